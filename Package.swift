@@ -1,0 +1,92 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+  name: "bobbin",
+  products: [
+    .library(name: "ObjectGraph", targets: ["ObjectModel", "ObjectGraph", "SQLiteStore"]),
+    .library(name: "JobDaemon", targets: ["Jobs", "JobDaemon"]),
+    .plugin(name: "CompileModel", targets: ["CompileModel"]),
+    .executable(name: "bobbind", targets: ["bobbind"]),
+    .executable(name: "bobbinctl", targets: ["bobbinctl"]),
+    .executable(name: "bobbin-image", targets: ["bobbin-image"]),
+  ],
+  targets: [
+    // C libraries from Debian: a module map and a shim each, nothing else.
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+    .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+    .systemLibrary(name: "CVIPS", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CInih", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
+
+    // The object graph.
+    .target(name: "ObjectModel", swiftSettings: strict),
+    .target(name: "ObjectGraph", dependencies: ["ObjectModel"], swiftSettings: strict),
+    .target(name: "SQLGeneration", dependencies: ["ObjectModel", "ObjectGraph"], swiftSettings: strict),
+    .target(
+      name: "SQLiteStore", dependencies: ["CSQLite", "ObjectModel", "ObjectGraph", "SQLGeneration"],
+      swiftSettings: strict),
+    .executableTarget(name: "ModelCompiler", dependencies: ["ObjectModel"], swiftSettings: strict),
+    .plugin(name: "CompileModel", capability: .buildTool(), dependencies: ["ModelCompiler"]),
+
+    // The daemon.
+    .target(name: "SystemSupport", dependencies: ["CSystemd"], swiftSettings: strict),
+    .target(name: "HTTPService", dependencies: ["CMicroHTTPD", "SystemSupport"], swiftSettings: strict),
+    .target(name: "ImageProtocol", dependencies: ["SystemSupport"], swiftSettings: strict),
+    .target(
+      name: "Jobs", dependencies: ["ObjectModel", "ObjectGraph"], swiftSettings: strict, plugins: ["CompileModel"]),
+    .target(name: "DelimitedText", swiftSettings: strict),
+    .target(name: "Configuration", dependencies: ["CInih"], swiftSettings: strict),
+    .target(
+      name: "JobDaemon",
+      dependencies: [
+        "Configuration", "DelimitedText", "ObjectModel", "ObjectGraph", "Jobs", "SystemSupport", "HTTPService",
+        "ImageProtocol",
+      ],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "bobbind", dependencies: ["JobDaemon", "SQLiteStore", "SystemSupport"], swiftSettings: strict),
+    .target(name: "ControlClient", dependencies: ["CCurl"], swiftSettings: strict),
+    .executableTarget(name: "bobbinctl", dependencies: ["ControlClient", "SystemSupport"], swiftSettings: strict),
+    .executableTarget(
+      name: "bobbin-image", dependencies: ["CVIPS", "ImageProtocol", "SystemSupport"], swiftSettings: strict),
+
+    // A store that can be made to fail, and what else the tests of several modules share.
+    .target(name: "TestSupport", dependencies: ["SystemSupport"], path: "Tests/TestSupport", swiftSettings: strict),
+    .testTarget(name: "ObjectModelTests", dependencies: ["ObjectModel"], swiftSettings: strict),
+    .testTarget(
+      name: "ModelCompilerTests", dependencies: ["ObjectModel", "ObjectGraph", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "ObjectGraphTests", dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore", "TestSupport"],
+      swiftSettings: strict, plugins: ["CompileModel"]),
+    .testTarget(
+      name: "SQLGenerationTests", dependencies: ["ObjectModel", "ObjectGraph", "SQLGeneration"], swiftSettings: strict),
+    .testTarget(
+      name: "SQLiteStoreTests", dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(name: "SystemSupportTests", dependencies: ["SystemSupport", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "HTTPServiceTests", dependencies: ["HTTPService", "ControlClient", "SystemSupport", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(name: "DelimitedTextTests", dependencies: ["DelimitedText"], swiftSettings: strict),
+    .testTarget(name: "ConfigurationTests", dependencies: ["Configuration", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "ImageHelperTests",
+      dependencies: ["ImageProtocol", "SystemSupport", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "JobDaemonTests",
+      dependencies: ["JobDaemon", "Jobs", "ObjectGraph", "SQLiteStore", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "SystemTests", dependencies: ["ControlClient", "SystemSupport", "TestSupport"],
+      path: "Tests/System", swiftSettings: strict),
+  ],
+  swiftLanguageModes: [.v6]
+)

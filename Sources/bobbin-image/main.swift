@@ -1,0 +1,2 @@
+internal import CVIPS
+print(vips_version(0))
