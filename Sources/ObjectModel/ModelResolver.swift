@@ -135,7 +135,8 @@ struct ModelResolver {
       }
     }
     for index in description.fetchIndexes {
-      for element in index.elements where entity.property(named: element.property) == nil && element.property != "self" {
+      for element in index.elements where entity.property(named: element.property) == nil && element.property != "self"
+      {
         throw ModelError(
           .unresolvedReference, "the index \"\(index.name)\" names \"\(element.property)\", which does not exist",
           file: file, entity: entity.name)

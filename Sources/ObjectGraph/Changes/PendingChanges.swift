@@ -111,4 +111,3 @@ package final class PendingChanges: Sendable {
   /// All pending changes, those in flight excepted.
   func currentSets() -> [ChangeSet] { state.withLock { $0.current.sets() } }
 }
-

@@ -52,7 +52,8 @@ extension ManagedObject {
     guard hasChanges else { return [:] }
     var changed: [String: Value] = [:]
     for property in entity.properties where property.storage.isStored {
-      let differs = base.map { !row.hasSameValue(as: $0, property.slot, property.storage) } ?? !row.isNull(property.slot)
+      let differs =
+        base.map { !row.hasSameValue(as: $0, property.slot, property.storage) } ?? !row.isNull(property.slot)
       if differs { changed[property.name] = value(property, in: row) }
     }
     return changed
