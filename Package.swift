@@ -19,6 +19,7 @@ let package = Package(
   ],
   targets: [
     // C libraries from Debian: a module map and a shim each, nothing else.
+    .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
@@ -37,7 +38,7 @@ let package = Package(
     .plugin(name: "CompileModel", capability: .buildTool(), dependencies: ["ModelCompiler"]),
 
     // The daemon.
-    .target(name: "SystemSupport", dependencies: ["CSystemd"], swiftSettings: strict),
+    .target(name: "SystemSupport", dependencies: ["CLinux", "CSystemd"], swiftSettings: strict),
     .target(name: "HTTPService", dependencies: ["CMicroHTTPD", "SystemSupport"], swiftSettings: strict),
     .target(name: "ImageProtocol", dependencies: ["SystemSupport"], swiftSettings: strict),
     .target(
