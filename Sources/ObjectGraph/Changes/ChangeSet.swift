@@ -1,0 +1,48 @@
+package import ObjectModel
+import Synchronization
+
+/// Changes that were saved together: immutable, passed upwards by reference, found by ID.
+package final class ChangeSet: Sendable {
+  /// One change per object, in the order of the first touch.
+  package let changes: [RowChange]
+  /// Inserts that never were objects.
+  package let batches: [RowBatch]
+  /// The number of changed objects.
+  package let objectCount: Int
+  /// Bytes of memory that the changes keep alive.
+  package let byteCount: Int
+  /// Positions of changes by ID, made when first asked for.
+  private let positions = Mutex<[ManagedObjectID: Int]?>(nil)
+
+  package init(_ changes: [RowChange], batches: [RowBatch] = []) {
+    self.changes = changes
+    self.batches = batches
+    objectCount = changes.count + batches.reduce(0) { $0 + $1.count }
+    byteCount = changes.reduce(0) { $0 + $1.byteCount } + batches.reduce(0) { $0 + $1.byteCount }
+  }
+
+  package var isEmpty: Bool { objectCount == 0 }
+
+  /// The change of an object, or nil; the first call costs a pass over the changes.
+  package func change(of id: ManagedObjectID) -> RowChange? {
+    if changes.count <= 8 {
+      if let change = changes.first(where: { $0.id == id }) { return change }
+    } else if let position = position(of: id) {
+      return changes[position]
+    }
+    for batch in batches {
+      if let index = batch.index(of: id) { return RowChange(.insert, id, row: batch.row(at: index), base: nil) }
+    }
+    return nil
+  }
+
+  private func position(of id: ManagedObjectID) -> Int? {
+    positions.withLock { positions in
+      if let positions { return positions[id] }
+      var made = [ManagedObjectID: Int](minimumCapacity: changes.count)
+      for (position, change) in changes.enumerated() { made[change.id] = position }
+      positions = made
+      return made[id]
+    }
+  }
+}

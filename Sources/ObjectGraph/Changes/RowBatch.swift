@@ -1,0 +1,103 @@
+package import ObjectModel
+import Synchronization
+
+/// Many new rows of one entity in columns, for imports: a few large buffers instead of an object per row.
+///
+/// The batch counts as inserted objects everywhere; a row becomes a ``Row`` when somebody asks for it.
+package final class RowBatch: Sendable {
+  /// A column's values, one per row.
+  package struct Column: Sendable {
+    package enum Values: Sendable {
+      case integers([Int64])
+      case reals([Double])
+      /// Texts or bytes: where each value begins in the arena; a value ends where the next begins.
+      case bytes(offsets: [UInt32], arena: ByteArena)
+    }
+    package let slot: Int
+    package let values: Values
+    /// One bit per row, set for null; empty if no value is null.
+    package let nullBits: [UInt64]
+
+    package init(slot: Int, values: Values, nullBits: [UInt64] = []) {
+      self.slot = slot
+      self.values = values
+      self.nullBits = nullBits
+    }
+
+    @inline(__always)
+    package func isNull(_ row: Int) -> Bool {
+      !nullBits.isEmpty && nullBits[row >> 6] & (1 << UInt64(row & 63)) != 0
+    }
+  }
+
+  package let entity: Entity
+  package let layout: RowLayout
+  package let coordinatorOrdinal: UInt32
+  /// The key of the first row; the others follow.
+  package let firstKey: Int64
+  package let count: Int
+  /// The columns that are not null throughout, by slot order.
+  package let columns: [Column]
+  package let byteCount: Int
+  /// Rows that somebody asked for, which must learn their version when the batch is stored.
+  private let asked = Mutex<(version: Int64, rows: [Int: Row])>((0, [:]))
+
+  package init(
+    entity: Entity, layout: RowLayout, coordinatorOrdinal: UInt32, firstKey: Int64, count: Int, columns: [Column]
+  ) {
+    self.entity = entity
+    self.layout = layout
+    self.coordinatorOrdinal = coordinatorOrdinal
+    self.firstKey = firstKey
+    self.count = count
+    self.columns = columns
+    byteCount = columns.reduce(0) { $0 + $1.byteCount }
+  }
+
+  package func id(at index: Int) -> ManagedObjectID {
+    ManagedObjectID(key: firstKey + Int64(index), entity: entity, coordinatorOrdinal: coordinatorOrdinal)
+  }
+
+  /// The row number of an object, or nil if it is not of this batch.
+  package func index(of id: ManagedObjectID) -> Int? {
+    let index = id.key - firstKey
+    return index >= 0 && index < count && id == self.id(at: Int(index)) ? Int(index) : nil
+  }
+
+  /// The values of one row as a row of its own; always the same one.
+  package func row(at index: Int) -> Row {
+    asked.withLock { asked in
+      if let row = asked.rows[index] { return row }
+      var row = Row(layout)
+      for column in columns where !column.isNull(index) {
+        switch column.values {
+        case .integers(let values): row.setInteger(values[index], column.slot)
+        case .reals(let values): row.setReal(values[index], column.slot)
+        case .bytes(let offsets, let arena):
+          row.setBytes(arena.bytes(Int(offsets[index])..<Int(offsets[index + 1])), column.slot)
+        }
+      }
+      row.stamp(version: asked.version)
+      asked.rows[index] = row
+      return row
+    }
+  }
+
+  /// Notes that the rows are in the store now, under that version.
+  package func stamp(version: Int64) {
+    asked.withLock { asked in
+      asked.version = version
+      for row in asked.rows.values { row.stamp(version: version) }
+    }
+  }
+}
+
+extension RowBatch.Column {
+  var byteCount: Int {
+    switch values {
+    case .integers(let values): values.count * 8
+    case .reals(let values): values.count * 8
+    case .bytes(let offsets, let arena): offsets.count * 4 + arena.count
+    }
+  }
+}

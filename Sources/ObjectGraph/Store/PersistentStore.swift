@@ -1,0 +1,144 @@
+package import Foundation
+package import ObjectModel
+
+/// Where a coordinator keeps rows. Implementations: the in-memory store here, the SQLite store in its own module.
+///
+/// All calls may come from any thread and several at once; a store sees to its own exclusion. A read never waits for
+/// a save.
+package protocol PersistentStore: AnyObject, Sendable {
+  /// What tells this store from all others; kept in the store.
+  var identifier: UUID { get }
+
+  /// Where the store is, for messages; nil if it is in memory.
+  var path: String? { get }
+
+  /// Reserves primary keys of a table, for good: no other process will draw them.
+  ///
+  /// Cost: one small durable transaction, so coordinators reserve in blocks.
+  func reserveKeys(_ request: KeyReservation) throws(StoreError) -> Range<Int64>
+
+  /// Makes changes durable in one transaction: when it returns they survive a power cut, when it throws they are
+  /// undone, with the exception that ``StoreError/Code/inputOutput`` leaves the outcome open.
+  ///
+  /// Rows of updates and deletes whose stored version is not their base's are conflicts: if there are any, nothing is
+  /// written and all of them are returned.
+  func save(_ request: StoreSaveRequest) throws(StoreError) -> StoreSaveResult
+
+  /// Calls the body with a reader that sees one state of the store.
+  func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result
+
+  /// Where files that a save is to take over should be made (same file system); nil if the store has none.
+  var stagingDirectory: String? { get }
+
+  /// Writes what is left to write and lets go of the files. Later calls of other methods throw.
+  func close() throws(StoreError)
+}
+
+/// How many keys to reserve in which table.
+package struct KeyReservation: Sendable {
+  package let root: Entity
+  package let count: Int
+  package init(root: Entity, count: Int) {
+    self.root = root
+    self.count = count
+  }
+}
+
+/// What a save writes.
+package struct StoreSaveRequest: Sendable {
+  /// Sets of changes in order; an object has one change at most in all of them together.
+  package let changes: [ChangeSet]
+  /// Keys to reserve in the same transaction, because their blocks run low.
+  package let reservations: [KeyReservation]
+
+  package init(_ changes: [ChangeSet], reservations: [KeyReservation] = []) {
+    self.changes = changes
+    self.reservations = reservations
+  }
+}
+
+/// What a save did.
+package struct StoreSaveResult: Sendable {
+  /// The blocks of keys, one per reservation.
+  package var reserved: [Range<Int64>]
+  /// Objects whose stored version was not the expected one; not empty means that nothing was written.
+  package var conflicts: [StoreConflict]
+
+  package init(reserved: [Range<Int64>] = [], conflicts: [StoreConflict] = []) {
+    self.reserved = reserved
+    self.conflicts = conflicts
+  }
+}
+
+/// A row that changed in the store since it was read.
+package struct StoreConflict: Sendable {
+  package let change: RowChange
+  /// The row as it is in the store now; nil if it was deleted.
+  package let stored: Row?
+
+  package init(_ change: RowChange, stored: Row?) {
+    self.change = change
+    self.stored = stored
+  }
+}
+
+/// Reads one state of a store; valid during the call that lent it, on its thread.
+package protocol StoreReader {
+  /// The row of an object under its stored version, or nil if there is none.
+  func row(for id: ManagedObjectID) throws(StoreError) -> Row?
+
+  /// The rows of several objects of one family, each nil where there is none; as few statements as the store can do.
+  func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [Row?]
+
+  /// The objects that a query matches, in its order, each with its row if the query asks for rows.
+  ///
+  /// - Parameter body: returns false to stop.
+  func fetch(
+    _ query: StoreQuery, _ body: (ManagedObjectID, Row?) throws -> Bool
+  ) throws
+
+  /// The number of objects that a query matches, its limit and offset included.
+  func count(_ query: StoreQuery) throws -> Int
+}
+
+/// A fetch as a store answers it: resolved and without regard to pending changes.
+package struct StoreQuery: Sendable {
+  package var entity: Entity
+  package var includesSubentities: Bool
+  /// Every key path in it exists.
+  package var condition: Condition?
+  package var sortDescriptors: [ResolvedSort]
+  package var limit: Int?
+  package var offset: Int
+  /// Whether rows are wanted, or IDs only.
+  package var wantsRows: Bool
+  package var coordinatorOrdinal: UInt32
+
+  package init(
+    entity: Entity, includesSubentities: Bool = true, condition: Condition? = nil,
+    sortDescriptors: [ResolvedSort] = [], limit: Int? = nil, offset: Int = 0, wantsRows: Bool = true,
+    coordinatorOrdinal: UInt32
+  ) {
+    self.entity = entity
+    self.includesSubentities = includesSubentities
+    self.condition = condition
+    self.sortDescriptors = sortDescriptors
+    self.limit = limit
+    self.offset = offset
+    self.wantsRows = wantsRows
+    self.coordinatorOrdinal = coordinatorOrdinal
+  }
+}
+
+/// A sort by a path of property names; nil sorts first, texts by their code points unless they disregard case.
+package struct ResolvedSort: Sendable {
+  package let keyPath: [String]
+  package let isAscending: Bool
+  package let isCaseInsensitive: Bool
+
+  package init(keyPath: [String], isAscending: Bool, isCaseInsensitive: Bool = false) {
+    self.keyPath = keyPath
+    self.isAscending = isAscending
+    self.isCaseInsensitive = isCaseInsensitive
+  }
+}

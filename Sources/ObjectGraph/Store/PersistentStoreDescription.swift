@@ -1,0 +1,11 @@
+package import ObjectModel
+
+/// Which store a coordinator is to open: ``inMemory``, or `.sqlite(at:)` of the SQLite store's module.
+public struct PersistentStoreDescription: Sendable {
+  /// Opens the store; the coordinator's ordinal goes into the IDs that the store makes.
+  package let open: @Sendable (ManagedObjectModel, UInt32) throws -> any PersistentStore
+
+  package init(open: @escaping @Sendable (ManagedObjectModel, UInt32) throws -> any PersistentStore) {
+    self.open = open
+  }
+}

@@ -1,0 +1,48 @@
+/// Why a store could not be opened, read or saved.
+public struct StoreError: Error, Sendable, CustomStringConvertible, CustomDebugStringConvertible {
+  /// The kind of a store error; open, so that more can be added.
+  public struct Code: RawRepresentable, Sendable, Hashable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+    /// The file is no store, or damaged.
+    public static let notAStore = Code(rawValue: "not-a-store")
+    /// The file is damaged.
+    public static let corrupt = Code(rawValue: "corrupt")
+    /// The store was written by a newer version or with another model.
+    public static let incompatibleModel = Code(rawValue: "incompatible-model")
+    /// The file can't be opened.
+    public static let cannotOpen = Code(rawValue: "cannot-open")
+    /// The disk or quota is full: nothing was written; trying again later may succeed.
+    public static let full = Code(rawValue: "full")
+    /// Another process holds the store; trying again may succeed.
+    public static let busy = Code(rawValue: "busy")
+    /// Reading or writing failed. After a failed save, whether it is on disk is unknown until the store is opened again.
+    public static let inputOutput = Code(rawValue: "input-output")
+    /// The store is open for reading only.
+    public static let readOnly = Code(rawValue: "read-only")
+    /// A uniqueness constraint or primary key would be violated.
+    public static let constraint = Code(rawValue: "constraint")
+    /// The coordinator has no store, or the store is closed.
+    public static let noStore = Code(rawValue: "no-store")
+    /// A fetch can't be answered by this store.
+    public static let unsupported = Code(rawValue: "unsupported")
+  }
+
+  public var code: Code
+  /// What happened and what to do, safe to show: no values, no SQL.
+  public var message: String
+  /// The path of the store's file.
+  public var path: String?
+  /// The SQL or other detail for developers; shown in `debugDescription` only.
+  public var detail: String?
+
+  public init(_ code: Code, _ message: String, path: String? = nil, detail: String? = nil) {
+    self.code = code
+    self.message = message
+    self.path = path
+    self.detail = detail
+  }
+
+  public var description: String { (path.map { "\($0): " } ?? "") + message }
+  public var debugDescription: String { description + (detail.map { " [\($0)]" } ?? "") }
+}

@@ -1,0 +1,52 @@
+/// An entity of a resolved model: its properties in slot order, its family and its relationships' ends.
+///
+/// Immutable once the model's initializer has returned. The model owns its entities and must outlive their use.
+public final class Entity: @unchecked Sendable {
+  // @unchecked: everything is written before the model's initializer returns and only read afterwards.
+
+  public let name: String
+  /// What the model says of this entity alone.
+  public let entityDescription: EntityDescription
+  /// The entity's place in its model.
+  public let index: Int
+  /// All properties, inherited ones first, each at the index of its slot.
+  public let properties: [Property]
+  /// The properties by name.
+  public let propertiesByName: [String: Property]
+  public unowned(unsafe) let parent: Entity?
+  public internal(set) var children: [Entity] = []
+  /// The topmost entity of the family; its name is the name of the table that all of them share.
+  public var root: Entity { ancestor ?? self }
+  private unowned(unsafe) let ancestor: Entity?
+  /// The class of its objects, or nil for plain managed objects.
+  public let objectClass: AnyClass?
+  /// A hash over everything that shapes stored data; equal hashes need no migration.
+  public internal(set) var versionHash = VersionHash()
+
+  init(_ description: EntityDescription, index: Int, properties: [Property], parent: Entity?, objectClass: AnyClass?) {
+    name = description.name
+    entityDescription = description
+    self.index = index
+    self.properties = properties
+    self.parent = parent
+    self.objectClass = objectClass
+    propertiesByName = Dictionary(uniqueKeysWithValues: properties.map { ($0.name, $0) })
+    ancestor = parent?.root
+  }
+
+  public var isAbstract: Bool { entityDescription.isAbstract }
+
+  /// Whether other entities share its table, so that rows must tell their entity.
+  public var isInHierarchy: Bool { root.children.isEmpty == false }
+
+  /// This entity and all that inherit from it.
+  public var withDescendants: [Entity] { [self] + children.flatMap(\.withDescendants) }
+
+  /// Whether this is the given entity or inherits from it.
+  public func isKind(of other: Entity) -> Bool {
+    self === other || (parent?.isKind(of: other) ?? false)
+  }
+
+  /// The property of that name, or nil.
+  public func property(named name: String) -> Property? { propertiesByName[name] }
+}

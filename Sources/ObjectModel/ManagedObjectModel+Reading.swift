@@ -1,0 +1,33 @@
+public import Foundation
+
+extension ManagedObjectModel {
+  /// Reads a model from an `.xcdatamodeld` or `.xcdatamodel` bundle, or from the `contents` file of one.
+  ///
+  /// - Parameters:
+  ///   - url: the bundle's folder.
+  ///   - version: the name of a version in an `.xcdatamodeld` bundle; nil for the one in `.xccurrentversion`,
+  ///     or the only one.
+  ///   - classes: the Swift classes of objects by their name in the model.
+  /// - Throws: ``ModelError`` that names file, line, entity and property.
+  public convenience init(
+    contentsOf url: URL, version: String? = nil, classes: [String: AnyClass] = [:]
+  ) throws(ModelError) {
+    let file = try ModelBundle(url).contentsFile(version: version)
+    let data: Data
+    do { data = try Data(contentsOf: file) } catch {
+      throw ModelError(.unreadable, "the model can't be read: \(error.localizedDescription)", file: file.path)
+    }
+    try self.init(xml: data, classes: classes, file: file.path)
+  }
+
+  /// Reads a model from the XML of an `.xcdatamodel`'s `contents` file.
+  ///
+  /// - Parameter file: the path to name in errors.
+  public convenience init(xml: Data, classes: [String: AnyClass] = [:], file: String? = nil) throws(ModelError) {
+    let reader = ModelReader(file: file)
+    try reader.read(xml)
+    try self.init(
+      reader.entities, classes: classes, configurations: reader.configurations,
+      versionIdentifiers: reader.versionIdentifiers, file: file)
+  }
+}

@@ -1,0 +1,72 @@
+/// The entities that the objects of a store can have, resolved and immutable.
+///
+/// Made from a model file (``init(contentsOf:version:classes:)``), from descriptions in code, or by merging models.
+public final class ManagedObjectModel: Sendable {
+  /// The entities, those they inherit from first.
+  public let entities: [Entity]
+  public let entitiesByName: [String: Entity]
+  /// The names of the entities of each configuration.
+  public let configurations: [String: [String]]
+  /// The identifiers a modeller gave this version.
+  public let versionIdentifiers: Set<String>
+  private let classes: ModelClasses
+
+  /// Resolves descriptions into a model.
+  ///
+  /// - Parameters:
+  ///   - descriptions: the entities, in any order.
+  ///   - classes: the Swift classes of objects by the class name the descriptions give; others become plain objects.
+  ///   - file: the path to name in errors.
+  /// - Throws: ``ModelError`` that names entity and property of the first contradiction.
+  public init(
+    _ descriptions: [EntityDescription], classes: [String: AnyClass] = [:],
+    configurations: [String: [String]] = [:], versionIdentifiers: Set<String> = [], file: String? = nil
+  ) throws(ModelError) {
+    var resolver = ModelResolver(descriptions, classes: classes, file: file)
+    entities = try resolver.resolve()
+    entitiesByName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0) })
+    for (configuration, names) in configurations {
+      for name in names where entitiesByName[name] == nil {
+        throw ModelError(
+          .unresolvedReference, "configuration \"\(configuration)\" lists the entity \"\(name)\", which does not exist",
+          file: file)
+      }
+    }
+    self.configurations = configurations
+    self.versionIdentifiers = versionIdentifiers
+    self.classes = ModelClasses(classes)
+  }
+
+  /// Merges models that have no entity name in common.
+  ///
+  /// - Throws: ``ModelError`` that names an entity which two models define.
+  public convenience init(merging models: [ManagedObjectModel]) throws(ModelError) {
+    var configurations: [String: [String]] = [:]
+    var classes: [String: AnyClass] = [:]
+    for model in models {
+      configurations.merge(model.configurations) { $0 + $1 }
+      classes.merge(model.classes.byName) { first, _ in first }
+    }
+    try self.init(
+      models.flatMap { $0.entities.map(\.entityDescription) }, classes: classes, configurations: configurations,
+      versionIdentifiers: models.reduce(into: []) { $0.formUnion($1.versionIdentifiers) })
+  }
+
+  /// A hash over all entities' hashes, for messages; stores compare entity by entity.
+  public var versionHash: VersionHash {
+    var hash = VersionHash()
+    for entity in entities.sorted(by: { $0.name < $1.name }) {
+      hash.combine(entity.name)
+      hash.combine(entity.versionHash.description)
+    }
+    return hash
+  }
+}
+
+/// The object classes of a model by name.
+struct ModelClasses: @unchecked Sendable {
+  // @unchecked: a metatype is immutable; `AnyClass` just is not marked so.
+  let byName: [String: AnyClass]
+
+  init(_ byName: [String: AnyClass]) { self.byName = byName }
+}

@@ -1,0 +1,62 @@
+/// A property of an entity in a resolved model, with its slot in the entity's rows.
+public final class Property: @unchecked Sendable {
+  // @unchecked: everything is written before the model's initializer returns and only read afterwards.
+
+  /// What a property is.
+  public enum Kind: Sendable {
+    case attribute(AttributeDescription)
+    case relationship(RelationshipDescription)
+  }
+
+  public let name: String
+  public let kind: Kind
+  /// The property's place among all properties of its entity, inherited ones first.
+  public let slot: Int
+  public let storage: StorageClass
+  /// The destination of a relationship.
+  public internal(set) unowned(unsafe) var destination: Entity?
+  /// The inverse of a relationship, a property of the destination.
+  public internal(set) unowned(unsafe) var inverse: Property?
+  /// The name of the entity that declares the property: the entity itself or one it inherits from.
+  public let declaringEntity: String
+
+  init(_ kind: Kind, slot: Int, declaringEntity: String) {
+    self.kind = kind
+    self.slot = slot
+    self.declaringEntity = declaringEntity
+    switch kind {
+    case .attribute(let attribute):
+      name = attribute.name
+      storage = attribute.type.storage
+    case .relationship(let relationship):
+      name = relationship.name
+      storage = relationship.isToMany ? .toMany : .reference
+    }
+  }
+
+  /// The attribute's description, or nil for a relationship.
+  public var attribute: AttributeDescription? {
+    if case .attribute(let attribute) = kind { attribute } else { nil }
+  }
+
+  /// The relationship's description, or nil for an attribute.
+  public var relationship: RelationshipDescription? {
+    if case .relationship(let relationship) = kind { relationship } else { nil }
+  }
+
+  /// Whether the property has a column in a store.
+  public var isPersistent: Bool {
+    switch kind {
+    case .attribute(let attribute): !attribute.isTransient
+    case .relationship(let relationship): !relationship.isToMany && !relationship.isTransient
+    }
+  }
+
+  /// Whether nil is a valid value at a save.
+  public var isOptional: Bool {
+    switch kind {
+    case .attribute(let attribute): attribute.isOptional
+    case .relationship(let relationship): relationship.isOptional
+    }
+  }
+}

@@ -1,0 +1,47 @@
+/// A relationship as a model describes it: where it leads, its inverse and its rules.
+public struct RelationshipDescription: Sendable, Hashable {
+  /// What a delete of the source does to the destinations.
+  public enum DeleteRule: String, Sendable, Hashable {
+    /// The destinations keep a dangling reference.
+    case noAction = "No Action"
+    /// The destinations lose their reference to the deleted object.
+    case nullify = "Nullify"
+    /// The destinations are deleted too.
+    case cascade = "Cascade"
+    /// The delete is refused while there are destinations.
+    case deny = "Deny"
+  }
+
+  /// The relationship's name, unique among the properties of its entity.
+  public var name: String
+  /// The name of the destination entity.
+  public var destinationEntity: String
+  /// The name of the inverse relationship of the destination entity.
+  public var inverse: String?
+  public var isToMany: Bool
+  public var isOrdered = false
+  public var isOptional = true
+  public var isTransient = false
+  public var deleteRule: DeleteRule
+  /// The fewest destinations of a to-many relationship that is not empty; 0 for no limit.
+  public var minimumCount = 0
+  /// The most destinations of a to-many relationship; 0 for no limit.
+  public var maximumCount = 0
+  /// The name this relationship had in an earlier version of the model.
+  public var renamingIdentifier: String?
+  /// Text that changes the version hash although nothing else differs.
+  public var versionHashModifier: String?
+  public var userInfo: [String: String] = [:]
+
+  /// Describes a relationship; the further rules are set through its properties.
+  public init(
+    _ name: String, to destinationEntity: String, inverse: String? = nil, isToMany: Bool = false,
+    deleteRule: DeleteRule = .nullify
+  ) {
+    self.name = name
+    self.destinationEntity = destinationEntity
+    self.inverse = inverse
+    self.isToMany = isToMany
+    self.deleteRule = deleteRule
+  }
+}

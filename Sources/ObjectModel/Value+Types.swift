@@ -1,0 +1,50 @@
+public import Foundation
+
+extension Value {
+  /// Whether the value is one of the attribute type, after the lossless conversions that ``converted(to:)`` makes.
+  public func fits(_ type: AttributeType) -> Bool { converted(to: type) != nil }
+
+  /// The value as the attribute type stores it, or nil where that would lose something.
+  public func converted(to type: AttributeType) -> Value? {
+    switch (type, self) {
+    case (_, .null): self
+    case (.integer16, .integer(let number)): Int16(exactly: number) == nil ? nil : self
+    case (.integer32, .integer(let number)): Int32(exactly: number) == nil ? nil : self
+    case (.integer64, .integer): self
+    case (.boolean, .boolean): self
+    case (.boolean, .integer(let number)): number == 0 || number == 1 ? .boolean(number == 1) : nil
+    case (.double, .double), (.float, .double): self
+    case (.double, .integer(let number)), (.float, .integer(let number)): Double(exactly: number).map(Value.double)
+    case (.decimal, .decimal): self
+    case (.decimal, .integer(let number)): .decimal(Decimal(number))
+    case (.string, .string), (.date, .date), (.binary, .data), (.uuid, .uuid), (.uri, .url): self
+    case (.transformable, .data): self
+    default: nil
+    }
+  }
+
+  /// Reads a value of the type from the text of a model file, or nil if the text is no such value.
+  public init?(_ text: String, as type: AttributeType) {
+    let value: Value? =
+      switch type {
+      case .integer16: Int16(text).map { .integer(Int64($0)) }
+      case .integer32: Int32(text).map { .integer(Int64($0)) }
+      case .integer64: Int64(text).map(Value.integer)
+      case .decimal: Decimal(string: text).map(Value.decimal)
+      case .double, .float: Double(text).map(Value.double)
+      case .string: .string(text)
+      case .boolean:
+        switch text.uppercased() {
+        case "YES", "TRUE", "1": .boolean(true)
+        case "NO", "FALSE", "0": .boolean(false)
+        default: nil
+        }
+      case .date: Double(text).map { .date(Date(timeIntervalSinceReferenceDate: $0)) }
+      case .uuid: UUID(uuidString: text).map(Value.uuid)
+      case .uri: URL(string: text).map(Value.url)
+      case .binary, .transformable: Data(base64Encoded: text).map(Value.data)
+      }
+    guard let value else { return nil }
+    self = value
+  }
+}
