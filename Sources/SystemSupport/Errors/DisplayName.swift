@@ -25,6 +25,13 @@ package func displayName(_ text: String) -> String {
   text.unicodeScalars.reduce(into: "") { $0 += escaped($1) }
 }
 
+/// Makes a message safe to print on one line of a log or terminal; unlike a name it keeps quotation marks and backslashes.
+package func singleLine(_ text: String) -> String {
+  text.unicodeScalars.reduce(into: "") { result, scalar in
+    result += scalar == "\\" || scalar == "\"" ? String(Character(scalar)) : escaped(scalar)
+  }
+}
+
 private func escaped(_ scalar: Unicode.Scalar) -> String {
   switch scalar {
   case "\n": return "\\n"
