@@ -2,7 +2,8 @@ extension DelimitedReader {
   /// Takes the next block of the input.
   ///
   /// Fields handed out before are no longer valid. A record that began in the block before is moved to the front.
-  /// - Parameter read: writes the next bytes of the input to the front of the memory given and returns their number; 0 at the end.
+  /// - Parameter read: writes the next bytes of the input to the front of the memory given and returns their number; 0
+  ///   at the end.
   /// - Throws: what `read` throws; the reader is unchanged then, and may be filled again.
   package mutating func fill<Failure: Error>(
     _ read: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int

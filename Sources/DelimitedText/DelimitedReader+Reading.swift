@@ -1,8 +1,8 @@
 extension DelimitedReader {
   /// Reads on to the end of the next record.
   ///
-  /// - Throws: the record's first error, once its end is found. ``rawRecord``, ``recordLine`` and ``position`` then belong to that
-  ///   record, it has no fields, and the next call goes on with the record after it.
+  /// - Throws: the record's first error, once its end is found. ``rawRecord``, ``recordLine`` and ``position`` then
+  ///   belong to that record, it has no fields, and the next call goes on with the record after it.
   package mutating func nextRecord() throws(DelimitedTextError) -> Step {
     while true {
       if mode == .betweenRecords {

@@ -1,9 +1,9 @@
 /// Reads records of CSV, TSV and the like (RFC 4180 and as the world writes it) from an input given in blocks.
 ///
-/// The caller alternates ``nextRecord()`` and ``fill(_:)``. Fields are handed out as pointers into the reader's own memory, without
-/// copying or allocating; they are valid until the next call of either. A record ends with LF, CRLF or a lone CR, also mixed; a
-/// UTF-8 byte order mark is skipped, blank lines and comments are skipped and counted. Memory is bounded by the block size and
-/// twice the record size limit. One thread at a time.
+/// The caller alternates ``nextRecord()`` and ``fill(_:)``. Fields are handed out as pointers into the reader's own
+/// memory, without copying or allocating; they are valid until the next call of either. A record ends with LF, CRLF or
+/// a lone CR, also mixed; a UTF-8 byte order mark is skipped, blank lines and comments are skipped and counted. Memory
+/// is bounded by the block size and twice the record size limit. One thread at a time.
 package struct DelimitedReader: ~Copyable {
   /// What ``nextRecord()`` came to.
   package enum Step: Sendable, Hashable {

@@ -27,6 +27,15 @@ package struct DelimitedTextError: Error, Sendable, Hashable {
   package var fieldIndex: Int
   /// The limit that was exceeded, for errors about sizes.
   package var limit: Int?
+
+  package init(code: Code, line: Int, column: Int, byteOffset: Int, fieldIndex: Int, limit: Int? = nil) {
+    self.code = code
+    self.line = line
+    self.column = column
+    self.byteOffset = byteOffset
+    self.fieldIndex = fieldIndex
+    self.limit = limit
+  }
 }
 
 extension DelimitedTextError: CustomStringConvertible {

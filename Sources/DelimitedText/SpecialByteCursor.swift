@@ -1,8 +1,9 @@
 /// Steps through the bytes that may mean something to a reader, 64 bytes per look.
 ///
-/// Special are the separator, the quote and every byte below 14: NUL, tab, LF, CR and others that the reader ignores. One range costs less
-/// than three comparisons. Eight bytes are compared at once in a 64-bit word (exact per byte, unlike the shorter
-/// "has a zero byte" trick), and a multiplication gathers the eight results in one byte of the block's mask.
+/// Special are the separator, the quote and every byte below 14: NUL, tab, LF, CR and others that the reader ignores.
+/// One range costs less than three comparisons. Eight bytes are compared at once in a 64-bit word (exact per byte,
+/// unlike the shorter "has a zero byte" trick), and a multiplication gathers the eight results in one byte of the
+/// block's mask.
 struct SpecialByteCursor {
   static let blockSize = 64
 
