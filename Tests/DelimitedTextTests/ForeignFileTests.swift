@@ -31,7 +31,10 @@ struct ForeignFileTests {
     let records = readAll(bytes, blockSize: 4096)
     #expect(records.allSatisfy { $0.error == nil })
     #expect(expected.count > 30_000)
-    #expect(records.map(\.fields) == expected)
+    #expect(records.count == expected.count)
+    // Only the first difference is shown: the whole file is three megabytes.
+    let different = zip(records, expected).first { $0.fields != $1 }
+    #expect(different == nil)
     #expect(bytes.withUnsafeBytes(isValidUTF8))
   }
 
