@@ -61,7 +61,7 @@ final class ModelReader: NSObject, XMLParserDelegate {
       }
     case "entity" where path.dropLast().last == "model": entities.append(try element.entity())
     case "attribute" where inEntity: entities[entities.count - 1].attributes.append(try element.attribute())
-    case "relationship" where inEntity: 
+    case "relationship" where inEntity:
       entities[entities.count - 1].relationships.append(try element.relationship())
     case "fetchedProperty" where inEntity:
       let property = try EntityDescription.FetchedProperty(name: element.required("name"), entity: "")
