@@ -40,7 +40,7 @@ struct Workbench {
   ) async throws -> ImageReply {
     let source = try FileDescriptor.open(input)
     var outputs: [Int32] = []
-    defer { for output in outputs { close(output) } }
+    defer { for output in outputs { _ = FileDescriptor(owning: output) } }
     for index in request.outputs.indices {
       outputs.append(try FileDescriptor.open(path(String(index)), .creating).take())
       try #require(ftruncate(outputs[index], 0) == 0)
@@ -58,10 +58,18 @@ struct Workbench {
       sourceLocation: sourceLocation)
   }
 
+  /// Gives a JPEG file an EXIF segment that says how the camera was held.
+  func insertOrientation(_ orientation: UInt8, into path: String) throws {
+    // A TIFF directory of one entry: tag 0x0112, type short, count 1.
+    let directory: [UInt8] = [1, 0, 0x12, 0x01, 3, 0, 1, 0, 0, 0, orientation, 0, 0, 0, 0, 0, 0, 0]
+    let body = Array("Exif\0\0II*\0".utf8) + [8, 0, 0, 0] + directory
+    var bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
+    bytes.insert(contentsOf: [0xFF, 0xE1, 0, UInt8(body.count + 2)] + body, at: 2)
+    try Data(bytes).write(to: URL(filePath: path))
+  }
+
   /// Ends the helpers; every test does so last.
   func close() async {
     await pool.shutDown(by: .after(.seconds(10)))
   }
-
-  private func close(_ number: Int32) { _ = FileDescriptor(owning: number) }
 }

@@ -58,7 +58,8 @@ package enum ImageMessage {
   }
 
   /// Decodes a datagram of this version.
-  package static func decode<Message: Decodable>(_ type: Message.Type, from bytes: [UInt8]) throws(ImageError) -> Message
+  package static func decode<Message: Decodable>(_ type: Message.Type, from bytes: [UInt8]) throws(ImageError)
+    -> Message
   {
     let header = try header(of: bytes)
     guard header.version == version else {

@@ -42,6 +42,8 @@ final class ImageHelper: Sendable {
     "LC_ALL": "C",
     // Threads of short life would otherwise leave an arena of memory each.
     "MALLOC_ARENA_MAX": "2",
+    // The Swift runtime would otherwise keep a crashed process for its backtrace; a crash has to be an end at once.
+    "SWIFT_BACKTRACE": "enable=no",
     // No machine code made at run time: the service forbids memory both writable and executable.
     "VIPS_NOVECTOR": "1",
     // Warnings about a picture's small faults come once for each line of pixels.
@@ -60,7 +62,7 @@ final class ImageHelper: Sendable {
       let message = try socket.receive(limit: ImageMessage.maximumBytes, by: .after(.seconds(1)))
       guard let message else { return nil }
       return [UInt8](message.data)
-    } catch where error.code == .connectionReset {
+    } catch  where error.code == .connectionReset {
       return nil
     }
   }
