@@ -4,7 +4,6 @@ import PackageDescription
 let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
-  .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
 let package = Package(
@@ -19,10 +18,12 @@ let package = Package(
   ],
   targets: [
     // C libraries from Debian: a module map and a shim each, nothing else.
+    .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
-    .systemLibrary(name: "CVIPS", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
+    // GLib's flags are all that the headers of vips need; vips.pc adds -pthread, which SwiftPM refuses with a warning.
+    .systemLibrary(name: "CVIPS", pkgConfig: "gobject-2.0", providers: [.apt(["libvips-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CInih", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
 
@@ -37,7 +38,7 @@ let package = Package(
     .plugin(name: "CompileModel", capability: .buildTool(), dependencies: ["ModelCompiler"]),
 
     // The daemon.
-    .target(name: "SystemSupport", dependencies: ["CSystemd"], swiftSettings: strict),
+    .target(name: "SystemSupport", dependencies: ["CLinux", "CSystemd"], swiftSettings: strict),
     .target(name: "HTTPService", dependencies: ["CMicroHTTPD", "SystemSupport"], swiftSettings: strict),
     .target(name: "ImageProtocol", dependencies: ["SystemSupport"], swiftSettings: strict),
     .target(

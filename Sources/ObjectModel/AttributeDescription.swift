@@ -1,4 +1,3 @@
-public import Foundation
 
 /// An attribute as a model describes it: its type, default and rules.
 public struct AttributeDescription: Sendable, Hashable {
@@ -21,6 +20,8 @@ public struct AttributeDescription: Sendable, Hashable {
   public var allowsExternalBinaryDataStorage = false
   /// Whether the value is kept in the history's tombstone when the object is deleted.
   public var preservesValueInHistoryOnDeletion = false
+  /// Whether a class generated for the entity has a plain number or Boolean here even if the attribute is optional.
+  public var usesScalarValue = false
   /// The expression a derived attribute is computed from at each save, as the model spells it.
   public var derivation: String?
   /// The name of the class of a transformable's values, as the model spells it.

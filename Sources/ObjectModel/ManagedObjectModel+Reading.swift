@@ -26,8 +26,12 @@ extension ManagedObjectModel {
   public convenience init(xml: Data, classes: [String: AnyClass] = [:], file: String? = nil) throws(ModelError) {
     let reader = ModelReader(file: file)
     try reader.read(xml)
-    try self.init(
-      reader.entities, classes: classes, configurations: reader.configurations,
-      versionIdentifiers: reader.versionIdentifiers, file: file)
+    do throws(ModelError) {
+      try self.init(
+        reader.entities, classes: classes, configurations: reader.configurations,
+        versionIdentifiers: reader.versionIdentifiers, file: file)
+    } catch {
+      throw reader.placing(error)
+    }
   }
 }

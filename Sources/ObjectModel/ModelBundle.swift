@@ -20,7 +20,11 @@ public struct ModelBundle {
   /// The name of the current version, from `.xccurrentversion` or because it is the only one.
   public func currentVersion() throws(ModelError) -> String {
     let marker = url.appendingPathComponent(".xccurrentversion")
-    if let data = try? Data(contentsOf: marker) {
+    if FileManager.default.fileExists(atPath: marker.path) {
+      let data: Data
+      do { data = try Data(contentsOf: marker) } catch {
+        throw ModelError(.unreadable, "can't be read: \(error.localizedDescription)", file: marker.path)
+      }
       let plist = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any]
       guard let name = plist?["_XCCurrentVersionName"] as? String else {
         throw ModelError(.malformed, "names no current version (_XCCurrentVersionName)", file: marker.path)

@@ -2,7 +2,7 @@
 struct ModelElement {
   private let name: String
   private let attributes: [String: String]
-  private let line: Int
+  let line: Int
   private let file: String?
   private let entityName: String?
 
@@ -16,16 +16,16 @@ struct ModelElement {
 
   subscript(_ key: String) -> String? { attributes[key] }
 
-  func required(_ key: String) throws(ModelError) -> String {
+  func required(_ key: String, property: String? = nil) throws(ModelError) -> String {
     guard let value = attributes[key], !value.isEmpty else {
-      throw error(.malformed, "<\(name)> has no \(key)")
+      throw error(.malformed, "<\(name)> has no \(key)", property: property)
     }
     return value
   }
 
   func entity() throws(ModelError) -> EntityDescription {
-    var entity = EntityDescription(try required("name"), className: self["representedClassName"])
-    entity.parent = self["parentEntity"]
+    var entity = EntityDescription(try required("name"), className: className)
+    entity.parent = self["parentEntity"].flatMap { $0.isEmpty ? nil : $0 }
     entity.isAbstract = flag("isAbstract")
     entity.renamingIdentifier = self["elementID"]
     entity.versionHashModifier = self["versionHashModifier"]
@@ -34,7 +34,7 @@ struct ModelElement {
 
   func attribute() throws(ModelError) -> AttributeDescription {
     let name = try required("name")
-    let typeName = try required("attributeType")
+    let typeName = try required("attributeType", property: name)
     guard let type = AttributeType(rawValue: typeName) else {
       let known = AttributeType.allCases.map(\.rawValue).joined(separator: ", ")
       throw error(.unknownType, "the attribute type \"\(typeName)\" does not exist; there are \(known)", property: name)
@@ -52,7 +52,8 @@ struct ModelElement {
     attribute.isTransient = flag("transient")
     attribute.allowsExternalBinaryDataStorage = flag("allowsExternalBinaryDataStorage")
     attribute.preservesValueInHistoryOnDeletion = flag("preserveAfterDeletion")
-    if flag("derived") { attribute.derivation = self["derivationExpression"] }
+    attribute.usesScalarValue = flag("usesScalarValueType")
+    if flag("derived") { attribute.derivation = try required("derivationExpression", property: name) }
     attribute.customClassName = self["customClassName"]
     attribute.valueTransformerName = self["valueTransformerName"]
     attribute.renamingIdentifier = self["elementID"]
@@ -78,6 +79,14 @@ struct ModelElement {
     relationship.renamingIdentifier = self["elementID"]
     relationship.versionHashModifier = self["versionHashModifier"]
     return relationship
+  }
+
+  /// The class's name without its module (".Person" is the editor's spelling of "this module's").
+  private var className: String? {
+    guard let name = self["representedClassName"]?.split(separator: ".").last, name != "NSManagedObject" else {
+      return nil
+    }
+    return String(name)
   }
 
   private func flag(_ key: String) -> Bool { attributes[key] == "YES" }

@@ -14,30 +14,49 @@ final class ModelReader: NSObject, XMLParserDelegate {
   private var failure: ModelError?
   private var sawModel = false
   private var path: [String] = []
-  private var configuration: String?
+  private var configuration = ""
+  /// Where entities and properties ("Entity.property") are defined, the last place if there are several.
+  private var lines: [String: Int] = [:]
 
   init(file: String?) { self.file = file }
 
   func read(_ xml: Data) throws(ModelError) {
+    guard !xml.isEmpty else { throw ModelError(.malformed, "the file is empty", file: file, line: 1) }
     let parser = XMLParser(data: xml)
     parser.delegate = self
     parser.shouldResolveExternalEntities = false
     let complete = parser.parse()
     if let failure { throw failure }
     guard complete else {
-      let reason = parser.parserError.map { ($0 as NSError).localizedDescription } ?? "the text ends early"
-      throw ModelError(.malformed, "not well-formed XML: \(reason)", file: file, line: parser.lineNumber)
+      let line = parser.parserError.flatMap { ($0 as NSError).userInfo["NSXMLParserErrorLineNumber"] as? Int }
+      throw ModelError(
+        .malformed, "not well-formed XML, or it ends early (libxml2 error \(errorCode(of: parser)))", file: file,
+        line: max(line ?? parser.lineNumber, 1))
     }
     guard sawModel else { throw ModelError(.malformed, "holds no <model> element", file: file, line: 1) }
+  }
+
+  /// Adds the line to an error that was found only when the model was resolved.
+  func placing(_ error: ModelError) -> ModelError {
+    var placed = error
+    guard error.line == nil, let entity = error.entity else { return error }
+    placed.line = error.property.flatMap { lines[entity + "." + $0] } ?? lines[entity]
+    return placed
+  }
+
+  private func errorCode(of parser: XMLParser) -> String {
+    parser.parserError.map { String(($0 as NSError).code) } ?? "unknown"
   }
 
   func parser(
     _ parser: XMLParser, didStartElement element: String, namespaceURI: String?, qualifiedName: String?,
     attributes: [String: String]
   ) {
+    // The parser may report what it had already read after it was told to stop.
+    guard failure == nil else { return }
     path.append(element)
     do throws(ModelError) {
-      try start(element, ModelElement(element, attributes, line: parser.lineNumber, file: file, entity: currentEntity))
+      try start(ModelElement(element, attributes, line: parser.lineNumber, file: file, entity: currentEntity))
     } catch {
       failure = error
       parser.abortParsing()
@@ -45,63 +64,90 @@ final class ModelReader: NSObject, XMLParserDelegate {
   }
 
   func parser(_ parser: XMLParser, didEndElement element: String, namespaceURI: String?, qualifiedName: String?) {
+    guard failure == nil else { return }
     path.removeLast()
-    if element == "configuration" { configuration = nil }
   }
 
-  private var currentEntity: String? { path.contains("entity") ? entities.last?.name : nil }
+  // Models declare no XML entities. Refusing the first declaration leaves nothing to expand or to fetch.
 
-  private func start(_ name: String, _ element: ModelElement) throws(ModelError) {
-    let inEntity = path.count >= 3 && path[path.count - 2] == "entity"
-    switch name {
+  func parser(_ parser: XMLParser, foundInternalEntityDeclarationWithName name: String, value: String?) {
+    refuseDeclaration(of: name, parser)
+  }
+
+  func parser(
+    _ parser: XMLParser, foundExternalEntityDeclarationWithName name: String, publicID: String?, systemID: String?
+  ) {
+    refuseDeclaration(of: name, parser)
+  }
+
+  private func refuseDeclaration(of name: String, _ parser: XMLParser) {
+    guard failure == nil else { return }
+    failure = ModelError(
+      .malformed, "declares the XML entity \"\(name)\"; a model must not declare any", file: file,
+      line: parser.lineNumber)
+    parser.abortParsing()
+  }
+
+  private var currentEntity: String? { path.count > 2 && path[1] == "entity" ? entities.last?.name : nil }
+
+  /// Reads an element by its whole path, so that each case can rely on what its parents have added.
+  private func start(_ element: ModelElement) throws(ModelError) {
+    let last = entities.count - 1
+    switch path.joined(separator: "/") {
     case "model":
       sawModel = true
-      if let identifiers = element["userDefinedModelVersionIdentifier"], !identifiers.isEmpty {
-        versionIdentifiers = Set(identifiers.split(separator: ",").map(String.init))
-      }
-    case "entity" where path.dropLast().last == "model": entities.append(try element.entity())
-    case "attribute" where inEntity: entities[entities.count - 1].attributes.append(try element.attribute())
-    case "relationship" where inEntity: 
-      entities[entities.count - 1].relationships.append(try element.relationship())
-    case "fetchedProperty" where inEntity:
-      let property = try EntityDescription.FetchedProperty(name: element.required("name"), entity: "")
-      entities[entities.count - 1].fetchedProperties.append(property)
-    case "fetchRequest" where path.dropLast().last == "fetchedProperty":
-      let last = entities[entities.count - 1].fetchedProperties.count - 1
-      entities[entities.count - 1].fetchedProperties[last].entity = element["entity"] ?? ""
-      entities[entities.count - 1].fetchedProperties[last].predicate = element["predicateString"]
-    case "uniquenessConstraint": entities[entities.count - 1].uniquenessConstraints.append([])
-    case "constraint":
-      let last = entities[entities.count - 1].uniquenessConstraints.count - 1
-      entities[entities.count - 1].uniquenessConstraints[last].append(try element.required("value"))
-    case "fetchIndex":
-      let index = try EntityDescription.FetchIndex(name: element.required("name"), elements: [])
-      entities[entities.count - 1].fetchIndexes.append(index)
-    case "fetchIndexElement":
+      let identifiers = element["userDefinedModelVersionIdentifier"] ?? ""
+      versionIdentifiers = Set(identifiers.split(separator: ",").map(String.init))
+    case "model/entity":
+      entities.append(try element.entity())
+      lines[entities[last + 1].name] = element.line
+    case "model/entity/attribute":
+      let attribute = try element.attribute()
+      entities[last].attributes.append(attribute)
+      note(attribute.name, element.line)
+    case "model/entity/relationship":
+      let relationship = try element.relationship()
+      entities[last].relationships.append(relationship)
+      note(relationship.name, element.line)
+    case "model/entity/fetchedProperty":
+      let name = try element.required("name")
+      entities[last].fetchedProperties.append(EntityDescription.FetchedProperty(name: name, entity: ""))
+      note(name, element.line)
+    case "model/entity/fetchedProperty/fetchRequest":
+      let property = entities[last].fetchedProperties.count - 1
+      entities[last].fetchedProperties[property].entity = element["entity"] ?? ""
+      entities[last].fetchedProperties[property].predicate = element["predicateString"]
+    case "model/entity/uniquenessConstraints/uniquenessConstraint":
+      entities[last].uniquenessConstraints.append([])
+    case "model/entity/uniquenessConstraints/uniquenessConstraint/constraint":
+      let constraint = entities[last].uniquenessConstraints.count - 1
+      entities[last].uniquenessConstraints[constraint].append(try element.required("value"))
+    case "model/entity/fetchIndex":
+      let index = EntityDescription.FetchIndex(name: try element.required("name"), elements: [])
+      entities[last].fetchIndexes.append(index)
+    case "model/entity/fetchIndex/fetchIndexElement":
       guard let property = element["property"] else { break }  // an index over an expression: not kept
-      let last = entities[entities.count - 1].fetchIndexes.count - 1
-      entities[entities.count - 1].fetchIndexes[last].elements.append(
-        .init(property: property, isAscending: element["order"] != "descending"))
-    case "entry": try userInfo(element)
-    case "configuration":
+      let index = entities[last].fetchIndexes.count - 1
+      entities[last].fetchIndexes[index].elements.append(
+        EntityDescription.FetchIndex.Element(property: property, isAscending: element["order"] != "descending"))
+    case "model/entity/userInfo/entry":
+      entities[last].userInfo[try element.required("key")] = element["value"] ?? ""
+    case "model/entity/attribute/userInfo/entry":
+      let attribute = entities[last].attributes.count - 1
+      entities[last].attributes[attribute].userInfo[try element.required("key")] = element["value"] ?? ""
+    case "model/entity/relationship/userInfo/entry":
+      let relationship = entities[last].relationships.count - 1
+      entities[last].relationships[relationship].userInfo[try element.required("key")] = element["value"] ?? ""
+    case "model/configuration":
       configuration = try element.required("name")
-      configurations[configuration ?? "", default: []] = []
-    case "memberEntity":
-      if let configuration { configurations[configuration, default: []].append(try element.required("name")) }
+      configurations[configuration, default: []] = []
+    case "model/configuration/memberEntity":
+      configurations[configuration, default: []].append(try element.required("name"))
     default: break
     }
   }
 
-  private func userInfo(_ element: ModelElement) throws(ModelError) {
-    let key = try element.required("key")
-    let value = element["value"] ?? ""
-    guard let owner = path.dropLast(2).last, !entities.isEmpty else { return }
-    let last = entities.count - 1
-    switch owner {
-    case "entity": entities[last].userInfo[key] = value
-    case "attribute": entities[last].attributes[entities[last].attributes.count - 1].userInfo[key] = value
-    case "relationship": entities[last].relationships[entities[last].relationships.count - 1].userInfo[key] = value
-    default: break
-    }
+  private func note(_ property: String, _ line: Int) {
+    if let entity = entities.last?.name { lines[entity + "." + property] = line }
   }
 }

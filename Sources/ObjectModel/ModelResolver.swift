@@ -3,9 +3,11 @@ struct ModelResolver {
   private let descriptions: [String: EntityDescription]
   private let order: [String]
   private let duplicate: String?
+  /// Recursion follows the chain of parents, so a chain has a limit that no real model comes near.
+  private let deepestInheritance = 100
   private let classes: [String: AnyClass]
-  private let file: String?
-  private var resolved: [String: Entity] = [:]
+  let file: String?
+  private(set) var resolved: [String: Entity] = [:]
   private var entities: [Entity] = []
 
   init(_ descriptions: [EntityDescription], classes: [String: AnyClass], file: String?) {
@@ -25,6 +27,10 @@ struct ModelResolver {
     if let duplicate {
       throw ModelError(.invalidName, "the entity is defined twice", file: file, entity: duplicate)
     }
+    guard order.count <= UInt16.max else {
+      throw ModelError(.contradiction, "has \(order.count) entities; a model can have \(UInt16.max)", file: file)
+    }
+    try checkCase(of: order)
     for name in order { _ = try entity(named: name, heirs: []) }
     for entity in entities { try tieRelationships(of: entity) }
     for entity in entities { try checkReferences(of: entity) }
@@ -43,6 +49,10 @@ struct ModelResolver {
       throw ModelError(
         .contradiction, "inherits from itself (\((heirs + [name]).joined(separator: " < ")))", file: file, entity: name)
     }
+    guard heirs.count < deepestInheritance else {
+      throw ModelError(
+        .contradiction, "inherits through more than \(deepestInheritance) entities", file: file, entity: heirs.first)
+    }
     try checkName(name, "an entity", entity: name, property: nil)
     var parent: Entity?
     if let parentName = description.parent { parent = try entity(named: parentName, heirs: heirs + [name]) }
@@ -60,19 +70,32 @@ struct ModelResolver {
     var kinds = parent?.properties.map { ($0.kind, $0.declaringEntity) } ?? []
     kinds += description.attributes.map { (Property.Kind.attribute($0), description.name) }
     kinds += description.relationships.map { (Property.Kind.relationship($0), description.name) }
-    var names: Set<String> = []
+    var names: [String: String] = [:]
     var properties: [Property] = []
     for (slot, (kind, declaringEntity)) in kinds.enumerated() {
       let property = Property(kind, slot: slot, declaringEntity: declaringEntity)
       try checkName(property.name, "a property", entity: description.name, property: property.name)
-      guard names.insert(property.name).inserted else {
-        throw ModelError(
-          .invalidName, "the property is defined twice", file: file, entity: description.name, property: property.name)
+      if let other = names.updateValue(property.name, forKey: property.name.lowercased()) {
+        let message =
+          other == property.name
+          ? "the property is defined twice"
+          : "the name differs from \"\(other)\" in case only, which a store can't tell apart"
+        throw ModelError(.invalidName, message, file: file, entity: description.name, property: property.name)
       }
       if case .attribute(let attribute) = kind { try checkValues(of: attribute, entity: description.name) }
       properties.append(property)
     }
     return properties
+  }
+
+  private func checkCase(of names: [String]) throws(ModelError) {
+    var seen: [String: String] = [:]
+    for name in names {
+      guard let other = seen.updateValue(name, forKey: name.lowercased()) else { continue }
+      throw ModelError(
+        .invalidName, "the name differs from \"\(other)\" in case only, which a store can't tell apart", file: file,
+        entity: name)
+    }
   }
 
   private func checkName(_ name: String, _ what: String, entity: String, property: String?) throws(ModelError) {
@@ -82,64 +105,6 @@ struct ModelResolver {
       throw ModelError(
         .invalidName, "\"\(name)\" can't name \(what): a name begins with a letter and has letters, digits and _ only",
         file: file, entity: entity, property: property)
-    }
-  }
-
-  private func checkValues(of attribute: AttributeDescription, entity: String) throws(ModelError) {
-    guard attribute.defaultValue.isNull || attribute.defaultValue.fits(attribute.type) else {
-      throw ModelError(
-        .invalidValue, "the default \(attribute.defaultValue) is no \(attribute.type.rawValue)", file: file,
-        entity: entity, property: attribute.name)
-    }
-    if let pattern = attribute.pattern, (try? Regex(pattern)) == nil {
-      throw ModelError(
-        .invalidValue, "the regular expression \"\(pattern)\" can't be read", file: file, entity: entity,
-        property: attribute.name)
-    }
-  }
-
-  private func tieRelationships(of entity: Entity) throws(ModelError) {
-    for property in entity.properties {
-      guard let relationship = property.relationship else { continue }
-      guard let destination = resolved[relationship.destinationEntity] else {
-        let message =
-          relationship.destinationEntity.isEmpty
-          ? "the relationship has no destination entity"
-          : "the destination entity \"\(relationship.destinationEntity)\" does not exist"
-        throw ModelError(.unresolvedReference, message, file: file, entity: entity.name, property: property.name)
-      }
-      property.destination = destination
-      guard let inverseName = relationship.inverse else { continue }
-      guard let inverse = destination.property(named: inverseName), let back = inverse.relationship else {
-        throw ModelError(
-          .unresolvedReference, "the inverse \"\(destination.name).\(inverseName)\" is no relationship", file: file,
-          entity: entity.name, property: property.name)
-      }
-      guard back.inverse == nil || back.inverse == property.name else {
-        throw ModelError(
-          .contradiction,
-          "its inverse \"\(destination.name).\(inverseName)\" has the inverse \"\(back.inverse ?? "")\"", file: file,
-          entity: entity.name, property: property.name)
-      }
-      property.inverse = inverse
-    }
-  }
-
-  private func checkReferences(of entity: Entity) throws(ModelError) {
-    let description = entity.entityDescription
-    for constraint in description.uniquenessConstraints {
-      for name in constraint where entity.property(named: name) == nil {
-        throw ModelError(
-          .unresolvedReference, "a uniqueness constraint names \"\(name)\", which does not exist", file: file,
-          entity: entity.name)
-      }
-    }
-    for index in description.fetchIndexes {
-      for element in index.elements where entity.property(named: element.property) == nil && element.property != "self" {
-        throw ModelError(
-          .unresolvedReference, "the index \"\(index.name)\" names \"\(element.property)\", which does not exist",
-          file: file, entity: entity.name)
-      }
     }
   }
 

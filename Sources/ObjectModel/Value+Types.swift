@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 extension Value {
   /// Whether the value is one of the attribute type, after the lossless conversions that ``converted(to:)`` makes.
@@ -30,8 +30,9 @@ extension Value {
       case .integer16: Int16(text).map { .integer(Int64($0)) }
       case .integer32: Int32(text).map { .integer(Int64($0)) }
       case .integer64: Int64(text).map(Value.integer)
-      case .decimal: Decimal(string: text).map(Value.decimal)
-      case .double, .float: Double(text).map(Value.double)
+      case .decimal: Value.decimal(from: text).map(Value.decimal)
+      case .double: Double(text).flatMap { $0.isFinite ? .double($0) : nil }
+      case .float: Float(text).flatMap { $0.isFinite ? .double(Double($0)) : nil }
       case .string: .string(text)
       case .boolean:
         switch text.uppercased() {
@@ -39,12 +40,19 @@ extension Value {
         case "NO", "FALSE", "0": .boolean(false)
         default: nil
         }
-      case .date: Double(text).map { .date(Date(timeIntervalSinceReferenceDate: $0)) }
+      case .date: Double(text).flatMap { $0.isFinite ? .date(Date(timeIntervalSinceReferenceDate: $0)) : nil }
       case .uuid: UUID(uuidString: text).map(Value.uuid)
       case .uri: URL(string: text).map(Value.url)
       case .binary, .transformable: Data(base64Encoded: text).map(Value.data)
       }
     guard let value else { return nil }
     self = value
+  }
+
+  /// Foundation reads as much of a text as looks like a number and passes over the rest; here all of it must be one.
+  private static func decimal(from text: String) -> Decimal? {
+    guard text.wholeMatch(of: /[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?/) != nil else { return nil }
+    guard let decimal = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")) else { return nil }
+    return decimal.isNaN ? nil : decimal
   }
 }

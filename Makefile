@@ -1,0 +1,78 @@
+# Everything a newcomer, an operator or a build machine does with this tree. "make help" lists it.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+# The system's configuration is in /etc whatever the prefix; units and fragments follow the prefix.
+sysconfdir ?= /etc
+bindir ?= $(PREFIX)/bin
+libdir ?= $(PREFIX)/lib
+docdir ?= $(PREFIX)/share/doc/bobbin
+
+SWIFT ?= swift
+PROGRAMS := bobbind bobbinctl bobbin-image
+SOURCES := Sources Tests Plugins Package.swift
+
+.DEFAULT_GOAL := help
+.PHONY: help build test demo bench lint format check-units install uninstall clean
+
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
+	  printf '  make %-12s %s\n' "$$name" "$$text"; done
+
+build: ## Build the programs in release mode
+	@scripts/install-dependencies build
+	$(SWIFT) build -c release
+
+test: ## Install what is missing, then run every check and test that .ci/run runs
+	@scripts/install-dependencies test
+	@$(MAKE) --no-print-directory lint
+	$(SWIFT) build --build-tests
+	$(SWIFT) test --skip-build --disable-xctest
+	@$(MAKE) --no-print-directory check-units
+
+# Variables given to make reach scripts/demo in its environment.
+demo: ## Encode real pictures and import a real CSV (IMAGE=... CSV=... for your own)
+	@scripts/install-dependencies demo
+	@scripts/demo
+
+bench: ## Measure speed and memory, write Benchmarks/results/latest.json
+	@scripts/install-dependencies bench
+	@scripts/bench
+
+lint: ## Check the style of the Swift sources
+	$(SWIFT) format lint --strict --recursive $(SOURCES)
+
+format: ## Rewrite the Swift sources in the style that lint wants
+	$(SWIFT) format --in-place --recursive $(SOURCES)
+
+check-units: ## Check the systemd units, users and folders
+	@scripts/check-units
+
+install: ## Install what "make build" built (PREFIX=/usr/local, DESTDIR=)
+	@for program in $(PROGRAMS); do test -x .build/release/$$program || \
+	  { echo "make install: .build/release/$$program is missing; run \"make build\" first" >&2; exit 1; }; done
+	install -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(libdir)/systemd/system'
+	install -m 755 $(PROGRAMS:%=.build/release/%) '$(DESTDIR)$(bindir)'
+	for unit in bobbind.service bobbind.socket; do \
+	  sed -e 's|/usr/bin/|$(bindir)/|' -e 's|/usr/share/doc/bobbin|$(docdir)|' systemd/$$unit \
+	    >'$(DESTDIR)$(libdir)/systemd/system/'$$unit && \
+	  chmod 644 '$(DESTDIR)$(libdir)/systemd/system/'$$unit || exit 1; done
+	install -D -m 644 systemd/bobbin.sysusers.conf '$(DESTDIR)$(libdir)/sysusers.d/bobbin.conf'
+	install -D -m 644 systemd/bobbin.tmpfiles.conf '$(DESTDIR)$(libdir)/tmpfiles.d/bobbin.conf'
+	install -d $(foreach folder,bobbin.conf.d handlers.d models,'$(DESTDIR)$(sysconfdir)/bobbin/$(folder)')
+	test -e '$(DESTDIR)$(sysconfdir)/bobbin/bobbin.conf' || \
+	  install -m 644 etc/bobbin.conf '$(DESTDIR)$(sysconfdir)/bobbin/bobbin.conf'
+	install -D -m 644 etc/bobbin.conf '$(DESTDIR)$(docdir)/bobbin.conf'
+	install -m 644 $(wildcard README.md) CHANGELOG.md LICENSE '$(DESTDIR)$(docdir)'
+	@echo 'Then, as root: systemd-sysusers && systemd-tmpfiles --create && systemctl daemon-reload &&' \
+	  'systemctl enable --now bobbind.socket bobbind.service'
+
+uninstall: ## Remove what "make install" installed; keeps configuration, spool and store
+	rm -f $(foreach program,$(PROGRAMS),'$(DESTDIR)$(bindir)/$(program)')
+	rm -f '$(DESTDIR)$(libdir)/systemd/system/bobbind.service' '$(DESTDIR)$(libdir)/systemd/system/bobbind.socket'
+	rm -f '$(DESTDIR)$(libdir)/sysusers.d/bobbin.conf' '$(DESTDIR)$(libdir)/tmpfiles.d/bobbin.conf'
+	rm -f $(foreach file,README.md CHANGELOG.md LICENSE bobbin.conf,'$(DESTDIR)$(docdir)/$(file)')
+	-rmdir '$(DESTDIR)$(docdir)'
+
+clean: ## Remove what was built, and the demo's folder
+	rm -rf .build demo

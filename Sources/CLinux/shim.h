@@ -1,0 +1,55 @@
+#pragma once
+// Linux-only calls that the toolchain's Glibc module lacks, because it is built without _GNU_SOURCE, and a static
+// inline function for each macro and variadic call that Swift can't import.
+//
+// _GNU_SOURCE must stay undefined: it changes the fields of glibc's structures, and the compiler then refuses a program
+// that sees both shapes. So the calls are declared here as glibc 2.36 has them.
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct rusage;
+
+extern const char *strerrorname_np(int error_code);
+extern const char *strerrordesc_np(int error_code);
+extern const char *sigabbrev_np(int signal);
+extern int memfd_create(const char *name, unsigned int flags);
+extern int pidfd_open(pid_t process, unsigned int flags);
+extern int pidfd_send_signal(int descriptor, int signal, siginfo_t *information, unsigned int flags);
+extern int pipe2(int ends[2], int flags);
+extern int renameat2(int old_directory, const char *old_name, int new_directory, const char *new_name,
+                     unsigned int flags);
+extern int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *path);
+extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
+extern int accept4(int listener, struct sockaddr *address, socklen_t *length, int flags);
+
+// <linux/memfd.h> and <linux/fs.h>
+static const unsigned int linux_memfd_close_on_exec = 1;
+static const unsigned int linux_rename_no_replace = 1;
+
+// struct ucred and SO_PEERCRED's layout, socket(7).
+struct linux_peer_credentials {
+  pid_t process;
+  uid_t user;
+  gid_t group;
+};
+
+// Control messages are walked with macros.
+static inline struct cmsghdr *linux_cmsg_first(const struct msghdr *message) { return CMSG_FIRSTHDR(message); }
+static inline struct cmsghdr *linux_cmsg_next(struct msghdr *message, struct cmsghdr *header) {
+  return CMSG_NXTHDR(message, header);
+}
+static inline void *linux_cmsg_data(struct cmsghdr *header) { return CMSG_DATA(header); }
+static inline size_t linux_cmsg_space(size_t length) { return CMSG_SPACE(length); }
+static inline size_t linux_cmsg_length(size_t length) { return CMSG_LEN(length); }
+
+// prctl is variadic.
+static inline int linux_set_parent_death_signal(int signal) { return prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0); }

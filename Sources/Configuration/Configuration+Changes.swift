@@ -1,0 +1,39 @@
+extension Configuration {
+  /// One key whose value differs between two configurations.
+  package struct Change: Sendable, Equatable, CustomStringConvertible {
+    /// When a new value of a key is obeyed.
+    package enum Effect: Sendable, Equatable {
+      /// At SIGHUP, `systemctl reload` or `bobbinctl reload`.
+      case onReload
+      /// When the daemon is started again; until then the old value holds.
+      case onRestart
+    }
+
+    package let section: String
+    package let key: String
+    /// The values as a configuration file writes them.
+    package let old: String, new: String
+    package let effect: Effect
+
+    package var description: String {
+      let hint = effect == .onRestart ? " (needs a restart)" : ""
+      return "[\(section)] \(key): \(old) -> \(new)\(hint)"
+    }
+  }
+
+  /// Each key whose value differs from that in `old`, in the order of the file.
+  package func changes(from old: Configuration) -> [Change] {
+    Setting.all.compactMap { setting in
+      let (before, after) = (setting.print(old), setting.print(self))
+      guard before != after else { return nil }
+      return Change(section: setting.section, key: setting.key, old: before, new: after, effect: setting.effect)
+    }
+  }
+
+  /// This configuration, with the values of `old` for every key that needs a restart: what holds after a reload.
+  package func reloaded(over old: Configuration) -> Configuration {
+    Setting.all.reduce(into: self) { result, setting in
+      if setting.effect == .onRestart { setting.copy(old, &result) }
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import FoundationEssentials
+
+/// Every setting of the daemon; the initial values here are the defaults, and nowhere else.
+///
+/// A value is made by ``load(mainFile:dropIns:)`` or ``parse(_:file:)`` only, so that it always lies within the ranges
+/// of ``Setting``. Whether a changed key needs a restart is told by ``changes(from:)``.
+package struct Configuration: Sendable, Equatable {
+  package internal(set) var spool = Spool()
+  package internal(set) var workers = Workers()
+  package internal(set) var writer = Writer()
+  package internal(set) var store = Store()
+  package internal(set) var importing = Import()
+  package internal(set) var image = Image()
+  package internal(set) var jobs = Jobs()
+  package internal(set) var status = Status()
+  package internal(set) var log = Log()
+
+  /// All settings at their defaults.
+  package init() {}
+
+  /// `[Spool]`: what is accepted from the folder `new/`.
+  package struct Spool: Sendable, Equatable {
+    /// The largest job file accepted, in bytes.
+    package internal(set) var maxJobFileSize = 1 << 20
+  }
+
+  /// `[Workers]`: the pool that runs the jobs.
+  package struct Workers: Sendable, Equatable {
+    /// How many jobs run at a time.
+    package internal(set) var count = Configuration.coreCount
+  }
+
+  /// `[Writer]`: when computed results go to disk.
+  package struct Writer: Sendable, Equatable {
+    /// How long the first unflushed change may wait.
+    package internal(set) var flushInterval = Duration.milliseconds(250)
+    /// Unflushed objects that cause a flush at once.
+    package internal(set) var highWaterObjects = 50_000
+    /// Unflushed bytes that cause a flush at once; workers wait while there are more.
+    package internal(set) var highWaterBytes = 64 << 20
+    /// How long running jobs may take to finish after SIGTERM before they are given back to the queue.
+    package internal(set) var shutdownTimeout = Duration.seconds(30)
+  }
+
+  /// `[Store]`: how values are laid out on disk.
+  package struct Store: Sendable, Equatable {
+    /// Binary values larger than this many bytes are kept in files beside the database.
+    package internal(set) var externalDataThreshold = 64 << 10
+  }
+
+  /// `[Import]`: the job type `import`.
+  package struct Import: Sendable, Equatable {
+    /// Rows that are merged together.
+    package internal(set) var chunkRows = 10_000
+    /// The largest single record, in bytes; it bounds what an unclosed quote can cost.
+    package internal(set) var maxRecordSize = 16 << 20
+  }
+
+  /// `[Image]`: the job type `image.encode` and its helper processes.
+  package struct Image: Sendable, Equatable {
+    /// How many helper processes run at most.
+    package internal(set) var helpers = Configuration.coreCount
+    /// The largest width x height x pages that is decoded.
+    package internal(set) var maxPixels = 200_000_000
+    /// The largest input file, in bytes.
+    package internal(set) var maxInputSize = 256 << 20
+    /// Pictures after which a helper is replaced by a fresh one.
+    package internal(set) var jobsPerHelper = 200
+    /// How long one picture may take before its helper is killed.
+    package internal(set) var timeout = Duration.seconds(120)
+    /// The address space of one helper, in bytes.
+    package internal(set) var memoryMax = 1 << 30
+  }
+
+  /// `[Jobs]`: what holds for jobs of any type.
+  package struct Jobs: Sendable, Equatable {
+    /// How often a job is started before it is given up.
+    package internal(set) var maxAttempts = 3
+  }
+
+  /// `[Status]`: the HTTP interface on the Unix socket.
+  package struct Status: Sendable, Equatable {
+    /// Who may read; root, the daemon's user and its group may always read and change.
+    package internal(set) var readAccess = ReadAccess.group
+    /// Connections served at a time.
+    package internal(set) var maxConnections = 64
+    /// The largest request body, in bytes.
+    package internal(set) var maxRequestSize = 8 << 20
+  }
+
+  /// `[Log]`: what goes to the journal.
+  package struct Log: Sendable, Equatable {
+    /// The least important level that is logged.
+    package internal(set) var level = LogLevel.info
+  }
+
+  private static let coreCount = max(1, ProcessInfo.processInfo.activeProcessorCount)
+}

@@ -1,0 +1,8 @@
+/// A configuration that can't be used, with everything that is wrong with it.
+package struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// At least one, in the order of the files and of their lines.
+  package let problems: [ConfigurationProblem]
+
+  /// One line per problem.
+  package var description: String { problems.map(\.description).joined(separator: "\n") }
+}

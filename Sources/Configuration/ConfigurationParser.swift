@@ -1,0 +1,83 @@
+/// Applies files one after the other to the defaults, and collects what is wrong in them.
+struct ConfigurationParser {
+  private var configuration = Configuration()
+  var problems: [ConfigurationProblem] = []
+
+  func result() throws(ConfigurationError) -> Configuration {
+    guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
+    return configuration
+  }
+
+  mutating func parse(_ text: [UInt8], file: String) {
+    for entry in IniReader.entries(of: text) {
+      var problem: ConfigurationProblem?
+      switch entry.content {
+      case .section(let name):
+        if !Setting.sections.contains(name) { problem = unknownSection(name, file) }
+      case .malformed(.unknownSection, let name):
+        problem = unknownSection(name, file)
+      case .malformed(let code, let text):
+        problem = ConfigurationProblem(code: code, file: file, message: Self.message(for: code, text: text))
+      case .assignment(let section, let key, let value):
+        problem = assign(section, key, value, file)
+      }
+      if var problem {
+        problem.line = entry.line
+        problems.append(problem)
+      }
+    }
+  }
+
+  private mutating func assign(
+    _ section: String, _ key: String, _ value: String, _ file: String
+  ) -> ConfigurationProblem? {
+    guard !section.isEmpty else {
+      let nearest = nearestName(to: key, in: Setting.all.map(\.key))
+      let owner = Setting.all.first { $0.key == nearest }?.section ?? ""
+      return ConfigurationProblem(
+        code: .keyOutsideSection, file: file, key: key, value: value,
+        message: "stands before any section; put a line such as [\(owner)] above it")
+    }
+    // Of an unknown section its own line is reported, not every key.
+    guard Setting.sections.contains(section) else { return nil }
+    guard let setting = Setting.all.first(where: { $0.section == section && $0.key == key }) else {
+      return ConfigurationProblem(
+        code: .unknownKey, file: file, section: section, key: key, value: value,
+        message: "unknown key; \(Self.suggestion(for: key, in: section))")
+    }
+    // As in systemd, an empty assignment takes back earlier ones.
+    if value.isEmpty {
+      setting.copy(Configuration(), &configuration)
+    } else if !setting.assign(value, &configuration) {
+      return ConfigurationProblem(
+        code: .invalidValue, file: file, section: section, key: key, value: value,
+        message: "expected \(setting.allowed)")
+    }
+    return nil
+  }
+
+  private func unknownSection(_ name: String, _ file: String) -> ConfigurationProblem {
+    let nearest = nearestName(to: name, in: Setting.sections) ?? ""
+    return ConfigurationProblem(
+      code: .unknownSection, file: file, section: name,
+      message: "unknown section; did you mean [\(nearest)]? There are \(Setting.sections.joined(separator: ", "))")
+  }
+
+  private static func suggestion(for key: String, in section: String) -> String {
+    if let elsewhere = Setting.all.first(where: { $0.key == key }) {
+      return "\(key) belongs to [\(elsewhere.section)]"
+    }
+    let nearest = nearestName(to: key, in: Setting.all.filter { $0.section == section }.map(\.key)) ?? ""
+    return "did you mean \(nearest)?"
+  }
+
+  private static func message(for code: ConfigurationProblem.Code, text: String) -> String {
+    switch code {
+    case .invalidText: "not UTF-8 text, or it has control characters; save the file as plain UTF-8"
+    case .lineTooLong: "the line is longer than \(text) bytes; shorten it"
+    case .inlineComment: "a comment after a value in '\(text)'; put comments on lines of their own"
+    case .malformedSection: "'\(text)' is not a section; expected a name in brackets, such as [Writer]"
+    default: "'\(text)' is not an assignment; expected Key=Value"
+    }
+  }
+}

@@ -1,0 +1,40 @@
+/// One thing that is wrong in a configuration file, and what would be right.
+package struct ConfigurationProblem: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The kind of a problem; later versions may add kinds.
+  package struct Code: RawRepresentable, Sendable, Hashable {
+    package let rawValue: String
+
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    package static let unreadableFile = Code(rawValue: "unreadable-file")
+    package static let invalidText = Code(rawValue: "invalid-text")
+    package static let lineTooLong = Code(rawValue: "line-too-long")
+    package static let inlineComment = Code(rawValue: "inline-comment")
+    package static let malformedSection = Code(rawValue: "malformed-section")
+    package static let missingAssignment = Code(rawValue: "missing-assignment")
+    package static let keyOutsideSection = Code(rawValue: "key-outside-section")
+    package static let unknownSection = Code(rawValue: "unknown-section")
+    package static let unknownKey = Code(rawValue: "unknown-key")
+    package static let invalidValue = Code(rawValue: "invalid-value")
+  }
+
+  package let code: Code
+  package let file: String
+  /// Counted from 1; nil if the file as a whole is meant.
+  package var line: Int?
+  package var section: String?
+  package var key: String?
+  package var value: String?
+  /// What is wrong and what is allowed instead.
+  package let message: String
+
+  /// `FILE:LINE: [Section] Key=Value: MESSAGE`, on one line.
+  package var description: String {
+    var place = file
+    if let line { place += ":\(line)" }
+    var subject: [String] = []
+    if let section { subject.append("[\(section)]") }
+    if let key { subject.append(key + (value.map { "=" + $0 } ?? "")) }
+    return ([place] + (subject.isEmpty ? [] : [subject.joined(separator: " ")]) + [message]).joined(separator: ": ")
+  }
+}

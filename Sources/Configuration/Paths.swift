@@ -1,0 +1,54 @@
+/// Where the daemon and its tools find everything.
+package struct Paths: Sendable, Equatable {
+  /// The folder of all spool folders; they lie on one file system, so that renames between them work.
+  package let spool: String
+  /// The folder of the store and of its large values.
+  package let state: String
+  /// The Unix socket of the status interface.
+  package let socket: String
+  /// The folder of the configuration.
+  package let configuration: String
+
+  /// The paths of the installed service.
+  package static let system = Paths(
+    spool: "/var/spool/bobbin", state: "/var/lib/bobbin", socket: "/run/bobbin.sock", configuration: "/etc/bobbin")
+
+  /// Everything under one folder, for demonstrations, tests and users without privileges.
+  ///
+  /// - Parameter root: An absolute or relative path; a Unix socket's path may have 107 bytes, so keep it short.
+  package init(root: String) {
+    var root = root[...]
+    while root.count > 1, root.last == "/" { root.removeLast() }
+    let prefix = root == "/" ? "" : root
+    self.init(
+      spool: "\(prefix)/spool", state: "\(prefix)/state", socket: "\(prefix)/run/bobbin.sock",
+      configuration: "\(prefix)/etc")
+  }
+
+  private init(spool: String, state: String, socket: String, configuration: String) {
+    self.spool = spool
+    self.state = state
+    self.socket = socket
+    self.configuration = configuration
+  }
+
+  /// Where job files are written before they are renamed into `spoolNew`.
+  package var spoolTemporary: String { spool + "/tmp" }
+  /// Where job files are dropped.
+  package var spoolNew: String { spool + "/new" }
+  /// The claimed job files whose outcome is not yet on disk.
+  package var spoolCurrent: String { spool + "/cur" }
+  /// The refused job files, each with its reason beside it.
+  package var spoolFailed: String { spool + "/failed" }
+  /// The folder that relative paths in job files start from.
+  package var payload: String { spool + "/payload" }
+  /// The SQLite database.
+  package var store: String { state + "/bobbin.sqlite" }
+  package var configurationFile: String { configuration + "/bobbin.conf" }
+  /// The folder of `*.conf` files that are read after the main file, in lexical order.
+  package var configurationDropIns: String { configuration + "/bobbin.conf.d" }
+  /// The folder of declared job types.
+  package var handlers: String { configuration + "/handlers.d" }
+  /// The folder of `.xcdatamodeld` bundles.
+  package var models: String { configuration + "/models" }
+}

@@ -1,0 +1,46 @@
+extension Setting {
+  /// Every key there is, in the order in which files list them; sections are contiguous.
+  static let all: [Setting] = [
+    Setting("Spool", "MaxJobFileSize", \.spool.maxJobFileSize, .size(in: 1 << 10...64 << 20), .onReload),
+
+    // The pool and its contexts are built once, at the start.
+    Setting("Workers", "Count", \.workers.count, .integer(in: 1...1024), .onRestart),
+
+    Setting(
+      "Writer", "FlushIntervalSec", \.writer.flushInterval, .duration(in: .milliseconds(1) ... .seconds(3600)),
+      .onReload),
+    Setting("Writer", "HighWaterObjects", \.writer.highWaterObjects, .integer(in: 1...100_000_000), .onReload),
+    Setting("Writer", "HighWaterBytes", \.writer.highWaterBytes, .size(in: 64 << 10...64 << 30), .onReload),
+    Setting(
+      "Writer", "ShutdownTimeoutSec", \.writer.shutdownTimeout, .duration(in: .seconds(1) ... .seconds(3600)),
+      .onReload),
+
+    // The store takes it when it is opened.
+    Setting("Store", "ExternalDataThreshold", \.store.externalDataThreshold, .size(in: 1 << 10...1 << 30), .onRestart),
+
+    Setting("Import", "ChunkRows", \.importing.chunkRows, .integer(in: 1...1_000_000), .onReload),
+    Setting("Import", "MaxRecordSize", \.importing.maxRecordSize, .size(in: 1 << 10...1 << 30), .onReload),
+
+    // The helper pool is built once; the limits go with every request or with every helper started from then on.
+    Setting("Image", "Helpers", \.image.helpers, .integer(in: 1...1024), .onRestart),
+    Setting("Image", "MaxPixels", \.image.maxPixels, .integer(in: 1...10_000_000_000), .onReload),
+    Setting("Image", "MaxInputSize", \.image.maxInputSize, .size(in: 1 << 10...16 << 30), .onReload),
+    Setting("Image", "JobsPerHelper", \.image.jobsPerHelper, .integer(in: 1...1_000_000), .onReload),
+    Setting("Image", "TimeoutSec", \.image.timeout, .duration(in: .seconds(1) ... .seconds(86_400)), .onReload),
+    Setting("Image", "MemoryMax", \.image.memoryMax, .size(in: 64 << 20...1 << 40), .onReload),
+
+    Setting("Jobs", "MaxAttempts", \.jobs.maxAttempts, .integer(in: 1...1000), .onReload),
+
+    Setting("Status", "ReadAccess", \.status.readAccess, .choice, .onReload),
+    // The HTTP server reserves its connections when it starts.
+    Setting("Status", "MaxConnections", \.status.maxConnections, .integer(in: 1...10_000), .onRestart),
+    Setting("Status", "MaxRequestSize", \.status.maxRequestSize, .size(in: 4 << 10...1 << 30), .onReload),
+
+    Setting("Log", "Level", \.log.level, .choice, .onReload),
+  ]
+
+  /// The names of all sections, in the order of `all`.
+  static let sections: [String] = all.reduce(into: []) { names, setting in
+    if names.last != setting.section { names.append(setting.section) }
+  }
+}

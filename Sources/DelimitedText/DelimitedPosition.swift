@@ -1,0 +1,14 @@
+/// A place between two records of an input, where a later reader can go on.
+package struct DelimitedPosition: Sendable, Hashable {
+  package static let start = DelimitedPosition(byteOffset: 0, line: 1)
+
+  /// Bytes of the input before this place.
+  package var byteOffset: Int
+  /// The 1-based number of the line that begins here; line ends inside quotes count.
+  package var line: Int
+
+  package init(byteOffset: Int, line: Int) {
+    self.byteOffset = byteOffset
+    self.line = line
+  }
+}

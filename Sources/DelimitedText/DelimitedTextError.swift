@@ -1,0 +1,64 @@
+/// Why one record of a text with separators can't be read; the reader can go on with the next record.
+package struct DelimitedTextError: Error, Sendable, Hashable {
+  /// The kind of error; open, so that a new kind breaks no caller.
+  package struct Code: RawRepresentable, Sendable, Hashable {
+    package var rawValue: String
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    /// A quote inside a field that does not begin with one.
+    package static let strayQuote = Code(rawValue: "strayQuote")
+    /// Something else than a separator or a line end after a closing quote.
+    package static let textAfterQuote = Code(rawValue: "textAfterQuote")
+    /// The input ends inside quotes.
+    package static let unclosedQuote = Code(rawValue: "unclosedQuote")
+    package static let nulByte = Code(rawValue: "nulByte")
+    package static let recordTooLarge = Code(rawValue: "recordTooLarge")
+    package static let tooManyFields = Code(rawValue: "tooManyFields")
+  }
+
+  package var code: Code
+  /// The 1-based line of the offending byte; for an unclosed quote, where it was opened.
+  package var line: Int
+  /// The 1-based byte column in that line.
+  package var column: Int
+  /// The offset of the offending byte in the input.
+  package var byteOffset: Int
+  /// The 0-based index of the field.
+  package var fieldIndex: Int
+  /// The limit that was exceeded, for errors about sizes.
+  package var limit: Int?
+
+  package init(code: Code, line: Int, column: Int, byteOffset: Int, fieldIndex: Int, limit: Int? = nil) {
+    self.code = code
+    self.line = line
+    self.column = column
+    self.byteOffset = byteOffset
+    self.fieldIndex = fieldIndex
+    self.limit = limit
+  }
+}
+
+extension DelimitedTextError: CustomStringConvertible {
+  /// What happened, where, and what to do; it contains nothing of the input's text.
+  package var description: String {
+    let place = "line \(line), column \(column), field \(fieldIndex + 1)"
+    switch code {
+    case .strayQuote:
+      return "\(place): a quote inside an unquoted field; quote the whole field and double the quote"
+    case .textAfterQuote:
+      return "\(place): text after a closing quote; double the quotes that belong to the text"
+    case .unclosedQuote:
+      return "\(place): the quote opened here is never closed; close it, or double it if it belongs to the text"
+    case .nulByte:
+      return "\(place): a NUL byte; the text is damaged or in another encoding such as UTF-16"
+    case .recordTooLarge:
+      let size = limit.map { "more than \($0) bytes" } ?? "too large"
+      return "line \(line): the record that begins here is \(size); look for an unclosed quote, or raise the limit"
+    case .tooManyFields:
+      let size = limit.map { "more than \($0) fields" } ?? "too many fields"
+      return "\(place): the record has \(size); check the separator, or raise the limit"
+    default:
+      return "\(place): \(code.rawValue)"
+    }
+  }
+}

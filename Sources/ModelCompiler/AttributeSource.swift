@@ -1,0 +1,92 @@
+import Foundation
+import ObjectModel
+
+/// The accessors of an attribute.
+struct AttributeSource {
+  private let attribute: AttributeDescription
+  private let name: String
+  private let slot: Int
+  private let owner: ClassSource
+
+  init(_ attribute: AttributeDescription, _ property: Property, _ owner: ClassSource) {
+    self.attribute = attribute
+    name = property.name
+    slot = property.slot
+    self.owner = owner
+  }
+
+  func add(to source: inout SourceText) {
+    switch attribute.type {
+    case .integer16: addNumber("Int16", "integer", &source) { "\($0)(truncatingIfNeeded: \($1))" }
+    case .integer32: addNumber("Int32", "integer", &source) { "\($0)(truncatingIfNeeded: \($1))" }
+    case .integer64: addNumber("Int64", "integer", &source)
+    case .double: addNumber("Double", "real", &source)
+    case .float: addNumber("Float", "real", &source) { "\($0)(\($1))" }
+    case .boolean: addNumber("Bool", "boolean", &source)
+    case .string: addValue("String", "text", &source)
+    case .date: addValue("Date", "date", &source)
+    case .uuid: addValue("UUID", "uuid", &source)
+    case .uri: addValue("URL", "url", &source)
+    case .decimal: addValue("Decimal", "decimal", &source)
+    case .transformable: addValue("Data", "data", &source)
+    case .binary:
+      addValue("Data", "data", &source)
+      addBlob(&source)
+    }
+  }
+
+  /// - Parameter narrow: the expression that makes the attribute's type of the wide type that rows have.
+  private func addNumber(
+    _ libraryType: String, _ label: String, _ source: inout SourceText,
+    narrow: ((_ type: String, _ value: String) -> String)? = nil
+  ) {
+    let type = owner.library(libraryType)
+    let wide = owner.library(label == "integer" ? "Int64" : label == "real" ? "Double" : "Bool")
+    if attribute.isOptional && !attribute.usesScalarValue {
+      let place = "self[optional\(label.prefix(1).uppercased() + label.dropFirst()): \(slot)]"
+      add(
+        type: type + "?", get: narrow.map { "\(place).map { \($0(type, "$0")) }" } ?? place,
+        set: place + (narrow == nil ? " = newValue" : " = newValue.map { \(wide)($0) }"), &source)
+    } else {
+      let place = "self[\(label): \(slot)]"
+      add(
+        type: type, get: narrow.map { $0(type, place) } ?? place,
+        set: place + (narrow == nil ? " = newValue" : " = \(wide)(newValue)"), &source)
+    }
+  }
+
+  /// A value is optional unless the attribute is not and has a default, which is then read in place of nil.
+  private func addValue(_ libraryType: String, _ label: String, _ source: inout SourceText) {
+    let type = owner.library(libraryType)
+    let place = "self[\(label): \(slot)]"
+    guard !attribute.isOptional, let fallback = Fallback(attribute, type: type) else {
+      return add(type: type + "?", get: place, set: "\(place) = newValue", &source)
+    }
+    if let construction = fallback.construction {
+      source.add("")
+      source.add("private static let \(fallback.constant): \(type) = {")
+      source.indented { source in
+        source.add("guard let value = \(construction) else {")
+        source.indented { $0.add("preconditionFailure(\"the default of \(name) was checked when it was compiled\")") }
+        source.add("}")
+        source.add("return value")
+      }
+      source.add("}()")
+    }
+    add(type: type, get: "\(place) ?? \(fallback.expression)", set: "\(place) = newValue", &source)
+  }
+
+  private func addBlob(_ source: inout SourceText) {
+    let blobName = name + "Blob"
+    guard !owner.hasProperty(named: blobName) else { return }
+    let place = "self[blob: \(slot)]"
+    owner.addProperty(
+      blobName, type: owner.library("Blob") + "?", get: place, set: "\(place) = newValue",
+      documentation: "The data of `\(name)` by reference: reading it loads nothing.", to: &source)
+  }
+
+  private func add(type: String, get: String, set: String, _ source: inout SourceText) {
+    owner.addProperty(
+      name, type: type, get: get, set: set, documentation: attribute.userInfo["documentation"], to: &source)
+  }
+}

@@ -1,0 +1,83 @@
+import ObjectModel
+
+/// The class of one entity.
+struct ClassSource {
+  private let entity: Entity
+  private let classes: GeneratedClasses
+  private let names: SwiftNames
+  private let access: AccessLevel
+  private let name: String
+
+  init(_ entity: Entity, classes: GeneratedClasses, names: SwiftNames, access: AccessLevel) {
+    self.entity = entity
+    self.classes = classes
+    self.names = names
+    self.access = access
+    name = SwiftNames.escaped(classes.name(of: entity) ?? entity.name)
+  }
+
+  func add(to source: inout SourceText) {
+    let ancestor = classes.ancestor(of: entity)
+    let superclass = ancestor.flatMap(classes.name).map(SwiftNames.escaped) ?? "ManagedObject"
+    source.add(
+      comment: entity.entityDescription.userInfo["documentation"] ?? "An object of the entity `\(entity.name)`.")
+    source.add("\(access.openModifier)class \(name): \(superclass) {")
+    source.indented { source in
+      let string = names.library("String")
+      source.add(
+        "\(access.openModifier)override class var entityName: \(string) { \(SwiftNames.literal(entity.name)) }")
+      // The superclass has what its entity has; entities between them that have no class are served here.
+      for property in entity.properties.dropFirst(ancestor?.properties.count ?? 0) {
+        switch property.kind {
+        case .attribute(let attribute): AttributeSource(attribute, property, self).add(to: &source)
+        case .relationship(let relationship): RelationshipSource(relationship, property, self).add(to: &source)
+        }
+      }
+      addTable(to: &source)
+    }
+    source.add("}")
+  }
+
+  private func addTable(to source: inout SourceText) {
+    let type = "[AnyKeyPath: \(names.library("String"))]"
+    source.add("")
+    source.add("// A key path never changes; `AnyKeyPath` just isn't marked as Sendable.")
+    source.add(
+      prefix: "nonisolated(unsafe) private static let table: \(type) = ",
+      list: entity.properties.map { ("\\\(name).\(SwiftNames.escaped($0.name))", SwiftNames.literal($0.name)) })
+    source.add("")
+    source.add("\(access.openModifier)override class var propertyNamesByKeyPath: \(type) { table }")
+  }
+
+  // What the sources of the properties need:
+
+  func library(_ type: String) -> String { names.library(type) }
+
+  var modifier: String { access.modifier }
+
+  /// The class of a relationship's destination.
+  func className(of destination: Entity?) -> String {
+    var candidate = destination
+    while let entity = candidate {
+      if let name = classes.name(of: entity) { return SwiftNames.escaped(name) }
+      candidate = entity.parent
+    }
+    return "ManagedObject"
+  }
+
+  func hasProperty(named name: String) -> Bool { entity.property(named: name) != nil }
+
+  /// Adds a computed property after a blank line.
+  func addProperty(
+    _ name: String, type: String, get: String, set: String, documentation: String?, to source: inout SourceText
+  ) {
+    source.add("")
+    if let documentation { source.add(comment: documentation) }
+    source.add("\(modifier)final var \(SwiftNames.escaped(name)): \(type) {")
+    source.indented { source in
+      source.add("get { \(get) }")
+      source.add("set { \(set) }")
+    }
+    source.add("}")
+  }
+}

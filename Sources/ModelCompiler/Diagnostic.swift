@@ -1,0 +1,14 @@
+import ObjectModel
+
+/// A model's fault in the form that build systems and editors recognise: `path:line: error: message`.
+struct Diagnostic {
+  let text: String
+
+  init(_ error: ModelError) {
+    var text = error.file ?? "ModelCompiler"
+    if let line = error.line { text += ":\(line)" }
+    text += ": error: "
+    if let entity = error.entity { text += entity + (error.property.map { "." + $0 } ?? "") + ": " }
+    self.text = text + error.message
+  }
+}

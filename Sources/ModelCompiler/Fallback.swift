@@ -1,0 +1,33 @@
+import Foundation
+import ObjectModel
+
+/// What a generated property reads in place of nil: the attribute's default, as Swift source.
+struct Fallback {
+  /// The name of the constant that holds the default where making it can fail.
+  let constant: String
+  /// The expression that yields the default.
+  let expression: String
+  /// How the constant is made, an optional value; nil if the expression is a literal.
+  let construction: String?
+
+  /// Nil if the attribute has no default.
+  init?(_ attribute: AttributeDescription, type: String) {
+    constant = SwiftNames.escaped(attribute.name + "Default")
+    switch attribute.defaultValue {
+    case .string(let text):
+      construction = nil
+      expression = SwiftNames.literal(text)
+      return
+    case .date(let date):
+      construction = nil
+      expression = "\(type)(timeIntervalSinceReferenceDate: \(date.timeIntervalSinceReferenceDate))"
+      return
+    case .decimal(let decimal): construction = "\(type)(string: \"\(decimal)\")"
+    case .uuid(let uuid): construction = "\(type)(uuidString: \"\(uuid.uuidString)\")"
+    case .url(let url): construction = "\(type)(string: \(SwiftNames.literal(url.absoluteString)))"
+    case .data(let data): construction = "\(type)(base64Encoded: \"\(data.base64EncodedString())\")"
+    case .null, .integer, .double, .boolean: return nil
+    }
+    expression = "Self.\(constant)"
+  }
+}

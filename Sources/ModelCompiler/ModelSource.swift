@@ -1,0 +1,86 @@
+import Foundation
+import ObjectModel
+
+/// The Swift file for a model: the model itself as text, and a class for each entity that names one.
+struct ModelSource {
+  let text: String
+
+  /// - Throws: ``ModelError`` for what the model reader refuses, and for names that Swift can't have.
+  init(bundle: URL, access: AccessLevel) throws(ModelError) {
+    let file = try ModelBundle(bundle).contentsFile()
+    let xml: Data
+    do { xml = try Data(contentsOf: file) } catch {
+      throw ModelError(.unreadable, "the model can't be read: \(error.localizedDescription)", file: file.path)
+    }
+    let model = try ManagedObjectModel(xml: xml, file: file.path)
+    guard let decoded = String(validating: xml, as: UTF8.self) else {
+      throw ModelError(.malformed, "the model is not UTF-8 text", file: file.path, line: 1)
+    }
+    let classes = try GeneratedClasses(model, file: file.path, xml: decoded)
+    let title = bundle.deletingPathExtension().lastPathComponent
+    var modelName = Self.typeName(title)
+    while classes.names.contains(modelName) || SwiftNames.reservedClasses.contains(modelName) { modelName += "Model" }
+
+    let names = SwiftNames(declared: classes.names.union([modelName]))
+    var source = SourceText()
+    source.add("// Compiled from \(bundle.lastPathComponent); changes belong into the model.")
+    source.add("")
+    for module in ["Foundation", "ObjectGraph", "ObjectModel"] { source.add("\(access.modifier)import \(module)") }
+    source.add("")
+    source.add("/// The model `\(title)`, compiled in.")
+    source.add("\(access.modifier)enum \(SwiftNames.escaped(modelName)) {")
+    source.indented { source in
+      Self.addModel(
+        to: &source, xml: decoded, fileName: bundle.lastPathComponent, classes: classes, names: names, access: access)
+    }
+    source.add("}")
+    for entity in classes.entities {
+      source.add("")
+      ClassSource(entity, classes: classes, names: names, access: access).add(to: &source)
+    }
+    text = source.text
+  }
+
+  private static func addModel(
+    to source: inout SourceText, xml: String, fileName: String, classes: GeneratedClasses, names: SwiftNames,
+    access: AccessLevel
+  ) {
+    let type = names.library("ManagedObjectModel")
+    source.add("/// The model with the classes below; resolved at the first use.")
+    source.add("\(access.modifier)static let model: \(type) = {")
+    source.indented { source in
+      source.add("do {")
+      source.indented { source in
+        source.add("return try \(type)(")
+        source.indented { source in
+          source.add(
+            "xml: \(names.library("Data"))(xml.utf8), classes: classes, file: \(SwiftNames.literal(fileName)))")
+        }
+      }
+      source.add("} catch {")
+      source.indented { source in
+        source.add("// The same text was read when it was compiled.")
+        source.add("preconditionFailure(\"the compiled model can't be read: \\(error)\")")
+      }
+      source.add("}")
+    }
+    source.add("}()")
+    source.add("")
+    source.add("private static var classes: [\(names.library("String")): AnyClass] {")
+    source.indented { source in
+      source.add(
+        list: classes.entities.compactMap { classes.name(of: $0) }
+          .map { (SwiftNames.literal($0), "\(SwiftNames.escaped($0)).self") })
+    }
+    source.add("}")
+    source.add("")
+    source.add("private static let xml = ")
+    source.append(rawString: xml)
+  }
+
+  /// A type's name for a model's: what Swift doesn't allow becomes an underscore.
+  private static func typeName(_ title: String) -> String {
+    let name = String(title.map { $0.isLetter || $0.isNumber || $0 == "_" ? $0 : "_" })
+    return SwiftNames.isIdentifier(name) ? name : "Model" + name
+  }
+}

@@ -1,0 +1,38 @@
+import ObjectModel
+
+/// The accessors of a relationship.
+struct RelationshipSource {
+  private let relationship: RelationshipDescription
+  private let property: Property
+  private let owner: ClassSource
+
+  init(_ relationship: RelationshipDescription, _ property: Property, _ owner: ClassSource) {
+    self.relationship = relationship
+    self.property = property
+    self.owner = owner
+  }
+
+  func add(to source: inout SourceText) {
+    let destination = owner.className(of: property.destination)
+    let (label, type) =
+      switch (relationship.isToMany, relationship.isOrdered) {
+      case (false, _): ("toOne", "\(destination)?")
+      case (true, false): ("toMany", "\(owner.library("Set"))<\(destination)>")
+      case (true, true): ("ordered", "[\(destination)]")
+      }
+    let place = "self[\(label): \(property.slot), as: \(destination).self]"
+    owner.addProperty(
+      property.name, type: type, get: place, set: "\(place) = newValue",
+      documentation: relationship.userInfo["documentation"], to: &source)
+    guard relationship.isToMany else { return }
+    let capitalized = property.name.prefix(1).uppercased() + property.name.dropFirst()
+    source.add("")
+    source.add("\(owner.modifier)final func addTo\(capitalized)(_ object: \(destination)) {")
+    source.indented { $0.add("add(object, toMany: \(property.slot))") }
+    source.add("}")
+    source.add("")
+    source.add("\(owner.modifier)final func removeFrom\(capitalized)(_ object: \(destination)) {")
+    source.indented { $0.add("remove(object, fromMany: \(property.slot))") }
+    source.add("}")
+  }
+}

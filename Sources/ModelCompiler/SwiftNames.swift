@@ -1,0 +1,65 @@
+import ObjectModel
+
+/// How names of the model are spelled in Swift, and which of them Swift or the object graph has taken.
+struct SwiftNames {
+  /// The types that the generated file declares.
+  private let declared: Set<String>
+
+  init(declared: Set<String>) { self.declared = declared }
+
+  /// A type of a library, with its module if the file declares a type of the same name.
+  func library(_ type: String) -> String {
+    guard declared.contains(type) else { return type }
+    let module = Self.moduleOfType[type] ?? "Swift"
+    return "\(module).\(type)"
+  }
+
+  /// A name as it is declared, in backticks if it is a keyword.
+  static func escaped(_ name: String) -> String { keywords.contains(name) ? "`\(name)`" : name }
+
+  /// A text as a Swift string literal.
+  static func literal(_ text: String) -> String {
+    var literal = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": literal += "\\\""
+      case "\\": literal += "\\\\"
+      case "\n": literal += "\\n"
+      case "\r": literal += "\\r"
+      case "\t": literal += "\\t"
+      case _ where scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value):
+        literal += "\\u{\(String(scalar.value, radix: 16))}"
+      default: literal.unicodeScalars.append(scalar)
+      }
+    }
+    return literal + "\""
+  }
+
+  static func isIdentifier(_ name: String) -> Bool {
+    name.first.map { $0.isLetter } == true && name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
+  }
+
+  /// Names of properties that every managed object has; a property of an entity can't have them too.
+  static let reservedProperties: Set<String> = [
+    "Type", "Protocol", "changedValues", "context", "debugDescription", "description", "entity", "entityName",
+    "hasChanges", "hashValue", "isDeleted", "isFault", "isInserted", "isUpdated", "managedObjectContext", "objectID",
+    "propertyNamesByKeyPath", "self",
+  ]
+
+  /// Names of types that the generated code or the language needs for itself.
+  static let reservedClasses: Set<String> = ["Any", "ManagedObject", "Protocol", "Self", "Type"]
+
+  private static let moduleOfType = [
+    "Blob": "ObjectGraph", "Data": "Foundation", "Date": "Foundation", "Decimal": "Foundation",
+    "ManagedObjectModel": "ObjectModel", "URL": "Foundation", "UUID": "Foundation",
+  ]
+
+  /// The Swift book, "Lexical Structure": the words that are reserved everywhere.
+  private static let keywords: Set<String> = [
+    "Any", "Self", "as", "associatedtype", "break", "case", "catch", "class", "continue", "default", "defer", "deinit",
+    "do", "else", "enum", "extension", "fallthrough", "false", "fileprivate", "for", "func", "guard", "if", "import",
+    "in", "init", "inout", "internal", "is", "let", "nil", "operator", "precedencegroup", "private", "protocol",
+    "public", "repeat", "rethrows", "return", "self", "static", "struct", "subscript", "super", "switch", "throw",
+    "throws", "true", "try", "typealias", "var", "where", "while",
+  ]
+}

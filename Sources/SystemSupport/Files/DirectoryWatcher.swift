@@ -1,0 +1,82 @@
+import CLinux
+package import Dispatch
+import Glibc
+
+/// Tells about files that appear in one directory, through inotify. It costs nothing while nothing happens.
+///
+/// A directory that is deleted while anybody, this process included, has it open is not noticed before it is closed.
+package final class DirectoryWatcher: Sendable {
+  // A dispatch source is thread-safe, its Swift type just doesn't say so.
+  private nonisolated(unsafe) let source: any DispatchSourceRead
+
+  /// Starts watching; scan the directory after this returns, or what was there before is missed.
+  ///
+  /// - Parameters:
+  ///   - directory: Watched itself, whatever happens to its path.
+  ///   - queue: Where `handler` is called.
+  ///   - handler: Gets all events of one read, in order, never an empty array.
+  /// - Throws: ``SystemError``; ENOSPC means that `fs.inotify.max_user_watches` is used up.
+  package init(
+    _ directory: Directory, queue: DispatchQueue, handler: @escaping @Sendable ([DirectoryEvent]) -> Void
+  ) throws(SystemError) {
+    let number = try systemCall("inotify_init1") { inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC)) }
+    let queueOfEvents = SharedDescriptor(FileDescriptor(owning: number))
+    let mask = UInt32(IN_MOVED_TO) | UInt32(IN_CLOSE_WRITE) | UInt32(IN_MOVE_SELF) | UInt32(IN_ONLYDIR)
+    let entry = "/proc/self/fd/\(directory.descriptor.number)"
+    try systemCall("inotify_add_watch", directory.path) { inotify_add_watch(number, entry, mask) }
+
+    let source = DispatchSource.makeReadSource(fileDescriptor: number, queue: queue)
+    // The source keeps itself until it is cancelled, which drops its handlers.
+    source.setEventHandler {
+      let events = Self.read(queueOfEvents.descriptor)
+      if events.contains(where: \.isLast) { source.cancel() }
+      if !events.isEmpty { handler(events) }
+    }
+    // Holds the descriptor until the source no longer uses it.
+    source.setCancelHandler { withExtendedLifetime(queueOfEvents) {} }
+    source.activate()
+    self.source = source
+  }
+
+  deinit {
+    source.cancel()
+  }
+
+  /// Stops watching; a batch already on its way may still arrive unless this is called on the handler's queue. Safe to repeat.
+  package func stop() {
+    source.cancel()
+  }
+
+  private static func read(_ descriptor: borrowing FileDescriptor) -> [DirectoryEvent] {
+    // Holds some hundred events; the source fires again while there are more.
+    withUnsafeTemporaryAllocation(byteCount: 64 * 1024, alignment: MemoryLayout<inotify_event>.alignment) { buffer in
+      do throws(SystemError) {
+        let count = try descriptor.read(into: buffer)
+        return DirectoryEvent.parse(UnsafeRawBufferPointer(rebasing: buffer.prefix(count)))
+      } catch  where error.code == .wouldBlock {
+        return []
+      } catch {
+        return [.rescan(.failed(errno: error.code.rawValue))]
+      }
+    }
+  }
+}
+
+/// A descriptor that a closure can share.
+private final class SharedDescriptor: Sendable {
+  let descriptor: FileDescriptor
+
+  init(_ descriptor: consuming FileDescriptor) {
+    self.descriptor = descriptor
+  }
+}
+
+extension DirectoryEvent {
+  /// Whether no event follows.
+  fileprivate var isLast: Bool {
+    switch self {
+    case .rescan(.watchRemoved), .rescan(.failed): true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import CLinux
+package import struct Foundation.Data
+import Glibc
+
+extension FileDescriptor {
+  /// Writes once.
+  ///
+  /// - Returns: The bytes written, which may be fewer than given on pipes, sockets and a full disk.
+  package func write(_ buffer: UnsafeRawBufferPointer) throws(SystemError) -> Int {
+    try systemCall("write", "descriptor \(number)") { Glibc.write(number, buffer.baseAddress, buffer.count) }
+  }
+
+  /// Writes all bytes, in as many calls as it takes.
+  ///
+  /// - Throws: The first error; how much was written before it is unknown. SIGPIPE must be ignored to get EPIPE.
+  package func writeAll(_ buffer: UnsafeRawBufferPointer) throws(SystemError) {
+    var rest = buffer
+    while !rest.isEmpty {
+      let count = try write(rest)
+      rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+    }
+  }
+
+  /// Writes all bytes, in as many calls as it takes.
+  package func writeAll(_ data: Data) throws(SystemError) {
+    let outcome = data.withUnsafeBytes { buffer in
+      Swift.Result { () throws(SystemError) in try writeAll(buffer) }
+    }
+    try outcome.get()
+  }
+}

@@ -1,0 +1,45 @@
+import CLinux
+import Glibc
+
+/// What the kernel says about a file, from `fstat` or from `fstatat` without following a symbolic link.
+package struct FileStatus: Hashable, Sendable {
+  package enum Kind: Sendable {
+    case regular, directory, symbolicLink, fifo, socket, characterDevice, blockDevice, unknown
+  }
+
+  package let kind: Kind
+  /// Permission bits with setuid, setgid and sticky.
+  package let mode: UInt32
+  /// Bytes.
+  package let size: Int64
+  package let linkCount: UInt64
+  package let owner: UInt32
+  package let group: UInt32
+  package let device: UInt64
+  package let inode: UInt64
+  /// Nanoseconds since 1970.
+  package let modificationTime: Int64
+
+  init(_ status: stat) {
+    kind =
+      switch status.st_mode & S_IFMT {
+      case S_IFREG: .regular
+      case S_IFDIR: .directory
+      case S_IFLNK: .symbolicLink
+      case S_IFIFO: .fifo
+      case S_IFSOCK: .socket
+      case S_IFCHR: .characterDevice
+      case S_IFBLK: .blockDevice
+      default: .unknown
+      }
+    mode = status.st_mode & 0o7777
+    size = Int64(status.st_size)
+    linkCount = UInt64(status.st_nlink)
+    owner = status.st_uid
+    group = status.st_gid
+    device = UInt64(status.st_dev)
+    inode = UInt64(status.st_ino)
+    // A corrupt file system can hold any time: wrap instead of trapping.
+    modificationTime = Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec)
+  }
+}

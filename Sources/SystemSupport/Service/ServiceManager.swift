@@ -1,0 +1,58 @@
+import CLinux
+import CSystemd
+import Glibc
+
+/// The manager that started this process, if it is systemd; otherwise everything here does nothing.
+package enum ServiceManager {
+  /// Tells the manager something, all in one message.
+  ///
+  /// - Returns: False when nobody wants to know.
+  @discardableResult
+  package static func notify(_ notifications: ServiceNotification...) throws(SystemError) -> Bool {
+    let now = monotonicMicroseconds()
+    let state = notifications.map { $0.assignments(monotonicMicroseconds: now) }.joined(separator: "\n")
+    return try libraryCall("sd_notify", state) { sd_notify(0, state) } > 0
+  }
+
+  /// How often the manager expects ``ServiceNotification/watchdog`` at the latest; nil when it expects none.
+  ///
+  /// Send it in half the time.
+  package static func watchdogInterval() throws(SystemError) -> Duration? {
+    var microseconds: UInt64 = 0
+    let isEnabled = try libraryCall("sd_watchdog_enabled", nil) { sd_watchdog_enabled(0, &microseconds) } > 0
+    return isEnabled ? .microseconds(Int64(clamping: microseconds)) : nil
+  }
+
+  /// Takes over the sockets that the manager passed; a second call finds none.
+  ///
+  /// It changes the environment: call it early, while there is one thread.
+  package static func takeListenDescriptors() throws(SystemError) -> ListenDescriptors {
+    var names: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+    let count = try libraryCall("sd_listen_fds_with_names", nil) { sd_listen_fds_with_names(1, &names) }
+    defer {
+      for index in 0..<Int(count) { free(names?[index]) }
+      free(names)
+    }
+    // SD_LISTEN_FDS_START is 3.
+    return ListenDescriptors(
+      owning: (0..<count).map { index in
+        (names?[Int(index)].map { String(cString: $0) } ?? "unknown", 3 + index)
+      })
+  }
+
+  /// libsystemd returns negative error numbers and leaves errno alone.
+  private static func libraryCall(
+    _ call: String, _ subject: String?, _ body: () -> Int32
+  ) throws(SystemError) -> Int32 {
+    let result = body()
+    if result < 0 { throw SystemError(.init(rawValue: -result), call: call, subject: subject) }
+    return result
+  }
+
+  private static func monotonicMicroseconds() -> UInt64 {
+    var time = timespec()
+    // Can't fail: the clock exists and the address is ours.
+    _ = clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1_000_000 + UInt64(time.tv_nsec) / 1000
+  }
+}

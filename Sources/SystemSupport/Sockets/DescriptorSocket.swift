@@ -1,0 +1,144 @@
+import CLinux
+package import struct Foundation.Data
+import Glibc
+
+/// One end of a connection that carries whole messages, each with up to 32 open descriptors.
+///
+/// Sending and receiving block their thread: not for the cooperative pool.
+package struct DescriptorSocket: ~Copyable, Sendable {
+  /// The most descriptors in one message.
+  package static let maximumDescriptorCount = 32
+
+  package let descriptor: FileDescriptor
+
+  /// Takes over one end of a `FileDescriptor.socketPair(.sequencedPackets)`, as a child does with the number it was given.
+  package init(_ descriptor: consuming FileDescriptor) {
+    self.descriptor = descriptor
+  }
+
+  /// Sends one message.
+  ///
+  /// - Parameters:
+  ///   - data: Not empty, since an empty message looks like the end.
+  ///   - descriptors: The receiver gets duplicates; the sender keeps its own.
+  ///   - deadline: How long to wait for room.
+  /// - Throws: ``SystemError/Code/brokenPipe`` when the other end is closed (there is no SIGPIPE).
+  package func send(
+    _ data: Data, descriptors: [Int32] = [], by deadline: Deadline = .never
+  ) throws(SystemError) {
+    guard !data.isEmpty, descriptors.count <= Self.maximumDescriptorCount else {
+      throw SystemError(
+        .invalidArgument, call: "sendmsg",
+        hint: "a message needs data and at most \(Self.maximumDescriptorCount) descriptors")
+    }
+    while true {
+      do {
+        return try sendNow(data, descriptors)
+      } catch  where error.code == .wouldBlock {
+        try descriptor.wait(for: Int16(POLLOUT), by: deadline)
+      }
+    }
+  }
+
+  /// Receives one message.
+  ///
+  /// - Parameters:
+  ///   - limit: The most bytes accepted.
+  ///   - deadline: How long to wait for it.
+  /// - Returns: Nil when the other end is closed.
+  /// - Throws: ``SystemError/Code/messageTooLong`` for more bytes, ``SystemError/Code/badMessage`` for more descriptors
+  ///   than can be received, ``SystemError/Code/timedOut``. A refused message is lost and its descriptors are closed.
+  package func receive(limit: Int, by deadline: Deadline = .never) throws(SystemError) -> DescriptorMessage? {
+    precondition(limit > 0, "a message has at least one byte")
+    while true {
+      try descriptor.wait(for: Int16(POLLIN), by: deadline)
+      do {
+        return try receiveNow(limit: limit)
+      } catch  where error.code == .wouldBlock {
+        // Another thread took the message.
+        continue
+      }
+    }
+  }
+
+  private func sendNow(_ data: Data, _ descriptors: [Int32]) throws(SystemError) {
+    let size = descriptors.count * MemoryLayout<Int32>.size
+    let control = UnsafeMutableRawBufferPointer.allocate(byteCount: linux_cmsg_space(size), alignment: 16)
+    defer { control.deallocate() }
+    control.initializeMemory(as: UInt8.self, repeating: 0)
+    let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
+    let outcome = data.withUnsafeBytes { bytes in
+      var vector = iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
+      return withUnsafeMutablePointer(to: &vector) { vector in
+        var message = msghdr()
+        message.msg_iov = vector
+        message.msg_iovlen = 1
+        if !descriptors.isEmpty {
+          message.msg_control = control.baseAddress
+          message.msg_controllen = control.count
+        }
+        if let header = linux_cmsg_first(&message), let body = linux_cmsg_data(header) {
+          header.pointee.cmsg_level = SOL_SOCKET
+          header.pointee.cmsg_type = Int32(SCM_RIGHTS)
+          header.pointee.cmsg_len = linux_cmsg_length(size)
+          descriptors.withUnsafeBytes { UnsafeMutableRawBufferPointer(start: body, count: size).copyMemory(from: $0) }
+        }
+        return Swift.Result { () throws(SystemError) -> Void in
+          try systemCall("sendmsg") { sendmsg(descriptor.number, &message, flags) }
+        }
+      }
+    }
+    try outcome.get()
+  }
+
+  private func receiveNow(limit: Int) throws(SystemError) -> DescriptorMessage? {
+    let space = linux_cmsg_space(Self.maximumDescriptorCount * MemoryLayout<Int32>.size)
+    let control = UnsafeMutableRawBufferPointer.allocate(byteCount: space, alignment: 16)
+    defer { control.deallocate() }
+    var data = Data(count: limit)
+    var message = msghdr()
+    let flags = Int32(MSG_CMSG_CLOEXEC) | Int32(MSG_DONTWAIT)
+    let outcome = data.withUnsafeMutableBytes { bytes in
+      var vector = iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
+      return withUnsafeMutablePointer(to: &vector) { vector in
+        message.msg_iov = vector
+        message.msg_iovlen = 1
+        message.msg_control = control.baseAddress
+        message.msg_controllen = control.count
+        return Swift.Result { () throws(SystemError) -> Int in
+          try systemCall("recvmsg") { recvmsg(descriptor.number, &message, flags) }
+        }
+      }
+    }
+    let count = try outcome.get()
+    // Owns what came from here on, so that every way out closes it.
+    let descriptors = Self.descriptors(in: &message)
+    if message.msg_flags & Int32(MSG_CTRUNC) != 0 {
+      throw SystemError(
+        .badMessage, call: "recvmsg", hint: "at most \(Self.maximumDescriptorCount) descriptors are accepted")
+    }
+    if message.msg_flags & Int32(MSG_TRUNC) != 0 {
+      throw SystemError(.messageTooLong, call: "recvmsg", hint: "at most \(limit) bytes are accepted")
+    }
+    if count == 0 { return nil }
+    data.count = count
+    return DescriptorMessage(data: data, descriptors: descriptors)
+  }
+
+  private static func descriptors(in message: inout msghdr) -> ReceivedDescriptors {
+    var numbers: [Int32] = []
+    var next = linux_cmsg_first(&message)
+    while let header = next {
+      if header.pointee.cmsg_level == SOL_SOCKET, header.pointee.cmsg_type == Int32(SCM_RIGHTS),
+        let body = linux_cmsg_data(header)
+      {
+        let size = Int(header.pointee.cmsg_len) - Int(linux_cmsg_length(0))
+        for offset in stride(from: 0, through: size - MemoryLayout<Int32>.size, by: MemoryLayout<Int32>.size) {
+          numbers.append(body.loadUnaligned(fromByteOffset: offset, as: Int32.self))
+        }
+      }
+      next = linux_cmsg_next(&message, header)
+    }
+    return ReceivedDescriptors(owning: numbers)
+  }
+}

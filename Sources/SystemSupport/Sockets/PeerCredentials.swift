@@ -1,0 +1,22 @@
+import CLinux
+import Glibc
+
+/// Who is at the other end of a Unix socket, as the kernel noted when it was connected.
+package struct PeerCredentials: Hashable, Sendable {
+  package let processID: Int32
+  package let user: UInt32
+  package let group: UInt32
+
+  /// Asks the kernel about a connected Unix stream socket or socket pair.
+  package init(of socket: borrowing FileDescriptor) throws(SystemError) {
+    var credentials = linux_peer_credentials()
+    var length = socklen_t(MemoryLayout<linux_peer_credentials>.size)
+    let number = socket.number
+    try systemCall("getsockopt", "descriptor \(number)") {
+      getsockopt(number, SOL_SOCKET, SO_PEERCRED, &credentials, &length)
+    }
+    processID = credentials.process
+    user = credentials.user
+    group = credentials.group
+  }
+}

@@ -1,0 +1,18 @@
+import CLinux
+import Glibc
+
+/// How a Unix socket carries data.
+package enum SocketKind: Sendable {
+  case stream
+  case datagram
+  /// A connection that keeps the limits of messages.
+  case sequencedPackets
+
+  var number: Int32 {
+    switch self {
+    case .stream: Int32(SOCK_STREAM.rawValue)
+    case .datagram: Int32(SOCK_DGRAM.rawValue)
+    case .sequencedPackets: Int32(SOCK_SEQPACKET.rawValue)
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import DelimitedText
+
+/// All that a reader tells about one record or error, as values that can be compared.
+struct ReadRecord: Equatable {
+  var fields: [String] = []
+  var quoted: [Bool] = []
+  var raw = ""
+  var line = 0
+  var offset = 0
+  var next = DelimitedPosition.start
+  var error: DelimitedTextError?
+}
+
+/// Reads a whole text, given in pieces of at most `piece` bytes.
+func readAll(
+  _ bytes: [UInt8], _ dialect: DelimitedDialect = .csv, blockSize: Int = 1 << 16, piece: Int = .max,
+  from position: DelimitedPosition = .start
+) -> [ReadRecord] {
+  var reader = DelimitedReader(dialect: dialect, blockSize: blockSize, startingAt: position)
+  var given = position.byteOffset
+  var result: [ReadRecord] = []
+  while true {
+    var record = ReadRecord()
+    do throws(DelimitedTextError) {
+      switch try reader.nextRecord() {
+      case .end: return result
+      case .needsInput:
+        reader.fill { buffer in
+          let count = min(buffer.count, piece, bytes.count - given)
+          buffer.copyBytes(from: bytes[given..<given + count])
+          given += count
+          return count
+        }
+        continue
+      case .record: break
+      }
+    } catch {
+      record.error = error
+    }
+    for index in 0..<reader.fieldCount {
+      record.fields.append(String(decoding: reader.field(index), as: UTF8.self))
+      record.quoted.append(reader.isQuoted(index))
+    }
+    record.raw = String(decoding: reader.rawRecord, as: UTF8.self)
+    record.line = reader.recordLine
+    record.offset = reader.recordOffset
+    record.next = reader.position
+    result.append(record)
+  }
+}
+
+func readAll(_ text: String, _ dialect: DelimitedDialect = .csv) -> [ReadRecord] { readAll(Array(text.utf8), dialect) }
+
+func fields(_ text: String, _ dialect: DelimitedDialect = .csv) -> [[String]] { readAll(text, dialect).map(\.fields) }
+
+/// Calls with the bytes of a text, as a reader's field gives them.
+func withBytes<Result>(_ text: String, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+  Array(text.utf8).withUnsafeBytes(body)
+}
+
+/// A repeatable sequence of random numbers (splitmix64).
+struct SeededGenerator: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var value = state
+    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+    return value ^ (value >> 31)
+  }
+}

@@ -1,0 +1,47 @@
+import Synchronization
+
+/// Keeps the first of several outcomes and hands it to one waiter, before or after it is there.
+final class FirstOutcome<Value: Sendable>: Sendable {
+  private enum State {
+    case open
+    case awaited(CheckedContinuation<Value, any Error>)
+    case settled(Result<Value, any Error>)
+    case delivered
+  }
+
+  private let state = Mutex(State.open)
+
+  func settle(_ result: Result<Value, any Error>) {
+    let waiter = state.withLock { state -> CheckedContinuation<Value, any Error>? in
+      switch state {
+      case .open:
+        state = .settled(result)
+        return nil
+      case .awaited(let waiter):
+        state = .delivered
+        return waiter
+      case .settled, .delivered:
+        return nil
+      }
+    }
+    waiter?.resume(with: result)
+  }
+
+  func value() async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+      let result = state.withLock { state -> Result<Value, any Error>? in
+        switch state {
+        case .open:
+          state = .awaited(continuation)
+          return nil
+        case .settled(let result):
+          state = .delivered
+          return result
+        case .awaited, .delivered:
+          preconditionFailure("an outcome has one waiter")
+        }
+      }
+      if let result { continuation.resume(with: result) }
+    }
+  }
+}
