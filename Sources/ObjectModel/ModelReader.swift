@@ -41,7 +41,10 @@ final class ModelReader: NSObject, XMLParserDelegate {
   /// expand without end or to name other files.
   private func check(_ xml: Data) throws(ModelError) {
     guard !xml.isEmpty else { throw ModelError(.malformed, "the file is empty", file: file, line: 1) }
-    guard !xml.contains(0), String(validating: xml, as: UTF8.self) != nil else {
+    let declared = String(decoding: xml.prefix(200), as: UTF8.self)
+      .firstMatch(of: /^\u{feff}?<\?xml[^>]*encoding\s*=\s*["']([^"']*)["']/)
+    let isDeclaredUTF8 = declared.map { $0.1.lowercased() == "utf-8" } ?? true
+    guard isDeclaredUTF8, !xml.contains(0), String(validating: xml, as: UTF8.self) != nil else {
       throw ModelError(.malformed, "is not UTF-8 text", file: file, line: 1)
     }
     if let declaration = xml.range(of: Data("<!DOCTYPE".utf8)) {
@@ -70,6 +73,10 @@ final class ModelReader: NSObject, XMLParserDelegate {
     guard failure == nil else { return }
     path.append(element)
     do throws(ModelError) {
+      // Real models are five deep; paths are built for each element, so depth costs its square.
+      guard path.count <= 32 else {
+        throw ModelError(.malformed, "nests elements too deeply", file: file, line: parser.lineNumber)
+      }
       try start(ModelElement(element, attributes, line: parser.lineNumber, file: file, entity: currentEntity))
     } catch {
       failure = error

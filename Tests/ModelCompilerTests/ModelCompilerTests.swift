@@ -40,7 +40,8 @@ struct ModelCompilerTests {
     let descriptor = handle.fileDescriptor
     let child = try ChildProcess.start(
       ChildLaunch(
-        executable: tool.path, arguments: arguments, environment: ["PATH": "/usr/bin:/bin", "HOME": directory.path],
+        executable: tool.path, arguments: arguments,
+        environment: ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin", "HOME": directory.path],
         descriptors: [1: descriptor, 2: descriptor]))
     let (termination, _) = try await child.termination(killingAt: .after(.seconds(60)))
     try handle.close()
