@@ -1,2 +1,26 @@
-internal import CVIPS
-print(vips_version(0))
+internal import Glibc
+internal import ImageProtocol
+internal import SystemSupport
+
+/// Ends with a line on standard error, which the daemon keeps.
+func fail(_ message: String, code: Int32) -> Never {
+  let line = Array("bobbin-image: \(message)\n".utf8)
+  // There is nobody left to tell if this fails.
+  _ = write(STDERR_FILENO, line, line.count)
+  exit(code)
+}
+
+// Started by the daemon's pool only: the socket is descriptor 3 and the arguments are the process's limits.
+guard let arguments = ImageHelperArguments(commandLine: CommandLine.arguments.dropFirst()),
+  fcntl(ImageHelperArguments.socketDescriptor, F_GETFD) >= 0
+else {
+  fail("this program is started by bobbind and is of no use alone", code: EX_USAGE)
+}
+let socket = DescriptorSocket(FileDescriptor(owning: ImageHelperArguments.socketDescriptor))
+do {
+  try Confinement.apply(arguments)
+  try VipsLibrary.start(threads: arguments.threads)
+  try RequestLoop.serve(socket)
+} catch {
+  fail("\(error)", code: EX_OSERR)
+}

@@ -17,11 +17,30 @@ package final class ChangeSet: Sendable {
   package init(_ changes: [RowChange], batches: [RowBatch] = []) {
     self.changes = changes
     self.batches = batches
+    isAllInserts = changes.allSatisfy { $0.kind == .insert }
     objectCount = changes.count + batches.reduce(0) { $0 + $1.count }
     byteCount = changes.reduce(0) { $0 + $1.byteCount } + batches.reduce(0) { $0 + $1.byteCount }
   }
 
   package var isEmpty: Bool { objectCount == 0 }
+
+  /// Whether nothing but inserts is in it.
+  let isAllInserts: Bool
+
+  /// The set without some objects, which are looked for one by one.
+  func without(_ isExcluded: (ManagedObjectID) -> Bool) -> ChangeSet {
+    var rest = changes.filter { !isExcluded($0.id) }
+    var whole: [RowBatch] = []
+    for batch in batches {
+      let kept = (0..<batch.count).filter { !isExcluded(batch.id(at: $0)) }
+      if kept.count == batch.count {
+        whole.append(batch)
+      } else {
+        rest += kept.map { RowChange(.insert, batch.id(at: $0), row: batch.row(at: $0), base: nil) }
+      }
+    }
+    return ChangeSet(rest, batches: whole)
+  }
 
   /// The change of an object, or nil; the first call costs a pass over the changes.
   package func change(of id: ManagedObjectID) -> RowChange? {

@@ -1,0 +1,74 @@
+import FoundationEssentials
+
+/// The datagrams between daemon and helper: one JSON object each, with the protocol's version and the request's number.
+///
+/// A new optional key needs no new version; a key that changes its meaning or disappears does.
+package enum ImageMessage {
+  /// The version of the protocol spoken here.
+  package static let version = 1
+  /// The longest datagram in bytes; a request of 31 outputs takes about 5 kB.
+  package static let maximumBytes = 64 << 10
+
+  /// A request with its number; the descriptors travel beside it.
+  package struct Request: Codable, Sendable {
+    package var version = ImageMessage.version
+    package var number: UInt64
+    package var request: ImageRequest
+
+    package init(number: UInt64, request: ImageRequest) {
+      self.number = number
+      self.request = request
+    }
+  }
+
+  /// The answer to the request of the same number: a reply or an error.
+  package struct Answer: Codable, Sendable {
+    package var version = ImageMessage.version
+    package var number: UInt64
+    package var reply: ImageReply?
+    package var error: ImageError?
+
+    package init(number: UInt64, result: Result<ImageReply, ImageError>) {
+      self.number = number
+      switch result {
+      case .success(let reply): self.reply = reply
+      case .failure(let error): self.error = error
+      }
+    }
+  }
+
+  /// The part of every message that never changes, so that a mismatch can be told.
+  package struct Header: Codable, Sendable {
+    package var version: Int
+    package var number: UInt64
+  }
+
+  /// Encodes a message as one datagram.
+  package static func encode(_ message: some Encodable) throws(ImageError) -> [UInt8] {
+    do { return [UInt8](try JSONEncoder().encode(message)) } catch {
+      throw .protocolMismatch("a message can't be encoded: \(error)")
+    }
+  }
+
+  /// Decodes what tells the version and the number, in a message of any version.
+  package static func header(of bytes: [UInt8]) throws(ImageError) -> Header {
+    do { return try JSONDecoder().decode(Header.self, from: Data(bytes)) } catch {
+      throw .protocolMismatch("the message is not of this protocol: \(error)")
+    }
+  }
+
+  /// Decodes a datagram of this version.
+  package static func decode<Message: Decodable>(_ type: Message.Type, from bytes: [UInt8]) throws(ImageError)
+    -> Message
+  {
+    let header = try header(of: bytes)
+    guard header.version == version else {
+      throw .protocolMismatch(
+        "daemon and helper speak versions \(version) and \(header.version) of their protocol; "
+          + "install both from the same release and restart the daemon")
+    }
+    do { return try JSONDecoder().decode(type, from: Data(bytes)) } catch {
+      throw .protocolMismatch("the message can't be read: \(error)")
+    }
+  }
+}

@@ -1,0 +1,28 @@
+internal import Glibc
+internal import SystemSupport
+
+extension ImageError {
+  static let poolIsShutDown = ImageError(.shutDown, "the image helpers are being shut down", permanent: false)
+  static let waitedTooLong = ImageError(.timedOut, "no image helper became free in time", permanent: false)
+
+  /// A helper that ended in the middle of a job; trying again may go better, a limited number of times.
+  static func helperDied(_ termination: Termination, request: ImageRequest, lastWords: String?) -> ImageError {
+    if termination.status == .signaled(signal: SIGXCPU) {
+      return ImageError(
+        .timedOut, "the picture took more than \(request.limits.processorSeconds) s of processor time",
+        permanent: false)
+    }
+    var message = "the image helper ended in the middle of the job: \(termination.status)"
+    if termination.status == .signaled(signal: SIGKILL) { message += ", as the kernel does when memory runs out" }
+    if let lastWords { message += "; it said: \(lastWords)" }
+    return ImageError(.helperDied, message, permanent: false)
+  }
+}
+
+extension Deadline {
+  /// The one that comes first.
+  func earlier(_ other: Deadline) -> Deadline {
+    guard let mine = instant, let theirs = other.instant else { return instant == nil ? other : self }
+    return .at(min(mine, theirs))
+  }
+}

@@ -1,0 +1,149 @@
+package import SystemSupport
+
+/// A few helper processes that decode and encode pictures, so that a hostile one costs a helper and not the daemon.
+///
+/// Helpers are started when they are needed, kept for the next job, and replaced after a number of jobs, a crash or a
+/// hang. Jobs beyond the pool's size wait in the order they came.
+package actor ImageHelperPool {
+  private let executor = PoolExecutor()
+  private let configuration: ImageHelperConfiguration
+  var slots: HelperSlots
+  private var idle: [LeasedHelper] = []
+  private var helpers: [ObjectIdentifier: ImageHelper] = [:]
+  private var lastNumber: UInt64 = 0
+
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  /// Starts no helper yet.
+  package init(configuration: ImageHelperConfiguration) {
+    self.configuration = configuration
+    slots = HelperSlots(count: configuration.size)
+  }
+
+  /// The process IDs of the living helpers, for the status page.
+  package var processIDs: [Int32] { helpers.values.map(\.child.processID).sorted() }
+
+  /// Has a picture decoded and encoded.
+  ///
+  /// When this returns, every output is written and synced to the disk by the helper; renaming them and syncing their
+  /// directory is the caller's. After an error the outputs may hold parts. Cancelling the task kills the helper.
+  ///
+  /// - Parameters:
+  ///   - request: What to make.
+  ///   - input: Open for reading; stays the caller's, and must stay open until this returns.
+  ///   - outputs: One empty file open for writing for each output, under the same conditions.
+  ///   - deadline: When to give up, time in the queue included; the configured limit for one job holds besides.
+  /// - Throws: What is wrong with the request, the picture or the helper; `permanent` tells whether to try again.
+  package func encode(
+    _ request: ImageRequest, input: Int32, outputs: [Int32], deadline: Deadline = .never
+  ) async throws(ImageError) -> ImageReply {
+    try request.validate()
+    guard outputs.count == request.outputs.count else {
+      throw .invalidRequest("\(request.outputs.count) outputs came with \(outputs.count) files")
+    }
+    try await takeSlot(by: deadline)
+    defer { slots.giveBack() }
+    lastNumber += 1
+    let bytes = try ImageMessage.encode(ImageMessage.Request(number: lastNumber, request: request))
+    let number = lastNumber
+    let leased = try send(bytes, descriptors: [input] + outputs)
+    let limit = Deadline.after(configuration.wallClockLimit).earlier(deadline)
+    let outcome = await AnswerWait().outcome(of: leased.helper, by: limit)
+    return try await finish(leased, number: number, request: request, outcome: outcome)
+  }
+
+  /// Ends the helpers: idle ones at once, working ones when they are done or at the deadline. No job begins afterwards.
+  package func shutDown(by deadline: Deadline) async {
+    slots.close()
+    let all = helpers.values
+    for leased in idle { discard(leased.helper) }
+    idle = []
+    for helper in all {
+      do { _ = try await helper.child.termination(killingAt: deadline) } catch { helper.kill() }
+    }
+  }
+
+  /// Hands a request to an idle helper, or to a new one.
+  private func send(_ bytes: [UInt8], descriptors: [Int32]) throws(ImageError) -> LeasedHelper {
+    while var leased = idle.popLast() {
+      do {
+        try leased.helper.send(bytes, descriptors: descriptors)
+        leased.jobs += 1
+        return leased
+      } catch {
+        // It ended while it was idle, and no job with it.
+        discard(leased.helper)
+      }
+    }
+    do {
+      let helper = try ImageHelper.start(configuration)
+      helpers[ObjectIdentifier(helper)] = helper
+      do { try helper.send(bytes, descriptors: descriptors) } catch {
+        discard(helper)
+        throw error
+      }
+      return LeasedHelper(helper: helper, jobs: 1)
+    } catch {
+      throw ImageError(.helperUnavailable, "the image helper can't be used: \(error)", permanent: false)
+    }
+  }
+
+  private func finish(
+    _ leased: LeasedHelper, number: UInt64, request: ImageRequest, outcome: AnswerWait.Outcome
+  ) async throws(ImageError) -> ImageReply {
+    let helper = leased.helper
+    switch outcome {
+    case .cancelled:
+      discard(helper, killing: true)
+      throw ImageError(.cancelled, "the job was cancelled", permanent: false)
+    case .timedOut:
+      discard(helper, killing: true)
+      throw ImageError(.timedOut, "the image helper took too long and was killed", permanent: false)
+    case .readable:
+      break
+    }
+    let answer: ImageMessage.Answer
+    do {
+      guard let bytes = try helper.receive() else { throw await death(of: helper, request: request) }
+      answer = try ImageMessage.decode(ImageMessage.Answer.self, from: bytes)
+      guard answer.number == number else {
+        throw ImageError.protocolMismatch("the image helper answered request \(answer.number) instead of \(number)")
+      }
+    } catch {
+      discard(helper, killing: true)
+      throw error as? ImageError
+        ?? ImageError(.helperUnavailable, "the image helper's answer can't be received: \(error)", permanent: false)
+    }
+    keep(leased)
+    if let error = answer.error { throw error }
+    guard let reply = answer.reply else { throw .protocolMismatch("the image helper answered nothing") }
+    return reply
+  }
+
+  private func death(of helper: ImageHelper, request: ImageRequest) async -> ImageError {
+    guard let termination = await helper.termination() else {
+      return ImageError(.helperDied, "the image helper closed its socket and can't be killed", permanent: false)
+    }
+    if slots.isClosed { return .poolIsShutDown }
+    return .helperDied(termination, request: request, lastWords: helper.lastWords())
+  }
+
+  private func keep(_ leased: LeasedHelper) {
+    if leased.jobs >= configuration.jobsPerHelper || slots.isClosed {
+      discard(leased.helper)
+    } else {
+      idle.append(leased)
+    }
+  }
+
+  private func discard(_ helper: ImageHelper, killing: Bool = false) {
+    helpers[ObjectIdentifier(helper)] = nil
+    if killing { helper.kill() } else { helper.retire() }
+  }
+}
+
+/// A helper and how many jobs it has had.
+struct LeasedHelper {
+  let helper: ImageHelper
+  var jobs: Int
+}

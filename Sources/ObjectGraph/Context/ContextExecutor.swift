@@ -1,0 +1,47 @@
+public import Dispatch
+
+/// The serial executor of one or several contexts: a dispatch queue.
+///
+/// All objects of a context may be used on its executor only. Contexts that share an executor need no hop between them.
+public final class ContextExecutor: SerialExecutor {
+  /// The queue's label, which shows in logs, statement logs and debuggers.
+  public let label: String
+  private let queue: DispatchQueue
+  private static let key = DispatchSpecificKey<ObjectIdentifier>()
+
+  /// An executor with a queue of its own.
+  public init(label: String) {
+    self.label = label
+    queue = DispatchQueue(label: label)
+    queue.setSpecific(key: Self.key, value: ObjectIdentifier(self))
+  }
+
+  private init(main: DispatchQueue) {
+    label = "main"
+    queue = main
+    queue.setSpecific(key: Self.key, value: ObjectIdentifier(self))
+  }
+
+  /// The executor of the main queue.
+  public static let main = ContextExecutor(main: .main)
+
+  /// Whether the caller runs on this executor.
+  public var isCurrent: Bool { DispatchQueue.getSpecific(key: Self.key) == ObjectIdentifier(self) }
+
+  public func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+  }
+
+  public func checkIsolated() {
+    precondition(isCurrent, "this must run on the executor \"\(label)\"")
+  }
+
+  /// Runs work after what is queued already; returns at once.
+  func async(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
+
+  /// Runs work after what is queued already and waits for it; at once if the caller runs here.
+  func sync<Result>(_ work: () throws -> Result) rethrows -> Result {
+    isCurrent ? try work() : try queue.sync(execute: work)
+  }
+}

@@ -1,0 +1,69 @@
+public import ObjectModel
+
+/// What a context tells its observers.
+public enum ContextEvent: Sendable {
+  case willSave(ContextWillSave)
+  case didSave(ContextDidSave)
+  case didChange(ObjectsDidChange)
+  case didReset(ContextDidReset)
+}
+
+/// A context is about to save.
+public struct ContextWillSave: Sendable {
+  public let context: ManagedObjectContext
+}
+
+/// A context has saved one level up; `isRoot` tells whether that level was the store.
+public struct ContextDidSave: Sendable {
+  public let context: ManagedObjectContext
+  /// Whether the changes are in the store now.
+  public let isRoot: Bool
+  let sets: [ChangeSet]
+
+  init(context: ManagedObjectContext, _ sets: [ChangeSet], isRoot: Bool) {
+    self.context = context
+    self.sets = sets
+    self.isRoot = isRoot
+  }
+
+  /// The IDs of the inserted objects, in order. Cost: a pass over the changes, also of the others.
+  public var insertedObjectIDs: [ManagedObjectID] { sets.ids(of: .insert) }
+  public var updatedObjectIDs: [ManagedObjectID] { sets.ids(of: .update) }
+  public var deletedObjectIDs: [ManagedObjectID] { sets.ids(of: .delete) }
+}
+
+/// Objects of a context have changed: by its own event, or because a child saved into it.
+public struct ObjectsDidChange: Sendable {
+  public let context: ManagedObjectContext
+  let sets: [ChangeSet]
+
+  init(context: ManagedObjectContext, _ sets: [ChangeSet]) {
+    self.context = context
+    self.sets = sets
+  }
+
+  /// The IDs of the inserted objects, in order. Cost: a pass over the changes, also of the others.
+  public var insertedObjectIDs: [ManagedObjectID] { sets.ids(of: .insert) }
+  public var updatedObjectIDs: [ManagedObjectID] { sets.ids(of: .update) }
+  public var deletedObjectIDs: [ManagedObjectID] { sets.ids(of: .delete) }
+}
+
+/// A context has forgotten all its objects.
+public struct ContextDidReset: Sendable {
+  public let context: ManagedObjectContext
+  /// The objects that were in memory.
+  public let objectIDs: [ManagedObjectID]
+}
+
+extension [ChangeSet] {
+  fileprivate func ids(of kind: RowChange.Kind) -> [ManagedObjectID] {
+    var ids: [ManagedObjectID] = []
+    for set in self {
+      for change in set.changes where change.kind == kind { ids.append(change.id) }
+      if kind == .insert {
+        for batch in set.batches { ids += (0..<batch.count).map { batch.id(at: $0) } }
+      }
+    }
+    return ids
+  }
+}

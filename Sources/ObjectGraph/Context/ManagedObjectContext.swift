@@ -1,0 +1,189 @@
+public import ObjectModel
+import Synchronization
+
+/// A scratch pad of managed objects with a parent: another context, or the coordinator and its store.
+///
+/// A save goes one level up. A context is an actor on a serial executor of its own: its objects are used inside
+/// ``perform(_:)-(_)`` or ``performAndWait(_:)``, and what leaves is `Sendable`: values and object IDs.
+///
+///     let ids = try await background.perform { context in
+///       try context.fetchIDs(FetchRequest<Person>(#Predicate { $0.age >= 100 }, sortBy: [.ascending(\.age)]))
+///     }
+public actor ManagedObjectContext {
+  /// What the context is called in messages, logs and queue labels.
+  public nonisolated let name: String
+  /// The context that a save goes to; nil for a root, whose saves go to the store.
+  public nonisolated let parent: ManagedObjectContext?
+  public nonisolated let coordinator: PersistentStoreCoordinator
+  /// Where the context and its objects are used.
+  public nonisolated let executor: ContextExecutor
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  /// Changes that wait for a save, readable from any thread.
+  package nonisolated let pending: PendingChanges
+  nonisolated let observers = ContextObservers()
+
+  private(set) var registryStorage: ObjectRegistry?
+  /// How many `perform` blocks are on the stack.
+  var depth = 0
+
+  /// A root context: its saves go to the coordinator's store, and are the only ones that do I/O.
+  ///
+  /// - Parameter executor: where to run; nil for an executor of its own.
+  public init(coordinator: PersistentStoreCoordinator, name: String = "root", executor: ContextExecutor? = nil) {
+    self.name = name
+    self.coordinator = coordinator
+    self.executor = executor ?? ContextExecutor(label: name)
+    parent = nil
+    pending = PendingChanges(layouts: coordinator.layouts)
+  }
+
+  /// A child context: its saves go to its parent, in memory.
+  ///
+  /// Cost: a few microseconds and an empty queue, so contexts may be made for every unit of work.
+  /// - Parameter executor: where to run; nil for an executor of its own. A child that shares its parent's
+  ///   executor, for editing, needs no hop to be used there.
+  public init(parent: ManagedObjectContext, name: String = "child", executor: ContextExecutor? = nil) {
+    self.name = name
+    self.parent = parent
+    self.executor = executor ?? ContextExecutor(label: name)
+    coordinator = parent.coordinator
+    pending = PendingChanges(layouts: parent.coordinator.layouts)
+  }
+
+  /// The objects, made when first needed.
+  var registry: ObjectRegistry {
+    if let registryStorage { return registryStorage }
+    var ancestors: [PendingChanges] = []
+    var ancestor = parent
+    while let context = ancestor {
+      ancestors.append(context.pending)
+      ancestor = context.parent
+    }
+    let made = ObjectRegistry(
+      context: self, coordinator: coordinator, executor: executor, pending: pending, ancestors: ancestors)
+    registryStorage = made
+    return made
+  }
+}
+
+extension ManagedObjectContext {
+  /// Whether there are changes to save: own ones, or ones that children saved.
+  public var hasChanges: Bool {
+    enter()
+    return !registry.touched.isEmpty || !pending.isEmpty
+  }
+
+  /// The objects inserted here, or saved into this context by children, since the last save.
+  public var insertedObjects: Set<ManagedObject> { objects(of: .insert) }
+
+  /// The objects changed since the last save.
+  public var updatedObjects: Set<ManagedObject> { objects(of: .update) }
+
+  /// The objects deleted since the last save.
+  public var deletedObjects: Set<ManagedObject> { objects(of: .delete) }
+
+  private func objects(of kind: RowChange.Kind) -> Set<ManagedObject> {
+    processPendingChanges()
+    var found: Set<ManagedObject> = []
+    for set in pending.currentSets() {
+      for change in set.changes where change.kind == kind { found.insert(registry.object(with: change.id)) }
+      if kind == .insert {
+        for batch in set.batches {
+          for index in 0..<batch.count { found.insert(registry.object(with: batch.id(at: index))) }
+        }
+      }
+    }
+    return found
+  }
+
+  /// The objects that are in memory, faults included.
+  public var registeredObjects: Set<ManagedObject> { Set(registry.objects.values.map { $0.takeUnretainedValue() }) }
+
+  /// The object with that ID if it is in memory; does no I/O.
+  public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
+    enter()
+    return registry.registeredObject(for: id)
+  }
+
+  /// The object with that ID, perhaps a fault; assumes that it exists, and does no I/O.
+  public func object(with id: ManagedObjectID) -> ManagedObject {
+    enter()
+    return registry.object(with: id)
+  }
+
+  /// The objects with these IDs, in their order, perhaps faults; does no I/O.
+  public func objects(with ids: some Sequence<ManagedObjectID>) -> [ManagedObject] { ids.map { object(with: $0) } }
+
+  /// The object with that ID, with its values; never a fault.
+  ///
+  /// - Throws: ``ObjectNotFound`` if it does not exist, ``StoreError`` if the store can't be read.
+  public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
+    enter()
+    let object = registry.object(with: id)
+    guard try registry.realize(object), !object.isDeleted else { throw ObjectNotFound(objectID: id) }
+    return object
+  }
+
+  /// Inserts an object of an entity by name.
+  ///
+  /// The entity's name must exist in the model and not be abstract.
+  public func insertObject(ofEntity name: String) -> ManagedObject {
+    enter()
+    guard let entity = coordinator.model.entitiesByName[name] else {
+      preconditionFailure("the model has no entity \"\(name)\"")
+    }
+    let object = coordinator.classes[UInt16(entity.index)].init(registry.seedForInsert(entity))
+    registry.insert(object)
+    return object
+  }
+
+  /// Marks an object for deletion at the next save; the delete rules are applied at the end of the event.
+  public func delete(_ object: ManagedObject) { registry.delete(object) }
+
+  /// Ends an event early: propagates deletes, makes changes visible to fetches and children, tells observers.
+  public func processPendingChanges() {
+    enter()
+    if let set = registry.processPendingChanges() { observers.post(.didChange(ObjectsDidChange(context: self, [set]))) }
+  }
+
+  /// Drops all changes since the last save; inserted objects leave the context.
+  public func rollback() {
+    enter()
+    registry.rollback()
+  }
+
+  /// Forgets all objects and changes; objects that somebody still holds belong to no context any more.
+  public func reset() {
+    enter()
+    let ids = Array(registry.objects.keys)
+    pending.removeAll()
+    registry.forgetChanges()
+    registry.orphanAll()
+    observers.post(.didReset(ContextDidReset(context: self, objectIDs: ids)))
+  }
+
+  /// Reads an object's values anew when they are next asked for.
+  ///
+  /// - Parameter mergeChanges: whether the object's changes are put on top of the new values, or dropped.
+  public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
+    enter()
+    registry.refresh(object, mergeChanges: mergeChanges)
+  }
+}
+
+/// An object that was asked for by its ID and does not exist, or not any more.
+public struct ObjectNotFound: Error, Sendable, CustomStringConvertible {
+  public let objectID: ManagedObjectID
+  public var description: String { "\(objectID) does not exist" }
+}
+
+extension ManagedObject {
+  /// Inserts a new object into a context.
+  public convenience init(context: isolated ManagedObjectContext) {
+    context.enter()
+    let registry = context.registry
+    self.init(registry.seedForInsert(registry.entity(of: Self.self)))
+    registry.insert(self)
+  }
+}

@@ -1,0 +1,33 @@
+import ObjectModel
+
+/// A fetch request with its names resolved, and without its result's type.
+struct FetchQuery {
+  var entity: Entity
+  var condition: Condition?
+  var sorts: [ResolvedSort] = []
+  var limit: Int?
+  var offset = 0
+  var includesSubentities = true
+  var includesPendingChanges = true
+
+  init(entity: Entity) { self.entity = entity }
+}
+
+extension FetchQuery {
+  /// - Throws: ``PredicateError`` that names what does not exist in the model.
+  init<Object>(_ request: FetchRequest<Object>, _ model: ManagedObjectModel) throws(PredicateError) {
+    if let failure = request.failure { throw failure }
+    guard let entity = model.entitiesByName[request.entityName] else {
+      throw PredicateError(.unknownEntity, "the model has no entity \"\(request.entityName)\"")
+    }
+    self.init(entity: entity)
+    condition = try request.condition?.resolved(for: entity)
+    var sorts: [ResolvedSort] = []
+    for sort in request.sortDescriptors { sorts.append(try sort.resolved(for: entity)) }
+    self.sorts = sorts
+    limit = request.fetchLimit
+    offset = request.fetchOffset
+    includesSubentities = request.includesSubentities
+    includesPendingChanges = request.includesPendingChanges
+  }
+}

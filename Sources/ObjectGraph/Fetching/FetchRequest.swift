@@ -1,0 +1,61 @@
+public import Foundation
+import ObjectModel
+
+/// Which objects to fetch: an entity, a condition, an order, and how many.
+///
+///     FetchRequest<Person>(#Predicate { $0.age >= 100 }, sortBy: [.ascending(\.age)])
+///     FetchRequest<ManagedObject>(entity: "Person", try Condition(format: "age >= %@", 100))
+public struct FetchRequest<Object: ManagedObject>: Sendable {
+  /// The name of the entity.
+  public var entityName: String
+  /// Which objects; nil for all.
+  public var condition: Condition?
+  public var sortDescriptors: [SortDescriptor]
+  /// The most objects to return; nil for no limit.
+  public var fetchLimit: Int?
+  /// How many objects to pass over first.
+  public var fetchOffset = 0
+  /// Whether objects of entities that inherit from the entity are meant too.
+  public var includesSubentities = true
+  /// Whether changes that are not saved count: this context's own, and its ancestors'.
+  public var includesPendingChanges = true
+  /// Whether objects come as faults whose values are at hand, or with their values set.
+  public var returnsObjectsAsFaults = true
+  /// A condition that could not be made, to be thrown by the fetch.
+  private(set) var failure: PredicateError?
+
+  /// All objects of the class's entity.
+  public init(sortBy sortDescriptors: [SortDescriptor] = [], limit: Int? = nil) {
+    entityName = Object.entityName
+    self.sortDescriptors = sortDescriptors
+    fetchLimit = limit
+  }
+
+  /// The objects of an entity that meet a condition; the class's entity if none is named.
+  public init(
+    entity entityName: String? = nil, _ condition: Condition?, sortBy sortDescriptors: [SortDescriptor] = [],
+    limit: Int? = nil
+  ) {
+    self.entityName = entityName ?? Object.entityName
+    self.condition = condition
+    self.sortDescriptors = sortDescriptors
+    fetchLimit = limit
+  }
+
+  /// The objects that a `#Predicate` matches.
+  ///
+  /// A predicate that has no equivalent in a store is an error that the fetch throws.
+  public init(
+    _ predicate: Foundation.Predicate<Object>, sortBy sortDescriptors: [SortDescriptor] = [], limit: Int? = nil
+  ) {
+    self.init(sortBy: sortDescriptors, limit: limit)
+    do throws(PredicateError) { condition = try Condition(predicate) } catch { failure = error }
+  }
+}
+
+/// A sort by a property or a path of properties through to-one relationships; nil comes first in ascending order.
+public struct SortDescriptor: Sendable, Hashable {
+  public var keyPath: [String]
+  public var isAscending: Bool
+  public var isCaseInsensitive = false
+}

@@ -1,0 +1,124 @@
+public import Foundation
+public import ObjectModel
+
+// Values by property name, for models that are known at run time only.
+
+extension ManagedObject {
+  /// The value of a property: an attribute's value, a destination object, a set of them, or nil.
+  ///
+  /// An unknown name is a programmer's error and traps.
+  public final func value(forKey key: String) -> Any? {
+    let property = requireProperty(key)
+    switch property.kind {
+    case .attribute: return attributeValue(property).unwrapped
+    case .relationship(let relationship):
+      return relationship.isToMany ? Set(destinations(property.slot)) : destination(property.slot)
+    }
+  }
+
+  /// Sets a property by name; a value that is not of the property's type is a programmer's error and traps.
+  public final func setValue(_ value: Any?, forKey key: String) {
+    let property = requireProperty(key)
+    switch property.kind {
+    case .attribute(let attribute):
+      guard let converted = Value(value)?.converted(to: attribute.type) else {
+        preconditionFailure(
+          "\(entity.name).\(key) is \(attribute.type.rawValue) and can't hold a \(type(of: value ?? "nil"))")
+      }
+      setAttributeValue(converted, property)
+    case .relationship(let relationship):
+      if relationship.isToMany {
+        setDestinations((value as? Set<ManagedObject>) ?? [], property.slot)
+      } else {
+        setDestination(value as? ManagedObject, property.slot)
+      }
+    }
+  }
+
+  /// The value of an attribute by name; nil if there is no such attribute.
+  public final subscript(attribute name: String) -> Value? {
+    guard let property = entity.property(named: name), property.attribute != nil else { return nil }
+    return attributeValue(property)
+  }
+
+  /// The values that the object had when it was last fetched or saved, by name; no binary data is read for it.
+  public final func committedValues(forKeys keys: [String]) -> [String: Value] {
+    let committed = base ?? readable
+    return Dictionary(uniqueKeysWithValues: keys.map { ($0, value(requireProperty($0), in: committed)) })
+  }
+
+  /// The attributes and to-one relationships that differ from what was last fetched or saved, by name.
+  public final func changedValues() -> [String: Value] {
+    guard hasChanges else { return [:] }
+    var changed: [String: Value] = [:]
+    for property in entity.properties where property.storage.isStored {
+      let differs =
+        base.map { !row.hasSameValue(as: $0, property.slot, property.storage) } ?? !row.isNull(property.slot)
+      if differs { changed[property.name] = value(property, in: row) }
+    }
+    return changed
+  }
+
+  final func attributeValue(_ property: Property) -> Value { value(property, in: readable) }
+
+  final func setAttributeValue(_ value: Value, _ property: Property) {
+    willChange(property.slot)
+    row.set(value, property.slot)
+  }
+
+  private func value(_ property: Property, in row: Row) -> Value {
+    guard let attribute = property.attribute else {
+      return row.referenceIfPresent(property.slot).flatMap { $0.uriRepresentation }.map(Value.url) ?? .null
+    }
+    do { return try row.value(of: attribute, property.slot) } catch {
+      registry?.noteFaultFailure(error)
+      return .null
+    }
+  }
+
+  private func requireProperty(_ key: String) -> Property {
+    guard let property = entity.property(named: key) else {
+      preconditionFailure("the entity \(entity.name) has no property \"\(key)\"")
+    }
+    return property
+  }
+}
+
+extension Value {
+  /// A value of any of the types that attributes can have; nil if it is of another.
+  public init?(_ any: Any?) {
+    switch any {
+    case nil: self = .null
+    case let value as Value: self = value
+    case let value as Bool: self = .boolean(value)
+    case let value as any BinaryInteger:
+      guard let integer = Int64(exactly: value) else { return nil }
+      self = .integer(integer)
+    case let value as Double: self = .double(value)
+    case let value as Float: self = .double(Double(value))
+    case let value as String: self = .string(value)
+    case let value as Decimal: self = .decimal(value)
+    case let value as Date: self = .date(value)
+    case let value as Data: self = .data(value)
+    case let value as UUID: self = .uuid(value)
+    case let value as URL: self = .url(value)
+    default: return nil
+    }
+  }
+
+  /// The Swift value, or nil.
+  public var unwrapped: Any? {
+    switch self {
+    case .null: nil
+    case .integer(let value): value
+    case .double(let value): value
+    case .boolean(let value): value
+    case .string(let value): value
+    case .decimal(let value): value
+    case .date(let value): value
+    case .data(let value): value
+    case .uuid(let value): value
+    case .url(let value): value
+    }
+  }
+}

@@ -1,0 +1,130 @@
+public import ObjectModel
+
+/// An object of a context: an identity, values, and relationships to other objects of that context.
+///
+/// Subclasses are generated from a model; entities without a class have plain managed objects. An object belongs to
+/// its context and may be used on that context's executor only: it is not `Sendable`, so the compiler sees to it.
+/// What crosses over is its ``objectID``.
+open class ManagedObject {
+  /// What happens to an object, beyond its values.
+  struct State: OptionSet {
+    let rawValue: UInt8
+    static let inserted = State(rawValue: 1)
+    static let updated = State(rawValue: 2)
+    static let deleted = State(rawValue: 4)
+    /// The values have not been asked for yet.
+    static let fault = State(rawValue: 8)
+    /// Changed since the last `processPendingChanges`.
+    static let touched = State(rawValue: 16)
+    /// Held strongly by its context until the next save.
+    static let held = State(rawValue: 32)
+    /// The row is gone from the store; the values are nil.
+    static let inaccessible = State(rawValue: 64)
+  }
+
+  /// The object's identity, the same in every context.
+  public final let objectID: ManagedObjectID
+  final let entityReference: Unmanaged<Entity>
+  /// Where the object is registered; nil once its context is gone, was reset, or rolled the object back.
+  final unowned(unsafe) var registry: ObjectRegistry?
+  final var state: State
+  /// The values; while the object is a fault, those that it will have without asking anybody.
+  final var row: Row
+  final var hasRow: Bool
+  /// The values as last fetched or saved, while there are others.
+  final var base: Row?
+  /// The values as the pending changes have them, if they have any.
+  final var published: Row?
+  /// The destinations of to-many relationships that were asked for, by slot.
+  final var toMany: [Int: ToManyCache]?
+
+  /// Makes an object for its context; not to be called by others.
+  public required init(_ seed: Seed) {
+    objectID = seed.objectID
+    entityReference = Unmanaged.passUnretained(seed.entity)
+    registry = seed.registry
+    state = seed.state
+    row = seed.row
+    hasRow = seed.hasRow
+  }
+
+  deinit { registry?.unregister(self) }
+
+  /// What a context makes an object from.
+  public struct Seed {
+    let objectID: ManagedObjectID
+    let entity: Entity
+    unowned(unsafe) let registry: ObjectRegistry
+    let state: State
+    let row: Row
+    let hasRow: Bool
+  }
+
+  /// The name of the entity whose objects are of this class; generated classes override it.
+  open class var entityName: String { "ManagedObject" }
+
+  /// The names of the properties by key path, for `#Predicate` and sorting; generated classes override it.
+  open class var propertyNamesByKeyPath: [AnyKeyPath: String] { [:] }
+
+  // MARK: Lifecycle, for subclasses
+
+  /// Called once, right after the object was inserted; changes made here are part of the insert.
+  open func awakeFromInsert() {}
+
+  /// Called when the object's values were fetched, with change tracking off.
+  open func awakeFromFetch() {}
+
+  /// Called on each changed object before a save; values set here are saved with the rest.
+  open func willSave() {}
+
+  /// Called once on each changed object after a save, deleted ones included.
+  open func didSave() {}
+
+  /// Checks a new object before a save; the default checks each property. Overrides call `super` first.
+  open func validateForInsert() throws { try validateProperties() }
+
+  /// Checks a changed object before a save; the default checks each property. Overrides call `super` first.
+  open func validateForUpdate() throws { try validateProperties() }
+
+  /// Checks whether the object may be deleted, before a save.
+  open func validateForDelete() throws {}
+}
+
+extension ManagedObject: Hashable {
+  public static func == (left: ManagedObject, right: ManagedObject) -> Bool { left === right }
+  public func hash(into hasher: inout Hasher) { hasher.combine(objectID) }
+}
+
+extension ManagedObject {
+  /// The object's entity.
+  public final var entity: Entity { entityReference.takeUnretainedValue() }
+
+  /// The context that the object belongs to, or nil if that is gone or was reset.
+  public final var managedObjectContext: ManagedObjectContext? { registry?.context }
+
+  /// Whether the object was inserted since its context's last save.
+  public final var isInserted: Bool { state.contains(.inserted) }
+
+  /// Whether the object was changed since its context's last save.
+  public final var isUpdated: Bool { state.contains(.updated) && !state.contains(.inserted) && !isDeleted }
+
+  /// Whether the object is to be deleted by the next save.
+  public final var isDeleted: Bool { state.contains(.deleted) }
+
+  /// Whether the object's values have not been asked for yet.
+  public final var isFault: Bool { state.contains(.fault) }
+
+  /// Whether the object has changes that its context has not saved.
+  public final var hasChanges: Bool { !state.isDisjoint(with: [.inserted, .updated, .deleted]) }
+}
+
+extension ManagedObject: CustomStringConvertible {
+  /// Entity, key and state; no values, so that it may be logged.
+  public var description: String {
+    let traits: [(State, String)] = [
+      (.fault, "fault"), (.inserted, "inserted"), (.updated, "updated"), (.deleted, "deleted"),
+    ]
+    let shown = traits.filter { state.contains($0.0) }.map(\.1)
+    return "<\(entity.name) \(objectID.key)\(shown.isEmpty ? "" : " (" + shown.joined(separator: ", ") + ")")>"
+  }
+}

@@ -1,0 +1,59 @@
+import ObjectModel
+
+extension ObjectRegistry {
+  /// Marks an object for deletion; the delete rules are applied at the end of the event.
+  func delete(_ object: ManagedObject) {
+    checkExecutor()
+    precondition(object.registry === self, "\(object) belongs to another context than \"\(context.name)\"")
+    if object.isDeleted { return }
+    if object.isFault { fire(object) }
+    touch(object)
+    object.state.insert(.deleted)
+    deletes.append(object)
+  }
+
+  /// Applies the delete rules of all objects deleted in this event, and of those that their rules delete.
+  func propagateDeletes() {
+    while let object = deletes.popLast() {
+      for property in object.entity.properties {
+        guard let relationship = property.relationship, relationship.deleteRule != .noAction else { continue }
+        // A refused delete must still find its destinations, so a rule that denies changes nothing here.
+        if relationship.deleteRule == .deny { continue }
+        let destinations = destinations(of: object, property)
+        if relationship.deleteRule == .cascade { destinations.forEach(delete) }
+        nullifyInverses(of: object, property, destinations)
+      }
+    }
+  }
+
+  /// Checks that no relationship of a deleted object refuses the delete.
+  func validateDelete(of object: ManagedObject) throws {
+    for property in object.entity.properties where property.relationship?.deleteRule == .deny {
+      let remaining = destinations(of: object, property).filter { !$0.isDeleted }
+      if !remaining.isEmpty {
+        throw ValidationError(
+          object, property: property.name, rule: .deniedDelete,
+          message: "refuses the delete of its object while it has \(remaining.count) destinations")
+      }
+    }
+    try object.validateForDelete()
+  }
+
+  private func destinations(of object: ManagedObject, _ property: Property) -> [ManagedObject] {
+    property.storage == .toMany
+      ? object.destinations(property.slot) : object.destination(property.slot).map { [$0] } ?? []
+  }
+
+  /// Clears what leads back to a deleted object, so that nothing refers to it after the save.
+  private func nullifyInverses(of object: ManagedObject, _ property: Property, _ destinations: [ManagedObject]) {
+    guard let inverse = property.inverse else { return }
+    for destination in destinations where !destination.isDeleted {
+      if inverse.storage == .toMany {
+        destination.toMany?[inverse.slot]?.ids.remove(object.objectID)
+      } else if destination.readable.referenceIfPresent(inverse.slot) == object.objectID {
+        destination.willChange(inverse.slot)
+        destination.row.setNull(inverse.slot)
+      }
+    }
+  }
+}

@@ -1,0 +1,225 @@
+import ObjectModel
+
+/// The objects of one context and what happened to them since its last save.
+///
+/// Confined to the context's executor, like the objects. It is a class of its own, and not the actor's state, because
+/// objects reach it synchronously.
+final class ObjectRegistry {
+  unowned(unsafe) let context: ManagedObjectContext
+  let coordinator: PersistentStoreCoordinator
+  let executor: ContextExecutor
+  let pending: PendingChanges
+  /// The contexts between this one and the coordinator, nearest first.
+  let ancestors: [PendingChanges]
+
+  /// Every object that somebody holds, which unregisters itself when nobody does.
+  private(set) var objects: [ManagedObjectID: Unmanaged<ManagedObject>] = [:]
+  /// Objects with changes, which the context holds until they are saved.
+  private(set) var held: [ManagedObject] = []
+  /// Objects changed since the last `processPendingChanges`.
+  private(set) var touched: [ManagedObject] = []
+  /// Objects whose deletes have not been propagated.
+  var deletes: [ManagedObject] = []
+  /// Counts changes from outside, which make cached to-many relationships stale.
+  var relationshipGeneration = 0
+  /// The first failure to read that a property could not throw.
+  private(set) var faultFailure: (any Error)?
+  /// Properties with rules by entity index, found when first needed.
+  private var ruledProperties: [Int: [Property]] = [:]
+  private var lastClass: (type: ManagedObject.Type, entity: Entity)?
+
+  init(
+    context: ManagedObjectContext, coordinator: PersistentStoreCoordinator, executor: ContextExecutor,
+    pending: PendingChanges, ancestors: [PendingChanges]
+  ) {
+    self.context = context
+    self.coordinator = coordinator
+    self.executor = executor
+    self.pending = pending
+    self.ancestors = ancestors
+  }
+
+  deinit { orphanAll() }
+
+  /// Traps unless the caller runs on the context's executor.
+  func checkExecutor() {
+    precondition(
+      executor.isCurrent,
+      "the context \"\(context.name)\" and its objects may be used on its executor only; use perform or performAndWait")
+  }
+
+  // MARK: Registering
+
+  func entity(of type: ManagedObject.Type) -> Entity {
+    if let lastClass, lastClass.type == type { return lastClass.entity }
+    let entity = coordinator.classes.entity(of: type) ?? coordinator.model.entitiesByName[type.entityName]
+    guard let entity else {
+      preconditionFailure("the model has no entity for the class \(type)")
+    }
+    lastClass = (type, entity)
+    return entity
+  }
+
+  /// What a new object is made from.
+  func seedForInsert(_ entity: Entity) -> ManagedObject.Seed {
+    checkExecutor()
+    precondition(!entity.isAbstract, "the entity \(entity.name) is abstract and has no objects of its own")
+    let key: Int64
+    do throws(StoreError) {
+      key = try coordinator.drawKeys(for: entity).lowerBound
+    } catch {
+      // The object lives under a key that no store hands out; the save tells why it can't be stored.
+      noteFaultFailure(error)
+      key = -Int64(objects.count) - 1
+    }
+    let id = ManagedObjectID(key: key, entity: entity, coordinatorOrdinal: coordinator.ordinal)
+    return ManagedObject.Seed(
+      objectID: id, entity: entity, registry: self, state: [.inserted, .touched, .held],
+      row: coordinator.defaults[entity.index], hasRow: true)
+  }
+
+  /// Takes a new object in.
+  func insert(_ object: ManagedObject) {
+    objects[object.objectID] = Unmanaged.passUnretained(object)
+    held.append(object)
+    touched.append(object)
+    object.awakeFromInsert()
+  }
+
+  func registeredObject(for id: ManagedObjectID) -> ManagedObject? { objects[id]?.takeUnretainedValue() }
+
+  /// The object with that ID: the registered one, or a new fault. Does no I/O.
+  func object(with id: ManagedObjectID) -> ManagedObject {
+    if let object = registeredObject(for: id) { return object }
+    checkExecutor()
+    precondition(
+      id.coordinatorOrdinal == coordinator.ordinal, "the object ID \(id) belongs to another coordinator")
+    if let change = pending.change(of: id) { return adoptedObject(change) }
+    return register(id, row: nil, state: .fault)
+  }
+
+  /// The object of a fetched row: the registered one, or a new fault that has the row already.
+  func object(with id: ManagedObjectID, fetched row: Row) -> ManagedObject {
+    if let object = registeredObject(for: id) {
+      if object.isFault {
+        object.row = row
+        object.hasRow = true
+      }
+      return object
+    }
+    if let change = pending.change(of: id) { return adoptedObject(change) }
+    return register(id, row: row, state: .fault)
+  }
+
+  /// An object for a change that a child saved here, or that this context's own object made before it went away.
+  private func adoptedObject(_ change: RowChange) -> ManagedObject {
+    let state: ManagedObject.State =
+      switch change.kind {
+      case .insert: .inserted
+      case .update: .updated
+      case .delete: .deleted
+      case .forget: .fault
+      }
+    let object = register(change.id, row: change.row ?? change.base, state: state.union(.held))
+    object.base = change.base
+    object.published = change.row
+    held.append(object)
+    return object
+  }
+
+  private func register(_ id: ManagedObjectID, row: Row?, state: ManagedObject.State) -> ManagedObject {
+    let entity = coordinator.model.entities[Int(row?.entityIndex ?? id.entityIndex)]
+    let seed = ManagedObject.Seed(
+      objectID: id, entity: entity, registry: self, state: state, row: row ?? coordinator.defaults[entity.index],
+      hasRow: row != nil)
+    let object = coordinator.classes[UInt16(entity.index)].init(seed)
+    objects[id] = Unmanaged.passUnretained(object)
+    return object
+  }
+
+  /// Called by the object when nobody holds it any more.
+  func unregister(_ object: ManagedObject) { objects[object.objectID] = nil }
+
+  /// Cuts an object off; it keeps the values that it has.
+  func orphan(_ object: ManagedObject) {
+    objects[object.objectID] = nil
+    object.registry = nil
+    object.state.subtract([.inserted, .updated, .deleted, .touched, .held])
+  }
+
+  func orphanAll() {
+    for object in objects.values { object.takeUnretainedValue().registry = nil }
+    objects = [:]
+  }
+
+  // MARK: Changing
+
+  /// Notes that an object is about to change.
+  func touch(_ object: ManagedObject) {
+    checkExecutor()
+    if object.base == nil && !object.isInserted { object.base = object.row }
+    if !object.state.contains(.touched) { touched.append(object) }
+    hold(object)
+    object.state.formUnion([.touched, .updated])
+  }
+
+  func hold(_ object: ManagedObject) {
+    if object.state.contains(.held) { return }
+    object.state.insert(.held)
+    held.append(object)
+  }
+
+  /// Hands over the objects touched since the last time.
+  func takeTouched() -> [ManagedObject] {
+    defer { touched = [] }
+    for object in touched { object.state.remove(.touched) }
+    return touched
+  }
+
+  /// Hands over the objects that were held until the save.
+  func takeHeld() -> [ManagedObject] {
+    defer { held = [] }
+    return held
+  }
+
+  /// Keeps objects for another try after a save that failed.
+  func keepHeld(_ objects: [ManagedObject]) { held = objects + held }
+
+  func forgetChanges() {
+    held = []
+    touched = []
+    deletes = []
+    faultFailure = nil
+  }
+
+  // MARK: Failures and rules
+
+  func noteFaultFailure(_ error: any Error) { faultFailure = faultFailure ?? error }
+
+  func takeFaultFailure() -> (any Error)? {
+    defer { faultFailure = nil }
+    return faultFailure
+  }
+
+  /// The properties of an object that have a rule to check.
+  func rules(of object: ManagedObject) -> [Property] {
+    let entity = object.entity
+    if let rules = ruledProperties[entity.index] { return rules }
+    let rules = entity.properties.filter(\.hasRules)
+    ruledProperties[entity.index] = rules
+    return rules
+  }
+}
+
+extension Property {
+  /// Whether there is anything to check before a save.
+  fileprivate var hasRules: Bool {
+    switch kind {
+    case .attribute(let attribute):
+      !attribute.isOptional || !attribute.minimum.isNull || !attribute.maximum.isNull || attribute.pattern != nil
+    case .relationship(let relationship):
+      relationship.isToMany
+        ? relationship.minimumCount > 0 || relationship.maximumCount > 0 : !relationship.isOptional
+    }
+  }
+}

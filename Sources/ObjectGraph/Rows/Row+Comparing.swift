@@ -1,0 +1,61 @@
+package import ObjectModel
+
+extension Row {
+  /// Whether both rows have the same value in the slot.
+  package func hasSameValue(as other: Row, _ slot: Int, _ storage: StorageClass) -> Bool {
+    let mine = pointers
+    let theirs = other.pointers
+    mine.check(slot)
+    theirs.check(slot)
+    let isNull = mine.isNull(slot)
+    if isNull || theirs.isNull(slot) { return isNull == theirs.isNull(slot) }
+    switch storage {
+    case .integer, .real: return mine.slots[slot] == theirs.slots[slot]
+    case .text, .bytes, .reference:
+      return unsafeBytes(slot).elementsEqual(other.unsafeBytes(slot))
+    case .blob: return blob(slot).isSame(as: other.blob(slot))
+    case .toMany: return true
+    }
+  }
+
+  /// The slots whose values differ.
+  package func changedSlots(from other: Row, layout: RowLayout) -> [Int] {
+    if isIdentical(to: other) { return [] }
+    return (0..<layout.slotCount).filter { !hasSameValue(as: other, $0, layout.storage[$0]) }
+  }
+
+  /// A copy of this row with the values that differ between two others.
+  func applying(changesFrom origin: Row, to goal: Row, layout: RowLayout) -> Row {
+    var result = self
+    for slot in goal.changedSlots(from: origin, layout: layout) {
+      result.copyValue(of: goal, slot, layout.storage[slot])
+    }
+    return result
+  }
+
+  /// Takes over the value in another row's slot.
+  package mutating func copyValue(of other: Row, _ slot: Int, _ storage: StorageClass) {
+    if other.isNull(slot) { return setNull(slot) }
+    switch storage {
+    case .integer: setInteger(other.integer(slot), slot)
+    case .real: setReal(other.real(slot), slot)
+    case .text, .bytes, .reference: setBytes(other.unsafeBytes(slot), slot)
+    case .blob: setBlob(other.blob(slot), slot)
+    case .toMany: break
+    }
+  }
+}
+
+extension Blob {
+  /// Whether two blobs hold the same bytes for sure; compares bytes in memory, never reads files.
+  func isSame(as other: Blob) -> Bool {
+    switch (content, other.content) {
+    case (.data(let mine), .data(let theirs)): mine == theirs
+    case (.staged(let mine), .staged(let theirs)): mine === theirs
+    case (.stored(let mine, _), .stored(let theirs, _)): mine == theirs
+    case (.staged(let file), .stored(let path, _)), (.stored(let path, _), .staged(let file)):
+      file.currentPath == path
+    default: false
+    }
+  }
+}

@@ -1,0 +1,203 @@
+public import ObjectModel
+import Synchronization
+
+/// Stands between contexts and a store: opens it, hands out keys, keeps rows that were read, detects conflicts.
+///
+/// All methods may be called from any thread. The order of locks is context, coordinator, store.
+public final class PersistentStoreCoordinator: Sendable {
+  public let model: ManagedObjectModel
+  package let ordinal: UInt32
+  /// Layouts of rows by entity index.
+  package let layouts: [RowLayout]
+  /// A row of defaults by entity index.
+  let defaults: [Row]
+  let classes: ObjectClasses
+
+  private let store: Mutex<(any PersistentStore)?> = Mutex(nil)
+  /// Keys by the index of the root entity.
+  private let keys: Mutex<[KeyAllocator]>
+  private let cache: Mutex<RowCache>
+
+  /// Makes a coordinator without a store.
+  ///
+  /// - Parameters:
+  ///   - model: the model, whose object classes must be subclasses of ``ManagedObject``.
+  ///   - rowCacheByteLimit: how many bytes of rows to keep for the next fault.
+  public init(model: ManagedObjectModel, rowCacheByteLimit: Int = 16 << 20) {
+    self.model = model
+    ordinal = CoordinatorRegistry.nextOrdinal()
+    layouts = model.entities.map(RowLayout.init)
+    defaults = zip(model.entities, layouts).map { Row(defaultsOf: $0, layout: $1) }
+    classes = ObjectClasses(model)
+    keys = Mutex(Array(repeating: KeyAllocator(), count: model.entities.count))
+    cache = Mutex(RowCache(byteLimit: rowCacheByteLimit))
+    CoordinatorRegistry.register(self)
+  }
+
+  deinit { CoordinatorRegistry.unregister(ordinal) }
+
+  /// Opens a store and makes it this coordinator's.
+  ///
+  /// Cost: I/O, and one durable transaction that reserves keys.
+  /// - Throws: ``StoreError`` if the store can't be opened, or if there is one already.
+  public func open(_ description: PersistentStoreDescription) throws {
+    try checkModel()
+    let opened = try description.open(model, ordinal)
+    let isFirst = store.withLock { store in
+      if store != nil { return false }
+      store = opened
+      return true
+    }
+    guard isFirst else {
+      try opened.close()
+      throw StoreError(.cannotOpen, "the coordinator has a store already", path: opened.path)
+    }
+    for root in model.entities where root.parent == nil { try reserveKeys(for: root, count: KeyAllocator.blockSize) }
+  }
+
+  /// Closes the store; contexts that go on will be told that there is none.
+  public func close() throws {
+    let closing = store.withLock { store in
+      defer { store = nil }
+      return store
+    }
+    try closing?.close()
+  }
+
+  /// The open store.
+  package func openStore() throws(StoreError) -> any PersistentStore {
+    guard let store = store.withLock({ $0 }) else {
+      throw StoreError(.noStore, "the coordinator has no store; open one first")
+    }
+    return store
+  }
+
+  private func checkModel() throws {
+    for entity in model.entities {
+      for property in entity.properties where property.storage == .toMany {
+        if property.inverse?.storage != .reference || property.relationship?.isOrdered == true {
+          throw ModelError(
+            .contradiction,
+            "ordered relationships and to-many relationships without a to-one inverse are not supported yet",
+            entity: entity.name, property: property.name)
+        }
+      }
+    }
+  }
+}
+
+// MARK: - Keys
+
+extension PersistentStoreCoordinator {
+  /// Draws keys for new objects; does I/O only if more than a block was drawn since the last save.
+  package func drawKeys(for entity: Entity, count: Int = 1) throws(StoreError) -> Range<Int64> {
+    let root = entity.root
+    if let drawn = keys.withLock({ $0[root.index].draw(count) }) { return drawn }
+    try reserveKeys(for: root, count: max(count, KeyAllocator.blockSize))
+    if let drawn = keys.withLock({ $0[root.index].draw(count) }) { return drawn }
+    return try drawKeys(for: entity, count: count)
+  }
+
+  private func reserveKeys(for root: Entity, count: Int) throws(StoreError) {
+    let reserved = try openStore().reserveKeys(KeyReservation(root: root, count: count))
+    keys.withLock { $0[root.index].add(reserved) }
+  }
+
+  private func keyReservations(for sets: [ChangeSet]) -> [KeyReservation] {
+    keys.withLock { keys in
+      model.entities.compactMap { entity in
+        guard entity.parent == nil else { return nil }
+        let shortage = keys[entity.index].shortage
+        return shortage == 0 ? nil : KeyReservation(root: entity, count: shortage)
+      }
+    }
+  }
+
+  func isTemporary(_ id: ManagedObjectID) -> Bool {
+    keys.withLock { $0[Int(id.rootIndex)].isTemporary(id.key) }
+  }
+
+  private func markSaved(_ sets: [ChangeSet]) {
+    keys.withLock { keys in
+      for set in sets {
+        for change in set.changes where change.kind == .insert {
+          keys[Int(change.id.rootIndex)].markSaved(change.id.key..<change.id.key + 1)
+        }
+        for batch in set.batches {
+          keys[batch.entity.root.index].markSaved(batch.firstKey..<batch.firstKey + Int64(batch.count))
+        }
+      }
+    }
+  }
+}
+
+// MARK: - Saving and reading
+
+extension PersistentStoreCoordinator {
+  /// Writes changes in one transaction; blocks until they are on disk.
+  ///
+  /// - Throws: ``StoreError``, or ``SaveConflicts`` with all conflicts; nothing was written then.
+  func save(_ sets: [ChangeSet]) throws {
+    let store = try openStore()
+    var sets = sets
+    let reservations = keyReservations(for: sets)
+    var result = try store.save(StoreSaveRequest(sets, reservations: reservations))
+    if !result.conflicts.isEmpty {
+      sets = try resolve(result.conflicts, in: sets)
+      result = try store.save(StoreSaveRequest(sets, reservations: reservations))
+      if !result.conflicts.isEmpty { throw SaveConflicts(result.conflicts, model: model) }
+    }
+    keys.withLock { keys in
+      for (reservation, block) in zip(reservations, result.reserved) { keys[reservation.root.index].add(block) }
+    }
+    markSaved(sets)
+    cache.withLock { $0.apply(sets) }
+  }
+
+  /// Rewrites changes whose base never got a version because a parent had merged it with changes of its own: where the
+  /// values it was made against are the stored ones, there is no conflict.
+  private func resolve(_ conflicts: [StoreConflict], in sets: [ChangeSet]) throws -> [ChangeSet] {
+    var rewritten: [ManagedObjectID: RowChange] = [:]
+    for conflict in conflicts {
+      guard let base = conflict.change.base, base.version == 0, let stored = conflict.stored else {
+        throw SaveConflicts(conflicts, model: model)
+      }
+      let layout = layouts[Int(stored.entityIndex)]
+      var change = conflict.change
+      if let row = change.row {
+        let slots = row.changedSlots(from: base, layout: layout)
+        guard slots.allSatisfy({ base.hasSameValue(as: stored, $0, layout.storage[$0]) }) else {
+          throw SaveConflicts(conflicts, model: model)
+        }
+        change.row = stored.applying(changesFrom: base, to: row, layout: layout)
+      }
+      change.base = stored
+      rewritten[change.id] = change
+    }
+    return sets.map { set in
+      ChangeSet(set.changes.map { rewritten[$0.id] ?? $0 }, batches: set.batches)
+    }
+  }
+
+  /// The row of an object, from the cache or the store; nil if there is none.
+  func row(for id: ManagedObjectID) throws -> Row? {
+    if let row = cachedRow(for: id) { return row }
+    let saves = cache.withLock { $0.saves }
+    let row = try openStore().read { try $0.row(for: id) }
+    if let row { keep([(id, row)], readBefore: saves) }
+    return row
+  }
+
+  func cachedRow(for id: ManagedObjectID) -> Row? { cache.withLock { $0.row(for: id) } }
+
+  /// How many saves there have been; to be noted before a read whose rows are to be kept.
+  var saveCount: Int { cache.withLock { $0.saves } }
+
+  /// Keeps rows for the next fault, unless a save came in between.
+  func keep(_ rows: [(ManagedObjectID, Row)], readBefore saves: Int) {
+    cache.withLock { cache in
+      guard cache.saves == saves else { return }
+      for (id, row) in rows { cache.insert(row, for: id) }
+    }
+  }
+}

@@ -1,0 +1,57 @@
+/// The rows that were read or saved lately, shared by the contexts of a coordinator; bounded by bytes.
+///
+/// Two generations instead of a list of uses: when the young one is full it becomes the old one, and what is read from
+/// the old one becomes young again.
+struct RowCache {
+  private var young: [ManagedObjectID: Row] = [:]
+  private var old: [ManagedObjectID: Row] = [:]
+  private var youngBytes = 0
+  private let generationBytes: Int
+  /// Counts saves, so that a reader does not put rows here that a save has overtaken.
+  private(set) var saves = 0
+
+  init(byteLimit: Int) { generationBytes = byteLimit / 2 }
+
+  mutating func row(for id: ManagedObjectID) -> Row? {
+    if let row = young[id] { return row }
+    guard let row = old.removeValue(forKey: id) else { return nil }
+    insert(row, for: id)
+    return row
+  }
+
+  mutating func insert(_ row: Row, for id: ManagedObjectID) {
+    if youngBytes >= generationBytes {
+      old = young
+      young = [:]
+      youngBytes = 0
+    }
+    if young.updateValue(row, forKey: id) == nil { youngBytes += row.byteCount }
+  }
+
+  mutating func remove(_ id: ManagedObjectID) {
+    young.removeValue(forKey: id)
+    old.removeValue(forKey: id)
+  }
+
+  mutating func removeAll() {
+    young = [:]
+    old = [:]
+    youngBytes = 0
+    saves += 1
+  }
+
+  /// Takes notice of what a save wrote: rows that were here are replaced.
+  mutating func apply(_ sets: [ChangeSet]) {
+    saves += 1
+    for set in sets {
+      for change in set.changes {
+        if let row = change.row, change.kind == .update {
+          old.removeValue(forKey: change.id)
+          insert(row, for: change.id)
+        } else if change.kind == .delete {
+          remove(change.id)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import Foundation
+import Glibc
+import ImageProtocol
+import SystemSupport
+import Testing
+
+@Suite("Damaged and hostile pictures", .timeLimit(.minutes(2)))
+struct DamagedPictureTests {
+  @Test("A truncated picture is an error, not a half grey picture", arguments: ["jpg", "png", "webp"])
+  func truncated(_ suffix: String) async throws {
+    let bench = try Workbench()
+    let whole = bench.path("whole.\(suffix)")
+    try await Tool.run("vips", "copy", Workbench.photograph("Aqua"), whole)
+    let bytes = [UInt8](try Data(contentsOf: URL(filePath: whole)))
+    let requests = [
+      ImageRequest(outputs: [ImageOutput(format: .webp, width: 100)]),
+      ImageRequest(outputs: [ImageOutput(format: .png)]),
+      ImageRequest(outputs: [ImageOutput(format: .jpeg, width: 300), ImageOutput(format: .webp, width: 200)]),
+    ]
+    for share in [0.02, 0.3, 0.6, 0.9, 0.999] {
+      let input = try bench.file("cut.\(suffix)", bytes.prefix(Int(Double(bytes.count) * share)))
+      for request in requests {
+        let error = try await bench.failure(input, request)
+        #expect(error.code == .damaged && error.permanent, "\(share): \(error)")
+        #expect(error.message.hasPrefix("the picture is truncated or damaged: "))
+      }
+    }
+    #expect(await bench.pool.processIDs.count == 1)
+    await bench.close()
+  }
+
+  static let notPictures: [(name: String, bytes: [UInt8], code: ImageError.Code, message: String)] = [
+    ("empty.jpg", [], .notAPicture, "the input is empty"),
+    ("text.jpg", Array("Hello\n".utf8), .notAPicture, "not a picture of an allowed format (JPEG, PNG, WebP)"),
+    ("byte.png", [0x89], .notAPicture, "not a picture of an allowed format"),
+    (
+      "drawing.jpg",
+      Array("<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><path d='M0 0h9'/></svg>".utf8),
+      .notAPicture, "not a picture of an allowed format"
+    ),
+    ("zeros.webp", [UInt8](repeating: 0, count: 5000), .notAPicture, "not a picture of an allowed format"),
+    ("start.jpg", [0xFF, 0xD8, 0xFF, 0xE0, 0, 16], .damaged, "damaged"),
+  ]
+
+  @Test("A file that is no picture is refused with its reason, and the helper goes on", arguments: notPictures.indices)
+  func notAPicture(_ index: Int) async throws {
+    let (name, bytes, code, message) = Self.notPictures[index]
+    let bench = try Workbench()
+    let error = try await bench.failure(try bench.file(name, bytes))
+    #expect(error.code == code && error.permanent)
+    #expect(error.message.contains(message), "\(error)")
+    let before = await bench.pool.processIDs
+    let request = ImageRequest(outputs: [ImageOutput(format: .png, width: 10)])
+    #expect(try await bench.encode(Workbench.photograph("Aqua"), request).outputs.first?.width == 10)
+    #expect(await bench.pool.processIDs == before)
+    await bench.close()
+  }
+
+  @Test("A header that claims 60,000 x 60,000 pixels is refused before a pixel is decoded")
+  func bomb() async throws {
+    let bench = try Workbench()
+    let input = try bench.file("bomb.png", PNGFile.claiming(width: 60_000, height: 60_000))
+    let start = ContinuousClock.now
+    let error = try await bench.failure(input)
+    #expect(error.code == .tooLarge && error.permanent)
+    #expect(error.message == "the input claims 60000 x 60000 pixels; the limit is 200000000 pixels")
+    #expect(ContinuousClock.now - start < .seconds(10))
+    await bench.close()
+  }
+
+  @Test("Every limit of a request is kept and named")
+  func limits() async throws {
+    let bench = try Workbench()
+    let input = Workbench.photograph("Aqua")
+    let output = ImageOutput(format: .png, width: 10)
+    var request = ImageRequest(outputs: [output], limits: ImageLimits(maxPixels: 2560 * 1600 - 1))
+    #expect(try await bench.failure(input, request).message.contains("claims 2560 x 1600 pixels"))
+    request.limits = ImageLimits(maxBytes: 1000)
+    #expect(try await bench.failure(input, request).message.contains("the limit is 1000 bytes"))
+    request.limits = ImageLimits()
+    request.outputs.append(ImageOutput(format: .png, width: 100_000, enlarge: true))
+    #expect(try await bench.failure(input, request).message.contains("output 2 would have 100000 x 62500 pixels"))
+    request.outputs[1] = ImageOutput(format: .webp, width: 16_384, height: 1, fit: .fill, enlarge: true)
+    #expect(try await bench.failure(input, request).message.contains("a WebP side ends at 16383"))
+    await bench.close()
+  }
+
+  @Test("Frames count against the limits on pages and pixels")
+  func pages() async throws {
+    let bench = try Workbench()
+    let input = bench.path("four.gif")
+    try await Tool.run(
+      "vips", "thumbnail", Workbench.photograph("Aqua"), bench.path("in.png"), "200", "--height", "400")
+    try await Tool.run("vips", "resize", bench.path("in.png"), bench.path("tall.png"), "1", "--vscale", "3.2")
+    try await Tool.run("vips", "gifsave", bench.path("tall.png"), input, "--page-height", "100")
+    var request = ImageRequest(outputs: [ImageOutput(format: .png)], allow: [.gif], limits: ImageLimits(maxPages: 3))
+    #expect(try await bench.failure(input, request).message == "the input has 4 pages; the limit is 3 pages")
+    request.limits = ImageLimits(maxPixels: 4 * 200 * 100 - 1)
+    #expect(try await bench.failure(input, request).message.contains("200 x 100 pixels on 4 pages"))
+    request.limits = ImageLimits()
+    let reply = try await bench.encode(input, request)
+    #expect(reply.input.pages == 4 && reply.outputs.first?.height == 100)
+    await bench.close()
+  }
+
+  @Test(
+    "A format that isn't allowed is refused by name", arguments: [("gif", "GIF"), ("tif", "TIFF"), ("avif", "HEIF")])
+  func notAllowed(_ suffix: String, _ name: String) async throws {
+    let bench = try Workbench()
+    let input = bench.path("in.\(suffix)")
+    try await Tool.run("vips", "thumbnail", Workbench.photograph("Aqua"), input, "64")
+    let error = try await bench.failure(input)
+    #expect(error.code == .formatNotAllowed && error.permanent)
+    #expect(error.message == "the input is a \(name) picture; allowed are JPEG, PNG, WebP")
+    await bench.close()
+  }
+
+  @Test("A file name in libvips's option syntax is only a name")
+  func brackets() async throws {
+    let bench = try Workbench()
+    let bytes = try Data(contentsOf: URL(filePath: Workbench.photograph("Aqua")))
+    let input = try bench.file("in.jpg[shrink=8]", bytes)
+    let reply = try await bench.encode(input, ImageRequest(outputs: [ImageOutput(format: .webp)]))
+    #expect(reply.input.width == 2560 && reply.outputs.first?.width == 2560)
+    await bench.close()
+  }
+
+  @Test("A picture that needs more memory than the helper has is an error that says so")
+  func memory() async throws {
+    let bench = try Workbench(arguments: ImageHelperArguments(addressSpace: 600 << 20))
+    let input = bench.path("large.png")
+    try await Tool.run("vips", "black", bench.path("large.v"), "12000", "12000", "--bands", "3")
+    try await Tool.run("vips", "pngsave", bench.path("large.v"), input, "--interlace", "--compression", "1")
+    let error = try await bench.failure(input)
+    #expect([.outOfMemory, .damaged, .helperDied].contains(error.code), "\(error)")
+    let request = ImageRequest(outputs: [ImageOutput(format: .png, width: 10)])
+    #expect(try await bench.encode(Workbench.photograph("Aqua"), request).outputs.first?.width == 10)
+    await bench.close()
+  }
+
+  @Test("A request without sense is refused without a helper")
+  func invalid() async throws {
+    let bench = try Workbench()
+    let outputs: [(ImageOutput, String)] = [
+      (ImageOutput(format: .gif), "format \"gif\" can't be written"),
+      (ImageOutput(format: .png, width: 0), "width is 0"), (ImageOutput(format: .png, height: -1), "height is -1"),
+      (ImageOutput(format: .png, width: 9, fit: .cover), "needs both width and height"),
+      (ImageOutput(format: .jpeg, quality: 101), "quality is 101"), (ImageOutput(format: .png, quality: 9), "lossless"),
+    ]
+    for (output, message) in outputs {
+      let error = try await bench.failure(Workbench.photograph("Aqua"), ImageRequest(outputs: [output]))
+      #expect(error.code == .invalidRequest && error.message.contains(message), "\(error)")
+    }
+    #expect(try await bench.failure(Workbench.photograph("Aqua"), ImageRequest(outputs: [])).code == .invalidRequest)
+    #expect(await bench.pool.processIDs.isEmpty)
+    await bench.close()
+  }
+}
