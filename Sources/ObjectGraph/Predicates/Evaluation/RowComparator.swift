@@ -47,7 +47,8 @@ extension ResolvedSort {
     let fragment = keyPath.joined(separator: ".")
     switch path.type {
     case .data: throw PredicateError(.unsupported, "binary data can't be sorted by", fragment: fragment)
-    case .object: throw PredicateError(.unsupported, "objects can't be sorted by; name an attribute", fragment: fragment)
+    case .object:
+      throw PredicateError(.unsupported, "objects can't be sorted by; name an attribute", fragment: fragment)
     default: break
     }
     if isCaseInsensitive && !path.type.isText {
