@@ -12,6 +12,7 @@ final class Acceptor: Sendable {
   private let core: ServerCore
   private let library: LibraryDaemon
   private let queue: DispatchQueue
+  private let cancelled = DispatchSemaphore(value: 0)
   // Dispatch's objects may be used from any thread; the module doesn't say so.
   private nonisolated(unsafe) let source: any DispatchSourceRead
 
@@ -32,13 +33,12 @@ final class Acceptor: Sendable {
 
   func start() {
     source.setEventHandler { [weak self] in self?.acceptWaiting() }
+    source.setCancelHandler { [cancelled] in cancelled.signal() }
     source.activate()
   }
 
-  /// Returns when nobody is accepted any more and the duplicate is out of use.
+  /// Returns when nobody is accepted any more and the duplicate is out of use; called once.
   func stop() {
-    let cancelled = DispatchSemaphore(value: 0)
-    source.setCancelHandler { cancelled.signal() }
     source.cancel()
     // The queue runs only short blocks of this server, the cancel handler among them.
     cancelled.wait()
@@ -48,7 +48,7 @@ final class Acceptor: Sendable {
     for _ in 0..<Self.batch {
       do {
         guard try acceptNext() else { return }
-      } catch where error.code == .init(rawValue: ECONNABORTED) {
+      } catch let error where error.code == .init(rawValue: ECONNABORTED) {
         // This client has gone; the next one may be there.
         continue
       } catch {
@@ -71,7 +71,7 @@ final class Acceptor: Sendable {
           try systemCall("accept") { accept(listener.number, address, &length) }
         }
       }
-    } catch where error.code == .wouldBlock {
+    } catch let error where error.code == .wouldBlock {
       return false
     }
     let client = FileDescriptor(owning: number)

@@ -28,8 +28,8 @@ enum LibraryCallbacks {
     }
 
   /// Leaves escapes alone: the target is decoded here, component by component.
-  static let unescape:
-    @convention(c) (UnsafeMutableRawPointer?, OpaquePointer?, UnsafeMutablePointer<CChar>?) -> Int = { _, _, text in
+  static let unescape: @convention(c) (UnsafeMutableRawPointer?, OpaquePointer?, UnsafeMutablePointer<CChar>?) -> Int =
+    { _, _, text in
       text.map { strlen($0) } ?? 0
     }
 
