@@ -23,7 +23,9 @@ final class LocalListener: Sendable {
     _ = try Self.withAddress(port: port) { address, length in
       try systemCall("connect") { Glibc.connect(number, address, length) }
     }
-    return try RawClient(owning: client)
+    let connected = RawClient(owning: client)
+    try connected.limitWaits()
+    return connected
   }
 
   private static func socket() throws -> FileDescriptor {
@@ -33,7 +35,7 @@ final class LocalListener: Sendable {
   /// Returns the port that is in the address afterwards.
   private static func withAddress(
     port: UInt16, _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) throws -> Void
-  ) throws -> UInt16 {
+  ) rethrows -> UInt16 {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian

@@ -18,6 +18,7 @@ struct MisbehavingClientTests {
         "badRequest"
       ),
       ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 5\r\n\r\nabcde", "400", "badRequest"),
+      ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length : 5\r\n\r\nabcde", "400", "badRequest"),
       ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n", "413", "bodyTooLarge"),
     ])
   func ambiguous(request: String, status: String, code: String) async throws {
@@ -34,17 +35,18 @@ struct MisbehavingClientTests {
     "Garbage never reaches the handler and never harms the server",
     arguments: [
       "\0\0\0\0\0\0\0\0\r\n\r\n", "\r\n\r\n\r\n\r\n\r\n", "GET\r\n\r\n", "GET /", "\u{16}\u{3}\u{1}\u{2}\0\r\n\r\n",
-      "GET / HTTP/9.9\r\n\r\n", "GET / HTTP/1.1\r\n: x\r\n\r\n", "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+      "GET / HTTP/9.9\r\n\r\n", "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
       "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
-      "GET /\0/x HTTP/1.1\r\nno colon\r\n\r\n", "GET / HTTP/1.1\r\nX: " + String(repeating: "a", count: 200_000),
-      String(repeating: "A", count: 200_000),
+      "GET /\0/x HTTP/1.1\r\nno colon\r\n\r\n", "GET / HTTP/1.1\r\nX: ", "A",
     ])
-  func garbage(bytes: String) async throws {
+  func garbage(start: String) async throws {
     let fixture = try ServerFixture({ $0.requestTimeout = .seconds(1) }) { request in
       .now(.text(request.path == "/good" ? "good" : "reached"))
     }
     let client = try fixture.connect()
-    client.send(bytes)
+    client.send(start)
+    // Those that were not refused yet go on until the header is full.
+    if !start.hasSuffix("\r\n\r\n") { client.send(String(repeating: "A", count: 200_000)) }
     let text = try await onThread { try client.readToEnd() }
     #expect(text.isEmpty || text.hasPrefix("HTTP/1.1 4") || text.hasPrefix("HTTP/1.1 5"))
     #expect(!text.contains("reached"))

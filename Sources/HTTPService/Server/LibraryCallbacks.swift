@@ -84,8 +84,8 @@ enum LibraryCallbacks {
       _ = MHD_get_connection_values(
         handle, .HEADER_KIND,
         { context, _, name, value in
-          guard let headers = context?.assumingMemoryBound(to: HTTPHeaders.self), let name else { return .NO }
-          headers.pointee.add(String(cString: name), value.map { String(cString: $0) } ?? "")
+          guard let headers = context?.assumingMemoryBound(to: HTTPHeaders.self) else { return .NO }
+          headers.pointee.add(name.map { String(cString: $0) } ?? "", value.map { String(cString: $0) } ?? "")
           return .YES
         }, pointer)
     }

@@ -23,6 +23,8 @@ final class LibraryDaemon: Sendable {
       MHD_OptionItem(option: .CONNECTION_LIMIT, value: core.limits.connections + 64, ptr_value: nil),
       MHD_OptionItem(option: .CONNECTION_TIMEOUT, value: 0, ptr_value: nil),
       MHD_OptionItem(option: .CONNECTION_MEMORY_LIMIT, value: core.limits.headerBytes, ptr_value: nil),
+      // Refuses what lenient parsers read differently from a proxy.
+      MHD_OptionItem(option: .STRICT_FOR_CLIENT, value: 1, ptr_value: nil),
       MHD_OptionItem(option: .END, value: 0, ptr_value: nil),
     ]
     let started = cmhd_start_daemon(

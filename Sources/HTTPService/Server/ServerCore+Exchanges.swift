@@ -9,6 +9,9 @@ extension ServerCore {
     guard version == "HTTP/1.1" || version == "HTTP/1.0" else {
       return .failure(505, code: "versionNotSupported", message: "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
     }
+    guard exchange.headers.fields.allSatisfy({ Self.isToken($0.name) }) else {
+      return .badRequest("A header field has no proper name.")
+    }
     let lengths = exchange.headers.values(of: "Content-Length")
     if exchange.headers["Transfer-Encoding"] != nil {
       // Both together, or several lengths, are how requests are smuggled past a proxy (RFC 9112, section 6.3).
@@ -28,6 +31,12 @@ extension ServerCore {
       }
     }
     return nil
+  }
+
+  /// What a field name may consist of (RFC 9110, section 5.6.2); the library is more generous, which hides fields.
+  private static func isToken(_ name: String) -> Bool {
+    !name.isEmpty
+      && name.utf8.allSatisfy { 0x21...0x7e ~= $0 && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0) }
   }
 
   /// Passes a complete request to the handler and hands its reply, now or later, to the library.
