@@ -122,7 +122,7 @@ struct FetchExecution {
 
   private func sorted(_ rows: [(ManagedObjectID, Row?)]) throws -> [(ManagedObjectID, Row?)] {
     let comparator = try RowComparator(
-      sorts: query.sorts, entity: query.entity, related: { try registry.visibleRow(for: $0) })
+      query.sorts, entity: query.entity, related: { try registry.visibleRow(for: $0) })
     let complete = rows.compactMap { id, row in row.map { (id, $0) } }
     return try complete.sorted { try comparator.areInIncreasingOrder($0, $1) }.map { ($0.0, $0.1) }
   }

@@ -1,10 +1,7 @@
 import Foundation
-import ObjectModel
+
 extension Condition {
-  init<T>(_ p: Foundation.Predicate<T>) throws(PredicateError) { throw PredicateError(.unknownEntity, "") }
-}
-extension SortDescriptor {
-  func resolved(for e: Entity) throws(PredicateError) -> ResolvedSort {
-    ResolvedSort(keyPath: keyPath, isAscending: isAscending)
+  init<T>(_ predicate: Foundation.Predicate<T>) throws(PredicateError) {
+    throw PredicateError(.unsupported, "a #Predicate can't be read yet; use a format string")
   }
 }
