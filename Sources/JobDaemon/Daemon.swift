@@ -1,0 +1,130 @@
+package import Configuration
+import Dispatch
+import Foundation
+import HTTPService
+import ImageProtocol
+package import Jobs
+package import ObjectGraph
+import Synchronization
+package import SystemSupport
+
+/// The daemon: intake, workers, the three levels of contexts, and the status socket, from start to end.
+package final class Daemon: Sendable {
+  package static let version = "0.1.0"
+
+  /// What a daemon is made of; the store is opened by whoever makes it.
+  package struct Parts: Sendable {
+    package var paths: Paths
+    package var configuration: Configuration
+    package var coordinator: PersistentStoreCoordinator
+    package var imageHelperPath: String
+    package var handlers: [any JobHandler]
+    package var log: DaemonLog
+
+    package init(
+      paths: Paths, configuration: Configuration, coordinator: PersistentStoreCoordinator, imageHelperPath: String,
+      handlers: [any JobHandler] = [], log: DaemonLog
+    ) {
+      self.paths = paths
+      self.configuration = configuration
+      self.coordinator = coordinator
+      self.imageHelperPath = imageHelperPath
+      self.handlers = handlers
+      self.log = log
+    }
+  }
+
+  private let core: DaemonCore
+  private let pool: ImageHelperPool
+  private let server: HTTPServer
+  private let workers = Mutex<[Task<Void, Never>]>([])
+
+  /// Ties the parts together; nothing runs yet.
+  ///
+  /// - Parameters:
+  ///   - listener: the socket of the status API.
+  ///   - onFatal: called when the daemon can't go on; the process should end.
+  package init(
+    _ parts: Parts, listener: UnixListener, onFatal: @escaping @Sendable (FatalFailure) -> Void
+  ) throws {
+    let configuration = ConfigurationBox(parts.configuration)
+    let settings = parts.configuration
+    pool = ImageHelperPool(
+      configuration: ImageHelperConfiguration(
+        helperPath: parts.imageHelperPath, size: settings.image.helpers,
+        arguments: ImageHelperArguments(addressSpace: settings.image.memoryMax),
+        jobsPerHelper: settings.image.jobsPerHelper, wallClockLimit: settings.image.timeout))
+    let builtIn: [any JobHandler] = [
+      NoopHandler(), ImportHandler(coordinator: parts.coordinator, configuration: configuration),
+      ImageEncodeHandler(pool: pool, coordinator: parts.coordinator, configuration: configuration),
+    ]
+    core = try DaemonCore(
+      paths: parts.paths, configuration: configuration, log: parts.log, coordinator: parts.coordinator,
+      handlers: builtIn + parts.handlers, onFatal: onFatal)
+    let service = StatusService(core)
+    var limits = HTTPServerLimits()
+    limits.connections = settings.status.maxConnections
+    limits.connectionsPerUser = settings.status.maxConnections
+    limits.waitingRequests = settings.status.maxConnections
+    limits.bodyBytes = settings.status.maxRequestSize
+    let router = service.router()
+    server = try HTTPServer(listener: listener.descriptor, limits: limits) { router.reply(to: $0) }
+  }
+
+  /// Recovers what an earlier run left, then takes jobs.
+  package func start() throws {
+    let worker = Worker(
+      main: core.main, handlers: core.handlers, queue: core.readyQueue, merger: core.merger, flusher: core.flusher,
+      payloadDirectory: core.paths.payload, log: core.log)
+    workers.withLock { workers in
+      workers = (0..<core.configuration.value.workers.count).map { _ in Task { await worker.run() } }
+    }
+    try core.intake.begin()
+    try server.start()
+  }
+
+  /// Puts a new configuration into force, as far as that needs no restart.
+  package func reload(_ new: Configuration) {
+    let old = core.configuration.value
+    for change in new.changes(from: old) { core.log.notice("reload: \(change)") }
+    let settings = new.reloaded(over: old)
+    core.configuration.replace(settings)
+    core.flusher.reconfigure(settings.writer)
+    core.intake.reconfigure(settings.spool)
+    core.admission.setMaxAttempts(settings.jobs.maxAttempts)
+    core.log.setLevel(settings.log.level)
+  }
+
+  /// Stops within the configured time: no more intake, running jobs finish or go back to the spool, everything that is
+  /// merged goes to disk.
+  ///
+  /// - Returns: whether everything merged is on disk.
+  package func stop() async -> Bool {
+    let limit = core.configuration.value.writer.shutdownTimeout
+    core.intake.stop()
+    core.readyQueue.close()
+    await endWorkers(within: limit)
+    await pool.shutDown(by: .after(.seconds(5)))
+    await core.merger.mergeAndWait()
+    let isFlushed = await core.flusher.flush()
+    core.releaser.drain()
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+      DispatchQueue.global().async { [server] in
+        server.stop()
+        continuation.resume()
+      }
+    }
+    return isFlushed
+  }
+
+  /// Waits for the running jobs; those that take too long are cancelled and taken up again at the next start.
+  private func endWorkers(within limit: Duration) async {
+    let tasks = workers.withLock { $0 }
+    let watchdog = DispatchSource.makeTimerSource(queue: .global())
+    watchdog.schedule(deadline: .now() + .nanoseconds(Int(limit / .nanoseconds(1))))
+    watchdog.setEventHandler { for task in tasks { task.cancel() } }
+    watchdog.activate()
+    for task in tasks { await task.value }
+    watchdog.cancel()
+  }
+}

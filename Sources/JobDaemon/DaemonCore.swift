@@ -1,0 +1,117 @@
+import Configuration
+import Foundation
+import JSONText
+import Jobs
+import ObjectGraph
+import Synchronization
+import SystemSupport
+
+/// The parts of a running daemon, tied together.
+final class DaemonCore: Sendable {
+  let paths: Paths
+  let configuration: ConfigurationBox
+  let log: DaemonLog
+  let coordinator: PersistentStoreCoordinator
+  let writer: ManagedObjectContext
+  let main: ManagedObjectContext
+  let mainOccupation: OccupationRecorder
+  let spool: Spool
+  let liveJobs: LiveJobs
+  let readyQueue = ReadyQueue()
+  let releaser: Releaser
+  let flusher: Flusher
+  let merger: Merger
+  let intake: Intake
+  let admission: Admission
+  let handlers: [String: any JobHandler]
+  let started = Date()
+  private let problemText = Mutex<String?>(nil)
+
+  init(
+    paths: Paths, configuration: ConfigurationBox, log: DaemonLog, coordinator: PersistentStoreCoordinator,
+    handlers: [any JobHandler], onFatal: @escaping @Sendable (FatalFailure) -> Void
+  ) throws {
+    self.paths = paths
+    self.configuration = configuration
+    self.log = log
+    self.coordinator = coordinator
+    let settings = configuration.value
+    let occupation = OccupationRecorder()
+    mainOccupation = occupation
+    writer = ManagedObjectContext(coordinator: coordinator, name: "writer")
+    main = ManagedObjectContext(
+      parent: writer, name: "main", executor: ContextExecutor(label: "main", occupation: occupation))
+    spool = try Spool(paths)
+    let liveJobs = LiveJobs()
+    self.liveJobs = liveJobs
+    let releaser = Releaser(spool: spool, liveJobs: liveJobs, log: log)
+    self.releaser = releaser
+    let relay = FlushRelay()
+    flusher = Flusher(
+      writer: writer, configuration: settings.writer, isAwaited: { liveJobs.isAwaited($0) },
+      onEvent: { relay.handle($0) })
+    merger = Merger(main: main, flusher: flusher) { onFatal(.internalFailure("main can't be saved: \($0)")) }
+    self.handlers = Dictionary(handlers.map { ($0.type, $0) }) { _, last in last }
+    admission = Admission(
+      main: main, handlers: self.handlers, liveJobs: liveJobs, maxAttempts: settings.jobs.maxAttempts)
+    let (merger, readyQueue) = (merger, readyQueue)
+    intake = Intake(
+      spool: spool, admission: admission, liveJobs: liveJobs, release: releaser, log: log,
+      configuration: settings.spool
+    ) { jobs in
+      merger.merge()
+      readyQueue.add(jobs)
+    }
+    relay.connect { [weak self] event in self?.handle(event, onFatal) }
+  }
+
+  /// Accepts a job file that came over the socket: durable in the spool before this returns.
+  ///
+  /// - Returns: the IDs of its jobs.
+  func accept(_ data: Data, submitter: UInt32) throws -> [String] {
+    let name = FileName("submitted-\(UUID().uuidString).json")
+    let draft = ClaimedFile(name: name, data: data, submitter: submitter)
+    let jobs = try admission.parse(draft)
+    let file = try spool.store(data, as: name, owner: submitter)
+    return try intake.admit(Admission.Candidate(file: file, jobs: jobs))
+  }
+
+  /// Why the daemon is not healthy; nil if it is.
+  var problem: String? { problemText.withLock { $0 } }
+
+  private func handle(_ event: Flusher.Event, _ onFatal: @Sendable (FatalFailure) -> Void) {
+    switch event {
+    case .durable(let jobs): releaser.release(jobs)
+    case .storageFull(let error):
+      if problemText.withLock({ $0 == nil }) {
+        log.error("nothing is taken in until there is room again: \(error)")
+      }
+      problemText.withLock { $0 = error.description }
+      intake.pause(.storageFull)
+    case .recovered:
+      log.notice("the store has room again")
+      problemText.withLock { $0 = nil }
+      intake.resume(.storageFull)
+    case .failed(let error):
+      problemText.withLock { $0 = "\(error)" }
+      intake.pause(.stopping)
+      onFatal(.storeFailure("\(error)"))
+    }
+  }
+}
+
+/// Why the daemon must end at once.
+package enum FatalFailure: Error, Sendable {
+  /// The store failed; what it last wrote may be on disk or not, so the next start must find out.
+  case storeFailure(String)
+  case internalFailure(String)
+}
+
+/// Lets the flusher be made before what its events go to.
+private final class FlushRelay: Sendable {
+  private let handler = Mutex<(@Sendable (Flusher.Event) -> Void)?>(nil)
+
+  func connect(_ handler: @escaping @Sendable (Flusher.Event) -> Void) { self.handler.withLock { $0 = handler } }
+
+  func handle(_ event: Flusher.Event) { handler.withLock { $0 }?(event) }
+}

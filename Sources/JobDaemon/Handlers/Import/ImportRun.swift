@@ -1,0 +1,156 @@
+import Configuration
+import DelimitedText
+import JSONText
+import Jobs
+import ObjectGraph
+import ObjectModel
+
+/// One attempt at an import, on the executor of its context.
+actor ImportRun {
+  nonisolated let unownedExecutor: UnownedSerialExecutor
+  private let execution: JobExecution
+  private let arguments: ImportArguments
+  private let coordinator: PersistentStoreCoordinator
+  private let settings: Configuration.Import
+  private let path: String
+
+  init(
+    _ execution: JobExecution, _ arguments: ImportArguments, _ coordinator: PersistentStoreCoordinator,
+    _ settings: Configuration.Import
+  ) throws {
+    unownedExecutor = execution.context.executor.asUnownedSerialExecutor()
+    self.execution = execution
+    self.arguments = arguments
+    self.coordinator = coordinator
+    self.settings = settings
+    path = execution.absolutePath(arguments.input)
+  }
+
+  func run() async throws -> JSONValue {
+    let header = try readHeader()
+    var cursor = execution.cursor.flatMap(ImportCursor.init) ?? header.start
+    guard cursor.inputSize == header.start.inputSize else {
+      throw JobFailure("the input \(arguments.input) is not the file that the import began with")
+    }
+    try check(header, from: cursor)
+    var input = try open(at: cursor.position, header)
+    var builder = makeBuilder(header.columns)
+    while try fill(&builder, &input) {
+      cursor.rows += Int64(builder.count)
+      cursor.position = input.reader.position
+      try await save(&builder, cursor)
+      execution.progress = JobProgress(
+        done: Int64(cursor.position.byteOffset), total: input.size, unit: "bytes", message: "\(cursor.rows) rows")
+    }
+    try input.checkUnchanged()
+    return .object(["rows": .integer(cursor.rows), "bytes": .integer(input.size)])
+  }
+
+  /// What the first record tells, and where the others begin.
+  private struct Header {
+    let columns: [ImportColumn]
+    let fieldCount: Int
+    let start: ImportCursor
+  }
+
+  private func readHeader() throws -> Header {
+    var input = try ImportInput(path: path, recordLimit: settings.maxRecordSize)
+    var position = DelimitedPosition.start
+    var names: [String] = []
+    if try input.next() {
+      try input.checkRecord()
+      names = (0..<input.reader.fieldCount).map { String(decoding: input.reader.field($0), as: UTF8.self) }
+      if !arguments.columns.arePositions { position = input.reader.position }
+    } else if !arguments.columns.arePositions {
+      throw JobFailure("the input \(arguments.input) is empty; it should begin with the names of its columns")
+    }
+    return Header(
+      columns: try arguments.columns.resolved(names, arguments.entity, input: arguments.input),
+      fieldCount: names.count, start: ImportCursor(position: position, rows: 0, inputSize: input.size))
+  }
+
+  private func open(at position: DelimitedPosition, _ header: Header) throws -> ImportInput {
+    var input = try ImportInput(path: path, recordLimit: settings.maxRecordSize, startingAt: position)
+    input.expectFields(header.fieldCount)
+    return input
+  }
+
+  /// Reads all records that are still to be imported, so that a bad one is found before anything is written.
+  private func check(_ header: Header, from cursor: ImportCursor) throws {
+    var input = try open(at: cursor.position, header)
+    var builder = makeBuilder(header.columns)
+    while try fill(&builder, &input) { builder.removeAll() }
+    try input.checkUnchanged()
+  }
+
+  /// Fills a chunk; returns false if there was nothing more.
+  private func fill(_ builder: inout RowBatchBuilder, _ input: inout ImportInput) throws -> Bool {
+    while !builder.isFull, try input.next() {
+      try input.checkRecord()
+      do throws(ImportFieldError) { try builder.append(input.reader) } catch { throw input.failure(error) }
+    }
+    try Task.checkCancellation()
+    return builder.count > 0
+  }
+
+  /// Merges a chunk's rows together with the cursor behind them.
+  private func save(_ builder: inout RowBatchBuilder, _ cursor: ImportCursor) async throws {
+    let keys = try coordinator.drawKeys(for: arguments.entity, count: builder.count)
+    let batch = builder.batch(firstKey: keys.lowerBound, coordinatorOrdinal: coordinator.ordinal)
+    builder.removeAll()
+    await execution.context.perform { $0.insert(batch) }
+    try await execution.checkpoint(cursor.text)
+  }
+
+  private func makeBuilder(_ columns: [ImportColumn]) -> RowBatchBuilder {
+    RowBatchBuilder(
+      entity: arguments.entity, layout: coordinator.layouts[arguments.entity.index], columns: columns,
+      capacity: settings.chunkRows)
+  }
+}
+
+extension ImportArguments.Columns {
+  /// Whether the input has no header.
+  var arePositions: Bool { if case .positions = self { true } else { false } }
+
+  /// The columns to import, given the fields of the first record.
+  func resolved(_ names: [String], _ entity: Entity, input: String) throws(JobFailure) -> [ImportColumn] {
+    switch self {
+    case .header: return try byName(names.map { ($0, $0) }, names, entity, input)
+    case .named(let pairs): return try byName(pairs.map { ($0.column, $0.attribute) }, names, entity, input)
+    case .positions(let attributes):
+      if !names.isEmpty && names.count != attributes.count {
+        throw JobFailure(
+          "\(input): line 1: the record has \(names.count) fields, but \"columns\" lists \(attributes.count)")
+      }
+      return attributes.enumerated().compactMap { position, name in
+        name.flatMap { Self.column(position, $0, entity) }
+      }
+    }
+  }
+
+  private func byName(
+    _ wanted: [(column: String, attribute: String)], _ names: [String], _ entity: Entity, _ input: String
+  ) throws(JobFailure) -> [ImportColumn] {
+    if let twice = Dictionary(grouping: names, by: \.self).first(where: { $0.value.count > 1 })?.key {
+      throw JobFailure("\(input): line 1: the header names the column \"\(twice)\" twice")
+    }
+    var columns: [ImportColumn] = []
+    for (column, attribute) in wanted {
+      guard let position = names.firstIndex(of: column) else {
+        let known = names.map { "\"\($0)\"" }.joined(separator: ", ")
+        throw JobFailure("\(input): line 1: the header has no column \"\(column)\"; it has \(known)")
+      }
+      if let problem = ImportColumn.problem(attribute, entity) {
+        throw JobFailure("\(input): line 1: column \(position + 1): \(problem)")
+      }
+      if let resolved = Self.column(position, attribute, entity) { columns.append(resolved) }
+    }
+    return columns
+  }
+
+  private static func column(_ position: Int, _ name: String, _ entity: Entity) -> ImportColumn? {
+    guard let property = entity.property(named: name), let attribute = property.attribute else { return nil }
+    return ImportColumn(position: position, property: property, attribute: attribute)
+  }
+}

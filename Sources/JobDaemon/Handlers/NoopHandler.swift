@@ -1,0 +1,14 @@
+import JSONText
+import Jobs
+
+/// The type `noop`: does nothing; for tests, benches and monitoring.
+struct NoopHandler: JobHandler {
+  let type = "noop"
+  let hasOutsideEffects = false
+
+  func validate(_ arguments: JSONValue) throws(JobFileError) {
+    try ArgumentReader(arguments).allow([])
+  }
+
+  func run(_ execution: JobExecution) async throws -> JSONValue { .object([:]) }
+}

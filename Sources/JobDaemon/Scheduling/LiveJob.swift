@@ -1,0 +1,86 @@
+import Foundation
+package import Jobs
+package import ObjectGraph
+package import SystemSupport
+import Synchronization
+
+/// A job that is accepted and not released yet: what the daemon knows of it beyond its object.
+package final class LiveJob: Sendable {
+  package let id: String
+  package let objectID: ManagedObjectID
+  package let specification: JobSpecification
+  package let maxAttempts: Int
+  /// The file that the job came in; it is released when all its jobs are.
+  package let file: LiveFile
+  /// Tells the order of arrival.
+  package let sequence: UInt64
+
+  private struct State {
+    var state = JobState.available
+    var attempt: Int
+    var execution: JobExecution?
+    var failure: String?
+  }
+
+  private let state: Mutex<State>
+
+  init(
+    id: String, objectID: ManagedObjectID, specification: JobSpecification, maxAttempts: Int, attempt: Int,
+    file: LiveFile, sequence: UInt64
+  ) {
+    self.id = id
+    self.objectID = objectID
+    self.specification = specification
+    self.maxAttempts = maxAttempts
+    self.file = file
+    self.sequence = sequence
+    state = Mutex(State(attempt: attempt))
+  }
+
+  package var currentState: JobState { state.withLock { $0.state } }
+  package var attempt: Int { state.withLock { $0.attempt } }
+  package var progress: JobProgress? { state.withLock { $0.execution?.progress } }
+  package var failure: String? { state.withLock { $0.failure } }
+
+  /// Counts an attempt; returns its number.
+  func beginAttempt() -> Int {
+    state.withLock { state in
+      state.state = .running
+      state.attempt += 1
+      return state.attempt
+    }
+  }
+
+  func show(_ execution: JobExecution) { state.withLock { $0.execution = execution } }
+
+  /// Ends an attempt.
+  func end(_ newState: JobState, failure: String? = nil) {
+    state.withLock { state in
+      state.state = newState
+      state.execution = nil
+      state.failure = failure
+    }
+  }
+}
+
+/// A job file at work.
+package final class LiveFile: Sendable {
+  package let name: FileName
+  package let submitter: UInt32
+  private let unfinished: Mutex<(count: Int, failures: [String])>
+
+  init(name: FileName, submitter: UInt32, jobCount: Int) {
+    self.name = name
+    self.submitter = submitter
+    unfinished = Mutex((jobCount, []))
+  }
+
+  /// Notes that one of its jobs is durable; returns the failures of all of them if it was the last.
+  func finishJob(failure: String?) -> [String]? {
+    unfinished.withLock { state in
+      state.count -= 1
+      if let failure { state.failures.append(failure) }
+      return state.count == 0 ? state.failures : nil
+    }
+  }
+}

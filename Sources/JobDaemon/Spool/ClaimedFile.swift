@@ -1,0 +1,53 @@
+import Foundation
+package import SystemSupport
+
+/// A job file as it was read, once, at its claim; what a submitter writes to it afterwards changes nothing.
+package struct ClaimedFile: Sendable {
+  package let name: FileName
+  package let data: Data
+  /// The user whom the file belongs to, or who sent it over the socket.
+  package internal(set) var submitter: UInt32
+  /// The ID of a job whose file gives none.
+  ///
+  /// It covers name, inode, time and size, so that a file which a power cut brings back is the same job, and a new file
+  /// of an old name is another.
+  package let defaultID: String
+
+  init(name: FileName, data: Data, status: FileStatus) {
+    self.name = name
+    self.data = data
+    submitter = status.owner
+    var hash = StableHash()
+    hash.combine(name.bytes)
+    for number in [status.inode, UInt64(bitPattern: status.modificationTime), UInt64(bitPattern: status.size)] {
+      withUnsafeBytes(of: number.littleEndian) { hash.combine($0) }
+    }
+    defaultID = Self.readable(name) + "-" + hash.digits
+  }
+
+  /// The part of a name that can be shown anywhere.
+  private static func readable(_ name: FileName) -> String {
+    var text = name.description
+    if text.hasSuffix(".json") { text.removeLast(5) } else if text.hasSuffix(".json5") { text.removeLast(6) }
+    let shown = text.unicodeScalars.prefix(60).map { scalar in
+      scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || ".-_".unicodeScalars.contains(scalar)
+        ? Character(scalar) : "_"
+    }
+    return String(shown)
+  }
+}
+
+/// A 64-bit FNV-1a hash, the same in every process; http://www.isthe.com/chongo/tech/comp/fnv/
+struct StableHash {
+  private var state: UInt64 = 0xcbf2_9ce4_8422_2325
+
+  mutating func combine(_ bytes: some Sequence<UInt8>) {
+    for byte in bytes { state = (state ^ UInt64(byte)) &* 0x100_0000_01b3 }
+  }
+
+  /// The hash as 16 hexadecimal digits.
+  var digits: String {
+    let text = String(state, radix: 16)
+    return String(repeating: "0", count: 16 - text.count) + text
+  }
+}

@@ -1,0 +1,230 @@
+import Configuration
+import Dispatch
+import Foundation
+import Jobs
+import Synchronization
+import SystemSupport
+
+/// Sees job files in `new/`, claims them, and hands their jobs to the scheduler.
+///
+/// The watcher's events are hints; the scans at the start, after an overflow and after a pause are the truth. All work
+/// happens on the intake's own queue, a batch of files at a time.
+final class Intake: Sendable {
+  /// Files that are admitted in one save.
+  private static let batchSize = 200
+  /// Jobs between acceptance and release beyond which files stay in `new/`.
+  static let liveJobLimit = 20_000
+
+  private struct State {
+    var configuration: Configuration.Spool
+    var watcher: DirectoryWatcher?
+    /// Names seen and not claimed yet, in order.
+    var names: [FileName] = []
+    var needsScan = false
+    var isQueued = false
+    /// Reasons for which nothing is claimed.
+    var pauses: Set<Pause> = []
+    var rejected = 0
+  }
+
+  enum Pause: Sendable { case storageFull, tooManyJobs, stopping }
+
+  private let spool: Spool
+  private let admission: Admission
+  private let liveJobs: LiveJobs
+  private let queue = DispatchQueue(label: "intake")
+  private let log: DaemonLog
+  private let release: Releaser
+  private let start: @Sendable ([LiveJob]) -> Void
+  private let state: Mutex<State>
+
+  init(
+    spool: Spool, admission: Admission, liveJobs: LiveJobs, release: Releaser, log: DaemonLog,
+    configuration: Configuration.Spool, start: @escaping @Sendable ([LiveJob]) -> Void
+  ) {
+    self.spool = spool
+    self.admission = admission
+    self.liveJobs = liveJobs
+    self.release = release
+    self.log = log
+    self.start = start
+    state = Mutex(State(configuration: configuration))
+  }
+
+  /// How many files were refused since the start.
+  var rejectedCount: Int { state.withLock { $0.rejected } }
+
+  func reconfigure(_ configuration: Configuration.Spool) { state.withLock { $0.configuration = configuration } }
+
+  /// Takes up what an earlier run left in `cur/`, then watches and scans `new/`.
+  func begin() throws {
+    try queue.sync { try recover() }
+    let watcher = try DirectoryWatcher(spool.new, queue: queue) { [weak self] in self?.notice($0) }
+    state.withLock { $0.watcher = watcher }
+    rescan()
+  }
+
+  /// Stops claiming; returns when nothing is being claimed any more.
+  func stop() {
+    pause(.stopping)
+    state.withLock { state in
+      state.watcher?.stop()
+      state.watcher = nil
+    }
+    queue.sync {}
+  }
+
+  func pause(_ reason: Pause) { _ = state.withLock { $0.pauses.insert(reason) } }
+
+  func resume(_ reason: Pause) {
+    if state.withLock({ $0.pauses.remove(reason) }) != nil { rescan() }
+  }
+
+  /// Whether submissions over the socket are refused, and why.
+  var refusal: Pause? {
+    state.withLock { state in
+      state.pauses.contains(.stopping) ? .stopping : state.pauses.contains(.storageFull) ? .storageFull : nil
+    }
+  }
+
+  private func notice(_ events: [DirectoryEvent]) {
+    state.withLock { state in
+      for event in events {
+        switch event {
+        case .entry(let name): state.names.append(name)
+        case .rescan(let reason):
+          log.warning("the watch on new/ lost events (\(reason)); scanning")
+          state.needsScan = true
+        }
+      }
+    }
+    workSoon()
+  }
+
+  /// Looks through `new/` again; called when a name may be free, or a pause is over.
+  func rescan() {
+    state.withLock { $0.needsScan = true }
+    workSoon()
+  }
+
+  private func workSoon() {
+    let mustQueue = state.withLock { state in
+      defer { state.isQueued = true }
+      return !state.isQueued
+    }
+    if mustQueue { queue.async { self.work() } }
+  }
+
+  /// Claims batch after batch until there is nothing more, or a pause.
+  private func work() {
+    state.withLock { $0.isQueued = false }
+    while let names = nextBatch() {
+      do {
+        try take(names)
+      } catch {
+        log.error("job files can't be taken from new/: \(error)")
+        return
+      }
+    }
+  }
+
+  private func nextBatch() -> [FileName]? {
+    if !liveJobs.hasRoom(below: Self.liveJobLimit, else: { [weak self] in self?.resume(.tooManyJobs) }) {
+      pause(.tooManyJobs)
+      return nil
+    }
+    let (mustScan, isPaused) = state.withLock { state in
+      defer { if state.pauses.isEmpty { state.needsScan = false } }
+      return (state.needsScan, !state.pauses.isEmpty)
+    }
+    if isPaused { return nil }
+    if mustScan { scan() }
+    return state.withLock { state in
+      if state.names.isEmpty { return nil }
+      let batch = Array(state.names.prefix(Self.batchSize))
+      state.names.removeFirst(batch.count)
+      return batch
+    }
+  }
+
+  private func scan() {
+    do {
+      var names = try spool.new.entries().filter { !$0.isHidden }
+      names.sort()
+      state.withLock { state in
+        let seen = Set(state.names)
+        state.names += names.filter { !seen.contains($0) }
+      }
+    } catch {
+      log.error("new/ can't be read: \(error)")
+    }
+  }
+
+  private func take(_ names: [FileName]) throws {
+    let sizeLimit = state.withLock { $0.configuration.maxJobFileSize }
+    var candidates: [Admission.Candidate] = []
+    for name in names {
+      switch try spool.claim(name, sizeLimit: sizeLimit) {
+      case .nothing: break
+      case .namesakeAtWork: release.whenFree(name) { [weak self] in self?.rescan() }
+      case .refused(let reason): noteRejected(name, reason)
+      case .claimed(let file): if let candidate = try parse(file) { candidates.append(candidate) }
+      }
+    }
+    try admit(candidates)
+  }
+
+  private func parse(_ file: ClaimedFile) throws -> Admission.Candidate? {
+    do throws(JobFileError) {
+      return Admission.Candidate(file: file, jobs: try admission.parse(file))
+    } catch {
+      try spool.refuse(file.name, in: spool.current, reason: error.description)
+      noteRejected(file.name, error.description)
+      return nil
+    }
+  }
+
+  private func noteRejected(_ name: FileName, _ reason: String) {
+    state.withLock { $0.rejected += 1 }
+    log.warning("the job file \(name) \(reason); moved to failed/")
+  }
+
+  private func admit(_ candidates: [Admission.Candidate]) throws {
+    if candidates.isEmpty { return }
+    for admitted in try admission.admit(candidates) { take(admitted) }
+  }
+
+  private func take(_ admitted: Admission.Admitted) {
+    release.expect(admitted)
+    start(admitted.ready)
+  }
+
+  /// Admits a file that came over the socket and lies in `cur/` already.
+  func admit(_ candidate: Admission.Candidate) throws -> [String] {
+    try queue.sync {
+      let admitted = try admission.admit([candidate])
+      admitted.forEach(take)
+      return admitted.flatMap(\.ids)
+    }
+  }
+
+  /// Files in `cur/` were claimed by an earlier run. What has its outcome in the store is released, the rest runs again.
+  private func recover() throws {
+    let sizeLimit = max(state.withLock { $0.configuration.maxJobFileSize }, 64 << 20)
+    var names = try spool.current.entries().filter { !$0.isHidden }
+    names.sort()
+    if !names.isEmpty { log.notice("taking up \(names.count) job files of an earlier run") }
+    for start in stride(from: 0, to: names.count, by: Self.batchSize) {
+      var candidates: [Admission.Candidate] = []
+      for name in names[start..<min(start + Self.batchSize, names.count)] {
+        switch try spool.reread(name, sizeLimit: sizeLimit) {
+        case .success(let file): if let candidate = try parse(file) { candidates.append(candidate) }
+        case .failure(let refusal):
+          try spool.refuse(name, in: spool.current, reason: refusal.reason)
+          noteRejected(name, refusal.reason)
+        }
+      }
+      try admit(candidates)
+    }
+  }
+}

@@ -1,0 +1,149 @@
+package import Configuration
+import Foundation
+package import SystemSupport
+
+/// The folders that job files go through: `tmp/`, `new/`, `cur/` and `failed/`, all on one file system.
+package final class Spool: Sendable {
+  package let temporary: Directory
+  /// Where submitters drop files.
+  package let new: Directory
+  /// Where files lie while their jobs are at work.
+  package let current: Directory
+  /// Where files lie that were refused, or whose job was given up, each with a `.reason`.
+  package let failed: Directory
+
+  /// Opens the folders; missing ones are made.
+  package init(_ paths: Paths) throws {
+    temporary = try Self.open(paths.spoolTemporary, mode: 0o3730)
+    new = try Self.open(paths.spoolNew, mode: 0o3730)
+    current = try Self.open(paths.spoolCurrent, mode: 0o700)
+    failed = try Self.open(paths.spoolFailed, mode: 0o750)
+    _ = try Self.open(paths.payload, mode: 0o3770)
+  }
+
+  private static func open(_ path: String, mode: Int) throws -> Directory {
+    if !FileManager.default.fileExists(atPath: path) {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+      // The umask would take the write permission of the group away.
+      try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+    }
+    return try Directory(path: path)
+  }
+
+  /// What became of a file in `new/`.
+  package enum Claim: Sendable {
+    case claimed(ClaimedFile)
+    /// Somebody took it away, or it never was meant for us.
+    case nothing
+    /// A file of the same name is at work; try again when that is released.
+    case namesakeAtWork
+    /// It was moved to `failed/`.
+    case refused(String)
+  }
+
+  /// Takes a file from `new/`: reads it into memory and moves it to `cur/`.
+  package func claim(_ name: FileName, sizeLimit: Int) throws(SystemError) -> Claim {
+    if name.isHidden { return .nothing }
+    let file: ClaimedFile
+    do throws(SystemError) {
+      switch try read(name, in: new, sizeLimit: sizeLimit) {
+      case .success(let read): file = read
+      case .failure(let refusal):
+        try refuse(name, in: new, reason: refusal.reason)
+        return .refused(refusal.reason)
+      }
+    } catch {
+      if error.code == .noEntry { return .nothing }
+      let reason = "can't be read: \(error.code.symbol)"
+      try refuse(name, in: new, reason: reason)
+      return .refused(reason)
+    }
+    do throws(SystemError) {
+      try new.rename(name, to: name, in: current, replacing: false)
+    } catch {
+      if error.code == .noEntry { return .nothing }
+      if error.code == .exists { return .namesakeAtWork }
+      throw error
+    }
+    return .claimed(file)
+  }
+
+  /// Reads a file that lies in `cur/` since an earlier run.
+  package func reread(_ name: FileName, sizeLimit: Int) throws(SystemError) -> Result<ClaimedFile, Refusal> {
+    try read(name, in: current, sizeLimit: sizeLimit)
+  }
+
+  /// Why a file is not taken.
+  package struct Refusal: Error { package let reason: String }
+
+  private func read(
+    _ name: FileName, in directory: Directory, sizeLimit: Int
+  ) throws(SystemError) -> Result<ClaimedFile, Refusal> {
+    let descriptor: FileDescriptor
+    do throws(SystemError) {
+      descriptor = try directory.openFile(name)
+    } catch {
+      // A symbolic link is refused by O_NOFOLLOW, a socket can't be opened.
+      guard error.code == .symbolicLink || error.code.symbol == "ENXIO" else { throw error }
+      return .failure(Refusal(reason: "is no regular file"))
+    }
+    let status = try descriptor.status()
+    guard status.kind == .regular else { return .failure(Refusal(reason: "is no regular file")) }
+    guard status.linkCount == 1 else {
+      return .failure(Refusal(reason: "has \(status.linkCount) hard links; a job file must have one"))
+    }
+    guard status.size <= sizeLimit else {
+      return .failure(Refusal(reason: "is larger than \(sizeLimit) bytes (\(status.size)); see [Spool] MaxJobFileSize"))
+    }
+    do throws(SystemError) {
+      return .success(ClaimedFile(name: name, data: try descriptor.readAll(limit: sizeLimit), status: status))
+    } catch {
+      guard error.code == .fileTooLarge else { throw error }
+      return .failure(Refusal(reason: "is larger than \(sizeLimit) bytes; see [Spool] MaxJobFileSize"))
+    }
+  }
+
+  /// Moves a file to `failed/`, under another name if there is one already, and writes the reason beside it.
+  package func refuse(_ name: FileName, in directory: Directory, reason: String) throws(SystemError) {
+    var kept = name
+    var number = 1
+    while true {
+      do throws(SystemError) {
+        try directory.rename(name, to: kept, in: failed, replacing: false)
+        break
+      } catch {
+        if error.code == .noEntry { return }
+        guard error.code == .exists, number < 10_000 else { throw error }
+        number += 1
+        kept = name.shortened(by: 16).appending(".\(number)")
+      }
+    }
+    let text = "\(name): \(reason)\n"
+    try failed.writeDurably(kept.shortened(by: 7).appending(".reason"), Data(text.utf8), mode: 0o640)
+  }
+
+  /// Removes a file whose jobs are done and on disk.
+  package func release(_ name: FileName) throws(SystemError) {
+    do throws(SystemError) {
+      try current.unlink(name)
+    } catch {
+      if error.code != .noEntry { throw error }
+    }
+  }
+
+  /// Writes a job file that came over the socket straight to `cur/`, durably.
+  package func store(_ data: Data, as name: FileName, owner: UInt32) throws(SystemError) -> ClaimedFile {
+    try current.writeDurably(name, data)
+    var file = ClaimedFile(name: name, data: data, status: try current.status(of: name))
+    file.submitter = owner
+    return file
+  }
+}
+
+extension FileName {
+  /// The name without so many of its last bytes that the rest leaves room for an ending.
+  fileprivate func shortened(by ending: Int) -> FileName {
+    let longest = 255 - ending
+    return bytes.count <= longest ? self : FileName(bytes: bytes.prefix(longest))
+  }
+}

@@ -1,0 +1,43 @@
+import Foundation
+import JSONText
+import Jobs
+
+/// A job as the status API shows it; Documentation/StatusAPI.md says what each field means.
+struct JobJSON: Sendable {
+  let value: JSONValue
+
+  init(_ job: Job, live: LiveJob?, withArguments: Bool) {
+    let state = live?.currentState ?? job.currentState
+    var object: JSONObject = [
+      "id": .string(job.id), "type": .string(job.type), "queue": .string(job.queue),
+      "priority": .integer(Int64(job.priority)), "state": .string(state.rawValue),
+      "durable": .bool(live == nil), "attempt": .integer(Int64(live?.attempt ?? Int(job.attempt))),
+      "maxAttempts": .integer(Int64(job.maxAttempts)), "file": job.file.map(JSONValue.string) ?? .null,
+      "submitter": .integer(job.submitter), "createdAt": Self.time(job.createdAt),
+      "startedAt": Self.time(job.startedAt), "finishedAt": Self.time(job.finishedAt),
+      "error": (live?.failure ?? job.failure).map(JSONValue.string) ?? .null, "result": Self.json(job.result),
+      "progress": live?.progress.map(Self.progress) ?? .null,
+    ]
+    if withArguments { object["arguments"] = Self.json(job.arguments) }
+    value = .object(object)
+  }
+
+  private static func progress(_ progress: JobProgress) -> JSONValue {
+    let fraction = progress.total.map { $0 > 0 ? Double(progress.done) / Double($0) : 0 }
+    return .object([
+      "fraction": fraction.map(JSONValue.number) ?? .null, "unit": .string(progress.unit),
+      "done": .integer(progress.done), "total": progress.total.map(JSONValue.integer) ?? .null,
+      "message": progress.message.map(JSONValue.string) ?? .null,
+    ])
+  }
+
+  /// A moment as ISO 8601 with milliseconds.
+  static func time(_ date: Date?) -> JSONValue {
+    date.map { .string($0.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))) } ?? .null
+  }
+
+  private static func json(_ text: String?) -> JSONValue {
+    // What the daemon wrote itself is JSON; a row that somebody edited is shown as the text it has.
+    text.map { (try? JSONValue(parsing: Array($0.utf8), dialect: .json)) ?? .string($0) } ?? .null
+  }
+}

@@ -1,0 +1,194 @@
+import Configuration
+import Dispatch
+import Foundation
+import HTTPService
+import JSONText
+import Jobs
+import ObjectGraph
+import Synchronization
+import SystemSupport
+
+/// Answers the status API; Documentation/StatusAPI.md lists each request, reply and error.
+///
+/// Handlers run on the server's one thread: what can be told from memory is told at once, what needs the store is read
+/// in a context of its own, so that main is never occupied.
+final class StatusService: Sendable {
+  private let core: DaemonCore
+  private let contextQueue = DispatchQueue(label: "status", attributes: .concurrent)
+
+  init(_ core: DaemonCore) { self.core = core }
+
+  /// The routes.
+  func router() -> Router {
+    var router = Router()
+    router.on(.get, "/v1/status") { request, _ in self.guarded(request) { .now(self.status()) } }
+    router.on(.get, "/v1/jobs") { request, _ in self.guarded(request) { self.jobs(request) } }
+    router.on(.get, "/v1/jobs/:id") { request, parameters in
+      self.guarded(request) { self.job(parameters["id"] ?? "") }
+    }
+    router.on(.post, "/v1/jobs") { request, _ in self.submit(request) }
+    router.on(.get, "/healthz") { _, _ in .now(self.health()) }
+    return router
+  }
+
+  // MARK: Access
+
+  /// Lets a request through if its peer may read.
+  private func guarded(_ request: HTTPRequest, _ reply: () -> HTTPReply) -> HTTPReply {
+    if Access(request.peer).mayRead(core.configuration.value.status.readAccess) { return reply() }
+    return .now(
+      .failure(
+        403, code: "forbidden", message: "this user may not read the status",
+        hint: "join the group bobbin, or set [Status] ReadAccess=everyone"))
+  }
+
+  // MARK: Status and health
+
+  private func status() -> HTTPResponse { Self.json(core.statusJSON()) }
+
+  private func health() -> HTTPResponse {
+    if let problem = core.problem {
+      return Self.json(.object(["status": "failing", "reason": .string(problem)]), status: 503)
+    }
+    return Self.json(.object(["status": "ok"]))
+  }
+
+  // MARK: Jobs
+
+  private func jobs(_ request: HTTPRequest) -> HTTPReply {
+    let limit = request.query("limit").map { Int($0) } ?? 100
+    let offset = request.query("offset").map { Int($0) } ?? 0
+    guard let limit, (1...10_000).contains(limit), let offset, offset >= 0 else {
+      return .now(.failure(400, code: "invalid-query", message: "limit is 1 to 10000, offset 0 or more"))
+    }
+    var conditions: [Condition] = []
+    for key in ["state", "type"] {
+      if let value = request.query(key) {
+        conditions.append(.compare(.keyPath([key]), .equal, .value(.string(value)), []))
+      }
+    }
+    let condition = conditions
+    return read { context, core in
+      var fetch = FetchRequest<Job>(condition.isEmpty ? nil : .and(condition))
+      let total = try context.count(for: fetch)
+      fetch.sortDescriptors = [.descending("createdAt")]
+      fetch.fetchLimit = limit
+      fetch.fetchOffset = offset
+      let jobs = try context.fetch(fetch).map {
+        JobJSON($0, live: core.liveJobs[id: $0.id], withArguments: false).value
+      }
+      return Self.json(.object(["jobs": .array(jobs), "total": .integer(Int64(total))]))
+    }
+  }
+
+  private func job(_ id: String) -> HTTPReply {
+    read { context, core in
+      guard let job = try Self.job(id, context) else {
+        return .failure(
+          404, code: "not-found", message: "there is no job \"\(displayName(id))\"",
+          hint: "`bobbinctl list` shows the jobs")
+      }
+      return Self.json(JobJSON(job, live: core.liveJobs[id: id], withArguments: true).value)
+    }
+  }
+
+  private static func job(_ id: String, _ context: isolated ManagedObjectContext) throws -> Job? {
+    try context.fetch(
+      FetchRequest<Job>(.compare(.keyPath(["id"]), .equal, .value(.string(id)), []), limit: 1)
+    ).first
+  }
+
+  /// Answers from a context of its own, on another thread than the server's.
+  private func read(
+    _ body: @escaping @Sendable (isolated ManagedObjectContext, DaemonCore) throws -> HTTPResponse
+  ) -> HTTPReply {
+    .later { [core] responder in
+      let context = ManagedObjectContext(parent: core.main, name: "status")
+      context.perform { context in
+        do {
+          _ = responder.respond(try body(context, core))
+        } catch {
+          core.log.error("a status request can't be answered: \(error)")
+          _ = responder.respond(.failure(500, code: "store", message: "the store can't be read: \(error)"))
+        }
+      }
+    }
+  }
+
+  // MARK: Submitting
+
+  private func submit(_ request: HTTPRequest) -> HTTPReply {
+    guard Access(request.peer).maySubmit else {
+      return .now(
+        .failure(
+          403, code: "forbidden", message: "this user may not submit jobs over the socket",
+          hint: "join the group bobbin, or drop the file into \(core.paths.spoolNew)"))
+    }
+    var wait: Duration?
+    if let text = request.query("wait") {
+      guard let seconds = Double(text), seconds >= 0, seconds <= 86_400 else {
+        return .now(.failure(400, code: "invalid-query", message: "wait is a number of seconds, at most 86400"))
+      }
+      wait = .seconds(seconds)
+    }
+    switch core.intake.refusal {
+    case .stopping: return .now(.failure(503, code: "draining", message: "the daemon is stopping; try again later"))
+    case .storageFull:
+      return .now(.failure(503, code: "storage-full", message: "the disk of the store is full; try again later"))
+    default: break
+    }
+    let limit = core.configuration.value.spool.maxJobFileSize
+    if request.body.count > limit {
+      return .now(
+        .failure(
+          413, code: "too-large", message: "a job file may have \(limit) bytes",
+          hint: "set [Spool] MaxJobFileSize, or split the file"))
+    }
+    let body = request.body
+    let submitter = request.peer?.user ?? Credentials.effectiveUser
+    // The reply has its own deadline; the wait ends before it.
+    return .later(within: (wait ?? .zero) + .seconds(60)) { responder in
+      self.contextQueue.async { self.accept(body, submitter, wait, responder) }
+    }
+  }
+
+  private func accept(_ body: Data, _ submitter: UInt32, _ wait: Duration?, _ responder: HTTPResponder) {
+    do {
+      let ids = try core.accept(body, submitter: submitter)
+      guard let wait else { return answer(ids, responder, status: 202) }
+      let waiting = SubmissionWait(ids, core.liveJobs) { [self] isOver in
+        answer(ids, responder, status: isOver ? 200 : 202)
+      }
+      waiting.begin(limit: wait)
+    } catch let error as JobFileError {
+      _ = responder.respond(.failure(400, code: "invalid-job", message: error.description))
+    } catch {
+      core.log.error("a submitted job can't be accepted: \(error)")
+      _ = responder.respond(.failure(500, code: "spool", message: "the job can't be written to the spool: \(error)"))
+    }
+  }
+
+  /// Shows submitted jobs, in the order of their file.
+  private func answer(_ ids: [String], _ responder: HTTPResponder, status: Int) {
+    let context = ManagedObjectContext(parent: core.main, name: "submission")
+    context.perform { [core] context in
+      do {
+        var jobs: [String: JSONValue] = [:]
+        for start in stride(from: 0, to: ids.count, by: 500) {
+          let part = ids[start..<min(start + 500, ids.count)].map { Operand.value(.string($0)) }
+          for job in try context.fetch(FetchRequest<Job>(.isIn(.keyPath(["id"]), part, []))) {
+            jobs[job.id] = JobJSON(job, live: core.liveJobs[id: job.id], withArguments: false).value
+          }
+        }
+        let list = ids.compactMap { jobs[$0] }
+        _ = responder.respond(Self.json(.object(["jobs": .array(list)]), status: status))
+      } catch {
+        _ = responder.respond(.failure(500, code: "store", message: "the store can't be read: \(error)"))
+      }
+    }
+  }
+
+  private static func json(_ value: JSONValue, status: Int = 200) -> HTTPResponse {
+    .json(data: Data(value.serializedBytes()), status: status)
+  }
+}

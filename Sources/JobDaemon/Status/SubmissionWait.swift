@@ -1,0 +1,45 @@
+import Dispatch
+import Synchronization
+
+/// Waits until all jobs of a submission are durable, or a time is over; then calls back once.
+final class SubmissionWait: Sendable {
+  private struct State {
+    var left: Int
+    var isOver = false
+  }
+
+  private let ids: [String]
+  private let liveJobs: LiveJobs
+  private let completion: @Sendable (_ isOver: Bool) -> Void
+  private let state: Mutex<State>
+
+  init(_ ids: [String], _ liveJobs: LiveJobs, completion: @escaping @Sendable (_ isOver: Bool) -> Void) {
+    self.ids = ids
+    self.liveJobs = liveJobs
+    self.completion = completion
+    state = Mutex(State(left: ids.count))
+  }
+
+  func begin(limit: Duration) {
+    let deadline = DispatchTime.now() + .nanoseconds(Int(clamping: Int64(limit / .nanoseconds(1))))
+    DispatchQueue.global().asyncAfter(deadline: deadline) { [weak self] in self?.end(isOver: false) }
+    // The callbacks hold this object until the last job is released.
+    for id in ids { liveJobs.whenReleased(id) { self.countDown() } }
+  }
+
+  private func countDown() {
+    let isLast = state.withLock { state in
+      state.left -= 1
+      return state.left == 0
+    }
+    if isLast { end(isOver: true) }
+  }
+
+  private func end(isOver: Bool) {
+    let isFirst = state.withLock { state in
+      defer { state.isOver = true }
+      return !state.isOver
+    }
+    if isFirst { completion(isOver) }
+  }
+}

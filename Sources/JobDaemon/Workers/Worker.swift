@@ -1,0 +1,118 @@
+import Foundation
+import JSONText
+import Jobs
+import ObjectGraph
+
+/// Runs jobs one after the other, each in a private child context of main.
+struct Worker: Sendable {
+  let main: ManagedObjectContext
+  let handlers: [String: any JobHandler]
+  let queue: ReadyQueue
+  let merger: Merger
+  let flusher: Flusher
+  let payloadDirectory: String
+  let log: DaemonLog
+
+  /// Works until the queue is closed.
+  func run() async {
+    while let job = await queue.next() {
+      if Task.isCancelled { return }
+      await run(job)
+    }
+  }
+
+  private func run(_ job: LiveJob) async {
+    guard let handler = handlers[job.specification.type] else {
+      return await fail(job, JobFailure("no handler for the type \"\(job.specification.type)\""))
+    }
+    let attempt = job.beginAttempt()
+    let started = Date()
+    do {
+      let execution = try await begin(job, attempt, started, isRecorded: handler.hasOutsideEffects)
+      job.show(execution)
+      let result = try await handler.run(execution)
+      try await complete(job, execution, started, result)
+    } catch is CancellationError {
+      // The daemon is stopping: the file stays in the spool, and the next start takes the job up again.
+      job.end(.available)
+    } catch let failure as JobFailure {
+      await fail(job, failure)
+    } catch {
+      await fail(job, JobFailure("\(error)", isPermanent: error is ValidationError))
+    }
+  }
+
+  /// Makes the attempt's context; where the handler has effects elsewhere, the attempt is on record first.
+  private func begin(
+    _ job: LiveJob, _ attempt: Int, _ started: Date, isRecorded: Bool
+  ) async throws -> JobExecution {
+    let context = ManagedObjectContext(parent: main, name: "job \(job.id)")
+    let objectID = job.objectID
+    let cursor = try await context.perform { context in
+      guard let object = try context.existingObject(with: objectID) as? Job else { return nil as String? }
+      if isRecorded {
+        object.currentState = .running
+        object.attempt = Int32(attempt)
+        object.startedAt = started
+        try context.save()
+      }
+      return object.cursor
+    }
+    if isRecorded { merger.merge() }
+    return JobExecution(
+      jobID: job.id, arguments: job.specification.arguments, attempt: attempt, submitter: job.file.submitter,
+      context: context, objectID: objectID, payloadDirectory: payloadDirectory, cursor: cursor,
+      didCheckpoint: { [merger, flusher] in
+        await merger.mergeAndWait()
+        await flusher.waitForRoom()
+      })
+  }
+
+  /// Saves what the handler left in its context together with the job's outcome.
+  private func complete(
+    _ job: LiveJob, _ execution: JobExecution, _ started: Date, _ result: JSONValue
+  ) async throws {
+    let text = result.serialized()
+    let objectID = job.objectID
+    try await execution.context.perform { context in
+      guard let object = try context.existingObject(with: objectID) as? Job else { return }
+      object.attempt = Int32(execution.attempt)
+      object.startedAt = started
+      object.finishedAt = Date()
+      object.result = text
+      object.cursor = nil
+      object.currentState = .completed
+      try context.save()
+    }
+    job.end(.completed)
+    merger.merge(finished: [job])
+  }
+
+  /// Records a failed attempt in a context of its own: what the handler did is dropped with its context.
+  private func fail(_ job: LiveJob, _ failure: JobFailure) async {
+    let attempt = job.attempt
+    let isLast = failure.isPermanent || attempt >= job.maxAttempts
+    let objectID = job.objectID
+    let context = ManagedObjectContext(parent: main, name: "failure of \(job.id)")
+    do {
+      try await context.perform { context in
+        guard let object = try context.existingObject(with: objectID) as? Job else { return }
+        object.attempt = Int32(attempt)
+        object.failure = failure.message
+        object.currentState = isLast ? .discarded : .available
+        if isLast { object.finishedAt = Date() }
+        try context.save()
+      }
+    } catch {
+      log.error("the failure of a job can't be recorded: \(error)", job: job)
+    }
+    job.end(isLast ? .discarded : .available, failure: failure.message)
+    log.jobFailed(job, failure, isLast: isLast)
+    if isLast {
+      merger.merge(finished: [job])
+    } else {
+      merger.merge()
+      queue.add([job])
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import ObjectGraph
+import Synchronization
+
+/// Moves what children saved into main on to the writer, many jobs at a time.
+///
+/// Main is occupied for the moment of a save in memory; requests that come while one is queued share it.
+final class Merger: Sendable {
+  private struct State {
+    var finished: [LiveJob] = []
+    var waiting: [CheckedContinuation<Void, Never>] = []
+    var isQueued = false
+  }
+
+  private let main: ManagedObjectContext
+  private let flusher: Flusher
+  private let onFailure: @Sendable (any Error) -> Void
+  private let state = Mutex(State())
+
+  /// - Parameter onFailure: told when main can't save, which no job may cause.
+  init(main: ManagedObjectContext, flusher: Flusher, onFailure: @escaping @Sendable (any Error) -> Void) {
+    self.main = main
+    self.flusher = flusher
+    self.onFailure = onFailure
+  }
+
+  /// Merges what is in main; jobs that finished with it are durable after the next flush.
+  func merge(finished: [LiveJob] = []) { request(finished: finished, waiter: nil) }
+
+  /// Merges what is in main, and waits until the writer has it.
+  func mergeAndWait() async {
+    await withCheckedContinuation { request(finished: [], waiter: $0) }
+  }
+
+  private func request(finished: [LiveJob], waiter: CheckedContinuation<Void, Never>?) {
+    let mustQueue = state.withLock { state in
+      state.finished += finished
+      if let waiter { state.waiting.append(waiter) }
+      defer { state.isQueued = true }
+      return !state.isQueued
+    }
+    if mustQueue { main.perform { self.run($0) } }
+  }
+
+  private func run(_ main: isolated ManagedObjectContext) {
+    // Taken before the save: whoever asks from here on gets a save of its own.
+    let (finished, waiting) = state.withLock { state in
+      defer { state = State() }
+      return (state.finished, state.waiting)
+    }
+    do { try main.save() } catch { onFailure(error) }
+    flusher.noteMerged(finished: finished)
+    for waiter in waiting { waiter.resume() }
+  }
+}

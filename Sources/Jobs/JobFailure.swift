@@ -1,0 +1,14 @@
+/// Why an attempt at a job failed, and whether another attempt could help.
+public struct JobFailure: Error, Sendable, Hashable, CustomStringConvertible {
+  /// What happened, to which file, line or key, and what to do.
+  public var message: String
+  /// Whether every further attempt would fail in the same way.
+  public var isPermanent: Bool
+
+  public init(_ message: String, isPermanent: Bool = true) {
+    self.message = message
+    self.isPermanent = isPermanent
+  }
+
+  public var description: String { message }
+}

@@ -1,0 +1,29 @@
+public import JSONText
+
+/// Does the work of all jobs of one type.
+///
+/// A handler works in the execution's private child context. What it leaves there is saved together with the job's
+/// outcome, or dropped if it throws.
+public protocol JobHandler: Sendable {
+  /// The type of job that it handles, as job files name it.
+  var type: String { get }
+
+  /// Whether it has effects beyond its context; the attempt is then on record before the handler starts.
+  var hasOutsideEffects: Bool { get }
+
+  /// Checks a job's arguments before the job is accepted. Must be quick and do no I/O.
+  ///
+  /// - Throws: ``JobFileError`` whose key is a path from the job: `arguments.input`.
+  func validate(_ arguments: JSONValue) throws(JobFileError)
+
+  /// Does the work.
+  ///
+  /// Called on no particular executor; blocking work belongs on the context's executor, inside `perform`.
+  /// - Returns: the job's result, to be shown and kept.
+  /// - Throws: ``JobFailure`` to say whether another attempt could help; any other error is taken for one that could.
+  func run(_ execution: JobExecution) async throws -> JSONValue
+}
+
+extension JobHandler {
+  public var hasOutsideEffects: Bool { true }
+}
