@@ -44,6 +44,7 @@ let package = Package(
     .target(
       name: "Jobs", dependencies: ["ObjectModel", "ObjectGraph"], swiftSettings: strict, plugins: ["CompileModel"]),
     .target(name: "DelimitedText", swiftSettings: strict),
+    .target(name: "JSONText", swiftSettings: strict),
     .target(name: "Configuration", dependencies: ["CInih"], swiftSettings: strict),
     .target(
       name: "JobDaemon",
@@ -78,6 +79,8 @@ let package = Package(
       name: "HTTPServiceTests", dependencies: ["HTTPService", "ControlClient", "SystemSupport", "TestSupport"],
       swiftSettings: strict),
     .testTarget(name: "DelimitedTextTests", dependencies: ["DelimitedText"], swiftSettings: strict),
+    .testTarget(
+      name: "JSONTextTests", dependencies: ["JSONText", "SystemSupport", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "ConfigurationTests", dependencies: ["Configuration", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "ImageHelperTests",
