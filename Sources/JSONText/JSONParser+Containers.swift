@@ -70,16 +70,14 @@ extension JSONParser {
 
   /// Reads a key and its colon, and goes to its value.
   mutating func key() throws(JSONError) -> String {
-    let key: String
-    if next == Byte.quote {
-      key = try string()
-    } else if dialect == .json5 {
-      key = next == Byte.apostrophe ? try string() : try identifier()
-    } else {
-      throw missingKey()
-    }
+    let isQuoted = next == Byte.quote || (next == Byte.apostrophe && dialect == .json5)
+    guard isQuoted || dialect == .json5 else { throw missingKey() }
+    let key = isQuoted ? try string() : try identifier()
     try skipSpace()
-    guard next == Byte.colon else { throw unexpected("expected \":\" after the key \"\(quotable(key))\"") }
+    guard next == Byte.colon else {
+      throw unexpected(
+        "expected \":\" after the key \"\(quotable(key))\"", hint: isQuoted ? "" : "; put the whole key in quotes")
+    }
     index += 1
     try skipSpace()
     return key

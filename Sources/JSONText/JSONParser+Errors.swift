@@ -34,7 +34,11 @@ extension JSONParser {
     switch next {
     case Byte.apostrophe:
       hint = "; strings take double quotes"
-    case let byte where isWordByte(byte):
+    case Byte.period:
+      hint = "; write 0 before the point"
+    case Byte.plus:
+      hint = "; remove the plus sign"
+    case let byte where isWordByte(byte) && isShown(scalar(at: index)):
       let word = word(at: index)
       hint = Self.literal(like: word).map { "; did you mean \($0)?" } ?? "; put text in double quotes"
     default:
@@ -55,9 +59,9 @@ extension JSONParser {
   /// The error about Infinity and NaN, if one of them is there.
   func notFinite(at offset: Int) -> JSONError? {
     let sign = byte(at: offset) == Byte.plus || byte(at: offset) == Byte.minus ? 1 : 0
-    let word = word(at: offset + sign)
-    guard ["nan", "infinity", "inf"].contains(word.lowercased()) else { return nil }
-    return failure(.invalidNumber, at: offset, "\(word) is no number that JSON can carry; write null or a string")
+    let name = word(at: offset + sign)
+    guard ["nan", "infinity", "inf"].contains(name.lowercased()) else { return nil }
+    return failure(.invalidNumber, at: offset, "\(word(at: offset)) is no number that JSON can carry; write null or a string")
   }
 
   func unknownEscape(at offset: Int) -> JSONError {
@@ -82,18 +86,20 @@ extension JSONParser {
   /// What stands at an offset, in quotes if it can be shown.
   func found(at offset: Int) -> String {
     guard offset < bytes.count else { return "the end of the text" }
-    let word = word(at: offset)
-    if !word.isEmpty { return "\"\(quotable(word))\"" }
     let scalar = scalar(at: offset)
+    guard isShown(scalar) else { return codePoint(scalar) }
     if scalar == "\"" { return "a quote" }
-    return isShown(scalar) ? "\"\(scalar)\"" : codePoint(scalar)
+    let word = word(at: offset)
+    return "\"\(word.isEmpty ? String(scalar) : quotable(word))\""
   }
 
   /// The letters, digits, signs and points from an offset on.
   private func word(at offset: Int) -> String {
     var end = offset
-    while end < bytes.count, end - offset < 200 {
+    while end < bytes.count {
       let byte = bytes[end]
+      // A message shows 40 characters of four bytes at most; the rest of the last one belongs to it.
+      if end - offset >= 200, byte & 0xC0 != 0x80 { break }
       guard isWordByte(byte) || byte == Byte.period || byte == Byte.plus || byte == Byte.minus else { break }
       end += 1
     }

@@ -112,7 +112,7 @@ extension JSONParser {
 
   private func missingDigit(from start: Int, kind: String = "a digit") -> JSONError {
     if isAtEnd { return failure(.unexpectedEnd, at: index, "the text ends inside a number") }
-    if let error = notFinite(at: index) { return error }
+    if let error = notFinite(at: start) { return error }
     return unexpected("expected \(kind) after \"\(quotable(text(start..<index)))\"", code: .invalidNumber)
   }
 }

@@ -8,7 +8,7 @@ extension JSONValue {
   public var integer: Int64? {
     switch self {
     case .integer(let integer): integer
-    case .number(let number): Int64(exactly: number)
+    case .number(let number): Self.integer(exactly: number)
     default: nil
     }
   }
@@ -54,5 +54,12 @@ extension JSONValue {
     case .array: "an array"
     case .object: "an object"
     }
+  }
+
+  // Int64(exactly:) would do, but calls the C library's trunc and so asks everyone who links this module for libm.
+  private static func integer(exactly number: Double) -> Int64? {
+    guard number >= -0x1p63, number < 0x1p63 else { return nil }
+    let integer = Int64(number)
+    return Double(integer) == number ? integer : nil
   }
 }
