@@ -19,7 +19,7 @@ struct RowSource: Sendable {
     guard let first = ids.first else { return [] }
     let table = schema.table(of: schema.model.entities[Int(first.rootIndex)])
     var found: [Int64: Row] = [:]
-    var reader = FamilyDecoder(table, schema: schema, files: files)
+    var reader = FamilyDecoder(table, columns: table.columnNames, schema: schema, files: files)
     var start = 0
     while start < ids.count {
       // Full chunks, then powers of two: few texts of statements, so that most are prepared already.
