@@ -22,6 +22,11 @@ struct FamilyDecoder {
     if entityColumn == nil { latest = (table.name, decoder(table.root)) }
   }
 
+  /// Prepares for all entities of the table, so that copies need not.
+  mutating func prepare() {
+    for entity in table.members { decoders[entity.name] = decoder(entity) }
+  }
+
   /// The row that the statement stands on; nil if the model does not know its entity any more.
   mutating func row(_ statement: Statement, ordinal: UInt32) -> Row? {
     decoder(statement)?.row(statement, ordinal: ordinal)
