@@ -62,9 +62,9 @@ let package = Package(
 
     // A store that can be made to fail, and what else the tests of several modules share.
     .target(name: "TestSupport", dependencies: ["SystemSupport"], path: "Tests/TestSupport", swiftSettings: strict),
-    .testTarget(name: "ObjectModelTests", dependencies: ["ObjectModel"], swiftSettings: strict),
+    .testTarget(name: "ObjectModelTests", dependencies: ["ObjectModel", "TestSupport"], swiftSettings: strict),
     .testTarget(
-      name: "ModelCompilerTests", dependencies: ["ObjectModel", "ObjectGraph", "TestSupport"],
+      name: "ModelCompilerTests", dependencies: ["ObjectModel", "ObjectGraph", "SystemSupport", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "ObjectGraphTests", dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore", "TestSupport"],

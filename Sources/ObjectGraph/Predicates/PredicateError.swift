@@ -8,6 +8,8 @@ public struct PredicateError: Error, Sendable, Hashable, CustomStringConvertible
     public static let syntax = Code(rawValue: "syntax")
     /// An argument of the format string is missing, superfluous or of a type that can't be compared.
     public static let argument = Code(rawValue: "argument")
+    /// The model has no entity of that name.
+    public static let unknownEntity = Code(rawValue: "unknown-entity")
     /// A key path names a property that the entity does not have.
     public static let unknownProperty = Code(rawValue: "unknown-property")
     /// Values of types that have no comparison, or a constant that is no value of the property's type.

@@ -9,7 +9,7 @@ package struct RowComparator {
   ///   - sorts: sorts by key paths of the entity.
   ///   - related: the row of an object that a to-one relationship leads to, or nil if there is none.
   package init(
-    sorts: [ResolvedSort], entity: Entity, related: @escaping (ManagedObjectID) throws -> Row?
+    _ sorts: [ResolvedSort], entity: Entity, related: @escaping (ManagedObjectID) throws -> Row?
   ) throws(PredicateError) {
     self.related = related
     var keys: [(reader: ScalarReader, isAscending: Bool)] = []

@@ -1,0 +1,23 @@
+/// What clients may take of a server; memory is at most connections times header and body bytes, plus the replies.
+package struct HTTPServerLimits: Sendable {
+  /// Open connections of all clients together.
+  package var connections = 128
+  /// Open connections of one user on a Unix socket; more are answered with status 503 and closed.
+  package var connectionsPerUser = 64
+  /// Requests waiting for a later reply; more get status 503. Each holds its connection.
+  package var waitingRequests = 64
+  /// The library's memory per connection, which the request line and all header fields must fit in.
+  package var headerBytes = 32 << 10
+  /// Larger bodies get status 413 before they are read.
+  package var bodyBytes = 1 << 20
+  /// From connecting, or from the last reply, until a request is there in full; also for taking in a reply.
+  ///
+  /// This is absolute: bytes that trickle in don't extend it. When it is over, the connection is closed.
+  package var requestTimeout = Duration.seconds(20)
+  /// How long a later reply may take unless the handler says otherwise; then the client gets status 504.
+  package var replyTimeout = Duration.seconds(300)
+  /// How long stopping waits for clients to take in their last replies.
+  package var stopTimeout = Duration.seconds(2)
+
+  package init() {}
+}

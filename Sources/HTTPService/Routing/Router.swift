@@ -1,0 +1,50 @@
+/// Finds the handler for a method and a path; the first route added wins where several match.
+///
+/// HEAD is answered by GET's handler (the server leaves the body out). A path that no route knows gives 404, a path
+/// known for other methods 405 with an Allow header. Finding a route costs time linear in their number.
+package struct Router: Sendable {
+  package typealias Handler = @Sendable (HTTPRequest, RouteParameters) -> HTTPReply
+
+  private struct Route: Sendable {
+    let method: HTTPMethod
+    let pattern: RoutePattern
+    let handler: Handler
+  }
+
+  private var routes: [Route] = []
+
+  package init() {}
+
+  /// Adds a route, such as `router.on(.get, "/v1/jobs/:id") { request, parameters in ... }`.
+  package mutating func on(_ method: HTTPMethod, _ pattern: String, handler: @escaping Handler) {
+    let route = Route(method: method, pattern: RoutePattern(pattern), handler: handler)
+    let isNew = !routes.contains { $0.method == method && $0.pattern.hasSameShape(as: route.pattern) }
+    precondition(isNew, "\(method.rawValue) \(pattern) is routed twice")
+    routes.append(route)
+  }
+
+  /// Answers a request; pass `router.reply(to:)` to the server as its handler.
+  package func reply(to request: HTTPRequest) -> HTTPReply {
+    let method = request.method == .head ? .get : request.method
+    var allowed: Set<String> = []
+    for route in routes {
+      guard let values = route.pattern.match(request.target.components) else { continue }
+      if route.method == method { return route.handler(request, RouteParameters(values: values)) }
+      allowed.insert(route.method.rawValue)
+    }
+    return .now(allowed.isEmpty ? notFound(request) : methodNotAllowed(request, allowed))
+  }
+
+  private func notFound(_ request: HTTPRequest) -> HTTPResponse {
+    .failure(404, code: "notFound", message: "There is nothing at \(request.path).")
+  }
+
+  private func methodNotAllowed(_ request: HTTPRequest, _ methods: Set<String>) -> HTTPResponse {
+    let allowed = (methods.contains("GET") ? methods.union(["HEAD"]) : methods).sorted().joined(separator: ", ")
+    var response = HTTPResponse.failure(
+      405, code: "methodNotAllowed", message: "\(request.path) does not answer to \(request.method.rawValue).",
+      hint: "Use \(allowed).")
+    response.headers["Allow"] = allowed
+    return response
+  }
+}

@@ -1,0 +1,102 @@
+import Dispatch
+import Glibc
+import SystemSupport
+
+/// Accepts clients and hands them to the library, so that each is counted and has a deadline before it says a word.
+///
+/// Everything here happens on its queue. It owns a duplicate of the listening descriptor: the original stays open and
+/// listening, whoever owns it.
+final class Acceptor: Sendable {
+  private let listener: FileDescriptor
+  private let isUnix: Bool
+  private let core: ServerCore
+  private let library: LibraryDaemon
+  private let queue: DispatchQueue
+  private let cancelled = DispatchSemaphore(value: 0)
+  // Dispatch's objects may be used from any thread; the module doesn't say so.
+  private nonisolated(unsafe) let source: any DispatchSourceRead
+
+  /// One wake-up accepts at most this many, so that a flood can't keep the deadlines on the same queue waiting.
+  private static let batch = 64
+
+  /// - Parameter listener: A duplicate; must not block.
+  init(
+    listener: consuming FileDescriptor, isUnix: Bool, core: ServerCore, library: LibraryDaemon, queue: DispatchQueue
+  ) {
+    source = DispatchSource.makeReadSource(fileDescriptor: listener.number, queue: queue)
+    self.listener = listener
+    self.isUnix = isUnix
+    self.core = core
+    self.library = library
+    self.queue = queue
+  }
+
+  func start() {
+    source.setEventHandler { [weak self] in self?.acceptWaiting() }
+    source.setCancelHandler { [cancelled] in cancelled.signal() }
+    source.activate()
+  }
+
+  /// Returns when nobody is accepted any more and the duplicate is out of use; called once.
+  func stop() {
+    source.cancel()
+    // The queue runs only short blocks of this server, the cancel handler among them.
+    cancelled.wait()
+  }
+
+  private func acceptWaiting() {
+    for _ in 0..<Self.batch {
+      do {
+        guard try acceptNext() else { return }
+      } catch let error where error.code == .init(rawValue: ECONNABORTED) {
+        // This client has gone; the next one may be there.
+        continue
+      } catch {
+        // No descriptors or memory: the client stays in the queue and would wake us again at once.
+        source.suspend()
+        queue.asyncAfter(deadline: .now() + .seconds(1)) { self.source.resume() }
+        return
+      }
+    }
+  }
+
+  /// Returns false when nobody waits.
+  private func acceptNext() throws(SystemError) -> Bool {
+    var address = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let number: Int32
+    do {
+      number = try withUnsafeMutablePointer(to: &address) { storage throws(SystemError) in
+        try storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address throws(SystemError) in
+          try systemCall("accept") { accept(listener.number, address, &length) }
+        }
+      }
+    } catch let error where error.code == .wouldBlock {
+      return false
+    }
+    let client = FileDescriptor(owning: number)
+    // Glibc's module lacks accept4. A child started in between doesn't get it: ours close what they aren't given.
+    try systemCall("fcntl") { fcntl(number, F_SETFD, FD_CLOEXEC) }
+    try client.setNonBlocking(true)
+    let peer = isUnix ? try PeerCredentials(of: client) : nil
+    let socket = ConnectionSocket(try client.duplicate())
+    guard let id = core.admit(socket, descriptor: number, peer: peer) else {
+      refuse(client)
+      return true
+    }
+    let isAdded = library.add(client, address: address, length: length)
+    if !isAdded { core.remove(id) }
+    return true
+  }
+
+  /// Says why, as far as the socket's buffer has room, and closes.
+  private func refuse(_ client: consuming FileDescriptor) {
+    let body = HTTPResponse.tooBusy.body
+    let text =
+      "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n"
+      + "Connection: close\r\nContent-Length: \(body.count)\r\n\r\n" + String(decoding: body, as: UTF8.self)
+    var bytes = Array(text.utf8)
+    // Nothing depends on it: a client that has gone needs no reason.
+    _ = send(client.number, &bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+  }
+}

@@ -1,0 +1,85 @@
+internal import CMicroHTTPD
+import Foundation
+import Synchronization
+
+/// The library's thread: from a request's first line to its reply.
+extension ServerCore {
+  /// Looks at a request's header fields before its body arrives; nil to go on, a response to refuse it.
+  func refusal(of exchange: Exchange, version: String) -> HTTPResponse? {
+    guard version == "HTTP/1.1" || version == "HTTP/1.0" else {
+      return .failure(505, code: "versionNotSupported", message: "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
+    }
+    guard exchange.headers.fields.allSatisfy({ Self.isToken($0.name) }) else {
+      return .badRequest("A header field has no proper name.")
+    }
+    let lengths = exchange.headers.values(of: "Content-Length")
+    if exchange.headers["Transfer-Encoding"] != nil {
+      // Both together, or several lengths, are how requests are smuggled past a proxy (RFC 9112, section 6.3).
+      guard lengths.isEmpty else { return .badRequest("Content-Length and Transfer-Encoding exclude each other.") }
+      return .failure(
+        411, code: "lengthRequired", message: "Transfer-Encoding is not accepted.", hint: "Send a Content-Length.")
+    }
+    guard lengths.count <= 1 else { return .badRequest("There is more than one Content-Length.") }
+    if let text = lengths.first {
+      guard let length = UInt64(text), !text.hasPrefix("+") else {
+        return .badRequest("Content-Length is not a number.")
+      }
+      guard length <= limits.bodyBytes else {
+        return .failure(
+          413, code: "bodyTooLarge", message: "The body is larger than \(limits.bodyBytes) bytes.",
+          hint: "Split it into several requests.")
+      }
+    }
+    return nil
+  }
+
+  /// What a field name may consist of (RFC 9110, section 5.6.2); the library is more generous, which hides fields.
+  private static func isToken(_ name: String) -> Bool {
+    !name.isEmpty
+      && name.utf8.allSatisfy { 0x21...0x7e ~= $0 && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0) }
+  }
+
+  /// Passes a complete request to the handler and hands its reply, now or later, to the library.
+  func handle(_ exchange: Exchange, on handle: OpaquePointer) -> MHD_Result {
+    dispatch(exchange)
+    guard let (text, peer) = origin(of: exchange.connection) else { return .NO }
+    guard let target = HTTPTarget(text) else {
+      return send(.badRequest("The request's path or query is malformed."), for: exchange, on: handle)
+    }
+    let request = HTTPRequest(
+      method: exchange.method, target: target, headers: exchange.headers, body: exchange.body, peer: peer)
+    exchange.body = Data()
+    switch handler(request) {
+    case .now(let response):
+      return send(response, for: exchange, on: handle)
+    case .later(let duration, let start):
+      guard suspend(exchange, handle: handle, within: duration) else {
+        return send(.tooBusy, for: exchange, on: handle)
+      }
+      exchange.phase = .suspended
+      start(HTTPResponder(exchange: exchange.id, server: self))
+      return .YES
+    }
+  }
+
+  /// Gives a response to the library, which sends it as the client takes it.
+  func send(_ response: HTTPResponse, for exchange: Exchange, on handle: OpaquePointer) -> MHD_Result {
+    exchange.phase = .answered
+    let isStopping = state.withLock(\.isStopping)
+    let closes = isStopping || !exchange.isDispatched
+    if let message = LibraryResponse.make(response, closes: closes) { return message.queue(on: handle) }
+    let apology = HTTPResponse.failure(500, code: "internal", message: "The answer had an invalid header field.")
+    return LibraryResponse.make(apology, closes: true)?.queue(on: handle) ?? .NO
+  }
+}
+
+extension HTTPResponse {
+  static let stopping = failure(
+    503, code: "stopping", message: "The server is stopping.", hint: "Try again in a moment.")
+  static let tooBusy = failure(
+    503, code: "tooBusy", message: "Too many requests or connections are waiting.", hint: "Try again in a moment.")
+
+  static func badRequest(_ message: String) -> HTTPResponse {
+    failure(400, code: "badRequest", message: message)
+  }
+}

@@ -1,0 +1,131 @@
+internal import CMicroHTTPD
+import Dispatch
+import Foundation
+import SystemSupport
+import Synchronization
+
+/// What the accept loop, the library's thread, the deadlines and the responders of a server share.
+///
+/// Suspending and resuming a connection is done while the lock is held: a resumed connection may be freed by the library
+/// and its daemon stopped, so nobody may resume on the strength of what the table said a moment ago. The library takes
+/// its own lock inside ours; it never calls back while it holds it.
+final class ServerCore: Sendable {
+  // The pointer is used only under the lock while the connection is suspended, which keeps the library from freeing it.
+  struct Suspension: @unchecked Sendable {
+    let handle: OpaquePointer
+    let connection: UInt64
+  }
+
+  struct State: Sendable {
+    var table: ConnectionTable
+    var suspensions: [UInt64: Suspension] = [:]
+    /// Answers of resumed exchanges, until the library's thread takes them.
+    var answers: [UInt64: HTTPResponse] = [:]
+    var isStopping = false
+    var lastExchange: UInt64 = 0
+    var timer: DeadlineTimer?
+    var armed: UInt64?
+  }
+
+  let limits: HTTPServerLimits
+  let handler: HTTPHandler
+  let state: Mutex<State>
+  /// Entered by each request that reached the handler, left when its reply is sent or its client gone.
+  let dispatched = DispatchGroup()
+
+  init(limits: HTTPServerLimits, handler: @escaping HTTPHandler) {
+    self.limits = limits
+    self.handler = handler
+    state = Mutex(State(table: ConnectionTable(limits: limits)))
+  }
+
+  // MARK: Connections
+
+  /// Enters an accepted connection; nil when its user or everybody together has too many, or when stopping.
+  func admit(_ socket: ConnectionSocket, descriptor: Int32, peer: PeerCredentials?) -> UInt64? {
+    state.withLock { state in
+      guard !state.isStopping else { return nil }
+      let deadline = DeadlineTimer.uptime(after: limits.requestTimeout)
+      let id = state.table.admit(socket, descriptor: descriptor, peer: peer, deadline: deadline)
+      if id != nil { state.arm(deadline) }
+      return id
+    }
+  }
+
+  func begin(descriptor: Int32) -> UInt64? {
+    state.withLock { $0.table.begin(descriptor: descriptor) }
+  }
+
+  func remove(_ connection: UInt64) {
+    state.withLock { $0.table.remove(connection) }
+  }
+
+  func setTarget(_ target: String, of connection: UInt64) {
+    state.withLock { $0.table.update(connection) { $0.target = target } }
+  }
+
+  /// The current request's target and the connection's peer.
+  func origin(of connection: UInt64) -> (target: String, peer: PeerCredentials?)? {
+    state.withLock { $0.table.connections[connection].map { ($0.target, $0.peer) } }
+  }
+
+  func nextExchange() -> UInt64 {
+    state.withLock { state in
+      state.lastExchange += 1
+      return state.lastExchange
+    }
+  }
+
+  // MARK: Suspending and resuming
+
+  /// Sets a request aside until it is answered; false when too many wait or the server is stopping.
+  func suspend(_ exchange: Exchange, handle: OpaquePointer, within duration: Duration?) -> Bool {
+    let suspension = Suspension(handle: handle, connection: exchange.connection)
+    let id = exchange.id
+    return state.withLock { state in
+      guard !state.isStopping, state.suspensions.count < limits.waitingRequests else { return false }
+      MHD_suspend_connection(suspension.handle)
+      state.suspensions[id] = suspension
+      state.setDeadline(of: suspension.connection, after: duration ?? limits.replyTimeout)
+      return true
+    }
+  }
+
+  /// Answers a suspended exchange, from any thread; false when it has been answered before.
+  @discardableResult
+  func answer(_ exchange: UInt64, with response: HTTPResponse) -> Bool {
+    state.withLock { state in
+      guard let suspension = state.suspensions.removeValue(forKey: exchange) else { return false }
+      state.answers[exchange] = response
+      state.setDeadline(of: suspension.connection, after: limits.requestTimeout)
+      MHD_resume_connection(suspension.handle)
+      return true
+    }
+  }
+
+  func takeAnswer(_ exchange: UInt64) -> HTTPResponse? {
+    state.withLock { $0.answers.removeValue(forKey: exchange) }
+  }
+
+  /// A complete request goes to the handler: stopping waits for it from now on.
+  func dispatch(_ exchange: Exchange) {
+    exchange.isDispatched = true
+    dispatched.enter()
+    let (id, connection) = (exchange.id, exchange.connection)
+    state.withLock { state in
+      state.table.update(connection) { $0.exchange = id }
+      state.setDeadline(of: connection, after: limits.requestTimeout)
+    }
+  }
+
+  /// A reply was sent or its client has gone: the connection's next request may come.
+  func finish(_ exchange: Exchange) {
+    let (id, connection) = (exchange.id, exchange.connection)
+    state.withLock { state in
+      state.answers[id] = nil
+      state.table.update(connection) { $0.exchange = nil }
+      state.setDeadline(of: connection, after: limits.requestTimeout)
+    }
+    if exchange.isDispatched { dispatched.leave() }
+  }
+}
