@@ -39,8 +39,7 @@ extension JSONParser {
     case Byte.plus:
       hint = "; remove the plus sign"
     case let byte where isWordByte(byte) && isShown(scalar(at: index)):
-      let word = word(at: index)
-      hint = Self.literal(like: word).map { "; did you mean \($0)?" } ?? "; put text in double quotes"
+      hint = Self.literal(like: word(at: index)).map { "; did you mean \($0)?" } ?? "; put text in double quotes"
     default:
       break
     }
@@ -61,12 +60,13 @@ extension JSONParser {
     let sign = byte(at: offset) == Byte.plus || byte(at: offset) == Byte.minus ? 1 : 0
     let name = word(at: offset + sign)
     guard ["nan", "infinity", "inf"].contains(name.lowercased()) else { return nil }
-    return failure(.invalidNumber, at: offset, "\(word(at: offset)) is no number that JSON can carry; write null or a string")
+    return failure(
+      .invalidNumber, at: offset, "\(word(at: offset)) is no number that JSON can carry; write null or a string")
   }
 
   func unknownEscape(at offset: Int) -> JSONError {
     let scalar = scalar(at: offset + 1)
-    let escape = scalar.value < 0x20 ? "a backslash before \(codePoint(scalar))" : "\"\\\(scalar)\""
+    let escape = isShown(scalar) ? "\"\\\(scalar)\"" : "a backslash before \(codePoint(scalar))"
     return failure(.invalidString, at: offset, "\(escape) is no escape; write \\\\ for a backslash")
   }
 

@@ -1,4 +1,5 @@
 package import ObjectModel
+import TextSupport
 
 /// A key path that exists: to-one relationships, and at its end an attribute or a to-one relationship.
 package struct PropertyPath: Sendable {
@@ -53,27 +54,10 @@ package struct PropertyPath: Sendable {
 
   private static func message(_ name: String, _ entity: Entity) -> String {
     var message = "\(entity.name) has no property \"\(name)\""
-    let nearest = entity.properties.map { (distance(name, $0.name), $0.name) }.min { $0 < $1 }
-    if let (distance, candidate) = nearest, distance <= max(2, name.count / 3) {
-      message += "; did you mean \"\(candidate)\"?"
+    if let nearest = NearestName.find(name, in: entity.properties.map(\.name)) {
+      message += "; did you mean \"\(nearest)\"?"
     }
     return message
-  }
-
-  /// The number of characters to insert, delete or replace, whatever their case.
-  private static func distance(_ left: String, _ right: String) -> Int {
-    let (left, right) = (Array(left.lowercased().prefix(64)), Array(right.lowercased().prefix(64)))
-    var row = Array(0...right.count)
-    for (i, character) in left.enumerated() {
-      var diagonal = row[0]
-      row[0] = i + 1
-      for (j, other) in right.enumerated() {
-        let substitution = diagonal + (character == other ? 0 : 1)
-        diagonal = row[j + 1]
-        row[j + 1] = min(substitution, row[j] + 1, row[j + 1] + 1)
-      }
-    }
-    return row[right.count]
   }
 }
 
