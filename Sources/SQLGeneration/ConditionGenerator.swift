@@ -140,7 +140,7 @@ struct ConditionGenerator {
 
   private mutating func segment(_ operand: Operand, as form: ComparisonForm) throws(PredicateError) -> SQLSegment {
     switch operand {
-    case .value, .object: SQLSegment(binding: binding(operand, form))
+    case .value, .object, .variable: SQLSegment(binding: binding(operand, form))
     case .evaluatedObject: SQLSegment(column(SchemaName.key))
     case .keyPath(let names): segment(try PropertyPath(names, from: entity), as: form)
     }
@@ -171,7 +171,7 @@ struct ConditionGenerator {
     switch operand {
     case .value(let value): form.binding(value)
     case .object(let id): .integer(id.key)
-    case .evaluatedObject, .keyPath: .null
+    case .evaluatedObject, .keyPath, .variable: .null
     }
   }
 

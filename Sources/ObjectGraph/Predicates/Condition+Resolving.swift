@@ -6,7 +6,7 @@ extension Condition {
   ///
   /// - Throws: ``PredicateError`` that quotes the part that does not fit the entity.
   package func resolved(for entity: Entity) throws(PredicateError) -> Condition {
-    try ConditionResolver(entity: entity).resolve(self)
+    try ConditionResolver(entity: entity).resolve(self, depth: 0)
   }
 }
 
@@ -14,12 +14,18 @@ extension Condition {
 struct ConditionResolver {
   let entity: Entity
 
-  func resolve(_ condition: Condition) throws(PredicateError) -> Condition {
+  /// SQLite refuses expressions 1,000 deep, and recursion needs an end.
+  private static let depthLimit = 256
+
+  func resolve(_ condition: Condition, depth: Int) throws(PredicateError) -> Condition {
+    if depth > Self.depthLimit {
+      throw PredicateError(.unsupported, "the predicate is nested more than \(Self.depthLimit) deep")
+    }
     switch condition {
     case .constant: return condition
-    case .not(let inner): return .not(try resolve(inner))
-    case .and(let parts): return .and(try resolve(parts))
-    case .or(let parts): return .or(try resolve(parts))
+    case .not(let inner): return .not(try resolve(inner, depth: depth + 1))
+    case .and(let parts): return .and(try resolve(parts, depth: depth + 1))
+    case .or(let parts): return .or(try resolve(parts, depth: depth + 1))
     case .isNull(let operand):
       if case .value(let value) = operand { return .constant(value.isNull) }
       if try type(of: operand) == nil { return .constant(false) }
@@ -35,19 +41,22 @@ struct ConditionResolver {
     }
   }
 
-  private func resolve(_ conditions: [Condition]) throws(PredicateError) -> [Condition] {
+  private func resolve(_ conditions: [Condition], depth: Int) throws(PredicateError) -> [Condition] {
     var result: [Condition] = []
     result.reserveCapacity(conditions.count)
-    for condition in conditions { result.append(try resolve(condition)) }
+    for condition in conditions { result.append(try resolve(condition, depth: depth)) }
     return result
   }
 
   /// The type of a key path or of the object under test; nil if the operand is a constant.
   private func type(of operand: Operand) throws(PredicateError) -> OperandType? {
     switch operand {
-    case .value, .object: nil
-    case .evaluatedObject: OperandType(objectsOf: entity)
-    case .keyPath(let names): try PropertyPath(names, from: entity).type
+    case .value, .object: return nil
+    case .variable(let name):
+      throw PredicateError(
+        .argument, "the variable has no value; give it one with substituting(_:)", fragment: "$\(name)")
+    case .evaluatedObject: return OperandType(objectsOf: entity)
+    case .keyPath(let names): return try PropertyPath(names, from: entity).type
     }
   }
 
@@ -187,7 +196,7 @@ struct ConditionResolver {
       }
       if let converted = value.comparable(with: type) { return .value(converted) }
       throw mismatch("\(value.predicateText) can't be compared with \(type.name)", condition)
-    case .evaluatedObject, .keyPath: return operand
+    case .evaluatedObject, .keyPath, .variable: return operand
     }
   }
 

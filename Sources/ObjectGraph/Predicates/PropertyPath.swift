@@ -89,7 +89,7 @@ extension Entity {
 
   private func comparedType(_ operand: Operand) throws(PredicateError) -> OperandType? {
     switch operand {
-    case .value, .object: nil
+    case .value, .object, .variable: nil
     case .evaluatedObject: OperandType(objectsOf: self)
     case .keyPath(let names): try PropertyPath(names, from: self).type
     }

@@ -15,7 +15,7 @@ struct ScalarReader: Sendable {
   init(_ operand: Operand, _ transform: ScalarTransform, entity: Entity) throws(PredicateError) {
     self.transform = transform
     switch operand {
-    case .value, .object: source = .constant(ConstantScalar(operand, transform))
+    case .value, .object, .variable: source = .constant(ConstantScalar(operand, transform))
     case .evaluatedObject: source = .evaluatedObject
     case .keyPath(let names):
       let path = try PropertyPath(names, from: entity)

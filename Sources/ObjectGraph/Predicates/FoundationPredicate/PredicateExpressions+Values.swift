@@ -29,7 +29,7 @@ extension PredicateExpressions.KeyPath: ConvertibleExpression {
         switch base {
         case .evaluatedObject: return .operand(.keyPath([name]))
         case .keyPath(let names): return .operand(.keyPath(names + [name]))
-        case .value, .object: break
+        case .value, .object, .variable: break
         }
       }
       // The only member of the class that is an ID and not optional.
