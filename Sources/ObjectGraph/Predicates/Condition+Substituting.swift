@@ -5,10 +5,10 @@ extension Condition {
   ///
   /// After IN a variable may be given a collection.
   ///
-  /// - Throws: ``PredicateError`` for a value of a type that can't be compared.
-  public func substituting(_ variables: [String: (any Sendable)?]) throws(PredicateError) -> Condition {
+  /// - Throws: ``ConditionError`` for a value of a type that can't be compared.
+  public func substituting(_ variables: [String: (any Sendable)?]) throws(ConditionError) -> Condition {
     let arguments = variables.mapValues { FormatArgument(value: $0) }
-    return try mapOperands { operands throws(PredicateError) in
+    return try mapOperands { operands throws(ConditionError) in
       var result: [Operand] = []
       for operand in operands {
         guard case .variable(let name) = operand, let argument = arguments[name] else {
@@ -20,7 +20,7 @@ extension Condition {
         } else if let list = argument.list {
           result += list
         } else {
-          throw PredicateError(.argument, "the value of the variable can't be compared", fragment: "$\(name)")
+          throw ConditionError(.argument, "the value of the variable can't be compared", fragment: "$\(name)")
         }
       }
       return result
@@ -29,16 +29,16 @@ extension Condition {
 
   /// The condition with other operands; only after IN may their number change.
   private func mapOperands(
-    _ map: ([Operand]) throws(PredicateError) -> [Operand]
-  ) throws(PredicateError) -> Condition {
-    func one(_ operand: Operand) throws(PredicateError) -> Operand {
+    _ map: ([Operand]) throws(ConditionError) -> [Operand]
+  ) throws(ConditionError) -> Condition {
+    func one(_ operand: Operand) throws(ConditionError) -> Operand {
       let mapped = try map([operand])
       guard mapped.count == 1 else {
-        throw PredicateError(.argument, "a collection can only follow IN", fragment: "\(operand)")
+        throw ConditionError(.argument, "a collection can only follow IN", fragment: "\(operand)")
       }
       return mapped[0]
     }
-    func each(_ conditions: [Condition]) throws(PredicateError) -> [Condition] {
+    func each(_ conditions: [Condition]) throws(ConditionError) -> [Condition] {
       var result: [Condition] = []
       for condition in conditions { result.append(try condition.mapOperands(map)) }
       return result

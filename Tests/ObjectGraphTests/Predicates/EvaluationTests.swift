@@ -13,7 +13,8 @@ struct EvaluationTests {
       ("name != 'b'", true, false), ("name < 'c'", false, true), ("NOT name < 'c'", true, false),
       ("name >= 'c'", false, false), ("NOT name >= 'c'", true, true), ("name IN {'a', 'b'}", false, true),
       ("NOT name IN {'a', 'b'}", true, false), ("name IN {nil}", true, false), ("name BETWEEN {'a', 'c'}", false, true),
-      ("NOT name BETWEEN {'a', 'c'}", true, false), ("name CONTAINS ''", false, true), ("NOT name LIKE '*'", true, false),
+      ("NOT name BETWEEN {'a', 'c'}", true, false), ("name CONTAINS ''", false, true),
+      ("NOT name LIKE '*'", true, false),
       ("name MATCHES '[ab]'", false, true), ("name ==[c] 'B'", false, true), ("name == name", true, true),
       ("boss.name == nil", true, true), ("boss.name != name", false, true), ("boss.name < name", false, false),
     ])

@@ -47,7 +47,10 @@ struct ResolvingTests {
       ("nmae = 'x'", "Person has no property \"nmae\"; did you mean \"name\"?: nmae"),
       ("boss.agee = 1", "Person has no property \"agee\"; did you mean \"age\"?: boss.agee"),
       ("name.age = 1", "Person.name is an attribute, so nothing can follow it in a key path: name.age"),
-      ("staff.name = 'x'", "Person.staff is a to-many relationship, which a predicate can't go through yet: staff.name"),
+      (
+        "staff.name = 'x'",
+        "Person.staff is a to-many relationship, which a predicate can't go through yet: staff.name"
+      ),
       ("secret = 'x'", "Person.secret is transient, so a store knows nothing of it: secret"),
       ("age = 'x'", "\"x\" can't be compared with an integer: age == \"x\""),
       ("token = 'x'", "\"x\" can't be compared with a UUID: token == \"x\""),
@@ -61,7 +64,7 @@ struct ResolvingTests {
   func refusing(format: String, message: String) throws {
     let (model, entity) = try Self.person()
     let condition = try Condition(format: format)
-    let error = #expect(throws: PredicateError.self) { try condition.resolved(for: entity) }
+    let error = #expect(throws: ConditionError.self) { try condition.resolved(for: entity) }
     #expect(error?.description == message)
     withExtendedLifetime(model) {}
   }
@@ -71,7 +74,7 @@ struct ResolvingTests {
     let (model, entity) = try Self.person()
     var condition = Condition.constant(true)
     for _ in 0..<300 { condition = .not(condition) }
-    #expect(throws: PredicateError.self) { try condition.resolved(for: entity) }
+    #expect(throws: ConditionError.self) { try condition.resolved(for: entity) }
     withExtendedLifetime(model) {}
   }
 }

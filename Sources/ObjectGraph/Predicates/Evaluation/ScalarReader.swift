@@ -12,7 +12,7 @@ struct ScalarReader: Sendable {
   private let source: Source
   private let transform: ScalarTransform
 
-  init(_ operand: Operand, _ transform: ScalarTransform, entity: Entity) throws(PredicateError) {
+  init(_ operand: Operand, _ transform: ScalarTransform, entity: Entity) throws(ConditionError) {
     self.transform = transform
     switch operand {
     case .value, .object, .variable: source = .constant(ConstantScalar(operand, transform))

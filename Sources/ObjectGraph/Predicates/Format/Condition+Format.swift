@@ -5,13 +5,13 @@ extension Condition {
   /// `%f` for numbers. `$name` stands for a value that ``substituting(_:)`` puts in later. A property named like a
   /// keyword is written `#name`.
   ///
-  /// - Throws: ``PredicateError`` with the column and the offending part.
-  public init(format: String, _ arguments: (any Sendable)?...) throws(PredicateError) {
+  /// - Throws: ``ConditionError`` with the column and the offending part.
+  public init(format: String, _ arguments: (any Sendable)?...) throws(ConditionError) {
     try self.init(format: format, arguments: arguments)
   }
 
   /// Reads a condition from a format string and an array of arguments.
-  public init(format: String, arguments: [(any Sendable)?]) throws(PredicateError) {
+  public init(format: String, arguments: [(any Sendable)?]) throws(ConditionError) {
     var parser = try FormatParser(format, arguments)
     self = try parser.parse()
   }

@@ -13,12 +13,12 @@ struct FormatLexer {
   }
 
   /// An error at a position; the column counts characters.
-  func error(_ code: PredicateError.Code, _ message: String, _ range: Range<Int>) -> PredicateError {
+  func error(_ code: ConditionError.Code, _ message: String, _ range: Range<Int>) -> ConditionError {
     let fragment = range.isEmpty ? nil : text(range)
-    return PredicateError(code, message, fragment: fragment, column: text(0..<range.lowerBound).count + 1)
+    return ConditionError(code, message, fragment: fragment, column: text(0..<range.lowerBound).count + 1)
   }
 
-  mutating func next() throws(PredicateError) -> FormatToken {
+  mutating func next() throws(ConditionError) -> FormatToken {
     while let scalar = peek(), scalar.properties.isWhitespace { position += 1 }
     let start = position
     guard let scalar = peek() else { return FormatToken(kind: .end, start: start, end: start) }
@@ -30,7 +30,7 @@ struct FormatLexer {
     position + distance < scalars.count ? scalars[position + distance] : nil
   }
 
-  private mutating func kind(beginningWith scalar: Unicode.Scalar) throws(PredicateError) -> FormatToken.Kind {
+  private mutating func kind(beginningWith scalar: Unicode.Scalar) throws(ConditionError) -> FormatToken.Kind {
     let start = position
     switch scalar {
     case "'", "\"": return .string(try string(scalar))
@@ -64,7 +64,7 @@ struct FormatLexer {
     return text(start..<position)
   }
 
-  private mutating func number() throws(PredicateError) -> String {
+  private mutating func number() throws(ConditionError) -> String {
     let start = position
     skipDigits()
     if peek() == ".", let digit = peek(1), ("0"..."9").contains(digit) {
@@ -88,7 +88,7 @@ struct FormatLexer {
     while let digit = peek(), ("0"..."9").contains(digit) { position += 1 }
   }
 
-  private mutating func argument() throws(PredicateError) -> String {
+  private mutating func argument() throws(ConditionError) -> String {
     let start = position
     position += 1
     for specifier in ["@", "K", "lld", "llu", "ld", "lu", "lf", "d", "i", "u", "f"] {
@@ -102,7 +102,7 @@ struct FormatLexer {
     throw error(.syntax, "not an argument; use %@, %K, %d, %ld or %f", start..<position)
   }
 
-  private mutating func symbol() throws(PredicateError) -> String {
+  private mutating func symbol() throws(ConditionError) -> String {
     for symbol in ["==", "=>", "=<", "!=", "<>", "<=", ">=", "&&", "||", "**", ":="] {
       if position + 2 <= scalars.count, text(position..<(position + 2)) == symbol {
         position += 2
@@ -118,7 +118,7 @@ struct FormatLexer {
     return symbol
   }
 
-  private mutating func string(_ quote: Unicode.Scalar) throws(PredicateError) -> String {
+  private mutating func string(_ quote: Unicode.Scalar) throws(ConditionError) -> String {
     let start = position
     position += 1
     var value = String.UnicodeScalarView()
@@ -131,7 +131,7 @@ struct FormatLexer {
   }
 
   /// The scalar that an escape stands for, the backslash being read already.
-  private mutating func escape() throws(PredicateError) -> Unicode.Scalar {
+  private mutating func escape() throws(ConditionError) -> Unicode.Scalar {
     let start = position - 1
     guard let scalar = peek() else { throw error(.syntax, "nothing follows the backslash", start..<position) }
     position += 1

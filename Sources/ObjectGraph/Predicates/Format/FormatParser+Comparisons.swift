@@ -7,7 +7,7 @@ extension FormatParser {
     "BEGINSWITH": .beginsWith, "ENDSWITH": .endsWith, "CONTAINS": .contains, "LIKE": .like, "MATCHES": .matches,
   ]
 
-  mutating func comparison() throws(PredicateError) -> Condition {
+  mutating func comparison() throws(ConditionError) -> Condition {
     let left = try operand()
     if token.keyword == "IN" {
       try advance()
@@ -38,7 +38,7 @@ extension FormatParser {
   }
 
   /// `[c]`, `[d]`, `[cd]` or nothing.
-  private mutating func options() throws(PredicateError) -> Condition.TextOptions {
+  private mutating func options() throws(ConditionError) -> Condition.TextOptions {
     guard try take("[") else { return [] }
     var options: Condition.TextOptions = []
     guard case .name(let letters) = token.kind else { throw error("c, d or cd was expected") }

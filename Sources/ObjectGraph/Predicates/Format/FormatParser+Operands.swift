@@ -9,7 +9,7 @@ extension FormatParser {
     "FUNCTION",
   ]
 
-  mutating func operand() throws(PredicateError) -> Operand {
+  mutating func operand() throws(ConditionError) -> Operand {
     switch token.kind {
     case .string(let text): return try literal(.string(text))
     case .number(let text): return try number(text, isNegative: false)
@@ -31,12 +31,12 @@ extension FormatParser {
     }
   }
 
-  private mutating func literal(_ value: Value) throws(PredicateError) -> Operand {
+  private mutating func literal(_ value: Value) throws(ConditionError) -> Operand {
     try advance()
     return .value(value)
   }
 
-  private mutating func number(_ text: String, isNegative: Bool) throws(PredicateError) -> Operand {
+  private mutating func number(_ text: String, isNegative: Bool) throws(ConditionError) -> Operand {
     let text = isNegative ? "-" + text : text
     if let number = Int64(text) { return try literal(.integer(number)) }
     if text.contains(where: { ".eE".contains($0) }), let number = Double(text), number.isFinite {
@@ -45,7 +45,7 @@ extension FormatParser {
     throw error("the number is too large")
   }
 
-  private mutating func named(_ name: String) throws(PredicateError) -> Operand {
+  private mutating func named(_ name: String) throws(ConditionError) -> Operand {
     switch name.uppercased() {
     case "TRUE", "YES": return try literal(.boolean(true))
     case "FALSE", "NO": return try literal(.boolean(false))
@@ -63,7 +63,7 @@ extension FormatParser {
   }
 
   /// The names after the first, which is the current word.
-  private mutating func keyPath(_ first: String) throws(PredicateError) -> Operand {
+  private mutating func keyPath(_ first: String) throws(ConditionError) -> Operand {
     var names = [first]
     try advance()
     if token.isSymbol("(") { throw error("functions can't be used in predicates yet", .unsupported) }
@@ -78,7 +78,7 @@ extension FormatParser {
     return .keyPath(names)
   }
 
-  private mutating func argument(_ specifier: String) throws(PredicateError) -> Operand {
+  private mutating func argument(_ specifier: String) throws(ConditionError) -> Operand {
     guard let argument = arguments.next() else { throw error("there is no argument for this", .argument) }
     let operand: Operand?
     switch specifier {
@@ -96,7 +96,7 @@ extension FormatParser {
   }
 
   /// `{a, b}`, an argument that is a collection, or a variable that will be one.
-  mutating func list() throws(PredicateError) -> [Operand] {
+  mutating func list() throws(ConditionError) -> [Operand] {
     if case .argument("@") = token.kind {
       guard let argument = arguments.next() else { throw error("there is no argument for this", .argument) }
       guard let list = argument.list else {

@@ -14,7 +14,7 @@ enum ConvertedExpression {
   case range(lower: Operand?, upper: Operand?, includesUpper: Bool)
 
   /// The expression as something true or false; a Boolean attribute is compared with true.
-  func condition(_ expression: Any) throws(PredicateError) -> Condition {
+  func condition(_ expression: Any) throws(ConditionError) -> Condition {
     switch self {
     case .condition(let condition): return condition
     case .optionalCondition(let condition, _): return condition
@@ -26,7 +26,7 @@ enum ConvertedExpression {
   }
 
   /// The expression as one value.
-  func operand(_ expression: Any) throws(PredicateError) -> Operand {
+  func operand(_ expression: Any) throws(ConditionError) -> Operand {
     if case .operand(let operand) = self { return operand }
     throw unsupported(expression, "can't stand here")
   }
@@ -34,7 +34,7 @@ enum ConvertedExpression {
   /// A comparison of two expressions.
   func comparison(
     _ comparison: Condition.Comparison, _ other: ConvertedExpression, _ expression: Any
-  ) throws(PredicateError) -> Condition {
+  ) throws(ConditionError) -> Condition {
     switch (self, other) {
     case (.operand(let left), .operand(let right)): return .compare(left, comparison, right, [])
     case (.coalesced(let value, let fallback), _):

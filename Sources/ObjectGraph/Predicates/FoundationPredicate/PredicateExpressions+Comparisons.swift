@@ -2,19 +2,19 @@ import Foundation
 import ObjectModel
 
 extension PredicateExpressions.Equal: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(PredicateError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
     .condition(try scope.convert(lhs).comparison(.equal, scope.convert(rhs), self))
   }
 }
 
 extension PredicateExpressions.NotEqual: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(PredicateError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
     .condition(try scope.convert(lhs).comparison(.notEqual, scope.convert(rhs), self))
   }
 }
 
 extension PredicateExpressions.Comparison: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(PredicateError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
     let comparison: Condition.Comparison
     switch op {
     case .lessThan: comparison = .less
@@ -28,7 +28,7 @@ extension PredicateExpressions.Comparison: ConvertibleExpression {
 }
 
 extension PredicateExpressions.Range: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(PredicateError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
     .range(
       lower: try scope.convert(lower).operand(lower), upper: try scope.convert(upper).operand(upper),
       includesUpper: false)
@@ -36,7 +36,7 @@ extension PredicateExpressions.Range: ConvertibleExpression {
 }
 
 extension PredicateExpressions.ClosedRange: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(PredicateError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
     .range(
       lower: try scope.convert(lower).operand(lower), upper: try scope.convert(upper).operand(upper),
       includesUpper: true)
@@ -44,7 +44,7 @@ extension PredicateExpressions.ClosedRange: ConvertibleExpression {
 }
 
 extension PredicateExpressions.RangeExpressionContains: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(PredicateError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
     guard case .range(let lower, let upper, let includesUpper) = try scope.convert(range) else {
       throw unsupported(self)
     }
@@ -57,7 +57,7 @@ extension PredicateExpressions.RangeExpressionContains: ConvertibleExpression {
 }
 
 extension PredicateExpressions.SequenceContains: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(PredicateError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
     let element = try scope.convert(element)
     switch try scope.convert(sequence) {
     case .list(let list): return .condition(.isIn(try element.operand(self), list, []))
@@ -70,14 +70,14 @@ extension PredicateExpressions.SequenceContains: ConvertibleExpression {
 }
 
 extension PredicateExpressions.CollectionContainsCollection: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(PredicateError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
     let sides = (try scope.convert(base).operand(base), try scope.convert(other).operand(other))
     return .condition(.compare(sides.0, .contains, sides.1, []))
   }
 }
 
 extension PredicateExpressions.SequenceStartsWith: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(PredicateError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
     let sides = (try scope.convert(base).operand(base), try scope.convert(prefix).operand(prefix))
     return .condition(.compare(sides.0, .beginsWith, sides.1, []))
   }

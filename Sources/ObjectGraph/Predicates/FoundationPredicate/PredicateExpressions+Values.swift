@@ -2,14 +2,14 @@ import Foundation
 import ObjectModel
 
 extension PredicateExpressions.Variable: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(PredicateError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
     guard let operand = scope.variables[key] else { throw unsupported(self) }
     return .operand(operand)
   }
 }
 
 extension PredicateExpressions.Value: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(PredicateError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
     if let operand = Operand(constant: value) { return .operand(operand) }
     if let range = (value as? any ConstantRange)?.converted { return range }
     if let list = Operand.list(of: value) { return .list(list) }
@@ -18,11 +18,11 @@ extension PredicateExpressions.Value: ConvertibleExpression {
 }
 
 extension PredicateExpressions.NilLiteral: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(PredicateError) -> ConvertedExpression { .operand(.value(.null)) }
+  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression { .operand(.value(.null)) }
 }
 
 extension PredicateExpressions.KeyPath: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(PredicateError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
     let base = try scope.convert(root).operand(root)
     if let type = Root.Output.self as? ManagedObject.Type {
       if let name = type.propertyNamesByKeyPath[keyPath] {
@@ -36,18 +36,18 @@ extension PredicateExpressions.KeyPath: ConvertibleExpression {
       if Output.self == ManagedObjectID.self { return .operand(base) }
     }
     if (keyPath as AnyKeyPath) == \String.isEmpty { return .condition(.compare(base, .equal, .value(.string("")), [])) }
-    throw PredicateError(
+    throw ConditionError(
       .unsupported, "a part of the #Predicate has no equivalent in a store: \(Root.Output.self) has no such attribute",
       fragment: "\(keyPath)")
   }
 }
 
 extension PredicateExpressions.ForcedUnwrap: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(PredicateError) -> ConvertedExpression { try scope.convert(inner) }
+  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression { try scope.convert(inner) }
 }
 
 extension PredicateExpressions.OptionalFlatMap: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(PredicateError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
     let base = try scope.convert(wrapped).operand(wrapped)
     let result = try scope.binding(variable.key, to: base).convert(transform)
     return switch result {
@@ -60,7 +60,7 @@ extension PredicateExpressions.OptionalFlatMap: ConvertibleExpression {
 }
 
 extension PredicateExpressions.NilCoalesce: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(PredicateError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
     let fallback = try scope.convert(rhs)
     switch (try scope.convert(lhs), fallback) {
     case (.operand(let operand), .operand(let fallback)): return .coalesced(operand, fallback: fallback)
@@ -72,7 +72,7 @@ extension PredicateExpressions.NilCoalesce: ConvertibleExpression {
 }
 
 extension PredicateExpressions.UnaryMinus: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(PredicateError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
     switch try scope.convert(wrapped) {
     case .operand(.value(.integer(let number))) where number != .min: .operand(.value(.integer(-number)))
     case .operand(.value(.double(let number))): .operand(.value(.double(-number)))

@@ -11,8 +11,8 @@ struct PredicateScope {
     return scope
   }
 
-  /// - Throws: ``PredicateError`` that names the kind of the expression if it has no equivalent.
-  func convert(_ expression: Any) throws(PredicateError) -> ConvertedExpression {
+  /// - Throws: ``ConditionError`` that names the kind of the expression if it has no equivalent.
+  func convert(_ expression: Any) throws(ConditionError) -> ConvertedExpression {
     guard let convertible = expression as? any ConvertibleExpression else { throw unsupported(expression) }
     return try convertible.converted(in: self)
   }
@@ -20,11 +20,11 @@ struct PredicateScope {
 
 /// An expression of a `#Predicate` that can be walked.
 protocol ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(PredicateError) -> ConvertedExpression
+  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression
 }
 
 /// The error for an expression without an equivalent, named by its kind: `Arithmetic`, `SequenceAllSatisfy`.
-func unsupported(_ expression: Any, _ reason: String = "has no equivalent in a store") -> PredicateError {
+func unsupported(_ expression: Any, _ reason: String = "has no equivalent in a store") -> ConditionError {
   let name = String(describing: type(of: expression))
-  return PredicateError(.unsupported, "a part of the #Predicate \(reason)", fragment: String(name.prefix { $0 != "<" }))
+  return ConditionError(.unsupported, "a part of the #Predicate \(reason)", fragment: String(name.prefix { $0 != "<" }))
 }
