@@ -18,36 +18,36 @@ package struct PropertyPath: Sendable {
 
   /// Finds the properties.
   ///
-  /// - Throws: ``PredicateError`` that names the entity, the missing property and the one nearest to it, or the property
+  /// - Throws: ``ConditionError`` that names the entity, the missing property and the one nearest to it, or the property
   ///   that no store can be asked for.
-  package init(_ names: [String], from entity: Entity) throws(PredicateError) {
+  package init(_ names: [String], from entity: Entity) throws(ConditionError) {
     let fragment = names.joined(separator: ".")
     var properties: [Property] = []
     var entity = entity
     for (index, name) in names.enumerated() {
       guard let property = entity.property(named: name) else {
-        throw PredicateError(.unknownProperty, Self.message(name, entity), fragment: fragment)
+        throw ConditionError(.unknownProperty, Self.message(name, entity), fragment: fragment)
       }
       properties.append(property)
       if property.storage == .toMany {
-        throw PredicateError(
+        throw ConditionError(
           .unsupported, "\(entity.name).\(name) is a to-many relationship, which a predicate can't go through yet",
           fragment: fragment)
       }
       guard property.isPersistent else {
-        throw PredicateError(
+        throw ConditionError(
           .unsupported, "\(entity.name).\(name) is transient, so a store knows nothing of it", fragment: fragment)
       }
       if index == names.count - 1 { break }
       guard let destination = property.destination else {
-        throw PredicateError(
+        throw ConditionError(
           .unknownProperty, "\(entity.name).\(name) is an attribute, so nothing can follow it in a key path",
           fragment: fragment)
       }
       entity = destination
     }
     guard !properties.isEmpty else {
-      throw PredicateError(.unknownProperty, "a key path without a property; the object itself is SELF")
+      throw ConditionError(.unknownProperty, "a key path without a property; the object itself is SELF")
     }
     self.properties = properties
   }
@@ -63,7 +63,7 @@ package struct PropertyPath: Sendable {
 
 extension Entity {
   /// How two operands of a resolved comparison are compared: as decimals if one is, else by the type of the key path.
-  package func comparedType(_ left: Operand, _ right: Operand?) throws(PredicateError) -> OperandType {
+  package func comparedType(_ left: Operand, _ right: Operand?) throws(ConditionError) -> OperandType {
     let leftType = try comparedType(left)
     var rightType: OperandType?
     if let right { rightType = try comparedType(right) }
@@ -71,9 +71,9 @@ extension Entity {
     return leftType ?? rightType ?? .null
   }
 
-  private func comparedType(_ operand: Operand) throws(PredicateError) -> OperandType? {
+  private func comparedType(_ operand: Operand) throws(ConditionError) -> OperandType? {
     switch operand {
-    case .value, .object: nil
+    case .value, .object, .variable: nil
     case .evaluatedObject: OperandType(objectsOf: self)
     case .keyPath(let names): try PropertyPath(names, from: self).type
     }
