@@ -30,11 +30,11 @@ struct ConditionGenerator {
   func column(_ name: String) -> String { "t0.\(SchemaName.quoted(name))" }
 
   /// The condition as an expression that is true or not.
-  mutating func segment(_ condition: Condition) throws(PredicateError) -> SQLSegment {
+  mutating func segment(_ condition: Condition) throws(ConditionError) -> SQLSegment {
     try segment(condition, negated: false)
   }
 
-  private mutating func segment(_ condition: Condition, negated: Bool) throws(PredicateError) -> SQLSegment {
+  private mutating func segment(_ condition: Condition, negated: Bool) throws(ConditionError) -> SQLSegment {
     switch condition {
     case .constant(let truth): return SQLSegment(truth != negated ? "1" : "0")
     case .not(let inner): return try segment(inner, negated: !negated)
@@ -52,7 +52,7 @@ struct ConditionGenerator {
   /// Halves go into parentheses, since a flat chain of a thousand exceeds SQLite's depth of expressions.
   private mutating func compound(
     _ parts: [Condition], _ separator: String, ifEmpty: Bool, _ negated: Bool
-  ) throws(PredicateError) -> SQLSegment {
+  ) throws(ConditionError) -> SQLSegment {
     if parts.isEmpty { return SQLSegment(ifEmpty ? "1" : "0") }
     var segments: [SQLSegment] = []
     for part in parts { segments.append(try segment(part, negated: negated)) }
@@ -73,7 +73,7 @@ struct ConditionGenerator {
   private mutating func compare(
     _ left: Operand, _ comparison: Condition.Comparison, _ right: Operand, _ options: Condition.TextOptions,
     _ negated: Bool
-  ) throws(PredicateError) -> SQLSegment {
+  ) throws(ConditionError) -> SQLSegment {
     let form = ComparisonForm(try entity.comparedType(left, right), options)
     switch comparison {
     case .equal: return try equality(left, right, form, isEqual: !negated)
@@ -97,7 +97,7 @@ struct ConditionGenerator {
 
   private mutating func equality(
     _ left: Operand, _ right: Operand, _ form: ComparisonForm, isEqual: Bool
-  ) throws(PredicateError) -> SQLSegment {
+  ) throws(ConditionError) -> SQLSegment {
     if isForeign(left) || isForeign(right) { return SQLSegment(isEqual ? "0" : "1") }
     let sides = (try segment(left, as: form), try segment(right, as: form))
     // IS costs an index in a few places where = does not; a constant is never null here.
@@ -107,7 +107,7 @@ struct ConditionGenerator {
 
   private mutating func search(
     _ left: Operand, _ comparison: Condition.Comparison, _ right: Operand, _ form: ComparisonForm
-  ) throws(PredicateError) -> SQLSegment {
+  ) throws(ConditionError) -> SQLSegment {
     if comparison == .beginsWith, form == .plain, case .value(.string(let prefix)) = right, !prefix.isEmpty {
       // A range, so that an index finds it: UTF-8 orders as its code points do.
       let text = try segment(left, as: form)
@@ -128,7 +128,7 @@ struct ConditionGenerator {
 
   private mutating func membership(
     _ operand: Operand, _ list: [Operand], _ options: Condition.TextOptions, _ negated: Bool
-  ) throws(PredicateError) -> SQLSegment {
+  ) throws(ConditionError) -> SQLSegment {
     let form = ComparisonForm(try entity.comparedType(operand, nil), options)
     let left = try segment(operand, as: form)
     let bindings = list.filter { !isForeign($0) }.map { binding($0, form) }
@@ -138,9 +138,9 @@ struct ConditionGenerator {
 
   // MARK: Operands
 
-  private mutating func segment(_ operand: Operand, as form: ComparisonForm) throws(PredicateError) -> SQLSegment {
+  private mutating func segment(_ operand: Operand, as form: ComparisonForm) throws(ConditionError) -> SQLSegment {
     switch operand {
-    case .value, .object: SQLSegment(binding: binding(operand, form))
+    case .value, .object, .variable: SQLSegment(binding: binding(operand, form))
     case .evaluatedObject: SQLSegment(column(SchemaName.key))
     case .keyPath(let names): segment(try PropertyPath(names, from: entity), as: form)
     }
@@ -171,7 +171,7 @@ struct ConditionGenerator {
     switch operand {
     case .value(let value): form.binding(value)
     case .object(let id): .integer(id.key)
-    case .evaluatedObject, .keyPath: .null
+    case .evaluatedObject, .keyPath, .variable: .null
     }
   }
 

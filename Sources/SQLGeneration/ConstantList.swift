@@ -13,14 +13,14 @@ struct ConstantList {
 
   /// The inside of the parentheses.
   ///
-  /// - Throws: ``PredicateError`` if the list is too long.
+  /// - Throws: ``ConditionError`` if the list is too long.
   var segment: SQLSegment {
-    get throws(PredicateError) {
+    get throws(ConditionError) {
       if bindings.count > Self.inlineCount, let array = jsonArray {
         return "SELECT value FROM json_each(" + SQLSegment(binding: .text(array)) + ")"
       }
       if bindings.count > Self.maximumCount {
-        throw PredicateError(
+        throw ConditionError(
           .unsupported, "IN takes at most \(Self.maximumCount) constants of this type, not \(bindings.count)")
       }
       return bindings.map(SQLSegment.init(binding:)).joined(separator: ", ")

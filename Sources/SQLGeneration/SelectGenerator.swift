@@ -10,21 +10,21 @@ package struct SelectGenerator {
 
   /// What the query asks for: rows or IDs, in its order, within its limit.
   ///
-  /// - Throws: ``PredicateError`` if the condition or a sort can't be answered in SQL.
-  package func statement() throws(PredicateError) -> SelectStatement {
+  /// - Throws: ``ConditionError`` if the condition or a sort can't be answered in SQL.
+  package func statement() throws(ConditionError) -> SelectStatement {
     query.wantsRows ? try rowQuery() : try idQuery()
   }
 
   /// Selects objects with their values.
-  package func rowQuery() throws(PredicateError) -> SelectStatement {
+  package func rowQuery() throws(ConditionError) -> SelectStatement {
     try select([SchemaName.key, SchemaName.version] + entityColumn + valueColumns)
   }
 
   /// Selects objects without their values.
-  package func idQuery() throws(PredicateError) -> SelectStatement { try select([SchemaName.key] + entityColumn) }
+  package func idQuery() throws(ConditionError) -> SelectStatement { try select([SchemaName.key] + entityColumn) }
 
   /// Counts objects, within the query's limit.
-  package func countQuery() throws(PredicateError) -> SelectStatement {
+  package func countQuery() throws(ConditionError) -> SelectStatement {
     var conditions = ConditionGenerator(query)
     let filter = try filter(&conditions)
     let source = SQLSegment(conditions.fromClause) + filter
@@ -48,7 +48,7 @@ package struct SelectGenerator {
     return columns
   }
 
-  private func select(_ columns: [String]) throws(PredicateError) -> SelectStatement {
+  private func select(_ columns: [String]) throws(ConditionError) -> SelectStatement {
     var conditions = ConditionGenerator(query)
     let filter = try filter(&conditions)
     let order = try order(&conditions)
@@ -57,7 +57,7 @@ package struct SelectGenerator {
     return SelectStatement(segment: segment, columns: columns)
   }
 
-  private func filter(_ conditions: inout ConditionGenerator) throws(PredicateError) -> SQLSegment {
+  private func filter(_ conditions: inout ConditionGenerator) throws(ConditionError) -> SQLSegment {
     var parts: [SQLSegment] = []
     if let entities = entityFilter(conditions) { parts.append(entities) }
     if let condition = query.condition { parts.append(try conditions.segment(condition)) }
@@ -75,7 +75,7 @@ package struct SelectGenerator {
   }
 
   /// Ascending puts nil first, which is also SQLite's order; ties are broken by the key.
-  private func order(_ conditions: inout ConditionGenerator) throws(PredicateError) -> SQLSegment {
+  private func order(_ conditions: inout ConditionGenerator) throws(ConditionError) -> SQLSegment {
     var keys: [SQLSegment] = []
     for sort in query.sortDescriptors {
       let path = try sort.propertyPath(from: query.entity)

@@ -53,6 +53,8 @@ final class Connection: @unchecked Sendable {
   /// The number of rows that the last statement wrote.
   var changedRowCount: Int { Int(sqlite3_changes64(handle)) }
 
+  var rawHandle: OpaquePointer { handle }
+
   func setBusyTimeout(_ milliseconds: Int32) { sqlite3_busy_timeout(handle, milliseconds) }
 
   func resetBusyTimeout() { setBusyTimeout(busyTimeout) }

@@ -2,7 +2,7 @@ import ObjectModel
 import SQLGeneration
 
 /// What is needed to write rows of one entity.
-struct EntityStatements {
+final class EntityStatements: Sendable {
   let table: SchemaTable
   let entity: Entity
   let insertSQL: String

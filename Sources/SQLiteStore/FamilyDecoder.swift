@@ -2,19 +2,29 @@ import ObjectGraph
 import ObjectModel
 import SQLGeneration
 
-/// Makes rows from results that have all columns of a table: key, version, the entity if there are several, values.
+/// Makes rows from results that have the columns of a table, in any order; the key is the first.
 struct FamilyDecoder {
   private let table: SchemaTable
   private let model: ManagedObjectModel
   private let files: ExternalFiles
+  private let columns: [String]
+  private let entityColumn: Int32?
   private var decoders: [String: RowDecoder] = [:]
   private var latest: (name: String, decoder: RowDecoder)?
 
-  init(_ table: SchemaTable, schema: Schema, files: ExternalFiles) {
+  /// - Parameter columns: the names of the result's columns.
+  init(_ table: SchemaTable, columns: [String], schema: Schema, files: ExternalFiles) {
     self.table = table
+    self.columns = columns
+    entityColumn = columns.firstIndex(of: SchemaName.entity).map(Int32.init)
     model = schema.model
     self.files = files
-    if !table.tellsEntity { latest = (table.name, decoder(table.root)) }
+    if entityColumn == nil { latest = (table.name, decoder(table.root)) }
+  }
+
+  /// Prepares for all entities of the table, so that copies need not.
+  mutating func prepare() {
+    for entity in table.members { decoders[entity.name] = decoder(entity) }
   }
 
   /// The row that the statement stands on; nil if the model does not know its entity any more.
@@ -22,9 +32,10 @@ struct FamilyDecoder {
     decoder(statement)?.row(statement, ordinal: ordinal)
   }
 
-  private mutating func decoder(_ statement: Statement) -> RowDecoder? {
-    if !table.tellsEntity { return latest?.decoder }
-    let name = statement.text(2)
+  /// What decodes the row that the statement stands on; nil if the model does not know its entity any more.
+  mutating func decoder(_ statement: Statement) -> RowDecoder? {
+    guard let entityColumn else { return latest?.decoder }
+    let name = statement.text(entityColumn)
     if let latest, latest.name == name { return latest.decoder }
     if let known = decoders[name] {
       latest = (name, known)
@@ -38,6 +49,6 @@ struct FamilyDecoder {
   }
 
   private func decoder(_ entity: Entity) -> RowDecoder {
-    RowDecoder(entity, columns: table.columnNames, model: model, files: files)
+    RowDecoder(entity, columns: columns, model: model, files: files)
   }
 }

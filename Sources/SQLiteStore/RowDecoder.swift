@@ -5,8 +5,8 @@ import ObjectModel
 import SQLGeneration
 
 /// Makes rows of one entity from the columns of a result.
-struct RowDecoder {
-  struct Field {
+final class RowDecoder: Sendable {
+  struct Field: Sendable {
     let slot: Int
     let column: Int32
     let storage: StorageClass

@@ -21,9 +21,8 @@ public final class SQLiteStore: PersistentStore, Sendable {
   private let statements: [EntityStatements]
   private let counter: StatementCounter
   private let readers: ReaderPool
-  private let folderLock: FolderLock
-  /// Nil once the store is closed.
-  private let writer: Mutex<Connection?>
+  /// What an open store holds; nil once it is closed.
+  private let writer: Mutex<(connection: Connection, folderLock: FolderLock)?>
 
   package var stagingDirectory: String? { files.staging }
 
@@ -54,9 +53,9 @@ public final class SQLiteStore: PersistentStore, Sendable {
     rows = RowSource(schema: schema, files: files, coordinatorOrdinal: coordinatorOrdinal)
     statements = model.entities.map { EntityStatements($0, table: schema.table(of: $0), names: names) }
     readers = ReaderPool { () throws(StoreError) in try opener.connect(.reader) }
-    folderLock = try files.open()
+    let folderLock = try files.open()
     try FileSweep(connection: connection, schema: schema, files: files).run()
-    writer = Mutex(connection)
+    writer = Mutex((connection, folderLock))
   }
 
   package func reserveKeys(_ request: KeyReservation) throws(StoreError) -> Range<Int64> {
@@ -100,12 +99,11 @@ public final class SQLiteStore: PersistentStore, Sendable {
   /// Closing twice does nothing.
   package func close() throws(StoreError) {
     readers.close()
-    let connection = writer.withLock { connection in
-      let taken = connection
-      connection = nil
-      return taken
+    let held = writer.withLock { held in
+      defer { held = nil }
+      return held
     }
-    guard let connection else { return }
+    guard let connection = held?.connection else { return }
     connection.setBusyTimeout(0)
     try connection.control("PRAGMA wal_checkpoint(TRUNCATE)")
   }
@@ -113,8 +111,8 @@ public final class SQLiteStore: PersistentStore, Sendable {
   private func withWriter<Result>(
     _ body: (Connection) throws(StoreError) -> Result
   ) throws(StoreError) -> Result where Result: Sendable {
-    try writer.withLock { connection throws(StoreError) in
-      guard let connection else { throw StoreError(.noStore, "the store is closed", path: filePath) }
+    try writer.withLock { held throws(StoreError) in
+      guard let connection = held?.connection else { throw StoreError(.noStore, "the store is closed", path: filePath) }
       return try body(connection)
     }
   }

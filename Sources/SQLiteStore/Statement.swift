@@ -1,5 +1,6 @@
 internal import CSQLite
 import ObjectGraph
+import SQLGeneration
 
 /// A prepared statement; who holds it owns it, and its last holder finalises it.
 ///
@@ -40,17 +41,37 @@ final class Statement {
     sqlite3_bind_blob64(handle, index, base, UInt64(bytes.count), nil)
   }
 
+  // SQLITE_TRANSIENT is a macro that casts -1 to a function, which Swift can't import.
+  private static var copies: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
+
+  /// Binds bytes, which SQLite copies.
+  func bindCopy(_ bytes: [UInt8], _ index: Int32) {
+    if bytes.isEmpty { return _ = sqlite3_bind_zeroblob(handle, index, 0) }
+    sqlite3_bind_blob64(handle, index, bytes, UInt64(bytes.count), Self.copies)
+  }
+
   /// Binds a text, which SQLite copies.
   func bindCopy(_ text: String, _ index: Int32) {
     var text = text
     text.withUTF8 { bytes in
-      let base = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self)
-      // SQLITE_TRANSIENT is a macro that casts -1 to a function, which Swift can't import.
-      let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-      if let base {
-        sqlite3_bind_text64(handle, index, base, UInt64(bytes.count), transient, UInt8(SQLITE_UTF8))
+      if let base = UnsafeRawPointer(bytes.baseAddress)?.assumingMemoryBound(to: CChar.self) {
+        _ = sqlite3_bind_text64(handle, index, base, UInt64(bytes.count), Self.copies, UInt8(SQLITE_UTF8))
       } else {
-        sqlite3_bind_text(handle, index, "", 0, nil)
+        _ = sqlite3_bind_text(handle, index, "", 0, nil)
+      }
+    }
+  }
+
+  /// Binds values of generated SQL, which SQLite copies where they have bytes.
+  func bind(_ bindings: [SQLBinding]) {
+    for (place, binding) in bindings.enumerated() {
+      let index = Int32(place + 1)
+      switch binding {
+      case .null: bindNull(index)
+      case .integer(let number): bind(number, index)
+      case .double(let number): bind(number, index)
+      case .text(let text): bindCopy(text, index)
+      case .blob(let bytes): bindCopy(bytes, index)
       }
     }
   }

@@ -34,6 +34,7 @@ struct StoreOpener {
   func connect(_ role: StatementEvent.Role) throws(StoreError) -> Connection {
     let connection = try Connection(path: path, role: role, options: options, counter: counter)
     try Self.configure(connection)
+    try connection.registerFunctions()
     return connection
   }
 

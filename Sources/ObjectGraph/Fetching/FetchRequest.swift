@@ -22,7 +22,7 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
   /// Whether objects come as faults whose values are at hand, or with their values set.
   public var returnsObjectsAsFaults = true
   /// A condition that could not be made, to be thrown by the fetch.
-  private(set) var failure: PredicateError?
+  private(set) var failure: ConditionError?
 
   /// All objects of the class's entity.
   public init(sortBy sortDescriptors: [Sort<Object>] = [], limit: Int? = nil) {
@@ -49,6 +49,6 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
     _ predicate: Foundation.Predicate<Object>, sortBy sortDescriptors: [Sort<Object>] = [], limit: Int? = nil
   ) {
     self.init(sortBy: sortDescriptors, limit: limit)
-    do throws(PredicateError) { condition = try Condition(predicate) } catch { failure = error }
+    do throws(ConditionError) { condition = try Condition(predicate) } catch { failure = error }
   }
 }

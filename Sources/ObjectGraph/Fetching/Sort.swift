@@ -11,7 +11,7 @@ public struct Sort<Object: ManagedObject>: Sendable, Hashable {
   public var isAscending: Bool
   public var isCaseInsensitive: Bool
   /// A key path that has no name, to be thrown by the fetch.
-  private var failure: PredicateError?
+  private var failure: ConditionError?
 
   /// A sort by names that are joined by dots.
   public init(_ keyPath: String, isAscending: Bool = true, caseInsensitive: Bool = false) {
@@ -30,7 +30,7 @@ public struct Sort<Object: ManagedObject>: Sendable, Hashable {
       self.keyPath = [name]
     } else {
       self.keyPath = []
-      failure = PredicateError(
+      failure = ConditionError(
         .unknownProperty,
         "\(Object.self) has no modelled property at the key path; name paths through relationships in text, as in "
           + "\"department.name\"", fragment: "\(keyPath)")
@@ -53,8 +53,8 @@ public struct Sort<Object: ManagedObject>: Sendable, Hashable {
     Self(keyPath, isAscending: false, caseInsensitive: caseInsensitive)
   }
 
-  /// - Throws: ``PredicateError`` if the entity has no such path, or its values have no order.
-  package func resolved(for entity: Entity) throws(PredicateError) -> ResolvedSort {
+  /// - Throws: ``ConditionError`` if the entity has no such path, or its values have no order.
+  package func resolved(for entity: Entity) throws(ConditionError) -> ResolvedSort {
     if let failure { throw failure }
     let sort = ResolvedSort(keyPath: keyPath, isAscending: isAscending, isCaseInsensitive: isCaseInsensitive)
     _ = try sort.propertyPath(from: entity)

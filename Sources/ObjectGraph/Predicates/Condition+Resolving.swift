@@ -4,9 +4,9 @@ extension Condition {
   /// The same condition in the form that stores and evaluators take: every key path exists, constants have their
   /// property's type and stand on the right, comparisons with nil are ``isNull(_:)``.
   ///
-  /// - Throws: ``PredicateError`` that quotes the part that does not fit the entity.
-  package func resolved(for entity: Entity) throws(PredicateError) -> Condition {
-    try ConditionResolver(entity: entity).resolve(self)
+  /// - Throws: ``ConditionError`` that quotes the part that does not fit the entity.
+  package func resolved(for entity: Entity) throws(ConditionError) -> Condition {
+    try ConditionResolver(entity: entity).resolve(self, depth: 0)
   }
 }
 
@@ -14,12 +14,18 @@ extension Condition {
 struct ConditionResolver {
   let entity: Entity
 
-  func resolve(_ condition: Condition) throws(PredicateError) -> Condition {
+  /// SQLite refuses expressions 1,000 deep, and recursion needs an end.
+  private static let depthLimit = 256
+
+  func resolve(_ condition: Condition, depth: Int) throws(ConditionError) -> Condition {
+    if depth > Self.depthLimit {
+      throw ConditionError(.unsupported, "the predicate is nested more than \(Self.depthLimit) deep")
+    }
     switch condition {
     case .constant: return condition
-    case .not(let inner): return .not(try resolve(inner))
-    case .and(let parts): return .and(try resolve(parts))
-    case .or(let parts): return .or(try resolve(parts))
+    case .not(let inner): return .not(try resolve(inner, depth: depth + 1))
+    case .and(let parts): return .and(try resolve(parts, depth: depth + 1))
+    case .or(let parts): return .or(try resolve(parts, depth: depth + 1))
     case .isNull(let operand):
       if case .value(let value) = operand { return .constant(value.isNull) }
       if try type(of: operand) == nil { return .constant(false) }
@@ -35,26 +41,29 @@ struct ConditionResolver {
     }
   }
 
-  private func resolve(_ conditions: [Condition]) throws(PredicateError) -> [Condition] {
+  private func resolve(_ conditions: [Condition], depth: Int) throws(ConditionError) -> [Condition] {
     var result: [Condition] = []
     result.reserveCapacity(conditions.count)
-    for condition in conditions { result.append(try resolve(condition)) }
+    for condition in conditions { result.append(try resolve(condition, depth: depth)) }
     return result
   }
 
   /// The type of a key path or of the object under test; nil if the operand is a constant.
-  private func type(of operand: Operand) throws(PredicateError) -> OperandType? {
+  private func type(of operand: Operand) throws(ConditionError) -> OperandType? {
     switch operand {
-    case .value, .object: nil
-    case .evaluatedObject: OperandType(objectsOf: entity)
-    case .keyPath(let names): try PropertyPath(names, from: entity).type
+    case .value, .object: return nil
+    case .variable(let name):
+      throw ConditionError(
+        .argument, "the variable has no value; give it one with substituting(_:)", fragment: "$\(name)")
+    case .evaluatedObject: return OperandType(objectsOf: entity)
+    case .keyPath(let names): return try PropertyPath(names, from: entity).type
     }
   }
 
   private func resolve(
     _ left: Operand, _ comparison: Condition.Comparison, _ right: Operand, _ options: Condition.TextOptions,
     in condition: Condition
-  ) throws(PredicateError) -> Condition {
+  ) throws(ConditionError) -> Condition {
     let types = (try type(of: left), try type(of: right))
     switch types {
     case (nil, nil): return try resolveConstants(left, comparison, right, options, in: condition)
@@ -95,7 +104,7 @@ struct ConditionResolver {
   private func resolveConstants(
     _ left: Operand, _ comparison: Condition.Comparison, _ right: Operand, _ options: Condition.TextOptions,
     in condition: Condition
-  ) throws(PredicateError) -> Condition {
+  ) throws(ConditionError) -> Condition {
     if case .object(let first) = left, case .object(let second) = right {
       switch comparison {
       case .equal: return .constant(first == second)
@@ -120,7 +129,7 @@ struct ConditionResolver {
 
   private func resolve(
     _ operand: Operand, _ list: [Operand], _ options: Condition.TextOptions, in condition: Condition
-  ) throws(PredicateError) -> Condition {
+  ) throws(ConditionError) -> Condition {
     var constants: [Operand] = []
     var others: [Condition] = []
     let type = try type(of: operand)
@@ -141,7 +150,7 @@ struct ConditionResolver {
 
   private func check(
     _ type: OperandType, _ comparison: Condition.Comparison, _ options: Condition.TextOptions, in condition: Condition
-  ) throws(PredicateError) {
+  ) throws(ConditionError) {
     if comparison.isOfTexts && !type.isText {
       throw mismatch("\(comparison.rawValue) compares texts, not \(type.name)", condition)
     }
@@ -156,22 +165,22 @@ struct ConditionResolver {
   /// A regular expression must be readable, and known before the first row is.
   private func check(
     _ comparison: Condition.Comparison, pattern: Operand, _ options: Condition.TextOptions, in condition: Condition
-  ) throws(PredicateError) {
+  ) throws(ConditionError) {
     guard comparison == .matches else { return }
     switch pattern {
     case .value(.string(let pattern)):
       if WholeTextPattern.cached(pattern, options) == nil {
-        throw PredicateError(.syntax, "the regular expression can't be read", fragment: "\(condition)")
+        throw ConditionError(.syntax, "the regular expression can't be read", fragment: "\(condition)")
       }
     case .value: break
     default:
-      throw PredicateError(.unsupported, "the pattern of MATCHES must be a constant", fragment: "\(condition)")
+      throw ConditionError(.unsupported, "the pattern of MATCHES must be a constant", fragment: "\(condition)")
     }
   }
 
   private func converted(
     _ operand: Operand, to type: OperandType, for comparison: Condition.Comparison, in condition: Condition
-  ) throws(PredicateError) -> Operand {
+  ) throws(ConditionError) -> Operand {
     switch operand {
     case .object(let id):
       guard case .object(let root, let index) = type else {
@@ -187,11 +196,11 @@ struct ConditionResolver {
       }
       if let converted = value.comparable(with: type) { return .value(converted) }
       throw mismatch("\(value.predicateText) can't be compared with \(type.name)", condition)
-    case .evaluatedObject, .keyPath: return operand
+    case .evaluatedObject, .keyPath, .variable: return operand
     }
   }
 
-  private func mismatch(_ message: String, _ condition: Condition) -> PredicateError {
-    PredicateError(.typeMismatch, message, fragment: "\(condition)")
+  private func mismatch(_ message: String, _ condition: Condition) -> ConditionError {
+    ConditionError(.typeMismatch, message, fragment: "\(condition)")
   }
 }

@@ -8,7 +8,9 @@ extension Operand: CustomStringConvertible {
     case .value(let value): value.predicateText
     case .object(let id): "<object \(id.key)>"
     case .evaluatedObject: "SELF"
-    case .keyPath(let names): names.joined(separator: ".")
+    case .keyPath(let names):
+      names.map { FormatParser.keywords.contains($0.uppercased()) ? "#\($0)" : $0 }.joined(separator: ".")
+    case .variable(let name): "$\(name)"
     }
   }
 }

@@ -1,4 +1,5 @@
 package import ObjectModel
+import TextSupport
 
 /// A key path that exists: to-one relationships, and at its end an attribute or a to-one relationship.
 package struct PropertyPath: Sendable {
@@ -17,69 +18,52 @@ package struct PropertyPath: Sendable {
 
   /// Finds the properties.
   ///
-  /// - Throws: ``PredicateError`` that names the entity, the missing property and the one nearest to it, or the property
+  /// - Throws: ``ConditionError`` that names the entity, the missing property and the one nearest to it, or the property
   ///   that no store can be asked for.
-  package init(_ names: [String], from entity: Entity) throws(PredicateError) {
+  package init(_ names: [String], from entity: Entity) throws(ConditionError) {
     let fragment = names.joined(separator: ".")
     var properties: [Property] = []
     var entity = entity
     for (index, name) in names.enumerated() {
       guard let property = entity.property(named: name) else {
-        throw PredicateError(.unknownProperty, Self.message(name, entity), fragment: fragment)
+        throw ConditionError(.unknownProperty, Self.message(name, entity), fragment: fragment)
       }
       properties.append(property)
       if property.storage == .toMany {
-        throw PredicateError(
+        throw ConditionError(
           .unsupported, "\(entity.name).\(name) is a to-many relationship, which a predicate can't go through yet",
           fragment: fragment)
       }
       guard property.isPersistent else {
-        throw PredicateError(
+        throw ConditionError(
           .unsupported, "\(entity.name).\(name) is transient, so a store knows nothing of it", fragment: fragment)
       }
       if index == names.count - 1 { break }
       guard let destination = property.destination else {
-        throw PredicateError(
+        throw ConditionError(
           .unknownProperty, "\(entity.name).\(name) is an attribute, so nothing can follow it in a key path",
           fragment: fragment)
       }
       entity = destination
     }
     guard !properties.isEmpty else {
-      throw PredicateError(.unknownProperty, "a key path without a property; the object itself is SELF")
+      throw ConditionError(.unknownProperty, "a key path without a property; the object itself is SELF")
     }
     self.properties = properties
   }
 
   private static func message(_ name: String, _ entity: Entity) -> String {
     var message = "\(entity.name) has no property \"\(name)\""
-    let nearest = entity.properties.map { (distance(name, $0.name), $0.name) }.min { $0 < $1 }
-    if let (distance, candidate) = nearest, distance <= max(2, name.count / 3) {
-      message += "; did you mean \"\(candidate)\"?"
+    if let nearest = NearestName.find(name, in: entity.properties.map(\.name)) {
+      message += "; did you mean \"\(nearest)\"?"
     }
     return message
-  }
-
-  /// The number of characters to insert, delete or replace, whatever their case.
-  private static func distance(_ left: String, _ right: String) -> Int {
-    let (left, right) = (Array(left.lowercased().prefix(64)), Array(right.lowercased().prefix(64)))
-    var row = Array(0...right.count)
-    for (i, character) in left.enumerated() {
-      var diagonal = row[0]
-      row[0] = i + 1
-      for (j, other) in right.enumerated() {
-        let substitution = diagonal + (character == other ? 0 : 1)
-        diagonal = row[j + 1]
-        row[j + 1] = min(substitution, row[j] + 1, row[j + 1] + 1)
-      }
-    }
-    return row[right.count]
   }
 }
 
 extension Entity {
   /// How two operands of a resolved comparison are compared: as decimals if one is, else by the type of the key path.
-  package func comparedType(_ left: Operand, _ right: Operand?) throws(PredicateError) -> OperandType {
+  package func comparedType(_ left: Operand, _ right: Operand?) throws(ConditionError) -> OperandType {
     let leftType = try comparedType(left)
     var rightType: OperandType?
     if let right { rightType = try comparedType(right) }
@@ -87,9 +71,9 @@ extension Entity {
     return leftType ?? rightType ?? .null
   }
 
-  private func comparedType(_ operand: Operand) throws(PredicateError) -> OperandType? {
+  private func comparedType(_ operand: Operand) throws(ConditionError) -> OperandType? {
     switch operand {
-    case .value, .object: nil
+    case .value, .object, .variable: nil
     case .evaluatedObject: OperandType(objectsOf: self)
     case .keyPath(let names): try PropertyPath(names, from: self).type
     }

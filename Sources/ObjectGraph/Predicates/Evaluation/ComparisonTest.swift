@@ -11,7 +11,7 @@ struct ComparisonTest: Sendable {
   init(
     _ left: Operand, _ comparison: Condition.Comparison, _ right: Operand, type: OperandType,
     _ options: Condition.TextOptions, entity: Entity
-  ) throws(PredicateError) {
+  ) throws(ConditionError) {
     let transform: ScalarTransform = type == .decimal ? .decimalKey : options.isEmpty ? .none : .fold(options)
     // A regular expression sees to its options itself.
     let isPattern = comparison == .matches

@@ -14,7 +14,7 @@ package struct ConditionEvaluator {
   ///   - related: the row of an object that a to-one relationship leads to, or nil if there is none.
   package init(
     _ condition: Condition, entity: Entity, related: @escaping (ManagedObjectID) throws -> Row?
-  ) throws(PredicateError) {
+  ) throws(ConditionError) {
     test = try ConditionTest(condition, entity: entity)
     self.related = related
   }

@@ -10,7 +10,7 @@ indirect enum ConditionTest: Sendable {
   case all([ConditionTest])
   case any([ConditionTest])
 
-  init(_ condition: Condition, entity: Entity) throws(PredicateError) {
+  init(_ condition: Condition, entity: Entity) throws(ConditionError) {
     switch condition {
     case .constant(let truth): self = .constant(truth)
     case .compare(let left, let comparison, let right, let options):
@@ -28,7 +28,7 @@ indirect enum ConditionTest: Sendable {
     }
   }
 
-  private static func tests(_ conditions: [Condition], _ entity: Entity) throws(PredicateError) -> [ConditionTest] {
+  private static func tests(_ conditions: [Condition], _ entity: Entity) throws(ConditionError) -> [ConditionTest] {
     var tests: [ConditionTest] = []
     tests.reserveCapacity(conditions.count)
     for condition in conditions { tests.append(try Self(condition, entity: entity)) }

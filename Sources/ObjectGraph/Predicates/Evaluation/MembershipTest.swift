@@ -8,7 +8,7 @@ struct MembershipTest: Sendable {
 
   init(
     _ operand: Operand, _ list: [Operand], type: OperandType, _ options: Condition.TextOptions, entity: Entity
-  ) throws(PredicateError) {
+  ) throws(ConditionError) {
     let transform: ScalarTransform = type == .decimal ? .decimalKey : options.isEmpty ? .none : .fold(options)
     self.operand = try ScalarReader(operand, transform, entity: entity)
     constants = list.map { ConstantScalar($0, transform) }.sorted { $0.scalar.order($1.scalar) < 0 }

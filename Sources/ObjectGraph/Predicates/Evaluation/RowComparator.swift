@@ -10,7 +10,7 @@ package struct RowComparator {
   ///   - related: the row of an object that a to-one relationship leads to, or nil if there is none.
   package init(
     _ sorts: [ResolvedSort], entity: Entity, related: @escaping (ManagedObjectID) throws -> Row?
-  ) throws(PredicateError) {
+  ) throws(ConditionError) {
     self.related = related
     var keys: [(reader: ScalarReader, isAscending: Bool)] = []
     for sort in sorts {
@@ -41,18 +41,18 @@ package struct RowComparator {
 extension ResolvedSort {
   /// The properties to sort by.
   ///
-  /// - Throws: ``PredicateError`` if the path does not exist or its values have no order.
-  package func propertyPath(from entity: Entity) throws(PredicateError) -> PropertyPath {
+  /// - Throws: ``ConditionError`` if the path does not exist or its values have no order.
+  package func propertyPath(from entity: Entity) throws(ConditionError) -> PropertyPath {
     let path = try PropertyPath(keyPath, from: entity)
     let fragment = keyPath.joined(separator: ".")
     switch path.type {
-    case .data: throw PredicateError(.unsupported, "binary data can't be sorted by", fragment: fragment)
+    case .data: throw ConditionError(.unsupported, "binary data can't be sorted by", fragment: fragment)
     case .object:
-      throw PredicateError(.unsupported, "objects can't be sorted by; name an attribute", fragment: fragment)
+      throw ConditionError(.unsupported, "objects can't be sorted by; name an attribute", fragment: fragment)
     default: break
     }
     if isCaseInsensitive && !path.type.isText {
-      throw PredicateError(.typeMismatch, "only texts can be sorted without regard to case", fragment: fragment)
+      throw ConditionError(.typeMismatch, "only texts can be sorted without regard to case", fragment: fragment)
     }
     return path
   }

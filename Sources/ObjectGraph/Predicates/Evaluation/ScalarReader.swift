@@ -12,10 +12,10 @@ struct ScalarReader: Sendable {
   private let source: Source
   private let transform: ScalarTransform
 
-  init(_ operand: Operand, _ transform: ScalarTransform, entity: Entity) throws(PredicateError) {
+  init(_ operand: Operand, _ transform: ScalarTransform, entity: Entity) throws(ConditionError) {
     self.transform = transform
     switch operand {
-    case .value, .object: source = .constant(ConstantScalar(operand, transform))
+    case .value, .object, .variable: source = .constant(ConstantScalar(operand, transform))
     case .evaluatedObject: source = .evaluatedObject
     case .keyPath(let names):
       let path = try PropertyPath(names, from: entity)

@@ -16,7 +16,8 @@ package struct WholeTextPattern: @unchecked Sendable {
     let pattern = options.contains(mark) ? TextFolding.fold(pattern, mark) : pattern
     let flags: NSRegularExpression.Options = options.contains(.caseInsensitive) ? .caseInsensitive : []
     // Alone first: a pattern such as `a)(b` must not become valid by the parentheses around it.
-    guard (try? NSRegularExpression(pattern: pattern, options: flags)) != nil,
+    // The empty pattern, which Foundation refuses, is an exception.
+    guard pattern.isEmpty || (try? NSRegularExpression(pattern: pattern, options: flags)) != nil,
       let expression = try? NSRegularExpression(pattern: "\\A(?:\(pattern))\\z", options: flags)
     else { return nil }
     self.expression = expression

@@ -1,5 +1,5 @@
 /// Why a predicate or a sort can't be read, does not fit its entity, or can't be answered.
-public struct PredicateError: Error, Sendable, Hashable, CustomStringConvertible {
+public struct ConditionError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kind of a predicate error; open, so that more can be added.
   public struct Code: RawRepresentable, Sendable, Hashable {
     public let rawValue: String
