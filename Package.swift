@@ -45,19 +45,20 @@ let package = Package(
     .target(name: "HTTPService", dependencies: ["CMicroHTTPD", "SystemSupport"], swiftSettings: strict),
     .target(name: "ImageProtocol", dependencies: ["SystemSupport"], swiftSettings: strict),
     .target(
-      name: "Jobs", dependencies: ["ObjectModel", "ObjectGraph"], swiftSettings: strict, plugins: ["CompileModel"]),
+      name: "Jobs", dependencies: ["JSONText", "TextSupport", "ObjectModel", "ObjectGraph", "SystemSupport"],
+      swiftSettings: strict, plugins: ["CompileModel"]),
     .target(name: "DelimitedText", swiftSettings: strict),
     .target(name: "JSONText", swiftSettings: strict),
     .target(name: "Configuration", dependencies: ["CInih", "TextSupport"], swiftSettings: strict),
     .target(
       name: "JobDaemon",
       dependencies: [
-        "Configuration", "DelimitedText", "ObjectModel", "ObjectGraph", "Jobs", "SystemSupport", "HTTPService",
+        "Configuration", "DelimitedText", "JSONText", "TextSupport", "ObjectModel", "ObjectGraph", "Jobs", "SystemSupport", "HTTPService",
         "ImageProtocol",
       ],
       swiftSettings: strict),
     .executableTarget(
-      name: "bobbind", dependencies: ["JobDaemon", "SQLiteStore", "SystemSupport"], swiftSettings: strict),
+      name: "bobbind", dependencies: ["Configuration", "JobDaemon", "ObjectModel", "ObjectGraph", "SQLiteStore", "SystemSupport"], swiftSettings: strict),
     .target(name: "ControlClient", dependencies: ["CCurl"], swiftSettings: strict),
     .executableTarget(name: "bobbinctl", dependencies: ["ControlClient", "SystemSupport"], swiftSettings: strict),
     .executableTarget(

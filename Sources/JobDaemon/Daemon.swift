@@ -95,6 +95,9 @@ package final class Daemon: Sendable {
     core.log.setLevel(settings.log.level)
   }
 
+  /// Calls back from main's executor, behind whatever it is doing: the sign that the daemon makes progress.
+  package func ping(_ answer: @escaping @Sendable () -> Void) { core.main.perform { _ in answer() } }
+
   /// Stops within the configured time: no more intake, running jobs finish or go back to the spool, everything that is
   /// merged goes to disk.
   ///

@@ -15,10 +15,11 @@ package struct DaemonLog: Sendable {
 
   package func setLevel(_ newLevel: LogLevel) { level.set(newLevel) }
 
-  package func error(_ message: String, job: LiveJob? = nil) { write(.error, message, job) }
-  package func warning(_ message: String, job: LiveJob? = nil) { write(.warning, message, job) }
-  package func notice(_ message: String, job: LiveJob? = nil) { write(.notice, message, job) }
-  package func info(_ message: String, job: LiveJob? = nil) { write(.info, message, job) }
+  package func error(_ message: String) { write(.error, message, nil) }
+  package func warning(_ message: String) { write(.warning, message, nil) }
+  package func notice(_ message: String) { write(.notice, message, nil) }
+
+  func error(_ message: String, job: LiveJob) { write(.error, message, job) }
 
   /// Tells of a failed attempt.
   func jobFailed(_ job: LiveJob, _ failure: JobFailure, isLast: Bool) {

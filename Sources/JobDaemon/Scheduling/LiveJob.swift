@@ -1,19 +1,19 @@
 import Foundation
-package import Jobs
-package import ObjectGraph
-package import SystemSupport
+import Jobs
+import ObjectGraph
 import Synchronization
+import SystemSupport
 
 /// A job that is accepted and not released yet: what the daemon knows of it beyond its object.
-package final class LiveJob: Sendable {
-  package let id: String
-  package let objectID: ManagedObjectID
-  package let specification: JobSpecification
-  package let maxAttempts: Int
+final class LiveJob: Sendable {
+  let id: String
+  let objectID: ManagedObjectID
+  let specification: JobSpecification
+  let maxAttempts: Int
   /// The file that the job came in; it is released when all its jobs are.
-  package let file: LiveFile
+  let file: LiveFile
   /// Tells the order of arrival.
-  package let sequence: UInt64
+  let sequence: UInt64
 
   private struct State {
     var state = JobState.available
@@ -37,10 +37,10 @@ package final class LiveJob: Sendable {
     state = Mutex(State(attempt: attempt))
   }
 
-  package var currentState: JobState { state.withLock { $0.state } }
-  package var attempt: Int { state.withLock { $0.attempt } }
-  package var progress: JobProgress? { state.withLock { $0.execution?.progress } }
-  package var failure: String? { state.withLock { $0.failure } }
+  var currentState: JobState { state.withLock { $0.state } }
+  var attempt: Int { state.withLock { $0.attempt } }
+  var progress: JobProgress? { state.withLock { $0.execution?.progress } }
+  var failure: String? { state.withLock { $0.failure } }
 
   /// Counts an attempt; returns its number.
   func beginAttempt() -> Int {
@@ -64,9 +64,9 @@ package final class LiveJob: Sendable {
 }
 
 /// A job file at work.
-package final class LiveFile: Sendable {
-  package let name: FileName
-  package let submitter: UInt32
+final class LiveFile: Sendable {
+  let name: FileName
+  let submitter: UInt32
   private let unfinished: Mutex<(count: Int, failures: [String])>
 
   init(name: FileName, submitter: UInt32, jobCount: Int) {

@@ -13,7 +13,7 @@ final class LiveJobs: Sendable {
 
   private let state = Mutex(State())
 
-  subscript(id: String) -> LiveJob? { state.withLock { $0.jobs[id] } }
+  subscript(id id: String) -> LiveJob? { state.withLock { $0.jobs[id] } }
 
   var count: Int { state.withLock { $0.jobs.count } }
 

@@ -2,7 +2,7 @@ import Synchronization
 
 /// The jobs that are ready to run, higher priority first, then earlier arrival; workers wait here for the next.
 final class ReadyQueue: Sendable {
-  private struct State {
+  fileprivate struct State {
     /// A binary heap: each element comes before its two children.
     var heap: [LiveJob] = []
     var waiting: [CheckedContinuation<LiveJob?, Never>] = []
@@ -31,13 +31,13 @@ final class ReadyQueue: Sendable {
   /// The next job; waits for one, and returns nil when the queue is closed.
   func next() async -> LiveJob? {
     await withCheckedContinuation { continuation in
-      let answer: LiveJob?? = state.withLock { state in
-        if state.isClosed { return .some(nil) }
-        if let job = state.pop() { return job }
+      let (job, mustWait): (LiveJob?, Bool) = state.withLock { state in
+        if state.isClosed { return (nil, false) }
+        if let job = state.pop() { return (job, false) }
         state.waiting.append(continuation)
-        return nil
+        return (nil, true)
       }
-      if let answer { continuation.resume(returning: answer) }
+      if !mustWait { continuation.resume(returning: job) }
     }
   }
 

@@ -1,17 +1,25 @@
 import Foundation
-package import SystemSupport
+import SystemSupport
 
 /// A job file as it was read, once, at its claim; what a submitter writes to it afterwards changes nothing.
-package struct ClaimedFile: Sendable {
-  package let name: FileName
-  package let data: Data
+struct ClaimedFile: Sendable {
+  let name: FileName
+  let data: Data
   /// The user whom the file belongs to, or who sent it over the socket.
-  package internal(set) var submitter: UInt32
+  var submitter: UInt32
   /// The ID of a job whose file gives none.
   ///
   /// It covers name, inode, time and size, so that a file which a power cut brings back is the same job, and a new file
   /// of an old name is another.
-  package let defaultID: String
+  let defaultID: String
+
+  /// A file that has no place in the spool yet.
+  init(name: FileName, data: Data, submitter: UInt32) {
+    self.name = name
+    self.data = data
+    self.submitter = submitter
+    defaultID = ""
+  }
 
   init(name: FileName, data: Data, status: FileStatus) {
     self.name = name

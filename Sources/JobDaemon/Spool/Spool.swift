@@ -1,19 +1,19 @@
-package import Configuration
+import Configuration
 import Foundation
-package import SystemSupport
+import SystemSupport
 
 /// The folders that job files go through: `tmp/`, `new/`, `cur/` and `failed/`, all on one file system.
-package final class Spool: Sendable {
-  package let temporary: Directory
+final class Spool: Sendable {
+  let temporary: Directory
   /// Where submitters drop files.
-  package let new: Directory
+  let new: Directory
   /// Where files lie while their jobs are at work.
-  package let current: Directory
+  let current: Directory
   /// Where files lie that were refused, or whose job was given up, each with a `.reason`.
-  package let failed: Directory
+  let failed: Directory
 
   /// Opens the folders; missing ones are made.
-  package init(_ paths: Paths) throws {
+  init(_ paths: Paths) throws {
     temporary = try Self.open(paths.spoolTemporary, mode: 0o3730)
     new = try Self.open(paths.spoolNew, mode: 0o3730)
     current = try Self.open(paths.spoolCurrent, mode: 0o700)
@@ -31,7 +31,7 @@ package final class Spool: Sendable {
   }
 
   /// What became of a file in `new/`.
-  package enum Claim: Sendable {
+  enum Claim: Sendable {
     case claimed(ClaimedFile)
     /// Somebody took it away, or it never was meant for us.
     case nothing
@@ -42,7 +42,7 @@ package final class Spool: Sendable {
   }
 
   /// Takes a file from `new/`: reads it into memory and moves it to `cur/`.
-  package func claim(_ name: FileName, sizeLimit: Int) throws(SystemError) -> Claim {
+  func claim(_ name: FileName, sizeLimit: Int) throws(SystemError) -> Claim {
     if name.isHidden { return .nothing }
     let file: ClaimedFile
     do throws(SystemError) {
@@ -69,12 +69,12 @@ package final class Spool: Sendable {
   }
 
   /// Reads a file that lies in `cur/` since an earlier run.
-  package func reread(_ name: FileName, sizeLimit: Int) throws(SystemError) -> Result<ClaimedFile, Refusal> {
+  func reread(_ name: FileName, sizeLimit: Int) throws(SystemError) -> Result<ClaimedFile, Refusal> {
     try read(name, in: current, sizeLimit: sizeLimit)
   }
 
   /// Why a file is not taken.
-  package struct Refusal: Error { package let reason: String }
+  struct Refusal: Error { let reason: String }
 
   private func read(
     _ name: FileName, in directory: Directory, sizeLimit: Int
@@ -104,7 +104,7 @@ package final class Spool: Sendable {
   }
 
   /// Moves a file to `failed/`, under another name if there is one already, and writes the reason beside it.
-  package func refuse(_ name: FileName, in directory: Directory, reason: String) throws(SystemError) {
+  func refuse(_ name: FileName, in directory: Directory, reason: String) throws(SystemError) {
     var kept = name
     var number = 1
     while true {
@@ -123,7 +123,7 @@ package final class Spool: Sendable {
   }
 
   /// Removes a file whose jobs are done and on disk.
-  package func release(_ name: FileName) throws(SystemError) {
+  func release(_ name: FileName) throws(SystemError) {
     do throws(SystemError) {
       try current.unlink(name)
     } catch {
@@ -132,7 +132,7 @@ package final class Spool: Sendable {
   }
 
   /// Writes a job file that came over the socket straight to `cur/`, durably.
-  package func store(_ data: Data, as name: FileName, owner: UInt32) throws(SystemError) -> ClaimedFile {
+  func store(_ data: Data, as name: FileName, owner: UInt32) throws(SystemError) -> ClaimedFile {
     try current.writeDurably(name, data)
     var file = ClaimedFile(name: name, data: data, status: try current.status(of: name))
     file.submitter = owner

@@ -29,10 +29,10 @@ struct Access {
   }
 
   private static func group(named name: String) -> UInt32? {
-    var entry = group()
-    var found: UnsafeMutablePointer<group>?
+    var entry = Glibc.group()
+    var found: UnsafeMutablePointer<Glibc.group>?
     return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64 << 10) { buffer in
-      getgrnam_r(name, &entry, buffer.baseAddress, buffer.count, &found) == 0 && found != nil ? entry.gr_gid : nil
+      getgrnam_r(name, &entry, buffer.baseAddress!, buffer.count, &found) == 0 && found != nil ? entry.gr_gid : nil
     }
   }
 
@@ -40,7 +40,7 @@ struct Access {
     var entry = passwd()
     var found: UnsafeMutablePointer<passwd>?
     return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64 << 10) { buffer in
-      guard getpwuid_r(user, &entry, buffer.baseAddress, buffer.count, &found) == 0, found != nil else { return [] }
+      guard getpwuid_r(user, &entry, buffer.baseAddress!, buffer.count, &found) == 0, found != nil else { return [] }
       var groups = [gid_t](repeating: 0, count: 256)
       var count = Int32(groups.count)
       guard getgrouplist(entry.pw_name, entry.pw_gid, &groups, &count) >= 0 else { return [] }

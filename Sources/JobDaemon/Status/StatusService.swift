@@ -24,7 +24,7 @@ final class StatusService: Sendable {
     router.on(.get, "/v1/status") { request, _ in self.guarded(request) { .now(self.status()) } }
     router.on(.get, "/v1/jobs") { request, _ in self.guarded(request) { self.jobs(request) } }
     router.on(.get, "/v1/jobs/:id") { request, parameters in
-      self.guarded(request) { self.job(parameters["id"] ?? "") }
+      self.guarded(request) { self.job(parameters["id"]) }
     }
     router.on(.post, "/v1/jobs") { request, _ in self.submit(request) }
     router.on(.get, "/healthz") { _, _ in .now(self.health()) }
@@ -124,13 +124,11 @@ final class StatusService: Sendable {
           403, code: "forbidden", message: "this user may not submit jobs over the socket",
           hint: "join the group bobbin, or drop the file into \(core.paths.spoolNew)"))
     }
-    var wait: Duration?
-    if let text = request.query("wait") {
-      guard let seconds = Double(text), seconds >= 0, seconds <= 86_400 else {
-        return .now(.failure(400, code: "invalid-query", message: "wait is a number of seconds, at most 86400"))
-      }
-      wait = .seconds(seconds)
+    let seconds = request.query("wait").map { Double($0) ?? -1 }
+    if let seconds, !(0...86_400).contains(seconds) {
+      return .now(.failure(400, code: "invalid-query", message: "wait is a number of seconds, at most 86400"))
     }
+    let wait = seconds.map { Duration.seconds($0) }
     switch core.intake.refusal {
     case .stopping: return .now(.failure(503, code: "draining", message: "the daemon is stopping; try again later"))
     case .storageFull:

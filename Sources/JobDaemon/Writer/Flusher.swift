@@ -7,9 +7,9 @@ import Synchronization
 ///
 /// One flush is one transaction for all jobs merged since the last. The timer is armed by the first unflushed change;
 /// nothing runs while there is nothing to write.
-package final class Flusher: Sendable {
+final class Flusher: Sendable {
   /// What the flusher tells of its work.
-  package enum Event: Sendable {
+  enum Event: Sendable {
     /// These jobs are on disk.
     case durable([LiveJob])
     /// The disk is full; nothing is lost, and the flush is tried again.
@@ -43,7 +43,7 @@ package final class Flusher: Sendable {
   private let isAwaited: @Sendable ([LiveJob]) -> Bool
   private let state: Mutex<State>
 
-  package init(
+  init(
     writer: ManagedObjectContext, configuration: Configuration.Writer,
     isAwaited: @escaping @Sendable ([LiveJob]) -> Bool, onEvent: @escaping @Sendable (Event) -> Void
   ) {
@@ -53,7 +53,7 @@ package final class Flusher: Sendable {
     state = Mutex(State(configuration: configuration))
   }
 
-  package var statistics: FlushStatistics {
+  var statistics: FlushStatistics {
     let size = writer.pending.size
     return state.withLock { state in
       var statistics = state.statistics
@@ -63,7 +63,7 @@ package final class Flusher: Sendable {
     }
   }
 
-  package func reconfigure(_ configuration: Configuration.Writer) {
+  func reconfigure(_ configuration: Configuration.Writer) {
     state.withLock { $0.configuration = configuration }
   }
 
@@ -101,7 +101,7 @@ package final class Flusher: Sendable {
   }
 
   /// Flushes what has been merged by now; returns whether it is on disk. Used at shutdown and on request.
-  package func flush() async -> Bool {
+  func flush() async -> Bool {
     await withCheckedContinuation { continuation in
       state.withLock { $0.waitingForFlush.append(continuation) }
       flushSoon()
@@ -225,13 +225,13 @@ package final class Flusher: Sendable {
 }
 
 /// What the flusher has done, and what waits.
-package struct FlushStatistics: Sendable {
-  package var flushes = 0
-  package var lastDuration: Duration?
-  package var lastError: String?
-  package var unflushedObjects = 0
-  package var unflushedBytes = 0
-  package var oldestUnflushed: Duration?
+struct FlushStatistics: Sendable {
+  var flushes = 0
+  var lastDuration: Duration?
+  var lastError: String?
+  var unflushedObjects = 0
+  var unflushedBytes = 0
+  var oldestUnflushed: Duration?
 }
 
 extension Configuration.Writer {

@@ -64,6 +64,9 @@ public final class PersistentStoreCoordinator: Sendable {
     try closing?.close()
   }
 
+  /// Where to make files that a save is to take over; nil if the store has none, or there is no store.
+  package var stagingDirectory: String? { store.withLock { $0 }?.stagingDirectory }
+
   /// The open store.
   package func openStore() throws(StoreError) -> any PersistentStore {
     guard let store = store.withLock({ $0 }) else {

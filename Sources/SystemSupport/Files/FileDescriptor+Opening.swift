@@ -15,6 +15,14 @@ extension FileDescriptor {
     return FileDescriptor(owning: try systemCall("open", path) { Glibc.open(path, flags, mode) })
   }
 
+  /// Opens a file that a user named, for reading; a FIFO or device neither blocks nor becomes the terminal.
+  ///
+  /// Symbolic links are followed. The caller checks ``status()`` for the kind.
+  package static func openNamed(_ path: String) throws(SystemError) -> FileDescriptor {
+    let flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY
+    return FileDescriptor(owning: try systemCall("open", path) { Glibc.open(path, flags) })
+  }
+
   /// Opens `/dev/null` for reading and writing.
   package static func null() throws(SystemError) -> FileDescriptor {
     try open("/dev/null", .readingAndWriting)

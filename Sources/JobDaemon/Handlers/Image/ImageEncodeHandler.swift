@@ -42,7 +42,7 @@ struct ImageEncodeHandler: JobHandler {
   private func openInput(_ path: String, limit: Int) throws(JobFailure) -> FileDescriptor {
     let problem: String
     do throws(SystemError) {
-      let file = try FileDescriptor.open(path, .read)
+      let file = try FileDescriptor.openNamed(path)
       let status = try file.status()
       if status.kind == .regular && status.size <= limit { return file }
       problem = status.kind == .regular ? "is larger than \(limit) bytes" : "is no regular file"

@@ -7,24 +7,26 @@ struct ImportInput: ~Copyable {
   private let file: FileDescriptor
   private let path: String
   let size: Int64
-  private let identity: (inode: UInt64, modified: Int64)
+  private let modificationTime: Int64
   var reader: DelimitedReader
   private var readOffset: Int64
   private var fieldCount: Int?
 
   /// Opens the file for records from a position on.
   init(path: String, recordLimit: Int, startingAt position: DelimitedPosition = .start) throws(JobFailure) {
+    let file = try Self.open(path)
+    let status = try Self.status(of: file, path)
+    self.init(file, status, path: path, recordLimit: recordLimit, position)
+  }
+
+  private init(
+    _ file: consuming FileDescriptor, _ status: FileStatus, path: String, recordLimit: Int,
+    _ position: DelimitedPosition
+  ) {
+    self.file = file
     self.path = path
-    do throws(SystemError) {
-      file = try FileDescriptor.open(path, .read)
-      let status = try file.status()
-      guard status.kind == .regular else { throw SystemError(.invalidArgument, call: "open", subject: path) }
-      size = status.size
-      identity = (status.inode, status.modificationTime)
-    } catch {
-      let hint = error.code == .invalidArgument ? "it is no regular file" : "\(error)"
-      throw JobFailure("the input \(displayName(path)) can't be read: \(hint)")
-    }
+    size = status.size
+    modificationTime = status.modificationTime
     reader = DelimitedReader(
       dialect: DelimitedDialect(maxRecordSize: recordLimit), blockSize: 1 << 20, startingAt: position)
     readOffset = Int64(position.byteOffset)
@@ -76,13 +78,25 @@ struct ImportInput: ~Copyable {
 
   /// Checks that the file is still the one that was opened, unchanged.
   func checkUnchanged() throws(JobFailure) {
-    let status: FileStatus
-    do throws(SystemError) { status = try file.status() } catch {
-      throw JobFailure("the input \(displayName(path)) can't be read: \(error)", isPermanent: false)
-    }
-    if status.size != size || status.modificationTime != identity.modified {
+    let status = try Self.status(of: file, path)
+    if status.size != size || status.modificationTime != modificationTime {
       throw JobFailure("the input \(displayName(path)) was changed while it was imported")
     }
+  }
+
+  private static func open(_ path: String) throws(JobFailure) -> FileDescriptor {
+    do throws(SystemError) { return try FileDescriptor.openNamed(path) } catch {
+      throw JobFailure("the input \(displayName(path)) can't be read: \(error)", isPermanent: error.isLasting)
+    }
+  }
+
+  private static func status(of file: borrowing FileDescriptor, _ path: String) throws(JobFailure) -> FileStatus {
+    let status: FileStatus
+    do throws(SystemError) { status = try file.status() } catch {
+      throw JobFailure("the input \(displayName(path)) can't be read: \(error)", isPermanent: error.isLasting)
+    }
+    if status.kind == .regular { return status }
+    throw JobFailure("the input \(displayName(path)) is no regular file")
   }
 
   /// An error in the present record.

@@ -1,0 +1,98 @@
+import Configuration
+import Dispatch
+import Foundation
+import JobDaemon
+import ObjectGraph
+import ObjectModel
+import SQLiteStore
+import SystemSupport
+
+/// What `bobbind` does from its arguments to its exit code.
+struct Command {
+  private let arguments: [String]
+  private let journal = Journal(identifier: "bobbind")
+
+  init(_ arguments: [String]) { self.arguments = arguments }
+
+  func run() -> Never {
+    do {
+      let options = try Options(arguments)
+      if options.showsHelp { finish(printing: Options.help) }
+      if options.showsVersion { finish(printing: "bobbind \(Daemon.version)") }
+      let paths = options.root.map { Paths(root: absolute($0)) } ?? .system
+      if options.checksConfiguration { try check(paths, options) }
+      try serve(paths, options)
+    } catch let error as UsageError {
+      fail(error, .usage)
+    } catch let error as ConfigurationError {
+      fail(error, .configuration)
+    } catch let error as ModelError {
+      fail(error, .configuration)
+    } catch let error as StoreError {
+      fail(error, error.code == .inputOutput || error.code == .full ? .storeFailure : .configuration)
+    } catch let error as SystemError {
+      fail(error, error.code == .wouldBlock || error.code == .addressInUse ? .unavailable : .storeFailure)
+    } catch {
+      fail(error, .internalFailure)
+    }
+  }
+
+  private func finish(printing text: String) -> Never {
+    print(text)
+    exit(ExitCode.success.rawValue)
+  }
+
+  private func fail(_ error: any Error, _ code: ExitCode) -> Never {
+    // Several problems are told line by line.
+    for line in "\(error)".split(separator: "\n") { journal.log(.error, String(line)) }
+    exit(code.rawValue)
+  }
+
+  private func absolute(_ path: String) -> String {
+    path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+  }
+
+  private func load(_ paths: Paths, _ options: Options) throws(ConfigurationError) -> Configuration {
+    try Configuration.load(
+      mainFile: options.configurationFile ?? paths.configurationFile, dropIns: paths.configurationDropIns)
+  }
+
+  private func check(_ paths: Paths, _ options: Options) throws -> Never {
+    _ = try load(paths, options)
+    let model = try BuiltInModel.merged(withModelsIn: paths.models)
+    finish(printing: "the configuration is in order; \(model.entities.count) entities")
+  }
+
+  private func serve(_ paths: Paths, _ options: Options) throws -> Never {
+    let configuration = try load(paths, options)
+    let model = try BuiltInModel.merged(withModelsIn: paths.models)
+    if let root = options.root { try makeFolders(of: paths, root: root) }
+    let lock = try FileLock(path: paths.state + "/lock")
+    let coordinator = PersistentStoreCoordinator(model: model)
+    var storeOptions = SQLiteStoreOptions()
+    storeOptions.externalDataThreshold = configuration.store.externalDataThreshold
+    try coordinator.open(.sqlite(at: URL(fileURLWithPath: paths.store), options: storeOptions))
+    let listener = try listen(paths)
+    let parts = Daemon.Parts(
+      paths: paths, configuration: configuration, coordinator: coordinator,
+      imageHelperPath: try Executable.ownDirectory() + "/bobbin-image",
+      log: DaemonLog(journal: journal, level: configuration.log.level))
+    let service = Service(parts, listener: listener, lock: lock) { () throws in try load(paths, options) }
+    try service.start()
+    dispatchMain()
+  }
+
+  private func makeFolders(of paths: Paths, root: String) throws {
+    let run = URL(fileURLWithPath: paths.socket).deletingLastPathComponent().path
+    for path in [paths.state, run, paths.configuration, paths.configurationDropIns, paths.handlers, paths.models] {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+  }
+
+  /// The socket that systemd passed, or one of our own.
+  private func listen(_ paths: Paths) throws -> UnixListener {
+    let passed = ServiceManager.takeListenDescriptors()
+    if let descriptor = passed.take(named: "bobbin-http") { return try UnixListener(adopting: descriptor) }
+    return try UnixListener(path: paths.socket, mode: 0o666)
+  }
+}

@@ -1,0 +1,14 @@
+import Glibc
+
+/// How `bobbind` ends; the numbers are those of sysexits.h.
+enum ExitCode: Int32, Error {
+  case success = 0
+  case usage = 64
+  case unavailable = 69
+  case internalFailure = 70
+  case storeFailure = 74
+  case configuration = 78
+
+  /// Ends the process at once, without running what is registered for an orderly end.
+  func exitNow() -> Never { _exit(rawValue) }
+}

@@ -1,0 +1,101 @@
+import Configuration
+import Dispatch
+import Foundation
+import JobDaemon
+import Synchronization
+import SystemSupport
+
+/// The daemon as a service: signals, the service manager's notifications, and the end of the process.
+final class Service: Sendable {
+  private let daemon: Daemon
+  private let log: DaemonLog
+  private let coordinator: @Sendable () throws -> Void
+  private let lock: FileLock
+  private let listener: UnixListener
+  private let load: @Sendable () throws -> Configuration
+  private let queue = DispatchQueue(label: "service")
+  private let state = Mutex(State())
+
+  private struct State {
+    var signals: SignalSource?
+    /// A dispatch source is not marked as Sendable, but may be used from any thread; the mutex orders its replacement.
+    nonisolated(unsafe) var watchdog: (any DispatchSourceTimer)?
+    var isStopping = false
+  }
+
+  init(
+    _ parts: Daemon.Parts, listener: UnixListener, lock: FileLock, load: @escaping @Sendable () throws -> Configuration
+  ) throws {
+    log = parts.log
+    coordinator = { [coordinator = parts.coordinator] in try coordinator.close() }
+    self.lock = lock
+    self.listener = listener
+    self.load = load
+    let log = parts.log
+    daemon = try Daemon(parts, listener: listener) { failure in
+      // Nothing more may be acknowledged, so this is no orderly end.
+      switch failure {
+      case .storeFailure(let message):
+        log.error("the store failed; ending, so that the next start finds out what is on disk: \(message)")
+        ExitCode.storeFailure.exitNow()
+      case .internalFailure(let message):
+        log.error("\(message)")
+        ExitCode.internalFailure.exitNow()
+      }
+    }
+  }
+
+  func start() throws {
+    SignalSource.ignoreBrokenPipes()
+    let signals = try SignalSource([SIGTERM, SIGINT, SIGHUP], queue: queue) { [self] number in
+      number == SIGHUP ? reload() : stop()
+    }
+    state.withLock { $0.signals = signals }
+    try daemon.start()
+    startWatchdog()
+    ServiceManager.notify(.ready, .status("taking jobs"))
+    log.notice("ready")
+  }
+
+  /// Tells the service manager at half its interval that the queue of this service still runs.
+  private func startWatchdog() {
+    guard let interval = ServiceManager.watchdogInterval() else { return }
+    let timer = DispatchSource.makeTimerSource(queue: queue)
+    let period = DispatchTimeInterval.nanoseconds(Int(interval / .nanoseconds(2)))
+    timer.schedule(deadline: .now() + period, repeating: period)
+    timer.setEventHandler { [daemon] in
+      // A scheduler that hangs does not answer, and then nobody feeds the watchdog.
+      daemon.ping { ServiceManager.notify(.watchdog) }
+    }
+    timer.activate()
+    state.withLock { $0.watchdog = timer }
+  }
+
+  private func reload() {
+    ServiceManager.notify(.reloading)
+    do {
+      daemon.reload(try load())
+      log.notice("reloaded")
+    } catch {
+      log.error("the new configuration is refused, the old one stays in force: \(error)")
+    }
+    ServiceManager.notify(.ready)
+  }
+
+  private func stop() {
+    let isFirst = state.withLock { state in
+      defer { state.isStopping = true }
+      return !state.isStopping
+    }
+    guard isFirst else { return }
+    ServiceManager.notify(.stopping, .status("finishing running jobs"))
+    log.notice("stopping")
+    Task {
+      let isFlushed = await daemon.stop()
+      do { try coordinator() } catch { log.error("the store can't be closed: \(error)") }
+      log.notice(isFlushed ? "stopped" : "stopped; what is not on disk is taken up again from the spool")
+      listener.removeFile()
+      exit(isFlushed ? ExitCode.success.rawValue : ExitCode.storeFailure.rawValue)
+    }
+  }
+}
