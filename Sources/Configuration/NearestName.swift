@@ -1,7 +1,7 @@
 /// The name among `names` that takes the fewest edits to become `name`, upper and lower case being equal.
 ///
 /// An edit inserts, removes or replaces a character (Levenshtein's distance). Of equally near names the first wins.
-func nearestName<Names: Sequence<String>>(to name: String, in names: Names) -> String? {
+package func nearestName<Names: Sequence<String>>(to name: String, in names: Names) -> String? {
   // A name of any length may be typed, but what follows the length of the longest known key can't bring it nearer.
   let wanted = Array(name.lowercased().prefix(64))
   return names.map { (name: $0, distance: editDistance(wanted, Array($0.lowercased()))) }

@@ -1,0 +1,71 @@
+import SystemSupport
+
+extension JobReply {
+  /// The state's name; what is completed but not yet on disk is only computed.
+  var stateText: String {
+    state == .completed && !durable ? "computed" : state.rawValue
+  }
+
+  var stateStyle: Style {
+    switch state {
+    case .completed: durable ? .good : .active
+    case .running, .retryable: .active
+    default: state.isFailure ? .bad : .plain
+    }
+  }
+
+  var attemptText: String? {
+    attempt.map { attempt in maxAttempts.map { "\(attempt)/\($0)" } ?? "\(attempt)" }
+  }
+
+  var progressText: String? {
+    guard let progress else { return nil }
+    var parts: [String] = []
+    if let fraction = progress.fraction { parts.append("\(Int(min(max(0, fraction), 1) * 100)) %") }
+    if let done = progress.done {
+      let total = progress.total.map { " of \($0.countText)" } ?? ""
+      parts.append(done.countText + total + (progress.unit.map { " \($0)" } ?? ""))
+    }
+    if let message = progress.message { parts.append(message) }
+    return parts.isEmpty ? nil : parts.joined(separator: ", ")
+  }
+
+  /// What `submit` prints for it.
+  func submitLine(isWaiting: Bool, _ times: TimeText) -> String {
+    let word = isWaiting || state.isFinal ? stateText : "accepted"
+    var note = error
+    if isWaiting, !state.isFinal { note = "the wait is over, the job goes on" }
+    if isWaiting, state == .completed { note = startedAt.flatMap { times.duration(from: $0, to: finishedAt) } }
+    let line = [displayName(word).padded(to: 9), displayName(id)] + (note.map { [singleLine($0)] } ?? [])
+    return line.joined(separator: "  ") + "\n"
+  }
+
+  /// What `show` prints for it.
+  func fields(_ times: TimeText) -> FieldList {
+    var list = FieldList()
+    list.add("id", displayName(id))
+    list.add("type", displayName(type))
+    list.add("state", stateText + (state.isFinal && durable ? ", on disk" : ""), stateStyle)
+    list.add("queue", queue)
+    list.add("priority", priority.map { "\($0)" })
+    list.add("attempt", attempt.map { "\($0)" + (maxAttempts.map { " of \($0)" } ?? "") })
+    list.add("file", file)
+    list.add("submitter", submitter.map { "user \($0)" })
+    list.add("created", createdAt.map(times.full))
+    list.add("started", startedAt.map(times.full))
+    list.add("finished", finishedAt.map(times.full))
+    if startedAt != nil { list.add("took", times.duration(from: startedAt, to: finishedAt)) }
+    list.add("progress", progressText)
+    list.add("error", error, .bad)
+    list.add("result", result?.text)
+    list.add("arguments", arguments?.text)
+    return list
+  }
+}
+
+extension Double {
+  /// Whole numbers without a fraction, however large.
+  fileprivate var countText: String {
+    Int(exactly: self).map { "\($0)" } ?? "\(self)"
+  }
+}

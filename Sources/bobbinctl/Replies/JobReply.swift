@@ -1,0 +1,30 @@
+/// A job as the daemon describes it; what an older or newer daemon may leave out is optional.
+struct JobReply: Decodable {
+  struct Progress: Decodable {
+    let fraction: Double?
+    let unit: String?
+    let done: Double?
+    let total: Double?
+    let message: String?
+  }
+
+  let id: String
+  let type: String
+  let state: JobState
+  /// Whether the state is on disk.
+  let durable: Bool
+  let queue: String?
+  let priority: Int?
+  let attempt: Int?
+  let maxAttempts: Int?
+  let file: String?
+  let submitter: Int?
+  let createdAt: Timestamp?
+  let startedAt: Timestamp?
+  let finishedAt: Timestamp?
+  let error: String?
+  let result: JSONValue?
+  let progress: Progress?
+  /// Only in the reply for one job.
+  let arguments: JSONValue?
+}
