@@ -14,7 +14,9 @@ struct Session {
   func get(_ path: String, query: [URLQueryItem] = [], refusal: ExitCode = .usage) throws(ToolError) -> Reply {
     let reply = try Reply.received(from: client, "GET", path, query: query)
     try printJSON(of: reply)
-    return try reply.accepted(refusal: refusal)
+    let accepted = try reply.accepted(refusal: refusal)
+    if printsJSON, !accepted.isJSON { throw accepted.unreadable("it is not JSON") }
+    return accepted
   }
 
   func printJSON(of reply: Reply) throws(ToolError) {

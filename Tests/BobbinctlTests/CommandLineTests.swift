@@ -11,14 +11,18 @@ struct CommandLineTests {
       ([], ["a command is missing: status, submit, list or show"]),
       (["stauts"], [#"there is no command "stauts"; do you mean "status"?"#]),
       (["list", "--stat=x"], ["there is no option --stat; do you mean --state?"]),
-      (["--jsno", "list", "--limt", "--type"],
-       [
-         "there is no option --jsno; do you mean --json?", "there is no option --limt; do you mean --limit?",
-         "--type needs a value: --type TYPE",
-       ]),
+      (
+        ["--jsno", "list", "--limt", "--type"],
+        [
+          "there is no option --jsno; do you mean --json?", "there is no option --limt; do you mean --limit?",
+          "--type needs a value: --type TYPE",
+        ]
+      ),
       (["list", "--limit", "0"], [#"--limit takes a whole number from 1 to 10000, not "0""#]),
-      (["list", "--limit=1e3", "x\u{1b}"],
-       [#"list takes no argument, not "x\x1b""#, #"--limit takes a whole number from 1 to 10000, not "1e3""#]),
+      (
+        ["list", "--limit=1e3", "x\u{1b}"],
+        [#"list takes no argument, not "x\x1b""#, #"--limit takes a whole number from 1 to 10000, not "1e3""#]
+      ),
       (["status", "now"], [#"status takes no argument, not "now""#]),
       (["show"], ["an ID is missing: show [--json] ID..."]), (["show", ""], ["an ID can't be empty"]),
       (["submit"], ["a file is missing: submit [--wait[=SECONDS]] [--json] FILE..."]),

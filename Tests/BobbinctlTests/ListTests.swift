@@ -63,7 +63,8 @@ struct ListTests {
   @Test("On a terminal lines are cut to its width and states are coloured")
   func terminal() async throws {
     let id = String(repeating: "x", count: 100)
-    let daemon = try TestDaemon(SampleReplies.jobs(SampleReplies.job(id), SampleReplies.job("b", SampleReplies.discarded)))
+    let daemon = try TestDaemon(
+      SampleReplies.jobs(SampleReplies.job(id), SampleReplies.job("b", SampleReplies.discarded)))
     for (environment, isColoured) in [([:], true), (["NO_COLOR": "1"], false), (["TERM": "dumb"], false)] {
       let terminal = try PseudoTerminal(width: 90)
       let run = try await TestDaemon.run(
@@ -81,7 +82,7 @@ struct ListTests {
 
   @Test("A state that the daemon doesn't know is a usage error with the daemon's words")
   func refused() async throws {
-    let reply = #"{"error":{"code":"invalid-request","message":"there is no state \"runing\"","hint":"running"}}"#
+    let reply = #"{"error":{"code":"bad-request","message":"there is no state \"runing\"","hint":"running"}}"#
     let run = try await TestDaemon(reply, status: 400).run("list", "--state", "runing")
     #expect(run.code == 64)
     #expect(run.errors == "bobbinctl: there is no state \"runing\"\nbobbinctl: hint: running\n")

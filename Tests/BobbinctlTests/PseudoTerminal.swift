@@ -3,7 +3,7 @@ import Glibc
 import SystemSupport
 
 /// A terminal of a given width that keeps what a program writes to it.
-struct PseudoTerminal: ~Copyable {
+final class PseudoTerminal: Sendable {
   private let controller: FileDescriptor
   private let user: FileDescriptor
 

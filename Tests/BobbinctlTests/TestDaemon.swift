@@ -55,7 +55,7 @@ final class TestDaemon: Sendable {
 
   /// Runs the built program to its end, with standard output on `terminal` if there is one.
   static func run(
-    _ arguments: [String], input: String? = nil, terminal: borrowing PseudoTerminal? = nil,
+    _ arguments: [String], input: String? = nil, terminal: PseudoTerminal? = nil,
     environment: [String: String] = [:]
   ) async throws -> Run {
     let output = try FileDescriptor.inMemory(named: "output")

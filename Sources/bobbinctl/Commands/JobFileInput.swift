@@ -11,7 +11,7 @@ enum JobFileInput {
   static func read(_ file: String) throws(ToolError) -> Data {
     do throws(SystemError) {
       return try open(file).readAll(limit: maximumBytes)
-    } catch where error.code == .fileTooLarge {
+    } catch  where error.code == .fileTooLarge {
       throw ToolError(.refused, "it has more than \(maximumBytes) bytes, which is more than any job file may have")
     } catch {
       throw ToolError(.unreadableFile, "it can't be read: \(error.code)")

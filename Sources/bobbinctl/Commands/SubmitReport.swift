@@ -41,10 +41,10 @@ struct SubmitReport {
   }
 
   private mutating func add(_ job: JobReply, allFinished: Bool) throws(ToolError) {
-    if isWaiting, !(job.state == .completed && job.durable) {
-      note(job.state != .completed && (job.state.isFinal || allFinished) ? .jobFailed : .tryAgain)
-    }
-    if !session.printsJSON { try session.output.write(job.submitLine(isWaiting: isWaiting, TimeText())) }
+    let end = isWaiting ? job.waitEnd(allFinished: allFinished) : nil
+    if end == .failed { note(.jobFailed) }
+    if end == .unfinished { note(.tryAgain) }
+    if !session.printsJSON { try session.output.write(job.submitLine(end, TimeText())) }
   }
 
   private mutating func fail(_ error: ToolError) {

@@ -31,11 +31,16 @@ extension JobReply {
   }
 
   /// What `submit` prints for it.
-  func submitLine(isWaiting: Bool, _ times: TimeText) -> String {
-    let word = isWaiting || state.isFinal ? stateText : "accepted"
-    var note = error
-    if isWaiting, !state.isFinal { note = "the wait is over, the job goes on" }
-    if isWaiting, state == .completed { note = startedAt.flatMap { times.duration(from: $0, to: finishedAt) } }
+  ///
+  /// - Parameter end: What the wait for it showed; nil when nobody waited.
+  func submitLine(_ end: WaitEnd?, _ times: TimeText) -> String {
+    let word = end != nil || state.isFinal ? stateText : "accepted"
+    let note: String? =
+      switch end {
+      case .durable: startedAt.flatMap { times.duration(from: $0, to: finishedAt) }
+      case .unfinished: state == .completed ? "not on disk yet" : "the wait is over, the job goes on"
+      case .failed, nil: error
+      }
     let line = [displayName(word).padded(to: 9), displayName(id)] + (note.map { [singleLine($0)] } ?? [])
     return line.joined(separator: "  ") + "\n"
   }

@@ -27,4 +27,13 @@ struct JobReply: Decodable {
   let progress: Progress?
   /// Only in the reply for one job.
   let arguments: JSONValue?
+
+  /// How a wait for it ended.
+  ///
+  /// - Parameter allFinished: Whether the daemon said that nothing is left to wait for, which settles states that this
+  ///   version doesn't know.
+  func waitEnd(allFinished: Bool) -> WaitEnd {
+    if state == .completed { return durable ? .durable : .unfinished }
+    return state.isFailure || allFinished ? .failed : .unfinished
+  }
 }

@@ -54,11 +54,15 @@ struct Reply {
     do {
       return try JSONDecoder().decode(type, from: body)
     } catch {
-      throw ToolError(
-        .unavailable, "the daemon's reply can't be understood: \(Self.explanation(of: error))",
-        hint: "this is bobbinctl \(Release.version); \"bobbinctl status --json\" tells bobbind's version, "
-          + "and --json prints replies as they come")
+      throw unreadable(Self.explanation(of: error))
     }
+  }
+
+  func unreadable(_ reason: String) -> ToolError {
+    ToolError(
+      .unavailable, "the daemon's reply can't be understood: \(reason)",
+      hint: "this is bobbinctl \(Release.version); \"bobbinctl status --json\" tells bobbind's version, "
+        + "and --json prints replies as they come")
   }
 
   private static func explanation(of error: any Error) -> String {
