@@ -27,9 +27,12 @@ let package = Package(
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CInih", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
 
+    // What messages of several modules need.
+    .target(name: "TextSupport", swiftSettings: strict),
+
     // The object graph.
     .target(name: "ObjectModel", swiftSettings: strict),
-    .target(name: "ObjectGraph", dependencies: ["ObjectModel"], swiftSettings: strict),
+    .target(name: "ObjectGraph", dependencies: ["ObjectModel", "TextSupport"], swiftSettings: strict),
     .target(name: "SQLGeneration", dependencies: ["ObjectModel", "ObjectGraph"], swiftSettings: strict),
     .target(
       name: "SQLiteStore", dependencies: ["CSQLite", "ObjectModel", "ObjectGraph", "SQLGeneration"],
@@ -44,7 +47,8 @@ let package = Package(
     .target(
       name: "Jobs", dependencies: ["ObjectModel", "ObjectGraph"], swiftSettings: strict, plugins: ["CompileModel"]),
     .target(name: "DelimitedText", swiftSettings: strict),
-    .target(name: "Configuration", dependencies: ["CInih"], swiftSettings: strict),
+    .target(name: "JSONText", swiftSettings: strict),
+    .target(name: "Configuration", dependencies: ["CInih", "TextSupport"], swiftSettings: strict),
     .target(
       name: "JobDaemon",
       dependencies: [
@@ -56,15 +60,17 @@ let package = Package(
       name: "bobbind", dependencies: ["JobDaemon", "SQLiteStore", "SystemSupport"], swiftSettings: strict),
     .target(name: "ControlClient", dependencies: ["CCurl"], swiftSettings: strict),
     .executableTarget(
-      name: "bobbinctl", dependencies: ["Configuration", "ControlClient", "SystemSupport"], swiftSettings: strict),
+      name: "bobbinctl", dependencies: ["Configuration", "ControlClient", "JSONText", "SystemSupport", "TextSupport"],
+      swiftSettings: strict),
     .executableTarget(
       name: "bobbin-image", dependencies: ["CVIPS", "ImageProtocol", "SystemSupport"], swiftSettings: strict),
 
     // A store that can be made to fail, and what else the tests of several modules share.
     .target(name: "TestSupport", dependencies: ["SystemSupport"], path: "Tests/TestSupport", swiftSettings: strict),
-    .testTarget(name: "ObjectModelTests", dependencies: ["ObjectModel"], swiftSettings: strict),
+    .testTarget(name: "TextSupportTests", dependencies: ["TextSupport"], swiftSettings: strict),
+    .testTarget(name: "ObjectModelTests", dependencies: ["ObjectModel", "TestSupport"], swiftSettings: strict),
     .testTarget(
-      name: "ModelCompilerTests", dependencies: ["ObjectModel", "ObjectGraph", "TestSupport"],
+      name: "ModelCompilerTests", dependencies: ["ObjectModel", "ObjectGraph", "SystemSupport", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "ObjectGraphTests", dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore", "TestSupport"],
@@ -79,6 +85,8 @@ let package = Package(
       name: "HTTPServiceTests", dependencies: ["HTTPService", "ControlClient", "SystemSupport", "TestSupport"],
       swiftSettings: strict),
     .testTarget(name: "DelimitedTextTests", dependencies: ["DelimitedText"], swiftSettings: strict),
+    .testTarget(
+      name: "JSONTextTests", dependencies: ["JSONText", "SystemSupport", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "ConfigurationTests", dependencies: ["Configuration", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "ImageHelperTests",

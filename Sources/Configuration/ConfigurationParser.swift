@@ -1,3 +1,5 @@
+import TextSupport
+
 /// Applies files one after the other to the defaults, and collects what is wrong in them.
 struct ConfigurationParser {
   private var configuration = Configuration()
@@ -32,7 +34,7 @@ struct ConfigurationParser {
     _ section: String, _ key: String, _ value: String, _ file: String
   ) -> ConfigurationProblem? {
     guard !section.isEmpty else {
-      let nearest = nearestName(to: key, in: Setting.all.map(\.key))
+      let nearest = NearestName.find(key, in: Setting.all.map(\.key), within: .max)
       let owner = Setting.all.first { $0.key == nearest }?.section ?? ""
       return ConfigurationProblem(
         code: .keyOutsideSection, file: file, key: key, value: value,
@@ -57,7 +59,7 @@ struct ConfigurationParser {
   }
 
   private func unknownSection(_ name: String, _ file: String) -> ConfigurationProblem {
-    let nearest = nearestName(to: name, in: Setting.sections) ?? ""
+    let nearest = NearestName.find(name, in: Setting.sections, within: .max) ?? ""
     return ConfigurationProblem(
       code: .unknownSection, file: file, section: name,
       message: "unknown section; did you mean [\(nearest)]? There are \(Setting.sections.joined(separator: ", "))")
@@ -67,7 +69,8 @@ struct ConfigurationParser {
     if let elsewhere = Setting.all.first(where: { $0.key == key }) {
       return "\(key) belongs to [\(elsewhere.section)]"
     }
-    let nearest = nearestName(to: key, in: Setting.all.filter { $0.section == section }.map(\.key)) ?? ""
+    let keys = Setting.all.filter { $0.section == section }.map(\.key)
+    let nearest = NearestName.find(key, in: keys, within: .max) ?? ""
     return "did you mean \(nearest)?"
   }
 

@@ -2,20 +2,18 @@ import ObjectModel
 
 /// The entities that get a class, and the name of each class.
 struct GeneratedClasses {
-  /// In the order of their names, those they inherit from first.
+  /// In the order of the model, those they inherit from first.
   let entities: [Entity]
   let names: Set<String>
 
-  /// - Parameter xml: the model's text, to find the line of an entity in.
   /// - Throws: ``ModelError`` for names that can't be those of classes or properties in Swift.
-  init(_ model: ManagedObjectModel, file: String, xml: String) throws(ModelError) {
-    entities = model.entities.filter { Self.className(of: $0) != nil }
+  init(_ modelFile: ModelFile, file: String) throws(ModelError) {
+    entities = modelFile.model.entities.filter { Self.className(of: $0) != nil }
     var owners: [String: String] = [:]
     for entity in entities {
       guard let name = Self.className(of: entity) else { continue }
-      let line = Self.line(of: entity.name, in: xml)
       func fail(_ message: String, property: String? = nil) -> ModelError {
-        ModelError(.invalidName, message, file: file, line: line, entity: entity.name, property: property)
+        modelFile.placing(ModelError(.invalidName, message, file: file, entity: entity.name, property: property))
       }
       guard SwiftNames.isIdentifier(name), !SwiftNames.reservedClasses.contains(name) else {
         throw fail("\"\(name)\" can't name a class; give the entity another class")
@@ -28,6 +26,16 @@ struct GeneratedClasses {
       }
     }
     names = Set(owners.keys)
+  }
+
+  /// Whether a property has a type of Foundation.
+  var showsFoundation: Bool {
+    entities.flatMap(\.properties).contains { property in
+      switch property.attribute?.type {
+      case .decimal, .date, .binary, .uuid, .uri, .transformable: true
+      case .integer16, .integer32, .integer64, .double, .float, .string, .boolean, nil: false
+      }
+    }
   }
 
   /// The class generated for an entity, or nil if there is none.
@@ -43,10 +51,5 @@ struct GeneratedClasses {
   private static func className(of entity: Entity) -> String? {
     guard entity.entityDescription.userInfo["bobbin.generate"] != "none" else { return nil }
     return entity.entityDescription.className
-  }
-
-  private static func line(of entity: String, in xml: String) -> Int? {
-    xml.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-      .firstIndex { $0.contains("<entity ") && $0.contains(" name=\"\(entity)\"") }.map { $0 + 1 }
   }
 }

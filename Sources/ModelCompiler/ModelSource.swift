@@ -12,20 +12,23 @@ struct ModelSource {
     do { xml = try Data(contentsOf: file) } catch {
       throw ModelError(.unreadable, "the model can't be read: \(error.localizedDescription)", file: file.path)
     }
-    let model = try ManagedObjectModel(xml: xml, file: file.path)
+    let modelFile = try ModelFile(xml: xml, file: file.path)
     guard let decoded = String(validating: xml, as: UTF8.self) else {
       throw ModelError(.malformed, "the model is not UTF-8 text", file: file.path, line: 1)
     }
-    let classes = try GeneratedClasses(model, file: file.path, xml: decoded)
-    let title = bundle.deletingPathExtension().lastPathComponent
+    let classes = try GeneratedClasses(modelFile, file: file.path)
+    let title = String(bundle.deletingPathExtension().lastPathComponent.map { $0.isNewline ? " " : $0 })
     var modelName = Self.typeName(title)
     while classes.names.contains(modelName) || SwiftNames.reservedClasses.contains(modelName) { modelName += "Model" }
 
     let names = SwiftNames(declared: classes.names.union([modelName]))
     var source = SourceText()
-    source.add("// Compiled from \(bundle.lastPathComponent); changes belong into the model.")
+    source.add("// Compiled from the model \(title); changes belong there.")
     source.add("")
-    for module in ["Foundation", "ObjectGraph", "ObjectModel"] { source.add("\(access.modifier)import \(module)") }
+    // A public import that no public declaration needs is a warning, and so would be one that is missing.
+    source.add((classes.showsFoundation ? access.modifier : "") + "import Foundation")
+    if !classes.entities.isEmpty { source.add("\(access.modifier)import ObjectGraph") }
+    source.add("\(access.modifier)import ObjectModel")
     source.add("")
     source.add("/// The model `\(title)`, compiled in.")
     source.add("\(access.modifier)enum \(SwiftNames.escaped(modelName)) {")

@@ -40,8 +40,8 @@ struct SourceText {
     text += fence + "\"\"\"\n"
     indented { source in
       // XML reads every line end as a line feed; a byte order mark has done its work when the text was decoded.
-      let lines = string.drop { $0 == "\u{feff}" }.split(omittingEmptySubsequences: false, whereSeparator: \.isLineEnd)
-      for line in lines { source.add(String(line)) }
+      let text = string.drop { $0 == "\u{feff}" }
+      for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isLineEnd) { source.add(String(line)) }
       source.add("\"\"\"" + fence)
     }
   }

@@ -1,4 +1,3 @@
-
 /// An attribute as a model describes it: its type, default and rules.
 public struct AttributeDescription: Sendable, Hashable {
   /// The attribute's name, unique among the properties of its entity.

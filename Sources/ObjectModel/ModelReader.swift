@@ -21,19 +21,36 @@ final class ModelReader: NSObject, XMLParserDelegate {
   init(file: String?) { self.file = file }
 
   func read(_ xml: Data) throws(ModelError) {
-    guard !xml.isEmpty else { throw ModelError(.malformed, "the file is empty", file: file, line: 1) }
+    try check(xml)
     let parser = XMLParser(data: xml)
     parser.delegate = self
     parser.shouldResolveExternalEntities = false
     let complete = parser.parse()
     if let failure { throw failure }
-    guard complete else {
+    // The parser is content with a text that ends inside an element.
+    guard complete, parser.parserError == nil, path.isEmpty else {
       let line = parser.parserError.flatMap { ($0 as NSError).userInfo["NSXMLParserErrorLineNumber"] as? Int }
       throw ModelError(
         .malformed, "not well-formed XML, or it ends early (libxml2 error \(errorCode(of: parser)))", file: file,
         line: max(line ?? parser.lineNumber, 1))
     }
     guard sawModel else { throw ModelError(.malformed, "holds no <model> element", file: file, line: 1) }
+  }
+
+  /// Refuses what a model never holds: other encodings, and declarations of XML entities, which could be made to
+  /// expand without end or to name other files.
+  private func check(_ xml: Data) throws(ModelError) {
+    guard !xml.isEmpty else { throw ModelError(.malformed, "the file is empty", file: file, line: 1) }
+    let declared = String(decoding: xml.prefix(200), as: UTF8.self)
+      .firstMatch(of: /^\u{feff}?<\?xml[^>]*encoding\s*=\s*["']([^"']*)["']/)
+    let isDeclaredUTF8 = declared.map { $0.1.lowercased() == "utf-8" } ?? true
+    guard isDeclaredUTF8, !xml.contains(0), String(validating: xml, as: UTF8.self) != nil else {
+      throw ModelError(.malformed, "is not UTF-8 text", file: file, line: 1)
+    }
+    if let declaration = xml.range(of: Data("<!DOCTYPE".utf8)) {
+      let line = 1 + xml[..<declaration.lowerBound].count { $0 == UInt8(ascii: "\n") }
+      throw ModelError(.malformed, "has a document type declaration, which models don't have", file: file, line: line)
+    }
   }
 
   /// Adds the line to an error that was found only when the model was resolved.
@@ -56,6 +73,10 @@ final class ModelReader: NSObject, XMLParserDelegate {
     guard failure == nil else { return }
     path.append(element)
     do throws(ModelError) {
+      // Real models are five deep; paths are built for each element, so depth costs its square.
+      guard path.count <= 32 else {
+        throw ModelError(.malformed, "nests elements too deeply", file: file, line: parser.lineNumber)
+      }
       try start(ModelElement(element, attributes, line: parser.lineNumber, file: file, entity: currentEntity))
     } catch {
       failure = error
@@ -66,26 +87,6 @@ final class ModelReader: NSObject, XMLParserDelegate {
   func parser(_ parser: XMLParser, didEndElement element: String, namespaceURI: String?, qualifiedName: String?) {
     guard failure == nil else { return }
     path.removeLast()
-  }
-
-  // Models declare no XML entities. Refusing the first declaration leaves nothing to expand or to fetch.
-
-  func parser(_ parser: XMLParser, foundInternalEntityDeclarationWithName name: String, value: String?) {
-    refuseDeclaration(of: name, parser)
-  }
-
-  func parser(
-    _ parser: XMLParser, foundExternalEntityDeclarationWithName name: String, publicID: String?, systemID: String?
-  ) {
-    refuseDeclaration(of: name, parser)
-  }
-
-  private func refuseDeclaration(of name: String, _ parser: XMLParser) {
-    guard failure == nil else { return }
-    failure = ModelError(
-      .malformed, "declares the XML entity \"\(name)\"; a model must not declare any", file: file,
-      line: parser.lineNumber)
-    parser.abortParsing()
   }
 
   private var currentEntity: String? { path.count > 2 && path[1] == "entity" ? entities.last?.name : nil }

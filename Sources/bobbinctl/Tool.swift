@@ -1,5 +1,6 @@
 import Configuration
 import ControlClient
+import TextSupport
 
 /// From the command line to the exit code.
 enum Tool {
@@ -58,8 +59,8 @@ enum Tool {
     guard let name else {
       return "a command is missing: " + commands.map { $0.name }.formatted
     }
-    let nearest = nearestName(to: name, in: commands.map { $0.name }) ?? ""
-    return "there is no command \"\(name)\"; do you mean \"\(nearest)\"?"
+    let nearest = NearestName.find(name, in: commands.map { $0.name })
+    return "there is no command \"\(name)\"" + (nearest.map { "; do you mean \"\($0)\"?" } ?? "")
   }
 
   private static func usageError(_ problems: [String], command: (any Command.Type)?, _ output: Output) -> ExitCode {

@@ -22,7 +22,7 @@ struct ShowTests {
     #expect(run.lines.contains("submitter  user 1000"))
     #expect(run.lines.contains("progress   40 %, 40 of 100 bytes"))
     #expect(run.lines.contains(#"result     {"rows":3}"#))
-    #expect(run.lines.contains(#"arguments  {"a":["/x",true,null],"z":1.5}"#))
+    #expect(run.lines.contains(#"arguments  {"z":1.5,"a":["/x",true,null]}"#))
     #expect(!run.output.contains("error"))
   }
 
@@ -49,6 +49,15 @@ struct ShowTests {
     #expect(run.lines.count { $0.hasPrefix("id ") } == 2)
     #expect(run.lines.count { $0.isEmpty } == 1)
     #expect(run.errors == "bobbinctl: there is no job \"x\"\nbobbinctl: hint: see \"bobbinctl list\"\n")
+  }
+
+  @Test("A reply nested too deep ends with 69 instead of a crash", arguments: [300, 100_000], [[], ["--json"]])
+  func deep(levels: Int, options: [String]) async throws {
+    let nested = String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
+    let daemon = try TestDaemon(SampleReplies.job("a", ["arguments": nested]))
+    let run = try await TestDaemon.run(["--root", daemon.root.path, "show", "a"] + options)
+    // What is printed as it came only has to be JSON that Foundation reads, which is up to 512 levels.
+    #expect(run.code == (levels == 300 && options == ["--json"] ? 0 : 69))
   }
 
   @Test("--json prints one document per job, errors too")

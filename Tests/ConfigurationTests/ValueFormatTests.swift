@@ -74,13 +74,4 @@ struct ValueFormatTests {
     let duration = ValueFormat<Duration>.duration(in: .milliseconds(1) ... .seconds(1))
     #expect(["999us", "1ms", "1s", "1001ms"].map(duration.parse) == [nil, .milliseconds(1), .seconds(1), nil])
   }
-
-  @Test(
-    "The nearest name is the one with the fewest edits",
-    arguments: [
-      ("Wirter", "Writer"), ("wokers", "Workers"), ("Logs", "Log"), ("Jods", "Jobs"), ("IMAGE", "Image"),
-    ])
-  func nearestNames(_ typed: String, _ meant: String) {
-    #expect(nearestName(to: typed, in: Setting.sections) == meant)
-  }
 }

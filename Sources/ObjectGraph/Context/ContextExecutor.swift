@@ -7,17 +7,22 @@ public final class ContextExecutor: SerialExecutor {
   /// The queue's label, which shows in logs, statement logs and debuggers.
   public let label: String
   private let queue: DispatchQueue
+  private let occupation: OccupationRecorder?
   private static let key = DispatchSpecificKey<ObjectIdentifier>()
 
   /// An executor with a queue of its own.
-  public init(label: String) {
+  ///
+  /// - Parameter occupation: where to count how long each piece of work occupied the executor.
+  public init(label: String, occupation: OccupationRecorder? = nil) {
     self.label = label
+    self.occupation = occupation
     queue = DispatchQueue(label: label)
     queue.setSpecific(key: Self.key, value: ObjectIdentifier(self))
   }
 
   private init(main: DispatchQueue) {
     label = "main"
+    occupation = nil
     queue = main
     queue.setSpecific(key: Self.key, value: ObjectIdentifier(self))
   }
@@ -30,7 +35,7 @@ public final class ContextExecutor: SerialExecutor {
 
   public func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    queue.async { self.timed { job.runSynchronously(on: self.asUnownedSerialExecutor()) } }
   }
 
   public func checkIsolated() {
@@ -38,10 +43,17 @@ public final class ContextExecutor: SerialExecutor {
   }
 
   /// Runs work after what is queued already; returns at once.
-  func async(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
+  func async(_ work: @escaping @Sendable () -> Void) { queue.async { self.timed(work) } }
 
   /// Runs work after what is queued already and waits for it; at once if the caller runs here.
   func sync<Result>(_ work: () throws -> Result) rethrows -> Result {
-    isCurrent ? try work() : try queue.sync(execute: work)
+    isCurrent ? try work() : try queue.sync { try timed(work) }
+  }
+
+  private func timed<Result>(_ work: () throws -> Result) rethrows -> Result {
+    guard let occupation else { return try work() }
+    let start = DispatchTime.now().uptimeNanoseconds
+    defer { occupation.record(DispatchTime.now().uptimeNanoseconds - start) }
+    return try work()
   }
 }

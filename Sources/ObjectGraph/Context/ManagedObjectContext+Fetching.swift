@@ -3,7 +3,7 @@ extension ManagedObjectContext {
   ///
   /// Objects come as faults whose values are at hand. Cost: one statement, and a pass over the pending changes of the
   /// entity's family.
-  /// - Throws: ``PredicateError`` if the request names what does not exist, ``StoreError`` if the store can't be read.
+  /// - Throws: ``ConditionError`` if the request names what does not exist, ``StoreError`` if the store can't be read.
   public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
     enter()
     let objects = try FetchExecution(registry, FetchQuery(request, coordinator.model)).objects()

@@ -14,11 +14,11 @@ struct FetchQuery {
 }
 
 extension FetchQuery {
-  /// - Throws: ``PredicateError`` that names what does not exist in the model.
-  init<Object>(_ request: FetchRequest<Object>, _ model: ManagedObjectModel) throws(PredicateError) {
+  /// - Throws: ``ConditionError`` that names what does not exist in the model.
+  init<Object>(_ request: FetchRequest<Object>, _ model: ManagedObjectModel) throws(ConditionError) {
     if let failure = request.failure { throw failure }
     guard let entity = model.entitiesByName[request.entityName] else {
-      throw PredicateError(.unknownEntity, "the model has no entity \"\(request.entityName)\"")
+      throw ConditionError(.unknownEntity, "the model has no entity \"\(request.entityName)\"")
     }
     self.init(entity: entity)
     condition = try request.condition?.resolved(for: entity)

@@ -10,7 +10,7 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
   public var entityName: String
   /// Which objects; nil for all.
   public var condition: Condition?
-  public var sortDescriptors: [SortDescriptor]
+  public var sortDescriptors: [Sort<Object>]
   /// The most objects to return; nil for no limit.
   public var fetchLimit: Int?
   /// How many objects to pass over first.
@@ -22,10 +22,10 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
   /// Whether objects come as faults whose values are at hand, or with their values set.
   public var returnsObjectsAsFaults = true
   /// A condition that could not be made, to be thrown by the fetch.
-  private(set) var failure: PredicateError?
+  private(set) var failure: ConditionError?
 
   /// All objects of the class's entity.
-  public init(sortBy sortDescriptors: [SortDescriptor] = [], limit: Int? = nil) {
+  public init(sortBy sortDescriptors: [Sort<Object>] = [], limit: Int? = nil) {
     entityName = Object.entityName
     self.sortDescriptors = sortDescriptors
     fetchLimit = limit
@@ -33,7 +33,7 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
 
   /// The objects of an entity that meet a condition; the class's entity if none is named.
   public init(
-    entity entityName: String? = nil, _ condition: Condition?, sortBy sortDescriptors: [SortDescriptor] = [],
+    entity entityName: String? = nil, _ condition: Condition?, sortBy sortDescriptors: [Sort<Object>] = [],
     limit: Int? = nil
   ) {
     self.entityName = entityName ?? Object.entityName
@@ -46,16 +46,9 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
   ///
   /// A predicate that has no equivalent in a store is an error that the fetch throws.
   public init(
-    _ predicate: Foundation.Predicate<Object>, sortBy sortDescriptors: [SortDescriptor] = [], limit: Int? = nil
+    _ predicate: Foundation.Predicate<Object>, sortBy sortDescriptors: [Sort<Object>] = [], limit: Int? = nil
   ) {
     self.init(sortBy: sortDescriptors, limit: limit)
-    do throws(PredicateError) { condition = try Condition(predicate) } catch { failure = error }
+    do throws(ConditionError) { condition = try Condition(predicate) } catch { failure = error }
   }
-}
-
-/// A sort by a property or a path of properties through to-one relationships; nil comes first in ascending order.
-public struct SortDescriptor: Sendable, Hashable {
-  public var keyPath: [String]
-  public var isAscending: Bool
-  public var isCaseInsensitive = false
 }

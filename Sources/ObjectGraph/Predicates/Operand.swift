@@ -8,4 +8,6 @@ public indirect enum Operand: Sendable, Hashable {
   case evaluatedObject
   /// Property names from the object under test, through to-one relationships: `["department", "name"]`.
   case keyPath([String])
+  /// `$name`, to be replaced by ``Condition/substituting(_:)``.
+  case variable(String)
 }

@@ -1,4 +1,4 @@
-import Configuration
+import TextSupport
 
 /// Arguments sorted into options and operands, with everything that is wrong about them.
 ///
@@ -60,7 +60,8 @@ struct ParsedArguments {
     let name = String(parts[0])
     var value = parts.count == 2 ? String(parts[1]) : nil
     guard let option = options.first(where: { $0.name == name }) else {
-      let nearest = nearestName(to: name, in: options.map(\.name)) ?? ""
+      // Whoever is far off, as with -h, is helped by any name.
+      let nearest = NearestName.find(name, in: options.map(\.name), within: .max) ?? ""
       return addProblem("there is no option \(name); do you mean \(nearest)?")
     }
     switch option.value {

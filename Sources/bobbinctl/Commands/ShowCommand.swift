@@ -27,7 +27,7 @@ struct ShowCommand: Command {
         let job = try reply.decoded(as: JobReply.self)
         if !isFirst { try session.output.write("\n") }
         isFirst = false
-        try session.output.write(job.fields(TimeText()))
+        try session.output.write(job.fields(try reply.document(), TimeText()))
       } catch {
         // Without a daemon or a reader there is no use in going on.
         if error.code == .unavailable || error.code == .outputFailed { throw error }

@@ -1,3 +1,4 @@
+import JSONText
 import SystemSupport
 
 extension JobReply {
@@ -46,7 +47,9 @@ extension JobReply {
   }
 
   /// What `show` prints for it.
-  func fields(_ times: TimeText) -> FieldList {
+  ///
+  /// - Parameter document: The reply with the parts that belong to the job's type.
+  func fields(_ document: JSONValue, _ times: TimeText) -> FieldList {
     var list = FieldList()
     list.add("id", displayName(id))
     list.add("type", displayName(type))
@@ -62,9 +65,14 @@ extension JobReply {
     if startedAt != nil { list.add("took", times.duration(from: startedAt, to: finishedAt)) }
     list.add("progress", progressText)
     list.add("error", error, .bad)
-    list.add("result", result?.text)
-    list.add("arguments", arguments?.text)
+    list.add("result", Self.text(of: document["result"]))
+    list.add("arguments", Self.text(of: document["arguments"]))
     return list
+  }
+
+  /// On one line; null is nothing to show.
+  private static func text(of value: JSONValue?) -> String? {
+    value.flatMap { $0.isNull ? nil : $0.serialized() }
   }
 }
 

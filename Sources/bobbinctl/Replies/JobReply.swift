@@ -23,10 +23,7 @@ struct JobReply: Decodable {
   let startedAt: Timestamp?
   let finishedAt: Timestamp?
   let error: String?
-  let result: JSONValue?
   let progress: Progress?
-  /// Only in the reply for one job.
-  let arguments: JSONValue?
 
   /// How a wait for it ended.
   ///

@@ -1,6 +1,7 @@
 import Configuration
 import ControlClient
 import Foundation
+import JSONText
 
 /// A reply of the daemon, or of what answers in its place: nothing about its body is certain.
 struct Reply {
@@ -55,6 +56,16 @@ struct Reply {
       return try JSONDecoder().decode(type, from: body)
     } catch {
       throw unreadable(Self.explanation(of: error))
+    }
+  }
+
+  /// The reply as it is, keys in their order.
+  func document() throws(ToolError) -> JSONValue {
+    do throws(JSONError) {
+      // A job file's arguments lie deeper in a reply than they did in the file.
+      return try JSONValue(parsing: body, limits: JSONLimits(depth: 256, duplicateKeys: .useLast))
+    } catch {
+      throw unreadable("\(error)")
     }
   }
 

@@ -1,0 +1,46 @@
+/// Why a text is no JSON.
+public struct JSONError: Error, Sendable, Hashable {
+  /// The kind of error; open, so that a new kind breaks no caller.
+  public struct Code: RawRepresentable, Sendable, Hashable {
+    public var rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Bytes that are no UTF-8.
+    public static let notUTF8 = Code(rawValue: "notUTF8")
+    /// The text ends before its value does.
+    public static let unexpectedEnd = Code(rawValue: "unexpectedEnd")
+    /// Something else than the grammar wants.
+    public static let unexpectedText = Code(rawValue: "unexpectedText")
+    /// A control character in a string, or an escape that there isn't.
+    public static let invalidString = Code(rawValue: "invalidString")
+    /// A malformed number, or one that no Double holds.
+    public static let invalidNumber = Code(rawValue: "invalidNumber")
+    /// A key that its object already has.
+    public static let duplicateKey = Code(rawValue: "duplicateKey")
+    /// More arrays and objects inside each other than allowed.
+    public static let tooDeep = Code(rawValue: "tooDeep")
+  }
+
+  public var code: Code
+  /// The 1-based line; LF, CR LF and CR end one.
+  public var line: Int
+  /// The 1-based column in Unicode scalars, a tab being one.
+  public var column: Int
+  /// The offset in the bytes that were given, a byte order mark included.
+  public var byteOffset: Int
+  /// What was expected and found; quotes up to 40 characters of the text, control characters escaped.
+  public var message: String
+
+  /// An error at a place.
+  public init(code: Code, line: Int, column: Int, byteOffset: Int, message: String) {
+    self.code = code
+    self.line = line
+    self.column = column
+    self.byteOffset = byteOffset
+    self.message = message
+  }
+}
+
+extension JSONError: CustomStringConvertible {
+  public var description: String { "line \(line), column \(column): \(message)" }
+}

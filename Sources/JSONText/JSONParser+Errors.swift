@@ -1,0 +1,108 @@
+extension JSONParser {
+  func failure(_ code: JSONError.Code, at offset: Int, _ message: String) -> JSONError {
+    let place = place(of: offset)
+    return JSONError(code: code, line: place.line, column: place.column, byteOffset: offset, message: message)
+  }
+
+  /// Where an offset is; counted only when somebody asks.
+  func place(of offset: Int) -> JSONPlace {
+    JSONPlace(of: offset, in: bytes, from: start)
+  }
+
+  /// Something else than `expectation` is next, or nothing.
+  func unexpected(_ expectation: String, hint: String = "", code: JSONError.Code = .unexpectedText) -> JSONError {
+    if isAtEnd { return end() }
+    return failure(code, at: index, "\(expectation), found \(found(at: index))\(hint)")
+  }
+
+  private func end() -> JSONError {
+    guard let container else {
+      return failure(.unexpectedEnd, at: index, index == start ? "the text is empty" : "the text ends before its value")
+    }
+    let kind = bytes[container] == Byte.openBrace ? "an object" : "an array"
+    return failure(
+      .unexpectedEnd, at: index, "the text ends inside \(kind) that begins at line \(place(of: container).line)")
+  }
+
+  func endInString(openedAt open: Int) -> JSONError {
+    failure(.unexpectedEnd, at: bytes.count, "the text ends inside a string that begins at \(place(of: open))")
+  }
+
+  func missingValue() -> JSONError {
+    if let error = notFinite(at: index) { return error }
+    var hint = ""
+    switch next {
+    case Byte.apostrophe:
+      hint = "; strings take double quotes"
+    case Byte.period:
+      hint = "; write 0 before the point"
+    case Byte.plus:
+      hint = "; remove the plus sign"
+    case let byte where isWordByte(byte) && isShown(scalar(at: index)):
+      hint = Self.literal(like: word(at: index)).map { "; did you mean \($0)?" } ?? "; put text in double quotes"
+    default:
+      break
+    }
+    return unexpected("expected a value", hint: hint)
+  }
+
+  func missingKey() -> JSONError {
+    switch next {
+    case Byte.apostrophe: unexpected("expected a key", hint: "; keys take double quotes")
+    case let byte where isWordByte(byte): unexpected("expected a key", hint: "; put it in double quotes")
+    case Byte.backslash: unexpected("expected a key", hint: "; put a key with escapes in quotes")
+    default: unexpected("expected a key in quotes")
+    }
+  }
+
+  /// The error about Infinity and NaN, if one of them is there.
+  func notFinite(at offset: Int) -> JSONError? {
+    let sign = byte(at: offset) == Byte.plus || byte(at: offset) == Byte.minus ? 1 : 0
+    let name = word(at: offset + sign)
+    guard ["nan", "infinity", "inf"].contains(name.lowercased()) else { return nil }
+    return failure(
+      .invalidNumber, at: offset, "\(word(at: offset)) is no number that JSON can carry; write null or a string")
+  }
+
+  func unknownEscape(at offset: Int) -> JSONError {
+    let scalar = scalar(at: offset + 1)
+    let escape = isShown(scalar) ? "\"\\\(scalar)\"" : "a backslash before \(codePoint(scalar))"
+    return failure(.invalidString, at: offset, "\(escape) is no escape; write \\\\ for a backslash")
+  }
+
+  /// - Parameter place: The offset of the second one.
+  func duplicate(_ key: String, at place: Int, inObjectAt object: Int) -> JSONError {
+    var first = ""
+    if let offset = offset(ofKey: key, inObjectAt: object) { first = "; first at line \(self.place(of: offset).line)" }
+    return failure(.duplicateKey, at: place, "the key \"\(quotable(key))\" occurs twice\(first)")
+  }
+
+  private static func literal(like word: String) -> String? {
+    let lower = word.lowercased()
+    if lower == "none" || lower == "nil" || lower == "undefined" { return "null" }
+    return ["true", "false", "null"].first { $0.hasPrefix(lower) }
+  }
+
+  /// What stands at an offset, in quotes if it can be shown.
+  func found(at offset: Int) -> String {
+    guard offset < bytes.count else { return "the end of the text" }
+    let scalar = scalar(at: offset)
+    guard isShown(scalar) else { return codePoint(scalar) }
+    if scalar == "\"" { return "a quote" }
+    let word = word(at: offset)
+    return "\"\(word.isEmpty ? String(scalar) : quotable(word))\""
+  }
+
+  /// The letters, digits, signs and points from an offset on.
+  private func word(at offset: Int) -> String {
+    var end = offset
+    while end < bytes.count {
+      let byte = bytes[end]
+      // A message shows 40 characters of four bytes at most; the rest of the last one belongs to it.
+      if end - offset >= 200, byte & 0xC0 != 0x80 { break }
+      guard isWordByte(byte) || byte == Byte.period || byte == Byte.plus || byte == Byte.minus else { break }
+      end += 1
+    }
+    return text(offset..<max(offset, end))
+  }
+}

@@ -1,0 +1,77 @@
+/// Writes values one after the other.
+struct JSONWriter {
+  private static let hexadecimal: StaticString = "0123456789abcdef"
+
+  let isPretty: Bool
+  private(set) var bytes: [UInt8] = []
+  private var level = 0
+
+  init(isPretty: Bool) {
+    self.isPretty = isPretty
+  }
+
+  mutating func write(_ value: JSONValue) {
+    switch value {
+    case .null: write("null")
+    case .bool(let bool): write(bool ? "true" : "false")
+    case .integer(let integer): write(String(integer))
+    case .number(let number): write(number.isFinite ? number.description : "null")
+    case .string(let string): write(quoting: string)
+    case .array(let elements):
+      writeContainer("[", "]", elements) { $0.write($1) }
+    case .object(let object):
+      writeContainer("{", "}", object.members) {
+        $0.write(quoting: $1.key)
+        $0.write($0.isPretty ? ": " : ":")
+        $0.write($1.value)
+      }
+    }
+  }
+
+  private mutating func writeContainer<Element>(
+    _ open: String, _ close: String, _ elements: [Element], _ writeElement: (inout Self, Element) -> Void
+  ) {
+    write(open)
+    level += 1
+    for (index, element) in elements.enumerated() {
+      if index > 0 { bytes.append(Byte.comma) }
+      breakLine()
+      writeElement(&self, element)
+    }
+    level -= 1
+    if !elements.isEmpty { breakLine() }
+    write(close)
+  }
+
+  private mutating func breakLine() {
+    guard isPretty else { return }
+    bytes.append(Byte.lineFeed)
+    bytes.append(contentsOf: repeatElement(Byte.space, count: level * 2))
+  }
+
+  private mutating func write(_ text: String) {
+    bytes.append(contentsOf: text.utf8)
+  }
+
+  private mutating func write(quoting text: String) {
+    bytes.append(Byte.quote)
+    for byte in text.utf8 {
+      switch byte {
+      case Byte.quote, Byte.backslash:
+        bytes.append(Byte.backslash)
+        bytes.append(byte)
+      case 0x08: write("\\b")
+      case 0x0C: write("\\f")
+      case Byte.lineFeed: write("\\n")
+      case Byte.carriageReturn: write("\\r")
+      case Byte.tab: write("\\t")
+      case 0..<Byte.space:
+        write("\\u00")
+        bytes.append(Self.hexadecimal.utf8Start[Int(byte >> 4)])
+        bytes.append(Self.hexadecimal.utf8Start[Int(byte & 15)])
+      default: bytes.append(byte)
+      }
+    }
+    bytes.append(Byte.quote)
+  }
+}

@@ -1,0 +1,206 @@
+package import ObjectModel
+
+extension Condition {
+  /// The same condition in the form that stores and evaluators take: every key path exists, constants have their
+  /// property's type and stand on the right, comparisons with nil are ``isNull(_:)``.
+  ///
+  /// - Throws: ``ConditionError`` that quotes the part that does not fit the entity.
+  package func resolved(for entity: Entity) throws(ConditionError) -> Condition {
+    try ConditionResolver(entity: entity).resolve(self, depth: 0)
+  }
+}
+
+/// Fits a condition to an entity.
+struct ConditionResolver {
+  let entity: Entity
+
+  /// SQLite refuses expressions 1,000 deep, and recursion needs an end.
+  private static let depthLimit = 256
+
+  func resolve(_ condition: Condition, depth: Int) throws(ConditionError) -> Condition {
+    if depth > Self.depthLimit {
+      throw ConditionError(.unsupported, "the predicate is nested more than \(Self.depthLimit) deep")
+    }
+    switch condition {
+    case .constant: return condition
+    case .not(let inner): return .not(try resolve(inner, depth: depth + 1))
+    case .and(let parts): return .and(try resolve(parts, depth: depth + 1))
+    case .or(let parts): return .or(try resolve(parts, depth: depth + 1))
+    case .isNull(let operand):
+      if case .value(let value) = operand { return .constant(value.isNull) }
+      if try type(of: operand) == nil { return .constant(false) }
+      return condition
+    case .compare(let left, let comparison, let right, let options):
+      return try resolve(left, comparison, right, options, in: condition)
+    case .between(let operand, let lower, let upper):
+      return .and([
+        try resolve(operand, .greaterOrEqual, lower, [], in: condition),
+        try resolve(operand, .lessOrEqual, upper, [], in: condition),
+      ])
+    case .isIn(let operand, let list, let options): return try resolve(operand, list, options, in: condition)
+    }
+  }
+
+  private func resolve(_ conditions: [Condition], depth: Int) throws(ConditionError) -> [Condition] {
+    var result: [Condition] = []
+    result.reserveCapacity(conditions.count)
+    for condition in conditions { result.append(try resolve(condition, depth: depth)) }
+    return result
+  }
+
+  /// The type of a key path or of the object under test; nil if the operand is a constant.
+  private func type(of operand: Operand) throws(ConditionError) -> OperandType? {
+    switch operand {
+    case .value, .object: return nil
+    case .variable(let name):
+      throw ConditionError(
+        .argument, "the variable has no value; give it one with substituting(_:)", fragment: "$\(name)")
+    case .evaluatedObject: return OperandType(objectsOf: entity)
+    case .keyPath(let names): return try PropertyPath(names, from: entity).type
+    }
+  }
+
+  private func resolve(
+    _ left: Operand, _ comparison: Condition.Comparison, _ right: Operand, _ options: Condition.TextOptions,
+    in condition: Condition
+  ) throws(ConditionError) -> Condition {
+    let types = (try type(of: left), try type(of: right))
+    switch types {
+    case (nil, nil): return try resolveConstants(left, comparison, right, options, in: condition)
+    case (nil, .some(let type)):
+      let left = try converted(left, to: type, for: comparison, in: condition)
+      if let mirrored = comparison.mirrored { return compare(right, mirrored, left, type, options) }
+      try check(type, comparison, options, in: condition)
+      try check(comparison, pattern: right, options, in: condition)
+      return left == .value(.null) ? .constant(false) : .compare(left, comparison, right, options)
+    case (.some(let type), nil):
+      try check(type, comparison, options, in: condition)
+      try check(comparison, pattern: right, options, in: condition)
+      return compare(left, comparison, try converted(right, to: type, for: comparison, in: condition), type, options)
+    case (.some(let type), .some(let other)):
+      guard type.isComparable(with: other) else {
+        throw mismatch("\(type.name) can't be compared with \(other.name)", condition)
+      }
+      try check(type, comparison, options, in: condition)
+      try check(comparison, pattern: right, options, in: condition)
+      return .compare(left, comparison, right, options)
+    }
+  }
+
+  /// A comparison with a constant on the right.
+  private func compare(
+    _ left: Operand, _ comparison: Condition.Comparison, _ right: Operand, _ type: OperandType,
+    _ options: Condition.TextOptions
+  ) -> Condition {
+    guard right == .value(.null) else { return .compare(left, comparison, right, options) }
+    return switch comparison {
+    case .equal: .isNull(left)
+    case .notEqual: .not(.isNull(left))
+    default: .constant(false)
+    }
+  }
+
+  /// A comparison that is the same for all objects, such as `1 == 1`.
+  private func resolveConstants(
+    _ left: Operand, _ comparison: Condition.Comparison, _ right: Operand, _ options: Condition.TextOptions,
+    in condition: Condition
+  ) throws(ConditionError) -> Condition {
+    if case .object(let first) = left, case .object(let second) = right {
+      switch comparison {
+      case .equal: return .constant(first == second)
+      case .notEqual: return .constant(first != second)
+      default: throw mismatch("objects can be compared with == and != only", condition)
+      }
+    }
+    guard case .value(let first) = left, case .value(let second) = right else {
+      throw mismatch("an object can't be compared with a value", condition)
+    }
+    if first.isNull || second.isNull {
+      let areEqual = first.isNull && second.isNull
+      return .constant(comparison == .equal ? areEqual : comparison == .notEqual && !areEqual)
+    }
+    let type = OperandType(first)
+    try check(type, comparison, options, in: condition)
+    try check(comparison, pattern: right, options, in: condition)
+    let converted = try converted(right, to: type, for: comparison, in: condition)
+    let test = try ComparisonTest(left, comparison, converted, type: type, options, entity: entity)
+    return .constant(test.isTrueOfConstants)
+  }
+
+  private func resolve(
+    _ operand: Operand, _ list: [Operand], _ options: Condition.TextOptions, in condition: Condition
+  ) throws(ConditionError) -> Condition {
+    var constants: [Operand] = []
+    var others: [Condition] = []
+    let type = try type(of: operand)
+    for element in list {
+      guard let type, try self.type(of: element) == nil else {
+        others.append(try resolve(operand, .equal, element, options, in: condition))
+        continue
+      }
+      try check(type, .equal, options, in: condition)
+      let constant = try converted(element, to: type, for: .equal, in: condition)
+      if constant == .value(.null) { others.append(.isNull(operand)) } else { constants.append(constant) }
+    }
+    if !constants.isEmpty { others.append(.isIn(operand, constants, options)) }
+    return others.count == 1 ? others[0] : .or(others)
+  }
+
+  // MARK: Types
+
+  private func check(
+    _ type: OperandType, _ comparison: Condition.Comparison, _ options: Condition.TextOptions, in condition: Condition
+  ) throws(ConditionError) {
+    if comparison.isOfTexts && !type.isText {
+      throw mismatch("\(comparison.rawValue) compares texts, not \(type.name)", condition)
+    }
+    if !options.isEmpty && !type.isText {
+      throw mismatch("\(options) is for texts, not for \(type.name)", condition)
+    }
+    if case .object = type, comparison.isOrdering {
+      throw mismatch("objects can be compared with == and != only", condition)
+    }
+  }
+
+  /// A regular expression must be readable, and known before the first row is.
+  private func check(
+    _ comparison: Condition.Comparison, pattern: Operand, _ options: Condition.TextOptions, in condition: Condition
+  ) throws(ConditionError) {
+    guard comparison == .matches else { return }
+    switch pattern {
+    case .value(.string(let pattern)):
+      if WholeTextPattern.cached(pattern, options) == nil {
+        throw ConditionError(.syntax, "the regular expression can't be read", fragment: "\(condition)")
+      }
+    case .value: break
+    default:
+      throw ConditionError(.unsupported, "the pattern of MATCHES must be a constant", fragment: "\(condition)")
+    }
+  }
+
+  private func converted(
+    _ operand: Operand, to type: OperandType, for comparison: Condition.Comparison, in condition: Condition
+  ) throws(ConditionError) -> Operand {
+    switch operand {
+    case .object(let id):
+      guard case .object(let root, let index) = type else {
+        throw mismatch("\(type.name) can't be compared with an object", condition)
+      }
+      guard id.rootIndex == index else { throw mismatch("the object is none of \(root)", condition) }
+      return operand
+    case .value(let value):
+      if value.isNull { return operand }
+      if comparison.isOfTexts {
+        guard case .string = value else { throw mismatch("\(comparison.rawValue) needs a text", condition) }
+        return operand
+      }
+      if let converted = value.comparable(with: type) { return .value(converted) }
+      throw mismatch("\(value.predicateText) can't be compared with \(type.name)", condition)
+    case .evaluatedObject, .keyPath, .variable: return operand
+    }
+  }
+
+  private func mismatch(_ message: String, _ condition: Condition) -> ConditionError {
+    ConditionError(.typeMismatch, message, fragment: "\(condition)")
+  }
+}

@@ -1,0 +1,30 @@
+import ObjectModel
+
+/// Whether an operand is one of several constants, found by halving.
+struct MembershipTest: Sendable {
+  private let operand: ScalarReader
+  /// In order.
+  private let constants: [ConstantScalar]
+
+  init(
+    _ operand: Operand, _ list: [Operand], type: OperandType, _ options: Condition.TextOptions, entity: Entity
+  ) throws(ConditionError) {
+    let transform: ScalarTransform = type == .decimal ? .decimalKey : options.isEmpty ? .none : .fold(options)
+    self.operand = try ScalarReader(operand, transform, entity: entity)
+    constants = list.map { ConstantScalar($0, transform) }.sorted { $0.scalar.order($1.scalar) < 0 }
+  }
+
+  func isTrue(_ id: ManagedObjectID, _ row: Row, _ related: (ManagedObjectID) throws -> Row?) throws -> Bool {
+    try operand.read(id, row, related) { value in
+      if value.isNull { return false }
+      var range = constants.indices
+      while !range.isEmpty {
+        let middle = range.lowerBound + range.count / 2
+        let order = value.order(constants[middle].scalar)
+        if order == 0 { return true }
+        range = order < 0 ? range.lowerBound..<middle : (middle + 1)..<range.upperBound
+      }
+      return false
+    }
+  }
+}

@@ -1,0 +1,53 @@
+/// What is done to a value before it is compared.
+enum ScalarTransform: Hashable, Sendable {
+  case none
+  case fold(Condition.TextOptions)
+  case decimalKey
+
+  /// Lends the transformed value.
+  @inline(__always)
+  func apply<Result, Failure: Error>(
+    _ scalar: Scalar, _ body: (Scalar) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    switch self {
+    case .none: try body(scalar)
+    case .fold(let options): try Self.folded(scalar, options, body)
+    case .decimalKey: try Self.decimalKey(scalar, body)
+    }
+  }
+
+  private static func folded<Result, Failure: Error>(
+    _ scalar: Scalar, _ options: Condition.TextOptions, _ body: (Scalar) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    guard case .bytes(let bytes) = scalar else { return try body(scalar) }
+    return try lend(TextFolding.fold(bytes, options), body)
+  }
+
+  private static func decimalKey<Result, Failure: Error>(
+    _ scalar: Scalar, _ body: (Scalar) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let key: DecimalKey? =
+      switch scalar {
+      case .bytes(let bytes): DecimalKey(bytes)
+      case .integer(let number): DecimalKey("\(number)")
+      default: nil
+      }
+    guard let key else { return try body(.null) }
+    return try lend(key.bytes, body)
+  }
+
+  private static func lend<Result, Failure: Error>(
+    _ bytes: [UInt8], _ body: (Scalar) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    var result: Swift.Result<Result, Failure>?
+    bytes.withUnsafeBytes { buffer in
+      do throws(Failure) {
+        result = .success(try body(.bytes(buffer)))
+      } catch {
+        result = .failure(error)
+      }
+    }
+    guard let result else { preconditionFailure("an array did not lend its bytes") }
+    return try result.get()
+  }
+}

@@ -1,0 +1,56 @@
+extension FormatParser {
+  private static let symbols: [String: Condition.Comparison] = [
+    "=": .equal, "==": .equal, "!=": .notEqual, "<>": .notEqual, "<": .less, "<=": .lessOrEqual, "=<": .lessOrEqual,
+    ">": .greater, ">=": .greaterOrEqual, "=>": .greaterOrEqual,
+  ]
+  private static let words: [String: Condition.Comparison] = [
+    "BEGINSWITH": .beginsWith, "ENDSWITH": .endsWith, "CONTAINS": .contains, "LIKE": .like, "MATCHES": .matches,
+  ]
+
+  mutating func comparison() throws(ConditionError) -> Condition {
+    let left = try operand()
+    if token.keyword == "IN" {
+      try advance()
+      let options = try options()
+      return .isIn(left, try list(), options)
+    }
+    if token.keyword == "BETWEEN" {
+      try advance()
+      let place = token
+      let bounds = try list()
+      guard bounds.count == 2 else {
+        throw lexer.error(.syntax, "BETWEEN takes two bounds: {lower, upper}", place.start..<place.end)
+      }
+      return .between(left, lower: bounds[0], upper: bounds[1])
+    }
+    var comparison: Condition.Comparison?
+    if case .symbol(let symbol) = token.kind { comparison = Self.symbols[symbol] }
+    if let keyword = token.keyword { comparison = Self.words[keyword] }
+    guard let comparison else {
+      if case .symbol(let symbol) = token.kind, ["+", "-", "*", "/", "**"].contains(symbol) {
+        throw error("arithmetic can't be used in predicates yet", .unsupported)
+      }
+      throw error("a comparison was expected after \(left)")
+    }
+    try advance()
+    let options = try options()
+    return .compare(left, comparison, try operand(), options)
+  }
+
+  /// `[c]`, `[d]`, `[cd]` or nothing.
+  private mutating func options() throws(ConditionError) -> Condition.TextOptions {
+    guard try take("[") else { return [] }
+    var options: Condition.TextOptions = []
+    guard case .name(let letters) = token.kind else { throw error("c, d or cd was expected") }
+    for letter in letters {
+      switch letter {
+      case "c", "C": options.insert(.caseInsensitive)
+      case "d", "D": options.insert(.diacriticInsensitive)
+      default: throw error("only [c], [d] and [cd] are known")
+      }
+    }
+    try advance()
+    try expect("]")
+    return options
+  }
+}

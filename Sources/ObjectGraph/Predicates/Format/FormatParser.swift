@@ -1,0 +1,98 @@
+import ObjectModel
+
+/// Reads a format string by recursive descent: OR binds weakest, then AND, then NOT.
+struct FormatParser {
+  var lexer: FormatLexer
+  var arguments: FormatArguments
+  var token: FormatToken
+  private var depth = 0
+  /// Deeper nesting is refused, so that hostile text can't exhaust the stack.
+  private static let depthLimit = 128
+
+  init(_ format: String, _ arguments: [(any Sendable)?]) throws(ConditionError) {
+    lexer = FormatLexer(format)
+    self.arguments = FormatArguments(arguments)
+    token = try lexer.next()
+  }
+
+  /// Reads the whole text.
+  mutating func parse() throws(ConditionError) -> Condition {
+    let condition = try disjunction()
+    if token.kind != .end { throw error("AND, OR or the end was expected") }
+    if arguments.remaining > 0 {
+      let given = arguments.used + arguments.remaining
+      throw ConditionError(
+        .argument, "the format string takes \(arguments.used) arguments, but \(given) were given")
+    }
+    return condition
+  }
+
+  // MARK: Words
+
+  mutating func advance() throws(ConditionError) { token = try lexer.next() }
+
+  /// Takes the word if it is that symbol.
+  mutating func take(_ symbol: String) throws(ConditionError) -> Bool {
+    guard token.isSymbol(symbol) else { return false }
+    try advance()
+    return true
+  }
+
+  mutating func expect(_ symbol: String) throws(ConditionError) {
+    if try !take(symbol) { throw error("\(symbol) was expected") }
+  }
+
+  /// An error at the current word.
+  func error(_ message: String, _ code: ConditionError.Code = .syntax) -> ConditionError {
+    lexer.error(code, message, token.start..<token.end)
+  }
+
+  // MARK: Logic
+
+  private mutating func disjunction() throws(ConditionError) -> Condition {
+    var parts = [try conjunction()]
+    while token.keyword == "OR" || token.isSymbol("||") {
+      try advance()
+      parts.append(try conjunction())
+    }
+    return parts.count == 1 ? parts[0] : .or(parts)
+  }
+
+  private mutating func conjunction() throws(ConditionError) -> Condition {
+    var parts = [try negation()]
+    while token.keyword == "AND" || token.isSymbol("&&") {
+      try advance()
+      parts.append(try negation())
+    }
+    return parts.count == 1 ? parts[0] : .and(parts)
+  }
+
+  private mutating func negation() throws(ConditionError) -> Condition {
+    depth += 1
+    defer { depth -= 1 }
+    if depth > Self.depthLimit { throw error("nested more than \(Self.depthLimit) deep") }
+    if token.keyword == "NOT" || token.isSymbol("!") {
+      try advance()
+      return .not(try negation())
+    }
+    if try take("(") {
+      let condition = try disjunction()
+      try expect(")")
+      return condition
+    }
+    return try predicate()
+  }
+
+  private mutating func predicate() throws(ConditionError) -> Condition {
+    switch token.keyword {
+    case "TRUEPREDICATE":
+      try advance()
+      return .constant(true)
+    case "FALSEPREDICATE":
+      try advance()
+      return .constant(false)
+    case "ANY", "SOME", "ALL", "NONE": throw error("to-many relationships can't be asked for yet", .unsupported)
+    default: return try comparison()
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import ObjectModel
+
+/// What an expression of a `#Predicate` becomes.
+enum ConvertedExpression {
+  case condition(Condition)
+  /// A condition in an optional chain: nil unless `presence` is true.
+  case optionalCondition(Condition, presence: Condition)
+  case operand(Operand)
+  /// `operand ?? fallback`.
+  case coalesced(Operand, fallback: Operand)
+  /// A constant collection.
+  case list([Operand])
+  /// A constant range; nil for no bound.
+  case range(lower: Operand?, upper: Operand?, includesUpper: Bool)
+
+  /// The expression as something true or false; a Boolean attribute is compared with true.
+  func condition(_ expression: Any) throws(ConditionError) -> Condition {
+    switch self {
+    case .condition(let condition): return condition
+    case .optionalCondition(let condition, _): return condition
+    case .operand(.value(.boolean(let truth))): return .constant(truth)
+    case .operand, .coalesced:
+      return try comparison(.equal, .operand(.value(.boolean(true))), expression)
+    case .list, .range: throw unsupported(expression, "is not true or false")
+    }
+  }
+
+  /// The expression as one value.
+  func operand(_ expression: Any) throws(ConditionError) -> Operand {
+    if case .operand(let operand) = self { return operand }
+    throw unsupported(expression, "can't stand here")
+  }
+
+  /// A comparison of two expressions.
+  func comparison(
+    _ comparison: Condition.Comparison, _ other: ConvertedExpression, _ expression: Any
+  ) throws(ConditionError) -> Condition {
+    switch (self, other) {
+    case (.operand(let left), .operand(let right)): return .compare(left, comparison, right, [])
+    case (.coalesced(let value, let fallback), _):
+      return .or([
+        .and([
+          .not(.isNull(value)),
+          try ConvertedExpression.operand(value).comparison(comparison, other, expression),
+        ]),
+        .and([
+          .isNull(value),
+          try ConvertedExpression.operand(fallback).comparison(comparison, other, expression),
+        ]),
+      ])
+    case (.operand, .coalesced(let value, let fallback)):
+      return .or([
+        .and([.not(.isNull(value)), try self.comparison(comparison, .operand(value), expression)]),
+        .and([.isNull(value), try self.comparison(comparison, .operand(fallback), expression)]),
+      ])
+    case (.condition, .operand(.value(let value))), (.optionalCondition, .operand(.value(let value))):
+      if let condition = truth(comparison, value) { return condition }
+    case (.operand(.value(let value)), .condition), (.operand(.value(let value)), .optionalCondition):
+      if let condition = other.truth(comparison, value) { return condition }
+    default: break
+    }
+    throw unsupported(expression, "compares what can't be compared")
+  }
+
+  /// `condition == true` and the like; nil is neither true nor false.
+  private func truth(_ comparison: Condition.Comparison, _ value: Value) -> Condition? {
+    let condition: Condition
+    let presence: Condition
+    switch self {
+    case .condition(let only): (condition, presence) = (only, .constant(true))
+    case .optionalCondition(let inner, let present): (condition, presence) = (inner, present)
+    default: return nil
+    }
+    let equal: Condition
+    switch value {
+    case .boolean(true): equal = condition
+    case .boolean(false): equal = .and([presence, .not(condition)])
+    case .null: equal = .not(presence)
+    default: return nil
+    }
+    switch comparison {
+    case .equal: return equal
+    case .notEqual: return .not(equal)
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import ObjectModel
+
+extension Operand {
+  /// The operand for a value that a `#Predicate` captured or that was given as an argument; nil for other types.
+  init?(constant: Any) {
+    switch constant {
+    case let operand as Operand: self = operand
+    case let value as Value: self = .value(value)
+    case let id as ManagedObjectID: self = .object(id)
+    case let text as String: self = .value(.string(text))
+    case let text as Substring: self = .value(.string(String(text)))
+    case let character as Character: self = .value(.string(String(character)))
+    case let truth as Bool: self = .value(.boolean(truth))
+    case let number as any BinaryInteger:
+      guard let number = Int64(exactly: number) else { return nil }
+      self = .value(.integer(number))
+    case let number as Double: self = .value(.double(number))
+    case let number as Float: self = .value(.double(Double(number)))
+    case let number as Decimal: self = .value(.decimal(number))
+    case let date as Date: self = .value(.date(date))
+    case let data as Data: self = .value(.data(data))
+    case let uuid as UUID: self = .value(.uuid(uuid))
+    case let url as URL: self = .value(.url(url))
+    case let optional as any OptionalConstant:
+      guard let wrapped = optional.wrapped else {
+        self = .value(.null)
+        return
+      }
+      self.init(constant: wrapped)
+    case let raw as any RawRepresentable: self.init(constant: raw.rawValue)
+    default: return nil
+    }
+  }
+
+  /// The operands of a collection of constants; nil if the value is none, or an element has no equivalent.
+  static func list(of collection: Any) -> [Operand]? {
+    guard let sequence = collection as? any Sequence, !(collection is String), !(collection is Data) else { return nil }
+    return elements(of: sequence)
+  }
+
+  private static func elements(of sequence: some Sequence) -> [Operand]? {
+    var operands: [Operand] = []
+    for element in sequence {
+      guard let operand = Operand(constant: element) else { return nil }
+      operands.append(operand)
+    }
+    return operands
+  }
+}
+
+/// Finds out whether a value of unknown type is an optional without a value.
+private protocol OptionalConstant {
+  var wrapped: Any? { get }
+}
+
+extension Optional: OptionalConstant {
+  fileprivate var wrapped: Any? { self }
+}

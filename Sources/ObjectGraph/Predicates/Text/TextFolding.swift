@@ -1,0 +1,31 @@
+import Foundation
+
+/// Brings a text into the form in which `[c]` and `[d]` compare it.
+///
+/// `[c]` is Unicode's lower case without regard to any language; `[d]` decomposes canonically and drops the marks.
+/// Both back ends call this very code, SQLite through a registered function.
+package enum TextFolding {
+  /// The folded text as UTF-8; bytes that are no UTF-8 become replacement characters.
+  package static func fold(_ text: UnsafeRawBufferPointer, _ options: Condition.TextOptions) -> [UInt8] {
+    if text.allSatisfy({ $0 < 0x80 }) {
+      // ASCII has no marks.
+      guard options.contains(.caseInsensitive) else { return Array(text) }
+      return text.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }
+    }
+    return Array(fold(String(decoding: text, as: UTF8.self), options).utf8)
+  }
+
+  /// The folded text.
+  package static func fold(_ text: String, _ options: Condition.TextOptions) -> String {
+    var text = text
+    if options.contains(.diacriticInsensitive) {
+      var scalars = String.UnicodeScalarView()
+      for scalar in text.decomposedStringWithCanonicalMapping.unicodeScalars
+      where scalar.properties.generalCategory != .nonspacingMark {
+        scalars.append(scalar)
+      }
+      text = String(scalars)
+    }
+    return options.contains(.caseInsensitive) ? text.lowercased() : text
+  }
+}

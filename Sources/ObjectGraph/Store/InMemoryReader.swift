@@ -1,0 +1,37 @@
+import ObjectModel
+
+/// Reads the state that an in-memory store had when the reader was made.
+struct InMemoryReader: StoreReader {
+  let tables: [InMemoryState.Table]
+  let model: ManagedObjectModel
+
+  func row(for id: ManagedObjectID) throws(StoreError) -> Row? { tables[Int(id.rootIndex)][id.key] }
+
+  func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [Row?] {
+    ids.map { tables[Int($0.rootIndex)][$0.key] }
+  }
+
+  /// Cost: a pass over the family's rows, and sorting those that match.
+  func fetch(_ query: StoreQuery, _ body: (ManagedObjectID, Row?) throws -> Bool) throws {
+    for (id, row) in try matches(query) { if try !body(id, query.wantsRows ? row : nil) { return } }
+  }
+
+  func count(_ query: StoreQuery) throws -> Int { try matches(query).count }
+
+  private func matches(_ query: StoreQuery) throws -> ArraySlice<(id: ManagedObjectID, row: Row)> {
+    let related: (ManagedObjectID) throws -> Row? = { try row(for: $0) }
+    let evaluator = try query.condition.map {
+      try ConditionEvaluator($0, entity: query.entity, related: related)
+    }
+    var matches: [(id: ManagedObjectID, row: Row)] = []
+    for (key, row) in tables[query.entity.root.index] {
+      let entity = model.entities[Int(row.entityIndex)]
+      guard query.includesSubentities ? entity.isKind(of: query.entity) : entity === query.entity else { continue }
+      let id = ManagedObjectID(key: key, entity: entity, coordinatorOrdinal: query.coordinatorOrdinal)
+      if try evaluator?.matches(id: id, row: row) ?? true { matches.append((id, row)) }
+    }
+    let comparator = try RowComparator(query.sortDescriptors, entity: query.entity, related: related)
+    try matches.sort { try comparator.areInIncreasingOrder($0, $1) }
+    return matches.dropFirst(max(0, query.offset)).prefix(query.limit.map { max(0, $0) } ?? .max)
+  }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import ObjectModel
+
+/// The tables of an in-memory store and what keeps their rules.
+struct InMemoryState {
+  typealias Table = [Int64: Row]
+
+  /// Values that are to be unique together, in the rows of one entity and its heirs.
+  struct Constraint {
+    let entity: Entity
+    let properties: [String]
+  }
+
+  /// What a row has in a constraint.
+  struct Entry: Hashable {
+    let constraint: Int
+    let values: [[UInt8]]
+  }
+
+  /// Rows by key, by the index of the root entity.
+  var tables: [Table]
+  var isClosed = false
+  private var nextKeys: [Int64]
+  private let model: ManagedObjectModel
+  private let constraints: [Constraint]
+  /// Which row has which values.
+  private var entries: [Entry: Int64] = [:]
+
+  init(_ model: ManagedObjectModel) {
+    self.model = model
+    tables = Array(repeating: [:], count: model.entities.count)
+    nextKeys = Array(repeating: 1, count: model.entities.count)
+    constraints = model.entities.flatMap { entity in
+      entity.entityDescription.uniquenessConstraints.filter { !$0.isEmpty }
+        .map { Constraint(entity: entity, properties: $0) }
+    }
+  }
+
+  mutating func reserve(_ request: KeyReservation) throws(StoreError) -> Range<Int64> {
+    let first = nextKeys[request.root.index]
+    let (end, overflow) = first.addingReportingOverflow(Int64(request.count))
+    guard request.count >= 0, !overflow else {
+      throw StoreError(.constraint, "the table \(request.root.name) has no primary keys left")
+    }
+    nextKeys[request.root.index] = end
+    return first..<end
+  }
+
+  func conflicts(of rows: InMemoryRows) -> [StoreConflict] {
+    (rows.deletes + rows.updates.map(\.change)).compactMap { change in
+      let stored = tables[Int(change.id.rootIndex)][change.id.key]
+      return stored != nil && stored?.version == change.base?.version ? nil : StoreConflict(change, stored: stored)
+    }
+  }
+
+  /// The entries that new rows will have; throws if one is another row's already, or a key is.
+  func uniqueEntries(of rows: InMemoryRows) throws(StoreError) -> [Entry: Int64] {
+    var freed: Set<ManagedObjectID> = []
+    for change in rows.deletes { freed.insert(change.id) }
+    for (change, _) in rows.updates { freed.insert(change.id) }
+    var added: [Entry: Int64] = [:]
+    func add(_ row: Row, _ id: ManagedObjectID) throws(StoreError) {
+      for entry in entries(of: row) {
+        let holder = entries[entry].map {
+          ManagedObjectID(
+            key: $0, entity: constraints[entry.constraint].entity, coordinatorOrdinal: id.coordinatorOrdinal)
+        }
+        if let holder, !freed.contains(holder) { throw violation(entry) }
+        if added.updateValue(id.key, forKey: entry) != nil { throw violation(entry) }
+      }
+    }
+    for (change, row) in rows.updates { try add(row, change.id) }
+    var newKeys: Set<ManagedObjectID> = []
+    for (id, row) in rows.inserts {
+      guard tables[Int(id.rootIndex)][id.key] == nil || freed.contains(id), newKeys.insert(id).inserted else {
+        let name = model.entities[Int(id.rootIndex)].name
+        throw StoreError(.constraint, "another row has the primary key of a new one in \(name)")
+      }
+      try add(row, id)
+    }
+    return added
+  }
+
+  mutating func write(_ rows: InMemoryRows, _ added: [Entry: Int64]) {
+    for change in rows.deletes {
+      let row = tables[Int(change.id.rootIndex)].removeValue(forKey: change.id.key)
+      if let row { for entry in entries(of: row) { entries[entry] = nil } }
+    }
+    for (change, row) in rows.updates {
+      let old = tables[Int(change.id.rootIndex)].updateValue(row, forKey: change.id.key)
+      if let old { for entry in entries(of: old) { entries[entry] = nil } }
+    }
+    for (id, row) in rows.inserts { tables[Int(id.rootIndex)][id.key] = row }
+    entries.merge(added) { $1 }
+  }
+
+  private func violation(_ entry: Entry) -> StoreError {
+    let constraint = constraints[entry.constraint]
+    let columns = constraint.properties.map { "\(constraint.entity.root.name).\($0)" }.joined(separator: ", ")
+    return StoreError(.constraint, "the values of \(columns) must be unique together, and another object has the same")
+  }
+
+  /// What a row has in the constraints; nothing where one of its values is nil.
+  private func entries(of row: Row) -> [Entry] {
+    if constraints.isEmpty { return [] }
+    let entity = model.entities[Int(row.entityIndex)]
+    return constraints.indices.compactMap { index in
+      guard entity.isKind(of: constraints[index].entity) else { return nil }
+      var values: [[UInt8]] = []
+      for name in constraints[index].properties {
+        guard let property = entity.property(named: name), !row.isNull(property.slot) else { return nil }
+        values.append(Self.bytes(row, property))
+      }
+      return Entry(constraint: index, values: values)
+    }
+  }
+
+  private static func bytes(_ row: Row, _ property: Property) -> [UInt8] {
+    switch property.storage {
+    case .integer: withUnsafeBytes(of: row.integer(property.slot)) { Array($0) }
+    // Both zeros are the same value.
+    case .real: withUnsafeBytes(of: row.real(property.slot) + 0) { Array($0) }
+    case .text, .bytes: Array(row.unsafeBytes(property.slot))
+    case .reference: withUnsafeBytes(of: row.reference(property.slot).key) { Array($0) }
+    case .blob: (try? row.blob(property.slot).load()).map { Array($0) } ?? []
+    case .toMany: []
+    }
+  }
+}

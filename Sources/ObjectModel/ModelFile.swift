@@ -1,0 +1,22 @@
+package import Foundation
+
+/// A model with the places of its parts in the file it was read from, for tools that report on that file.
+package struct ModelFile {
+  package let model: ManagedObjectModel
+  private let reader: ModelReader
+
+  package init(xml: Data, classes: [String: AnyClass] = [:], file: String?) throws(ModelError) {
+    reader = ModelReader(file: file)
+    try reader.read(xml)
+    do throws(ModelError) {
+      model = try ManagedObjectModel(
+        reader.entities, classes: classes, configurations: reader.configurations,
+        versionIdentifiers: reader.versionIdentifiers, file: file)
+    } catch {
+      throw reader.placing(error)
+    }
+  }
+
+  /// Adds the line of the entity or property that the error names.
+  package func placing(_ error: ModelError) -> ModelError { reader.placing(error) }
+}

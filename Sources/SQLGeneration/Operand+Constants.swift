@@ -1,0 +1,11 @@
+import ObjectGraph
+
+extension Operand {
+  /// Whether the operand is the same for all objects.
+  var isConstant: Bool {
+    switch self {
+    case .value, .object: true
+    case .evaluatedObject, .keyPath, .variable: false
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import ObjectGraph
+
+/// A deterministic function that a connection must register before it runs generated SQL.
+///
+/// Each is the code that evaluation in memory uses, so both give the same results. A null argument gives null.
+package struct SQLFunction: Sendable {
+  /// An argument; bytes are valid during the call.
+  package enum Argument {
+    case null
+    case integer(Int64)
+    case double(Double)
+    /// A text as UTF-8, or a blob.
+    case bytes(UnsafeRawBufferPointer)
+  }
+
+  package let name: String
+  package let argumentCount: Int
+  private let body: @Sendable ([Argument]) -> SQLBinding
+
+  /// The function's result; null for arguments it is not made for.
+  package func callAsFunction(_ arguments: [Argument]) -> SQLBinding { body(arguments) }
+
+  /// `bobbin_fold(text, options)`: the text without regard to case (1), marks (2) or both (3).
+  package static let fold = SQLFunction(name: "bobbin_fold", argumentCount: 2) { arguments in
+    guard case .bytes(let text) = arguments[0], case .integer(let options) = arguments[1] else { return .null }
+    let folded = TextFolding.fold(text, Condition.TextOptions(rawValue: UInt8(truncatingIfNeeded: options)))
+    return .text(String(decoding: folded, as: UTF8.self))
+  }
+
+  /// `bobbin_decimal_key(number)`: a blob that orders as the number does.
+  package static let decimalKey = SQLFunction(name: "bobbin_decimal_key", argumentCount: 1) { arguments in
+    switch arguments[0] {
+    case .bytes(let text): DecimalKey(text).map { .blob($0.bytes) } ?? .null
+    case .integer(let number): DecimalKey("\(number)").map { .blob($0.bytes) } ?? .null
+    case .null, .double: .null
+    }
+  }
+
+  /// `bobbin_begins(text, prefix)`.
+  package static let begins = ofTexts("bobbin_begins", TextSearch.hasPrefix)
+
+  /// `bobbin_ends(text, suffix)`.
+  package static let ends = ofTexts("bobbin_ends", TextSearch.hasSuffix)
+
+  /// `bobbin_contains(text, part)`.
+  package static let contains = ofTexts("bobbin_contains", TextSearch.contains)
+
+  /// `bobbin_like(text, pattern)` with `?` and `*`.
+  package static let like = ofTexts("bobbin_like", TextSearch.isLike)
+
+  /// `bobbin_matches(text, pattern, options)`: whether the whole text matches a regular expression of ICU.
+  package static let matches = SQLFunction(name: "bobbin_matches", argumentCount: 3) { arguments in
+    guard case .bytes(let text) = arguments[0], case .bytes(let pattern) = arguments[1],
+      case .integer(let options) = arguments[2],
+      let expression = WholeTextPattern.cached(
+        String(decoding: pattern, as: UTF8.self), Condition.TextOptions(rawValue: UInt8(truncatingIfNeeded: options)))
+    else { return .null }
+    return .integer(expression.matches(text) ? 1 : 0)
+  }
+
+  package static let all = [fold, decimalKey, begins, ends, contains, like, matches]
+
+  private static func ofTexts(
+    _ name: String, _ test: @escaping @Sendable (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool
+  ) -> SQLFunction {
+    SQLFunction(name: name, argumentCount: 2) { arguments in
+      guard case .bytes(let text) = arguments[0], case .bytes(let part) = arguments[1] else { return .null }
+      return .integer(test(text, part) ? 1 : 0)
+    }
+  }
+}

@@ -1,0 +1,32 @@
+package import ObjectModel
+
+/// The tables of a model: one per family of entities.
+package struct Schema: Sendable {
+  package let model: ManagedObjectModel
+  package let tables: [SchemaTable]
+  /// The place in `tables` of an entity's table, by the index of the entity.
+  private let places: [Int]
+
+  package init(_ model: ManagedObjectModel) {
+    self.model = model
+    let roots = model.entities.filter { $0.parent == nil }
+    tables = roots.map(SchemaTable.init(root:))
+    var placeOfRoot: [Int: Int] = [:]
+    for (place, root) in roots.enumerated() { placeOfRoot[root.index] = place }
+    places = model.entities.map { placeOfRoot[$0.root.index] ?? 0 }
+  }
+
+  /// The table of an entity's rows.
+  package func table(of entity: Entity) -> SchemaTable { tables[places[entity.index]] }
+
+  /// The first name that can't be a table's, or that two tables or two columns of one table would share.
+  package var nameClash: String? {
+    var seen: Set<String> = []
+    for table in tables {
+      let name = table.name.asciiLowercased
+      if name.hasPrefix("sqlite_") || !seen.insert(name).inserted { return table.name }
+      if let clash = table.nameClash { return "\(table.name).\(clash)" }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,23 @@
+package import ObjectModel
+
+/// How names of the model become names in SQL.
+package enum SchemaName {
+  package static let key = "_key"
+  package static let version = "_version"
+  package static let entity = "_entity"
+
+  /// The name in double quotes, so that it can be no keyword.
+  package static func quoted(_ name: String) -> String {
+    "\"" + name.replacing("\"", with: "\"\"") + "\""
+  }
+
+  /// The name as a text literal.
+  package static func literal(_ name: String) -> String {
+    "'" + name.replacing("'", with: "''") + "'"
+  }
+
+  /// The column that tells the entity of a to-one relationship's destination, or nil if there is only one possible.
+  package static func entityColumn(of property: Property) -> String? {
+    property.storage == .reference && property.destination?.isInHierarchy == true ? property.name + "_entity" : nil
+  }
+}

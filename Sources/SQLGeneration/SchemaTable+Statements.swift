@@ -1,0 +1,57 @@
+package import ObjectModel
+
+extension SchemaTable {
+  /// Creates the table; its indexes follow.
+  package var createSQL: String {
+    let columns =
+      ["\(SchemaName.key) INTEGER PRIMARY KEY", "\(SchemaName.version) INTEGER NOT NULL"]
+      + (tellsEntity ? ["\(SchemaName.entity) TEXT NOT NULL"] : [])
+      + columns.map { "\(SchemaName.quoted($0.name)) \($0.type)" }
+    return "CREATE TABLE \(SchemaName.quoted(name)) (\n  \(columns.joined(separator: ",\n  "))\n)"
+  }
+
+  /// Adds a column that the table of an older model lacks.
+  package func addColumnSQL(_ column: String) -> String {
+    let type =
+      column == SchemaName.entity
+      ? "TEXT NOT NULL DEFAULT \(SchemaName.literal(root.name))" : columns.first { $0.name == column }?.type ?? "BLOB"
+    return "ALTER TABLE \(SchemaName.quoted(name)) ADD COLUMN \(SchemaName.quoted(column)) \(type)"
+  }
+
+  /// Inserts a row of version 1; parameters: the key, then the values of the properties in order.
+  ///
+  /// A reference into a hierarchy takes two parameters: key and entity.
+  package func insertSQL(_ entity: Entity, _ properties: [Property]) -> String {
+    let columns = Self.valueColumns(properties)
+    let names = [SchemaName.key, SchemaName.version] + (tellsEntity ? [SchemaName.entity] : []) + columns
+    let values =
+      ["?1", "1"] + (tellsEntity ? [SchemaName.literal(entity.name)] : []) + columns.indices.map { "?\($0 + 2)" }
+    return """
+      INSERT INTO \(SchemaName.quoted(name)) (\(names.map(SchemaName.quoted).joined(separator: ", "))) \
+      VALUES (\(values.joined(separator: ", ")))
+      """
+  }
+
+  /// Updates a row of an expected version; parameters: key, expected version, then the values of the properties.
+  package func updateSQL(_ properties: [Property]) -> String {
+    let assignments = Self.valueColumns(properties).enumerated().map { "\(SchemaName.quoted($1)) = ?\($0 + 3)" }
+    return """
+      UPDATE \(SchemaName.quoted(name)) SET \((["_version = ?2 + 1"] + assignments).joined(separator: ", ")) \
+      WHERE _key = ?1 AND _version = ?2
+      """
+  }
+
+  /// Deletes a row of an expected version; parameters: key and version.
+  package var deleteSQL: String { "DELETE FROM \(SchemaName.quoted(name)) WHERE _key = ?1 AND _version = ?2" }
+
+  /// Selects rows by their keys, which are the parameters.
+  package func selectSQL(keyCount: Int) -> String {
+    let keys = keyCount == 1 ? "= ?1" : "IN (\((1...keyCount).map { "?\($0)" }.joined(separator: ", ")))"
+    return "SELECT \(columnNames.map(SchemaName.quoted).joined(separator: ", ")) "
+      + "FROM \(SchemaName.quoted(name)) WHERE _key \(keys)"
+  }
+
+  private static func valueColumns(_ properties: [Property]) -> [String] {
+    properties.flatMap { property in [property.name] + (SchemaName.entityColumn(of: property).map { [$0] } ?? []) }
+  }
+}

@@ -1,0 +1,97 @@
+package import ObjectGraph
+import ObjectModel
+
+/// Writes the SQL that answers a query, with the results that evaluation in memory has.
+package struct SelectGenerator {
+  private let query: StoreQuery
+
+  /// - Parameter query: a query whose condition is resolved for its entity.
+  package init(_ query: StoreQuery) { self.query = query }
+
+  /// What the query asks for: rows or IDs, in its order, within its limit.
+  ///
+  /// - Throws: ``ConditionError`` if the condition or a sort can't be answered in SQL.
+  package func statement() throws(ConditionError) -> SelectStatement {
+    query.wantsRows ? try rowQuery() : try idQuery()
+  }
+
+  /// Selects objects with their values.
+  package func rowQuery() throws(ConditionError) -> SelectStatement {
+    try select([SchemaName.key, SchemaName.version] + entityColumn + valueColumns)
+  }
+
+  /// Selects objects without their values.
+  package func idQuery() throws(ConditionError) -> SelectStatement { try select([SchemaName.key] + entityColumn) }
+
+  /// Counts objects, within the query's limit.
+  package func countQuery() throws(ConditionError) -> SelectStatement {
+    var conditions = ConditionGenerator(query)
+    let filter = try filter(&conditions)
+    let source = SQLSegment(conditions.fromClause) + filter
+    if query.limit == nil && query.offset <= 0 {
+      return SelectStatement(segment: "SELECT count(*)" + source, columns: [])
+    }
+    return SelectStatement(segment: "SELECT count(*) FROM (SELECT 1" + source + limit + ")", columns: [])
+  }
+
+  private var entityColumn: [String] { query.entity.isInHierarchy ? [SchemaName.entity] : [] }
+
+  /// The columns of the properties; siblings that name a property alike share its column.
+  private var valueColumns: [String] {
+    var columns: [String] = []
+    var known: Set<String> = []
+    let entities = query.includesSubentities ? query.entity.withDescendants : [query.entity]
+    for property in entities.flatMap(\.properties) where property.isPersistent && known.insert(property.name).inserted {
+      columns.append(property.name)
+      if let column = SchemaName.entityColumn(of: property) { columns.append(column) }
+    }
+    return columns
+  }
+
+  private func select(_ columns: [String]) throws(ConditionError) -> SelectStatement {
+    var conditions = ConditionGenerator(query)
+    let filter = try filter(&conditions)
+    let order = try order(&conditions)
+    let list = columns.map { conditions.column($0) }.joined(separator: ", ")
+    let segment = SQLSegment("SELECT \(list)") + conditions.fromClause + filter + order + limit
+    return SelectStatement(segment: segment, columns: columns)
+  }
+
+  private func filter(_ conditions: inout ConditionGenerator) throws(ConditionError) -> SQLSegment {
+    var parts: [SQLSegment] = []
+    if let entities = entityFilter(conditions) { parts.append(entities) }
+    if let condition = query.condition { parts.append(try conditions.segment(condition)) }
+    return parts.isEmpty ? SQLSegment() : " WHERE " + parts.joined(separator: " AND ")
+  }
+
+  /// Chooses the rows of the queried entities among those of their family.
+  private func entityFilter(_ conditions: ConditionGenerator) -> SQLSegment? {
+    let entity = query.entity
+    guard entity.isInHierarchy, !(query.includesSubentities && entity === entity.root) else { return nil }
+    let entities = query.includesSubentities ? entity.withDescendants : [entity]
+    let names = entities.map { SQLSegment(binding: .text($0.name)) }
+    let column = SQLSegment(conditions.column(SchemaName.entity))
+    return names.count == 1 ? column + " = " + names[0] : column + " IN (" + names.joined(separator: ", ") + ")"
+  }
+
+  /// Ascending puts nil first, which is also SQLite's order; ties are broken by the key.
+  private func order(_ conditions: inout ConditionGenerator) throws(ConditionError) -> SQLSegment {
+    var keys: [SQLSegment] = []
+    for sort in query.sortDescriptors {
+      let path = try sort.propertyPath(from: query.entity)
+      let options: Condition.TextOptions = sort.isCaseInsensitive ? .caseInsensitive : []
+      let key = conditions.segment(path, as: ComparisonForm(path.type, options))
+      keys.append(sort.isAscending ? key : key + " DESC")
+    }
+    keys.append(SQLSegment(conditions.column(SchemaName.key)))
+    return " ORDER BY " + keys.joined(separator: ", ")
+  }
+
+  private var limit: SQLSegment {
+    if query.limit == nil && query.offset <= 0 { return SQLSegment() }
+    // SQLite takes -1 for no limit; an offset needs one.
+    var clause = " LIMIT " + SQLSegment(binding: .integer(query.limit.map { Int64(max(0, $0)) } ?? -1))
+    if query.offset > 0 { clause = clause + " OFFSET " + SQLSegment(binding: .integer(Int64(query.offset))) }
+    return clause
+  }
+}

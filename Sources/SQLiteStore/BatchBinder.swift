@@ -1,0 +1,141 @@
+internal import CSQLite
+import ObjectGraph
+import ObjectModel
+import SQLGeneration
+
+/// Inserts the rows of a batch, whose values are bound where they lie: nothing is allocated or counted per value.
+struct BatchBinder {
+  /// A column as plain pointers, so that the loop over the rows touches no reference count.
+  private struct Source {
+    enum Kind { case integers, reals, text, bytes, reference }
+    var kind: Kind
+    var parameter: Int32
+    var tellsEntity: Bool
+    var values: UnsafeRawPointer?
+    var offsets: UnsafePointer<UInt32>?
+    var nulls: UnsafePointer<UInt64>?
+
+    @inline(__always)
+    func isNull(_ row: Int) -> Bool {
+      guard let nulls else { return false }
+      return nulls[row >> 6] & (1 << UInt64(row & 63)) != 0
+    }
+
+    @inline(__always)
+    func bytes(_ row: Int) -> UnsafeRawBufferPointer {
+      guard let values, let offsets else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+      let start = Int(offsets[row])
+      return UnsafeRawBufferPointer(start: values + start, count: Int(offsets[row + 1]) - start)
+    }
+  }
+
+  private let batch: RowBatch
+  private let columns: [RowBatch.Column]
+  let properties: [Property]
+
+  init(_ batch: RowBatch) {
+    self.batch = batch
+    columns = batch.columns.filter { batch.entity.properties[$0.slot].isPersistent }
+    properties = columns.map { batch.entity.properties[$0.slot] }
+  }
+
+  /// Runs the statement once per row; its parameters are the key and then the values of ``properties``.
+  ///
+  /// - Parameter failure: a result code for a row that a test wants to fail.
+  /// - Returns: SQLITE_OK, or the code of the first failure.
+  func run(
+    _ statement: Statement, names: EntityNames, failure: (Int) -> Int32?
+  ) -> Int32 {
+    for column in columns { check(column) }
+    var sources: [Source] = []
+    sources.reserveCapacity(columns.count)
+    return lend(0, parameter: 2, &sources) { sources in
+      for row in 0..<batch.count {
+        if let code = failure(row) { return code }
+        statement.bind(batch.firstKey + Int64(row), 1)
+        for source in sources { Self.bind(source, row, statement, names) }
+        let code = statement.step()
+        guard code == SQLITE_DONE else { return code }
+        statement.reset()
+      }
+      return SQLITE_OK
+    }
+  }
+
+  @inline(__always)
+  private static func bind(_ source: Source, _ row: Int, _ statement: Statement, _ names: EntityNames) {
+    if source.isNull(row) {
+      statement.bindNull(source.parameter)
+      if source.tellsEntity { statement.bindNull(source.parameter + 1) }
+      return
+    }
+    switch source.kind {
+    case .text: statement.bindText(source.bytes(row), source.parameter)
+    case .integers:
+      statement.bind(source.values.unsafelyUnwrapped.load(fromByteOffset: row * 8, as: Int64.self), source.parameter)
+    case .reals:
+      statement.bind(source.values.unsafelyUnwrapped.load(fromByteOffset: row * 8, as: Double.self), source.parameter)
+    case .bytes: statement.bindBlob(source.bytes(row), source.parameter)
+    case .reference:
+      let id = source.bytes(row).loadUnaligned(as: ManagedObjectID.self)
+      statement.bind(id.key, source.parameter)
+      if source.tellsEntity { statement.bindText(names[id.entityIndex], source.parameter + 1) }
+    }
+  }
+
+  /// Makes sure that the loop stays within the column's memory.
+  private func check(_ column: RowBatch.Column) {
+    let isWhole =
+      switch column.values {
+      case .integers(let values): values.count >= batch.count
+      case .reals(let values): values.count >= batch.count
+      case .bytes(let offsets, let arena):
+        offsets.count > batch.count && Int(offsets[batch.count]) <= arena.count
+      }
+    precondition(isWhole, "a column of a batch has fewer values than the batch has rows")
+    precondition(column.nullBits.isEmpty || column.nullBits.count * 64 >= batch.count, "null bits are missing")
+  }
+
+  /// Borrows the memory of all columns, one inside the other, for the duration of the body.
+  private func lend(
+    _ index: Int, parameter: Int32, _ sources: inout [Source], _ body: (UnsafeBufferPointer<Source>) -> Int32
+  ) -> Int32 {
+    guard index < columns.count else { return sources.withUnsafeBufferPointer(body) }
+    let column = columns[index]
+    let tellsEntity = SchemaName.entityColumn(of: properties[index]) != nil
+    let next = parameter + (tellsEntity ? 2 : 1)
+    var source = Source(kind: .text, parameter: parameter, tellsEntity: tellsEntity)
+    return column.nullBits.withUnsafeBufferPointer { nulls in
+      source.nulls = nulls.isEmpty ? nil : nulls.baseAddress
+      switch column.values {
+      case .integers(let values):
+        return values.withUnsafeBytes { values in
+          source.kind = .integers
+          source.values = values.baseAddress
+          sources.append(source)
+          return lend(index + 1, parameter: next, &sources, body)
+        }
+      case .reals(let values):
+        return values.withUnsafeBytes { values in
+          source.kind = .reals
+          source.values = values.baseAddress
+          sources.append(source)
+          return lend(index + 1, parameter: next, &sources, body)
+        }
+      case .bytes(let offsets, let arena):
+        return offsets.withUnsafeBufferPointer { offsets in
+          source.kind =
+            switch properties[index].storage {
+            case .text: .text
+            case .reference: .reference
+            default: .bytes
+            }
+          source.offsets = offsets.baseAddress
+          source.values = arena.bytes(0..<arena.count).baseAddress
+          sources.append(source)
+          return withExtendedLifetime(arena) { lend(index + 1, parameter: next, &sources, body) }
+        }
+      }
+    }
+  }
+}

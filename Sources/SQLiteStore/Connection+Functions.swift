@@ -1,0 +1,59 @@
+internal import CSQLite
+import ObjectGraph
+import SQLGeneration
+
+extension Connection {
+  /// Registers the functions that generated SQL calls.
+  func registerFunctions() throws(StoreError) {
+    for box in FunctionBox.all {
+      let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY
+      let code = sqlite3_create_function_v2(
+        rawHandle, box.function.name, Int32(box.function.argumentCount), flags,
+        Unmanaged.passUnretained(box).toOpaque(),
+        callFunction, nil, nil, nil)
+      guard code == SQLITE_OK else { throw error(code, sql: nil) }
+    }
+  }
+}
+
+/// Gives a function an address for SQLite to hand back; the boxes live as long as the process.
+private final class FunctionBox: Sendable {
+  static let all = SQLFunction.all.map(FunctionBox.init)
+  let function: SQLFunction
+  init(_ function: SQLFunction) { self.function = function }
+}
+
+private func callFunction(
+  _ context: OpaquePointer?, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?
+) {
+  guard let data = sqlite3_user_data(context), let values else { return sqlite3_result_null(context) }
+  let box = Unmanaged<FunctionBox>.fromOpaque(data).takeUnretainedValue()
+  let arguments = (0..<Int(count)).map { argument(values[$0]) }
+  // SQLITE_TRANSIENT is a macro that casts -1 to a function, which Swift can't import.
+  let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+  switch box.function(arguments) {
+  case .null: sqlite3_result_null(context)
+  case .integer(let number): sqlite3_result_int64(context, number)
+  case .double(let number): sqlite3_result_double(context, number)
+  case .text(var text):
+    text.withUTF8 { bytes in
+      bytes.withMemoryRebound(to: CChar.self) { characters in
+        sqlite3_result_text64(
+          context, characters.baseAddress, UInt64(characters.count), transient, UInt8(SQLITE_UTF8))
+      }
+    }
+  case .blob(let bytes):
+    bytes.withUnsafeBytes { sqlite3_result_blob64(context, $0.baseAddress, UInt64($0.count), transient) }
+  }
+}
+
+private func argument(_ value: OpaquePointer?) -> SQLFunction.Argument {
+  switch sqlite3_value_type(value) {
+  case SQLITE_INTEGER: return .integer(sqlite3_value_int64(value))
+  case SQLITE_FLOAT: return .double(sqlite3_value_double(value))
+  case SQLITE_NULL: return .null
+  default:
+    let start = sqlite3_value_blob(value)
+    return .bytes(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value))))
+  }
+}

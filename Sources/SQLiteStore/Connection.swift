@@ -1,0 +1,138 @@
+internal import CSQLite
+import Dispatch
+import ObjectGraph
+import Synchronization
+
+/// A connection to the store's file, with its prepared statements.
+final class Connection: @unchecked Sendable {
+  // @unchecked: one thread uses it at a time: the writer under the store's lock, a reader while it is out of the pool.
+
+  let path: String
+  let role: StatementEvent.Role
+  private let handle: OpaquePointer
+  private let busyTimeout: Int32
+  private let log: (@Sendable (StatementEvent) -> Void)?
+  private let counter: StatementCounter
+  /// Statements that nobody uses just now.
+  private var idle: [String: Statement] = [:]
+  private static let idleLimit = 128
+
+  /// Opens an existing file, or makes one.
+  init(
+    path: String, role: StatementEvent.Role, options: SQLiteStoreOptions, counter: StatementCounter,
+    creates: Bool = false
+  ) throws(StoreError) {
+    self.path = path
+    self.role = role
+    self.counter = counter
+    log = options.statementLog
+    var opened: OpaquePointer?
+    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+    let code = sqlite3_open_v2(path, &opened, creates ? flags | SQLITE_OPEN_CREATE : flags, nil)
+    guard let opened, code == SQLITE_OK else {
+      sqlite3_close_v2(opened)
+      throw StoreFailure.error(code, message: String(cString: sqlite3_errstr(code)), path: path, sql: nil)
+    }
+    handle = opened
+    busyTimeout = options.busyTimeout
+    sqlite3_busy_timeout(handle, busyTimeout)
+    sqlite3_limit(handle, SQLITE_LIMIT_VARIABLE_NUMBER, 32_766)
+  }
+
+  deinit {
+    idle = [:]
+    // Statements that outlive the connection are finalised by their holders; SQLite waits for them.
+    sqlite3_close_v2(handle)
+  }
+
+  var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
+
+  /// Whether a transaction is open.
+  var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+  /// The number of rows that the last statement wrote.
+  var changedRowCount: Int { Int(sqlite3_changes64(handle)) }
+
+  var rawHandle: OpaquePointer { handle }
+
+  func setBusyTimeout(_ milliseconds: Int32) { sqlite3_busy_timeout(handle, milliseconds) }
+
+  func resetBusyTimeout() { setBusyTimeout(busyTimeout) }
+
+  /// A statement for the caller alone; give it back with ``recycle(_:)``.
+  func prepare(_ sql: String) throws(StoreError) -> Statement {
+    if let statement = idle.removeValue(forKey: sql) { return statement }
+    var prepared: OpaquePointer?
+    let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+    guard code == SQLITE_OK, let prepared else { throw error(code, sql: sql) }
+    return Statement(handle: prepared, sql: sql)
+  }
+
+  /// Takes a statement back for its next use.
+  func recycle(_ statement: Statement) {
+    statement.reset()
+    if idle.count >= Self.idleLimit { idle = [:] }
+    idle[statement.sql] = statement
+  }
+
+  /// Runs a statement that returns nothing.
+  func execute(_ sql: String, _ bind: (Statement) -> Void = { _ in }) throws(StoreError) {
+    _ = try first(sql, bind) { _ in }
+  }
+
+  /// The first row of a statement's result, or nil if there is none; the rest is not computed.
+  func first<Result>(
+    _ sql: String, _ bind: (Statement) -> Void = { _ in }, _ read: (Statement) -> Result
+  ) throws(StoreError) -> Result? {
+    var result: Result?
+    try run(sql, bind) { statement throws(StoreError) in
+      result = read(statement)
+      return false
+    }
+    return result
+  }
+
+  /// Runs a statement and reads its rows until the body returns false.
+  func run(
+    _ sql: String, _ bind: (Statement) -> Void = { _ in }, _ read: (Statement) throws(StoreError) -> Bool
+  ) throws(StoreError) {
+    let statement = try prepare(sql)
+    defer { recycle(statement) }
+    let start = started()
+    bind(statement)
+    var rowCount = 0
+    defer { finished(sql, start, rowCount: rowCount) }
+    while try statement.stepToRow(of: self) {
+      rowCount += 1
+      if try !read(statement) { return }
+    }
+  }
+
+  /// When a statement began; counts it.
+  func started() -> UInt64 {
+    counter.value.add(1, ordering: .relaxed)
+    return log == nil ? 0 : DispatchTime.now().uptimeNanoseconds
+  }
+
+  func finished(_ sql: String, _ start: UInt64, rowCount: Int) {
+    guard let log else { return }
+    log(
+      StatementEvent(
+        sql: sql, role: role, executor: StatementEvent.currentExecutor(),
+        duration: DispatchTime.now().uptimeNanoseconds - start, rowCount: rowCount))
+  }
+
+  /// The error of the last call on this connection.
+  func error(_ code: Int32, sql: String?) -> StoreError {
+    // The connection's message is of the last call, so it does not fit an injected code.
+    let own = sqlite3_extended_errcode(handle) & 0xff == code & 0xff
+    let message = String(cString: own ? sqlite3_errmsg(handle) : sqlite3_errstr(code))
+    return StoreFailure.error(code, message: message, path: path, sql: sql)
+  }
+
+  /// Undoes the open transaction, if any; it can't fail in a way that leaves one open.
+  func rollBack() {
+    guard isInTransaction else { return }
+    sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
+  }
+}

@@ -1,0 +1,34 @@
+import ObjectModel
+import SQLGeneration
+
+/// What is needed to write rows of one entity.
+final class EntityStatements: Sendable {
+  let table: SchemaTable
+  let entity: Entity
+  let insertSQL: String
+  let updateSQL: String
+  let insert: RowBinder
+  let update: RowBinder
+  /// Selects what the columns with external values of a row hold: the name of a file, or null; nil if there are none.
+  let filesSQL: String?
+
+  init(_ entity: Entity, table: SchemaTable, names: EntityNames) {
+    let properties = entity.properties.filter(\.isPersistent)
+    self.table = table
+    self.entity = entity
+    insertSQL = table.insertSQL(entity, properties)
+    updateSQL = table.updateSQL(properties)
+    insert = RowBinder(properties, firstParameter: 2, names: names)
+    update = RowBinder(properties, firstParameter: 3, names: names)
+    let external = properties.filter { $0.storage == .blob }
+    if external.contains(where: { $0.attribute?.allowsExternalBinaryDataStorage == true }) {
+      let columns = external.map { property in
+        let column = SchemaName.quoted(property.name)
+        return "CASE WHEN typeof(\(column)) = 'text' THEN \(column) END"
+      }
+      filesSQL = "SELECT \(columns.joined(separator: ", ")) FROM \(SchemaName.quoted(table.name)) WHERE _key = ?1"
+    } else {
+      filesSQL = nil
+    }
+  }
+}

@@ -1,0 +1,86 @@
+internal import Foundation
+internal import Glibc
+import ObjectGraph
+
+/// The system calls of the store's files: read errno first, retry EINTR, throw an error with path.
+enum FileSystem {
+  /// Creates a file that must not exist, writes all bytes and syncs it.
+  static func write(_ bytes: UnsafeRawBufferPointer, to path: String) throws(StoreError) {
+    let descriptor = try call("create", path) { open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o640) }
+    defer { close(descriptor) }
+    var offset = 0
+    while let base = bytes.baseAddress, offset < bytes.count {
+      offset += try call("write", path) { Glibc.write(descriptor, base + offset, bytes.count - offset) }
+    }
+    _ = try call("sync", path) { fsync(descriptor) }
+  }
+
+  /// Copies a file to one that must not exist, and syncs it.
+  static func copy(_ source: String, to path: String) throws(StoreError) {
+    let input = try call("open", source) { open(source, O_RDONLY | O_CLOEXEC) }
+    defer { close(input) }
+    let output = try call("create", path) { open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o640) }
+    defer { close(output) }
+    while try call("copy", path, { sendfile(output, input, nil, 1 << 30) }) > 0 {}
+    _ = try call("sync", path) { fsync(output) }
+  }
+
+  /// Gives a file a second name; copies it where the file system can't.
+  static func linkOrCopy(_ source: String, to path: String) throws(StoreError) {
+    try sync(source)
+    if link(source, path) == 0 { return }
+    switch errno {
+    case EXDEV, EPERM, EMLINK, ENOTSUP: try copy(source, to: path)
+    case let code: throw error(code, "link", source)
+    }
+  }
+
+  /// Syncs a file, or the names in a folder.
+  static func sync(_ path: String) throws(StoreError) {
+    let descriptor = try call("open", path) { open(path, O_RDONLY | O_CLOEXEC) }
+    defer { close(descriptor) }
+    _ = try call("sync", path) { fsync(descriptor) }
+  }
+
+  /// Creates a folder unless it is there.
+  static func makeFolder(_ path: String) throws(StoreError) {
+    if mkdir(path, 0o750) == 0 { return }
+    let code = errno
+    guard code == EEXIST else { throw error(code, "create", path) }
+  }
+
+  /// Removes a file; one that is gone already, or can't be removed, is left to the next sweep.
+  static func remove(_ path: String) { unlink(path) }
+
+  /// The names in a folder; none if there is no folder.
+  static func names(in path: String) -> [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+  }
+
+  /// Runs a call that returns -1 for an error.
+  @discardableResult
+  static func call<Result: SignedInteger>(
+    _ what: String, _ path: String, _ body: () -> Result
+  ) throws(StoreError) -> Result {
+    while true {
+      let result = body()
+      if result != -1 { return result }
+      let code = errno
+      if code != EINTR { throw error(code, what, path) }
+    }
+  }
+
+  static func error(_ code: Int32, _ what: String, _ path: String) -> StoreError {
+    let reason = String(cString: strerror(code))
+    switch code {
+    case ENOSPC, EDQUOT:
+      return StoreError(
+        .full, "the disk or the quota is full: nothing was written; make room and try again", path: path)
+    case EACCES, EPERM, EROFS:
+      return StoreError(
+        .readOnly, "can't \(what) the file: \(reason); check its permissions and its folder's", path: path)
+    default:
+      return StoreError(.inputOutput, "can't \(what) the file: \(reason)", path: path)
+    }
+  }
+}

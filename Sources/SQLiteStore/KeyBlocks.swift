@@ -1,0 +1,32 @@
+import ObjectGraph
+import ObjectModel
+import SQLGeneration
+
+/// Hands out primary keys inside a transaction of the writer.
+struct KeyBlocks {
+  let connection: Connection
+  let names: EntityNames
+
+  /// The next keys of a table: above all that were handed out and all that are in the table, whoever put them there.
+  func reserve(_ request: KeyReservation) throws(StoreError) -> Range<Int64> {
+    let name = request.root.name
+    let known = try connection.first(
+      "SELECT coalesce((SELECT next FROM _keys WHERE root = ?1), 1), "
+        + "coalesce((SELECT max(_key) FROM \(SchemaName.quoted(name))), 0)",
+      { $0.bindCopy(name, 1) }, { ($0.integer(0), $0.integer(1)) })
+    let (next, highest) = known ?? (1, 0)
+    let first = max(next, highest == .max ? .max : highest + 1, 1)
+    let (end, overflow) = first.addingReportingOverflow(Int64(request.count))
+    guard request.count >= 0, !overflow else {
+      throw StoreError(
+        .constraint, "the table \(name) has no primary keys left above \(highest)", path: connection.path)
+    }
+    try connection.execute(
+      "INSERT INTO _keys (root, next) VALUES (?1, ?2) ON CONFLICT (root) DO UPDATE SET next = excluded.next"
+    ) { statement in
+      statement.bindCopy(name, 1)
+      statement.bind(end, 2)
+    }
+    return first..<end
+  }
+}

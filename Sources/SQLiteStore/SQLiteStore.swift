@@ -1,0 +1,119 @@
+package import Foundation
+public import ObjectGraph
+package import ObjectModel
+import SQLGeneration
+import Synchronization
+
+/// Keeps rows in an SQLite file in WAL mode, and large values in files beside it.
+///
+/// One connection writes, under a lock; others read, each a snapshot of its own, and never wait for the writer.
+/// A commit is on disk when ``save(_:)`` returns (`synchronous=FULL`).
+public final class SQLiteStore: PersistentStore, Sendable {
+  package let identifier: UUID
+  private let filePath: String
+  package var path: String? { filePath }
+
+  let schema: Schema
+  let options: SQLiteStoreOptions
+  let files: ExternalFiles
+  let rows: RowSource
+  private let names: EntityNames
+  private let statements: [EntityStatements]
+  private let counter: StatementCounter
+  private let readers: ReaderPool
+  /// What an open store holds; nil once it is closed.
+  private let writer: Mutex<(connection: Connection, folderLock: FolderLock)?>
+
+  package var stagingDirectory: String? { files.staging }
+
+  /// The number of statements that were run, housekeeping and transaction control excluded.
+  public var statementCount: Int { counter.value.load(ordering: .relaxed) }
+
+  package init(
+    at url: URL, model: ManagedObjectModel, coordinatorOrdinal: UInt32, options: SQLiteStoreOptions = .init()
+  ) throws(StoreError) {
+    let path = url.standardizedFileURL.path
+    let counter = StatementCounter()
+    let schema = Schema(model)
+    let opener = StoreOpener(path: path, schema: schema, options: options, counter: counter)
+    let connection = try opener.open()
+    let identifier = try connection.controlResult("SELECT value FROM _metadata WHERE key = 'uuid'") { $0.text(0) }
+    guard let identifier = identifier.flatMap(UUID.init(uuidString:)) else {
+      throw StoreError(.corrupt, "the store has no identifier; restore it from a backup", path: path)
+    }
+    let files = ExternalFiles(storePath: path)
+    let names = EntityNames(model)
+    self.identifier = identifier
+    self.options = options
+    self.schema = schema
+    self.files = files
+    self.names = names
+    self.counter = counter
+    filePath = path
+    rows = RowSource(schema: schema, files: files, coordinatorOrdinal: coordinatorOrdinal)
+    statements = model.entities.map { EntityStatements($0, table: schema.table(of: $0), names: names) }
+    readers = ReaderPool { () throws(StoreError) in try opener.connect(.reader) }
+    let folderLock = try files.open()
+    try FileSweep(connection: connection, schema: schema, files: files).run()
+    writer = Mutex((connection, folderLock))
+  }
+
+  package func reserveKeys(_ request: KeyReservation) throws(StoreError) -> Range<Int64> {
+    try withWriter { connection throws(StoreError) in
+      var keys: Range<Int64> = 0..<0
+      try connection.transaction { () throws(StoreError) in
+        keys = try KeyBlocks(connection: connection, names: names).reserve(request)
+      }
+      return keys
+    }
+  }
+
+  package func save(_ request: StoreSaveRequest) throws(StoreError) -> StoreSaveResult {
+    try withWriter { connection throws(StoreError) in
+      var transaction = SaveTransaction(
+        connection: connection, statements: statements, keys: KeyBlocks(connection: connection, names: names),
+        decoder: rows, files: SaveFiles(files, threshold: options.externalDataThreshold), failure: options.failure)
+      return try transaction.run(request)
+    }
+  }
+
+  package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+    let connection = try readers.take()
+    defer {
+      connection.rollBack()
+      readers.giveBack(connection)
+    }
+    try connection.control("BEGIN")
+    // The snapshot is taken by the first read, not by BEGIN.
+    try connection.control("SELECT 1 FROM _metadata LIMIT 1")
+    return try body(SnapshotReader(connection: connection, store: self))
+  }
+
+  /// Moves what is in the journal into the file as far as readers allow; for idle times. Waits for nobody.
+  package func checkpointIfIdle() throws(StoreError) {
+    try withWriter { connection throws(StoreError) in try connection.control("PRAGMA wal_checkpoint(PASSIVE)") }
+  }
+
+  /// Writes the journal into the file and closes; a save under way is waited for, readers finish on their own.
+  ///
+  /// Closing twice does nothing.
+  package func close() throws(StoreError) {
+    readers.close()
+    let held = writer.withLock { held in
+      defer { held = nil }
+      return held
+    }
+    guard let connection = held?.connection else { return }
+    connection.setBusyTimeout(0)
+    try connection.control("PRAGMA wal_checkpoint(TRUNCATE)")
+  }
+
+  private func withWriter<Result>(
+    _ body: (Connection) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result where Result: Sendable {
+    try writer.withLock { held throws(StoreError) in
+      guard let connection = held?.connection else { throw StoreError(.noStore, "the store is closed", path: filePath) }
+      return try body(connection)
+    }
+  }
+}

@@ -1,0 +1,21 @@
+/// How an SQLite store is opened.
+public struct SQLiteStoreOptions: Sendable {
+  /// Binary values of more bytes are kept in files, if their attribute allows external storage.
+  public var externalDataThreshold = 64 * 1024
+  /// How long a save waits for another process that writes, in milliseconds.
+  public var busyTimeout: Int32 = 10_000
+  /// Called after each statement on the thread that ran it, with locks held: it must be quick and not use the store.
+  public var statementLog: (@Sendable (StatementEvent) -> Void)?
+  /// Asked before each step of a save; a result other than nil is taken for SQLite's. For tests.
+  package var failure: (@Sendable (FaultPoint) -> Int32?)?
+
+  public init() {}
+}
+
+/// A place in a save where a test can make it fail.
+package struct FaultPoint: Sendable {
+  package enum Step: String, Sendable { case begin, reserve, delete, update, insert, commit }
+  package let step: Step
+  /// How many steps of the save came before.
+  package let index: Int
+}

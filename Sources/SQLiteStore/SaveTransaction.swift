@@ -1,0 +1,234 @@
+internal import CSQLite
+import ObjectGraph
+import ObjectModel
+import SQLGeneration
+
+/// One save on the writer's connection: everything in one transaction, or nothing.
+struct SaveTransaction {
+  let connection: Connection
+  let statements: [EntityStatements]
+  let keys: KeyBlocks
+  let decoder: RowSource
+  let failure: (@Sendable (FaultPoint) -> Int32?)?
+  var files: SaveFiles
+  private var stepCount = 0
+  private var conflicts: [StoreConflict] = []
+  /// The first violation, which counts only if there is no conflict.
+  private var violation: StoreError?
+
+  init(
+    connection: Connection, statements: [EntityStatements], keys: KeyBlocks, decoder: RowSource, files: SaveFiles,
+    failure: (@Sendable (FaultPoint) -> Int32?)?
+  ) {
+    self.connection = connection
+    self.statements = statements
+    self.keys = keys
+    self.decoder = decoder
+    self.files = files
+    self.failure = failure
+  }
+
+  mutating func run(_ request: StoreSaveRequest) throws(StoreError) -> StoreSaveResult {
+    var result = StoreSaveResult()
+    do throws(StoreError) {
+      try control("BEGIN IMMEDIATE", .begin)
+      try writeChanges(request)
+      if !conflicts.isEmpty {
+        connection.rollBack()
+        files.undo()
+        return StoreSaveResult(conflicts: conflicts)
+      }
+      for reservation in request.reservations {
+        try check(.reserve)
+        result.reserved.append(try keys.reserve(reservation))
+      }
+      try files.sync()
+    } catch {
+      connection.rollBack()
+      files.undo()
+      throw error
+    }
+    try commit()
+    stamp(request)
+    return result
+  }
+
+  private mutating func commit() throws(StoreError) {
+    do throws(StoreError) { try control("COMMIT", .commit) } catch {
+      connection.rollBack()
+      // A commit that failed to be written may be found on disk later, with rows that refer to the new files.
+      if error.code != .inputOutput { files.undo() }
+      throw error
+    }
+    files.commit()
+  }
+
+  /// Deletes first and inserts last, so that a unique value can move from one object to another in one save.
+  private mutating func writeChanges(_ request: StoreSaveRequest) throws(StoreError) {
+    for set in request.changes { for change in set.changes where change.kind == .delete { try delete(change) } }
+    for set in request.changes { for change in set.changes where change.kind == .update { try update(change) } }
+    if !conflicts.isEmpty { return }
+    if let violation { throw violation }
+    for set in request.changes {
+      try insert(set.changes)
+      for batch in set.batches where batch.count > 0 { try insert(batch) }
+    }
+  }
+
+  private mutating func delete(_ change: RowChange) throws(StoreError) {
+    let entity = statements[Int(change.base?.entityIndex ?? change.id.entityIndex)]
+    let oldNames = try fileNames(change, entity)
+    let sql = entity.table.deleteSQL
+    let count = try write(sql, .delete) { statement in
+      statement.bind(change.id.key, 1)
+      statement.bind(change.base?.version ?? 0, 2)
+      return statement.step()
+    }
+    guard count == 1 else { return try addConflict(change) }
+    for case let name? in oldNames { files.drop(name) }
+  }
+
+  private mutating func update(_ change: RowChange) throws(StoreError) {
+    guard let row = change.row else { return }
+    let entity = statements[Int(row.entityIndex)]
+    let binaries = try binaries(change, row, entity.update, oldNames: try fileNames(change, entity))
+    do throws(StoreError) {
+      let count = try write(entity.updateSQL, .update) { statement in
+        withExtendedLifetime(row) {
+          statement.bind(change.id.key, 1)
+          statement.bind(change.base?.version ?? 0, 2)
+          entity.update.bind(row, to: statement)
+          return entity.update.step(statement, binding: binaries[...])
+        }
+      }
+      if count != 1 { try addConflict(change) }
+    } catch  where error.code == .constraint {
+      // Conflicts are told before violations, which resolving them may cure: look on.
+      violation = violation ?? error
+    }
+  }
+
+  private mutating func insert(_ changes: [RowChange]) throws(StoreError) {
+    var cached: (index: UInt16, entity: EntityStatements, statement: Statement)?
+    defer { if let cached { connection.recycle(cached.statement) } }
+    for change in changes where change.kind == .insert {
+      guard let row = change.row else { continue }
+      if cached?.index != row.entityIndex {
+        if let cached { connection.recycle(cached.statement) }
+        cached = nil
+        let entity = statements[Int(row.entityIndex)]
+        cached = (row.entityIndex, entity, try connection.prepare(entity.insertSQL))
+      }
+      guard let (_, entity, statement) = cached else { continue }
+      try check(.insert)
+      let start = connection.started()
+      let code: Int32
+      if entity.insert.blobs.isEmpty {
+        code = withExtendedLifetime(row) {
+          statement.bind(change.id.key, 1)
+          entity.insert.bind(row, to: statement)
+          return statement.step()
+        }
+      } else {
+        let binaries = try binaries(change, row, entity.insert, oldNames: [])
+        code = withExtendedLifetime(row) {
+          statement.bind(change.id.key, 1)
+          entity.insert.bind(row, to: statement)
+          return entity.insert.step(statement, binding: binaries[...])
+        }
+      }
+      guard code == SQLITE_DONE else { throw failed(statement, code) }
+      statement.reset()
+      connection.finished(statement.sql, start, rowCount: 1)
+    }
+  }
+
+  private mutating func insert(_ batch: RowBatch) throws(StoreError) {
+    let entity = statements[batch.entity.index]
+    let binder = BatchBinder(batch)
+    let statement = try connection.prepare(entity.table.insertSQL(batch.entity, binder.properties))
+    defer { connection.recycle(statement) }
+    let start = connection.started()
+    let failed = binder.run(statement, names: keys.names) { [failure, stepCount] row in
+      failure?(FaultPoint(step: .insert, index: stepCount + row))
+    }
+    stepCount += batch.count
+    if failed != SQLITE_OK { throw self.failed(statement, failed) }
+    connection.finished(statement.sql, start, rowCount: batch.count)
+  }
+
+  /// Runs a statement once and returns the number of rows that it wrote.
+  private mutating func write(
+    _ sql: String, _ step: FaultPoint.Step, _ body: (Statement) -> Int32
+  ) throws(StoreError) -> Int {
+    try check(step)
+    let statement = try connection.prepare(sql)
+    defer { connection.recycle(statement) }
+    let start = connection.started()
+    let code = body(statement)
+    guard code == SQLITE_DONE else { throw failed(statement, code) }
+    let count = connection.changedRowCount
+    connection.finished(sql, start, rowCount: count)
+    return count
+  }
+
+  private func failed(_ statement: Statement, _ code: Int32) -> StoreError {
+    let error = connection.error(code, sql: statement.sql)
+    statement.reset()
+    return error
+  }
+
+  private mutating func control(_ sql: String, _ step: FaultPoint.Step) throws(StoreError) {
+    try check(step)
+    try connection.control(sql)
+  }
+
+  /// Fails if a test wants it to.
+  private mutating func check(_ step: FaultPoint.Step) throws(StoreError) {
+    if let failure, let code = failure(FaultPoint(step: step, index: stepCount)) {
+      throw connection.error(code, sql: nil)
+    }
+    stepCount += 1
+  }
+
+  private mutating func addConflict(_ change: RowChange) throws(StoreError) {
+    conflicts.append(StoreConflict(change, stored: try decoder.row(for: change.id, connection)))
+  }
+
+  /// The names of the files that the stored row refers to, by the order of the entity's binary values.
+  private func fileNames(_ change: RowChange, _ entity: EntityStatements) throws(StoreError) -> [String?] {
+    guard let sql = entity.filesSQL else { return [] }
+    let columns = Int32(entity.update.blobs.count)
+    return try connection.first(sql, { $0.bind(change.id.key, 1) }) { statement in
+      (0..<columns).map { statement.isNull($0) ? nil : statement.text($0) }
+    } ?? []
+  }
+
+  private mutating func binaries(
+    _ change: RowChange, _ row: Row, _ binder: RowBinder, oldNames: [String?]
+  ) throws(StoreError) -> [RowBinder.Binary] {
+    var binaries: [RowBinder.Binary] = []
+    for (place, field) in binder.blobs.enumerated() {
+      func blob(_ row: Row?) -> Blob? { row.flatMap { $0.isNull(field.slot) ? nil : $0.blob(field.slot) } }
+      let property = statements[Int(row.entityIndex)].entity.properties[field.slot]
+      binaries.append(
+        try files.prepare(
+          blob(row), property, base: blob(change.base), oldName: place < oldNames.count ? oldNames[place] : nil))
+    }
+    return binaries
+  }
+
+  /// Tells the rows that they are in the store now.
+  private func stamp(_ request: StoreSaveRequest) {
+    for set in request.changes {
+      for change in set.changes {
+        switch change.kind {
+        case .insert: change.row?.stamp(version: 1)
+        case .update: change.row?.stamp(version: (change.base?.version ?? 0) + 1)
+        case .delete, .forget: break
+        }
+      }
+      for batch in set.batches { batch.stamp(version: 1) }
+    }
+  }
+}

@@ -1,0 +1,151 @@
+internal import Foundation
+import ObjectGraph
+import ObjectModel
+import SQLGeneration
+
+/// Makes the tables of a new store, and compares those of an old one with the model.
+struct SchemaUpdater {
+  let connection: Connection
+  let schema: Schema
+
+  /// Makes everything in one transaction.
+  func create() throws(StoreError) {
+    try connection.transaction { () throws(StoreError) in
+      try connection.control("CREATE TABLE _metadata (key TEXT PRIMARY KEY, value) WITHOUT ROWID")
+      try connection.control(
+        "CREATE TABLE _entity (name TEXT PRIMARY KEY, root TEXT NOT NULL, hash TEXT NOT NULL, properties TEXT NOT NULL)"
+          + " WITHOUT ROWID")
+      try connection.control("CREATE TABLE _keys (root TEXT PRIMARY KEY, next INTEGER NOT NULL) WITHOUT ROWID")
+      try setMetadata("uuid", UUID().uuidString)
+      try setMetadata("format", String(StoreOpener.formatVersion))
+      try add(schema.model.entities)
+    }
+  }
+
+  /// Adds what the model has and the store lacks; throws if the store has something of the model in another shape.
+  func update() throws(StoreError) {
+    if try missing().isEmpty, try staleIndexes().isEmpty, try missingIndexes().isEmpty { return }
+    try connection.transaction { () throws(StoreError) in
+      // Read again: another process may have done it meanwhile.
+      try add(try missing())
+    }
+  }
+
+  /// The entities that the store does not know yet.
+  private func missing() throws(StoreError) -> [Entity] {
+    var known: [String: (hash: String, properties: String)] = [:]
+    try connection.runControl("SELECT name, hash, properties FROM _entity") { statement in
+      known[statement.text(0)] = (statement.text(1), statement.text(2))
+      return true
+    }
+    var missing: [Entity] = []
+    for entity in schema.model.entities {
+      guard let stored = known[entity.name] else {
+        missing.append(entity)
+        continue
+      }
+      guard stored.hash == entity.versionHash.description else {
+        throw StoreError(
+          .incompatibleModel,
+          "the store was made with another model: \(Self.difference(stored.properties, entity)). This release does "
+            + "not migrate stores; open it with the model it was made with, or use a new store and import again",
+          path: connection.path)
+      }
+    }
+    return missing
+  }
+
+  private func add(_ entities: [Entity]) throws(StoreError) {
+    let present = Set(entities.map(\.name))
+    for table in schema.tables {
+      let columns = try columns(of: table)
+      if columns.isEmpty {
+        guard table.members.allSatisfy({ present.contains($0.name) }) else {
+          throw StoreError(
+            .corrupt, "the table \(table.name) is missing; restore the store from a backup", path: connection.path)
+        }
+        try connection.control(table.createSQL)
+      } else {
+        for column in table.columnNames where !columns.contains(column) {
+          try connection.control(table.addColumnSQL(column))
+        }
+      }
+    }
+    for name in try staleIndexes() { try connection.control("DROP INDEX \(SchemaName.quoted(name))") }
+    for index in try missingIndexes() { try connection.control(index.sql) }
+    for entity in entities {
+      try connection.control("INSERT INTO _entity VALUES (?1, ?2, ?3, ?4)") { statement in
+        statement.bindCopy(entity.name, 1)
+        statement.bindCopy(entity.root.name, 2)
+        statement.bindCopy(entity.versionHash.description, 3)
+        statement.bindCopy(Self.properties(of: entity), 4)
+      }
+    }
+    try setMetadata("model", schema.model.versionHash.description)
+  }
+
+  private func setMetadata(_ key: String, _ value: String) throws(StoreError) {
+    try connection.control("INSERT OR REPLACE INTO _metadata VALUES (?1, ?2)") { statement in
+      statement.bindCopy(key, 1)
+      statement.bindCopy(value, 2)
+    }
+  }
+
+  private func columns(of table: SchemaTable) throws(StoreError) -> Set<String> {
+    var columns: Set<String> = []
+    try connection.runControl("PRAGMA table_info(\(SchemaName.quoted(table.name)))") { statement in
+      columns.insert(statement.text(1))
+      return true
+    }
+    return columns
+  }
+
+  /// The SQL of our indexes in the store, by name.
+  private func indexes() throws(StoreError) -> [String: String] {
+    var indexes: [String: String] = [:]
+    try connection.runControl(
+      "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND name LIKE '\\_%' ESCAPE '\\'"
+    ) { statement in
+      indexes[statement.text(0)] = statement.text(1)
+      return true
+    }
+    return indexes
+  }
+
+  private func missingIndexes() throws(StoreError) -> [SchemaTable.Index] {
+    let stored = try indexes()
+    return schema.tables.flatMap(\.indexes).filter { stored[$0.name] != $0.sql }
+  }
+
+  /// Indexes of the model's tables that it defines no longer or otherwise; those of unknown tables stay.
+  private func staleIndexes() throws(StoreError) -> [String] {
+    let wanted = Dictionary(uniqueKeysWithValues: schema.tables.flatMap(\.indexes).map { ($0.name, $0.sql) })
+    let tables = schema.tables.map { " ON \(SchemaName.quoted($0.name)) (" }
+    return try indexes().filter { name, sql in
+      wanted[name] != sql && tables.contains { sql.contains($0) }
+    }.map(\.key)
+  }
+
+  /// A line per property, for messages about what differs.
+  private static func properties(of entity: Entity) -> String {
+    entity.properties.map { property in
+      switch property.kind {
+      case .attribute(let attribute):
+        "\(property.name): \(attribute.type.rawValue)\(attribute.isOptional ? ", optional" : "")"
+          + (attribute.isTransient ? ", transient" : "")
+      case .relationship(let relationship):
+        "\(property.name): to-\(relationship.isToMany ? "many" : "one") \(relationship.destinationEntity)"
+      }
+    }.sorted().joined(separator: "\n")
+  }
+
+  private static func difference(_ stored: String, _ entity: Entity) -> String {
+    let old = Set(stored.split(separator: "\n").map(String.init))
+    let new = Set(properties(of: entity).split(separator: "\n").map(String.init))
+    let parts =
+      old.subtracting(new).sorted().map { "had \"\($0)\"" } + new.subtracting(old).sorted().map { "has now \"\($0)\"" }
+    let what =
+      parts.isEmpty ? "its inheritance, constraints or relationships' rules differ" : parts.joined(separator: ", ")
+    return "the entity \(entity.name): \(what)"
+  }
+}

@@ -1,0 +1,39 @@
+import ObjectGraph
+import SQLGeneration
+
+/// Reads one state of the store through one connection.
+struct SnapshotReader: StoreReader {
+  let connection: Connection
+  let store: SQLiteStore
+
+  func row(for id: ManagedObjectID) throws(StoreError) -> Row? { try store.rows.row(for: id, connection) }
+
+  func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [Row?] { try store.rows.rows(for: ids, connection) }
+
+  func fetch(_ query: StoreQuery, _ body: (ManagedObjectID, Row?) throws -> Bool) throws {
+    let select = try SelectGenerator(query).statement()
+    let table = store.schema.table(of: query.entity)
+    var family = FamilyDecoder(table, columns: select.columns, schema: store.schema, files: store.files)
+    let ordinal = query.coordinatorOrdinal
+    let statement = try connection.prepare(select.segment.text)
+    defer { connection.recycle(statement) }
+    statement.bind(select.segment.bindings)
+    let start = connection.started()
+    var rowCount = 0
+    defer { connection.finished(select.segment.text, start, rowCount: rowCount) }
+    while try statement.stepToRow(of: connection) {
+      // A row of an entity that the model has no more is not of a queried one.
+      guard let decoder = family.decoder(statement) else { continue }
+      rowCount += 1
+      let id = ManagedObjectID(key: statement.integer(0), entity: decoder.entity, coordinatorOrdinal: ordinal)
+      let row = query.wantsRows ? decoder.row(statement, ordinal: ordinal) : nil
+      if try !body(id, row) { return }
+    }
+  }
+
+  func count(_ query: StoreQuery) throws -> Int {
+    let segment = try SelectGenerator(query).countQuery().segment
+    let count = try connection.first(segment.text, { $0.bind(segment.bindings) }, { Int($0.integer(0)) })
+    return count ?? 0
+  }
+}

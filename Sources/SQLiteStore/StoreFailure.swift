@@ -1,0 +1,48 @@
+internal import CSQLite
+import ObjectGraph
+
+/// Turns SQLite's result codes into store errors.
+enum StoreFailure {
+  static func error(_ code: Int32, message: String, path: String, sql: String?) -> StoreError {
+    let detail = "SQLite \(code): \(message)" + (sql.map { "; \($0)" } ?? "")
+    func make(_ code: StoreError.Code, _ text: String) -> StoreError {
+      StoreError(code, text, path: path, detail: detail)
+    }
+    switch code & 0xff {
+    case SQLITE_FULL:
+      return make(.full, "the disk or the quota is full: nothing was written; make room and try again")
+    case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL:
+      return make(.busy, "another process holds the store: nothing was written; try again")
+    case SQLITE_IOERR:
+      return make(.inputOutput, "reading or writing the store failed (\(reason(of: code))); check the disk")
+    case SQLITE_CORRUPT:
+      return make(.corrupt, "the store is damaged; restore it from a backup, or save what .recover of sqlite3 finds")
+    case SQLITE_NOTADB:
+      return make(.notAStore, "the file is no SQLite database")
+    case SQLITE_CONSTRAINT:
+      return make(.constraint, constraint(message))
+    case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:
+      return make(.readOnly, "the store can't be written; check the permissions of the file and its folder")
+    case SQLITE_CANTOPEN:
+      return make(.cannotOpen, "the store, its journal or its folder can't be opened; check that it is there")
+    case SQLITE_TOOBIG:
+      return make(.unsupported, "a value is larger than SQLite stores; let its attribute use external storage")
+    default:
+      return make(.inputOutput, "the store failed in a way that was not expected (SQLite \(code))")
+    }
+  }
+
+  private static func reason(of code: Int32) -> String { String(cString: sqlite3_errstr(code)) }
+
+  /// Says which constraint, from messages such as "UNIQUE constraint failed: Person.name, Person.email".
+  private static func constraint(_ message: String) -> String {
+    guard let columns = message.split(separator: "failed: ").last.map(String.init), message.hasPrefix("UNIQUE") else {
+      return "the database refuses a value: \(message)"
+    }
+    if columns.hasSuffix("._key") {
+      return "another row has the primary key of a new one in \(columns.dropLast("._key".count)); was it written by "
+        + "another program?"
+    }
+    return "the values of \(columns) must be unique together, and another object has the same"
+  }
+}

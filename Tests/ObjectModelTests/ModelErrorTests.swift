@@ -1,0 +1,153 @@
+import Foundation
+import ObjectModel
+import Testing
+
+@Suite("Errors in a model")
+struct ModelErrorTests {
+  struct Case: CustomTestStringConvertible {
+    let text: String
+    let code: ModelError.Code
+    let description: String
+    var testDescription: String { description }
+
+    init(_ text: String, _ code: ModelError.Code, _ description: String) {
+      self.text = text
+      self.code = code
+      self.description = description
+    }
+  }
+
+  private static let reference = #"<relationship name="r" destinationEntity="#
+
+  static let cases = [
+    Case("<entity/>", .malformed, ":2: <entity> has no name"),
+    Case(
+      "<entity name=\"E\">\n<attribute attributeType=\"String\"/></entity>", .malformed,
+      ":3: E: <attribute> has no name"),
+    Case(
+      "<entity name=\"E\">\n<attribute name=\"a\"/></entity>", .malformed, ":3: E.a: <attribute> has no attributeType"),
+    Case(
+      "<entity name=\"E\">\n\n<attribute name=\"a\" attributeType=\"Text\"/></entity>", .unknownType,
+      ":4: E.a: the attribute type \"Text\" does not exist; there are Integer 16, Integer 32, Integer 64, Decimal, "
+        + "Double, Float, String, Boolean, Date, Binary, UUID, URI, Transformable"),
+    Case(
+      "<entity name=\"E\"><attribute name=\"a\" attributeType=\"Date\" derived=\"YES\"/></entity>", .malformed,
+      ":2: E.a: <attribute> has no derivationExpression"),
+    Case("<entity name=\"E\"/>\n<entity name=\"E\"/>", .invalidName, ":3: E: the entity is defined twice"),
+    Case(
+      "<entity name=\"Ex\"/>\n<entity name=\"EX\"/>", .invalidName,
+      ":3: EX: the name differs from \"Ex\" in case only, which a store can't tell apart"),
+    Case(
+      "<entity name=\"E\"><attribute name=\"a\" attributeType=\"Date\"/>\n\(reference)\"E\"/>\n"
+        + "<relationship name=\"a\" destinationEntity=\"E\"/></entity>", .invalidName,
+      ":4: E.a: the property is defined twice"),
+    Case(
+      "<entity name=\"E\"><attribute name=\"a\" attributeType=\"Date\"/>\n"
+        + "<attribute name=\"A\" attributeType=\"Date\"/></entity>", .invalidName,
+      ":3: E.A: the name differs from \"a\" in case only, which a store can't tell apart"),
+    Case(
+      "<entity name=\"P\"><attribute name=\"a\" attributeType=\"Date\"/></entity>\n"
+        + "<entity name=\"E\" parentEntity=\"P\">\n<attribute name=\"a\" attributeType=\"Date\"/></entity>",
+      .invalidName,
+      ":4: E.a: the property is defined twice"),
+    Case(
+      "<entity name=\"_E\"/>", .invalidName,
+      ":2: _E: \"_E\" can't name an entity: a name begins with a letter and has letters, digits and _ only"),
+    Case(
+      "<entity name=\"E\"><attribute name=\"_id\" attributeType=\"Date\"/></entity>", .invalidName,
+      ":2: E._id: \"_id\" can't name a property: a name begins with a letter and has letters, digits and _ only"),
+    Case(
+      "<entity name=\"E\"/>\n<entity name=\"F\" parentEntity=\"G\"/>", .unresolvedReference,
+      ":3: F: inherits from the entity \"G\", which does not exist"),
+    Case(
+      "<entity name=\"A\" parentEntity=\"B\"/>\n<entity name=\"B\" parentEntity=\"A\"/>", .contradiction,
+      ":2: A: inherits from itself (A < B < A)"),
+    Case(
+      "<entity name=\"E\">\n<relationship name=\"r\"/></entity>", .unresolvedReference,
+      ":3: E.r: the relationship has no destination entity"),
+    Case(
+      "<entity name=\"E\">\n\(reference)\"F\"/></entity>", .unresolvedReference,
+      ":3: E.r: the destination entity \"F\" does not exist"),
+    Case(
+      "<entity name=\"E\">\n\(reference)\"E\" toMany=\"YES\"/></entity>", .contradiction,
+      ":3: E.r: a to-many relationship needs an inverse, through which its objects are found"),
+    Case(
+      "<entity name=\"E\">\n\(reference)\"E\" inverseName=\"s\"/></entity>", .unresolvedReference,
+      ":3: E.r: the inverse \"E.s\" is no relationship"),
+    Case(
+      "<entity name=\"E\">\n\(reference)\"E\" inverseName=\"s\"/>\n<relationship name=\"s\" destinationEntity=\"E\"/>"
+        + "</entity>", .contradiction, ":3: E.r: its inverse \"E.s\" has no inverse; set it to \"r\""),
+    Case(
+      "<entity name=\"E\">\n\(reference)\"E\" inverseName=\"s\"/>\n"
+        + "<relationship name=\"s\" destinationEntity=\"E\" inverseName=\"s\"/></entity>", .contradiction,
+      ":3: E.r: its inverse \"E.s\" has the inverse \"E.s\""),
+    Case(
+      "<entity name=\"E\">\n\(reference)\"F\" inverseName=\"r\"/></entity><entity name=\"G\">\(reference)\"E\"/></entity>"
+        + "<entity name=\"F\">\(reference)\"G\" inverseName=\"r\"/></entity>", .contradiction,
+      ":3: E.r: its inverse \"F.r\" has the inverse \"G.r\""),
+    Case(
+      "<entity name=\"E\">\n\(reference)\"E\" deletionRule=\"Explode\"/></entity>", .invalidValue,
+      ":3: E.r: the deletion rule \"Explode\" does not exist"),
+    Case(
+      "<entity name=\"E\">\n\(reference)\"E\" minCount=\"-1\"/></entity>", .invalidValue,
+      ":3: E.r: minCount \"-1\" is no count"),
+    Case(
+      "<entity name=\"E\">\n\(reference)\"E\" toMany=\"YES\" inverseName=\"r\" minCount=\"3\" maxCount=\"2\"/></entity>",
+      .contradiction, ":3: E.r: the minimum count is greater than the maximum count"),
+    Case(
+      "<entity name=\"E\">\n<attribute name=\"a\" attributeType=\"Double\" minValueString=\"2\" maxValueString=\"1\"/>"
+        + "</entity>", .contradiction, ":3: E.a: the minimum is greater than the maximum"),
+    Case(
+      "<entity name=\"E\">\n<attribute name=\"a\" attributeType=\"String\" regularExpressionString=\"(\"/></entity>",
+      .invalidValue, ":3: E.a: the regular expression \"(\" can't be read"),
+    Case(
+      "<entity name=\"E\"><uniquenessConstraints><uniquenessConstraint>\n<constraint value=\"a\"/>"
+        + "</uniquenessConstraint></uniquenessConstraints></entity>", .unresolvedReference,
+      ":2: E: a uniqueness constraint names \"a\", which does not exist"),
+    Case(
+      "<entity name=\"E\">\n<attribute name=\"a\" transient=\"YES\" attributeType=\"Date\"/><uniquenessConstraints>"
+        + "<uniquenessConstraint><constraint value=\"a\"/></uniquenessConstraint></uniquenessConstraints></entity>",
+      .unresolvedReference, ":3: E.a: a uniqueness constraint names \"a\", which has no column"),
+    Case(
+      "<entity name=\"E\"><uniquenessConstraints><uniquenessConstraint/></uniquenessConstraints></entity>",
+      .contradiction, ":2: E: a uniqueness constraint names no property"),
+    Case(
+      "<entity name=\"E\"><fetchIndex name=\"i\"><fetchIndexElement property=\"a\"/></fetchIndex></entity>",
+      .unresolvedReference, ":2: E: the index \"i\" names \"a\", which does not exist"),
+    Case(
+      "<entity name=\"E\">\n<fetchedProperty name=\"f\"><fetchRequest entity=\"G\"/></fetchedProperty></entity>",
+      .unresolvedReference, ":3: E.f: fetches the entity \"G\", which does not exist"),
+    Case(
+      "<configuration name=\"C\"><memberEntity name=\"E\"/></configuration>", .unresolvedReference,
+      ": configuration \"C\" lists the entity \"E\", which does not exist"),
+  ]
+
+  @Test("An error names file, line, entity and property", arguments: cases)
+  func places(_ example: Case) throws {
+    let error = try #require(modelError(example.text))
+    #expect(error.description == "M/contents" + example.description)
+    #expect(error.code == example.code)
+  }
+
+  @Test(
+    "Text that is not a whole XML document of a model is an error with its line",
+    arguments: [
+      ("", 1), ("hello", 1), ("<x/>", 1), ("<model>\n<entity name=\"E\">\n<attr", 3), ("<model>\n</model", 2),
+      ("<model>\n</entity>", 2), ("<model>\n<entity name=E/></model>", 2), ("<model>\u{0}</model>", 1),
+      ("<model/>trailing", 1), ("<model>&unknown;</model>", 1),
+    ])
+  func malformed(text: String, line: Int) throws {
+    let error = try #require(modelError(xml: Data(text.utf8)))
+    #expect(error.code == .malformed)
+    #expect(error.file == "M/contents")
+    #expect(error.line == line)
+  }
+
+  @Test("A chain of parents of any length is an error, not a crash")
+  func deepInheritance() throws {
+    var text = "<entity name=\"E0\"/>"
+    for index in 1...20_000 { text += "<entity name=\"E\(index)\" parentEntity=\"E\(index - 1)\"/>" }
+    let reversed = text.split(separator: "<").reversed().map { "<" + $0 }.joined()
+    #expect(modelError(reversed)?.code == .contradiction)
+  }
+}
