@@ -7,6 +7,7 @@ sysconfdir ?= /etc
 bindir ?= $(PREFIX)/bin
 libdir ?= $(PREFIX)/lib
 docdir ?= $(PREFIX)/share/doc/bobbin
+mandir ?= $(PREFIX)/share/man
 
 SWIFT ?= swift
 PROGRAMS := bobbind bobbinctl bobbin-image
@@ -64,6 +65,7 @@ install: ## Install what "make build" built (PREFIX=/usr/local, DESTDIR=)
 	  install -m 644 etc/bobbin.conf '$(DESTDIR)$(sysconfdir)/bobbin/bobbin.conf'
 	install -D -m 644 etc/bobbin.conf '$(DESTDIR)$(docdir)/bobbin.conf'
 	install -m 644 $(wildcard README.md) CHANGELOG.md LICENSE '$(DESTDIR)$(docdir)'
+	install -D -m 644 Documentation/man/bobbinctl.1 '$(DESTDIR)$(mandir)/man1/bobbinctl.1'
 	@echo 'Then, as root: systemd-sysusers && systemd-tmpfiles --create && systemctl daemon-reload &&' \
 	  'systemctl enable --now bobbind.socket bobbind.service'
 
@@ -72,6 +74,7 @@ uninstall: ## Remove what "make install" installed; keeps configuration, spool a
 	rm -f '$(DESTDIR)$(libdir)/systemd/system/bobbind.service' '$(DESTDIR)$(libdir)/systemd/system/bobbind.socket'
 	rm -f '$(DESTDIR)$(libdir)/sysusers.d/bobbin.conf' '$(DESTDIR)$(libdir)/tmpfiles.d/bobbin.conf'
 	rm -f $(foreach file,README.md CHANGELOG.md LICENSE bobbin.conf,'$(DESTDIR)$(docdir)/$(file)')
+	rm -f '$(DESTDIR)$(mandir)/man1/bobbinctl.1'
 	-rmdir '$(DESTDIR)$(docdir)'
 
 clean: ## Remove what was built, and the demo's folder

@@ -60,7 +60,9 @@ let package = Package(
     .executableTarget(
       name: "bobbind", dependencies: ["Configuration", "JobDaemon", "ObjectModel", "ObjectGraph", "SQLiteStore", "SystemSupport"], swiftSettings: strict),
     .target(name: "ControlClient", dependencies: ["CCurl"], swiftSettings: strict),
-    .executableTarget(name: "bobbinctl", dependencies: ["ControlClient", "SystemSupport"], swiftSettings: strict),
+    .executableTarget(
+      name: "bobbinctl", dependencies: ["Configuration", "ControlClient", "JSONText", "SystemSupport", "TextSupport"],
+      swiftSettings: strict),
     .executableTarget(
       name: "bobbin-image", dependencies: ["CVIPS", "ImageProtocol", "SystemSupport"], swiftSettings: strict),
 
@@ -93,6 +95,9 @@ let package = Package(
     .testTarget(
       name: "JobDaemonTests",
       dependencies: ["JobDaemon", "Jobs", "ObjectGraph", "SQLiteStore", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "BobbinctlTests", dependencies: ["bobbinctl", "HTTPService", "SystemSupport", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "SystemTests", dependencies: ["ControlClient", "SystemSupport", "TestSupport"],
       path: "Tests/System", swiftSettings: strict),

@@ -1,1 +1,3 @@
-print("not built yet")
+internal import Glibc
+
+exit(Tool.run(Array(CommandLine.arguments.dropFirst())).rawValue)

@@ -51,7 +51,7 @@ struct HTTPServerTests {
     let fixture = try ServerFixture({ $0.bodyBytes = 1_024 }, handler: Self.echo)
     let reply = try await fixture.send("POST", "/", body: Data(count: size))
     #expect(reply.status == 413)
-    #expect(reply.errorCode == "bodyTooLarge")
+    #expect(reply.errorCode == "body-too-large")
     #expect(try await fixture.send("POST", "/", body: Data(count: 1_024)).status == 200)
   }
 

@@ -94,7 +94,7 @@ struct LaterReplyTests {
     async let first = fixture.send("GET", "/wait")
     async let second = fixture.send("GET", "/wait")
     try await inbox.waitForArrivals(2)
-    #expect(try await fixture.send("GET", "/wait").errorCode == "tooBusy")
+    #expect(try await fixture.send("GET", "/wait").errorCode == "too-busy")
     for responder in inbox.takeAll() { responder.respond(.text("done")) }
     #expect(try await [first.text, second.text] == ["done", "done"])
   }

@@ -8,18 +8,18 @@ struct MisbehavingClientTests {
   @Test(
     "A request that could mean two things is refused, as JSON",
     arguments: [
-      ("GET /../etc HTTP/1.1\r\nHost: x\r\n\r\n", "400", "badRequest"),
-      ("GET /%00 HTTP/1.1\r\nHost: x\r\n\r\n", "400", "badRequest"),
-      ("GET http://x/ HTTP/1.1\r\nHost: x\r\n\r\n", "400", "badRequest"),
-      ("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", "400", "badRequest"),
-      ("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "411", "lengthRequired"),
+      ("GET /../etc HTTP/1.1\r\nHost: x\r\n\r\n", "400", "bad-request"),
+      ("GET /%00 HTTP/1.1\r\nHost: x\r\n\r\n", "400", "bad-request"),
+      ("GET http://x/ HTTP/1.1\r\nHost: x\r\n\r\n", "400", "bad-request"),
+      ("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", "400", "bad-request"),
+      ("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "411", "length-required"),
       (
         "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400",
-        "badRequest"
+        "bad-request"
       ),
-      ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 5\r\n\r\nabcde", "400", "badRequest"),
-      ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length : 5\r\n\r\nabcde", "400", "badRequest"),
-      ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n", "413", "bodyTooLarge"),
+      ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 5\r\n\r\nabcde", "400", "bad-request"),
+      ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length : 5\r\n\r\nabcde", "400", "bad-request"),
+      ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n", "413", "body-too-large"),
     ])
   func ambiguous(request: String, status: String, code: String) async throws {
     let fixture = try ServerFixture { _ in .now(.text("reached")) }
@@ -100,7 +100,7 @@ struct MisbehavingClientTests {
     let third = try fixture.connect()
     let refusal = try await onThread { try third.readToEnd() }
     #expect(refusal.hasPrefix("HTTP/1.1 503 "))
-    #expect(refusal.contains("\"code\":\"tooBusy\""))
+    #expect(refusal.contains("\"code\":\"too-busy\""))
     for client in idle { #expect(try await onThread { try client.readToEnd() }.isEmpty) }
     #expect(try await fixture.send("GET", "/").text == "good")
   }

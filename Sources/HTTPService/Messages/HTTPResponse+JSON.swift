@@ -21,7 +21,7 @@ extension HTTPResponse {
   /// A refusal in the one form all errors have: `{"error": {"code": ..., "hint": ..., "message": ...}}`.
   ///
   /// - Parameters:
-  ///   - code: A stable name for programs, such as `notFound`.
+  ///   - code: A stable name for programs, such as `not-found`.
   ///   - message: What happened, for people.
   ///   - hint: What to do about it, if that is known.
   package static func failure(_ status: Int, code: String, message: String, hint: String? = nil) -> HTTPResponse {

@@ -7,7 +7,7 @@ extension ServerCore {
   /// Looks at a request's header fields before its body arrives; nil to go on, a response to refuse it.
   func refusal(of exchange: Exchange, version: String) -> HTTPResponse? {
     guard version == "HTTP/1.1" || version == "HTTP/1.0" else {
-      return .failure(505, code: "versionNotSupported", message: "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
+      return .failure(505, code: "version-not-supported", message: "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
     }
     guard exchange.headers.fields.allSatisfy({ Self.isToken($0.name) }) else {
       return .badRequest("A header field has no proper name.")
@@ -17,7 +17,7 @@ extension ServerCore {
       // Both together, or several lengths, are how requests are smuggled past a proxy (RFC 9112, section 6.3).
       guard lengths.isEmpty else { return .badRequest("Content-Length and Transfer-Encoding exclude each other.") }
       return .failure(
-        411, code: "lengthRequired", message: "Transfer-Encoding is not accepted.", hint: "Send a Content-Length.")
+        411, code: "length-required", message: "Transfer-Encoding is not accepted.", hint: "Send a Content-Length.")
     }
     guard lengths.count <= 1 else { return .badRequest("There is more than one Content-Length.") }
     if let text = lengths.first {
@@ -26,7 +26,7 @@ extension ServerCore {
       }
       guard length <= limits.bodyBytes else {
         return .failure(
-          413, code: "bodyTooLarge", message: "The body is larger than \(limits.bodyBytes) bytes.",
+          413, code: "body-too-large", message: "The body is larger than \(limits.bodyBytes) bytes.",
           hint: "Split it into several requests.")
       }
     }
@@ -77,9 +77,9 @@ extension HTTPResponse {
   static let stopping = failure(
     503, code: "stopping", message: "The server is stopping.", hint: "Try again in a moment.")
   static let tooBusy = failure(
-    503, code: "tooBusy", message: "Too many requests or connections are waiting.", hint: "Try again in a moment.")
+    503, code: "too-busy", message: "Too many requests or connections are waiting.", hint: "Try again in a moment.")
 
   static func badRequest(_ message: String) -> HTTPResponse {
-    failure(400, code: "badRequest", message: message)
+    failure(400, code: "bad-request", message: message)
   }
 }

@@ -1,0 +1,78 @@
+import TextSupport
+
+/// Arguments sorted into options and operands, with everything that is wrong about them.
+///
+/// Options may stand among the operands; after `--` all are operands, and a single dash is one. The last of repeated
+/// options wins.
+struct ParsedArguments {
+  private(set) var operands: [String] = []
+  /// What follows the first operand, when parsing stops there.
+  private(set) var rest: [String] = []
+  /// Sentences for the user, in the order of the arguments.
+  private(set) var problems: [String] = []
+  private var values: [String: String] = [:]
+  private let options: [Option]
+
+  init(_ arguments: [String], options: [Option], stopsAtOperand: Bool = false) {
+    self.options = options
+    var remaining = arguments[...]
+    while let argument = remaining.popFirst() {
+      if argument == "--" {
+        operands += remaining
+        // Nothing after the dashes can be an option, and a command needs none before it.
+        if stopsAtOperand { rest = operands.isEmpty ? [] : ["--"] + operands.dropFirst() }
+        return
+      } else if argument.hasPrefix("-"), argument != "-" {
+        takeOption(argument, &remaining)
+      } else {
+        operands.append(argument)
+        if stopsAtOperand {
+          rest = Array(remaining)
+          return
+        }
+      }
+    }
+  }
+
+  func has(_ name: String) -> Bool {
+    values[name] != nil
+  }
+
+  /// An option's value; empty for one given without.
+  subscript(_ name: String) -> String? {
+    values[name]
+  }
+
+  mutating func addProblem(_ problem: String) {
+    problems.append(problem)
+  }
+
+  /// An option's value as a whole number; nil if it is not given or wrong, which becomes a problem.
+  mutating func number(_ name: String, in range: ClosedRange<Int>) -> Int? {
+    guard let text = values[name] else { return nil }
+    if let number = Int(text), range.contains(number) { return number }
+    addProblem("\(name) takes a whole number from \(range.lowerBound) to \(range.upperBound), not \"\(text)\"")
+    return nil
+  }
+
+  private mutating func takeOption(_ argument: String, _ remaining: inout ArraySlice<String>) {
+    let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let name = String(parts[0])
+    var value = parts.count == 2 ? String(parts[1]) : nil
+    guard let option = options.first(where: { $0.name == name }) else {
+      // Whoever is far off, as with -h, is helped by any name.
+      let nearest = NearestName.find(name, in: options.map(\.name), within: .max) ?? ""
+      return addProblem("there is no option \(name); do you mean \(nearest)?")
+    }
+    switch option.value {
+    case .none:
+      if value != nil { addProblem("\(name) takes no value") }
+    case .required:
+      if value == nil { value = remaining.popFirst() }
+      guard let value, !value.isEmpty else { return addProblem("\(name) needs a value: \(option.synopsis)") }
+    case .optional:
+      if value == "" { addProblem("a value is missing after \(name)=") }
+    }
+    values[name] = value ?? ""
+  }
+}

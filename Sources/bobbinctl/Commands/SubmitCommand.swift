@@ -1,0 +1,50 @@
+import ControlClient
+import Foundation
+
+/// `bobbinctl submit`: gives job files to the daemon and, if wanted, waits for their jobs.
+struct SubmitCommand: Command {
+  static let name = "submit"
+  static let usage = "submit [--wait[=SECONDS]] [--json] FILE..."
+  static let summary = "Submit job files"
+  static let details = """
+    FILE is a job file, - is standard input. Each is one request: its jobs are accepted together or not at all, and a
+    refused file doesn't keep the others from being submitted. Accepted jobs are on disk and survive a power cut.
+
+    With --wait it ends when all jobs are completed and their outcome is on disk, with 1 if one of them failed, and
+    with 75 when the time is over; the jobs go on then. At most \(Submission.mostWaiting) files wait at a time.
+    """
+  static let options = [
+    Option("--wait", .optional("SECONDS"), "Wait for the jobs, at most this long altogether (default: 600)")
+  ]
+
+  private let files: [String]
+  private let wait: Int?
+
+  init(_ arguments: inout ParsedArguments) {
+    files = arguments.operands
+    wait = arguments["--wait"] == "" ? 600 : arguments.number("--wait", in: 0...604_800)
+    if files.isEmpty { arguments.addProblem("a file is missing: \(Self.usage)") }
+    if files.count(where: { $0 == "-" }) > 1 { arguments.addProblem("standard input can be read only once") }
+  }
+
+  func run(_ session: Session) throws(ToolError) -> ExitCode {
+    let submission = Submission(files: files, client: session.client, wait: wait.map { .seconds($0) })
+    var report = SubmitReport(session: session, isWaiting: wait != nil)
+    var outcomes: [Int: Submission.Outcome] = [:]
+    var next = 0
+    submission.start()
+    for finished in files.indices {
+      if wait != nil { session.output.showProgress("waiting for the jobs of \(files.count - finished) file(s)") }
+      let (index, outcome) = submission.nextFinished()
+      session.output.clearProgress()
+      outcomes[index] = outcome
+      // Reported in the order of the files.
+      while let outcome = outcomes.removeValue(forKey: next) {
+        try report.add(outcome, file: files[next])
+        next += 1
+      }
+    }
+    report.finish()
+    return report.result
+  }
+}

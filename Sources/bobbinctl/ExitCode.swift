@@ -1,0 +1,20 @@
+/// What bobbinctl ends with; numbers from 64 on are those of sysexits(3). Documented in bobbinctl(1).
+enum ExitCode: Int32 {
+  case success = 0
+  /// A job ended without completing.
+  case jobFailed = 1
+  /// There is no such job.
+  case notFound = 2
+  case usage = 64
+  /// A job file was refused.
+  case refused = 65
+  /// A file can't be read.
+  case unreadableFile = 66
+  /// The daemon doesn't answer, or not in words that this version understands.
+  case unavailable = 69
+  /// What was found out can't be written to standard output.
+  case outputFailed = 74
+  /// The wait ran out, or the daemon takes nothing for now.
+  case tryAgain = 75
+  case notPermitted = 77
+}

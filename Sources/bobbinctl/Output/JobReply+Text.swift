@@ -1,0 +1,84 @@
+import JSONText
+import SystemSupport
+
+extension JobReply {
+  /// The state's name; what is completed but not yet on disk is only computed.
+  var stateText: String {
+    state == .completed && !durable ? "computed" : state.rawValue
+  }
+
+  var stateStyle: Style {
+    switch state {
+    case .completed: durable ? .good : .active
+    case .running, .retryable: .active
+    default: state.isFailure ? .bad : .plain
+    }
+  }
+
+  var attemptText: String? {
+    attempt.map { attempt in maxAttempts.map { "\(attempt)/\($0)" } ?? "\(attempt)" }
+  }
+
+  var progressText: String? {
+    guard let progress else { return nil }
+    var parts: [String] = []
+    if let fraction = progress.fraction { parts.append("\(Int(min(max(0, fraction), 1) * 100)) %") }
+    if let done = progress.done {
+      let total = progress.total.map { " of \($0.countText)" } ?? ""
+      parts.append(done.countText + total + (progress.unit.map { " \($0)" } ?? ""))
+    }
+    if let message = progress.message { parts.append(message) }
+    return parts.isEmpty ? nil : parts.joined(separator: ", ")
+  }
+
+  /// What `submit` prints for it.
+  ///
+  /// - Parameter end: What the wait for it showed; nil when nobody waited.
+  func submitLine(_ end: WaitEnd?, _ times: TimeText) -> String {
+    let word = end != nil || state.isFinal ? stateText : "accepted"
+    let note: String? =
+      switch end {
+      case .durable: startedAt.flatMap { times.duration(from: $0, to: finishedAt) }
+      case .unfinished: state == .completed ? "not on disk yet" : "the wait is over, the job goes on"
+      case .failed, nil: error
+      }
+    let line = [displayName(word).padded(to: 9), displayName(id)] + (note.map { [singleLine($0)] } ?? [])
+    return line.joined(separator: "  ") + "\n"
+  }
+
+  /// What `show` prints for it.
+  ///
+  /// - Parameter document: The reply with the parts that belong to the job's type.
+  func fields(_ document: JSONValue, _ times: TimeText) -> FieldList {
+    var list = FieldList()
+    list.add("id", displayName(id))
+    list.add("type", displayName(type))
+    list.add("state", stateText + (state.isFinal && durable ? ", on disk" : ""), stateStyle)
+    list.add("queue", queue)
+    list.add("priority", priority.map { "\($0)" })
+    list.add("attempt", attempt.map { "\($0)" + (maxAttempts.map { " of \($0)" } ?? "") })
+    list.add("file", file)
+    list.add("submitter", submitter.map { "user \($0)" })
+    list.add("created", createdAt.map(times.full))
+    list.add("started", startedAt.map(times.full))
+    list.add("finished", finishedAt.map(times.full))
+    if startedAt != nil { list.add("took", times.duration(from: startedAt, to: finishedAt)) }
+    list.add("progress", progressText)
+    list.add("error", error, .bad)
+    list.add("result", Self.text(of: document["result"]))
+    list.add("arguments", Self.text(of: document["arguments"]))
+    return list
+  }
+
+  /// On one line; null is nothing to show.
+  private static func text(of value: JSONValue?) -> String? {
+    value.flatMap { $0.isNull ? nil : $0.serialized() }
+  }
+}
+
+extension Double {
+  /// Whole numbers without a fraction, however large.
+  fileprivate var countText: String {
+    Int(exactly: self).map { "\($0)" } ?? "\(self)"
+  }
+}

@@ -1,0 +1,73 @@
+import SystemSupport
+
+/// Rows in aligned columns. Foreign text in cells is made safe here.
+struct Table {
+  struct Column {
+    let title: String
+    /// Whether it may be cut when the terminal is narrow.
+    var isFlexible = false
+  }
+
+  struct Cell {
+    let text: String
+    let style: Style
+
+    /// - Parameter text: Anything; what could disturb a terminal is escaped.
+    init(_ text: String, _ style: Style = .plain) {
+      self.text = displayName(text)
+      self.style = style
+    }
+  }
+
+  private static let gap = 2
+  /// Flexible columns keep at least so many characters.
+  private static let leastWidth = 8
+
+  let columns: [Column]
+  /// Each row has a cell for each column.
+  var rows: [[Cell]] = []
+
+  /// - Parameter width: The terminal's; nil never cuts.
+  func lines(width: Int?, usesColor: Bool) -> [String] {
+    let header = columns.map { Cell($0.title, .title) }
+    let widths = fittingWidths(header, width: width)
+    return ([header] + rows).map { row in
+      var line = ""
+      for (index, cell) in row.enumerated() {
+        let text = cell.text.cut(to: widths[index])
+        line += cell.style.applied(to: text, usesColor: usesColor)
+        // No blanks at the end of lines.
+        let isLast = row[(index + 1)...].allSatisfy(\.text.isEmpty)
+        if isLast { break }
+        line += String(repeating: " ", count: widths[index] - text.count + Self.gap)
+      }
+      return line
+    }
+  }
+
+  private func fittingWidths(_ header: [Cell], width: Int?) -> [Int] {
+    var widths = columns.indices.map { index in
+      rows.reduce(header[index].text.count) { max($0, $1[index].text.count) }
+    }
+    guard let width else { return widths }
+    var excess = widths.reduce(0, +) + Self.gap * (columns.count - 1) - width
+    while excess > 0 {
+      let candidates = columns.indices.filter { columns[$0].isFlexible && widths[$0] > Self.leastWidth }
+      guard let widest = candidates.max(by: { widths[$0] < widths[$1] }) else { break }
+      widths[widest] -= 1
+      excess -= 1
+    }
+    return widths
+  }
+}
+
+extension String {
+  func padded(to width: Int) -> String {
+    self + String(repeating: " ", count: max(0, width - count))
+  }
+
+  /// At most so many characters, the last of them an ellipsis if some are missing.
+  func cut(to width: Int) -> String {
+    count <= width ? self : prefix(width - 1) + "…"
+  }
+}

@@ -1,0 +1,16 @@
+/// A job's state, open to names of newer daemons.
+struct JobState: RawRepresentable, Hashable, Decodable {
+  let rawValue: String
+
+  static let running = Self(rawValue: "running")
+  static let retryable = Self(rawValue: "retryable")
+  static let completed = Self(rawValue: "completed")
+  static let cancelled = Self(rawValue: "cancelled")
+  static let discarded = Self(rawValue: "discarded")
+  static let quarantined = Self(rawValue: "quarantined")
+
+  /// Whether nothing follows by itself.
+  var isFinal: Bool { self == .completed || isFailure }
+
+  var isFailure: Bool { [.cancelled, .discarded, .quarantined].contains(self) }
+}

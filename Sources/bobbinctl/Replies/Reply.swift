@@ -1,0 +1,99 @@
+import Configuration
+import ControlClient
+import Foundation
+import JSONText
+
+/// A reply of the daemon, or of what answers in its place: nothing about its body is certain.
+struct Reply {
+  let status: Int
+  let body: Data
+
+  static func received(
+    from client: ControlClient, _ method: String, _ path: String, query: [URLQueryItem] = [], body: Data? = nil,
+    timeout: Duration = .seconds(30)
+  ) throws(ToolError) -> Reply {
+    do throws(ControlClientError) {
+      let (status, body) = try client.send(method, path, query: query, body: body, timeout: timeout)
+      return Reply(status: status, body: body)
+    } catch {
+      let code: ExitCode =
+        switch error.code {
+        case .badRequest: .usage
+        case .permissionDenied: .notPermitted
+        default: .unavailable
+        }
+      throw ToolError(code, error.message)
+    }
+  }
+
+  var isJSON: Bool {
+    (try? JSONSerialization.jsonObject(with: body, options: .fragmentsAllowed)) != nil
+  }
+
+  /// The reply itself if its status says that all is well.
+  ///
+  /// - Parameter refusal: What a request that the daemon finds wrong means here.
+  func accepted(refusal: ExitCode) throws(ToolError) -> Reply {
+    let code: ExitCode
+    switch status {
+    case 200..<300: return self
+    case 400, 413, 415, 422: code = refusal
+    case 403: code = .notPermitted
+    case 404: code = .notFound
+    case 429, 503, 504: code = .tryAgain
+    default: code = .unavailable
+    }
+    guard let error = try? JSONDecoder().decode(ErrorReply.self, from: body).error else {
+      throw ToolError(
+        code, "the daemon answered with HTTP status \(status) and no readable error",
+        hint: "is this the socket of bobbind, and its version near to \(Release.version)?")
+    }
+    throw ToolError(code, error.message, hint: error.hint)
+  }
+
+  func decoded<Value: Decodable>(as type: Value.Type) throws(ToolError) -> Value {
+    do {
+      return try JSONDecoder().decode(type, from: body)
+    } catch {
+      throw unreadable(Self.explanation(of: error))
+    }
+  }
+
+  /// The reply as it is, keys in their order.
+  func document() throws(ToolError) -> JSONValue {
+    do throws(JSONError) {
+      // A job file's arguments lie deeper in a reply than they did in the file.
+      return try JSONValue(parsing: body, limits: JSONLimits(depth: 256, duplicateKeys: .useLast))
+    } catch {
+      throw unreadable("\(error)")
+    }
+  }
+
+  func unreadable(_ reason: String) -> ToolError {
+    ToolError(
+      .unavailable, "the daemon's reply can't be understood: \(reason)",
+      hint: "this is bobbinctl \(Release.version); \"bobbinctl status --json\" tells bobbind's version, "
+        + "and --json prints replies as they come")
+  }
+
+  private static func explanation(of error: any Error) -> String {
+    switch error {
+    case DecodingError.keyNotFound(let key, let context):
+      return "\(place(context.codingPath + [key])) is missing"
+    case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
+      return "\(place(context.codingPath)) has another type than expected"
+    case DecodingError.dataCorrupted(let context) where !context.codingPath.isEmpty:
+      return "\(place(context.codingPath)) has an unexpected value"
+    default:
+      return "it is not JSON"
+    }
+  }
+
+  /// Such as `jobs[2].state`.
+  private static func place(_ path: [any CodingKey]) -> String {
+    let text = path.reduce(into: "") { text, key in
+      text += key.intValue.map { "[\($0)]" } ?? (text.isEmpty ? "" : ".") + key.stringValue
+    }
+    return text.isEmpty ? "the document" : text
+  }
+}

@@ -1,0 +1,38 @@
+/// The reply of `GET /v1/status`; what an older or newer daemon may leave out is optional.
+struct StatusReply: Decodable {
+  struct Workers: Decodable {
+    let count: Int
+    let busy: Int
+  }
+
+  struct Writer: Decodable {
+    let unflushedObjects: Int?
+    let unflushedBytes: Int?
+    let oldestUnflushedSeconds: Double?
+    let flushes: Int?
+    let lastFlushSeconds: Double?
+    let lastError: String?
+  }
+
+  /// How long the main context was occupied at a time.
+  struct Main: Decodable {
+    let occupations: Int?
+    let p50Seconds: Double?
+    let p99Seconds: Double?
+    let maxSeconds: Double?
+  }
+
+  let version: String
+  let state: String
+  let pid: Int?
+  let startedAt: Timestamp?
+  let uptimeSeconds: Double?
+  let spool: String?
+  let store: String?
+  let workers: Workers?
+  /// By state.
+  let jobs: [String: Int]?
+  let rejectedFiles: Int?
+  let writer: Writer?
+  let main: Main?
+}

@@ -1,0 +1,27 @@
+import ControlClient
+import Foundation
+
+/// What a command works with: the daemon and the user.
+struct Session {
+  let client: ControlClient
+  let printsJSON: Bool
+  let output: Output
+
+  /// Asks for something and returns the reply if it is a good one.
+  ///
+  /// With `--json`, whatever JSON came is printed, errors too.
+  /// - Parameter refusal: What a request that the daemon finds wrong means here.
+  func get(_ path: String, query: [URLQueryItem] = [], refusal: ExitCode = .usage) throws(ToolError) -> Reply {
+    let reply = try Reply.received(from: client, "GET", path, query: query)
+    try printJSON(of: reply)
+    let accepted = try reply.accepted(refusal: refusal)
+    if printsJSON, !accepted.isJSON { throw accepted.unreadable("it is not JSON") }
+    return accepted
+  }
+
+  func printJSON(of reply: Reply) throws(ToolError) {
+    guard printsJSON, reply.isJSON else { return }
+    try output.write(reply.body)
+    if reply.body.last != UInt8(ascii: "\n") { try output.write("\n") }
+  }
+}

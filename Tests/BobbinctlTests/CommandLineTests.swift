@@ -1,0 +1,98 @@
+import Foundation
+import SystemSupport
+import TestSupport
+import Testing
+
+@Suite("bobbinctl's command line")
+struct CommandLineTests {
+  @Test(
+    "Mistakes end with 64 and a line each that helps",
+    arguments: [
+      ([], ["a command is missing: status, submit, list or show"]),
+      (["stauts"], [#"there is no command "stauts"; do you mean "status"?"#]),
+      (["list", "--stat=x"], ["there is no option --stat; do you mean --state?"]),
+      (
+        ["--jsno", "list", "--limt", "--type"],
+        [
+          "there is no option --jsno; do you mean --json?", "there is no option --limt; do you mean --limit?",
+          "--type needs a value: --type TYPE",
+        ]
+      ),
+      (["list", "--limit", "0"], [#"--limit takes a whole number from 1 to 10000, not "0""#]),
+      (
+        ["list", "--limit=1e3", "x\u{1b}"],
+        [#"list takes no argument, not "x\x1b""#, #"--limit takes a whole number from 1 to 10000, not "1e3""#]
+      ),
+      (["status", "now"], [#"status takes no argument, not "now""#]),
+      (["show"], ["an ID is missing: show [--json] ID..."]), (["show", ""], ["an ID can't be empty"]),
+      (["submit"], ["a file is missing: submit [--wait[=SECONDS]] [--json] FILE..."]),
+      (["submit", "-", "-"], ["standard input can be read only once"]),
+      (["submit", "--wait=", "-"], ["a value is missing after --wait="]),
+      (["submit", "--wait=soon", "-"], [#"--wait takes a whole number from 0 to 604800, not "soon""#]),
+      (["status", "--json=1", "--root="], ["--json takes no value", "--root needs a value: --root DIR"]),
+    ])
+  func mistakes(arguments: [String], problems: [String]) async throws {
+    let run = try await TestDaemon.run(arguments)
+    #expect(run.code == 64)
+    #expect(run.output == "")
+    let lines = run.errors.split(separator: "\n").map(String.init)
+    #expect(lines.dropLast() == problems.map { "bobbinctl: " + $0 }[...])
+    #expect(lines.last?.contains("--help") == true)
+  }
+
+  @Test("Help and version need no daemon and win over mistakes")
+  func help() async throws {
+    let general = try await TestDaemon.run(["--help"])
+    #expect(general.code == 0)
+    for name in ["status", "submit", "list", "show", "--socket PATH"] { #expect(general.output.contains("  \(name)")) }
+    for name in ["status", "submit", "list", "show"] {
+      let run = try await TestDaemon.run([name, "--help", "--nonsense"])
+      #expect(run.code == 0)
+      #expect(run.output.hasPrefix("Usage: bobbinctl \(name)"))
+      #expect(run.output.split(separator: "\n").allSatisfy { $0.count <= 120 })
+    }
+    #expect(try await TestDaemon.run(["--version"]).output == "bobbinctl 0.1.0\n")
+  }
+
+  @Test("--socket wins over --root, and options may follow the command")
+  func socket() async throws {
+    let daemon = try TestDaemon(SampleReplies.status)
+    let socket = daemon.root.path("run/bobbin.sock")
+    let run = try await TestDaemon.run(["--root", "/nonexistent", "status", "--json", "--socket", socket])
+    #expect(run.code == 0)
+    #expect(run.output == SampleReplies.status + "\n")
+  }
+
+  @Test("A daemon that isn't there ends with 69 and is reported once, whatever is asked")
+  func absent() async throws {
+    let directory = try TemporaryDirectory()
+    let commands = [["status"], ["list"], ["show", "a", "b"], ["submit", "-"], ["submit", "/dev/null", "/dev/null"]]
+    for arguments in commands {
+      let run = try await TestDaemon.run(["--root", directory.path] + arguments)
+      #expect(run.code == 69)
+      #expect(run.errors.contains("bobbind does not listen at \(directory.path)/run/bobbin.sock"))
+      #expect(run.errors.ranges(of: "does not listen").count == 1)
+      #expect(run.output == "")
+    }
+  }
+
+  @Test("A socket path that is too long is a usage error")
+  func longSocket() async throws {
+    let run = try await TestDaemon.run(["--socket", "/" + String(repeating: "x", count: 200), "status"])
+    #expect(run.code == 64)
+  }
+
+  @Test("Output that can't be written ends with 74")
+  func fullDisk() async throws {
+    let daemon = try TestDaemon(SampleReplies.status)
+    let full = try FileDescriptor.open("/dev/full", .writing)
+    for arguments in [["status"], ["status", "--json"], ["--help"]] {
+      let child = try ChildProcess.start(
+        ChildLaunch(
+          executable: try RepositoryPaths.executable("bobbinctl").path(percentEncoded: false),
+          arguments: ["--root", daemon.root.path] + arguments, descriptors: [1: full.number]))
+      let end = try await child.termination(killingAt: .after(.seconds(20)))
+      #expect(end.termination.status == .exited(code: 74))
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import Testing
+
+@Suite("bobbinctl list")
+struct ListTests {
+  @Test("Jobs are a table with aligned columns; what is not on disk yet is computed")
+  func plain() async throws {
+    let daemon = try TestDaemon(
+      SampleReplies.jobs(
+        SampleReplies.job("b"), SampleReplies.job("longer-id", ["durable": "false"]),
+        SampleReplies.job("c", SampleReplies.discarded), total: 3))
+    let run = try await daemon.run("list")
+    #expect(run.code == 0)
+    #expect(run.errors == "")
+    #expect(daemon.requests == ["GET /v1/jobs"])
+    try #require(run.lines.count == 4)
+    let created = try #require(run.lines[1].firstRange(of: /\d+ d ago/)).lowerBound
+    let age = run.lines[1][created...].prefix { $0 != " " }.count + 6
+    #expect(run.lines[0].hasPrefix("ID         TYPE          STATE      ATTEMPT  CREATED"))
+    #expect(run.lines[1].hasPrefix("b          image.encode  completed  1/5      "))
+    #expect(run.lines[1].hasSuffix(" d ago  1.3 s"))
+    #expect(run.lines[2].hasPrefix("longer-id  image.encode  computed   1/5      "))
+    #expect(run.lines[3].hasSuffix(" d ago  1.3 s  the picture is truncated"))
+    #expect(age > 6)
+  }
+
+  @Test("State, type and limit are asked for, and a hint tells that there are more")
+  func query() async throws {
+    let daemon = try TestDaemon(SampleReplies.jobs(SampleReplies.job("a"), total: 30))
+    let run = try await daemon.run("list", "--state=running", "--type", "a&b", "--limit", "1")
+    #expect(daemon.requests == ["GET /v1/jobs?state=running&type=a&b&limit=1"])
+    #expect(run.errors == "bobbinctl: 1 of 30 jobs shown; --limit shows more\n")
+    #expect(run.code == 0)
+  }
+
+  @Test("No jobs is no error, and nothing on standard output")
+  func none() async throws {
+    let run = try await TestDaemon(SampleReplies.jobs(total: 0)).run("list")
+    #expect(run.code == 0)
+    #expect(run.output == "")
+    #expect(run.errors == "bobbinctl: no such jobs\n")
+  }
+
+  @Test("--json prints the reply as it came")
+  func json() async throws {
+    let reply = SampleReplies.jobs(SampleReplies.job("a"), total: 1)
+    let run = try await TestDaemon(reply).run("list", "--json")
+    #expect(run.output == reply + "\n")
+  }
+
+  @Test("Hostile IDs, types and errors can't move the cursor, break lines or reorder text")
+  func hostile() async throws {
+    let daemon = try TestDaemon(
+      SampleReplies.jobs(
+        SampleReplies.job("a\n\u{1b}[2J\u{202e}\u{9b}x\u{0}", ["error": #""\u001b]0;x\u0007""#, "type": #""\t""#])))
+    let run = try await daemon.run("list")
+    #expect(run.lines.count == 2)
+    #expect(run.lines[1].hasPrefix(#"a\n\x1b[2J\u{202e}\u{9b}x\x00  \t"#))
+    #expect(run.lines[1].hasSuffix(#"\x1b]0;x\x07"#))
+    #expect(run.output.unicodeScalars.allSatisfy { $0 == "\n" || $0.properties.generalCategory != .control })
+  }
+
+  @Test("On a terminal lines are cut to its width and states are coloured")
+  func terminal() async throws {
+    let id = String(repeating: "x", count: 100)
+    let daemon = try TestDaemon(
+      SampleReplies.jobs(SampleReplies.job(id), SampleReplies.job("b", SampleReplies.discarded)))
+    for (environment, isColoured) in [([:], true), (["NO_COLOR": "1"], false), (["TERM": "dumb"], false)] {
+      let terminal = try PseudoTerminal(width: 90)
+      let run = try await TestDaemon.run(
+        ["--root", daemon.root.path, "list"], terminal: terminal, environment: environment)
+      #expect(run.code == 0)
+      let text = try terminal.text()
+      #expect(text.contains("\u{1b}[31mdiscarded\u{1b}[0m") == isColoured)
+      #expect(text.contains("\u{1b}") == isColoured)
+      let lines = text.replacing(/\x1b\[\d+m/, with: "").split(separator: "\n")
+      #expect(lines.count == 3)
+      #expect(lines.allSatisfy { $0.count <= 90 })
+      #expect(lines[1].contains("xxx…  "))
+    }
+  }
+
+  @Test("A state that the daemon doesn't know is a usage error with the daemon's words")
+  func refused() async throws {
+    let reply = #"{"error":{"code":"bad-request","message":"there is no state \"runing\"","hint":"running"}}"#
+    let run = try await TestDaemon(reply, status: 400).run("list", "--state", "runing")
+    #expect(run.code == 64)
+    #expect(run.errors == "bobbinctl: there is no state \"runing\"\nbobbinctl: hint: running\n")
+  }
+}

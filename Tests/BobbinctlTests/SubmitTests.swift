@@ -1,0 +1,137 @@
+import Foundation
+import HTTPService
+import Testing
+
+@Suite("bobbinctl submit")
+struct SubmitTests {
+  @Test("Each file is one request with the file's text, and the accepted jobs are named")
+  func plain() async throws {
+    let daemon = try TestDaemon(SampleReplies.jobs(SampleReplies.job("j", SampleReplies.accepted)), status: 202)
+    let file = try daemon.file("a.json", #"{"type": "noop"}"#)
+    let run = try await daemon.run("submit", file, "-", input: "from input")
+    #expect(run.code == 0)
+    #expect(run.lines == ["accepted   j", "accepted   j"])
+    #expect(run.errors == "")
+    #expect(daemon.requests == ["POST /v1/jobs", "POST /v1/jobs"])
+    #expect(daemon.bodies == [#"{"type": "noop"}"#, "from input"])
+  }
+
+  @Test("--wait asks the daemon to wait and ends with 0 when all jobs are completed and on disk")
+  func waits() async throws {
+    let daemon = try TestDaemon(SampleReplies.jobs(SampleReplies.job("a"), SampleReplies.job("b")))
+    let run = try await daemon.run("submit", "--wait=7", "-", input: "{}")
+    #expect(run.code == 0)
+    #expect(run.lines == ["completed  a  1.3 s", "completed  b  1.3 s"])
+    #expect(daemon.requests == ["POST /v1/jobs?wait=7"])
+    _ = try await daemon.run("submit", "--wait", "-")
+    #expect(daemon.requests.last == "POST /v1/jobs?wait=600")
+  }
+
+  @Test(
+    "With --wait the exit code tells failed jobs from those that are not done",
+    arguments: [
+      (SampleReplies.discarded, 200, Int32(1), "discarded  j  the picture is truncated"),
+      (["state": #""vanished""#], 200, 1, "vanished   j"),
+      (SampleReplies.unfinished, 202, 75, "running    j  the wait is over, the job goes on"),
+      (["durable": "false"], 202, 75, "computed   j  not on disk yet"),
+    ])
+  func waitOutcomes(changes: [String: String], status: Int, code: Int32, line: String) async throws {
+    let daemon = try TestDaemon(SampleReplies.jobs(SampleReplies.job("j", changes)), status: status)
+    let run = try await daemon.run("submit", "--wait", "-", input: "{}")
+    #expect(run.code == code)
+    #expect(run.lines == [line])
+    #expect(try await daemon.run("submit", "-").code == 0)
+  }
+
+  /// Refuses bodies with "bad", holds back those with "slow" until one with "fast" has come.
+  private func pickyDaemon() throws -> TestDaemon {
+    let slow = HeldReplies()
+    return try TestDaemon { request in
+      let body = String(decoding: request.body, as: UTF8.self)
+      let reply = HTTPResponse.json(data: Data(SampleReplies.jobs(SampleReplies.job(body)).utf8))
+      if body == "bad" { return .now(.json(data: Data(SampleReplies.invalidJob.utf8), status: 400)) }
+      if body == "slow" { return .later { slow.hold($0, reply) } }
+      if body == "fast" { slow.release() }
+      return .now(reply)
+    }
+  }
+
+  @Test("A refused and an unreadable file don't keep others from being submitted; the first failure is the exit code")
+  func someBad() async throws {
+    let daemon = try pickyDaemon()
+    let (good, bad) = (try daemon.file("good", "good"), try daemon.file("bad\u{1b}", "bad"))
+    let run = try await daemon.run("submit", bad, daemon.root.path("missing"), daemon.root.path, good)
+    #expect(run.code == 65)
+    #expect(run.lines == ["completed  good"])
+    let lines = run.errors.split(separator: "\n")
+    #expect(lines.count == 4)
+    #expect(lines[0] == "bobbinctl: \(daemon.root.path)/bad\\x1b: line 3: unknown key \"tpye\"")
+    #expect(lines[1].hasSuffix("/missing: it can't be read: No such file or directory (ENOENT)"))
+    #expect(lines[2].hasSuffix(": it can't be read: Is a directory (EISDIR)"))
+    #expect(lines[3] == "bobbinctl: 3 of 4 files failed")
+    #expect(try await daemon.run("submit", daemon.root.path("missing"), bad).code == 66)
+  }
+
+  @Test("Files are waited for at the same time and reported in their order")
+  func concurrent() async throws {
+    let daemon = try pickyDaemon()
+    let (slow, fast) = (try daemon.file("slow", "slow"), try daemon.file("fast", "fast"))
+    let run = try await daemon.run("submit", "--wait", slow, fast)
+    #expect(run.code == 0)
+    #expect(run.lines == ["completed  slow  1.3 s", "completed  fast  1.3 s"])
+  }
+
+  @Test("More files than are waited for at a time are all submitted")
+  func many() async throws {
+    let daemon = try pickyDaemon()
+    let files = try (0..<100).map { try daemon.file("f\($0)", "job\($0)") }
+    let run = try await TestDaemon.run(["--root", daemon.root.path, "submit", "--wait"] + files)
+    #expect(run.code == 0)
+    #expect(run.lines == (0..<100).map { "completed  job\($0)  1.3 s" })
+  }
+
+  @Test("--json prints one document per file, refusals too")
+  func json() async throws {
+    let daemon = try pickyDaemon()
+    let run = try await daemon.run("submit", "--json", try daemon.file("a", "good"), try daemon.file("b", "bad"))
+    #expect(run.code == 65)
+    #expect(run.lines == [SampleReplies.jobs(SampleReplies.job("good")), SampleReplies.invalidJob])
+  }
+
+  @Test("On a terminal a line tells that it is waiting and is gone at the end")
+  func progress() async throws {
+    let daemon = try TestDaemon(SampleReplies.jobs(SampleReplies.job("a")))
+    let terminal = try PseudoTerminal(width: 80)
+    let file = try daemon.file("a", "{}")
+    let run = try await TestDaemon.run(
+      ["--root", daemon.root.path, "submit", "--wait", file], terminal: terminal, environment: ["NO_COLOR": "1"])
+    #expect(run.code == 0)
+    #expect(
+      try terminal.text() == "\rwaiting for the jobs of 1 file(s)\u{1b}[K\r\u{1b}[Kcompleted  a  1.3 s\n")
+  }
+
+  @Test(
+    "Each kind of refusal has its exit code",
+    arguments: [
+      (400, Int32(65)), (413, 65), (403, 77), (404, 2), (503, 75), (504, 75), (429, 75), (500, 69), (302, 69),
+    ])
+  func refusals(status: Int, code: Int32) async throws {
+    let daemon = try TestDaemon(SampleReplies.invalidJob, status: status)
+    let run = try await daemon.run("submit", "-", input: "{}")
+    #expect(run.code == code)
+    #expect(run.errors == "bobbinctl: standard input: line 3: unknown key \"tpye\"\n")
+    let bare = try await TestDaemon("oops", status: status).run("submit", "-", input: "{}")
+    #expect(bare.code == code)
+    #expect(bare.errors.contains("HTTP status \(status) and no readable error"))
+  }
+
+  @Test("A file over the daemon's limit is refused")
+  func tooLarge() async throws {
+    let daemon = try TestDaemon(SampleReplies.jobs())
+    let run = try await daemon.run("submit", try daemon.file("big", String(repeating: " ", count: 3 << 20)))
+    #expect(run.code == 65)
+    #expect(run.errors.contains("larger than 1048576 bytes"))
+    let huge = try await daemon.run("submit", try daemon.file("huge", String(repeating: " ", count: 17 << 20)))
+    #expect(huge.code == 65)
+  }
+}
