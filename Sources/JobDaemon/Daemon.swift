@@ -10,8 +10,6 @@ package import SystemSupport
 
 /// The daemon: intake, workers, the three levels of contexts, and the status socket, from start to end.
 package final class Daemon: Sendable {
-  package static let version = "0.1.0"
-
   /// What a daemon is made of; the store is opened by whoever makes it.
   package struct Parts: Sendable {
     package var paths: Paths

@@ -1,3 +1,4 @@
+import Configuration
 import Foundation
 import JSONText
 import Jobs
@@ -10,7 +11,7 @@ extension DaemonCore {
     let flushes = flusher.statistics
     let count: (JobState) -> JSONValue = { .integer(Int64(live[$0] ?? 0)) }
     return .object([
-      "version": .string(Daemon.version), "state": .string(stateName),
+      "version": .string(Release.version), "state": .string(stateName),
       "pid": .integer(Int64(ProcessInfo.processInfo.processIdentifier)), "startedAt": JobJSON.time(started),
       "uptimeSeconds": .number(-started.timeIntervalSinceNow), "spool": .string(paths.spool),
       "store": .string(paths.store),

@@ -18,7 +18,7 @@ struct Command {
     do {
       let options = try Options(arguments)
       if options.showsHelp { finish(printing: Options.help) }
-      if options.showsVersion { finish(printing: "bobbind \(Daemon.version)") }
+      if options.showsVersion { finish(printing: "bobbind \(Release.version)") }
       let paths = options.root.map { Paths(root: absolute($0)) } ?? .system
       if options.checksConfiguration { try check(paths, options) }
       try serve(paths, options)
@@ -77,7 +77,7 @@ struct Command {
       paths: paths, configuration: configuration, coordinator: coordinator,
       imageHelperPath: try Executable.ownDirectory() + "/bobbin-image",
       log: DaemonLog(journal: journal, level: configuration.log.level))
-    let service = Service(parts, listener: listener, lock: lock) { () throws in try load(paths, options) }
+    let service = try Service(parts, listener: listener, lock: lock) { () throws in try load(paths, options) }
     try service.start()
     dispatchMain()
   }
@@ -91,7 +91,7 @@ struct Command {
 
   /// The socket that systemd passed, or one of our own.
   private func listen(_ paths: Paths) throws -> UnixListener {
-    let passed = ServiceManager.takeListenDescriptors()
+    var passed = try ServiceManager.takeListenDescriptors()
     if let descriptor = passed.take(named: "bobbin-http") { return try UnixListener(adopting: descriptor) }
     return try UnixListener(path: paths.socket, mode: 0o666)
   }

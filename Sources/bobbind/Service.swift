@@ -9,7 +9,7 @@ import SystemSupport
 final class Service: Sendable {
   private let daemon: Daemon
   private let log: DaemonLog
-  private let coordinator: @Sendable () throws -> Void
+  private let closeStore: @Sendable () throws -> Void
   private let lock: FileLock
   private let listener: UnixListener
   private let load: @Sendable () throws -> Configuration
@@ -27,7 +27,7 @@ final class Service: Sendable {
     _ parts: Daemon.Parts, listener: UnixListener, lock: FileLock, load: @escaping @Sendable () throws -> Configuration
   ) throws {
     log = parts.log
-    coordinator = { [coordinator = parts.coordinator] in try coordinator.close() }
+    closeStore = { [coordinator = parts.coordinator] in try coordinator.close() }
     self.lock = lock
     self.listener = listener
     self.load = load
@@ -52,34 +52,41 @@ final class Service: Sendable {
     }
     state.withLock { $0.signals = signals }
     try daemon.start()
-    startWatchdog()
-    ServiceManager.notify(.ready, .status("taking jobs"))
+    try startWatchdog()
+    tell(.ready, .status("taking jobs"))
     log.notice("ready")
   }
 
   /// Tells the service manager at half its interval that the queue of this service still runs.
-  private func startWatchdog() {
-    guard let interval = ServiceManager.watchdogInterval() else { return }
+  private func startWatchdog() throws {
+    guard let interval = try ServiceManager.watchdogInterval() else { return }
     let timer = DispatchSource.makeTimerSource(queue: queue)
     let period = DispatchTimeInterval.nanoseconds(Int(interval / .nanoseconds(2)))
     timer.schedule(deadline: .now() + period, repeating: period)
-    timer.setEventHandler { [daemon] in
+    timer.setEventHandler { [self] in
       // A scheduler that hangs does not answer, and then nobody feeds the watchdog.
-      daemon.ping { ServiceManager.notify(.watchdog) }
+      daemon.ping { self.tell(.watchdog) }
     }
     timer.activate()
     state.withLock { $0.watchdog = timer }
   }
 
+  /// Tells the service manager; without one this does nothing.
+  private func tell(_ notifications: ServiceNotification...) {
+    do throws(SystemError) { try ServiceManager.notify(notifications) } catch {
+      log.warning("the service manager can't be told: \(error)")
+    }
+  }
+
   private func reload() {
-    ServiceManager.notify(.reloading)
+    tell(.reloading)
     do {
       daemon.reload(try load())
       log.notice("reloaded")
     } catch {
       log.error("the new configuration is refused, the old one stays in force: \(error)")
     }
-    ServiceManager.notify(.ready)
+    tell(.ready)
   }
 
   private func stop() {
@@ -88,13 +95,13 @@ final class Service: Sendable {
       return !state.isStopping
     }
     guard isFirst else { return }
-    ServiceManager.notify(.stopping, .status("finishing running jobs"))
+    tell(.stopping, .status("finishing running jobs"))
     log.notice("stopping")
     Task {
       let isFlushed = await daemon.stop()
-      do { try coordinator() } catch { log.error("the store can't be closed: \(error)") }
+      do { try closeStore() } catch { log.error("the store can't be closed: \(error)") }
       log.notice(isFlushed ? "stopped" : "stopped; what is not on disk is taken up again from the spool")
-      listener.removeFile()
+      do { try listener.removeFile() } catch { log.error("the socket can't be removed: \(error)") }
       exit(isFlushed ? ExitCode.success.rawValue : ExitCode.storeFailure.rawValue)
     }
   }

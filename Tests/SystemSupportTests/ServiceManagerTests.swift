@@ -9,7 +9,7 @@ import Testing
   func unmanaged() async {
     await #expect(processExitsWith: .success) {
       for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID"] { unsetenv(name) }
-      let isTold = try ServiceManager.notify(.ready, .status("x"))
+      let isTold = try ServiceManager.notify([.ready, .status("x")])
       let interval = try ServiceManager.watchdogInterval()
       let names = try ServiceManager.takeListenDescriptors().names
       try #require(!isTold && interval == nil && names.isEmpty)
@@ -22,13 +22,13 @@ import Testing
       let name = "bobbin-notify-\(getpid())"
       let socket = try notificationSocket(abstractName: name)
       setenv("NOTIFY_SOCKET", "@" + name, 1)
-      try #require(try ServiceManager.notify(.ready, .status("two\nlines")))
+      try #require(try ServiceManager.notify([.ready, .status("two\nlines"))])
       try #require(received(socket) == "READY=1\nSTATUS=two\\nlines")
-      try ServiceManager.notify(.reloading)
+      try ServiceManager.notify([.reloading])
       let reloading = received(socket)
       try #require(reloading.hasPrefix("RELOADING=1\nMONOTONIC_USEC="))
       try #require((UInt64(reloading.split(separator: "=").last ?? "") ?? 0) > 0)
-      try ServiceManager.notify(.stopping, .extendTimeout(.milliseconds(1500)), .watchdog, .failure(errno: 5))
+      try ServiceManager.notify([.stopping, .extendTimeout(.milliseconds(1500)), .watchdog, .failure(errno: 5)])
       try #require(received(socket) == "STOPPING=1\nEXTEND_TIMEOUT_USEC=1500000\nWATCHDOG=1\nERRNO=5")
     }
   }
@@ -37,7 +37,7 @@ import Testing
   func deadManager() async {
     await #expect(processExitsWith: .success) {
       setenv("NOTIFY_SOCKET", "/nowhere/notify", 1)
-      let error = #expect(throws: SystemError.self) { try ServiceManager.notify(.ready) }
+      let error = #expect(throws: SystemError.self) { try ServiceManager.notify([.ready]) }
       try #require(error?.code == .noEntry)
     }
   }

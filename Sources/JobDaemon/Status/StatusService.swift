@@ -59,7 +59,7 @@ final class StatusService: Sendable {
     let limit = request.query("limit").map { Int($0) } ?? 100
     let offset = request.query("offset").map { Int($0) } ?? 0
     guard let limit, (1...10_000).contains(limit), let offset, offset >= 0 else {
-      return .now(.failure(400, code: "invalid-query", message: "limit is 1 to 10000, offset 0 or more"))
+      return .now(.failure(400, code: "bad-request", message: "limit is 1 to 10000, offset 0 or more"))
     }
     var conditions: [Condition] = []
     for key in ["state", "type"] {
@@ -126,7 +126,7 @@ final class StatusService: Sendable {
     }
     let seconds = request.query("wait").map { Double($0) ?? -1 }
     if let seconds, !(0...86_400).contains(seconds) {
-      return .now(.failure(400, code: "invalid-query", message: "wait is a number of seconds, at most 86400"))
+      return .now(.failure(400, code: "bad-request", message: "wait is a number of seconds, at most 86400"))
     }
     let wait = seconds.map { Duration.seconds($0) }
     switch core.intake.refusal {

@@ -8,7 +8,7 @@ package enum ServiceManager {
   ///
   /// - Returns: False when nobody wants to know.
   @discardableResult
-  package static func notify(_ notifications: ServiceNotification...) throws(SystemError) -> Bool {
+  package static func notify(_ notifications: [ServiceNotification]) throws(SystemError) -> Bool {
     let now = monotonicMicroseconds()
     let state = notifications.map { $0.assignments(monotonicMicroseconds: now) }.joined(separator: "\n")
     return try libraryCall("sd_notify", state) { sd_notify(0, state) } > 0
