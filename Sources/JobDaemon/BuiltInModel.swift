@@ -14,7 +14,8 @@ package enum BuiltInModel {
     var models = [Bobbin.model]
     for bundle in try bundles(in: path) {
       let model = try ManagedObjectModel(contentsOf: bundle)
-      if let clash = model.entities.first(where: { entity in models.contains { $0.entitiesByName[entity.name] != nil } }) {
+      if let clash = model.entities.first(where: { entity in models.contains { $0.entitiesByName[entity.name] != nil } }
+      ) {
         throw ModelError(
           .invalidName, "another model, or bobbin's own, has an entity of this name already", file: bundle.path,
           entity: clash.name)

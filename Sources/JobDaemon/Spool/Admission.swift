@@ -107,7 +107,9 @@ final class Admission: Sendable {
     _ candidate: Candidate, _ ids: [String], _ known: [String: KnownJob], _ inserted: inout [String: KnownJob],
     _ attempts: Int, _ context: isolated ManagedObjectContext
   ) -> Admitted {
-    let unfinished = ids.count { id in liveJobs[id: id] == nil && inserted[id] == nil && known[id]?.state.isFinal != true }
+    let unfinished = ids.count { id in
+      liveJobs[id: id] == nil && inserted[id] == nil && known[id]?.state.isFinal != true
+    }
     let file = LiveFile(name: candidate.file.name, submitter: candidate.file.submitter, jobCount: unfinished)
     var ready: [LiveJob] = []
     var duplicates: [String] = []

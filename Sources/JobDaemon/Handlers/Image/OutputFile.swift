@@ -56,5 +56,7 @@ private final class SharedFile: Sendable {
 
 extension SystemError {
   /// Whether another attempt would most likely fail in the same way.
-  var isLasting: Bool { code != .diskFull && code != .quotaExceeded && code != .inputOutput && code != .tooManyOpenFiles }
+  var isLasting: Bool {
+    code != .diskFull && code != .quotaExceeded && code != .inputOutput && code != .tooManyOpenFiles
+  }
 }
