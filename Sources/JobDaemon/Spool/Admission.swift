@@ -8,6 +8,9 @@ import SystemSupport
 
 /// Turns claimed files into jobs: checks them, finds out which are known already, inserts the rest.
 final class Admission: Sendable {
+  /// Beyond so many attempts an interrupted one counts like a failed one.
+  private static let interruptionLimit = 100
+
   private let main: ManagedObjectContext
   private let handlers: [String: any JobHandler]
   private let liveJobs: LiveJobs
@@ -88,6 +91,7 @@ final class Admission: Sendable {
     let objectID: ManagedObjectID
     let state: JobState
     let attempt: Int
+    let maxAttempts: Int
     let failure: String?
   }
 
@@ -98,7 +102,8 @@ final class Admission: Sendable {
     var known: [String: KnownJob] = [:]
     for job in try context.fetch(request) {
       known[job.id] = KnownJob(
-        objectID: job.objectID, state: job.currentState, attempt: Int(job.attempt), failure: job.failure)
+        objectID: job.objectID, state: job.currentState, attempt: Int(job.attempt),
+        maxAttempts: Int(job.maxAttempts), failure: job.failure)
     }
     return known
   }
@@ -123,18 +128,29 @@ final class Admission: Sendable {
         if earlier.state == .discarded { failures.append("\(id): \(earlier.failure ?? "failed")") }
         continue
       }
-      let maxAttempts = specification.maxAttempts ?? attempts
       let job =
-        known[id] ?? insert(id, specification, candidate.file, maxAttempts: maxAttempts, context)
+        known[id].map { resume($0, context) }
+        ?? insert(id, specification, candidate.file, maxAttempts: specification.maxAttempts ?? attempts, context)
       inserted[id] = job
       ready.append(
         LiveJob(
-          id: id, objectID: job.objectID, specification: specification, maxAttempts: maxAttempts,
+          id: id, objectID: job.objectID, specification: specification, maxAttempts: job.maxAttempts,
           attempt: job.attempt, file: file, sequence: liveJobs.nextSequence()))
     }
     return Admitted(
       file: file, ready: ready, ids: ids, duplicatesOfLive: duplicates, earlierFailures: failures,
       finishedCount: ids.count - ready.count - duplicates.count)
+  }
+
+  /// Takes up a job of an earlier run. An attempt that the daemon's end cut short is made up for, within reason: a job
+  /// that ends the daemon itself must not do so for ever.
+  private func resume(_ known: KnownJob, _ context: isolated ManagedObjectContext) -> KnownJob {
+    guard known.state == .running, let job = context.object(with: known.objectID) as? Job else { return known }
+    job.currentState = .available
+    if known.attempt < Self.interruptionLimit { job.maxAttempts += 1 }
+    return KnownJob(
+      objectID: known.objectID, state: .available, attempt: known.attempt, maxAttempts: Int(job.maxAttempts),
+      failure: known.failure)
   }
 
   private func insert(
@@ -151,6 +167,7 @@ final class Admission: Sendable {
     job.file = file.name.description
     job.submitter = Int64(file.submitter)
     job.createdAt = Date()
-    return KnownJob(objectID: job.objectID, state: .available, attempt: 0, failure: nil)
+    return KnownJob(
+      objectID: job.objectID, state: .available, attempt: 0, maxAttempts: maxAttempts, failure: nil)
   }
 }

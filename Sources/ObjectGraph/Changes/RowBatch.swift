@@ -54,6 +54,9 @@ package final class RowBatch: Sendable {
     byteCount = columns.reduce(0) { $0 + $1.byteCount }
   }
 
+  /// The keys of the rows.
+  package var keys: Range<Int64> { firstKey..<firstKey + Int64(count) }
+
   package func id(at index: Int) -> ManagedObjectID {
     ManagedObjectID(key: firstKey + Int64(index), entity: entity, coordinatorOrdinal: coordinatorOrdinal)
   }

@@ -175,6 +175,9 @@ extension ManagedObjectContext {
 /// An object that was asked for by its ID and does not exist, or not any more.
 public struct ObjectNotFound: Error, Sendable, CustomStringConvertible {
   public let objectID: ManagedObjectID
+
+  public init(objectID: ManagedObjectID) { self.objectID = objectID }
+
   public var description: String { "\(objectID) does not exist" }
 }
 

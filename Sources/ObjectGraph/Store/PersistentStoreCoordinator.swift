@@ -61,7 +61,10 @@ public final class PersistentStoreCoordinator: Sendable {
       defer { store = nil }
       return store
     }
-    try closing?.close()
+    let unused = keys.withLock { keys in
+      model.entities.filter { $0.parent == nil }.map { KeyBlock(root: $0, keys: keys[$0.index].takeRest()) }
+    }
+    try closing?.close(returning: unused.filter { !$0.keys.isEmpty })
   }
 
   /// Where to make files that a save is to take over; nil if the store has none, or there is no store.
