@@ -2,6 +2,7 @@ import Configuration
 import Dispatch
 import Foundation
 import Jobs
+import ObjectGraph
 import Synchronization
 import SystemSupport
 
@@ -12,6 +13,8 @@ import SystemSupport
 final class Intake: Sendable {
   /// Files that are admitted in one save.
   private static let batchSize = 200
+  /// How long to wait before jobs that the store had no room for are tried again.
+  private static let retryDelay = DispatchTimeInterval.seconds(1)
   /// Jobs between acceptance and release beyond which files stay in `new/`.
   static let liveJobLimit = 20_000
 
@@ -27,7 +30,7 @@ final class Intake: Sendable {
     var rejected = 0
   }
 
-  enum Pause: Sendable { case storageFull, tooManyJobs, stopping }
+  enum Pause: Sendable { case storageFull, admissionFailed, tooManyJobs, stopping }
 
   private let spool: Spool
   private let admission: Admission
@@ -36,11 +39,13 @@ final class Intake: Sendable {
   private let log: DaemonLog
   private let release: Releaser
   private let start: @Sendable ([LiveJob]) -> Void
+  private let onFatal: @Sendable (FatalFailure) -> Void
   private let state: Mutex<State>
 
   init(
     spool: Spool, admission: Admission, liveJobs: LiveJobs, release: Releaser, log: DaemonLog,
-    configuration: Configuration.Spool, start: @escaping @Sendable ([LiveJob]) -> Void
+    configuration: Configuration.Spool, onFatal: @escaping @Sendable (FatalFailure) -> Void,
+    start: @escaping @Sendable ([LiveJob]) -> Void
   ) {
     self.spool = spool
     self.admission = admission
@@ -48,6 +53,7 @@ final class Intake: Sendable {
     self.release = release
     self.log = log
     self.start = start
+    self.onFatal = onFatal
     state = Mutex(State(configuration: configuration))
   }
 
@@ -83,7 +89,8 @@ final class Intake: Sendable {
   /// Whether submissions over the socket are refused, and why.
   var refusal: Pause? {
     state.withLock { state in
-      state.pauses.contains(.stopping) ? .stopping : state.pauses.contains(.storageFull) ? .storageFull : nil
+      if state.pauses.contains(.stopping) { return .stopping }
+      return state.pauses.isDisjoint(with: [.storageFull, .admissionFailed]) ? nil : .storageFull
     }
   }
 
@@ -121,8 +128,12 @@ final class Intake: Sendable {
     while let names = nextBatch() {
       do {
         try take(names)
-      } catch {
+      } catch let error as SystemError {
+        // What could not be claimed lies in new/ and is seen at the next scan.
         log.error("job files can't be taken from new/: \(error)")
+        return
+      } catch {
+        onFatal(.storeFailure("\(error)"))
         return
       }
     }
@@ -189,9 +200,25 @@ final class Intake: Sendable {
     log.warning("the job file \(name) \(reason); moved to failed/")
   }
 
+  /// Admits files that lie in `cur/`. While the store has no room they are kept and tried again, before any others.
   private func admit(_ candidates: [Admission.Candidate]) throws {
     if candidates.isEmpty { return }
-    for admitted in try admission.admit(candidates) { take(admitted) }
+    do {
+      for admitted in try admission.admit(candidates) { take(admitted) }
+    } catch let error as StoreError where error.code == .full || error.code == .busy {
+      pause(.admissionFailed)
+      log.error("jobs can't be accepted until the store can be written again: \(error)")
+      queue.asyncAfter(deadline: .now() + Self.retryDelay) { [weak self] in self?.admitAgain(candidates) }
+    }
+  }
+
+  private func admitAgain(_ candidates: [Admission.Candidate]) {
+    do {
+      resume(.admissionFailed)
+      try admit(candidates)
+    } catch {
+      onFatal(.storeFailure("\(error)"))
+    }
   }
 
   private func take(_ admitted: Admission.Admitted) {
