@@ -65,7 +65,9 @@ final class Intake: Sendable {
   /// Takes up what an earlier run left in `cur/`, then watches and scans `new/`.
   func begin() throws {
     try queue.sync { try recover() }
-    let watcher = try DirectoryWatcher(spool.new, queue: queue) { [weak self] in self?.notice($0) }
+    let watcher = try DirectoryWatcher(spool.new, queue: queue, tellsCreation: true) { [weak self] in
+      self?.notice($0)
+    }
     state.withLock { $0.watcher = watcher }
     rescan()
   }
@@ -99,6 +101,7 @@ final class Intake: Sendable {
       for event in events {
         switch event {
         case .entry(let name): state.names.append(name)
+        case .created(let name): if spool.isNoPlainFile(name) { state.names.append(name) }
         case .rescan(let reason):
           log.warning("the watch on new/ lost events (\(reason)); scanning")
           state.needsScan = true
@@ -197,7 +200,7 @@ final class Intake: Sendable {
 
   private func noteRejected(_ name: FileName, _ reason: String) {
     state.withLock { $0.rejected += 1 }
-    log.warning("the job file \(name) \(reason); moved to failed/")
+    log.warning("the job file \(name) was moved to failed/: \(reason)")
   }
 
   /// Admits files that lie in `cur/`. While the store has no room they are kept and tried again, before any others.
