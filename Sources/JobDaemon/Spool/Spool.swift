@@ -100,7 +100,8 @@ final class Spool: Sendable {
       return .failure(Refusal(reason: "it has \(status.linkCount) hard links; a job file must have one"))
     }
     guard status.size <= sizeLimit else {
-      return .failure(Refusal(reason: "it is larger than \(sizeLimit) bytes (\(status.size)); see [Spool] MaxJobFileSize"))
+      return .failure(
+        Refusal(reason: "it is larger than \(sizeLimit) bytes (\(status.size)); see [Spool] MaxJobFileSize"))
     }
     do throws(SystemError) {
       return .success(ClaimedFile(name: name, data: try descriptor.readAll(limit: sizeLimit), status: status))
