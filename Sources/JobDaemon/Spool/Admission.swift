@@ -67,12 +67,14 @@ final class Admission: Sendable {
     let ids = candidates.map { candidate in candidate.jobs.indices.map { id(of: candidate, $0) } }
     let context = ManagedObjectContext(parent: main, name: "admission")
     let attempts = defaultAttempts.withLock { $0 }
+    // Looked up before the store is: a job that becomes durable in between is known as live, and not run again.
+    let live = Set(ids.joined().filter { liveJobs[id: $0] != nil })
     let admitted = try context.performAndWait { context in
       let known = try self.known(ids.flatMap { $0 }, context)
-      var inserted: [String: KnownJob] = [:]
+      var started = live
       var result: [Admitted] = []
       for (candidate, ids) in zip(candidates, ids) {
-        result.append(self.admit(candidate, ids, known, &inserted, attempts, context))
+        result.append(self.admit(candidate, ids, known, &started, attempts, context))
       }
       try context.save()
       return result
@@ -109,18 +111,16 @@ final class Admission: Sendable {
   }
 
   private func admit(
-    _ candidate: Candidate, _ ids: [String], _ known: [String: KnownJob], _ inserted: inout [String: KnownJob],
+    _ candidate: Candidate, _ ids: [String], _ known: [String: KnownJob], _ started: inout Set<String>,
     _ attempts: Int, _ context: isolated ManagedObjectContext
   ) -> Admitted {
-    let unfinished = ids.count { id in
-      liveJobs[id: id] == nil && inserted[id] == nil && known[id]?.state.isFinal != true
-    }
+    let unfinished = ids.count { !started.contains($0) && known[$0]?.state.isFinal != true }
     let file = LiveFile(name: candidate.file.name, submitter: candidate.file.submitter, jobCount: unfinished)
     var ready: [LiveJob] = []
     var duplicates: [String] = []
     var failures: [String] = []
     for (id, specification) in zip(ids, candidate.jobs) {
-      if liveJobs[id: id] != nil || inserted[id] != nil {
+      if started.contains(id) {
         duplicates.append(id)
         continue
       }
@@ -131,7 +131,7 @@ final class Admission: Sendable {
       let job =
         known[id].map { resume($0, context) }
         ?? insert(id, specification, candidate.file, maxAttempts: specification.maxAttempts ?? attempts, context)
-      inserted[id] = job
+      started.insert(id)
       ready.append(
         LiveJob(
           id: id, objectID: job.objectID, specification: specification, maxAttempts: job.maxAttempts,

@@ -107,6 +107,8 @@ final class Intake: Sendable {
           state.needsScan = true
         }
       }
+      // The scan at the end of a pause finds them all; until then their number must not cost memory.
+      if !state.pauses.isEmpty { state.names = [] }
     }
     workSoon()
   }
@@ -143,16 +145,17 @@ final class Intake: Sendable {
   }
 
   private func nextBatch() -> [FileName]? {
+    let mustScan: Bool? = state.withLock { state in
+      if !state.pauses.isEmpty { return nil }
+      defer { state.needsScan = false }
+      return state.needsScan
+    }
+    guard let mustScan else { return nil }
+    if mustScan { scan() }
     if !liveJobs.hasRoom(below: Self.liveJobLimit, else: { [weak self] in self?.resume(.tooManyJobs) }) {
       pause(.tooManyJobs)
       return nil
     }
-    let (mustScan, isPaused) = state.withLock { state in
-      defer { if state.pauses.isEmpty { state.needsScan = false } }
-      return (state.needsScan, !state.pauses.isEmpty)
-    }
-    if isPaused { return nil }
-    if mustScan { scan() }
     return state.withLock { state in
       if state.names.isEmpty { return nil }
       let batch = Array(state.names.prefix(Self.batchSize))
