@@ -152,10 +152,12 @@ final class Intake: Sendable {
     }
     guard let mustScan else { return nil }
     if mustScan { scan() }
-    if !liveJobs.hasRoom(below: Self.liveJobLimit, else: { [weak self] in self?.resume(.tooManyJobs) }) {
-      pause(.tooManyJobs)
+    // Paused before the look, so that the call which ends the pause can't come too early.
+    pause(.tooManyJobs)
+    guard liveJobs.hasRoom(below: Self.liveJobLimit, else: { [weak self] in self?.resume(.tooManyJobs) }) else {
       return nil
     }
+    _ = state.withLock { $0.pauses.remove(.tooManyJobs) }
     return state.withLock { state in
       if state.names.isEmpty { return nil }
       let batch = Array(state.names.prefix(Self.batchSize))

@@ -94,7 +94,9 @@ final class Flusher: Sendable {
       let size = writer.pending.size
       let mustWait = state.withLock { state in
         let limits = state.configuration.waitingLimits
-        if state.hasFailed || state.isEnding || (size.objects < limits.objects && size.bytes < limits.bytes) { return false }
+        if state.hasFailed || state.isEnding || (size.objects < limits.objects && size.bytes < limits.bytes) {
+          return false
+        }
         state.waitingForRoom.append(continuation)
         return true
       }
