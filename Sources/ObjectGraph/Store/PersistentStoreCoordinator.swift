@@ -109,7 +109,7 @@ extension PersistentStoreCoordinator {
     keys.withLock { $0[root.index].add(reserved) }
   }
 
-  private func keyReservations(for sets: [ChangeSet]) -> [KeyReservation] {
+  private func keyReservations() -> [KeyReservation] {
     keys.withLock { keys in
       model.entities.compactMap { entity in
         guard entity.parent == nil else { return nil }
@@ -142,14 +142,17 @@ extension PersistentStoreCoordinator {
 extension PersistentStoreCoordinator {
   /// Writes changes in one transaction; blocks until they are on disk.
   ///
+  /// - Returns: the changes that were written with other values than they came with.
   /// - Throws: ``StoreError``, or ``SaveConflicts`` with all conflicts; nothing was written then.
-  func save(_ sets: [ChangeSet]) throws {
+  func save(_ sets: [ChangeSet]) throws -> [RowChange] {
     let store = try openStore()
     var sets = sets
-    let reservations = keyReservations(for: sets)
+    var rewritten: [ManagedObjectID: RowChange] = [:]
+    let reservations = keyReservations()
     var result = try store.save(StoreSaveRequest(sets, reservations: reservations))
     if !result.conflicts.isEmpty {
-      sets = try resolve(result.conflicts, in: sets)
+      rewritten = try resolve(result.conflicts)
+      sets = sets.map { set in ChangeSet(set.changes.map { rewritten[$0.id] ?? $0 }, batches: set.batches) }
       result = try store.save(StoreSaveRequest(sets, reservations: reservations))
       if !result.conflicts.isEmpty { throw SaveConflicts(result.conflicts, model: model) }
     }
@@ -158,11 +161,12 @@ extension PersistentStoreCoordinator {
     }
     markSaved(sets)
     cache.withLock { $0.apply(sets) }
+    return Array(rewritten.values)
   }
 
   /// Rewrites changes whose base never got a version because a parent had merged it with changes of its own: where the
   /// values it was made against are the stored ones, there is no conflict.
-  private func resolve(_ conflicts: [StoreConflict], in sets: [ChangeSet]) throws -> [ChangeSet] {
+  private func resolve(_ conflicts: [StoreConflict]) throws -> [ManagedObjectID: RowChange] {
     var rewritten: [ManagedObjectID: RowChange] = [:]
     for conflict in conflicts {
       guard let base = conflict.change.base, base.version == 0, let stored = conflict.stored else {
@@ -180,9 +184,7 @@ extension PersistentStoreCoordinator {
       change.base = stored
       rewritten[change.id] = change
     }
-    return sets.map { set in
-      ChangeSet(set.changes.map { rewritten[$0.id] ?? $0 }, batches: set.batches)
-    }
+    return rewritten
   }
 
   /// The row of an object, from the cache or the store; nil if there is none.
