@@ -1,4 +1,4 @@
-package import ObjectModel
+import ObjectModel
 import Synchronization
 
 /// Changes that were saved together: immutable, passed upwards by reference, found by ID.

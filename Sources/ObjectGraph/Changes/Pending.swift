@@ -1,4 +1,4 @@
-package import ObjectModel
+import ObjectModel
 
 /// Changes that wait for a save: one per object, except that large sets of inserts stay whole.
 ///

@@ -1,4 +1,4 @@
-package import ObjectModel
+import ObjectModel
 import Synchronization
 
 /// The changes that a context has not saved yet, where its children can read and add to them from any thread.
@@ -34,7 +34,13 @@ package final class PendingChanges: Sendable {
   private let state = Mutex(State())
   let layouts: [RowLayout]
 
-  init(layouts: [RowLayout]) { self.layouts = layouts }
+  /// The number under which a root context saves; 0 for others.
+  let rootNumber: Int
+
+  init(layouts: [RowLayout], rootNumber: Int = 0) {
+    self.layouts = layouts
+    self.rootNumber = rootNumber
+  }
 
   // MARK: For the context
 

@@ -1,4 +1,4 @@
-package import ObjectModel
+import ObjectModel
 
 // Layers of pending changes of one context, newest first, as readers see them.
 

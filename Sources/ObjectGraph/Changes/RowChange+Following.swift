@@ -1,4 +1,4 @@
-package import ObjectModel
+import ObjectModel
 
 extension RowChange {
   /// This change and then another of the same object, as one change against this one's base.

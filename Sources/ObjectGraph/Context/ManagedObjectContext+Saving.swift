@@ -31,7 +31,7 @@ extension ManagedObjectContext {
     let sets = pending.beginSave()
     let rewritten: [RowChange]
     do {
-      rewritten = sets.isEmpty ? [] : try coordinator.save(sets)
+      rewritten = sets.isEmpty ? [] : try coordinator.save(sets, from: pending.rootNumber)
     } catch {
       pending.abortSave()
       throw error

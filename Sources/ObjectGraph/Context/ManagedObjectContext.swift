@@ -1,4 +1,4 @@
-public import ObjectModel
+import ObjectModel
 import Synchronization
 
 /// A scratch pad of managed objects with a parent: another context, or the coordinator and its store.
@@ -35,7 +35,7 @@ public actor ManagedObjectContext {
     self.coordinator = coordinator
     self.executor = executor ?? ContextExecutor(label: name)
     parent = nil
-    pending = PendingChanges(layouts: coordinator.layouts)
+    pending = PendingChanges(layouts: coordinator.layouts, rootNumber: coordinator.drawRootNumber())
   }
 
   /// A child context: its saves go to its parent, in memory.
