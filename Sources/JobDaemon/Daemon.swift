@@ -75,7 +75,10 @@ package final class Daemon: Sendable {
       main: core.main, handlers: core.handlers, queue: core.readyQueue, merger: core.merger, flusher: core.flusher,
       payloadDirectory: core.paths.payload, log: core.log)
     workers.withLock { workers in
-      workers = (0..<core.configuration.value.workers.count).map { _ in Task { await worker.run() } }
+      workers = (0..<core.configuration.value.workers.count).map { _ in
+        // Started on the main thread a task would ask for a higher priority than a service without privileges may have.
+        Task(priority: .medium) { await worker.run() }
+      }
     }
     try core.intake.begin()
     try server.start()
