@@ -11,7 +11,7 @@ mandir ?= $(PREFIX)/share/man
 
 SWIFT ?= swift
 PROGRAMS := bobbind bobbinctl bobbin-image
-SOURCES := Sources Tests Plugins Package.swift
+SOURCES := Sources Tests Plugins Examples Package.swift
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-system demo bench lint format check-units install uninstall clean

@@ -69,6 +69,11 @@ let package = Package(
     .executableTarget(
       name: "bobbin-image", dependencies: ["CVIPS", "ImageProtocol", "SystemSupport"], swiftSettings: strict),
 
+    // What the README shows, compiled with everything else.
+    .executableTarget(
+      name: "contexts-example", dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore"], path: "Examples/Contexts",
+      swiftSettings: strict, plugins: ["CompileModel"]),
+
     // A store that can be made to fail, and what else the tests of several modules share.
     .target(name: "TestSupport", dependencies: ["SystemSupport"], path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(name: "TextSupportTests", dependencies: ["TextSupport"], swiftSettings: strict),
