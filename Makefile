@@ -10,6 +10,8 @@ docdir ?= $(PREFIX)/share/doc/bobbin
 mandir ?= $(PREFIX)/share/man
 
 SWIFT ?= swift
+# What is tested has no warnings.
+STRICT := -Xswiftc -warnings-as-errors
 PROGRAMS := bobbind bobbinctl bobbin-image
 SOURCES := Sources Tests Plugins Examples Package.swift
 
@@ -27,8 +29,8 @@ build: ## Build the programs in release mode
 test: ## Install what is missing, then run every check and test that .ci/run runs
 	@scripts/install-dependencies test
 	@$(MAKE) --no-print-directory lint
-	$(SWIFT) build --build-tests
-	$(SWIFT) test --skip-build --disable-xctest
+	$(SWIFT) build --build-tests $(STRICT)
+	$(SWIFT) test --skip-build --disable-xctest $(STRICT)
 	@$(MAKE) --no-print-directory check-units
 
 test-system: build ## Run the installed service under a real systemd in a container (root; systemd-nspawn)
