@@ -102,12 +102,17 @@ let package = Package(
       dependencies: ["ImageProtocol", "SystemSupport", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "JobDaemonTests",
-      dependencies: ["JobDaemon", "Jobs", "ObjectGraph", "SQLiteStore", "TestSupport"], swiftSettings: strict),
+      dependencies: [
+        "Configuration", "ControlClient", "JSONText", "JobDaemon", "Jobs", "ObjectGraph", "ObjectModel", "SQLiteStore",
+        "SystemSupport",
+        "TestSupport",
+      ], swiftSettings: strict),
     .testTarget(
       name: "BobbinctlTests", dependencies: ["bobbinctl", "HTTPService", "SystemSupport", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "SystemTests", dependencies: ["ControlClient", "SystemSupport", "TestSupport"],
+      name: "SystemTests",
+      dependencies: ["CLinux", "Configuration", "ControlClient", "JSONText", "SystemSupport", "TestSupport"],
       path: "Tests/System", swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
