@@ -65,7 +65,7 @@ final class Releaser: Sendable {
         let failure = job.currentState == .discarded ? job.failure.map { "\(job.id): \($0)" } : nil
         if let failures = job.file.finishJob(failure: failure) { self.remove(job.file.name, failures) }
       }
-      self.liveJobs.remove(jobs, roomBelow: Intake.liveJobLimit / 2)
+      self.liveJobs.remove(jobs)
     }
   }
 
