@@ -98,13 +98,17 @@ struct Worker: Sendable {
   }
 
   /// Takes back what checkpoints of a job that is given up have saved.
-  private func revert(_ job: LiveJob) async {
+  ///
+  /// - Throws: `CancellationError` if the daemon stops meanwhile: there is something left to take back then.
+  private func revert(_ job: LiveJob) async throws(CancellationError) {
     guard let handler = handlers[job.specification.type] else { return }
     let context = ManagedObjectContext(parent: main, name: "revert \(job.id)")
     let objectID = job.objectID
     do {
       let cursor = try await context.perform { try $0.job(with: objectID).cursor }
       if let cursor { try await handler.revert(execution(job, job.attempt, context, cursor: cursor)) }
+    } catch let error as CancellationError where Task.isCancelled {
+      throw error
     } catch {
       log.error("what the job \(job.id) had saved before it failed can't all be taken back: \(error)", job: job)
     }
@@ -115,7 +119,10 @@ struct Worker: Sendable {
     let attempt = job.attempt
     let isLast = failure.isPermanent || attempt >= job.maxAttempts
     let objectID = job.objectID
-    if isLast { await revert(job) }
+    if isLast {
+      // Like a running job, it is taken up again at the next start, and goes on to be taken back.
+      do throws(CancellationError) { try await revert(job) } catch { return job.end(.available) }
+    }
     let context = ManagedObjectContext(parent: main, name: "failure of \(job.id)")
     do {
       try await context.perform { context in
