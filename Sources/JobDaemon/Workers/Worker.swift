@@ -97,42 +97,20 @@ struct Worker: Sendable {
     merger.merge(finished: [job])
   }
 
-  /// Takes back what checkpoints of a job that is given up have saved.
-  ///
-  /// - Throws: `CancellationError` if the daemon stops meanwhile: there is something left to take back then.
-  private func revert(_ job: LiveJob) async throws(CancellationError) {
-    guard let handler = handlers[job.specification.type] else { return }
-    let context = ManagedObjectContext(parent: main, name: "revert \(job.id)")
-    let objectID = job.objectID
-    do {
-      let cursor = try await context.perform { try $0.job(with: objectID).cursor }
-      if let cursor { try await handler.revert(execution(job, job.attempt, context, cursor: cursor)) }
-    } catch let error as CancellationError where Task.isCancelled {
-      throw error
-    } catch {
-      log.error("what the job \(job.id) had saved before it failed can't all be taken back: \(error)", job: job)
-    }
-  }
-
   /// Records a failed attempt in a context of its own: what the handler did is dropped with its context.
   private func fail(_ job: LiveJob, _ failure: JobFailure) async {
-    let attempt = job.attempt
-    let isLast = failure.isPermanent || attempt >= job.maxAttempts
-    let objectID = job.objectID
-    if isLast {
-      // Like a running job, it is taken up again at the next start, and goes on to be taken back.
-      do throws(CancellationError) { try await revert(job) } catch { return job.end(.available) }
-    }
-    let context = ManagedObjectContext(parent: main, name: "failure of \(job.id)")
+    let isLast = failure.isPermanent || job.attempt >= job.maxAttempts
+    var failure = failure
     do {
-      try await context.perform { context in
-        let object = try context.job(with: objectID)
-        object.attempt = Int32(attempt)
-        object.failure = failure.message
-        object.currentState = isLast ? .discarded : .available
-        if isLast { object.finishedAt = Date() }
-        try context.save()
-      }
+      if isLast { try await revert(job) }
+    } catch is CancellationError {
+      // The daemon is stopping: the next start goes on taking back.
+      return job.end(.available)
+    } catch {
+      failure.message += "; what it had saved before can't all be taken back: \(error)"
+    }
+    do {
+      try await record(job, failure, isLast: isLast)
     } catch {
       log.error("the failure of a job can't be recorded: \(error)", job: job)
     }
@@ -143,6 +121,28 @@ struct Worker: Sendable {
     } else {
       merger.merge()
       queue.add([job])
+    }
+  }
+
+  /// Takes back what checkpoints of a job that is given up have saved.
+  private func revert(_ job: LiveJob) async throws {
+    guard let handler = handlers[job.specification.type] else { return }
+    let context = ManagedObjectContext(parent: main, name: "revert \(job.id)")
+    let objectID = job.objectID
+    let cursor = try await context.perform { try $0.job(with: objectID).cursor }
+    if let cursor { try await handler.revert(execution(job, job.attempt, context, cursor: cursor)) }
+  }
+
+  private func record(_ job: LiveJob, _ failure: JobFailure, isLast: Bool) async throws {
+    let context = ManagedObjectContext(parent: main, name: "failure of \(job.id)")
+    let (objectID, attempt) = (job.objectID, job.attempt)
+    try await context.perform { context in
+      let object = try context.job(with: objectID)
+      object.attempt = Int32(attempt)
+      object.failure = failure.message
+      object.currentState = isLast ? .discarded : .available
+      if isLast { object.finishedAt = Date() }
+      try context.save()
     }
   }
 }
