@@ -11,7 +11,7 @@ mandir ?= $(PREFIX)/share/man
 
 SWIFT ?= swift
 PROGRAMS := bobbind bobbinctl bobbin-image
-SOURCES := Sources Tests Plugins Package.swift
+SOURCES := Sources Tests Plugins Benchmarks Package.swift
 
 .DEFAULT_GOAL := help
 .PHONY: help build test demo bench lint format check-units install uninstall clean
@@ -36,9 +36,9 @@ demo: ## Encode real pictures and import a real CSV (IMAGE=... CSV=... for your 
 	@scripts/install-dependencies demo
 	@scripts/demo
 
-bench: ## Measure speed and memory, write Benchmarks/results/latest.json
+bench: ## Measure speed and memory, write Benchmarks/results/latest.json (BENCH='--only import --pairs 3')
 	@scripts/install-dependencies bench
-	@scripts/bench
+	@scripts/bench $(BENCH)
 
 lint: ## Check the style of the Swift sources
 	$(SWIFT) format lint --strict --recursive $(SOURCES)

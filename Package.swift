@@ -66,6 +66,12 @@ let package = Package(
     .executableTarget(
       name: "bobbin-image", dependencies: ["CVIPS", "ImageProtocol", "SystemSupport"], swiftSettings: strict),
 
+    // What "make bench" runs; its peers in plain C are compiled when it runs.
+    .executableTarget(
+      name: "bobbin-bench",
+      dependencies: ["ControlClient", "JSONText", "ObjectModel", "ObjectGraph", "SQLiteStore", "SystemSupport"],
+      path: "Benchmarks/Suite", swiftSettings: strict, plugins: ["CompileModel"]),
+
     // A store that can be made to fail, and what else the tests of several modules share.
     .target(name: "TestSupport", dependencies: ["SystemSupport"], path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(name: "TextSupportTests", dependencies: ["TextSupport"], swiftSettings: strict),
