@@ -22,7 +22,7 @@ help: ## List the targets
 
 build: ## Build the programs in release mode
 	@scripts/install-dependencies build
-	$(SWIFT) build -c release
+	$(SWIFT) build -c release --no-color-diagnostics
 
 test: ## Install what is missing, then run every check and test that .ci/run runs
 	@scripts/install-dependencies test

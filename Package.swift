@@ -53,12 +53,15 @@ let package = Package(
     .target(
       name: "JobDaemon",
       dependencies: [
-        "Configuration", "DelimitedText", "JSONText", "TextSupport", "ObjectModel", "ObjectGraph", "Jobs", "SystemSupport", "HTTPService",
+        "Configuration", "DelimitedText", "JSONText", "TextSupport", "ObjectModel", "ObjectGraph", "Jobs",
+        "SystemSupport", "HTTPService",
         "ImageProtocol",
       ],
       swiftSettings: strict),
     .executableTarget(
-      name: "bobbind", dependencies: ["Configuration", "JobDaemon", "ObjectModel", "ObjectGraph", "SQLiteStore", "SystemSupport"], swiftSettings: strict),
+      name: "bobbind",
+      dependencies: ["Configuration", "JobDaemon", "ObjectModel", "ObjectGraph", "SQLiteStore", "SystemSupport"],
+      swiftSettings: strict),
     .target(name: "ControlClient", dependencies: ["CCurl"], swiftSettings: strict),
     .executableTarget(
       name: "bobbinctl", dependencies: ["Configuration", "ControlClient", "JSONText", "SystemSupport", "TextSupport"],

@@ -123,7 +123,10 @@ package final class Daemon: Sendable {
     let tasks = workers.withLock { $0 }
     let watchdog = DispatchSource.makeTimerSource(queue: .global())
     watchdog.schedule(deadline: .now() + .nanoseconds(Int(limit / .nanoseconds(1))))
-    watchdog.setEventHandler { for task in tasks { task.cancel() } }
+    watchdog.setEventHandler { [core] in
+      for task in tasks { task.cancel() }
+      core.flusher.endWaiting()
+    }
     watchdog.activate()
     for task in tasks { await task.value }
     watchdog.cancel()

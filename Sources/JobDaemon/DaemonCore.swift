@@ -57,7 +57,7 @@ final class DaemonCore: Sendable {
     let (merger, readyQueue) = (merger, readyQueue)
     intake = Intake(
       spool: spool, admission: admission, liveJobs: liveJobs, release: releaser, log: log,
-      configuration: settings.spool
+      configuration: settings.spool, onFatal: onFatal
     ) { jobs in
       merger.merge()
       readyQueue.add(jobs)

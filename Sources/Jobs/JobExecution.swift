@@ -51,8 +51,7 @@ public final class JobExecution: Sendable {
   /// - Throws: what the save throws, or `CancellationError`.
   public func checkpoint(_ cursor: String) async throws {
     try await context.perform { [objectID] context in
-      guard let job = try context.existingObject(with: objectID) as? Job else { return }
-      job.cursor = cursor
+      try context.job(with: objectID).cursor = cursor
       try context.save()
     }
     try await didCheckpoint()

@@ -22,8 +22,14 @@ public protocol JobHandler: Sendable {
   /// - Returns: the job's result, to be shown and kept.
   /// - Throws: ``JobFailure`` to say whether another attempt could help; any other error is taken for one that could.
   func run(_ execution: JobExecution) async throws -> JSONValue
+
+  /// Takes back what an attempt has saved with checkpoints, when the job is given up.
+  ///
+  /// It is given the execution with the last cursor, and may save checkpoints of its own.
+  func revert(_ execution: JobExecution) async throws
 }
 
 extension JobHandler {
   public var hasOutsideEffects: Bool { true }
+  public func revert(_ execution: JobExecution) async throws {}
 }

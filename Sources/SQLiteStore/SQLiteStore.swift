@@ -97,7 +97,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
   /// Writes the journal into the file and closes; a save under way is waited for, readers finish on their own.
   ///
   /// Closing twice does nothing.
-  package func close() throws(StoreError) {
+  package func close(returning unused: [KeyBlock]) throws(StoreError) {
     readers.close()
     let held = writer.withLock { held in
       defer { held = nil }
@@ -105,6 +105,9 @@ public final class SQLiteStore: PersistentStore, Sendable {
     }
     guard let connection = held?.connection else { return }
     connection.setBusyTimeout(0)
+    try connection.transaction { () throws(StoreError) in
+      try KeyBlocks(connection: connection, names: names).giveBack(unused)
+    }
     try connection.control("PRAGMA wal_checkpoint(TRUNCATE)")
   }
 

@@ -22,7 +22,7 @@ import Testing
       let name = "bobbin-notify-\(getpid())"
       let socket = try notificationSocket(abstractName: name)
       setenv("NOTIFY_SOCKET", "@" + name, 1)
-      try #require(try ServiceManager.notify([.ready, .status("two\nlines"))])
+      try #require(try ServiceManager.notify([.ready, .status("two\nlines")]))
       try #require(received(socket) == "READY=1\nSTATUS=two\\nlines")
       try ServiceManager.notify([.reloading])
       let reloading = received(socket)

@@ -8,6 +8,9 @@ import SystemSupport
 
 /// Turns claimed files into jobs: checks them, finds out which are known already, inserts the rest.
 final class Admission: Sendable {
+  /// Beyond so many attempts an interrupted one counts like a failed one.
+  private static let interruptionLimit = 100
+
   private let main: ManagedObjectContext
   private let handlers: [String: any JobHandler]
   private let liveJobs: LiveJobs
@@ -64,12 +67,14 @@ final class Admission: Sendable {
     let ids = candidates.map { candidate in candidate.jobs.indices.map { id(of: candidate, $0) } }
     let context = ManagedObjectContext(parent: main, name: "admission")
     let attempts = defaultAttempts.withLock { $0 }
+    // Looked up before the store is: a job that becomes durable in between is known as live, and not run again.
+    let live = Set(ids.joined().filter { liveJobs[id: $0] != nil })
     let admitted = try context.performAndWait { context in
       let known = try self.known(ids.flatMap { $0 }, context)
-      var inserted: [String: KnownJob] = [:]
+      var started = live
       var result: [Admitted] = []
       for (candidate, ids) in zip(candidates, ids) {
-        result.append(self.admit(candidate, ids, known, &inserted, attempts, context))
+        result.append(self.admit(candidate, ids, known, &started, attempts, context))
       }
       try context.save()
       return result
@@ -88,6 +93,7 @@ final class Admission: Sendable {
     let objectID: ManagedObjectID
     let state: JobState
     let attempt: Int
+    let maxAttempts: Int
     let failure: String?
   }
 
@@ -98,24 +104,23 @@ final class Admission: Sendable {
     var known: [String: KnownJob] = [:]
     for job in try context.fetch(request) {
       known[job.id] = KnownJob(
-        objectID: job.objectID, state: job.currentState, attempt: Int(job.attempt), failure: job.failure)
+        objectID: job.objectID, state: job.currentState, attempt: Int(job.attempt),
+        maxAttempts: Int(job.maxAttempts), failure: job.failure)
     }
     return known
   }
 
   private func admit(
-    _ candidate: Candidate, _ ids: [String], _ known: [String: KnownJob], _ inserted: inout [String: KnownJob],
+    _ candidate: Candidate, _ ids: [String], _ known: [String: KnownJob], _ started: inout Set<String>,
     _ attempts: Int, _ context: isolated ManagedObjectContext
   ) -> Admitted {
-    let unfinished = ids.count { id in
-      liveJobs[id: id] == nil && inserted[id] == nil && known[id]?.state.isFinal != true
-    }
+    let unfinished = ids.count { !started.contains($0) && known[$0]?.state.isFinal != true }
     let file = LiveFile(name: candidate.file.name, submitter: candidate.file.submitter, jobCount: unfinished)
     var ready: [LiveJob] = []
     var duplicates: [String] = []
     var failures: [String] = []
     for (id, specification) in zip(ids, candidate.jobs) {
-      if liveJobs[id: id] != nil || inserted[id] != nil {
+      if started.contains(id) {
         duplicates.append(id)
         continue
       }
@@ -123,18 +128,29 @@ final class Admission: Sendable {
         if earlier.state == .discarded { failures.append("\(id): \(earlier.failure ?? "failed")") }
         continue
       }
-      let maxAttempts = specification.maxAttempts ?? attempts
       let job =
-        known[id] ?? insert(id, specification, candidate.file, maxAttempts: maxAttempts, context)
-      inserted[id] = job
+        known[id].map { resume($0, context) }
+        ?? insert(id, specification, candidate.file, maxAttempts: specification.maxAttempts ?? attempts, context)
+      started.insert(id)
       ready.append(
         LiveJob(
-          id: id, objectID: job.objectID, specification: specification, maxAttempts: maxAttempts,
+          id: id, objectID: job.objectID, specification: specification, maxAttempts: job.maxAttempts,
           attempt: job.attempt, file: file, sequence: liveJobs.nextSequence()))
     }
     return Admitted(
       file: file, ready: ready, ids: ids, duplicatesOfLive: duplicates, earlierFailures: failures,
       finishedCount: ids.count - ready.count - duplicates.count)
+  }
+
+  /// Takes up a job of an earlier run. An attempt that the daemon's end cut short is made up for, within reason: a job
+  /// that ends the daemon itself must not do so for ever.
+  private func resume(_ known: KnownJob, _ context: isolated ManagedObjectContext) -> KnownJob {
+    guard known.state == .running, let job = context.object(with: known.objectID) as? Job else { return known }
+    job.currentState = .available
+    if known.attempt < Self.interruptionLimit { job.maxAttempts += 1 }
+    return KnownJob(
+      objectID: known.objectID, state: .available, attempt: known.attempt, maxAttempts: Int(job.maxAttempts),
+      failure: known.failure)
   }
 
   private func insert(
@@ -151,6 +167,7 @@ final class Admission: Sendable {
     job.file = file.name.description
     job.submitter = Int64(file.submitter)
     job.createdAt = Date()
-    return KnownJob(objectID: job.objectID, state: .available, attempt: 0, failure: nil)
+    return KnownJob(
+      objectID: job.objectID, state: .available, attempt: 0, maxAttempts: maxAttempts, failure: nil)
   }
 }

@@ -2,6 +2,7 @@ import Configuration
 import Dispatch
 import Foundation
 import Jobs
+import ObjectGraph
 import Synchronization
 import SystemSupport
 
@@ -12,6 +13,8 @@ import SystemSupport
 final class Intake: Sendable {
   /// Files that are admitted in one save.
   private static let batchSize = 200
+  /// How long to wait before jobs that the store had no room for are tried again.
+  private static let retryDelay = DispatchTimeInterval.seconds(1)
   /// Jobs between acceptance and release beyond which files stay in `new/`.
   static let liveJobLimit = 20_000
 
@@ -27,7 +30,7 @@ final class Intake: Sendable {
     var rejected = 0
   }
 
-  enum Pause: Sendable { case storageFull, tooManyJobs, stopping }
+  enum Pause: Sendable { case storageFull, admissionFailed, tooManyJobs, stopping }
 
   private let spool: Spool
   private let admission: Admission
@@ -36,11 +39,13 @@ final class Intake: Sendable {
   private let log: DaemonLog
   private let release: Releaser
   private let start: @Sendable ([LiveJob]) -> Void
+  private let onFatal: @Sendable (FatalFailure) -> Void
   private let state: Mutex<State>
 
   init(
     spool: Spool, admission: Admission, liveJobs: LiveJobs, release: Releaser, log: DaemonLog,
-    configuration: Configuration.Spool, start: @escaping @Sendable ([LiveJob]) -> Void
+    configuration: Configuration.Spool, onFatal: @escaping @Sendable (FatalFailure) -> Void,
+    start: @escaping @Sendable ([LiveJob]) -> Void
   ) {
     self.spool = spool
     self.admission = admission
@@ -48,6 +53,7 @@ final class Intake: Sendable {
     self.release = release
     self.log = log
     self.start = start
+    self.onFatal = onFatal
     state = Mutex(State(configuration: configuration))
   }
 
@@ -59,7 +65,9 @@ final class Intake: Sendable {
   /// Takes up what an earlier run left in `cur/`, then watches and scans `new/`.
   func begin() throws {
     try queue.sync { try recover() }
-    let watcher = try DirectoryWatcher(spool.new, queue: queue) { [weak self] in self?.notice($0) }
+    let watcher = try DirectoryWatcher(spool.new, queue: queue, tellsCreation: true) { [weak self] in
+      self?.notice($0)
+    }
     state.withLock { $0.watcher = watcher }
     rescan()
   }
@@ -83,7 +91,8 @@ final class Intake: Sendable {
   /// Whether submissions over the socket are refused, and why.
   var refusal: Pause? {
     state.withLock { state in
-      state.pauses.contains(.stopping) ? .stopping : state.pauses.contains(.storageFull) ? .storageFull : nil
+      if state.pauses.contains(.stopping) { return .stopping }
+      return state.pauses.isDisjoint(with: [.storageFull, .admissionFailed]) ? nil : .storageFull
     }
   }
 
@@ -92,11 +101,14 @@ final class Intake: Sendable {
       for event in events {
         switch event {
         case .entry(let name): state.names.append(name)
+        case .created(let name): if spool.isNoPlainFile(name) { state.names.append(name) }
         case .rescan(let reason):
           log.warning("the watch on new/ lost events (\(reason)); scanning")
           state.needsScan = true
         }
       }
+      // The scan at the end of a pause finds them all; until then their number must not cost memory.
+      if !state.pauses.isEmpty { state.names = [] }
     }
     workSoon()
   }
@@ -121,24 +133,31 @@ final class Intake: Sendable {
     while let names = nextBatch() {
       do {
         try take(names)
-      } catch {
+      } catch let error as SystemError {
+        // What could not be claimed lies in new/ and is seen at the next scan.
         log.error("job files can't be taken from new/: \(error)")
+        return
+      } catch {
+        onFatal(.storeFailure("\(error)"))
         return
       }
     }
   }
 
   private func nextBatch() -> [FileName]? {
-    if !liveJobs.hasRoom(below: Self.liveJobLimit, else: { [weak self] in self?.resume(.tooManyJobs) }) {
-      pause(.tooManyJobs)
+    let mustScan: Bool? = state.withLock { state in
+      if !state.pauses.isEmpty { return nil }
+      defer { state.needsScan = false }
+      return state.needsScan
+    }
+    guard let mustScan else { return nil }
+    if mustScan { scan() }
+    // Paused before the look, so that the call which ends the pause can't come too early.
+    pause(.tooManyJobs)
+    guard liveJobs.hasRoom(below: Self.liveJobLimit, else: { [weak self] in self?.resume(.tooManyJobs) }) else {
       return nil
     }
-    let (mustScan, isPaused) = state.withLock { state in
-      defer { if state.pauses.isEmpty { state.needsScan = false } }
-      return (state.needsScan, !state.pauses.isEmpty)
-    }
-    if isPaused { return nil }
-    if mustScan { scan() }
+    _ = state.withLock { $0.pauses.remove(.tooManyJobs) }
     return state.withLock { state in
       if state.names.isEmpty { return nil }
       let batch = Array(state.names.prefix(Self.batchSize))
@@ -186,12 +205,28 @@ final class Intake: Sendable {
 
   private func noteRejected(_ name: FileName, _ reason: String) {
     state.withLock { $0.rejected += 1 }
-    log.warning("the job file \(name) \(reason); moved to failed/")
+    log.warning("the job file \(name) was moved to failed/: \(reason)")
   }
 
+  /// Admits files that lie in `cur/`. While the store has no room they are kept and tried again, before any others.
   private func admit(_ candidates: [Admission.Candidate]) throws {
     if candidates.isEmpty { return }
-    for admitted in try admission.admit(candidates) { take(admitted) }
+    do {
+      for admitted in try admission.admit(candidates) { take(admitted) }
+    } catch let error as StoreError where error.code == .full || error.code == .busy {
+      pause(.admissionFailed)
+      log.error("jobs can't be accepted until the store can be written again: \(error)")
+      queue.asyncAfter(deadline: .now() + Self.retryDelay) { [weak self] in self?.admitAgain(candidates) }
+    }
+  }
+
+  private func admitAgain(_ candidates: [Admission.Candidate]) {
+    do {
+      resume(.admissionFailed)
+      try admit(candidates)
+    } catch {
+      onFatal(.storeFailure("\(error)"))
+    }
   }
 
   private func take(_ admitted: Admission.Admitted) {

@@ -54,7 +54,7 @@ final class Spool: Sendable {
       }
     } catch {
       if error.code == .noEntry { return .nothing }
-      let reason = "can't be read: \(error.code.symbol)"
+      let reason = "it can't be read: \(error.code.symbol)"
       try refuse(name, in: new, reason: reason)
       return .refused(reason)
     }
@@ -66,6 +66,13 @@ final class Spool: Sendable {
       throw error
     }
     return .claimed(file)
+  }
+
+  /// Whether a new entry is something that nobody will ever finish writing: a link, a folder, a FIFO.
+  func isNoPlainFile(_ name: FileName) -> Bool {
+    // An entry that is gone already needs nothing.
+    guard let status = try? new.status(of: name) else { return false }
+    return status.kind != .regular || status.linkCount > 1
   }
 
   /// Reads a file that lies in `cur/` since an earlier run.
@@ -85,21 +92,22 @@ final class Spool: Sendable {
     } catch {
       // A symbolic link is refused by O_NOFOLLOW, a socket can't be opened.
       guard error.code == .symbolicLink || error.code.symbol == "ENXIO" else { throw error }
-      return .failure(Refusal(reason: "is no regular file"))
+      return .failure(Refusal(reason: "it is no regular file"))
     }
     let status = try descriptor.status()
-    guard status.kind == .regular else { return .failure(Refusal(reason: "is no regular file")) }
+    guard status.kind == .regular else { return .failure(Refusal(reason: "it is no regular file")) }
     guard status.linkCount == 1 else {
-      return .failure(Refusal(reason: "has \(status.linkCount) hard links; a job file must have one"))
+      return .failure(Refusal(reason: "it has \(status.linkCount) hard links; a job file must have one"))
     }
     guard status.size <= sizeLimit else {
-      return .failure(Refusal(reason: "is larger than \(sizeLimit) bytes (\(status.size)); see [Spool] MaxJobFileSize"))
+      return .failure(
+        Refusal(reason: "it is larger than \(sizeLimit) bytes (\(status.size)); see [Spool] MaxJobFileSize"))
     }
     do throws(SystemError) {
       return .success(ClaimedFile(name: name, data: try descriptor.readAll(limit: sizeLimit), status: status))
     } catch {
       guard error.code == .fileTooLarge else { throw error }
-      return .failure(Refusal(reason: "is larger than \(sizeLimit) bytes; see [Spool] MaxJobFileSize"))
+      return .failure(Refusal(reason: "it is larger than \(sizeLimit) bytes; see [Spool] MaxJobFileSize"))
     }
   }
 

@@ -23,6 +23,7 @@ struct JobJSON: Sendable {
   }
 
   private static func progress(_ progress: JobProgress) -> JSONValue {
+    if progress == JobProgress() { return .null }
     let fraction = progress.total.map { $0 > 0 ? Double(progress.done) / Double($0) : 0 }
     return .object([
       "fraction": fraction.map(JSONValue.number) ?? .null, "unit": .string(progress.unit),

@@ -25,6 +25,9 @@ struct Worker: Sendable {
     guard let handler = handlers[job.specification.type] else {
       return await fail(job, JobFailure("no handler for the type \"\(job.specification.type)\""))
     }
+    if job.attempt >= job.maxAttempts {
+      return await fail(job, JobFailure("the daemon ended in each of its \(job.attempt) attempts"))
+    }
     let attempt = job.beginAttempt()
     let started = Date()
     do {
@@ -49,7 +52,7 @@ struct Worker: Sendable {
     let context = ManagedObjectContext(parent: main, name: "job \(job.id)")
     let objectID = job.objectID
     let cursor = try await context.perform { context in
-      guard let object = try context.existingObject(with: objectID) as? Job else { return nil as String? }
+      let object = try context.job(with: objectID)
       if isRecorded {
         object.currentState = .running
         object.attempt = Int32(attempt)
@@ -59,9 +62,15 @@ struct Worker: Sendable {
       return object.cursor
     }
     if isRecorded { merger.merge() }
-    return JobExecution(
+    return execution(job, attempt, context, cursor: cursor)
+  }
+
+  private func execution(
+    _ job: LiveJob, _ attempt: Int, _ context: ManagedObjectContext, cursor: String?
+  ) -> JobExecution {
+    JobExecution(
       jobID: job.id, arguments: job.specification.arguments, attempt: attempt, submitter: job.file.submitter,
-      context: context, objectID: objectID, payloadDirectory: payloadDirectory, cursor: cursor,
+      context: context, objectID: job.objectID, payloadDirectory: payloadDirectory, cursor: cursor,
       didCheckpoint: { [merger, flusher] in
         await merger.mergeAndWait()
         await flusher.waitForRoom()
@@ -75,7 +84,7 @@ struct Worker: Sendable {
     let text = result.serialized()
     let objectID = job.objectID
     try await execution.context.perform { context in
-      guard let object = try context.existingObject(with: objectID) as? Job else { return }
+      let object = try context.job(with: objectID)
       object.attempt = Int32(execution.attempt)
       object.startedAt = started
       object.finishedAt = Date()
@@ -88,15 +97,29 @@ struct Worker: Sendable {
     merger.merge(finished: [job])
   }
 
+  /// Takes back what checkpoints of a job that is given up have saved.
+  private func revert(_ job: LiveJob) async {
+    guard let handler = handlers[job.specification.type] else { return }
+    let context = ManagedObjectContext(parent: main, name: "revert \(job.id)")
+    let objectID = job.objectID
+    do {
+      let cursor = try await context.perform { try $0.job(with: objectID).cursor }
+      if let cursor { try await handler.revert(execution(job, job.attempt, context, cursor: cursor)) }
+    } catch {
+      log.error("what the job \(job.id) had saved before it failed can't all be taken back: \(error)", job: job)
+    }
+  }
+
   /// Records a failed attempt in a context of its own: what the handler did is dropped with its context.
   private func fail(_ job: LiveJob, _ failure: JobFailure) async {
     let attempt = job.attempt
     let isLast = failure.isPermanent || attempt >= job.maxAttempts
     let objectID = job.objectID
+    if isLast { await revert(job) }
     let context = ManagedObjectContext(parent: main, name: "failure of \(job.id)")
     do {
       try await context.perform { context in
-        guard let object = try context.existingObject(with: objectID) as? Job else { return }
+        let object = try context.job(with: objectID)
         object.attempt = Int32(attempt)
         object.failure = failure.message
         object.currentState = isLast ? .discarded : .available

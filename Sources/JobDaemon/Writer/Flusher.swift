@@ -35,6 +35,8 @@ final class Flusher: Sendable {
     var waitingForFlush: [CheckedContinuation<Bool, Never>] = []
     var statistics = FlushStatistics()
     var hasFailed = false
+    /// Nobody is made to wait for room any more.
+    var isEnding = false
   }
 
   private let writer: ManagedObjectContext
@@ -92,12 +94,24 @@ final class Flusher: Sendable {
       let size = writer.pending.size
       let mustWait = state.withLock { state in
         let limits = state.configuration.waitingLimits
-        if state.hasFailed || (size.objects < limits.objects && size.bytes < limits.bytes) { return false }
+        if state.hasFailed || state.isEnding || (size.objects < limits.objects && size.bytes < limits.bytes) {
+          return false
+        }
         state.waitingForRoom.append(continuation)
         return true
       }
       if mustWait { flushSoon() } else { continuation.resume() }
     }
+  }
+
+  /// Lets go of those who wait for room, for good: a worker that is to end must not wait for a disk that is full.
+  func endWaiting() {
+    let waiting = state.withLock { state in
+      state.isEnding = true
+      defer { state.waitingForRoom = [] }
+      return state.waitingForRoom
+    }
+    for waiter in waiting { waiter.resume() }
   }
 
   /// Flushes what has been merged by now; returns whether it is on disk. Used at shutdown and on request.

@@ -1,4 +1,4 @@
-package import ObjectModel
+import ObjectModel
 import Synchronization
 
 /// Changes that were saved together: immutable, passed upwards by reference, found by ID.
@@ -14,18 +14,37 @@ package final class ChangeSet: Sendable {
   /// Positions of changes by ID, made when first asked for.
   private let positions = Mutex<[ManagedObjectID: Int]?>(nil)
 
+  /// Whether nothing but inserts is in it.
+  let isAllInserts: Bool
+  /// The keys of `changes` lie between these, so that most look-ups in sets of inserts need no table.
+  private let keys: ClosedRange<Int64>
+
   package init(_ changes: [RowChange], batches: [RowBatch] = []) {
     self.changes = changes
     self.batches = batches
-    isAllInserts = changes.allSatisfy { $0.kind == .insert }
+    var summary = Summary()
+    for change in changes { summary.add(change) }
+    isAllInserts = summary.isAllInserts
+    keys = summary.lowest...max(summary.lowest, summary.highest)
     objectCount = changes.count + batches.reduce(0) { $0 + $1.count }
-    byteCount = changes.reduce(0) { $0 + $1.byteCount } + batches.reduce(0) { $0 + $1.byteCount }
+    byteCount = summary.byteCount + batches.reduce(0) { $0 + $1.byteCount }
+  }
+
+  private struct Summary {
+    var isAllInserts = true
+    var byteCount = 0
+    var lowest = Int64.max
+    var highest = Int64.min
+
+    mutating func add(_ change: RowChange) {
+      if change.kind != .insert { isAllInserts = false }
+      byteCount += change.byteCount
+      lowest = min(lowest, change.id.key)
+      highest = max(highest, change.id.key)
+    }
   }
 
   package var isEmpty: Bool { objectCount == 0 }
-
-  /// Whether nothing but inserts is in it.
-  let isAllInserts: Bool
 
   /// The set without some objects, which are looked for one by one.
   func without(_ isExcluded: (ManagedObjectID) -> Bool) -> ChangeSet {
@@ -44,15 +63,16 @@ package final class ChangeSet: Sendable {
 
   /// The change of an object, or nil; the first call costs a pass over the changes.
   package func change(of id: ManagedObjectID) -> RowChange? {
-    if changes.count <= 8 {
-      if let change = changes.first(where: { $0.id == id }) { return change }
-    } else if let position = position(of: id) {
-      return changes[position]
-    }
+    if keys.contains(id.key), let change = single(id) { return change }
     for batch in batches {
       if let index = batch.index(of: id) { return RowChange(.insert, id, row: batch.row(at: index), base: nil) }
     }
     return nil
+  }
+
+  private func single(_ id: ManagedObjectID) -> RowChange? {
+    if changes.count <= 8 { return changes.first { $0.id == id } }
+    return position(of: id).map { changes[$0] }
   }
 
   private func position(of id: ManagedObjectID) -> Int? {

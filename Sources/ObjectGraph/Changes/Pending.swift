@@ -1,22 +1,29 @@
-package import ObjectModel
+import ObjectModel
 
 /// Changes that wait for a save: one per object, except that large sets of inserts stay whole.
 ///
-/// Every change is relative to the level that the save will go to. A change here overrides one in `bulk`.
+/// Every change is relative to the level that the save will go to. A change in `changes` overrides one in `bulk`.
 struct Pending {
   /// Sets of at least this many inserts are kept by reference instead of being taken apart.
   static let bulkThreshold = 256
 
+  /// One change per object in the order of the first touch, and holes where changes were removed.
   private(set) var changes: [RowChange] = []
   private var positions: [ManagedObjectID: Int] = [:]
   /// Sets of inserts with no object in common.
   private(set) var bulk: [ChangeSet] = []
   /// How many of `changes` override one in `bulk`.
   private var overriding = 0
+  /// Bytes of memory that the changes keep alive.
   private(set) var byteCount = 0
+  /// The number of objects with a change; those that were inserted and deleted again do not count.
   private(set) var objectCount = 0
 
-  var isEmpty: Bool { changes.isEmpty && bulk.isEmpty }
+  /// Whether no object has a change.
+  var isEmpty: Bool { objectCount == 0 }
+
+  /// Whether there is nothing at all, not even a change that came to nothing.
+  var isUnused: Bool { changes.isEmpty && bulk.isEmpty }
 
   /// The change of an object, or nil if there is none or it came to nothing.
   func change(of id: ManagedObjectID) -> RowChange? {
@@ -30,10 +37,20 @@ struct Pending {
   mutating func absorb(_ set: ChangeSet, layouts: [RowLayout]) {
     if set.isAllInserts, set.objectCount >= Self.bulkThreshold {
       keepWhole(set)
-      return
+    } else {
+      for change in set.changes { absorb(change, layouts: layouts) }
+      if !set.batches.isEmpty { keepWhole(ChangeSet([], batches: set.batches)) }
     }
-    for change in set.changes { absorb(change, layouts: layouts) }
-    if !set.batches.isEmpty { keepWhole(ChangeSet([], batches: set.batches)) }
+    assert(hasValidState)
+  }
+
+  /// Takes later changes on top of these.
+  mutating func absorb(_ later: Pending, layouts: [RowLayout]) {
+    if isUnused {
+      self = later
+    } else {
+      for set in later.sets() { absorb(set, layouts: layouts) }
+    }
   }
 
   /// Inserts are always of objects that were not here before, so a set of nothing else overlaps with nothing.
@@ -43,30 +60,43 @@ struct Pending {
     objectCount += set.objectCount
   }
 
-  mutating func absorb(_ change: RowChange, layouts: [RowLayout]) {
-    byteCount += change.byteCount
+  private mutating func absorb(_ change: RowChange, layouts: [RowLayout]) {
     if let position = positions[change.id] {
-      byteCount -= changes[position].byteCount
-      changes[position] = changes[position].followed(by: change, layouts: layouts)
-      return
-    }
-    var change = change
-    if change.kind != .insert, let earlier = bulkChange(of: change.id) {
-      change = earlier.followed(by: change, layouts: layouts)
+      replace(position, with: changes[position].followed(by: change, layouts: layouts))
+    } else if change.kind != .insert, let earlier = bulkChange(of: change.id) {
       overriding += 1
       objectCount -= 1
+      append(earlier.followed(by: change, layouts: layouts))
+    } else {
+      append(change)
     }
-    positions[change.id] = changes.count
-    changes.append(change)
-    objectCount += 1
   }
 
-  /// Forgets the change of an object; the object is then as the next level has it.
+  private mutating func append(_ change: RowChange) {
+    positions[change.id] = changes.count
+    changes.append(change)
+    byteCount += change.byteCount
+    objectCount += change.objectCount
+  }
+
+  private mutating func replace(_ position: Int, with change: RowChange) {
+    byteCount += change.byteCount - changes[position].byteCount
+    objectCount += change.objectCount - changes[position].objectCount
+    changes[position] = change
+  }
+
+  /// Drops the change of an object, which is then as the next level has it; not for objects inserted here.
   mutating func remove(_ id: ManagedObjectID) {
-    guard let position = positions[id] else { return }
-    byteCount -= changes[position].byteCount
-    // A hole would have to be stepped over everywhere; a change that changes nothing is passed over at the save.
-    changes[position] = RowChange(.forget, id, row: nil, base: nil)
+    guard let position = positions.removeValue(forKey: id) else { return }
+    replace(position, with: RowChange(.forget, id, row: nil, base: nil))
+    if changes.count > 2 * positions.count + 16 { closeHoles() }
+    assert(hasValidState)
+  }
+
+  private mutating func closeHoles() {
+    changes = changes.indices.filter { positions[changes[$0].id] == $0 }.map { changes[$0] }
+    byteCount = bulk.reduce(0) { $0 + $1.byteCount } + changes.reduce(0) { $0 + $1.byteCount }
+    for (position, change) in changes.enumerated() { positions[change.id] = position }
   }
 
   private func bulkChange(of id: ManagedObjectID) -> RowChange? {
@@ -85,19 +115,38 @@ struct Pending {
     return sets.filter { !$0.isEmpty }
   }
 
-  /// Calls the body with each change of a family's objects.
-  func forEachChange(root: Entity, _ body: (RowChange) throws -> Void) rethrows {
+  /// Calls the body with each change of a family's objects, those that came to nothing included; batches excepted.
+  func forEachChange(root: Entity, _ body: (RowChange) -> Void) {
     let rootIndex = UInt16(truncatingIfNeeded: root.index)
     for set in bulk {
-      for change in set.changes where change.id.rootIndex == rootIndex && positions[change.id] == nil {
-        try body(change)
-      }
-      for batch in set.batches where batch.entity.root === root {
-        for index in 0..<batch.count where positions[batch.id(at: index)] == nil {
-          try body(RowChange(.insert, batch.id(at: index), row: batch.row(at: index), base: nil))
-        }
-      }
+      for change in set.changes where change.id.rootIndex == rootIndex && positions[change.id] == nil { body(change) }
     }
-    for change in changes where change.id.rootIndex == rootIndex && change.kind != .forget { try body(change) }
+    for (position, change) in changes.enumerated() where change.id.rootIndex == rootIndex {
+      if change.kind != .forget || positions[change.id] == position { body(change) }
+    }
   }
+
+  /// The batches of a family, with rows that `forEachChange` has told other things of.
+  func batches(root: Entity) -> [RowBatch] {
+    bulk.flatMap { set in set.batches.filter { $0.entity.root === root } }
+  }
+}
+
+extension Pending {
+  /// Whether counts and positions agree with the changes; a full look only while they are few.
+  var hasValidState: Bool {
+    if changes.count < positions.count || objectCount < 0 || byteCount < 0 { return false }
+    guard changes.count <= 512 else { return true }
+    let live = changes.filter { $0.kind != .forget }
+    let overrides = positions.keys.filter { bulkChange(of: $0) != nil }
+    return positions.allSatisfy { $0.value < changes.count && changes[$0.value].id == $0.key }
+      && overrides.count == overriding
+      && objectCount == live.count + bulk.reduce(0) { $0 + $1.objectCount } - overriding
+      && byteCount == changes.reduce(0) { $0 + $1.byteCount } + bulk.reduce(0) { $0 + $1.byteCount }
+  }
+}
+
+extension RowChange {
+  /// How many objects it changes.
+  fileprivate var objectCount: Int { kind == .forget ? 0 : 1 }
 }

@@ -1,73 +1,95 @@
-package import ObjectModel
+import ObjectModel
 import Synchronization
 
 /// The changes that a context has not saved yet, where its children can read and add to them from any thread.
 ///
-/// This is why nobody ever waits for a context that is busy: a child's fetch looks here, a child's save appends here,
-/// and a context that is saving keeps what it is writing visible here until it is written.
+/// This is why nobody ever waits for a context that is busy: a child's fetch looks here, a child's save adds here, and
+/// a context that is saving keeps what it is writing visible here until it is written. Three layers, oldest first:
+///
+/// - in flight: what a save is writing;
+/// - current: what the next save will write, and what the context's objects show;
+/// - arrived: what children saved and the context has not taken notice of yet.
+///
+/// The context itself sees the first two, its children all three.
 package final class PendingChanges: Sendable {
   private struct State {
-    var current = Pending()
-    /// What a save is writing right now.
     var inFlight: Pending?
-    /// Sets that children saved and that the context's objects have not taken notice of.
-    var inbox: [ChangeSet] = []
+    var current = Pending()
+    var arrived = Pending()
+    /// What arrived, as it came, for observers.
+    var news: [ChangeSet] = []
     /// Counts the saves that moved changes on, so that a reader can tell whether one came between two looks.
     var moves = 0
+
+    /// The layers that hold something, newest first.
+    func layers(withArrivals: Bool) -> [Pending] {
+      var layers: [Pending] = []
+      if withArrivals, !arrived.isUnused { layers.append(arrived) }
+      if !current.isUnused { layers.append(current) }
+      if let inFlight, !inFlight.isUnused { layers.append(inFlight) }
+      return layers
+    }
   }
 
   private let state = Mutex(State())
-  private let layouts: [RowLayout]
+  let layouts: [RowLayout]
 
-  init(layouts: [RowLayout]) { self.layouts = layouts }
+  /// The number under which a root context saves; 0 for others.
+  let rootNumber: Int
+
+  init(layouts: [RowLayout], rootNumber: Int = 0) {
+    self.layouts = layouts
+    self.rootNumber = rootNumber
+  }
+
+  // MARK: For the context
 
   /// Takes changes that the context's own objects made.
   func append(_ set: ChangeSet) { state.withLock { $0.current.absorb(set, layouts: layouts) } }
 
-  /// Takes what a child saved, for its parent's objects to notice later.
+  /// Whether a child has saved something that the context has not taken notice of.
+  var hasNews: Bool { state.withLock { !$0.news.isEmpty } }
+
+  /// Makes what children saved current.
   ///
-  /// - Returns: whether nobody had to be told of the inbox before.
-  func adopt(_ sets: [ChangeSet]) -> Bool {
+  /// - Returns: what they saved.
+  func takeNews() -> [ChangeSet] {
     state.withLock { state in
-      let wasEmpty = state.inbox.isEmpty
-      for set in sets { state.current.absorb(set, layouts: layouts) }
-      state.inbox += sets
-      return wasEmpty
+      let news = state.news
+      guard !news.isEmpty else { return [] }
+      state.current.absorb(state.arrived, layouts: layouts)
+      state.arrived = Pending()
+      state.news = []
+      return news
     }
   }
 
-  /// Whether a child has saved something that the context's objects have not taken notice of.
-  var hasNews: Bool { state.withLock { !$0.inbox.isEmpty } }
+  /// The change that the next save will write for an object, or nil if there is none or it came to nothing.
+  func currentChange(of id: ManagedObjectID) -> RowChange? { state.withLock { $0.current.change(of: id) } }
 
-  /// Empties the inbox.
-  func takeInbox() -> [ChangeSet] {
-    state.withLock { state in
-      defer { state.inbox = [] }
-      return state.inbox
-    }
-  }
+  /// All changes that the next save will write.
+  func currentSets() -> [ChangeSet] { state.withLock { $0.current.sets() } }
 
-  func change(of id: ManagedObjectID) -> RowChange? {
-    state.withLock { $0.current.change(of: id) ?? $0.inFlight?.change(of: id) }
-  }
-
+  /// Drops the change of an object that was not inserted here.
   func remove(_ id: ManagedObjectID) { state.withLock { $0.current.remove(id) } }
 
-  /// Forgets everything that is not being written already.
+  /// Forgets everything that is not being written already, also what has just arrived.
   func removeAll() {
     state.withLock { state in
       state.current = Pending()
-      state.inbox = []
+      state.arrived = Pending()
+      state.news = []
     }
   }
 
-  /// Starts a save: what was pending is in flight now.
+  /// Starts a save: what was current is in flight now.
   func beginSave() -> [ChangeSet] {
     state.withLock { state in
       precondition(state.inFlight == nil, "a save is under way already")
       state.inFlight = state.current
+      let sets = state.current.sets()
       state.current = Pending()
-      return state.inFlight?.sets() ?? []
+      return sets
     }
   }
 
@@ -79,35 +101,50 @@ package final class PendingChanges: Sendable {
     }
   }
 
-  /// Ends a save that failed: what was in flight is pending again, under what came since.
+  /// Ends a save that failed: what was in flight is current again, under what came since.
   func abortSave() {
     state.withLock { state in
       guard var pending = state.inFlight else { return }
-      for set in state.current.sets() { pending.absorb(set, layouts: layouts) }
+      pending.absorb(state.current, layouts: layouts)
       state.current = pending
       state.inFlight = nil
     }
   }
 
-  /// Whether anything waits for a save, or for the end of one.
-  package var isEmpty: Bool { state.withLock { $0.current.isEmpty && $0.inFlight == nil } }
+  // MARK: For children and others
 
-  /// The number of changed objects that no save has taken on yet, and the bytes they keep in memory.
-  package var size: (objects: Int, bytes: Int) {
-    state.withLock { ($0.current.objectCount, $0.current.byteCount) }
+  /// Takes what a child saved.
+  ///
+  /// - Returns: whether the context has to be told; if not, it was told of earlier news and has not come to look yet.
+  func adopt(_ sets: [ChangeSet]) -> Bool {
+    state.withLock { state in
+      let isFirst = state.news.isEmpty
+      for set in sets { state.arrived.absorb(set, layouts: layouts) }
+      state.news += sets
+      return isFirst
+    }
   }
+
+  /// The change of an object as readers below see it; a delete also of what is only being inserted.
+  func visibleChange(of id: ManagedObjectID) -> RowChange? {
+    state.withLock { $0.layers(withArrivals: true) }[...].change(of: id, layouts: layouts)
+  }
+
+  /// The layers at this moment, newest first, to be read at leisure.
+  func layers(withArrivals: Bool) -> [Pending] { state.withLock { $0.layers(withArrivals: withArrivals) } }
 
   /// How often changes have moved on from here.
   var moves: Int { state.withLock { $0.moves } }
 
-  /// Adds the changes of a family to an overlay in which nearer contexts have had their say.
-  func addChanges(root: Entity, to overlay: inout Overlay) {
-    state.withLock { state in
-      state.current.forEachChange(root: root) { overlay.add($0) }
-      state.inFlight?.forEachChange(root: root) { overlay.add($0) }
-    }
+  /// Whether nothing waits for a save, or for the end of one.
+  package var isEmpty: Bool {
+    state.withLock { $0.current.isEmpty && $0.arrived.isEmpty && $0.inFlight?.isEmpty != false }
   }
 
-  /// All pending changes, those in flight excepted.
-  func currentSets() -> [ChangeSet] { state.withLock { $0.current.sets() } }
+  /// The number of changed objects that no save has taken on yet, and the bytes they keep in memory.
+  package var size: (objects: Int, bytes: Int) {
+    state.withLock { state in
+      (state.current.objectCount + state.arrived.objectCount, state.current.byteCount + state.arrived.byteCount)
+    }
+  }
 }

@@ -54,6 +54,9 @@ package final class RowBatch: Sendable {
     byteCount = columns.reduce(0) { $0 + $1.byteCount }
   }
 
+  /// The keys of the rows.
+  package var keys: Range<Int64> { firstKey..<firstKey + Int64(count) }
+
   package func id(at index: Int) -> ManagedObjectID {
     ManagedObjectID(key: firstKey + Int64(index), entity: entity, coordinatorOrdinal: coordinatorOrdinal)
   }
@@ -64,23 +67,29 @@ package final class RowBatch: Sendable {
     return index >= 0 && index < count && id == self.id(at: Int(index)) ? Int(index) : nil
   }
 
-  /// The values of one row as a row of its own; always the same one.
+  /// The values of one row as a row of its own; always the same one, which the batch keeps.
   package func row(at index: Int) -> Row {
     asked.withLock { asked in
       if let row = asked.rows[index] { return row }
-      var row = Row(layout)
-      for column in columns where !column.isNull(index) {
-        switch column.values {
-        case .integers(let values): row.setInteger(values[index], column.slot)
-        case .reals(let values): row.setReal(values[index], column.slot)
-        case .bytes(let offsets, let arena):
-          row.setBytes(arena.bytes(Int(offsets[index])..<Int(offsets[index + 1])), column.slot)
-        }
-      }
+      let row = copy(of: index)
       row.stamp(version: asked.version)
       asked.rows[index] = row
       return row
     }
+  }
+
+  /// The values of one row for a look at them; a copy that nobody keeps and that never learns its version.
+  func copy(of index: Int) -> Row {
+    var row = Row(layout)
+    for column in columns where !column.isNull(index) {
+      switch column.values {
+      case .integers(let values): row.setInteger(values[index], column.slot)
+      case .reals(let values): row.setReal(values[index], column.slot)
+      case .bytes(let offsets, let arena):
+        row.setBytes(arena.bytes(Int(offsets[index])..<Int(offsets[index + 1])), column.slot)
+      }
+    }
+    return row
   }
 
   /// Notes that the rows are in the store now, under that version.

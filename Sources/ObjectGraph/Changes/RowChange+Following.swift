@@ -1,25 +1,24 @@
-package import ObjectModel
+import ObjectModel
 
 extension RowChange {
   /// This change and then another of the same object, as one change against this one's base.
+  ///
+  /// A delete is final: an update by somebody who did not know of it yet comes to nothing.
   func followed(by next: RowChange, layouts: [RowLayout]) -> RowChange {
     switch (kind, next.kind) {
-    case (.insert, .insert), (.forget, .insert):
-      return next
     case (.insert, .update):
-      return RowChange(.insert, next.id, row: merged(with: next, layouts: layouts), base: nil)
-    case (.insert, .delete), (.insert, .forget), (.forget, .forget), (.forget, .delete):
-      return RowChange(.forget, id, row: nil, base: nil)
+      RowChange(.insert, next.id, row: merged(with: next, layouts: layouts), base: nil)
     case (.update, .update):
-      return RowChange(.update, next.id, row: merged(with: next, layouts: layouts), base: base)
-    case (.update, .delete), (.delete, .delete):
-      return RowChange(.delete, id, row: nil, base: base)
-    case (.update, .insert), (.delete, .insert), (.delete, .update):
-      return RowChange(.update, next.id, row: next.row, base: base)
-    case (.update, .forget), (.delete, .forget):
-      return next
-    case (.forget, .update):
-      return next
+      RowChange(.update, next.id, row: merged(with: next, layouts: layouts), base: base)
+    case (.insert, .delete):
+      RowChange(.forget, id, row: nil, base: nil)
+    case (.update, .delete):
+      RowChange(.delete, id, row: nil, base: base)
+    case (.delete, _), (.forget, _):
+      self
+    case (_, .insert), (_, .forget):
+      // Keys are drawn once, and what came to nothing is not passed on, so these do not occur.
+      next
     }
   }
 

@@ -1,4 +1,4 @@
-public import Dispatch
+import Dispatch
 
 /// The serial executor of one or several contexts: a dispatch queue.
 ///

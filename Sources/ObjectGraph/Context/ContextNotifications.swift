@@ -1,4 +1,4 @@
-public import ObjectModel
+import ObjectModel
 
 /// What a context tells its observers.
 public enum ContextEvent: Sendable {

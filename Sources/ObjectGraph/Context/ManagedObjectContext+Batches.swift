@@ -1,4 +1,4 @@
-package import ObjectModel
+import ObjectModel
 
 extension ManagedObjectContext {
   /// Adds many new rows without making objects; they are inserted objects like all others from then on.

@@ -5,8 +5,7 @@ extension ManagedObjectContext {
   /// entity's family.
   /// - Throws: ``ConditionError`` if the request names what does not exist, ``StoreError`` if the store can't be read.
   public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
-    enter()
-    let objects = try FetchExecution(registry, FetchQuery(request, coordinator.model)).objects()
+    let objects = try execution(request).objects()
     if !request.returnsObjectsAsFaults {
       for object in objects { _ = try registry.realize(object) }
     }
@@ -20,13 +19,18 @@ extension ManagedObjectContext {
 
   /// Fetches IDs only: no object is made, and the order of the request is kept.
   public func fetchIDs<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [ManagedObjectID] {
-    enter()
-    return try FetchExecution(registry, FetchQuery(request, coordinator.model)).ids()
+    try execution(request).ids()
   }
 
   /// The number of objects that the same fetch would return.
   public func count<Object: ManagedObject>(for request: FetchRequest<Object>) throws -> Int {
+    try execution(request).count()
+  }
+
+  private func execution<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> FetchExecution {
     enter()
-    return try FetchExecution(registry, FetchQuery(request, coordinator.model)).count()
+    let query = try FetchQuery(request, coordinator.model)
+    if query.includesPendingChanges { registry.processPendingChanges() }
+    return FetchExecution(registry, query)
   }
 }

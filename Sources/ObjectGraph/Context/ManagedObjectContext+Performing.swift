@@ -47,22 +47,24 @@ extension ManagedObjectContext {
     if depth == 0 { processPendingChanges() }
   }
 
-  /// Called first by whatever may be called from outside: between events, what children saved is taken notice of.
+  /// Called first by whatever may be called from outside: takes notice of what children have saved meanwhile.
   func enter() {
-    if depth == 0 { takeNoticeOfChildren() }
+    guard pending.hasNews else { return }
+    let news = registry.takeNoticeOfChildren()
+    if !news.isEmpty { observers.post(.didChange(ObjectsDidChange(context: self, news))) }
   }
 
-  func takeNoticeOfChildren() {
-    guard pending.hasNews else { return }
-    let sets = registry.takeNoticeOfChildren()
+  /// Tells observers of changes that were published and not reported.
+  func reportChanges() {
+    let sets = registry.takeUnreported()
     if !sets.isEmpty { observers.post(.didChange(ObjectsDidChange(context: self, sets))) }
   }
 
-  /// Tells this context that a child has saved into it; at once where that is safe, else with its next event.
-  nonisolated func childDidSave(isFirst: Bool) {
+  /// Makes this context look at what children saved: at once if the caller runs on its executor, else soon.
+  nonisolated func childDidSave() {
     if executor.isCurrent {
-      assumeIsolated { $0.takeNoticeOfChildren() }
-    } else if isFirst {
+      assumeIsolated { $0.enter() }
+    } else {
       executor.async { self.assumeIsolated { $0.enter() } }
     }
   }

@@ -1,4 +1,4 @@
-public import ObjectModel
+import ObjectModel
 import Synchronization
 
 /// A scratch pad of managed objects with a parent: another context, or the coordinator and its store.
@@ -35,7 +35,7 @@ public actor ManagedObjectContext {
     self.coordinator = coordinator
     self.executor = executor ?? ContextExecutor(label: name)
     parent = nil
-    pending = PendingChanges(layouts: coordinator.layouts)
+    pending = PendingChanges(layouts: coordinator.layouts, rootNumber: coordinator.drawRootNumber())
   }
 
   /// A child context: its saves go to its parent, in memory.
@@ -71,7 +71,7 @@ extension ManagedObjectContext {
   /// Whether there are changes to save: own ones, or ones that children saved.
   public var hasChanges: Bool {
     enter()
-    return !registry.touched.isEmpty || !pending.isEmpty
+    return !pending.isEmpty || registry.hasUnpublishedChanges
   }
 
   /// The objects inserted here, or saved into this context by children, since the last save.
@@ -144,7 +144,8 @@ extension ManagedObjectContext {
   /// Ends an event early: propagates deletes, makes changes visible to fetches and children, tells observers.
   public func processPendingChanges() {
     enter()
-    if let set = registry.processPendingChanges() { observers.post(.didChange(ObjectsDidChange(context: self, [set]))) }
+    registry.processPendingChanges()
+    reportChanges()
   }
 
   /// Drops all changes since the last save; inserted objects leave the context.
@@ -158,7 +159,6 @@ extension ManagedObjectContext {
     enter()
     let ids = Array(registry.objects.keys)
     pending.removeAll()
-    registry.forgetChanges()
     registry.orphanAll()
     observers.post(.didReset(ContextDidReset(context: self, objectIDs: ids)))
   }
@@ -166,15 +166,19 @@ extension ManagedObjectContext {
   /// Reads an object's values anew when they are next asked for.
   ///
   /// - Parameter mergeChanges: whether the object's changes are put on top of the new values, or dropped.
-  public func refresh(_ object: ManagedObject, mergeChanges: Bool) {
+  /// - Throws: ``StoreError`` if the new values can't be read; the object is as it was then.
+  public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
     enter()
-    registry.refresh(object, mergeChanges: mergeChanges)
+    try registry.refresh(object, mergeChanges: mergeChanges)
   }
 }
 
 /// An object that was asked for by its ID and does not exist, or not any more.
 public struct ObjectNotFound: Error, Sendable, CustomStringConvertible {
   public let objectID: ManagedObjectID
+
+  public init(objectID: ManagedObjectID) { self.objectID = objectID }
+
   public var description: String { "\(objectID) does not exist" }
 }
 

@@ -2,75 +2,96 @@ import ObjectModel
 
 /// One fetch in one context: what the store says, under what has changed since in the context and its ancestors.
 ///
-/// Ancestors are looked at from below, then the store. Changes only move upwards, so none is missed; if a save moved
-/// some on in between, the fetch starts again, so that no older change hides a newer row.
+/// Related objects that a condition or sort leads to count as the store has them, where the fetched object itself has
+/// no pending change.
 struct FetchExecution {
+  typealias Rows = [(id: ManagedObjectID, row: Row?)]
+
   private let registry: ObjectRegistry
   private let query: FetchQuery
-  private static let attemptLimit = 8
+  /// How often to look again when a save moves changes on between two looks; each look takes microseconds.
+  private static let attemptLimit = 16
 
-  /// Processes the context's pending changes, so that they count.
+  /// - Parameter registry: has published the changes that are to count.
   init(_ registry: ObjectRegistry, _ query: FetchQuery) {
     self.registry = registry
     self.query = query
-    if query.includesPendingChanges { registry.processPendingChanges() }
   }
 
   func objects() throws -> [ManagedObject] {
-    // Objects are held until all are found, so that a row is not made into an object twice.
     try rows(wantsRows: true).map { id, row in
       if let row { registry.object(with: id, fetched: row) } else { registry.object(with: id) }
     }
   }
 
-  func ids() throws -> [ManagedObjectID] { try rows(wantsRows: false).map(\.0) }
+  func ids() throws -> [ManagedObjectID] { try rows(wantsRows: false).map(\.id) }
 
   func count() throws -> Int {
-    if overlay().isEmpty {
-      let store = try registry.coordinator.openStore()
-      let counted = try store.read { try $0.count(storeQuery(wantsRows: false)) }
-      if overlay().isEmpty { return counted }
-    }
-    return try ids().count
-  }
-
-  private func rows(wantsRows: Bool) throws -> [(ManagedObjectID, Row?)] {
-    var attempt = 0
-    while true {
-      attempt += 1
-      let movesBefore = moves
-      let overlay = overlay()
-      let saves = registry.coordinator.saveCount
-      var result: [(ManagedObjectID, Row?)] = []
-      let complete = try registry.coordinator.openStore().read { reader in
-        // The reader's view of the store is fixed by its first read, so the check comes after the rows.
-        result =
-          overlay.isEmpty
-          ? try stored(storeQuery(wantsRows: wantsRows), reader) : try merged(overlay, wantsRows: wantsRows, reader)
-        return moves == movesBefore
-      }
-      if complete || attempt == Self.attemptLimit {
-        keep(result, readBefore: saves)
-        return result
-      }
+    try read { overlay, reader in
+      overlay.isEmpty
+        ? try reader.count(storeQuery(wantsRows: false)) : try merged(overlay, wantsRows: false, reader).count
     }
   }
 
-  private var moves: [Int] { ([registry.pending] + registry.ancestors).map(\.moves) }
+  private func rows(wantsRows: Bool) throws -> Rows {
+    let saves = registry.coordinator.saveCount
+    let rows = try read { overlay, reader in
+      overlay.isEmpty
+        ? try stored(storeQuery(wantsRows: wantsRows), reader) : try merged(overlay, wantsRows: wantsRows, reader)
+    }
+    keep(rows, readBefore: saves)
+    return rows
+  }
 
   /// Keeps some of the rows for faults of other contexts; all of a large result would only push out the rest.
-  private func keep(_ rows: [(ManagedObjectID, Row?)], readBefore saves: Int) {
+  private func keep(_ rows: Rows, readBefore saves: Int) {
     let kept = rows.prefix(1_000).compactMap { id, row in row.map { (id, $0) } }.filter { $0.1.version > 0 }
     registry.coordinator.keep(kept, readBefore: saves)
   }
+}
 
-  private func overlay() -> Overlay {
-    var overlay = Overlay()
-    guard query.includesPendingChanges else { return overlay }
-    for level in [registry.pending] + registry.ancestors { level.addChanges(root: query.entity.root, to: &overlay) }
-    return overlay
+// MARK: - One view of contexts and store
+
+extension FetchExecution {
+  /// Calls the body with pending changes and a store's reader that fit together.
+  ///
+  /// The store's state is fixed before the pending changes are looked at, from below; changes only move upwards, so
+  /// none is missed and those seen twice are the same. If a save moved changes on just then, a newer change could have
+  /// come to the store together with others: then both looks are taken again.
+  private func read<Result>(_ body: (Overlay, any StoreReader) throws -> Result) throws -> Result {
+    let store = try registry.coordinator.openStore()
+    for attempt in 1... {
+      let movesBefore = moves
+      let result: Result? = try store.read { reader in
+        let levels = levels
+        guard attempt == Self.attemptLimit || moves == movesBefore else { return nil }
+        return try body(overlay(levels), reader)
+      }
+      if let result { return result }
+    }
+    preconditionFailure("the last attempt has a result")
   }
 
+  private var moves: [Int] {
+    query.includesPendingChanges ? ([registry.pending] + registry.ancestors).map(\.moves) : []
+  }
+
+  /// The pending changes of the context and its ancestors, nearest first.
+  private var levels: [[Pending]] {
+    guard query.includesPendingChanges else { return [] }
+    return [registry.pending.layers(withArrivals: false)] + registry.ancestors.map { $0.layers(withArrivals: true) }
+  }
+
+  private func overlay(_ levels: [[Pending]]) -> Overlay {
+    var overlay = Overlay()
+    for layers in levels { overlay.add(layers, root: query.entity.root, layouts: registry.coordinator.layouts) }
+    return overlay
+  }
+}
+
+// MARK: - Rows
+
+extension FetchExecution {
   private func storeQuery(wantsRows: Bool) -> StoreQuery {
     StoreQuery(
       entity: query.entity, includesSubentities: query.includesSubentities, condition: query.condition,
@@ -78,8 +99,8 @@ struct FetchExecution {
       coordinatorOrdinal: registry.coordinator.ordinal)
   }
 
-  private func stored(_ query: StoreQuery, _ reader: any StoreReader) throws -> [(ManagedObjectID, Row?)] {
-    var rows: [(ManagedObjectID, Row?)] = []
+  private func stored(_ query: StoreQuery, _ reader: any StoreReader) throws -> Rows {
+    var rows: Rows = []
     try reader.fetch(query) { id, row in
       rows.append((id, row))
       return true
@@ -88,31 +109,36 @@ struct FetchExecution {
   }
 
   /// The store's rows without those that have changed since, and those that have changed, in one order.
-  private func merged(
-    _ overlay: Overlay, wantsRows: Bool, _ reader: any StoreReader
-  ) throws -> [(ManagedObjectID, Row?)] {
-    var needed = storeQuery(wantsRows: wantsRows || !query.sorts.isEmpty)
-    needed.offset = 0
-    needed.limit = query.limit.map { $0 + query.offset + overlay.changes.count }
-    var rows: [(ManagedObjectID, Row?)] = []
-    try reader.fetch(needed) { id, row in
-      if overlay.changes[id] == nil { rows.append((id, row)) }
-      return true
-    }
-    rows += try pendingMatches(overlay)
+  private func merged(_ overlay: Overlay, wantsRows: Bool, _ reader: any StoreReader) throws -> Rows {
+    let needsRows = wantsRows || !query.sorts.isEmpty
+    var rows = try unchanged(overlay, wantsRows: needsRows, reader)
+    rows += try changed(overlay)
+    rows += try packed(overlay, wantsRows: needsRows)
     if !query.sorts.isEmpty { rows = try sorted(rows) }
-    return Array(rows.dropFirst(query.offset).prefix(query.limit ?? .max))
+    let wanted = rows.dropFirst(query.offset).prefix(query.limit ?? .max)
+    return wantsRows ? wanted.map { ($0.id, overlay.lastingRow(of: $0.id) ?? $0.row) } : Array(wanted)
   }
 
-  private func pendingMatches(_ overlay: Overlay) throws -> [(ManagedObjectID, Row?)] {
-    let family = Set(
-      (query.includesSubentities ? query.entity.withDescendants : [query.entity]).map {
-        UInt16(truncatingIfNeeded: $0.index)
-      })
-    let evaluator = try query.condition.map {
-      try ConditionEvaluator($0, entity: query.entity, related: { try registry.visibleRow(for: $0) })
+  /// As many of the store's rows as may be needed, without those that have changed.
+  private func unchanged(_ overlay: Overlay, wantsRows: Bool, _ reader: any StoreReader) throws -> Rows {
+    let most = (query.limit ?? .max).saturatingAdd(query.offset)
+    if most == 0 { return [] }
+    var needed = storeQuery(wantsRows: wantsRows)
+    needed.offset = 0
+    // The changed ones among them are passed over.
+    needed.limit = query.limit.map { _ in most.saturatingAdd(overlay.objectCount) }
+    var rows: Rows = []
+    try reader.fetch(needed) { id, row in
+      if !overlay.contains(id) { rows.append((id, row)) }
+      return rows.count < most
     }
-    var matches: [(ManagedObjectID, Row?)] = []
+    return rows
+  }
+
+  private func changed(_ overlay: Overlay) throws -> Rows {
+    let evaluator = try evaluator()
+    let family = family
+    var matches: Rows = []
     for id in overlay.order {
       guard let row = overlay.changes[id]?.row, family.contains(row.entityIndex) else { continue }
       if try evaluator?.matches(id: id, row: row) ?? true { matches.append((id, row)) }
@@ -120,10 +146,45 @@ struct FetchExecution {
     return matches
   }
 
-  private func sorted(_ rows: [(ManagedObjectID, Row?)]) throws -> [(ManagedObjectID, Row?)] {
+  private func packed(_ overlay: Overlay, wantsRows: Bool) throws -> Rows {
+    let evaluator = try evaluator()
+    let family = family
+    var matches: Rows = []
+    for batch in overlay.batches where family.contains(batch.layout.entityIndex) {
+      for index in 0..<batch.count {
+        let id = batch.id(at: index)
+        if overlay.changes[id] != nil { continue }
+        let row = wantsRows || evaluator != nil ? batch.copy(of: index) : nil
+        if let evaluator, let row, try !evaluator.matches(id: id, row: row) { continue }
+        matches.append((id, row))
+      }
+    }
+    return matches
+  }
+
+  private func evaluator() throws -> ConditionEvaluator? {
+    try query.condition.map {
+      try ConditionEvaluator($0, entity: query.entity, related: { try registry.visibleRow(for: $0) })
+    }
+  }
+
+  /// The indices of the entities that are meant.
+  private var family: Set<UInt16> {
+    let entities = query.includesSubentities ? query.entity.withDescendants : [query.entity]
+    return Set(entities.map { UInt16(truncatingIfNeeded: $0.index) })
+  }
+
+  private func sorted(_ rows: Rows) throws -> Rows {
     let comparator = try RowComparator(
       query.sorts, entity: query.entity, related: { try registry.visibleRow(for: $0) })
-    let complete = rows.compactMap { id, row in row.map { (id, $0) } }
-    return try complete.sorted { try comparator.areInIncreasingOrder($0, $1) }.map { ($0.0, $0.1) }
+    let complete = rows.compactMap { id, row in row.map { (id: id, row: $0) } }
+    return try complete.sorted { try comparator.areInIncreasingOrder($0, $1) }.map { ($0.id, $0.row) }
+  }
+}
+
+extension Int {
+  fileprivate func saturatingAdd(_ other: Int) -> Int {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? .max : sum
   }
 }

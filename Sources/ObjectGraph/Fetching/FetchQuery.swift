@@ -25,8 +25,8 @@ extension FetchQuery {
     var sorts: [ResolvedSort] = []
     for sort in request.sortDescriptors { sorts.append(try sort.resolved(for: entity)) }
     self.sorts = sorts
-    limit = request.fetchLimit
-    offset = request.fetchOffset
+    limit = request.fetchLimit.map { max(0, $0) }
+    offset = max(0, request.fetchOffset)
     includesSubentities = request.includesSubentities
     includesPendingChanges = request.includesPendingChanges
   }

@@ -11,9 +11,9 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
   /// Which objects; nil for all.
   public var condition: Condition?
   public var sortDescriptors: [Sort<Object>]
-  /// The most objects to return; nil for no limit.
+  /// The most objects to return; nil for no limit. Less than 0 counts as 0.
   public var fetchLimit: Int?
-  /// How many objects to pass over first.
+  /// How many objects to pass over first; past the end, nothing is left. Less than 0 counts as 0.
   public var fetchOffset = 0
   /// Whether objects of entities that inherit from the entity are meant too.
   public var includesSubentities = true

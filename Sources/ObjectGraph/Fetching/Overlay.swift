@@ -1,16 +1,44 @@
+import ObjectModel
+
 /// What pending changes of a context and its ancestors do to one family's rows, the nearest context's change winning.
 struct Overlay {
   private(set) var changes: [ManagedObjectID: RowChange] = [:]
-  /// The objects in the order in which they came.
+  /// The objects of `changes` in the order in which they came.
   private(set) var order: [ManagedObjectID] = []
+  /// Packed inserts; a row of theirs that is in `changes` too is as that says.
+  private(set) var batches: [RowBatch] = []
 
-  var isEmpty: Bool { changes.isEmpty }
+  var isEmpty: Bool { changes.isEmpty && batches.isEmpty }
 
-  /// Adds a change unless a nearer context has one of the same object.
-  mutating func add(_ change: RowChange) {
-    if changes[change.id] == nil {
-      changes[change.id] = change
-      order.append(change.id)
+  /// Whether the overlay, and not the store, knows the object's values.
+  func contains(_ id: ManagedObjectID) -> Bool {
+    changes[id] != nil || batches.contains { $0.index(of: id) != nil }
+  }
+
+  /// The number of objects that the overlay may know.
+  var objectCount: Int { changes.count + batches.reduce(0) { $0 + $1.count } }
+
+  /// The row of a packed insert that stays the same and will learn its version; nil for other objects.
+  func lastingRow(of id: ManagedObjectID) -> Row? {
+    if changes[id] != nil { return nil }
+    for batch in batches {
+      if let index = batch.index(of: id) { return batch.row(at: index) }
+    }
+    return nil
+  }
+
+  /// Adds the changes of a context further away than those added before.
+  ///
+  /// - Parameter layers: the context's pending changes, newest first.
+  mutating func add(_ layers: [Pending], root: Entity, layouts: [RowLayout]) {
+    for (index, layer) in layers.enumerated() {
+      let older = layers[(index + 1)...]
+      layer.forEachChange(root: root) { change in
+        guard changes[change.id] == nil else { return }
+        changes[change.id] = older.change(under: change, layouts: layouts)
+        order.append(change.id)
+      }
+      batches += layer.batches(root: root)
     }
   }
 }

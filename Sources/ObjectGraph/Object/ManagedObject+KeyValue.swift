@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 public import ObjectModel
 
 // Values by property name, for models that are known at run time only.

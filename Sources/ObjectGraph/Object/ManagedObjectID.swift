@@ -1,5 +1,5 @@
-public import Foundation
-public import ObjectModel
+import Foundation
+package import ObjectModel
 
 /// The identity of a managed object in every context of its stack; plain values of 16 bytes, free to copy.
 ///

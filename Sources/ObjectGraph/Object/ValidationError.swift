@@ -1,4 +1,4 @@
-public import ObjectModel
+import ObjectModel
 
 /// Why an object can't be saved: which object, property and rule.
 public struct ValidationError: Error, Sendable, CustomStringConvertible {

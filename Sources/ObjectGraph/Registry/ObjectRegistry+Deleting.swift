@@ -7,6 +7,8 @@ extension ObjectRegistry {
     precondition(object.registry === self, "\(object) belongs to another context than \"\(context.name)\"")
     if object.isDeleted { return }
     if object.isFault { fire(object) }
+    // Somebody else has deleted it already.
+    if object.state.contains(.inaccessible) { return }
     touch(object)
     object.state.insert(.deleted)
     deletes.append(object)
@@ -16,14 +18,25 @@ extension ObjectRegistry {
   func propagateDeletes() {
     while let object = deletes.popLast() {
       for property in object.entity.properties {
-        guard let relationship = property.relationship, relationship.deleteRule != .noAction else { continue }
-        // A refused delete must still find its destinations, so a rule that denies changes nothing here.
-        if relationship.deleteRule == .deny { continue }
-        let destinations = destinations(of: object, property)
-        if relationship.deleteRule == .cascade { destinations.forEach(delete) }
-        nullifyInverses(of: object, property, destinations)
+        guard let relationship = property.relationship else { continue }
+        switch relationship.deleteRule {
+        case .noAction, .deny:
+          // A delete that is refused must find its destinations again, so nothing is cleared but what was cached.
+          if property.storage == .reference { forgetInCachedInverse(object, property) }
+        case .nullify, .cascade:
+          let destinations = destinations(of: object, property)
+          if relationship.deleteRule == .cascade { destinations.forEach(delete) }
+          nullifyInverses(of: object, property, destinations)
+        }
       }
     }
+  }
+
+  private func forgetInCachedInverse(_ object: ManagedObject, _ property: Property) {
+    guard let inverse = property.inverse, inverse.storage == .toMany,
+      let id = object.readable.referenceIfPresent(property.slot), let destination = registeredObject(for: id)
+    else { return }
+    destination.toMany?[inverse.slot]?.ids.remove(object.objectID)
   }
 
   /// Checks that no relationship of a deleted object refuses the delete.

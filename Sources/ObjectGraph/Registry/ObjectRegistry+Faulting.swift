@@ -15,10 +15,7 @@ extension ObjectRegistry {
   /// Gives a fault its values; returns false if there is no such row.
   func realize(_ object: ManagedObject) throws -> Bool {
     guard object.isFault else { return !object.state.contains(.inaccessible) }
-    let row: Row? =
-      if object.hasRow { coordinator.cachedRow(for: object.objectID) ?? object.row } else {
-        try row(for: object.objectID)
-      }
+    let row = object.hasRow ? freshestKnownRow(of: object) : try row(for: object.objectID)
     guard let row else { return false }
     object.row = row
     object.hasRow = true
@@ -29,24 +26,40 @@ extension ObjectRegistry {
 
   /// The values of an object as this context's next levels have them: pending in an ancestor, cached, or stored.
   func row(for id: ManagedObjectID) throws -> Row? {
-    for ancestor in ancestors {
-      if let change = ancestor.change(of: id) { return change.kind == .delete ? nil : change.row }
-    }
+    if let change = ancestorsChange(of: id) { return change.row }
     return try coordinator.row(for: id)
+  }
+
+  /// The values of a fault that was fetched, or newer ones that are at hand; nil if it was deleted since. Does no I/O.
+  private func freshestKnownRow(of object: ManagedObject) -> Row? {
+    if let change = ancestorsChange(of: object.objectID) { return change.row }
+    guard let cached = coordinator.cachedRow(for: object.objectID) else { return object.row }
+    // Rows that came from an ancestor's pending changes are newer than any that was stored before them.
+    return cached.version > object.row.version && object.row.version > 0 ? cached : object.row
+  }
+
+  /// The nearest ancestor's pending change of an object; its row is nil if it was deleted there.
+  private func ancestorsChange(of id: ManagedObjectID) -> RowChange? {
+    for ancestor in ancestors {
+      if let change = ancestor.visibleChange(of: id) { return change }
+    }
+    return nil
   }
 
   /// The values of any object as this context sees them, its own pending changes included.
   func visibleRow(for id: ManagedObjectID) throws -> Row? {
     if let object = registeredObject(for: id), !object.isFault { return object.isDeleted ? nil : object.row }
-    if let change = pending.change(of: id) { return change.kind == .delete ? nil : change.row }
+    if let change = pending.currentChange(of: id) { return change.row }
     return try row(for: id)
   }
 
-  /// Runs the hook with change tracking off: what it sets is part of what was fetched.
+  /// Runs the hook with change tracking off: what it sets is part of what was fetched, under the same version.
   private func awake(_ object: ManagedObject) {
+    let fetched = object.row
     object.state.insert(.touched)
     object.awakeFromFetch()
     object.state.remove(.touched)
+    if !object.row.isIdentical(to: fetched) { object.row.stamp(version: fetched.version) }
   }
 
   private func markInaccessible(_ object: ManagedObject) {

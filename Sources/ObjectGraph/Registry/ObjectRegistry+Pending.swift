@@ -2,22 +2,35 @@ import ObjectModel
 
 extension ObjectRegistry {
   /// Ends an event: propagates deletes, and makes the changes of the event visible to children and fetches.
-  ///
-  /// - Returns: the changes, for those who observe.
-  @discardableResult
-  func processPendingChanges() -> ChangeSet? {
+  func processPendingChanges() {
     checkExecutor()
     propagateDeletes()
-    if touched.isEmpty { return nil }
+    publishChanges()
+    assertInvariants()
+  }
+
+  /// Makes what objects were changed to visible to children and fetches.
+  func publishChanges() {
+    if touched.isEmpty { return }
+    let touched = takeTouched()
     var changes: [RowChange] = []
     changes.reserveCapacity(touched.count)
-    for object in takeTouched() {
+    for object in touched {
       if let change = publish(object) { changes.append(change) }
     }
-    if changes.isEmpty { return nil }
+    if changes.isEmpty { return }
     let set = ChangeSet(changes)
     pending.append(set)
-    return set
+    unreported.append(set)
+  }
+
+  /// Hands over the changes that observers have not been told of, one per object.
+  func takeUnreported() -> [ChangeSet] {
+    defer { unreported = [] }
+    if unreported.count < 2 { return unreported }
+    var together = Pending()
+    for set in unreported { together.absorb(set, layouts: coordinator.layouts) }
+    return together.sets()
   }
 
   /// The change that an object made since its values were last published.
@@ -25,78 +38,81 @@ extension ObjectRegistry {
     let id = object.objectID
     let wasPublished = object.published
     if object.isDeleted {
-      if object.isInserted {
-        object.published = nil
-        return wasPublished == nil ? nil : RowChange(.forget, id, row: nil, base: nil)
-      }
-      return RowChange(.delete, id, row: nil, base: object.base ?? object.row)
+      object.published = nil
+      if !object.isInserted { return RowChange(.delete, id, row: nil, base: object.base ?? object.row) }
+      return wasPublished.map { RowChange(.delete, id, row: nil, base: $0) }
     }
     object.published = object.row
     if let wasPublished { return RowChange(.update, id, row: object.row, base: wasPublished) }
-    if object.isInserted { return RowChange(.insert, id, row: object.row, base: nil) }
-    return RowChange(.update, id, row: object.row, base: object.base)
+    return RowChange(object.isInserted ? .insert : .update, id, row: object.row, base: object.base)
   }
+}
 
+// MARK: - Changes from children
+
+extension ObjectRegistry {
   /// Shows the objects what children have saved into this context.
   ///
   /// - Returns: what the children saved, for those who observe.
   func takeNoticeOfChildren() -> [ChangeSet] {
-    let sets = pending.takeInbox()
-    if sets.isEmpty { return sets }
+    checkExecutor()
+    let news = pending.takeNews()
+    if news.isEmpty { return news }
     relationshipGeneration += 1
-    if objects.isEmpty { return sets }
-    for set in sets {
-      if set.objectCount > objects.count {
-        for object in Array(objects.values.map { $0.takeUnretainedValue() }) {
-          if let change = set.change(of: object.objectID) { apply(change, to: object) }
-        }
-      } else {
-        for change in set.changes {
-          if let object = registeredObject(for: change.id) { apply(change, to: object) }
-        }
-        for batch in set.batches {
-          for index in 0..<batch.count {
-            let id = batch.id(at: index)
-            guard let object = registeredObject(for: id) else { continue }
-            apply(RowChange(.insert, id, row: batch.row(at: index), base: nil), to: object)
-          }
-        }
-      }
-    }
-    return sets
+    for set in news where !objects.isEmpty { takeNotice(of: set) }
+    assertInvariants()
+    return news
   }
 
-  /// Gives an object the values that a child saved; changes of other properties made here meanwhile stay.
-  private func apply(_ change: RowChange, to object: ManagedObject) {
+  private func takeNotice(of set: ChangeSet) {
+    if set.objectCount > objects.count {
+      for object in objects.values.map({ $0.takeUnretainedValue() }) where set.change(of: object.objectID) != nil {
+        adjust(object)
+      }
+      return
+    }
+    for change in set.changes {
+      if let object = registeredObject(for: change.id) { adjust(object) }
+    }
+    for batch in set.batches {
+      for index in 0..<batch.count {
+        if let object = registeredObject(for: batch.id(at: index)) { adjust(object) }
+      }
+    }
+  }
+
+  /// Brings an object in line with what is pending for it now; what it has not published yet stays on top.
+  private func adjust(_ object: ManagedObject) {
     hold(object)
-    switch change.kind {
-    case .insert:
-      object.state.remove(.fault)
-      object.state.insert(.inserted)
-      setRow(of: object, to: change.row)
-    case .update:
-      if !object.isInserted && object.base == nil { object.base = object.isFault ? change.base : object.row }
-      object.state.remove(.fault)
-      object.state.insert(.updated)
-      let merged = pending.change(of: change.id)?.row ?? change.row
-      if object.state.contains(.touched), let before = object.published ?? object.base, let merged {
-        let layout = coordinator.layouts[object.entity.index]
-        object.row = merged.applying(changesFrom: before, to: object.row, layout: layout)
-        object.published = merged
-      } else {
-        setRow(of: object, to: merged)
-      }
-    case .delete, .forget:
-      if object.base == nil { object.base = object.row }
-      object.state.remove(.fault)
-      object.state.insert(.deleted)
+    guard let change = pending.currentChange(of: object.objectID) else {
+      // Inserted here, and deleted by a child.
+      object.published = nil
+      return markDeleted(object, base: nil)
     }
+    guard let row = change.row else {
+      object.published = nil
+      return markDeleted(object, base: change.base)
+    }
+    let before = object.published ?? object.base
+    if change.kind == .update, object.base == nil { object.base = object.isFault ? change.base : object.row }
+    object.published = row
+    if object.state.contains(.touched), let before {
+      object.row = row.applying(changesFrom: before, to: object.row, layout: layout(of: object))
+    } else if !object.isDeleted {
+      object.row = row
+    }
+    object.hasRow = true
+    object.state.subtract([.fault, .inaccessible])
+    object.state.insert(change.kind == .insert ? .inserted : .updated)
   }
 
-  private func setRow(of object: ManagedObject, to row: Row?) {
-    guard let row else { return }
-    object.row = row
+  private func markDeleted(_ object: ManagedObject, base: Row?) {
+    if object.isFault, let row = base { object.row = row }
+    if object.base == nil, !object.isInserted { object.base = base ?? object.row }
     object.hasRow = true
-    object.published = row
+    object.state.remove(.fault)
+    object.state.insert(.deleted)
   }
+
+  func layout(of object: ManagedObject) -> RowLayout { coordinator.layouts[object.entity.index] }
 }

@@ -5,25 +5,34 @@ extension ObjectRegistry {
   func setToOne(of object: ManagedObject, _ slot: Int, to destination: ManagedObject?) {
     checkExecutor()
     let property = object.entity.properties[slot]
+    precondition(object.registry === self, "\(object) is of another context than \"\(context.name)\"")
     if let destination { check(destination, property) }
     let oldID = object.readable.referenceIfPresent(slot)
     if oldID == destination?.objectID { return }
-    let old = oldID.map { self.object(with: $0) }
     write(object, slot, destination)
     guard let inverse = property.inverse else { return }
     if inverse.storage == .toMany {
-      if let old { old.toMany?[inverse.slot]?.ids.remove(object.objectID) }
-      if let destination { destination.toMany?[inverse.slot]?.ids.insert(object.objectID) }
-      return
+      // Relationships that nobody asked for are fetched when somebody does.
+      if let oldID { registeredObject(for: oldID)?.toMany?[inverse.slot]?.ids.remove(object.objectID) }
+      destination?.toMany?[inverse.slot]?.ids.insert(object.objectID)
+    } else {
+      if let oldID { clear(inverse.slot, of: self.object(with: oldID), leadingTo: object) }
+      if let destination { take(destination, inverse.slot, for: object, slot) }
     }
-    if let old, readReference(old, inverse.slot) == object.objectID { write(old, inverse.slot, nil) }
-    if let destination {
-      // Whoever had the destination before loses it.
-      if let previousID = readReference(destination, inverse.slot), previousID != object.objectID {
-        let previous = self.object(with: previousID)
-        if readReference(previous, slot) == destination.objectID { write(previous, slot, nil) }
-      }
-      write(destination, inverse.slot, object)
+  }
+
+  /// Relates a destination to its new owner; whoever had it before loses it.
+  private func take(_ destination: ManagedObject, _ inverseSlot: Int, for owner: ManagedObject, _ slot: Int) {
+    if let previousID = destination.readable.referenceIfPresent(inverseSlot), previousID != owner.objectID {
+      clear(slot, of: self.object(with: previousID), leadingTo: destination)
+    }
+    write(destination, inverseSlot, owner)
+  }
+
+  /// Sets a to-one relationship to nil if it leads to that object.
+  private func clear(_ slot: Int, of object: ManagedObject, leadingTo destination: ManagedObject) {
+    if !object.isDeleted, object.readable.referenceIfPresent(slot) == destination.objectID {
+      write(object, slot, nil)
     }
   }
 
@@ -38,10 +47,6 @@ extension ObjectRegistry {
     }
   }
 
-  private func readReference(_ object: ManagedObject, _ slot: Int) -> ManagedObjectID? {
-    object.readable.referenceIfPresent(slot)
-  }
-
   private func write(_ object: ManagedObject, _ slot: Int, _ destination: ManagedObject?) {
     object.willChange(slot)
     if let destination { object.row.setReference(destination.objectID, slot) } else { object.row.setNull(slot) }
@@ -53,6 +58,8 @@ extension ObjectRegistry {
     if let cache = object.toMany?[slot], cache.generation == relationshipGeneration { return cache.ids }
     let property = object.entity.properties[slot]
     guard let inverse = property.inverse, let destination = property.destination else { return [] }
+    // Rows with what this event changed.
+    publishChanges()
     do {
       var query = FetchQuery(entity: destination)
       query.condition = .compare(.keyPath([inverse.name]), .equal, .object(object.objectID), [])

@@ -1,7 +1,7 @@
 import ObjectModel
 
 extension ObjectRegistry {
-  /// Drops all changes: objects get their committed values back, inserted ones leave.
+  /// Drops all changes, also those that children saved here: objects get their committed values back, inserted ones leave.
   func rollback() {
     checkExecutor()
     let changed = held
@@ -9,41 +9,52 @@ extension ObjectRegistry {
     forgetChanges()
     relationshipGeneration += 1
     for object in changed {
-      if object.isInserted {
-        orphan(object)
-      } else {
-        revert(object)
-      }
+      object.state.subtract([.updated, .deleted, .touched, .held])
+      if object.isInserted { orphan(object) } else { revert(object) }
     }
+    assertInvariants()
   }
 
-  /// Makes an object a fault again, or puts its changes on top of newer values.
-  func refresh(_ object: ManagedObject, mergeChanges: Bool) {
+  /// Makes an object a fault again, or puts its changes on top of newer values; does nothing to a new object.
+  func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
     checkExecutor()
-    guard !object.isInserted else { return }
-    object.toMany = nil
+    if object.isInserted { return }
+    // What was changed by this event must not be published against the old values.
+    publishChanges()
     if object.hasChanges && mergeChanges {
-      guard let base = object.base, let fresh = try? row(for: object.objectID) else { return }
-      let layout = coordinator.layouts[object.entity.index]
-      let changes = object.row
-      touch(object)
-      object.base = fresh
-      object.row = fresh.applying(changesFrom: base, to: changes, layout: layout)
-      pending.remove(object.objectID)
-      object.published = nil
-      return
+      try rebase(object)
+    } else {
+      if object.hasChanges { pending.remove(object.objectID) }
+      letGo(of: object)
+      revert(object)
+      object.state.insert(.fault)
+      object.hasRow = false
     }
-    if object.hasChanges { pending.remove(object.objectID) }
-    revert(object)
-    object.state.insert(.fault)
-    object.hasRow = false
+    object.toMany = nil
+    assertInvariants()
   }
 
+  /// Puts an object's changes on top of the values that the next level has now.
+  private func rebase(_ object: ManagedObject) throws {
+    guard let base = object.base, let fresh = try row(for: object.objectID) else { return }
+    let changed = object.row
+    pending.remove(object.objectID)
+    object.published = nil
+    object.base = fresh
+    object.row = fresh.applying(changesFrom: base, to: changed, layout: layout(of: object))
+    touch(object)
+  }
+
+  /// Gives an object its committed values back.
   private func revert(_ object: ManagedObject) {
     if let base = object.base { object.row = base }
     object.base = nil
     object.published = nil
     object.toMany = nil
-    object.state.subtract([.updated, .deleted, .touched, .held, .inaccessible])
+    if object.state.contains(.inaccessible) {
+      object.state.remove(.inaccessible)
+      object.state.insert(.fault)
+      object.hasRow = false
+    }
   }
 }

@@ -20,12 +20,17 @@ final class ObjectRegistry {
   private(set) var touched: [ManagedObject] = []
   /// Objects whose deletes have not been propagated.
   var deletes: [ManagedObject] = []
+  /// Published changes that observers have not been told of.
+  var unreported: [ChangeSet] = []
   /// Counts changes from outside, which make cached to-many relationships stale.
   var relationshipGeneration = 0
   /// The first failure to read that a property could not throw.
   private(set) var faultFailure: (any Error)?
+  /// Why the store gave no key for a new object; a save fails with it while such objects are here.
+  private var keyFailure: StoreError?
+  private var keylessCount: Int64 = 0
   /// Properties with rules by entity index, found when first needed.
-  private var ruledProperties: [Int: [Property]] = [:]
+  private var ruledProperties: [[Property]?]
   private var lastClass: (type: ManagedObject.Type, entity: Entity)?
 
   init(
@@ -37,6 +42,7 @@ final class ObjectRegistry {
     self.executor = executor
     self.pending = pending
     self.ancestors = ancestors
+    ruledProperties = Array(repeating: nil, count: coordinator.model.entities.count)
   }
 
   deinit { orphanAll() }
@@ -64,18 +70,26 @@ final class ObjectRegistry {
   func seedForInsert(_ entity: Entity) -> ManagedObject.Seed {
     checkExecutor()
     precondition(!entity.isAbstract, "the entity \(entity.name) is abstract and has no objects of its own")
-    let key: Int64
-    do throws(StoreError) {
-      key = try coordinator.drawKeys(for: entity).lowerBound
-    } catch {
-      // The object lives under a key that no store hands out; the save tells why it can't be stored.
-      noteFaultFailure(error)
-      key = -Int64(objects.count) - 1
-    }
-    let id = ManagedObjectID(key: key, entity: entity, coordinatorOrdinal: coordinator.ordinal)
+    let id = ManagedObjectID(key: drawKey(entity), entity: entity, coordinatorOrdinal: coordinator.ordinal)
     return ManagedObject.Seed(
       objectID: id, entity: entity, registry: self, state: [.inserted, .touched, .held],
       row: coordinator.defaults[entity.index], hasRow: true)
+  }
+
+  /// A key for a new object; where the store gives none, one that no store hands out, and that can't be saved.
+  private func drawKey(_ entity: Entity) -> Int64 {
+    do throws(StoreError) {
+      return try coordinator.drawKeys(for: entity).lowerBound
+    } catch {
+      keyFailure = error
+      keylessCount += 1
+      return -keylessCount
+    }
+  }
+
+  /// - Throws: why the object has no key under which it could be stored.
+  func checkKey(of object: ManagedObject) throws(StoreError) {
+    if object.objectID.key < 0, let keyFailure { throw keyFailure }
   }
 
   /// Takes a new object in.
@@ -94,7 +108,7 @@ final class ObjectRegistry {
     checkExecutor()
     precondition(
       id.coordinatorOrdinal == coordinator.ordinal, "the object ID \(id) belongs to another coordinator")
-    if let change = pending.change(of: id) { return adoptedObject(change) }
+    if let change = pending.currentChange(of: id) { return adoptedObject(change) }
     return register(id, row: nil, state: .fault)
   }
 
@@ -107,7 +121,7 @@ final class ObjectRegistry {
       }
       return object
     }
-    if let change = pending.change(of: id) { return adoptedObject(change) }
+    if let change = pending.currentChange(of: id) { return adoptedObject(change) }
     return register(id, row: row, state: .fault)
   }
 
@@ -147,9 +161,12 @@ final class ObjectRegistry {
     object.state.subtract([.inserted, .updated, .deleted, .touched, .held])
   }
 
+  /// Cuts all objects off and forgets all changes.
   func orphanAll() {
     for object in objects.values { object.takeUnretainedValue().registry = nil }
+    for object in held { object.state.subtract([.inserted, .updated, .deleted, .touched, .held]) }
     objects = [:]
+    forgetChanges()
   }
 
   // MARK: Changing
@@ -157,10 +174,16 @@ final class ObjectRegistry {
   /// Notes that an object is about to change.
   func touch(_ object: ManagedObject) {
     checkExecutor()
+    if object.state.contains(.inaccessible) { return noteFaultFailure(ObjectNotFound(objectID: object.objectID)) }
     if object.base == nil && !object.isInserted { object.base = object.row }
     if !object.state.contains(.touched) { touched.append(object) }
     hold(object)
     object.state.formUnion([.touched, .updated])
+  }
+
+  /// Whether an object was changed since changes were published, other than from nothing to nothing.
+  var hasUnpublishedChanges: Bool {
+    touched.contains { !($0.isInserted && $0.isDeleted && $0.published == nil) }
   }
 
   func hold(_ object: ManagedObject) {
@@ -179,17 +202,26 @@ final class ObjectRegistry {
   /// Hands over the objects that were held until the save.
   func takeHeld() -> [ManagedObject] {
     defer { held = [] }
+    for object in held { object.state.remove(.held) }
     return held
   }
 
-  /// Keeps objects for another try after a save that failed.
-  func keepHeld(_ objects: [ManagedObject]) { held = objects + held }
+  /// Lets go of an object's changes. Cost: a pass over the changed objects.
+  func letGo(of object: ManagedObject) {
+    if object.state.contains(.touched) { touched.removeAll { $0 === object } }
+    if object.state.contains(.held) { held.removeAll { $0 === object } }
+    if object.isDeleted { deletes.removeAll { $0 === object } }
+    object.state.subtract([.updated, .deleted, .touched, .held])
+  }
 
+  /// Forgets which objects have changes.
   func forgetChanges() {
     held = []
     touched = []
     deletes = []
+    unreported = []
     faultFailure = nil
+    keyFailure = nil
   }
 
   // MARK: Failures and rules

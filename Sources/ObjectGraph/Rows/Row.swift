@@ -1,4 +1,4 @@
-package import ObjectModel
+import ObjectModel
 import Synchronization
 
 /// The values of one object: a contiguous buffer, copied when written while shared.

@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 import Synchronization
 
 /// A finished file that waits for a store to take it over; removed with its last holder unless a store did.

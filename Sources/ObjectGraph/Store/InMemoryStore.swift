@@ -43,7 +43,7 @@ package final class InMemoryStore: PersistentStore {
     return try body(InMemoryReader(tables: tables, model: model))
   }
 
-  package func close() throws(StoreError) {
+  package func close(returning unused: [KeyBlock]) throws(StoreError) {
     state.withLock { state in
       state.isClosed = true
       state.tables = []

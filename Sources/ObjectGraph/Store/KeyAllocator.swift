@@ -20,6 +20,12 @@ struct KeyAllocator {
     return keys
   }
 
+  /// Gives up what is left of the block.
+  mutating func takeRest() -> Range<Int64> {
+    defer { block = block.upperBound..<block.upperBound }
+    return block
+  }
+
   /// Adds a reserved block; one that does not follow the present block replaces it.
   mutating func add(_ reserved: Range<Int64>) {
     first = min(first ?? reserved.lowerBound, reserved.lowerBound)

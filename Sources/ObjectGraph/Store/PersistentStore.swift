@@ -31,7 +31,10 @@ package protocol PersistentStore: AnyObject, Sendable {
   var stagingDirectory: String? { get }
 
   /// Writes what is left to write and lets go of the files. Later calls of other methods throw.
-  func close() throws(StoreError)
+  ///
+  /// - Parameter unused: ends of reserved blocks that were not drawn; they can be handed out again, if nobody has
+  ///   reserved behind them.
+  func close(returning unused: [KeyBlock]) throws(StoreError)
 }
 
 /// How many keys to reserve in which table.
@@ -41,6 +44,16 @@ package struct KeyReservation: Sendable {
   package init(root: Entity, count: Int) {
     self.root = root
     self.count = count
+  }
+}
+
+/// Reserved keys of a table.
+package struct KeyBlock: Sendable {
+  package let root: Entity
+  package let keys: Range<Int64>
+  package init(root: Entity, keys: Range<Int64>) {
+    self.root = root
+    self.keys = keys
   }
 }
 
@@ -141,4 +154,9 @@ package struct ResolvedSort: Sendable {
     self.isAscending = isAscending
     self.isCaseInsensitive = isCaseInsensitive
   }
+}
+
+extension PersistentStore {
+  /// Closes without returning keys.
+  package func close() throws(StoreError) { try close(returning: []) }
 }

@@ -17,6 +17,8 @@ public final class PersistentStoreCoordinator: Sendable {
   /// Keys by the index of the root entity.
   private let keys: Mutex<[KeyAllocator]>
   private let cache: Mutex<RowCache>
+  private let ownWrites = Mutex(OwnWrites())
+  private let rootCount = Atomic(0)
 
   /// Makes a coordinator without a store.
   ///
@@ -61,7 +63,10 @@ public final class PersistentStoreCoordinator: Sendable {
       defer { store = nil }
       return store
     }
-    try closing?.close()
+    let unused = keys.withLock { keys in
+      model.entities.filter { $0.parent == nil }.map { KeyBlock(root: $0, keys: keys[$0.index].takeRest()) }
+    }
+    try closing?.close(returning: unused.filter { !$0.keys.isEmpty })
   }
 
   /// Where to make files that a save is to take over; nil if the store has none, or there is no store.
@@ -106,7 +111,7 @@ extension PersistentStoreCoordinator {
     keys.withLock { $0[root.index].add(reserved) }
   }
 
-  private func keyReservations(for sets: [ChangeSet]) -> [KeyReservation] {
+  private func keyReservations() -> [KeyReservation] {
     keys.withLock { keys in
       model.entities.compactMap { entity in
         guard entity.parent == nil else { return nil }
@@ -139,14 +144,18 @@ extension PersistentStoreCoordinator {
 extension PersistentStoreCoordinator {
   /// Writes changes in one transaction; blocks until they are on disk.
   ///
+  /// - Parameter root: the number of the root context, from ``drawRootNumber()``.
+  /// - Returns: the changes that were written with other values than they came with.
   /// - Throws: ``StoreError``, or ``SaveConflicts`` with all conflicts; nothing was written then.
-  func save(_ sets: [ChangeSet]) throws {
+  func save(_ sets: [ChangeSet], from root: Int) throws -> [RowChange] {
     let store = try openStore()
     var sets = sets
-    let reservations = keyReservations(for: sets)
+    var rewritten: [ManagedObjectID: RowChange] = [:]
+    let reservations = keyReservations()
     var result = try store.save(StoreSaveRequest(sets, reservations: reservations))
     if !result.conflicts.isEmpty {
-      sets = try resolve(result.conflicts, in: sets)
+      rewritten = try resolve(result.conflicts, from: root)
+      sets = sets.map { set in ChangeSet(set.changes.map { rewritten[$0.id] ?? $0 }, batches: set.batches) }
       result = try store.save(StoreSaveRequest(sets, reservations: reservations))
       if !result.conflicts.isEmpty { throw SaveConflicts(result.conflicts, model: model) }
     }
@@ -155,30 +164,56 @@ extension PersistentStoreCoordinator {
     }
     markSaved(sets)
     cache.withLock { $0.apply(sets) }
+    noteUpdates(sets, from: root)
+    return Array(rewritten.values)
   }
 
-  /// Rewrites changes whose base never got a version because a parent had merged it with changes of its own: where the
-  /// values it was made against are the stored ones, there is no conflict.
-  private func resolve(_ conflicts: [StoreConflict], in sets: [ChangeSet]) throws -> [ChangeSet] {
+  /// What a root context names itself with when it saves.
+  func drawRootNumber() -> Int { rootCount.wrappingAdd(1, ordering: .relaxed).newValue }
+
+  private func noteUpdates(_ sets: [ChangeSet], from root: Int) {
+    ownWrites.withLock { ownWrites in
+      for set in sets where !set.isAllInserts {
+        for change in set.changes where change.kind == .update {
+          if let row = change.row { ownWrites.note(row.version, of: change.id, root: root) }
+        }
+      }
+    }
+  }
+
+  /// Rewrites changes that only look like conflicts, because another context of the same stack saved in between.
+  ///
+  /// - Throws: ``SaveConflicts`` if any is a conflict.
+  private func resolve(_ conflicts: [StoreConflict], from root: Int) throws -> [ManagedObjectID: RowChange] {
     var rewritten: [ManagedObjectID: RowChange] = [:]
     for conflict in conflicts {
-      guard let base = conflict.change.base, base.version == 0, let stored = conflict.stored else {
+      guard let base = conflict.change.base, let stored = conflict.stored, canMerge(conflict, base, stored, root) else {
         throw SaveConflicts(conflicts, model: model)
       }
-      let layout = layouts[Int(stored.entityIndex)]
       var change = conflict.change
-      if let row = change.row {
-        let slots = row.changedSlots(from: base, layout: layout)
-        guard slots.allSatisfy({ base.hasSameValue(as: stored, $0, layout.storage[$0]) }) else {
-          throw SaveConflicts(conflicts, model: model)
-        }
-        change.row = stored.applying(changesFrom: base, to: row, layout: layout)
-      }
       change.base = stored
+      change.row = change.row.map {
+        stored.applying(changesFrom: base, to: $0, layout: layouts[Int(stored.entityIndex)])
+      }
       rewritten[change.id] = change
     }
-    return sets.map { set in
-      ChangeSet(set.changes.map { rewritten[$0.id] ?? $0 }, batches: set.batches)
+    return rewritten
+  }
+
+  private func canMerge(_ conflict: StoreConflict, _ base: Row, _ stored: Row, _ root: Int) -> Bool {
+    // Who holds values of an object that never were stored has them from the stack that inserted it.
+    if base.version == 0 && stored.version == 1 { return true }
+    let first = base.version == 0 ? stored.version : base.version + 1
+    if first <= stored.version,
+      ownWrites.withLock({ $0.contain(first...stored.version, of: conflict.change.id, root: root) })
+    {
+      return true
+    }
+    // A base that never was stored itself, because a parent had merged it: its changed values must be the stored ones.
+    guard base.version == 0, let row = conflict.change.row else { return false }
+    let layout = layouts[Int(stored.entityIndex)]
+    return row.changedSlots(from: base, layout: layout).allSatisfy {
+      base.hasSameValue(as: stored, $0, layout.storage[$0])
     }
   }
 

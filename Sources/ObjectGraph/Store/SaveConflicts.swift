@@ -1,4 +1,4 @@
-public import ObjectModel
+import ObjectModel
 
 /// A save that would overwrite what somebody else saved since; nothing was written.
 public struct SaveConflicts: Error, Sendable, CustomStringConvertible {

@@ -26,7 +26,7 @@ extension DirectoryEvent {
     if mask & UInt32(IN_UNMOUNT) != 0 { return .rescan(.unmounted) }
     if mask & UInt32(IN_IGNORED) != 0 { return .rescan(.watchRemoved) }
     if mask & UInt32(IN_MOVE_SELF) != 0 { return .rescan(.directoryMoved) }
-    if mask & UInt32(IN_ISDIR) != 0 || name.bytes.isEmpty { return nil }
-    return .entry(name)
+    if name.bytes.isEmpty { return nil }
+    return mask & UInt32(IN_CREATE) != 0 ? .created(name) : .entry(name)
   }
 }

@@ -2,6 +2,8 @@
 package enum DirectoryEvent: Hashable, Sendable {
   /// An entry of this name has appeared by renaming, or has been closed after writing; it may be gone again.
   case entry(FileName)
+  /// An entry of this name was made here: a folder, a link, a FIFO; or a file, which is not finished yet.
+  case created(FileName)
   /// Events may have been lost: scan the directory.
   case rescan(RescanReason)
 

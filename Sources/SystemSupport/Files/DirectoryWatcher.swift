@@ -14,14 +14,17 @@ package final class DirectoryWatcher: Sendable {
   /// - Parameters:
   ///   - directory: Watched itself, whatever happens to its path.
   ///   - queue: Where `handler` is called.
+  ///   - tellsCreation: Whether entries are told of as soon as they are made, besides when they are finished.
   ///   - handler: Gets all events of one read, in order, never an empty array.
   /// - Throws: ``SystemError``; ENOSPC means that `fs.inotify.max_user_watches` is used up.
   package init(
-    _ directory: Directory, queue: DispatchQueue, handler: @escaping @Sendable ([DirectoryEvent]) -> Void
+    _ directory: Directory, queue: DispatchQueue, tellsCreation: Bool = false,
+    handler: @escaping @Sendable ([DirectoryEvent]) -> Void
   ) throws(SystemError) {
     let number = try systemCall("inotify_init1") { inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC)) }
     let queueOfEvents = SharedDescriptor(FileDescriptor(owning: number))
-    let mask = UInt32(IN_MOVED_TO) | UInt32(IN_CLOSE_WRITE) | UInt32(IN_MOVE_SELF) | UInt32(IN_ONLYDIR)
+    var mask = UInt32(IN_MOVED_TO) | UInt32(IN_CLOSE_WRITE) | UInt32(IN_MOVE_SELF) | UInt32(IN_ONLYDIR)
+    if tellsCreation { mask |= UInt32(IN_CREATE) }
     let entry = "/proc/self/fd/\(directory.descriptor.number)"
     try systemCall("inotify_add_watch", directory.path) { inotify_add_watch(number, entry, mask) }
 

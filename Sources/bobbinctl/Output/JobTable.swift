@@ -9,7 +9,8 @@ enum JobTable {
       let took = job.startedAt.flatMap { times.duration(from: $0, to: job.finishedAt) }
       return [
         .init(job.id), .init(job.type), .init(job.stateText, job.stateStyle), .init(job.attemptText ?? ""),
-        .init(job.createdAt.map(times.relative) ?? ""), .init(took ?? ""), .init(job.error ?? job.progressText ?? ""),
+        .init(job.createdAt.map(times.relative) ?? ""), .init(took ?? ""),
+        .init(sentence: job.error ?? job.progressText ?? ""),
       ]
     }
     return table

@@ -17,6 +17,12 @@ struct Table {
       self.text = displayName(text)
       self.style = style
     }
+
+    /// - Parameter sentence: A message for people, whose quotes stay as they are.
+    init(sentence: String) {
+      text = singleLine(sentence)
+      style = .plain
+    }
   }
 
   private static let gap = 2

@@ -24,15 +24,17 @@ struct ImportHandler: JobHandler {
     _ = try ImportArguments(arguments, model: coordinator.model)
   }
 
-  func run(_ execution: JobExecution) async throws -> JSONValue {
+  func run(_ execution: JobExecution) async throws -> JSONValue { try await makeRun(execution).run() }
+
+  func revert(_ execution: JobExecution) async throws { try await makeRun(execution).revert() }
+
+  private func makeRun(_ execution: JobExecution) throws(JobFailure) -> ImportRun {
     let arguments: ImportArguments
     do throws(JobFileError) {
       arguments = try ImportArguments(execution.arguments, model: coordinator.model)
     } catch {
       throw JobFailure(error.description)
     }
-    let settings = configuration.value.importing
-    let run = try ImportRun(execution, arguments, coordinator, settings)
-    return try await run.run()
+    return ImportRun(execution, arguments, coordinator, configuration.value.importing)
   }
 }

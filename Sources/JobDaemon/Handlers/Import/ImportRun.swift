@@ -17,7 +17,7 @@ actor ImportRun {
   init(
     _ execution: JobExecution, _ arguments: ImportArguments, _ coordinator: PersistentStoreCoordinator,
     _ settings: Configuration.Import
-  ) throws {
+  ) {
     unownedExecutor = execution.context.executor.asUnownedSerialExecutor()
     self.execution = execution
     self.arguments = arguments
@@ -36,9 +36,10 @@ actor ImportRun {
     var input = try open(at: cursor.position, header)
     var builder = makeBuilder(header.columns)
     while try fill(&builder, &input) {
-      cursor.rows += Int64(builder.count)
-      cursor.position = input.reader.position
-      try await save(&builder, cursor)
+      let batch = try makeBatch(&builder)
+      cursor.advance(to: input.reader.position, importing: batch.keys)
+      await execution.context.perform { $0.insert(batch) }
+      try await execution.checkpoint(cursor.text)
       execution.progress = JobProgress(
         done: Int64(cursor.position.byteOffset), total: input.size, unit: "bytes", message: "\(cursor.rows) rows")
     }
@@ -66,7 +67,7 @@ actor ImportRun {
     }
     return Header(
       columns: try arguments.columns.resolved(names, arguments.entity, input: arguments.input),
-      fieldCount: names.count, start: ImportCursor(position: position, rows: 0, inputSize: input.size))
+      fieldCount: names.count, start: ImportCursor(position: position, inputSize: input.size))
   }
 
   private func open(at position: DelimitedPosition, _ header: Header) throws -> ImportInput {
@@ -93,13 +94,27 @@ actor ImportRun {
     return builder.count > 0
   }
 
-  /// Merges a chunk's rows together with the cursor behind them.
-  private func save(_ builder: inout RowBatchBuilder, _ cursor: ImportCursor) async throws {
+  /// The rows of a chunk under keys of their own; the builder is empty then.
+  private func makeBatch(_ builder: inout RowBatchBuilder) throws -> RowBatch {
     let keys = try coordinator.drawKeys(for: arguments.entity, count: builder.count)
-    let batch = builder.batch(firstKey: keys.lowerBound, coordinatorOrdinal: coordinator.ordinal)
-    builder.removeAll()
-    await execution.context.perform { $0.insert(batch) }
-    try await execution.checkpoint(cursor.text)
+    defer { builder.removeAll() }
+    return builder.batch(firstKey: keys.lowerBound, coordinatorOrdinal: coordinator.ordinal)
+  }
+
+  /// Deletes the rows that earlier chunks have saved, chunk by chunk, with the cursor going back.
+  func revert() async throws {
+    guard var cursor = execution.cursor.flatMap(ImportCursor.init) else { return }
+    let entity = arguments.entity
+    let ordinal = coordinator.ordinal
+    while let keys = cursor.takeBack(settings.chunkRows) {
+      try await execution.context.perform { context in
+        for key in keys {
+          let id = ManagedObjectID(key: key, entity: entity, coordinatorOrdinal: ordinal)
+          context.delete(try context.existingObject(with: id))
+        }
+      }
+      try await execution.checkpoint(cursor.text)
+    }
   }
 
   private func makeBuilder(_ columns: [ImportColumn]) -> RowBatchBuilder {

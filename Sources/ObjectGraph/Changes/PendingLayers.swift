@@ -1,0 +1,21 @@
+import ObjectModel
+
+// Layers of pending changes of one context, newest first, as readers see them.
+
+extension ArraySlice<Pending> {
+  /// The change of an object in all layers together; a delete stays one, even of what an older layer inserts.
+  func change(of id: ManagedObjectID, layouts: [RowLayout]) -> RowChange? {
+    var rest = self
+    while let newest = rest.popFirst() {
+      if let change = newest.change(of: id) { return rest.change(under: change, layouts: layouts) }
+    }
+    return nil
+  }
+
+  /// A newer change on top of what these layers say of the same object.
+  func change(under newer: RowChange, layouts: [RowLayout]) -> RowChange {
+    if newer.row == nil || isEmpty { return newer }
+    guard let older = change(of: newer.id, layouts: layouts) else { return newer }
+    return older.followed(by: newer, layouts: layouts)
+  }
+}

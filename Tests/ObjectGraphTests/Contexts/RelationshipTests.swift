@@ -1,0 +1,139 @@
+import ObjectGraph
+import ObjectModel
+import Testing
+
+@Suite("Relationships and delete rules")
+struct RelationshipTests {
+  @Test(
+    "Setting one side of a relationship sets the other at once, so do moving and clearing",
+    arguments: [true, false])
+  func inverses(saveBetween: Bool) throws {
+    let stack = try Stack(People.model)
+    try stack.main.performAndWait { main in
+      let (first, second) = (Department(context: main), Department(context: main))
+      let people = (0..<3).map { _ in Person(context: main) }
+      func pause(_ main: isolated ManagedObjectContext) throws {
+        guard saveBetween else { return }
+        try main.save()
+        try stack.writer.performAndWait { try $0.save() }
+        for object in [first, second] as [ManagedObject] + people { try main.refresh(object, mergeChanges: false) }
+      }
+      people[0].department = first
+      first.addToEmployees(people[1])
+      #expect(first.employees == [people[0], people[1]] && people[1].department === first)
+      try pause(main)
+      people[0].department = second
+      #expect(first.employees == [people[1]] && second.employees == [people[0]])
+      try pause(main)
+      second.employees = [people[1], people[2]]
+      #expect(people[0].department == nil && people[1].department === second && first.employees.isEmpty)
+      try pause(main)
+      second.removeFromEmployees(people[2])
+      people[1].department = nil
+      #expect(second.employees.isEmpty && people[2].department == nil)
+      try pause(main)
+      #expect(first.employees.isEmpty && second.employees.isEmpty)
+    }
+  }
+
+  @Test(
+    "Taking the end of a one-to-one relationship leaves its former owner without it", arguments: [true, false])
+  func stealing(saveBetween: Bool) throws {
+    let stack = try Stack(Gallery.model)
+    try stack.main.performAndWait { main in
+      let (first, second) = (Image(context: main), Image(context: main))
+      let (blob, other) = (ImageBlob(context: main), ImageBlob(context: main))
+      func pause(_ main: isolated ManagedObjectContext) throws {
+        guard saveBetween else { return }
+        try main.save()
+        try stack.writer.performAndWait { try $0.save() }
+        for object in [first, second, blob, other] as [ManagedObject] { try main.refresh(object, mergeChanges: false) }
+      }
+      first.blob = blob
+      other.image = second
+      try pause(main)
+      second.blob = blob
+      #expect(first.blob == nil && blob.image === second && other.image == nil)
+      try pause(main)
+      first.blob = other
+      other.image = second
+      #expect(first.blob == nil && second.blob === other && blob.image == nil)
+      try pause(main)
+      second.blob = nil
+      #expect(other.image == nil)
+    }
+  }
+
+  @Test("Nullify clears what led to a deleted object, cascade deletes, no action leaves, deny refuses the save")
+  func deleteRules() throws {
+    let stack = try Stack(Zoo.model)
+    try stack.main.performAndWait { main in
+      let keeper = Keeper(context: main)
+      let shifts = (0..<2).map { _ in Shift(context: main) }
+      let dog = Dog(context: main)
+      let cage = Cage(context: main)
+      keeper.setValue(Set<ManagedObject>(shifts), forKey: "shifts")
+      dog.setValue(keeper, forKey: "keeper")
+      dog.setValue(cage, forKey: "cage")
+      try main.save()
+      try stack.writer.performAndWait { try $0.save() }
+
+      main.delete(keeper)
+      main.processPendingChanges()
+      #expect(shifts.filter(\.isDeleted).count == 2)
+      #expect(dog.value(forKey: "keeper") == nil && !dog.isDeleted)
+      try main.save()
+
+      main.delete(cage)
+      let error = #expect(throws: ValidationError.self) { try main.save() }
+      #expect(error?.rule == .deniedDelete && error?.property == "animals")
+      #expect(dog.value(forKey: "cage") as? Cage === cage)
+      main.delete(dog)
+      try main.save()
+      try stack.writer.performAndWait { try $0.save() }
+      for table in ["Keeper", "Shift", "Animal", "Cage"] {
+        let count = try SQLiteShell(path: stack.storePath).run("SELECT count(*) FROM \(table)")
+        #expect(count == "0")
+      }
+    }
+  }
+
+  @Test("A cascade from an object that was never saved leaves nothing behind")
+  func cascadeOfNew() throws {
+    let stack = try Stack(Zoo.model)
+    try stack.main.performAndWait { main in
+      let keeper = Keeper(context: main)
+      let shift = Shift(context: main)
+      shift.setValue(keeper, forKey: "keeper")
+      main.processPendingChanges()
+      main.delete(keeper)
+      main.processPendingChanges()
+      #expect(main.hasChanges == false && main.deletedObjects.isEmpty && main.insertedObjects.isEmpty)
+      try main.save()
+      #expect(shift.managedObjectContext == nil)
+    }
+  }
+
+  @Test("A child's relationship changes reach the parent's objects with their inverses")
+  func relationshipsFromChildren() throws {
+    let stack = try Stack(People.model)
+    let worker = ManagedObjectContext(parent: stack.main, name: "worker")
+    try stack.main.performAndWait { main in
+      let department = Department(context: main)
+      let person = Person(context: main)
+      person.department = department
+      #expect(department.employees == [person])
+      main.processPendingChanges()
+      let (departmentID, personID) = (department.objectID, person.objectID)
+      try worker.performAndWait { worker in
+        let department = try #require(worker.object(with: departmentID) as? Department)
+        #expect(department.employees.map(\.objectID) == [personID])
+        department.employees = [Person(context: worker)]
+        try worker.save()
+      }
+      main.processPendingChanges()
+      #expect(person.department == nil)
+      #expect(department.employees.count == 1 && department.employees.first?.department === department)
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import ObjectGraph
+import ObjectModel
+import SQLiteStore
+import TestSupport
+
+/// A coordinator with a fresh SQLite store, a writer and main; or the same on the store in memory.
+final class Stack: Sendable {
+  let directory: TemporaryDirectory
+  let coordinator: PersistentStoreCoordinator
+  let writer: ManagedObjectContext
+  let main: ManagedObjectContext
+  let statements = StatementRecorder()
+
+  var storePath: String { directory.path("store.sqlite") }
+
+  init(
+    _ model: ManagedObjectModel, inMemory: Bool = false, failure: (@Sendable (FaultPoint) -> Int32?)? = nil
+  ) throws {
+    directory = try TemporaryDirectory()
+    coordinator = PersistentStoreCoordinator(model: model)
+    writer = ManagedObjectContext(coordinator: coordinator, name: "writer")
+    main = ManagedObjectContext(parent: writer, name: "main")
+    var options = SQLiteStoreOptions()
+    options.statementLog = { [statements] in statements.record($0) }
+    options.failure = failure
+    let url = URL(fileURLWithPath: directory.path("store.sqlite"))
+    try coordinator.open(inMemory ? .inMemory : .sqlite(at: url, options: options))
+  }
+
+  /// Another context on the coordinator, beside the writer.
+  func root(_ name: String = "other") -> ManagedObjectContext {
+    ManagedObjectContext(coordinator: coordinator, name: name)
+  }
+
+  /// A chain of children below main, the deepest last.
+  func chain(_ depth: Int) -> [ManagedObjectContext] {
+    var chain = [main]
+    for level in 1...depth { chain.append(ManagedObjectContext(parent: chain[level - 1], name: "level \(level)")) }
+    return Array(chain.dropFirst())
+  }
+
+  /// Saves main and the writer.
+  func flush() throws {
+    try main.performAndWait { try $0.save() }
+    try writer.performAndWait { try $0.save() }
+  }
+
+  /// Runs the body and returns how many statements it made the store run.
+  func statementCount(_ body: () throws -> Void) rethrows -> Int {
+    _ = statements.take()
+    try body()
+    return statements.take().count
+  }
+}
