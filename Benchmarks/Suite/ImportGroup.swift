@@ -29,19 +29,19 @@ struct ImportGroup {
     let larger = workplace.path + "/more-people.csv"
     try PersonValues().writeCSV(rows: 3 * rows, to: larger)
     let large = try await importWithDaemon(larger, rows: 3 * rows)
-    let peak = peaks.max() ?? 0
     let mebibytes = { (bytes: Int) in Double(bytes) / 1_048_576 }
+    let growth = mebibytes(large.peak) - peaks.map(mebibytes).median
     return [
       Figure(
         name: "import.time", unit: "s", ours: ours, peer: peer, peerName: "sqlite3 .import", target: .atMost(1.2),
-        peakMemory: peak),
+        peakMemory: peaks.max()),
       Figure(
-        name: "import.memory", unit: "MiB", ours: [mebibytes(peak)], peer: [], peerName: "", measure: .ours,
-        target: .atMost(150), peakMemory: peak),
-      // A tenth of the smaller peak is the noise of chunks that happen to be alive at the same time.
+        name: "import.memory", unit: "MiB", ours: peaks.map(mebibytes), peer: [], peerName: "", measure: .ours,
+        target: .atMost(150), peakMemory: peaks.max()),
+      // How many chunks are alive at the same time differs from run to run; the input grows by eight times the target.
       Figure(
-        name: "import.memory of 3x the rows", unit: "MiB", ours: [mebibytes(large.peak)], peer: [mebibytes(peak)],
-        peerName: "1x the rows", target: .atMost(1.1), peakMemory: large.peak),
+        name: "import.memory of 3x the rows, growth", unit: "MiB", ours: [growth], peer: [], peerName: "",
+        measure: .ours, target: .atMost(16), peakMemory: large.peak),
     ]
   }
 
