@@ -69,6 +69,11 @@ let package = Package(
     .executableTarget(
       name: "bobbin-image", dependencies: ["CVIPS", "ImageProtocol", "SystemSupport"], swiftSettings: strict),
 
+    // What the README shows, compiled with everything else.
+    .executableTarget(
+      name: "contexts-example", dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore"], path: "Examples/Contexts",
+      swiftSettings: strict, plugins: ["CompileModel"]),
+
     // What "make bench" runs; its peers in plain C are compiled when it runs.
     .executableTarget(
       name: "bobbin-bench",
@@ -103,12 +108,17 @@ let package = Package(
       dependencies: ["ImageProtocol", "SystemSupport", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "JobDaemonTests",
-      dependencies: ["JobDaemon", "Jobs", "ObjectGraph", "SQLiteStore", "TestSupport"], swiftSettings: strict),
+      dependencies: [
+        "Configuration", "ControlClient", "JSONText", "JobDaemon", "Jobs", "ObjectGraph", "ObjectModel", "SQLiteStore",
+        "SystemSupport",
+        "TestSupport",
+      ], swiftSettings: strict),
     .testTarget(
       name: "BobbinctlTests", dependencies: ["bobbinctl", "HTTPService", "SystemSupport", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "SystemTests", dependencies: ["ControlClient", "SystemSupport", "TestSupport"],
+      name: "SystemTests",
+      dependencies: ["CLinux", "Configuration", "ControlClient", "JSONText", "SystemSupport", "TestSupport"],
       path: "Tests/System", swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]

@@ -74,7 +74,8 @@ package final class Daemon: Sendable {
     workers.withLock { workers in
       workers = (1...core.configuration.value.workers.count).map { number in
         let worker = Worker(core, number: number)
-        return Task { await worker.run() }
+        // Started on the main thread a task would ask for a higher priority than a service without privileges may have.
+        return Task(priority: .medium) { await worker.run() }
       }
     }
     try core.intake.begin()

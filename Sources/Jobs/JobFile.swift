@@ -1,5 +1,5 @@
 public import Foundation
-public import JSONText
+import JSONText
 import TextSupport
 
 /// What a job file holds: one job, or several that are admitted together; the format is in Documentation/JobFile.md.

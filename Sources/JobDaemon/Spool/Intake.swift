@@ -212,7 +212,7 @@ final class Intake: Sendable {
   private func admit(_ candidates: [Admission.Candidate]) throws {
     if candidates.isEmpty { return }
     do {
-      for admitted in try admission.admit(candidates) { take(admitted) }
+      take(try admission.admit(candidates))
     } catch let error as StoreError where error.code == .full || error.code == .busy {
       pause(.admissionFailed)
       log.error("jobs can't be accepted until the store can be written again: \(error)")
@@ -229,16 +229,17 @@ final class Intake: Sendable {
     }
   }
 
-  private func take(_ admitted: Admission.Admitted) {
-    release.expect(admitted)
-    start(admitted.ready)
+  private func take(_ admitted: [Admission.Admitted]) {
+    admitted.forEach(release.expect)
+    // Together, so that the most urgent of them is the first to run.
+    start(admitted.flatMap(\.ready))
   }
 
   /// Admits a file that came over the socket and lies in `cur/` already.
   func admit(_ candidate: Admission.Candidate) throws -> [String] {
     try queue.sync {
       let admitted = try admission.admit([candidate])
-      admitted.forEach(take)
+      take(admitted)
       return admitted.flatMap(\.ids)
     }
   }

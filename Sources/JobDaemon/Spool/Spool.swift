@@ -1,5 +1,6 @@
 import Configuration
 import Foundation
+import Synchronization
 import SystemSupport
 
 /// The folders that job files go through: `tmp/`, `new/`, `cur/` and `failed/`, all on one file system.
@@ -11,6 +12,8 @@ final class Spool: Sendable {
   let current: Directory
   /// Where files lie that were refused, or whose job was given up, each with a `.reason`.
   let failed: Directory
+  /// Keeps the choice of a free name in `failed/` and its use together.
+  private let refusing = Mutex<Void>(())
 
   /// Opens the folders; missing ones are made.
   init(_ paths: Paths) throws {
@@ -104,30 +107,45 @@ final class Spool: Sendable {
         Refusal(reason: "it is larger than \(sizeLimit) bytes (\(status.size)); see [Spool] MaxJobFileSize"))
     }
     do throws(SystemError) {
-      return .success(ClaimedFile(name: name, data: try descriptor.readAll(limit: sizeLimit), status: status))
+      let data = try descriptor.readAll(limit: sizeLimit)
+      return .success(ClaimedFile(name: name, data: data, status: status, birthTime: try descriptor.birthTime()))
     } catch {
       guard error.code == .fileTooLarge else { throw error }
       return .failure(Refusal(reason: "it is larger than \(sizeLimit) bytes; see [Spool] MaxJobFileSize"))
     }
   }
 
-  /// Moves a file to `failed/`, under another name if there is one already, and writes the reason beside it.
+  /// Moves a file to `failed/`, under another name if there is one already, with the reason beside it.
+  ///
+  /// The reason is there first, so that nobody finds a file without one.
   func refuse(_ name: FileName, in directory: Directory, reason: String) throws(SystemError) {
+    let text = Data("\(name): \(reason)\n".utf8)
+    let outcome = refusing.withLock { _ in
+      Result { () throws(SystemError) in try move(name, from: directory, explaining: text) }
+    }
+    try outcome.get()
+  }
+
+  private func move(_ name: FileName, from directory: Directory, explaining text: Data) throws(SystemError) {
     var kept = name
     var number = 1
-    while true {
-      do throws(SystemError) {
-        try directory.rename(name, to: kept, in: failed, replacing: false)
-        break
-      } catch {
-        if error.code == .noEntry { return }
-        guard error.code == .exists, number < 10_000 else { throw error }
-        number += 1
-        kept = name.shortened(by: 16).appending(".\(number)")
-      }
+    while try isTaken(kept) {
+      number += 1
+      kept = name.shortened(by: 16).appending(".\(number)")
     }
-    let text = "\(name): \(reason)\n"
-    try failed.writeDurably(kept.shortened(by: 7).appending(".reason"), Data(text.utf8), mode: 0o640)
+    try failed.writeDurably(kept.reasonName, text, mode: 0o640)
+    do throws(SystemError) {
+      try directory.rename(name, to: kept, in: failed, replacing: false)
+    } catch {
+      try failed.unlink(kept.reasonName)
+      // Its owner has taken it away meanwhile.
+      if error.code != .noEntry { throw error }
+    }
+  }
+
+  private func isTaken(_ kept: FileName) throws(SystemError) -> Bool {
+    if try failed.contains(kept) { return true }
+    return try failed.contains(kept.reasonName)
   }
 
   /// Removes a file whose jobs are done and on disk.
@@ -142,13 +160,18 @@ final class Spool: Sendable {
   /// Writes a job file that came over the socket straight to `cur/`, durably.
   func store(_ data: Data, as name: FileName, owner: UInt32) throws(SystemError) -> ClaimedFile {
     try current.writeDurably(name, data)
-    var file = ClaimedFile(name: name, data: data, status: try current.status(of: name))
+    let descriptor = try current.openFile(name)
+    var file = ClaimedFile(
+      name: name, data: data, status: try descriptor.status(), birthTime: try descriptor.birthTime())
     file.submitter = owner
     return file
   }
 }
 
 extension FileName {
+  /// The name of the file that tells why the file of this name lies in `failed/`.
+  fileprivate var reasonName: FileName { shortened(by: 7).appending(".reason") }
+
   /// The name without so many of its last bytes that the rest leaves room for an ending.
   fileprivate func shortened(by ending: Int) -> FileName {
     let longest = 255 - ending

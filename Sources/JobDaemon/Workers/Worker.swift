@@ -51,7 +51,7 @@ actor Worker {
       job.show(execution)
       let result = try await handler.run(execution)
       try await complete(job, execution, started, result)
-    } catch is CancellationError {
+    } catch is CancellationError where Task.isCancelled {
       // The daemon is stopping: the file stays in the spool, and the next start takes the job up again.
       job.end(.available)
     } catch let failure as JobFailure {

@@ -65,8 +65,13 @@ final class Flusher: Sendable {
     }
   }
 
+  /// Puts new limits into force, and flushes what has waited under the old ones.
   func reconfigure(_ configuration: Configuration.Writer) {
-    state.withLock { $0.configuration = configuration }
+    let isWaiting = state.withLock { state in
+      state.configuration = configuration
+      return state.timer != nil && state.retryDelay == nil
+    }
+    if isWaiting { flushSoon() }
   }
 
   /// Called when changes have reached the writer.

@@ -30,7 +30,9 @@ struct ImageEncodeHandler: JobHandler {
     }
     let settings = configuration.value.image
     let input = try openInput(execution.absolutePath(arguments.input), limit: settings.maxInputSize)
-    let outputs = try arguments.outputs.map { try OutputFile(path: execution.absolutePath($0.path)) }
+    let outputs = try arguments.outputs.map {
+      try OutputFile(path: execution.absolutePath($0.path), jobID: execution.jobID)
+    }
     let reply = try await encode(arguments, input, outputs, settings)
     if let title = arguments.storedTitle, let stored = outputs.first, let picture = reply.outputs.first {
       try await keep(stored, picture, title, execution.context)

@@ -10,15 +10,20 @@ final class OutputFile: Sendable {
   private let temporary: FileName
   private let file: SharedFile
 
-  /// Creates the temporary file.
-  init(path: String) throws(JobFailure) {
+  /// Creates the temporary file, in place of one that an interrupted attempt of the same job left behind.
+  init(path: String, jobID: String) throws(JobFailure) {
     self.path = path
     let url = URL(fileURLWithPath: path)
     name = FileName(url.lastPathComponent)
-    // Not derived from the name, which may already have the longest length allowed.
-    temporary = FileName(".bobbin-" + String(UInt64.random(in: .min ... .max), radix: 36) + ".tmp")
+    // A hash, as the name may already have the longest length allowed; of the job, as two jobs may write one file.
+    var hash = StableHash()
+    hash.combine(jobID.utf8)
+    hash.combine([0])
+    hash.combine(name.bytes)
+    temporary = FileName(".bobbin-\(hash.digits).tmp")
     do throws(SystemError) {
       directory = try Directory(path: url.deletingLastPathComponent().path)
+      if try directory.contains(temporary) { try directory.unlink(temporary) }
       file = SharedFile(try directory.createFile(temporary, mode: 0o644))
     } catch {
       throw JobFailure("the output \(displayName(path)) can't be written: \(error)", isPermanent: error.isLasting)

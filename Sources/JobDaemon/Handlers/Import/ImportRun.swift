@@ -29,7 +29,12 @@ actor ImportRun {
   func run() async throws -> JSONValue {
     let header = try readHeader()
     var cursor = execution.cursor.flatMap(ImportCursor.init) ?? header.start
-    guard cursor.inputSize == header.start.inputSize else {
+    if cursor.isGoingBack {
+      // The daemon ended while it took a failed attempt back.
+      try await revert()
+      cursor = header.start
+    }
+    guard cursor.inputSize == header.start.inputSize, cursor.inputTime == header.start.inputTime else {
       throw JobFailure("the input \(arguments.input) is not the file that the import began with")
     }
     try check(header, from: cursor)
@@ -67,7 +72,8 @@ actor ImportRun {
     }
     return Header(
       columns: try arguments.columns.resolved(names, arguments.entity, input: arguments.input),
-      fieldCount: names.count, start: ImportCursor(position: position, inputSize: input.size))
+      fieldCount: names.count,
+      start: ImportCursor(position: position, inputSize: input.size, inputTime: input.modificationTime))
   }
 
   private func open(at position: DelimitedPosition, _ header: Header) throws -> ImportInput {
