@@ -19,7 +19,7 @@ struct OccupationGroup {
     let pictures = try await makePictures()
     var (p99, longest): ([Double], [Double]) = ([], [])
     var peak = 0
-    for _ in 0..<(options.isQuick ? 1 : 2) {
+    for _ in 0..<options.pairs {
       let run = try await encode(pictures, count: options.isQuick ? 10 : 60)
       p99.append(run.p99 * 1000)
       longest.append(run.longest * 1000)
