@@ -39,7 +39,7 @@ struct BadJobFile: Sendable, CustomTestStringConvertible {
       "nested deeply", String(repeating: "[", count: 100_000),
       #"line 1: more than 64 arrays and objects inside each other"#),
     BadJobFile("a list", "[]", "line 1: a job file holds one object, not an array"),
-    BadJobFile("without a type", "{}", #"has no "type""#),
+    BadJobFile("without a type", "{}", #"line 1: "type": is missing"#),
     BadJobFile(
       "of unknown type", "{\n\"type\": \"image.encod\"}",
       #"line 2: "type": there is no job type "image.encod"; there are image.encode, import, noop"#),
@@ -103,7 +103,7 @@ struct BadJobFile: Sendable, CustomTestStringConvertible {
     BadJobFile(
       "several jobs with one ID",
       "{\"jobs\": [{\"type\": \"noop\", \"id\": \"a\"},\n{\"type\": \"noop\", \"id\": \"a\"}]}",
-      #""jobs[1].id": the ID "a" occurs twice in the file"#),
+      #"line 2: "jobs[1].id": the ID "a" occurs twice in the file"#),
     BadJobFile("no jobs", "{\"jobs\": []}", "line 1: \"jobs\": is empty"),
   ]
 }

@@ -113,35 +113,20 @@ actor Worker {
     merger.merge(finished: [job])
   }
 
-  /// Takes back what checkpoints of a job that is given up have saved.
-  private func revert(_ job: LiveJob) async {
-    guard let handler = handlers[job.specification.type] else { return }
-    let context = ManagedObjectContext(parent: main, name: "revert \(job.id)", executor: executor)
-    let objectID = job.objectID
-    do {
-      let cursor = try await context.perform { try $0.job(with: objectID).cursor }
-      if let cursor { try await handler.revert(execution(job, job.attempt, context, cursor: cursor)) }
-    } catch {
-      log.error("what the job \(job.id) had saved before it failed can't all be taken back: \(error)", job: job)
-    }
-  }
-
   /// Records a failed attempt in a context of its own: what the handler did is dropped with its context.
   private func fail(_ job: LiveJob, _ failure: JobFailure) async {
-    let attempt = job.attempt
-    let isLast = failure.isPermanent || attempt >= job.maxAttempts
-    let objectID = job.objectID
-    if isLast { await revert(job) }
-    let context = ManagedObjectContext(parent: main, name: "failure of \(job.id)", executor: executor)
+    let isLast = failure.isPermanent || job.attempt >= job.maxAttempts
+    var failure = failure
     do {
-      try await context.perform { context in
-        let object = try context.job(with: objectID)
-        object.attempt = Int32(attempt)
-        object.failure = failure.message
-        object.currentState = isLast ? .discarded : .available
-        if isLast { object.finishedAt = Date() }
-        try context.save()
-      }
+      if isLast { try await revert(job) }
+    } catch is CancellationError {
+      // The daemon is stopping: the next start goes on taking back.
+      return job.end(.available)
+    } catch {
+      failure.message += "; what it had saved before can't all be taken back: \(error)"
+    }
+    do {
+      try await record(job, failure, isLast: isLast)
     } catch {
       log.error("the failure of a job can't be recorded: \(error)", job: job)
     }
@@ -152,6 +137,28 @@ actor Worker {
     } else {
       merger.merge()
       queue.add([job])
+    }
+  }
+
+  /// Takes back what checkpoints of a job that is given up have saved.
+  private func revert(_ job: LiveJob) async throws {
+    guard let handler = handlers[job.specification.type] else { return }
+    let context = ManagedObjectContext(parent: main, name: "revert \(job.id)", executor: executor)
+    let objectID = job.objectID
+    let cursor = try await context.perform { try $0.job(with: objectID).cursor }
+    if let cursor { try await handler.revert(execution(job, job.attempt, context, cursor: cursor)) }
+  }
+
+  private func record(_ job: LiveJob, _ failure: JobFailure, isLast: Bool) async throws {
+    let context = ManagedObjectContext(parent: main, name: "failure of \(job.id)", executor: executor)
+    let (objectID, attempt) = (job.objectID, job.attempt)
+    try await context.perform { context in
+      let object = try context.job(with: objectID)
+      object.attempt = Int32(attempt)
+      object.failure = failure.message
+      object.currentState = isLast ? .discarded : .available
+      if isLast { object.finishedAt = Date() }
+      try context.save()
     }
   }
 }

@@ -4,6 +4,7 @@ import JSONText
 import Jobs
 import ObjectGraph
 import ObjectModel
+import SystemSupport
 
 /// One attempt at an import, on the executor of its context.
 actor ImportRun {
@@ -35,7 +36,7 @@ actor ImportRun {
       cursor = header.start
     }
     guard cursor.inputSize == header.start.inputSize, cursor.inputTime == header.start.inputTime else {
-      throw JobFailure("the input \(arguments.input) is not the file that the import began with")
+      throw JobFailure("the input \(displayName(path)) is not the file that the import began with")
     }
     try check(header, from: cursor)
     var input = try open(at: cursor.position, header)
@@ -68,10 +69,10 @@ actor ImportRun {
       names = (0..<input.reader.fieldCount).map { String(decoding: input.reader.field($0), as: UTF8.self) }
       if !arguments.columns.arePositions { position = input.reader.position }
     } else if !arguments.columns.arePositions {
-      throw JobFailure("the input \(arguments.input) is empty; it should begin with the names of its columns")
+      throw JobFailure("the input \(displayName(path)) is empty; it should begin with the names of its columns")
     }
     return Header(
-      columns: try arguments.columns.resolved(names, arguments.entity, input: arguments.input),
+      columns: try arguments.columns.resolved(names, arguments.entity, input: displayName(path)),
       fieldCount: names.count,
       start: ImportCursor(position: position, inputSize: input.size, inputTime: input.modificationTime))
   }
