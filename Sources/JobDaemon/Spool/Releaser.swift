@@ -77,7 +77,7 @@ final class Releaser: Sendable {
   /// Removes a job's file if all its jobs are on disk now.
   private func removeFileIfLast(_ job: LiveJob) {
     let failure = job.currentState == .discarded ? job.failure.map { "\(job.id): \($0)" } : nil
-    if let failures = job.file.finishJob(failure: failure) { remove(job.file.name, failures) }
+    if let failures = job.file.finishJob(job.sequence, failure: failure) { remove(job.file.name, failures) }
   }
 
   /// Waits for what has been asked so far.
