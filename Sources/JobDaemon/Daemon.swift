@@ -54,7 +54,8 @@ package final class Daemon: Sendable {
         jobsPerHelper: settings.image.jobsPerHelper, wallClockLimit: settings.image.timeout))
     let builtIn: [any JobHandler] = [
       NoopHandler(), ImportHandler(coordinator: parts.coordinator, configuration: configuration),
-      ImageEncodeHandler(pool: pool, coordinator: parts.coordinator, configuration: configuration),
+      ImageEncodeHandler(
+        pool: pool, coordinator: parts.coordinator, configuration: configuration, paths: parts.paths),
     ]
     core = try DaemonCore(
       paths: parts.paths, configuration: configuration, log: parts.log, coordinator: parts.coordinator,

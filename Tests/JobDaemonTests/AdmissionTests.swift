@@ -50,7 +50,7 @@ struct AdmissionTests {
       try context.save()
     }
     await fixture.merger.mergeAndWait()
-    fixture.liveJobs.remove([job], roomBelow: 0)
+    fixture.liveJobs.remove([job])
     let admitted = try admission.admit([try candidate("a", "{\"jobs\": [\(noop("done")), \(noop("bad"))]}")])
     #expect(admitted.map { $0.ready.count } == [0])
     #expect(admitted.map(\.finishedCount) == [2])

@@ -1,3 +1,4 @@
+import Dispatch
 import ObjectGraph
 import TestSupport
 import Testing
@@ -79,6 +80,27 @@ struct FlusherTests {
     let second = await fixture.flusher.flush()
     #expect(!first && second)
     #expect(try fixture.storedCount() == 1)
+  }
+
+  @Test("A flush asked for while the disk is tried again is answered, though there is room this time")
+  func flushDuringRetry() async throws {
+    let fixture = try WriterFixture()
+    fixture.store.fail(with: StoreError(.full, "no room"))
+    let (tries, trying) = AsyncStream<Void>.makeStream()
+    let mayGoOn = DispatchSemaphore(value: 0)
+    fixture.merger.merge(finished: [try fixture.finishedJob("j")])
+    let first = try await events(fixture, 1)
+    #expect(first == [.storageFull])
+    fixture.store.beforeNextSave {
+      trying.yield()
+      mayGoOn.wait()
+    }
+    for await _ in tries { break }
+    // Runs up to where it waits for the answer.
+    let asked = Task.immediate { await fixture.flusher.flush() }
+    mayGoOn.signal()
+    let isFlushed = try await withTimeout { await asked.value }
+    #expect(isFlushed)
   }
 
   @Test("Another failure is told once; nothing is acknowledged and nobody waits in vain from then on")

@@ -18,7 +18,8 @@ struct ReadyQueueTests {
   private func job(_ id: String, priority: Int) -> LiveJob {
     LiveJob(
       id: id, objectID: objectID, specification: JobSpecification(type: "noop", priority: priority), maxAttempts: 1,
-      attempt: 0, file: LiveFile(name: "f", submitter: 0, jobCount: 1), sequence: fixture.liveJobs.nextSequence())
+      attempt: 0, byteCount: 0, file: LiveFile(name: "f", submitter: 0, jobCount: 1),
+      sequence: fixture.liveJobs.nextSequence())
   }
 
   @Test("Jobs come by priority, those of one priority in the order of their arrival", arguments: [0, 1, 2, 17, 500])

@@ -59,7 +59,7 @@ final class WriterFixture: Sendable {
   }
 
   /// Inserts a job in a child of main, as a worker leaves it.
-  func finishedJob(_ id: String) throws -> LiveJob {
+  func finishedJob(_ id: String, byteCount: Int = 100) throws -> LiveJob {
     let child = ManagedObjectContext(parent: main, name: "child")
     let objectID = try child.performAndWait { context in
       let job = Job(context: context)
@@ -70,7 +70,7 @@ final class WriterFixture: Sendable {
     }
     let live = LiveJob(
       id: id, objectID: objectID, specification: JobSpecification(type: "noop"), maxAttempts: 3, attempt: 1,
-      file: file, sequence: liveJobs.nextSequence())
+      byteCount: byteCount, file: file, sequence: liveJobs.nextSequence())
     live.end(.completed)
     liveJobs.insert([live])
     return live

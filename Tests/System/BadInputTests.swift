@@ -72,6 +72,23 @@ extension SystemTests {
       try await daemon.expectOnlyGood(kept: "bad.json", reason: reason, isJob: true)
     }
 
+    @Test("A CSV without a column for what must have a value is refused, naming the property")
+    func missingColumn() async throws {
+      let root = try DaemonRoot(
+        model: TestModel.model(
+          """
+          <entity name="Reading"><attribute name="job" attributeType="String"/>
+            <attribute name="note" optional="YES" attributeType="String"/></entity>
+          """))
+      try root.payload("bad.csv", "note\nhello\n")
+      let daemon = try await DaemonProcess.ready(root)
+      try root.drop(TestModel.importJob("bad", "bad.csv"), as: "bad.json")
+      let reason =
+        "bad: the input \(root.paths.payload)/bad.csv: no column gives \"Reading.job\", which must have a value; map a column to it, or make it "
+        + "optional or give it a default in the model"
+      try await daemon.expectOnlyGood(kept: "bad.json", reason: reason, isJob: true)
+    }
+
     @Test("An input that is missing, a folder or a FIFO is named", arguments: ["missing", "folder", "fifo"])
     func noFile(kind: String) async throws {
       let root = try DaemonRoot()

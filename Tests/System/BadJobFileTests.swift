@@ -69,5 +69,21 @@ extension SystemTests {
       }
       try await daemon.expectOnlyGood(kept: "thing.json", reason: thing.reason)
     }
+
+    @Test("A foreign folder in new/ that can't be moved away keeps no job file from being taken")
+    func foreignFolder() async throws {
+      guard Credentials.effectiveUser == 0 else { return }
+      let root = try DaemonRoot()
+      let owner = try await Tool.run("/usr/bin/chown", ["-R", "nobody:nogroup", root.directory.path])
+      try #require(owner.code == 0, "\(owner.errors)")
+      // Moving a folder to another one needs the right to write to it; its name comes first in the scan at the start.
+      try #require(mkdir(root.paths.spoolNew + "/0", 0o755) == 0)
+      try root.drop(#"{"type": "noop", "id": "good"}"#, as: "good.json")
+      let identity = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+      let daemon = try await DaemonProcess.ready(root, wrapper: identity)
+      try await daemon.wait { try $0.root.newFiles == ["0"] && $0.root.currentFiles.isEmpty }
+      #expect(try await root.sql("SELECT id, state FROM Job") == "good|completed")
+      #expect(try await daemon.stop() == .exited(code: 0))
+    }
   }
 }

@@ -10,6 +10,8 @@ final class LiveJob: Sendable {
   let objectID: ManagedObjectID
   let specification: JobSpecification
   let maxAttempts: Int
+  /// Its share of the file's bytes.
+  let byteCount: Int
   /// The file that the job came in; it is released when all its jobs are.
   let file: LiveFile
   /// Tells the order of arrival.
@@ -26,12 +28,13 @@ final class LiveJob: Sendable {
 
   init(
     id: String, objectID: ManagedObjectID, specification: JobSpecification, maxAttempts: Int, attempt: Int,
-    file: LiveFile, sequence: UInt64
+    byteCount: Int, file: LiveFile, sequence: UInt64
   ) {
     self.id = id
     self.objectID = objectID
     self.specification = specification
     self.maxAttempts = maxAttempts
+    self.byteCount = byteCount
     self.file = file
     self.sequence = sequence
     state = Mutex(State(attempt: attempt))

@@ -70,7 +70,7 @@ final class Releaser: Sendable {
         let start = part * Self.partSize
         for job in jobs[start..<min(start + Self.partSize, jobs.count)] { self.removeFileIfLast(job) }
       }
-      self.liveJobs.remove(jobs, roomBelow: Intake.liveJobLimit / 2)
+      self.liveJobs.remove(jobs)
     }
   }
 

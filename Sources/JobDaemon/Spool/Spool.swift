@@ -44,23 +44,13 @@ final class Spool: Sendable {
     case refused(String)
   }
 
-  /// Takes a file from `new/`: reads it into memory and moves it to `cur/`.
+  /// Takes a file from `new/`: moves it to `cur/` and reads it there into memory.
+  ///
+  /// Moved first, because in `new/` its submitter may put another file under its name at any time, and what is read
+  /// must be what is removed once its jobs are done.
+  /// - Throws: where the file can't be moved; it lies in `new/` then, or in `cur/` for the next start to find.
   func claim(_ name: FileName, sizeLimit: Int) throws(SystemError) -> Claim {
     if name.isHidden { return .nothing }
-    let file: ClaimedFile
-    do throws(SystemError) {
-      switch try read(name, in: new, sizeLimit: sizeLimit) {
-      case .success(let read): file = read
-      case .failure(let refusal):
-        try refuse(name, in: new, reason: refusal.reason)
-        return .refused(refusal.reason)
-      }
-    } catch {
-      if error.code == .noEntry { return .nothing }
-      let reason = "it can't be read: \(error.code.symbol)"
-      try refuse(name, in: new, reason: reason)
-      return .refused(reason)
-    }
     do throws(SystemError) {
       try new.rename(name, to: name, in: current, replacing: false)
     } catch {
@@ -68,7 +58,18 @@ final class Spool: Sendable {
       if error.code == .exists { return .namesakeAtWork }
       throw error
     }
-    return .claimed(file)
+    let outcome: Result<ClaimedFile, Refusal>
+    do throws(SystemError) { outcome = try reread(name, sizeLimit: sizeLimit) } catch {
+      // If it can't go back, because there is a namesake by now, the next start finds it in cur/.
+      try? current.rename(name, to: name, in: new, replacing: false)
+      throw error
+    }
+    switch outcome {
+    case .success(let file): return .claimed(file)
+    case .failure(let refusal):
+      try refuse(name, in: current, reason: refusal.reason)
+      return .refused(refusal.reason)
+    }
   }
 
   /// Whether a new entry is something that nobody will ever finish writing: a link, a folder, a FIFO.
@@ -78,9 +79,14 @@ final class Spool: Sendable {
     return status.kind != .regular || status.linkCount > 1
   }
 
-  /// Reads a file that lies in `cur/` since an earlier run.
+  /// Reads a file that lies in `cur/`.
+  ///
+  /// - Throws: what another attempt may not meet again, such as too many open files.
   func reread(_ name: FileName, sizeLimit: Int) throws(SystemError) -> Result<ClaimedFile, Refusal> {
-    try read(name, in: current, sizeLimit: sizeLimit)
+    do throws(SystemError) { return try read(name, in: current, sizeLimit: sizeLimit) } catch {
+      guard error.isLasting else { throw error }
+      return .failure(Refusal(reason: "it can't be read: \(error.code.symbol)"))
+    }
   }
 
   /// Why a file is not taken.

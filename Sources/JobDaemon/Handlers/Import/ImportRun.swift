@@ -71,10 +71,28 @@ actor ImportRun {
     } else if !arguments.columns.arePositions {
       throw JobFailure("the input \(displayName(path)) is empty; it should begin with the names of its columns")
     }
+    let columns = try arguments.columns.resolved(names, arguments.entity, input: displayName(path))
+    if let missing = missingProperty(columns) {
+      throw JobFailure(
+        "the input \(displayName(path)): no column gives \"\(arguments.entity.name).\(missing)\", which must have a "
+          + "value; map a column to it, or make it optional or give it a default in the model")
+    }
     return Header(
-      columns: try arguments.columns.resolved(names, arguments.entity, input: displayName(path)),
-      fieldCount: names.count,
+      columns: columns, fieldCount: names.count,
       start: ImportCursor(position: position, inputSize: input.size, inputTime: input.modificationTime))
+  }
+
+  /// A property that must have a value, and would have none.
+  private func missingProperty(_ columns: [ImportColumn]) -> String? {
+    let mapped = Set(columns.map(\.property.slot))
+    return arguments.entity.properties.first { property in
+      if let attribute = property.attribute {
+        return property.isPersistent && attribute.derivation == nil && !attribute.isOptional
+          && attribute.defaultValue.isNull && !mapped.contains(property.slot)
+      }
+      guard let relationship = property.relationship else { return false }
+      return !relationship.isOptional
+    }?.name
   }
 
   private func open(at position: DelimitedPosition, _ header: Header) throws -> ImportInput {
