@@ -13,7 +13,7 @@ SWIFT ?= swift
 # What is tested has no warnings.
 STRICT := -Xswiftc -warnings-as-errors
 PROGRAMS := bobbind bobbinctl bobbin-image
-SOURCES := Sources Tests Plugins Examples Package.swift
+SOURCES := Sources Tests Plugins Examples Benchmarks Package.swift
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-system demo bench lint format check-units install uninstall clean
@@ -41,9 +41,9 @@ demo: ## Encode real pictures and import a real CSV (IMAGE=... CSV=... for your 
 	@scripts/install-dependencies demo
 	@scripts/demo
 
-bench: ## Measure speed and memory, write Benchmarks/results/latest.json
+bench: ## Measure speed and memory, write Benchmarks/results/latest.json (BENCH='--only import --pairs 3')
 	@scripts/install-dependencies bench
-	@scripts/bench
+	@scripts/bench $(BENCH)
 
 lint: ## Check the style of the Swift sources
 	$(SWIFT) format lint --strict --recursive $(SOURCES)

@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 import PackageDescription
 
 let strict: [SwiftSetting] = [
@@ -73,6 +73,12 @@ let package = Package(
     .executableTarget(
       name: "contexts-example", dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore"], path: "Examples/Contexts",
       swiftSettings: strict, plugins: ["CompileModel"]),
+
+    // What "make bench" runs; its peers in plain C are compiled when it runs.
+    .executableTarget(
+      name: "bobbin-bench",
+      dependencies: ["ControlClient", "JSONText", "ObjectModel", "ObjectGraph", "SQLiteStore", "SystemSupport"],
+      path: "Benchmarks/Suite", swiftSettings: strict, plugins: ["CompileModel"]),
 
     // A store that can be made to fail, and what else the tests of several modules share.
     .target(name: "TestSupport", dependencies: ["SystemSupport"], path: "Tests/TestSupport", swiftSettings: strict),

@@ -72,13 +72,11 @@ package final class Daemon: Sendable {
 
   /// Recovers what an earlier run left, then takes jobs.
   package func start() throws {
-    let worker = Worker(
-      main: core.main, handlers: core.handlers, queue: core.readyQueue, merger: core.merger, flusher: core.flusher,
-      payloadDirectory: core.paths.payload, log: core.log)
     workers.withLock { workers in
-      workers = (0..<core.configuration.value.workers.count).map { _ in
+      workers = (1...core.configuration.value.workers.count).map { number in
+        let worker = Worker(core, number: number)
         // Started on the main thread a task would ask for a higher priority than a service without privileges may have.
-        Task(priority: .medium) { await worker.run() }
+        return Task(priority: .medium) { await worker.run() }
       }
     }
     try core.intake.begin()

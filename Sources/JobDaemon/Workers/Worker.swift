@@ -4,14 +4,30 @@ import Jobs
 import ObjectGraph
 
 /// Runs jobs one after the other, each in a private child context of main.
-struct Worker: Sendable {
-  let main: ManagedObjectContext
-  let handlers: [String: any JobHandler]
-  let queue: ReadyQueue
-  let merger: Merger
-  let flusher: Flusher
-  let payloadDirectory: String
-  let log: DaemonLog
+///
+/// The worker and the contexts of its jobs share an executor, so that a small job needs no change of threads.
+actor Worker {
+  nonisolated let unownedExecutor: UnownedSerialExecutor
+  private let executor: ContextExecutor
+  private let main: ManagedObjectContext
+  private let handlers: [String: any JobHandler]
+  private let queue: ReadyQueue
+  private let merger: Merger
+  private let flusher: Flusher
+  private let payloadDirectory: String
+  private let log: DaemonLog
+
+  init(_ core: DaemonCore, number: Int) {
+    executor = ContextExecutor(label: "worker \(number)")
+    unownedExecutor = executor.asUnownedSerialExecutor()
+    main = core.main
+    handlers = core.handlers
+    queue = core.readyQueue
+    merger = core.merger
+    flusher = core.flusher
+    payloadDirectory = core.paths.payload
+    log = core.log
+  }
 
   /// Works until the queue is closed.
   func run() async {
@@ -49,7 +65,7 @@ struct Worker: Sendable {
   private func begin(
     _ job: LiveJob, _ attempt: Int, _ started: Date, isRecorded: Bool
   ) async throws -> JobExecution {
-    let context = ManagedObjectContext(parent: main, name: "job \(job.id)")
+    let context = ManagedObjectContext(parent: main, name: "job \(job.id)", executor: executor)
     let objectID = job.objectID
     let cursor = try await context.perform { context in
       let object = try context.job(with: objectID)
@@ -127,14 +143,14 @@ struct Worker: Sendable {
   /// Takes back what checkpoints of a job that is given up have saved.
   private func revert(_ job: LiveJob) async throws {
     guard let handler = handlers[job.specification.type] else { return }
-    let context = ManagedObjectContext(parent: main, name: "revert \(job.id)")
+    let context = ManagedObjectContext(parent: main, name: "revert \(job.id)", executor: executor)
     let objectID = job.objectID
     let cursor = try await context.perform { try $0.job(with: objectID).cursor }
     if let cursor { try await handler.revert(execution(job, job.attempt, context, cursor: cursor)) }
   }
 
   private func record(_ job: LiveJob, _ failure: JobFailure, isLast: Bool) async throws {
-    let context = ManagedObjectContext(parent: main, name: "failure of \(job.id)")
+    let context = ManagedObjectContext(parent: main, name: "failure of \(job.id)", executor: executor)
     let (objectID, attempt) = (job.objectID, job.attempt)
     try await context.perform { context in
       let object = try context.job(with: objectID)
