@@ -73,6 +73,14 @@ package final class PendingChanges: Sendable {
   /// Drops the change of an object that was not inserted here.
   func remove(_ id: ManagedObjectID) { state.withLock { $0.current.remove(id) } }
 
+  /// Replaces the change of an object that was not inserted here.
+  func replace(_ change: RowChange) {
+    state.withLock { state in
+      state.current.remove(change.id)
+      state.current.absorb(ChangeSet([change]), layouts: layouts)
+    }
+  }
+
   /// Forgets everything that is not being written already, also what has just arrived.
   func removeAll() {
     state.withLock { state in

@@ -39,7 +39,7 @@ extension ObjectRegistry {
   }
 
   /// The nearest ancestor's pending change of an object; its row is nil if it was deleted there.
-  private func ancestorsChange(of id: ManagedObjectID) -> RowChange? {
+  func ancestorsChange(of id: ManagedObjectID) -> RowChange? {
     for ancestor in ancestors {
       if let change = ancestor.visibleChange(of: id) { return change }
     }
@@ -54,7 +54,7 @@ extension ObjectRegistry {
   }
 
   /// Runs the hook with change tracking off: what it sets is part of what was fetched, under the same version.
-  private func awake(_ object: ManagedObject) {
+  func awake(_ object: ManagedObject) {
     let fetched = object.row
     object.state.insert(.touched)
     object.awakeFromFetch()

@@ -8,7 +8,10 @@ struct InMemoryRows {
   var updates: [(change: RowChange, row: Row)] = []
   var inserts: [(id: ManagedObjectID, row: Row)] = []
 
+  let checks: [RowChange]
+
   init(_ request: StoreSaveRequest, model: ManagedObjectModel) throws(StoreError) {
+    checks = request.checks
     for set in request.changes {
       for change in set.changes {
         switch (change.kind, change.row) {
