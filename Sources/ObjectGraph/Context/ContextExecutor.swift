@@ -61,7 +61,9 @@ public final class ContextExecutor: SerialExecutor {
   ///
   /// For synchronous code on a thread of its own: nothing can be queued here, so such a context can't be awaited from
   /// elsewhere, nor merge by itself.
-  public static func confined(label: String) -> ContextExecutor { ContextExecutor(label: label, thread: pthread_self()) }
+  public static func confined(label: String) -> ContextExecutor {
+    ContextExecutor(label: label, thread: pthread_self())
+  }
 
   /// Whether this executor is a thread and not a queue.
   var isConfined: Bool { if case .thread = place { true } else { false } }
@@ -89,7 +91,7 @@ public final class ContextExecutor: SerialExecutor {
     precondition(isCurrent, isConfined ? refusal : "this must run on the executor \"\(label)\"")
   }
 
-  private var refusal: String { "the context of \"\(label)\" is confined to the thread that made it; use it there only" }
+  private var refusal: String { "the executor \"\(label)\" is the thread that made it; use its context there only" }
 
   /// Runs work after what is queued already; returns at once.
   func async(_ work: @escaping @Sendable () -> Void) {
