@@ -81,6 +81,9 @@ package final class PendingChanges: Sendable {
     }
   }
 
+  /// Drops what became of an object's links.
+  func removeLinks(of id: ManagedObjectID) { state.withLock { $0.current.removeLinks(of: id) } }
+
   /// Forgets everything that is not being written already, also what has just arrived.
   func removeAll() {
     state.withLock { state in

@@ -10,6 +10,7 @@ extension ManagedObjectContext {
   /// Saves, and returns what was saved; nil if there was nothing.
   @discardableResult
   func saveReporting() throws -> ContextDidSave? {
+    registry.propagateDeletes()
     processPendingChanges()
     if let failure = registry.takeFaultFailure() { throw failure }
     // Objects that were inserted and deleted again leave without anybody being told.

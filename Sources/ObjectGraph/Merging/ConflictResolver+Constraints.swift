@@ -71,6 +71,12 @@ extension ConflictResolver {
     if !more.isEmpty { add(ChangeSet(more)) }
     for change in keepers.values where redirected[change.id] == nil { noteRewritten(change) }
     for change in Array(redirected.values) + more { noteRewritten(change) }
+    replaceLinks { link in
+      let key = LinkKey(
+        table: link.key.table, left: replaced[link.key.left] ?? link.key.left,
+        right: replaced[link.key.right] ?? link.key.right)
+      return LinkChange(key, isPresent: link.isPresent, order: link.order, inverseOrder: link.inverseOrder)
+    }
     for id in replaced.keys { noteDropped(id, stored: nil) }
   }
 

@@ -24,10 +24,16 @@ struct ConflictResolver {
 
   var request: [RowChange] { Array(checks.values) }
 
-  /// What was written, once it was.
-  var finalOutcome: SaveOutcome {
+  /// What was saved, once it was, with the updates that changed no row.
+  func finalOutcome(of sets: [ChangeSet]) -> SaveOutcome {
     var final = outcome
     final.rewritten = Array(rewritten.values)
+    if rewritten.isEmpty && outcome.dropped.isEmpty {
+      final.sets = sets
+    } else {
+      let empty = sets.flatMap { $0.changes.filter { $0.isEmptyUpdate && outcome.dropped[$0.id] == nil && rewritten[$0.id] == nil } }
+      if !empty.isEmpty { final.sets.append(ChangeSet(empty)) }
+    }
     return final
   }
 
@@ -63,6 +69,10 @@ struct ConflictResolver {
         noteDropped(id, stored: found.stored)
       }
     }
+    let gone = Set(found.filter { $0.stored == nil || $0.change.row == nil }.map(\.change.id)).filter { id in
+      if case .drop = decisions[id] { true } else { false }
+    }
+    if !gone.isEmpty { replaceLinks { gone.contains($0.key.left) || gone.contains($0.key.right) ? nil : $0 } }
     replaceChanges { change in
       switch decisions[change.id] {
       case .write(let rewritten): rewritten
@@ -134,8 +144,16 @@ struct ConflictResolver {
 
   /// Changes, or leaves out, each change that is not of a batch.
   mutating func replaceChanges(_ replacement: (RowChange) -> RowChange?) {
-    outcome.sets = outcome.sets.map { ChangeSet($0.changes.compactMap(replacement), batches: $0.batches) }
+    outcome.sets = outcome.sets.map { ChangeSet($0.changes.compactMap(replacement), batches: $0.batches, links: $0.links) }
       .filter { !$0.isEmpty }
+  }
+
+  /// Changes, or leaves out, each link.
+  mutating func replaceLinks(_ replacement: (LinkChange) -> LinkChange?) {
+    outcome.sets = outcome.sets.map { set in
+      set.links.isEmpty
+        ? set : ChangeSet(set.changes, batches: set.batches, links: set.links.compactMap(replacement))
+    }
   }
 
   mutating func add(_ set: ChangeSet) { outcome.sets.append(set) }

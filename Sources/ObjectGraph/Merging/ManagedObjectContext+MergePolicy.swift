@@ -38,7 +38,8 @@ extension ObjectRegistry {
   /// The rows that a save must find unchanged, although it does not write them.
   func checks(besides sets: [ChangeSet]) -> [RowChange] {
     conflictChecks.compactMap { id, row in
-      sets.contains { $0.change(of: id) != nil } ? nil : RowChange(.update, id, row: row, base: row)
+      let isWritten = sets.contains { $0.change(of: id).map { !$0.isEmptyUpdate } ?? false }
+      return isWritten ? nil : RowChange(.update, id, row: row, base: row)
     }
   }
 

@@ -90,7 +90,6 @@ extension ObjectRegistry {
       }
     }
     object.row = newBase.applying(changesFrom: base, to: mine, layout: layout)
-    if object.row.isIdentical(to: newBase) { object.row = newBase.unversioned }
     object.base = newBase
     object.published = object.row
     pending.replace(RowChange(.update, object.objectID, row: object.row, base: newBase))
@@ -103,6 +102,7 @@ extension ObjectRegistry {
     if object.isUpdated, ancestors.isEmpty { return }
     if object.hasChanges {
       pending.remove(object.objectID)
+      pending.removeLinks(of: object.objectID)
       letGo(of: object)
     }
     if !object.hasRow {

@@ -200,7 +200,8 @@ struct SaveMergingTests {
 
   // MARK: Known by ID
 
-  @Test("IDs or URIs of a remote save are merged into several contexts, parents and children", arguments: [false, true])
+  @Test(
+    "IDs or URIs of a remote save are merged into several contexts, parents and children", arguments: [false, true])
   func remoteSave(asURIs: Bool) async throws {
     let (updated, dirty, deleted) = (try savedPerson("Ada"), try savedPerson("Cy"), try savedPerson("Bea"))
     let child = ManagedObjectContext(parent: here, name: "child")
@@ -252,7 +253,8 @@ struct SaveMergingTests {
 
   // MARK: Automatically
 
-  @Test("A context merges what is saved into its coordinator by itself if it is told to, on its executor, and only then")
+  @Test(
+    "A context merges what is saved into its coordinator by itself if it is told to, on its executor, and only then")
   func automaticFromCoordinator() throws {
     let id = try savedPerson()
     #expect(age(id, in: here) == 1)
