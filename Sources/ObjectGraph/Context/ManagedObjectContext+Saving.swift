@@ -6,6 +6,7 @@ extension ManagedObjectContext {
   /// not be read since the last save makes the save fail once, because what was derived from it may be wrong.
   /// - Throws: ``ValidationError``, ``ValidationErrors``, ``SaveConflicts`` or ``StoreError``.
   public func save() throws {
+    registry.propagateDeletes()
     processPendingChanges()
     if let failure = registry.takeFaultFailure() { throw failure }
     // Objects that were inserted and deleted again leave without anybody being told.

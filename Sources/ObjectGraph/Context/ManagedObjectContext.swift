@@ -26,6 +26,10 @@ public actor ManagedObjectContext {
   private(set) var registryStorage: ObjectRegistry?
   /// How many `perform` blocks are on the stack.
   var depth = 0
+  /// Whether delete rules are applied at the end of each event, or not before the save.
+  public var propagatesDeletesAtEndOfEvent = true {
+    didSet { registry.propagatesDeletesAtEndOfEvent = propagatesDeletesAtEndOfEvent }
+  }
 
   /// A root context: its saves go to the coordinator's store, and are the only ones that do I/O.
   ///

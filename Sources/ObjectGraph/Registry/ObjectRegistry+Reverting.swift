@@ -24,7 +24,11 @@ extension ObjectRegistry {
     if object.hasChanges && mergeChanges {
       try rebase(object)
     } else {
-      if object.hasChanges { pending.remove(object.objectID) }
+      if object.hasChanges {
+        pending.remove(object.objectID)
+        pending.removeLinks(of: object.objectID)
+        relationshipGeneration += 1
+      }
       letGo(of: object)
       revert(object)
       object.state.insert(.fault)

@@ -6,6 +6,9 @@ extension ObjectRegistry {
 
   /// Lets changed objects prepare for the save, and again those that were changed by that.
   func runWillSave() {
+    // Whether or not they were propagated at the end of the event: now they are.
+    propagateDeletes()
+    publishChanges()
     var waiting = held
     for _ in 0..<Self.willSaveLimit {
       for object in waiting { object.willSave() }

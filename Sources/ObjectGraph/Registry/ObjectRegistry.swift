@@ -18,8 +18,12 @@ final class ObjectRegistry {
   private(set) var held: [ManagedObject] = []
   /// Objects changed since the last `processPendingChanges`.
   private(set) var touched: [ManagedObject] = []
+  /// Links of many-to-many relationships changed since then.
+  var linkChanges: [LinkKey: LinkChange] = [:]
   /// Objects whose deletes have not been propagated.
   var deletes: [ManagedObject] = []
+  /// Whether to apply delete rules at the end of an event, or not before the save.
+  var propagatesDeletesAtEndOfEvent = true
   /// Published changes that observers have not been told of.
   var unreported: [ChangeSet] = []
   /// Counts changes from outside, which make cached to-many relationships stale.
@@ -232,6 +236,7 @@ final class ObjectRegistry {
     held = []
     touched = []
     deletes = []
+    linkChanges = [:]
     unreported = []
     faultFailure = nil
     keyFailure = nil

@@ -103,6 +103,9 @@ package protocol StoreReader {
   /// The rows of several objects of one family, each nil where there is none; as few statements as the store can do.
   func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [Row?]
 
+  /// The links of an object in one direction of a join table, to objects that exist, in no particular order.
+  func links(of id: ManagedObjectID, _ property: Property) throws(StoreError) -> [Link]
+
   /// The objects that a query matches, in its order, each with its row if the query asks for rows.
   ///
   /// - Parameter body: returns false to stop.

@@ -1,3 +1,4 @@
+import Foundation
 public import ObjectModel
 import Synchronization
 
@@ -19,6 +20,7 @@ public final class PersistentStoreCoordinator: Sendable {
   private let cache: Mutex<RowCache>
   private let ownWrites = Mutex(OwnWrites())
   private let rootCount = Atomic(0)
+  private let lastOrder = Atomic<Int64>(0)
 
   /// Makes a coordinator without a store.
   ///
@@ -43,7 +45,6 @@ public final class PersistentStoreCoordinator: Sendable {
   /// Cost: I/O, and one durable transaction that reserves keys.
   /// - Throws: ``StoreError`` if the store can't be opened, or if there is one already.
   public func open(_ description: PersistentStoreDescription) throws {
-    try checkModel()
     let opened = try description.open(model, ordinal)
     let isFirst = store.withLock { store in
       if store != nil { return false }
@@ -80,16 +81,18 @@ public final class PersistentStoreCoordinator: Sendable {
     return store
   }
 
-  private func checkModel() throws {
-    for entity in model.entities {
-      for property in entity.properties where property.storage == .toMany {
-        if property.inverse?.storage != .reference || property.relationship?.isOrdered == true {
-          throw ModelError(
-            .contradiction,
-            "ordered relationships and to-many relationships without a to-one inverse are not supported yet",
-            entity: entity.name, property: property.name)
-        }
-      }
+  /// A place at the end of an ordered relationship: greater than all drawn before, here or earlier elsewhere.
+  ///
+  /// Taken from the clock, in microseconds since 2001 with room for a thousand places between two, so that appending
+  /// needs to know nothing of what is there.
+  func drawOrder() -> Int64 {
+    let now = Int64(Date().timeIntervalSinceReferenceDate * 1e6) << 10
+    var last = lastOrder.load(ordering: .relaxed)
+    while true {
+      let next = max(now, last + 1 << 10)
+      let (exchanged, original) = lastOrder.compareExchange(expected: last, desired: next, ordering: .relaxed)
+      if exchanged { return next }
+      last = original
     }
   }
 }
@@ -149,13 +152,15 @@ extension PersistentStoreCoordinator {
   /// - Throws: ``StoreError``, or ``SaveConflicts`` with all conflicts; nothing was written then.
   func save(_ sets: [ChangeSet], from root: Int) throws -> [RowChange] {
     let store = try openStore()
-    var sets = sets
+    var sets = sets.map { $0.withoutEmptyUpdates() }
     var rewritten: [ManagedObjectID: RowChange] = [:]
     let reservations = keyReservations()
     var result = try store.save(StoreSaveRequest(sets, reservations: reservations))
     if !result.conflicts.isEmpty {
       rewritten = try resolve(result.conflicts, from: root)
-      sets = sets.map { set in ChangeSet(set.changes.map { rewritten[$0.id] ?? $0 }, batches: set.batches) }
+      sets = sets.map { set in
+        ChangeSet(set.changes.map { rewritten[$0.id] ?? $0 }, batches: set.batches, links: set.links)
+      }
       result = try store.save(StoreSaveRequest(sets, reservations: reservations))
       if !result.conflicts.isEmpty { throw SaveConflicts(result.conflicts, model: model) }
     }

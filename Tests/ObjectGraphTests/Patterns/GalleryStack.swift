@@ -11,6 +11,7 @@ final class GalleryStack: Sendable {
   let coordinator: PersistentStoreCoordinator
   let writer: ManagedObjectContext
   let main: ManagedObjectContext
+  let occupation = OccupationRecorder()
   let statements = StatementRecorder()
 
   /// - Parameter storePath: an existing store; a fresh one that goes with the stack if nil.
@@ -19,7 +20,8 @@ final class GalleryStack: Sendable {
     self.storePath = storePath ?? directory?.path("gallery.sqlite") ?? ""
     coordinator = PersistentStoreCoordinator(model: Gallery.model)
     writer = ManagedObjectContext(coordinator: coordinator, name: "writer")
-    main = ManagedObjectContext(parent: writer, name: "main")
+    main = ManagedObjectContext(
+      parent: writer, name: "main", executor: ContextExecutor(label: "main", occupation: occupation))
     var options = SQLiteStoreOptions()
     options.statementLog = { [statements] in statements.record($0) }
     try coordinator.open(.sqlite(at: URL(fileURLWithPath: self.storePath), options: options))

@@ -1,0 +1,94 @@
+import ObjectModel
+import Testing
+
+@testable import ObjectGraph
+
+@Suite("Pending changes as values")
+struct PendingTests {
+  private let coordinator = PersistentStoreCoordinator(model: People.model)
+
+  private var layouts: [RowLayout] { coordinator.layouts }
+
+  private func person() throws -> Entity { try #require(People.model.entitiesByName["Person"]) }
+
+  private func id(_ key: Int64) throws -> ManagedObjectID {
+    ManagedObjectID(key: key, entity: try person(), coordinatorOrdinal: coordinator.ordinal)
+  }
+
+  private func row(age: Int64, name: String? = nil) throws -> Row {
+    var row = Row(layouts[try person().index])
+    row.setInteger(age, try #require(try person().property(named: "age")).slot)
+    if let name { row.setText(name, try #require(try person().property(named: "firstName")).slot) }
+    return row
+  }
+
+  @Test("Two changes of one object become one, as the table says; the delete is final", arguments: [true, false])
+  func following(isBulk: Bool) throws {
+    let (old, new) = (try row(age: 1), try row(age: 2))
+    let id = try id(1)
+    let changes: [String: RowChange] = [
+      "insert": RowChange(.insert, id, row: old, base: nil), "update": RowChange(.update, id, row: new, base: old),
+      "delete": RowChange(.delete, id, row: nil, base: old),
+    ]
+    let expected: [(String, String, RowChange.Kind?)] = [
+      ("insert", "update", .insert), ("insert", "delete", nil), ("update", "update", .update),
+      ("update", "delete", .delete), ("delete", "update", .delete), ("delete", "delete", .delete),
+    ]
+    for (first, second, kind) in expected where !isBulk || first == "insert" {
+      var pending = Pending()
+      var set = [try #require(changes[first])]
+      if isBulk {
+        for key in 2...300 { set.append(RowChange(.insert, try self.id(Int64(key)), row: old, base: nil)) }
+      }
+      pending.absorb(ChangeSet(set), layouts: layouts)
+      pending.absorb(ChangeSet([try #require(changes[second])]), layouts: layouts)
+      #expect(pending.change(of: id)?.kind == kind, "\(first), then \(second)")
+      #expect(pending.hasValidState)
+      #expect(pending.objectCount == set.count - (kind == nil ? 1 : 0))
+      #expect(pending.sets().reduce(0) { $0 + $1.objectCount } == pending.objectCount)
+      #expect(pending.isEmpty == (pending.objectCount == 0))
+    }
+  }
+
+  @Test("Changes of different properties that were made against the same row both count")
+  func merging() throws {
+    let base = try row(age: 1, name: "Ada")
+    let id = try id(1)
+    var pending = Pending()
+    pending.absorb(ChangeSet([RowChange(.update, id, row: try row(age: 2, name: "Ada"), base: base)]), layouts: layouts)
+    pending.absorb(ChangeSet([RowChange(.update, id, row: try row(age: 1, name: "Bea"), base: base)]), layouts: layouts)
+    let merged = try #require(pending.change(of: id)?.row)
+    #expect(merged.changedSlots(from: try row(age: 2, name: "Bea"), layout: layouts[try person().index]).isEmpty)
+    #expect(pending.change(of: id)?.base?.isIdentical(to: base) == true)
+  }
+
+  @Test("Removing a change leaves the next level's values, however often it is made and removed")
+  func removing() throws {
+    let base = try row(age: 1)
+    let id = try id(1)
+    var pending = Pending()
+    for age in 0..<100 {
+      pending.absorb(ChangeSet([RowChange(.update, id, row: try row(age: Int64(age)), base: base)]), layouts: layouts)
+      #expect(pending.change(of: id)?.kind == .update)
+      pending.remove(id)
+      #expect(pending.change(of: id) == nil && pending.isEmpty && pending.hasValidState)
+    }
+    #expect(pending.changes.count < 20)
+  }
+
+  @Test("A delete of what is just being inserted hides it from readers, and is saved as a delete")
+  func deleteInFlight() throws {
+    let changes = PendingChanges(layouts: layouts)
+    let row = try row(age: 1)
+    let id = try id(1)
+    changes.append(ChangeSet([RowChange(.insert, id, row: row, base: nil)]))
+    _ = changes.beginSave()
+    _ = changes.adopt([ChangeSet([RowChange(.delete, id, row: nil, base: row)])])
+    #expect(changes.visibleChange(of: id)?.kind == .delete)
+    #expect(changes.currentChange(of: id) == nil)
+    _ = changes.takeNews()
+    #expect(changes.currentChange(of: id)?.kind == .delete)
+    changes.abortSave()
+    #expect(changes.currentChange(of: id) == nil && changes.isEmpty)
+  }
+}

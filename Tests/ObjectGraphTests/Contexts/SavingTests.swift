@@ -1,0 +1,226 @@
+import Foundation
+import ObjectGraph
+import ObjectModel
+import Testing
+
+@Suite("Saving one level up")
+struct SavingTests {
+  let stack: Stack
+
+  init() throws { stack = try Stack(People.model) }
+
+  private func savedPerson(_ name: String = "Ada", age: Int64 = 1) throws -> ManagedObjectID {
+    let id = stack.main.performAndWait { main in
+      let person = Person(context: main)
+      person.firstName = name
+      person.age = age
+      return person.objectID
+    }
+    try stack.flush()
+    return id
+  }
+
+  @Test("A save goes one level up only, through a chain of five contexts, and at last into the store")
+  func oneLevelAtATime() throws {
+    let chain = stack.chain(5)
+    let id = try chain[4].performAndWait { context in
+      let person = Person(context: context)
+      person.firstName = "Ada"
+      try context.save()
+      return person.objectID
+    }
+    let levels = Array(([stack.writer, stack.main] + chain).reversed())
+    for (below, level) in zip(levels, levels.dropFirst()) {
+      let isClean = below.performAndWait { !$0.hasChanges }
+      #expect(isClean)
+      try level.performAndWait { context in
+        #expect(context.insertedObjects.map(\.objectID) == [id])
+        #expect(id.isTemporaryID)
+        try context.save()
+      }
+    }
+    #expect(!id.isTemporaryID)
+    let stored = try stack.root().performAndWait { try $0.fetch(FetchRequest<Person>()).map(\.firstName) }
+    #expect(stored == ["Ada"])
+  }
+
+  @Test("A failed save keeps the changes, at every step where the store can fail, and the next try succeeds")
+  func failingStore() throws {
+    let remaining = Recorder<Int>()
+    for step in 0..<5 {
+      let stack = try Stack(People.model) { point in
+        if point.index == step && remaining.all.count <= step {
+          remaining.append(step)
+          return 10
+        }
+        return nil
+      }
+      try stack.writer.performAndWait { writer in
+        let people = (0..<3).map { index in
+          let person = Person(context: writer)
+          person.age = Int64(index)
+          return person
+        }
+        #expect(throws: StoreError.self) { try writer.save() }
+        #expect(writer.insertedObjects == Set(people))
+        people[0].age = 7
+        try writer.save()
+        #expect(writer.hasChanges == false)
+      }
+      let ages = try stack.root().performAndWait {
+        try $0.fetch(FetchRequest<Person>(sortBy: [.ascending(\.age)])).map(\.age)
+      }
+      #expect(ages == [1, 2, 7])
+    }
+  }
+
+  @Test("What children save while the root's save is failing is kept on top of what was being saved")
+  func childrenDuringFailure() throws {
+    let inSave = DispatchSemaphore(value: 0)
+    let goOn = DispatchSemaphore(value: 0)
+    let failures = Recorder<Int>()
+    let stack = try Stack(People.model) { point in
+      guard point.step == .commit, failures.all.isEmpty else { return nil }
+      failures.append(1)
+      inSave.signal()
+      _ = goOn.wait(timeout: .now() + 10)
+      return 10
+    }
+    let ids = try stack.main.performAndWait { main in
+      let people = (0..<4).map { index in
+        let person = Person(context: main)
+        person.age = Int64(index)
+        return person.objectID
+      }
+      try main.save()
+      return people
+    }
+    let saved = DispatchSemaphore(value: 0)
+    stack.writer.perform { writer in
+      #expect(throws: StoreError.self) { try writer.save() }
+      saved.signal()
+    }
+    #expect(inSave.wait(timeout: .now() + 10) == .success)
+    try stack.main.performAndWait { main in
+      (main.object(with: ids[0]) as? Person)?.age = 100
+      main.delete(main.object(with: ids[1]))
+      Person(context: main).age = 200
+      try main.save()
+      let ages = try main.fetch(FetchRequest<Person>(sortBy: [.ascending(\.age)])).map(\.age)
+      #expect(ages == [2, 3, 100, 200])
+    }
+    goOn.signal()
+    #expect(saved.wait(timeout: .now() + 10) == .success)
+    try stack.writer.performAndWait { writer in
+      #expect(writer.insertedObjects.count == 4)
+      try writer.save()
+    }
+    let ages = try stack.root().performAndWait {
+      try $0.fetch(FetchRequest<Person>(sortBy: [.ascending(\.age)])).map(\.age)
+    }
+    #expect(ages == [2, 3, 100, 200])
+  }
+
+  @Test("What children save while the root's save succeeds stays pending, and is saved by the next save")
+  func childrenDuringSave() throws {
+    let inSave = DispatchSemaphore(value: 0)
+    let goOn = DispatchSemaphore(value: 0)
+    let calls = Recorder<Int>()
+    let stack = try Stack(People.model) { point in
+      guard point.step == .commit, calls.all.isEmpty else { return nil }
+      calls.append(1)
+      inSave.signal()
+      _ = goOn.wait(timeout: .now() + 10)
+      return nil
+    }
+    let (kept, gone) = try stack.main.performAndWait { main in
+      let people = (0..<2).map { _ in Person(context: main) }
+      try main.save()
+      return (people[0].objectID, people[1].objectID)
+    }
+    // The writer has both as objects, which must keep the flags of what arrives during the flush.
+    let saved = DispatchSemaphore(value: 0)
+    stack.writer.perform { writer in
+      let objects = [kept, gone].map { writer.object(with: $0) }
+      #expect(throws: Never.self) { try writer.save() }
+      writer.processPendingChanges()
+      #expect(objects[0].isUpdated && !objects[0].isInserted)
+      #expect(objects[1].isDeleted)
+      saved.signal()
+    }
+    #expect(inSave.wait(timeout: .now() + 10) == .success)
+    try stack.main.performAndWait { main in
+      (main.object(with: kept) as? Person)?.age = 5
+      main.delete(main.object(with: gone))
+      try main.save()
+    }
+    goOn.signal()
+    #expect(saved.wait(timeout: .now() + 10) == .success)
+    let hasChanges = stack.writer.performAndWait { $0.hasChanges }
+    #expect(hasChanges)
+    try stack.writer.performAndWait { try $0.save() }
+    let ages = try stack.root().performAndWait { try $0.fetch(FetchRequest<Person>()).map(\.age) }
+    #expect(ages == [5])
+  }
+
+  @Test("An object that was inserted and deleted again leaves no ghost in any set, at any level")
+  func insertAndDelete() throws {
+    let worker = ManagedObjectContext(parent: stack.main, name: "worker")
+    try worker.performAndWait { worker in
+      let first = Person(context: worker)
+      worker.delete(first)
+      #expect(worker.hasChanges == false)
+      let second = Person(context: worker)
+      worker.processPendingChanges()
+      worker.delete(second)
+      worker.processPendingChanges()
+      #expect(worker.hasChanges == false && worker.insertedObjects.isEmpty && worker.deletedObjects.isEmpty)
+      let third = Person(context: worker)
+      try worker.save()
+      worker.delete(third)
+      try worker.save()
+      #expect(third.managedObjectContext == nil)
+    }
+    let hasChanges = stack.main.performAndWait { $0.hasChanges }
+    #expect(!hasChanges)
+  }
+
+  @Test("Saves post will-save and did-save once each, with the objects of all levels below, on the executor")
+  func notifications() throws {
+    let id = try savedPerson()
+    let events = EventRecorder(stack.main)
+    let worker = ManagedObjectContext(parent: stack.main, name: "worker")
+    let inserted = try worker.performAndWait { worker in
+      (worker.object(with: id) as? Person)?.age = 5
+      let person = Person(context: worker)
+      try worker.save()
+      return person.objectID
+    }
+    try stack.main.performAndWait { main in
+      (main.object(with: id) as? Person)?.lastName = "King"
+      _ = try main.fetch(FetchRequest<Person>())
+      try main.save()
+      try main.save()
+    }
+    #expect(events.kinds == ["didChange", "didChange", "willSave", "didSave"])
+    #expect(events.allCameOnExecutor)
+    let save = try #require(events.didSaves.first)
+    #expect(!save.isRoot && save.insertedObjectIDs == [inserted] && save.updatedObjectIDs == [id])
+    #expect(save.deletedObjectIDs.isEmpty)
+  }
+
+  @Test("Without a store, inserting works and saving tells that there is none, again and again")
+  func noStore() throws {
+    let coordinator = PersistentStoreCoordinator(model: People.model)
+    let context = ManagedObjectContext(coordinator: coordinator)
+    context.performAndWait { context in
+      let people = (0..<3).map { _ in Person(context: context) }
+      #expect(Set(people.map(\.objectID)).count == 3)
+      for _ in 0..<2 {
+        let error = #expect(throws: StoreError.self) { try context.save() }
+        #expect(error?.code == .noStore)
+      }
+      #expect(context.insertedObjects.count == 3)
+    }
+  }
+}
