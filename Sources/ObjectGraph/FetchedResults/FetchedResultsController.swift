@@ -179,7 +179,9 @@ extension FetchedResultsController {
   private func adopt(_ entries: [ResultsEntry]) {
     let layouts = context.coordinator.layouts
     let old = state.withLock { $0.entries }
-    let change = ResultsChange(from: old, to: entries, isSectioned: sectionNameKeyPath != nil) { reader.isUpdated($0, $1, layouts) }
+    let change = ResultsChange(from: old, to: entries, isSectioned: sectionNameKeyPath != nil) {
+      reader.isUpdated($0, $1, layouts)
+    }
     let snapshot = makeSnapshot(of: entries, updated: change.updated)
     let (observers, snapshotObservers) = state.withLock { state in
       state.failure = nil

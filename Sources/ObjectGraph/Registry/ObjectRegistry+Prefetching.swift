@@ -34,22 +34,27 @@ extension ObjectRegistry {
     let isCurrent: (ManagedObject) -> Bool = { $0.toMany?[slot]?.generation == self.relationshipGeneration }
     let asking = sources.filter { !isCurrent($0) }
     let owners = asking.map { Operand.object($0.objectID) }
-    let found = owners.isEmpty ? [] : try related(entity, .isIn(.keyPath([inverse.name]), owners, []))
-    var ids: [ManagedObjectID: Set<ManagedObjectID>] = [:]
+    let order = relationship.isOrdered ? inverse.orderProperty : nil
+    let found = owners.isEmpty ? [] : try related(entity, .isIn(.keyPath([inverse.name]), owners, []), by: order)
+    var ids: [ManagedObjectID: [ManagedObjectID]] = [:]
     for object in found {
       guard let owner = try knownRow(of: object)?.referenceIfPresent(inverse.slot) else { continue }
-      ids[owner, default: []].insert(object.objectID)
+      ids[owner, default: []].append(object.objectID)
     }
     for object in asking {
-      let cache = ToManyCache(ids: ids[object.objectID] ?? [], generation: relationshipGeneration)
+      let cache = ToManyCache(
+        ids: ids[object.objectID] ?? [], generation: relationshipGeneration, isOrdered: relationship.isOrdered)
       object.toMany = object.toMany ?? [:]
       object.toMany?[slot] = cache
     }
     return found + sources.filter(isCurrent).flatMap { $0.destinations(slot) }
   }
 
-  private func related(_ entity: Entity, _ condition: Condition) throws -> [ManagedObject] {
+  private func related(
+    _ entity: Entity, _ condition: Condition, by order: Property? = nil
+  ) throws -> [ManagedObject] {
     var query = FetchQuery(entity: entity)
+    if let order { query.sorts = [ResolvedSort(keyPath: [order.name], isAscending: true)] }
     query.condition = condition
     query.keepsAllRows = true
     return try FetchExecution(self, query).objects()

@@ -31,7 +31,8 @@ struct FetchedResultsControllerTests {
       case .didChange: "did"
       case .section(let change): "\(change.kind) section \(change.name) \(change.index)"
       case .object(let change):
-        "\(change.kind) " + [change.indexPath, change.newIndexPath].compactMap { $0.map { "\($0)" } }.joined(separator: " ")
+        "\(change.kind) "
+          + [change.indexPath, change.newIndexPath].compactMap { $0.map { "\($0)" } }.joined(separator: " ")
       }
     }
   }
@@ -53,7 +54,9 @@ struct FetchedResultsControllerTests {
       Person(context: main).age = 4
     }
     #expect(
-      changes(events) == ["will", "delete [0, 3]", "insert [0, 3]", "update [0, 1] [0, 0]", "move [0, 0] [0, 5]", "did"])
+      changes(events) == [
+        "will", "delete [0, 3]", "insert [0, 3]", "update [0, 1] [0, 0]", "move [0, 0] [0, 5]", "did",
+      ])
     let ages = stack.main.performAndWait { main in controller.fetchedObjects(in: main).map(\.age) }
     #expect(ages == [1, 2, 4, 4, 5, 10])
     withExtendedLifetime(observation) {}
@@ -201,7 +204,10 @@ struct FetchedResultsControllerTests {
     var shown = controller.snapshot.sections
     for _ in 0..<60 {
       let changes = (0..<Int.random(in: 1...4, using: &random)).map { _ in
-        (Int.random(in: 0..<4, using: &random), Int.random(in: 0..<100, using: &random), Int64.random(in: 0..<30, using: &random))
+        (
+          Int.random(in: 0..<4, using: &random), Int.random(in: 0..<100, using: &random),
+          Int64.random(in: 0..<30, using: &random)
+        )
       }
       let seen = events.all.count
       try stack.main.performAndWait { main in

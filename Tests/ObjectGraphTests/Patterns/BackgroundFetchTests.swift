@@ -203,7 +203,9 @@ struct BackgroundFetchTests {
       // A scan that lasts as long as the point fetches: it stops when they are done.
       var count = 0
       while isScanning.all.isEmpty {
-        count += try await background.perform { try $0.fetchIDs(FetchRequest<Person>(sortBy: [.descending("age")])).count }
+        count += try await background.perform {
+          try $0.fetchIDs(FetchRequest<Person>(sortBy: [.descending("age")])).count
+        }
       }
       return count
     }

@@ -38,7 +38,7 @@ struct FetchColumn {
   /// All stored attributes and to-one relationships of an entity.
   static func all(of entity: Entity) throws(ConditionError) -> [FetchColumn] {
     var columns: [FetchColumn] = []
-    for property in entity.properties where property.isPersistent && property.storage != .toMany {
+    for property in entity.properties where property.isPersistent && !property.isHidden {
       columns.append(try FetchColumn(.property(property.name), entity))
     }
     return columns
