@@ -20,8 +20,32 @@ struct FetchExecution {
   }
 
   func objects() throws -> [ManagedObject] {
-    try rows(wantsRows: true).map { id, row in
-      if let row { registry.object(with: id, fetched: row) } else { registry.object(with: id) }
+    if query.batchSize > 0 || !query.includesPropertyValues {
+      return registry.objects(with: try ids(), batchSize: query.batchSize)
+    }
+    let objects = try rows(wantsRows: true).map { id, row in
+      guard let row else { return registry.object(with: id) }
+      if query.refreshesObjects { registry.refetch(id, row) }
+      return registry.object(with: id, fetched: row)
+    }
+    for path in query.prefetching { try registry.prefetch(path, for: objects) }
+    return objects
+  }
+
+  /// Lends the rows of the result one by one, with a reader of the same state of the store for those related to them.
+  func forEachRow(_ body: (ManagedObjectID, Row, any StoreReader) throws -> Void) throws {
+    try read { view in
+      let reader = view.reader
+      if view.overlay(of: query.entity.root).isEmpty {
+        try reader.fetch(storeQuery(wantsRows: true)) { id, row in
+          if let row { try body(id, row, reader) }
+          return true
+        }
+      } else {
+        for (id, row) in try merged(view, wantsRows: true) {
+          if let row { try body(id, row, reader) }
+        }
+      }
     }
   }
 
@@ -51,7 +75,8 @@ struct FetchExecution {
 
   /// Keeps some of the rows for faults of other contexts; all of a large result would only push out the rest.
   private func keep(_ rows: Rows, readBefore saves: Int) {
-    let kept = rows.prefix(1_000).compactMap { id, row in row.map { (id, $0) } }.filter { $0.1.version > 0 }
+    let kept = rows.prefix(query.keepsAllRows ? .max : 1_000).compactMap { id, row in row.map { (id, $0) } }
+      .filter { $0.1.version > 0 }
     registry.coordinator.keep(kept, readBefore: saves)
   }
 }

@@ -3,17 +3,45 @@ import ObjectModel
 extension Condition {
   /// The condition with values in place of the `$name` variables that the dictionary names.
   ///
-  /// After IN a variable may be given a collection.
+  /// After IN a variable may be given a collection. Variables that a subquery binds stay.
   ///
   /// - Throws: ``ConditionError`` for a value of a type that can't be compared.
   public func substituting(_ variables: [String: (any Sendable)?]) throws(ConditionError) -> Condition {
-    try VariableSubstitution(arguments: variables.mapValues { FormatArgument(value: $0) }).condition(self)
+    let arguments = variables.mapValues { FormatArgument(value: $0) }
+    return try mapOperands { operands throws(ConditionError) in
+      var result: [Operand] = []
+      for operand in operands {
+        guard case .variable(let name) = operand, let argument = arguments[name] else {
+          result.append(operand)
+          continue
+        }
+        if let value = argument.operand {
+          result.append(value)
+        } else if let list = argument.list {
+          result += list
+        } else {
+          throw ConditionError(.argument, "the value of the variable can't be compared", fragment: "$\(name)")
+        }
+      }
+      return result
+    }
+  }
+
+  /// The condition with other operands where they are not composed; only after IN may their number change.
+  ///
+  /// What a subquery's variable stands for is not handed over.
+  func mapOperands(_ map: ([Operand]) throws(ConditionError) -> [Operand]) throws(ConditionError) -> Condition {
+    try withoutActuallyEscaping(map) { map throws(ConditionError) in
+      try OperandMapping(map: map).condition(self)
+    }
   }
 }
 
-/// Puts values in place of variables, but not of those that a subquery binds.
-private struct VariableSubstitution {
-  var arguments: [String: FormatArgument]
+/// Replaces the operands of a condition, those inside of others included.
+private struct OperandMapping {
+  let map: ([Operand]) throws(ConditionError) -> [Operand]
+  /// The variables of the subqueries around.
+  var bound: Set<String> = []
 
   func condition(_ condition: Condition) throws(ConditionError) -> Condition {
     switch condition {
@@ -42,9 +70,7 @@ private struct VariableSubstitution {
     return result
   }
 
-  private func binding(_ variable: String) -> Self {
-    Self(arguments: arguments.filter { $0.key != variable })
-  }
+  private func binding(_ variable: String) -> Self { Self(map: map, bound: bound.union([variable])) }
 
   private func operand(_ operand: Operand) throws(ConditionError) -> Operand {
     let result = try operands(operand)
@@ -54,20 +80,16 @@ private struct VariableSubstitution {
     return result[0]
   }
 
-  /// The operand with its variables replaced; several if it is one whose value is a collection.
   private func operands(_ operand: Operand) throws(ConditionError) -> [Operand] {
     switch operand {
-    case .value, .object, .evaluatedObject, .keyPath, .variablePath: return [operand]
     case .arithmetic(let left, let arithmetic, let right):
       return [.arithmetic(try self.operand(left), arithmetic, try self.operand(right))]
     case .function(let function, let inner): return [.function(function, try self.operand(inner))]
     case .count(let collection, let variable, let inner):
       return [.count(collection, variable: variable, try binding(variable).condition(inner))]
-    case .variable(let name):
-      guard let argument = arguments[name] else { return [operand] }
-      if let value = argument.operand { return [value] }
-      if let list = argument.list { return list }
-      throw ConditionError(.argument, "the value of the variable can't be compared", fragment: "$\(name)")
+    case .variable(let name), .variablePath(let name, _):
+      return bound.contains(name) ? [operand] : try map([operand])
+    case .value, .object, .evaluatedObject, .keyPath: return try map([operand])
     }
   }
 }

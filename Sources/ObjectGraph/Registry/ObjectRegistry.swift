@@ -26,6 +26,8 @@ final class ObjectRegistry {
   var propagatesDeletesAtEndOfEvent = true
   /// Published changes that observers have not been told of.
   var unreported: [ChangeSet] = []
+  /// Unchanged objects that the next save must find unchanged in the store too, with the rows they have here.
+  var conflictChecks: [ManagedObjectID: Row] = [:]
   /// Counts changes from outside, which make cached to-many relationships stale.
   var relationshipGeneration = 0
   /// The first failure to read that a property could not throw.
@@ -35,6 +37,12 @@ final class ObjectRegistry {
   private var keylessCount: Int64 = 0
   /// Properties with rules by entity index, found when first needed.
   private var ruledProperties: [[Property]?]
+  /// Whether a fault whose row is gone becomes a deleted object; if not, the next save fails.
+  var deletesInaccessibleFaults = true
+  /// All objects, if the context is to hold them; nil if it holds only those with changes.
+  var retained: [ManagedObjectID: ManagedObject]?
+  /// The group that the latest fault of a family belongs to, by the index of the root entity.
+  var faultGroups: [UInt16: FaultGroup] = [:]
   private var lastClass: (type: ManagedObject.Type, entity: Entity)?
 
   init(
@@ -101,6 +109,7 @@ final class ObjectRegistry {
     objects[object.objectID] = Unmanaged.passUnretained(object)
     held.append(object)
     touched.append(object)
+    retained?[object.objectID] = object
     object.awakeFromInsert()
   }
 
@@ -113,7 +122,9 @@ final class ObjectRegistry {
     precondition(
       id.coordinatorOrdinal == coordinator.ordinal, "the object ID \(id) belongs to another coordinator")
     if let change = pending.currentChange(of: id) { return adoptedObject(change) }
-    return register(id, row: nil, state: .fault)
+    let object = register(id, row: nil, state: .fault)
+    addToGroup(object)
+    return object
   }
 
   /// The object of a fetched row: the registered one, or a new fault that has the row already.
@@ -152,6 +163,7 @@ final class ObjectRegistry {
       hasRow: row != nil)
     let object = coordinator.classes[UInt16(entity.index)].init(seed)
     objects[id] = Unmanaged.passUnretained(object)
+    retained?[id] = object
     return object
   }
 
@@ -161,6 +173,7 @@ final class ObjectRegistry {
   /// Cuts an object off; it keeps the values that it has.
   func orphan(_ object: ManagedObject) {
     objects[object.objectID] = nil
+    retained?[object.objectID] = nil
     object.registry = nil
     object.state.subtract([.inserted, .updated, .deleted, .touched, .held])
   }
@@ -170,7 +183,9 @@ final class ObjectRegistry {
     for object in objects.values { object.takeUnretainedValue().registry = nil }
     for object in held { object.state.subtract([.inserted, .updated, .deleted, .touched, .held]) }
     objects = [:]
+    faultGroups = [:]
     forgetChanges()
+    if retained != nil { retained = [:] }
   }
 
   // MARK: Changing
@@ -225,6 +240,7 @@ final class ObjectRegistry {
     deletes = []
     linkChanges = [:]
     unreported = []
+    conflictChecks = [:]
     faultFailure = nil
     keyFailure = nil
   }
