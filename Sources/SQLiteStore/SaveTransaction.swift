@@ -37,6 +37,7 @@ struct SaveTransaction {
     var result = StoreSaveResult()
     do throws(StoreError) {
       try control("BEGIN IMMEDIATE", .begin)
+      for change in request.checks { try checkVersion(of: change) }
       try writeChanges(request)
       if !conflicts.isEmpty {
         connection.rollBack()
@@ -196,6 +197,13 @@ struct SaveTransaction {
       throw connection.error(code, sql: nil)
     }
     stepCount += 1
+  }
+
+  private mutating func checkVersion(of change: RowChange) throws(StoreError) {
+    let stored = try decoder.row(for: change.id, connection)
+    if stored == nil || stored?.version != change.base?.version {
+      conflicts.append(StoreConflict(change, stored: stored))
+    }
   }
 
   private mutating func addConflict(_ change: RowChange) throws(StoreError) {

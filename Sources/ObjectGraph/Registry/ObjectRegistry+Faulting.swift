@@ -55,7 +55,7 @@ extension ObjectRegistry {
   }
 
   /// Runs the hook with change tracking off: what it sets is part of what was fetched, under the same version.
-  private func awake(_ object: ManagedObject) {
+  func awake(_ object: ManagedObject) {
     let fetched = object.row
     object.state.insert(.touched)
     object.awakeFromFetch()

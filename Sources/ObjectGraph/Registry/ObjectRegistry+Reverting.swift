@@ -19,6 +19,7 @@ extension ObjectRegistry {
   func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
     checkExecutor()
     if object.isInserted { return }
+    conflictChecks[object.objectID] = nil
     // What was changed by this event must not be published against the old values.
     publishChanges()
     if object.hasChanges && mergeChanges {

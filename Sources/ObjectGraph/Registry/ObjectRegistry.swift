@@ -26,6 +26,8 @@ final class ObjectRegistry {
   var propagatesDeletesAtEndOfEvent = true
   /// Published changes that observers have not been told of.
   var unreported: [ChangeSet] = []
+  /// Unchanged objects that the next save must find unchanged in the store too, with the rows they have here.
+  var conflictChecks: [ManagedObjectID: Row] = [:]
   /// Counts changes from outside, which make cached to-many relationships stale.
   var relationshipGeneration = 0
   /// The first failure to read that a property could not throw.
@@ -238,6 +240,7 @@ final class ObjectRegistry {
     deletes = []
     linkChanges = [:]
     unreported = []
+    conflictChecks = [:]
     faultFailure = nil
     keyFailure = nil
   }

@@ -9,7 +9,10 @@ struct InMemoryRows {
   var inserts: [(id: ManagedObjectID, row: Row)] = []
   var links: [LinkChange] = []
 
+  let checks: [RowChange]
+
   init(_ request: StoreSaveRequest, model: ManagedObjectModel) throws(StoreError) {
+    checks = request.checks
     for set in request.changes {
       links += set.links
       for change in set.changes {

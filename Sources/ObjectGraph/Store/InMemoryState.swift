@@ -50,7 +50,7 @@ struct InMemoryState {
   }
 
   func conflicts(of rows: InMemoryRows) -> [StoreConflict] {
-    (rows.deletes + rows.updates.map(\.change)).compactMap { change in
+    (rows.deletes + rows.updates.map(\.change) + rows.checks).compactMap { change in
       let stored = tables[Int(change.id.rootIndex)][change.id.key]
       return stored != nil && stored?.version == change.base?.version ? nil : StoreConflict(change, stored: stored)
     }

@@ -63,10 +63,13 @@ package struct StoreSaveRequest: Sendable {
   package let changes: [ChangeSet]
   /// Keys to reserve in the same transaction, because their blocks run low.
   package let reservations: [KeyReservation]
+  /// Rows that are not written, but are conflicts if their stored version is not their base's.
+  package let checks: [RowChange]
 
-  package init(_ changes: [ChangeSet], reservations: [KeyReservation] = []) {
+  package init(_ changes: [ChangeSet], reservations: [KeyReservation] = [], checks: [RowChange] = []) {
     self.changes = changes
     self.reservations = reservations
+    self.checks = checks
   }
 }
 
