@@ -25,7 +25,9 @@ struct StoreOpener {
     }
     if try !checkHeader() { try create() }
     do throws(StoreError) { return try openFitting() } catch {
-      guard options.deletesIncompatibleStore, error.code == .incompatibleModel, try isOfThisFormat() else { throw error }
+      guard options.deletesIncompatibleStore, error.code == .incompatibleModel, try isOfThisFormat() else {
+        throw error
+      }
     }
     deleteStore()
     try create()

@@ -19,8 +19,9 @@ enum DefaultContainer {
       if let container = state.container {
         guard state.key == key else {
           throw ContainerError(
-            .otherSetUp, "the default container is set up already, for \(state.key), and can't be for \(key) too; "
-              + "tear it down first, or make a PersistentContainer of its own")
+            .otherSetUp,
+            "the default container is set up already, for \(state.key), and can't be for \(key) too; tear it down "
+              + "first, or make a PersistentContainer of its own")
         }
         return container
       }
