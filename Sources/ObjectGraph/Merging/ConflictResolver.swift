@@ -31,7 +31,9 @@ struct ConflictResolver {
     if rewritten.isEmpty && outcome.dropped.isEmpty {
       final.sets = sets
     } else {
-      let empty = sets.flatMap { $0.changes.filter { $0.isEmptyUpdate && outcome.dropped[$0.id] == nil && rewritten[$0.id] == nil } }
+      let empty = sets.flatMap {
+        $0.changes.filter { $0.isEmptyUpdate && outcome.dropped[$0.id] == nil && rewritten[$0.id] == nil }
+      }
       if !empty.isEmpty { final.sets.append(ChangeSet(empty)) }
     }
     return final
@@ -144,8 +146,10 @@ struct ConflictResolver {
 
   /// Changes, or leaves out, each change that is not of a batch.
   mutating func replaceChanges(_ replacement: (RowChange) -> RowChange?) {
-    outcome.sets = outcome.sets.map { ChangeSet($0.changes.compactMap(replacement), batches: $0.batches, links: $0.links) }
-      .filter { !$0.isEmpty }
+    outcome.sets = outcome.sets.map {
+      ChangeSet($0.changes.compactMap(replacement), batches: $0.batches, links: $0.links)
+    }
+    .filter { !$0.isEmpty }
   }
 
   /// Changes, or leaves out, each link.

@@ -11,7 +11,7 @@ extension ObjectRegistry {
     var inserted: [ManagedObject] = []
     for set in sets {
       forEachRegistered(set) { object, change in merge(change, into: object) }
-      guard isObserved else { continue }
+      guard isObserved || retained != nil else { continue }
       for change in set.changes where change.kind == .insert {
         guard let row = freshRow(change) else { continue }
         inserted.append(object(with: change.id, fetched: row))
@@ -56,18 +56,18 @@ extension ObjectRegistry {
 
   /// Gives an object the values that the next level has now; its unsaved changes stay on top.
   func take(_ fresh: Row, into object: ManagedObject) {
+    if object.state.contains(.inaccessible) {
+      object.state.subtract([.inaccessible, .deleted])
+      object.state.insert(.fault)
+    }
     if object.isInserted || object.isDeleted { return }
     object.toMany = nil
     if object.isUpdated { return rebase(object, onto: fresh) }
     if object.hasRow, object.row.isIdentical(to: fresh) || object.row.isNewer(than: fresh) { return }
     object.row = fresh
     object.hasRow = true
-    if object.state.contains(.inaccessible) {
-      object.state.remove(.inaccessible)
-      object.state.insert(.fault)
-    } else if !object.isFault {
-      awake(object)
-    }
+    object.faultGroup = nil
+    if !object.isFault { awake(object) }
   }
 
   /// Puts unsaved changes on top of newer values.
@@ -128,9 +128,8 @@ extension ObjectRegistry {
       if change.kind == .delete {
         if ancestorsChange(of: change.id)?.row == nil { takeDelete(of: object) }
       } else if !object.isInserted && !object.isDeleted {
-        if object.isFault { object.hasRow = false }
         object.toMany = nil
-        if !object.isFault { stale.append(object) }
+        if object.isFault { forgetRow(of: object) } else { stale.append(object) }
       }
     }
     read(stale)
@@ -152,8 +151,7 @@ extension ObjectRegistry {
       } catch {
         // They are read when somebody asks for them, who is told then.
         for object in family where !object.hasChanges {
-          object.state.insert(.fault)
-          object.hasRow = false
+          forgetRow(of: object)
         }
       }
     }
@@ -168,28 +166,24 @@ extension ObjectRegistry {
     checkExecutor()
     publishChanges()
     relationshipGeneration += 1
-    for object in objects.values.map({ $0.takeUnretainedValue() }) where !object.hasChanges {
-      object.state.remove(.inaccessible)
-      object.state.insert(.fault)
-      object.hasRow = false
-      object.toMany = nil
+    for object in objects.values.map({ $0.takeUnretainedValue() }) {
+      if object.state.contains(.inaccessible) { object.state.subtract([.inaccessible, .deleted]) }
+      if !object.hasChanges { forgetRow(of: object) }
     }
     conflictChecks = [:]
     assertInvariants()
+  }
+
+  /// Makes an unchanged object a fault that will be read together with others.
+  private func forgetRow(of object: ManagedObject) {
+    object.state.insert(.fault)
+    object.hasRow = false
+    object.toMany = nil
+    addToGroup(object)
   }
 }
 
 extension Row {
   /// Whether both are stored versions, and this is the later one or the same.
   fileprivate func isNewer(than other: Row) -> Bool { version > 0 && other.version > 0 && version >= other.version }
-}
-
-extension PersistentStoreCoordinator {
-  /// The rows of several objects of one family as they are stored now.
-  func rows(for ids: [ManagedObjectID]) throws -> [Row?] {
-    let saves = saveCount
-    let rows = try openStore().read { try $0.rows(for: ids) }
-    keep(zip(ids, rows).compactMap { id, row in row.map { (id, $0) } }, readBefore: saves)
-    return rows
-  }
 }
