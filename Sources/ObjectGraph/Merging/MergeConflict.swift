@@ -52,7 +52,7 @@ extension Row {
   /// The values by property name; binary data that can't be read is left out.
   func snapshot(of entity: Entity) -> [String: Value] {
     var values: [String: Value] = [:]
-    for property in entity.properties where property.storage.isStored {
+    for property in entity.properties where property.storage.isStored && !property.isHidden {
       if let attribute = property.attribute {
         values[property.name] = try? value(of: attribute, property.slot)
       } else {

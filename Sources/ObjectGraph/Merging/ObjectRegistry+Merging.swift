@@ -49,7 +49,7 @@ extension ObjectRegistry {
   /// The newest values of a saved object that are at hand; nil if it was deleted. Does no I/O.
   private func freshRow(_ change: RowChange) -> Row? {
     if let pending = ancestorsChange(of: change.id) { return pending.row }
-    guard let row = change.row else { return nil }
+    guard let row = change.row.map(coordinator.withoutTransients) else { return nil }
     guard let cached = coordinator.cachedRow(for: change.id), cached.version > row.version else { return row }
     return cached
   }
@@ -79,6 +79,7 @@ extension ObjectRegistry {
     let layout = layout(of: object)
     let mine = object.row
     var newBase = fresh
+    conflicting[object.objectID] = nil
     if ancestors.isEmpty {
       let clashes = mine.changedSlots(from: base, layout: layout).filter { slot in
         let storage = layout.storage[slot]
@@ -87,6 +88,7 @@ extension ObjectRegistry {
       if !clashes.isEmpty {
         for slot in clashes { newBase.copyValue(of: base, slot, layout.storage[slot]) }
         newBase.stamp(version: base.version)
+        conflicting[object.objectID] = fresh
       }
     }
     object.row = newBase.applying(changesFrom: base, to: mine, layout: layout)

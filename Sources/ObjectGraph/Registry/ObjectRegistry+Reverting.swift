@@ -5,12 +5,13 @@ extension ObjectRegistry {
   func rollback() {
     checkExecutor()
     let changed = held
+    let conflicting = conflicting
     pending.removeAll()
     forgetChanges()
     relationshipGeneration += 1
     for object in changed {
       object.state.subtract([.updated, .deleted, .touched, .held])
-      if object.isInserted { orphan(object) } else { revert(object) }
+      if object.isInserted { orphan(object) } else { revert(object, conflicting[object.objectID]) }
     }
     assertInvariants()
   }
@@ -20,6 +21,7 @@ extension ObjectRegistry {
     checkExecutor()
     if object.isInserted { return }
     conflictChecks[object.objectID] = nil
+    conflicting[object.objectID] = nil
     // What was changed by this event must not be published against the old values.
     publishChanges()
     if object.hasChanges && mergeChanges {
@@ -50,9 +52,9 @@ extension ObjectRegistry {
     touch(object)
   }
 
-  /// Gives an object its committed values back.
-  private func revert(_ object: ManagedObject) {
-    if let base = object.base { object.row = base }
+  /// Gives an object its committed values back, or those that a merge found stored.
+  private func revert(_ object: ManagedObject, _ stored: Row? = nil) {
+    if let row = stored ?? object.base { object.row = row }
     object.base = nil
     object.published = nil
     object.toMany = nil

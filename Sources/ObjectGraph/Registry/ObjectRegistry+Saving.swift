@@ -52,6 +52,7 @@ extension ObjectRegistry {
   /// Makes the saved state the committed one.
   func finishSave(_ outcome: SaveOutcome) {
     conflictChecks = [:]
+    conflicting = [:]
     for change in outcome.rewritten {
       guard let row = change.row, let object = registeredObject(for: change.id) else { continue }
       object.row = row

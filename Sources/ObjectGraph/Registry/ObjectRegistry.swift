@@ -28,6 +28,8 @@ final class ObjectRegistry {
   var unreported: [ChangeSet] = []
   /// Unchanged objects that the next save must find unchanged in the store too, with the rows they have here.
   var conflictChecks: [ManagedObjectID: Row] = [:]
+  /// What is stored for objects whose unsaved changes a merge found in conflict with it.
+  var conflicting: [ManagedObjectID: Row] = [:]
   /// Counts changes from outside, which make cached to-many relationships stale.
   var relationshipGeneration = 0
   /// The first failure to read that a property could not throw.
@@ -241,6 +243,7 @@ final class ObjectRegistry {
     linkChanges = [:]
     unreported = []
     conflictChecks = [:]
+    conflicting = [:]
     faultFailure = nil
     keyFailure = nil
   }

@@ -13,6 +13,8 @@ public final class PersistentStoreCoordinator: Sendable {
   /// A row of defaults by entity index.
   let defaults: [Row]
   let classes: ObjectClasses
+  /// Slots of transient attributes by entity index.
+  private let transientSlots: [[Int]]
 
   private let store: Mutex<(any PersistentStore)?> = Mutex(nil)
   /// Keys by the index of the root entity.
@@ -34,6 +36,9 @@ public final class PersistentStoreCoordinator: Sendable {
     layouts = model.entities.map(RowLayout.init)
     defaults = zip(model.entities, layouts).map { Row(defaultsOf: $0, layout: $1) }
     classes = ObjectClasses(model)
+    transientSlots = model.entities.map { entity in
+      entity.properties.filter { $0.attribute?.isTransient == true }.map(\.slot)
+    }
     keys = Mutex(Array(repeating: KeyAllocator(), count: model.entities.count))
     cache = Mutex(RowCache(byteLimit: rowCacheByteLimit))
     CoordinatorRegistry.register(self)
@@ -166,7 +171,7 @@ extension PersistentStoreCoordinator {
     }
     let written = resolver.outcome.sets
     markSaved(written)
-    cache.withLock { $0.apply(written) }
+    cache.withLock { $0.apply(written, kept: withoutTransients) }
     noteUpdates(written, from: root)
     return resolver.finalOutcome(of: sets)
   }
@@ -222,6 +227,16 @@ extension PersistentStoreCoordinator {
         }
       }
     }
+  }
+
+  /// The row as the store has it: transient values belong to the object that they were set in.
+  func withoutTransients(_ row: Row) -> Row {
+    let slots = transientSlots[Int(row.entityIndex)]
+    if slots.allSatisfy(row.isNull) { return row }
+    var kept = row
+    for slot in slots { kept.setNull(slot) }
+    kept.stamp(version: row.version)
+    return kept
   }
 
   /// Forgets rows that were changed behind this coordinator's back.

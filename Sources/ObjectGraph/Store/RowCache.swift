@@ -50,13 +50,15 @@ struct RowCache {
   }
 
   /// Takes notice of what a save wrote: rows that were here are replaced.
-  mutating func apply(_ sets: [ChangeSet]) {
+  ///
+  /// - Parameter kept: the part of a row that others may see.
+  mutating func apply(_ sets: [ChangeSet], kept: (Row) -> Row) {
     saves += 1
     for set in sets {
       for change in set.changes {
         if let row = change.row, change.kind == .update {
           old.removeValue(forKey: change.id)
-          insert(row, for: change.id)
+          insert(kept(row), for: change.id)
         } else if change.kind == .delete {
           remove(change.id)
         }

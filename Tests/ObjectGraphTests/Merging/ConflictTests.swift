@@ -200,6 +200,15 @@ struct ConflictTests {
     #expect(try sqlite("SELECT age FROM Person") == "5")
   }
 
+  @Test("A container's policy is that of all its contexts")
+  func containerPolicy() throws {
+    let container = try PersistentContainer(model: People.model, store: .inMemory)
+    container.mergePolicy = .rollback
+    for context in [container.rootContext, container.defaultContext, container.newBackgroundContext()] {
+      #expect(context.mergePolicy.description == "rollback")
+    }
+  }
+
   @Test("detectConflicts adds an unchanged object to what a save looks at", arguments: [false, true])
   func detecting(inMemory: Bool) throws {
     let stack = try Stack(People.model, inMemory: inMemory)

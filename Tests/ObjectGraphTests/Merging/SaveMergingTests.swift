@@ -84,6 +84,8 @@ struct SaveMergingTests {
     let parent = EventRecorder(here)
     let inserted = try (0..<3).map { age in
       let child = ManagedObjectContext(parent: here, name: "child \(age)")
+      // The parent looks when it has time; with nothing else to do, that is once per save.
+      defer { here.performAndWait { _ in } }
       return try child.performAndWait { child in
         (child.object(with: id) as? Person)?.age = Int64(age)
         let person = Person(context: child)
@@ -323,6 +325,46 @@ struct SaveMergingTests {
       #expect(here.hasChanges == false)
       #expect(person.age == 9)
     }
+  }
+
+  @Test("refresh without merging drops transient values, and no other context ever sees them")
+  func refreshDropsTransients() throws {
+    let stack = try Stack(Zoo.model)
+    let (here, there) = (stack.root("here"), stack.root("there"))
+    try here.performAndWait { here in
+      let object = here.insertObject(ofEntity: "Everything")
+      try here.save()
+      object.setValue("note", forKey: "scratch")
+      object.setValue("text", forKey: "text")
+      let events = EventRecorder(here)
+      try here.save()
+      #expect(object[attribute: "scratch"] == "note")
+      let id = object.objectID
+      try there.performAndWait { there in
+        there.mergeChanges(fromContextDidSave: try #require(events.didSaves.first))
+        let copy = there.object(with: id)
+        #expect(copy[attribute: "text"] == "text" && copy[attribute: "scratch"] == .null)
+      }
+      try here.refresh(object, mergeChanges: false)
+      #expect(object[attribute: "text"] == "text" && object[attribute: "scratch"] == .null)
+    }
+  }
+
+  @Test("Rolling back after a merge that found a conflict shows what is stored")
+  func rollbackAfterMerge() throws {
+    let id = try savedPerson()
+    try here.performAndWait { here in
+      let person = try #require(here.existingObject(with: id) as? Person)
+      person.age = 50
+      let save = try didSave(in: there) { ($0.object(with: id) as? Person)?.age = 9 }
+      here.mergeChanges(fromContextDidSave: save)
+      #expect(person.age == 50)
+      here.rollback()
+      #expect(person.age == 9 && !person.hasChanges)
+      person.age = 10
+      try here.save()
+    }
+    #expect(try SQLiteShell(path: stack.storePath).run("SELECT age FROM Person") == "10")
   }
 
   @Test("refreshAllObjects makes clean objects faults; dirty ones keep their changes and stay realised")
