@@ -4,6 +4,13 @@ public struct SQLiteStoreOptions: Sendable {
   public var externalDataThreshold = 64 * 1024
   /// How long a save waits for another process that writes, in milliseconds.
   public var busyTimeout: Int32 = 10_000
+  /// Whether a store of another model is migrated when it is opened, if the mapping can be inferred.
+  public var migratesAutomatically = true
+  /// Whether families of entities that the model has no more keep their tables, so that a model that has them again
+  /// finds their objects.
+  public var keepsRemovedEntities = false
+  /// Versions with code of their own between them, for what can't be inferred.
+  public var stagedMigration: StagedMigrationManager?
   /// Called after each statement on the thread that ran it, with locks held: it must be quick and not use the store.
   public var statementLog: (@Sendable (StatementEvent) -> Void)?
   /// Asked before each step of a save; a result other than nil is taken for SQLite's. For tests.
