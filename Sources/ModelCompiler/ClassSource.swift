@@ -27,7 +27,7 @@ struct ClassSource {
       source.add(
         "\(access.openModifier)override class var entityName: \(string) { \(SwiftNames.literal(entity.name)) }")
       // The superclass has what its entity has; entities between them that have no class are served here.
-      for property in entity.properties.dropFirst(ancestor?.properties.count ?? 0) {
+      for property in entity.properties.dropFirst(ancestor?.properties.count ?? 0) where !property.isHidden {
         switch property.kind {
         case .attribute(let attribute): AttributeSource(attribute, property, self).add(to: &source)
         case .relationship(let relationship): RelationshipSource(relationship, property, self).add(to: &source)
@@ -44,7 +44,9 @@ struct ClassSource {
     source.add("// A key path never changes; `AnyKeyPath` just isn't marked as Sendable.")
     source.add(
       prefix: "nonisolated(unsafe) private static let table: \(type) = ",
-      list: entity.properties.map { ("\\\(name).\(SwiftNames.escaped($0.name))", SwiftNames.literal($0.name)) })
+      list: entity.properties.filter { !$0.isHidden }.map {
+        ("\\\(name).\(SwiftNames.escaped($0.name))", SwiftNames.literal($0.name))
+      })
     source.add("")
     source.add("\(access.openModifier)override class var propertyNamesByKeyPath: \(type) { table }")
   }

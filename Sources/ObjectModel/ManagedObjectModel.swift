@@ -5,6 +5,8 @@ public final class ManagedObjectModel: Sendable {
   /// The entities, those they inherit from first.
   public let entities: [Entity]
   public let entitiesByName: [String: Entity]
+  /// Where the links of many-to-many relationships are kept.
+  public let joinTables: [JoinTable]
   /// The names of the entities of each configuration.
   public let configurations: [String: [String]]
   /// The identifiers a modeller gave this version.
@@ -24,6 +26,7 @@ public final class ManagedObjectModel: Sendable {
   ) throws(ModelError) {
     var resolver = ModelResolver(descriptions, classes: classes, file: file)
     entities = try resolver.resolve()
+    joinTables = ModelResolver.makeJoinTables(entities)
     entitiesByName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0) })
     for (configuration, names) in configurations {
       for name in names where entitiesByName[name] == nil {

@@ -19,6 +19,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
   let rows: RowSource
   private let names: EntityNames
   private let statements: [EntityStatements]
+  private let linkDeletes: [Int: [String]]
   private let counter: StatementCounter
   private let readers: ReaderPool
   /// What an open store holds; nil once it is closed.
@@ -52,6 +53,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
     filePath = path
     rows = RowSource(schema: schema, files: files, coordinatorOrdinal: coordinatorOrdinal)
     statements = model.entities.map { EntityStatements($0, table: schema.table(of: $0), names: names) }
+    linkDeletes = SaveTransaction.linkDeletes(schema)
     readers = ReaderPool { () throws(StoreError) in try opener.connect(.reader) }
     let folderLock = try files.open()
     try FileSweep(connection: connection, schema: schema, files: files).run()
@@ -71,8 +73,9 @@ public final class SQLiteStore: PersistentStore, Sendable {
   package func save(_ request: StoreSaveRequest) throws(StoreError) -> StoreSaveResult {
     try withWriter { connection throws(StoreError) in
       var transaction = SaveTransaction(
-        connection: connection, statements: statements, keys: KeyBlocks(connection: connection, names: names),
-        decoder: rows, files: SaveFiles(files, threshold: options.externalDataThreshold), failure: options.failure)
+        connection: connection, schema: schema, statements: statements, linkDeletes: linkDeletes,
+        keys: KeyBlocks(connection: connection, names: names), decoder: rows,
+        files: SaveFiles(files, threshold: options.externalDataThreshold), failure: options.failure)
       return try transaction.run(request)
     }
   }

@@ -7,6 +7,8 @@ import SQLGeneration
 struct SaveTransaction {
   let connection: Connection
   let statements: [EntityStatements]
+  let links: [LinkTable]
+  let linkDeletes: [Int: [String]]
   let keys: KeyBlocks
   let decoder: RowSource
   let failure: (@Sendable (FaultPoint) -> Int32?)?
@@ -17,11 +19,14 @@ struct SaveTransaction {
   private var violation: StoreError?
 
   init(
-    connection: Connection, statements: [EntityStatements], keys: KeyBlocks, decoder: RowSource, files: SaveFiles,
+    connection: Connection, schema: Schema, statements: [EntityStatements], linkDeletes: [Int: [String]],
+    keys: KeyBlocks, decoder: RowSource, files: SaveFiles,
     failure: (@Sendable (FaultPoint) -> Int32?)?
   ) {
     self.connection = connection
     self.statements = statements
+    links = schema.linkTables
+    self.linkDeletes = linkDeletes
     self.keys = keys
     self.decoder = decoder
     self.files = files
@@ -32,6 +37,7 @@ struct SaveTransaction {
     var result = StoreSaveResult()
     do throws(StoreError) {
       try control("BEGIN IMMEDIATE", .begin)
+      for change in request.checks { try checkVersion(of: change) }
       try writeChanges(request)
       if !conflicts.isEmpty {
         connection.rollBack()
@@ -73,6 +79,7 @@ struct SaveTransaction {
       try insert(set.changes)
       for batch in set.batches where batch.count > 0 { try insert(batch) }
     }
+    try writeLinks(request)
   }
 
   private mutating func delete(_ change: RowChange) throws(StoreError) {
@@ -85,6 +92,7 @@ struct SaveTransaction {
       return statement.step()
     }
     guard count == 1 else { return try addConflict(change) }
+    try deleteLinks(of: change.id)
     for case let name? in oldNames { files.drop(name) }
   }
 
@@ -158,7 +166,7 @@ struct SaveTransaction {
   }
 
   /// Runs a statement once and returns the number of rows that it wrote.
-  private mutating func write(
+  mutating func write(
     _ sql: String, _ step: FaultPoint.Step, _ body: (Statement) -> Int32
   ) throws(StoreError) -> Int {
     try check(step)
@@ -189,6 +197,13 @@ struct SaveTransaction {
       throw connection.error(code, sql: nil)
     }
     stepCount += 1
+  }
+
+  private mutating func checkVersion(of change: RowChange) throws(StoreError) {
+    let stored = try decoder.row(for: change.id, connection)
+    if stored == nil || stored?.version != change.base?.version {
+      conflicts.append(StoreConflict(change, stored: stored))
+    }
   }
 
   private mutating func addConflict(_ change: RowChange) throws(StoreError) {

@@ -114,6 +114,8 @@ struct SchemaUpdater {
         }
       }
     }
+    let stored = try tableNames()
+    for table in schema.linkTables where !stored.contains(table.name) { try connection.control(table.createSQL) }
     for name in try staleIndexes() { try connection.control("DROP INDEX \(SchemaName.quoted(name))") }
     for index in try missingIndexes() { try connection.control(index.sql) }
     for entity in entities {
@@ -133,6 +135,15 @@ struct SchemaUpdater {
       statement.bindCopy(key, 1)
       statement.bindCopy(value, 2)
     }
+  }
+
+  private func tableNames() throws(StoreError) -> Set<String> {
+    var names: Set<String> = []
+    try connection.runControl("SELECT name FROM sqlite_master WHERE type = 'table'") { statement in
+      names.insert(statement.text(0))
+      return true
+    }
+    return names
   }
 
   private func columns(of table: SchemaTable) throws(StoreError) -> Set<String> {
@@ -158,13 +169,13 @@ struct SchemaUpdater {
 
   private func missingIndexes() throws(StoreError) -> [SchemaTable.Index] {
     let stored = try indexes()
-    return schema.tables.flatMap(\.indexes).filter { stored[$0.name] != $0.sql }
+    return schema.allIndexes.filter { stored[$0.name] != $0.sql }
   }
 
   /// Indexes of the model's tables that it defines no longer or otherwise; those of unknown tables stay.
   private func staleIndexes() throws(StoreError) -> [String] {
-    let wanted = Dictionary(uniqueKeysWithValues: schema.tables.flatMap(\.indexes).map { ($0.name, $0.sql) })
-    let tables = schema.tables.map { " ON \(SchemaName.quoted($0.name)) (" }
+    let wanted = Dictionary(uniqueKeysWithValues: schema.allIndexes.map { ($0.name, $0.sql) })
+    let tables = (schema.tables.map(\.name) + schema.linkTables.map(\.name)).map { " ON \(SchemaName.quoted($0)) (" }
     return try indexes().filter { name, sql in
       wanted[name] != sql && tables.contains { sql.contains($0) }
     }.map(\.key)

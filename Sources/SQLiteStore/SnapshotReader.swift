@@ -1,4 +1,5 @@
 import ObjectGraph
+import ObjectModel
 import SQLGeneration
 
 /// Reads one state of the store through one connection.
@@ -9,6 +10,20 @@ struct SnapshotReader: StoreReader {
   func row(for id: ManagedObjectID) throws(StoreError) -> Row? { try store.rows.row(for: id, connection) }
 
   func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [Row?] { try store.rows.rows(for: ids, connection) }
+
+  func links(of id: ManagedObjectID, _ property: Property) throws(StoreError) -> [Link] {
+    guard let table = property.joinTable, let destination = property.destination else { return [] }
+    var links: [Link] = []
+    let model = store.schema.model
+    try connection.run(store.schema.linkTables[table.index].selectSQL(property), { $0.bind(id.key, 1) }) { statement in
+      let entity = destination.isInHierarchy ? model.entitiesByName[statement.text(2)] : nil
+      let other = ManagedObjectID(
+        key: statement.integer(0), entity: entity ?? destination, coordinatorOrdinal: id.coordinatorOrdinal)
+      links.append(Link(destination: other, order: statement.isNull(1) ? nil : statement.integer(1)))
+      return true
+    }
+    return links
+  }
 
   func fetch(_ query: StoreQuery, _ body: (ManagedObjectID, Row?) throws -> Bool) throws {
     let select = try SelectGenerator(query).statement()

@@ -69,9 +69,6 @@ struct ModelErrorTests {
       "<entity name=\"E\">\n\(reference)\"F\"/></entity>", .unresolvedReference,
       ":3: E.r: the destination entity \"F\" does not exist"),
     Case(
-      "<entity name=\"E\">\n\(reference)\"E\" toMany=\"YES\"/></entity>", .contradiction,
-      ":3: E.r: a to-many relationship needs an inverse, through which its objects are found"),
-    Case(
       "<entity name=\"E\">\n\(reference)\"E\" inverseName=\"s\"/></entity>", .unresolvedReference,
       ":3: E.r: the inverse \"E.s\" is no relationship"),
     Case(

@@ -7,6 +7,8 @@ package final class ChangeSet: Sendable {
   package let changes: [RowChange]
   /// Inserts that never were objects.
   package let batches: [RowBatch]
+  /// What became of links between objects, one change per link.
+  package let links: [LinkChange]
   /// The number of changed objects.
   package let objectCount: Int
   /// Bytes of memory that the changes keep alive.
@@ -19,15 +21,17 @@ package final class ChangeSet: Sendable {
   /// The keys of `changes` lie between these, so that most look-ups in sets of inserts need no table.
   private let keys: ClosedRange<Int64>
 
-  package init(_ changes: [RowChange], batches: [RowBatch] = []) {
+  package init(_ changes: [RowChange], batches: [RowBatch] = [], links: [LinkChange] = []) {
     self.changes = changes
     self.batches = batches
+    self.links = links
     var summary = Summary()
     for change in changes { summary.add(change) }
     isAllInserts = summary.isAllInserts
     keys = summary.lowest...max(summary.lowest, summary.highest)
     objectCount = changes.count + batches.reduce(0) { $0 + $1.count }
-    byteCount = summary.byteCount + batches.reduce(0) { $0 + $1.byteCount }
+    byteCount =
+      summary.byteCount + links.count * MemoryLayout<LinkChange>.stride + batches.reduce(0) { $0 + $1.byteCount }
   }
 
   private struct Summary {
@@ -44,7 +48,13 @@ package final class ChangeSet: Sendable {
     }
   }
 
-  package var isEmpty: Bool { objectCount == 0 }
+  package var isEmpty: Bool { objectCount == 0 && links.isEmpty }
+
+  /// The set without updates that changed nothing but links, which have no version to check or to raise.
+  func withoutEmptyUpdates() -> ChangeSet {
+    if isAllInserts || !changes.contains(where: \.isEmptyUpdate) { return self }
+    return ChangeSet(changes.filter { !$0.isEmptyUpdate }, batches: batches, links: links)
+  }
 
   /// The set without some objects, which are looked for one by one.
   func without(_ isExcluded: (ManagedObjectID) -> Bool) -> ChangeSet {

@@ -14,6 +14,8 @@ struct Pending {
   private(set) var bulk: [ChangeSet] = []
   /// How many of `changes` override one in `bulk`.
   private var overriding = 0
+  /// What became of links, which are not counted: the objects at their ends are.
+  private(set) var links: [LinkKey: LinkChange] = [:]
   /// Bytes of memory that the changes keep alive.
   private(set) var byteCount = 0
   /// The number of objects with a change; those that were inserted and deleted again do not count.
@@ -23,7 +25,7 @@ struct Pending {
   var isEmpty: Bool { objectCount == 0 }
 
   /// Whether there is nothing at all, not even a change that came to nothing.
-  var isUnused: Bool { changes.isEmpty && bulk.isEmpty }
+  var isUnused: Bool { changes.isEmpty && bulk.isEmpty && links.isEmpty }
 
   /// The change of an object, or nil if there is none or it came to nothing.
   func change(of id: ManagedObjectID) -> RowChange? {
@@ -35,6 +37,10 @@ struct Pending {
   ///
   /// - Parameter layouts: by entity index, to merge changes of different properties of one object.
   mutating func absorb(_ set: ChangeSet, layouts: [RowLayout]) {
+    if !set.links.isEmpty {
+      for link in set.links { links[link.key] = links[link.key]?.followed(by: link) ?? link }
+      return absorb(ChangeSet(set.changes, batches: set.batches), layouts: layouts)
+    }
     if set.isAllInserts, set.objectCount >= Self.bulkThreshold {
       keepWhole(set)
     } else {
@@ -93,6 +99,11 @@ struct Pending {
     assert(hasValidState)
   }
 
+  /// Drops what became of an object's links.
+  mutating func removeLinks(of id: ManagedObjectID) {
+    if !links.isEmpty { links = links.filter { $0.key.left != id && $0.key.right != id } }
+  }
+
   private mutating func closeHoles() {
     changes = changes.indices.filter { positions[changes[$0].id] == $0 }.map { changes[$0] }
     byteCount = bulk.reduce(0) { $0 + $1.byteCount } + changes.reduce(0) { $0 + $1.byteCount }
@@ -111,7 +122,7 @@ struct Pending {
     var sets: [ChangeSet] = []
     for set in bulk { sets.append(overriding == 0 ? set : set.without { positions[$0] != nil }) }
     let rest = changes.contains { $0.kind == .forget } ? changes.filter { $0.kind != .forget } : changes
-    if !rest.isEmpty { sets.append(ChangeSet(rest)) }
+    if !rest.isEmpty || !links.isEmpty { sets.append(ChangeSet(rest, links: Array(links.values))) }
     return sets.filter { !$0.isEmpty }
   }
 

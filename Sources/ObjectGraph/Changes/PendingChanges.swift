@@ -73,6 +73,17 @@ package final class PendingChanges: Sendable {
   /// Drops the change of an object that was not inserted here.
   func remove(_ id: ManagedObjectID) { state.withLock { $0.current.remove(id) } }
 
+  /// Replaces the change of an object that was not inserted here.
+  func replace(_ change: RowChange) {
+    state.withLock { state in
+      state.current.remove(change.id)
+      state.current.absorb(ChangeSet([change]), layouts: layouts)
+    }
+  }
+
+  /// Drops what became of an object's links.
+  func removeLinks(of id: ManagedObjectID) { state.withLock { $0.current.removeLinks(of: id) } }
+
   /// Forgets everything that is not being written already, also what has just arrived.
   func removeAll() {
     state.withLock { state in

@@ -22,6 +22,12 @@ package struct RowChange: Sendable {
     self.base = base
   }
 
+  /// Whether the row is the one that it was: a relationship that no column of the row tells of has changed.
+  package var isEmptyUpdate: Bool {
+    guard kind == .update, let row, let base else { return false }
+    return row.isIdentical(to: base)
+  }
+
   /// Bytes of memory that the change keeps alive.
   package var byteCount: Int { 48 + (row?.byteCount ?? 0) }
 }

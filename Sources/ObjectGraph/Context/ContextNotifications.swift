@@ -4,6 +4,7 @@ import ObjectModel
 public enum ContextEvent: Sendable {
   case willSave(ContextWillSave)
   case didSave(ContextDidSave)
+  case didSaveObjectIDs(ContextDidSaveObjectIDs)
   case didChange(ObjectsDidChange)
   case didReset(ContextDidReset)
 }
@@ -30,6 +31,37 @@ public struct ContextDidSave: Sendable {
   public var insertedObjectIDs: [ManagedObjectID] { sets.ids(of: .insert) }
   public var updatedObjectIDs: [ManagedObjectID] { sets.ids(of: .update) }
   public var deletedObjectIDs: [ManagedObjectID] { sets.ids(of: .delete) }
+}
+
+/// The same as ``ContextDidSave``, with IDs alone: it keeps neither the context nor its rows, and may be kept for long.
+public struct ContextDidSaveObjectIDs: Sendable {
+  /// What the context is called.
+  public let contextName: String
+  /// Whether the changes are in the store now.
+  public let isRoot: Bool
+  public let insertedObjectIDs: [ManagedObjectID]
+  public let updatedObjectIDs: [ManagedObjectID]
+  public let deletedObjectIDs: [ManagedObjectID]
+
+  init(_ save: ContextDidSave) {
+    contextName = save.context.name
+    isRoot = save.isRoot
+    insertedObjectIDs = save.insertedObjectIDs
+    updatedObjectIDs = save.updatedObjectIDs
+    deletedObjectIDs = save.deletedObjectIDs
+  }
+}
+
+extension ContextDidSave {
+  /// The inserted objects, for an observer, which is called on the context's executor.
+  public func insertedObjects(in context: isolated ManagedObjectContext) -> [ManagedObject] {
+    context.objects(with: insertedObjectIDs)
+  }
+
+  /// The updated objects, for an observer, which is called on the context's executor.
+  public func updatedObjects(in context: isolated ManagedObjectContext) -> [ManagedObject] {
+    context.objects(with: updatedObjectIDs)
+  }
 }
 
 /// Objects of a context have changed: by its own event, or because a child saved into it.

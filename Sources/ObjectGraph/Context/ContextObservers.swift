@@ -19,6 +19,8 @@ final class ContextObservers: Sendable {
 
   func remove(_ number: Int) { state.withLock { $0.handlers[number] = nil } }
 
+  var hasObservers: Bool { state.withLock { !$0.handlers.isEmpty } }
+
   /// Calls the observers in the order in which they came, on the caller's executor, which is the context's.
   func post(_ event: @autoclosure () -> ContextEvent) {
     let handlers = state.withLock { $0.handlers }

@@ -64,7 +64,8 @@ extension ManagedObjectContext {
   nonisolated func childDidSave() {
     if executor.isCurrent {
       assumeIsolated { $0.enter() }
-    } else {
+    } else if !executor.isConfined {
+      // A context confined to its thread looks when it is next used.
       executor.async { self.assumeIsolated { $0.enter() } }
     }
   }

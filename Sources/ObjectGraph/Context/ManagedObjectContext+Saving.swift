@@ -5,43 +5,62 @@ extension ManagedObjectContext {
   /// or the disk has room again. A root's save blocks its executor until the changes are on disk. A value that could
   /// not be read since the last save makes the save fail once, because what was derived from it may be wrong.
   /// - Throws: ``ValidationError``, ``ValidationErrors``, ``SaveConflicts`` or ``StoreError``.
-  public func save() throws {
+  public func save() throws { try saveReporting() }
+
+  /// Saves, and returns what was saved; nil if there was nothing.
+  @discardableResult
+  func saveReporting() throws -> ContextDidSave? {
+    registry.propagateDeletes()
     processPendingChanges()
     if let failure = registry.takeFaultFailure() { throw failure }
     // Objects that were inserted and deleted again leave without anybody being told.
-    if pending.isEmpty { return registry.finishSave(rewritten: []) }
+    if pending.isEmpty && registry.conflictChecks.isEmpty {
+      registry.finishSave(SaveOutcome(sets: []))
+      return nil
+    }
     observers.post(.willSave(ContextWillSave(context: self)))
     registry.processPendingChanges()
     registry.runWillSave()
     try registry.validate()
     reportChanges()
-    if let parent { saveToParent(parent) } else { try saveToStore() }
+    return if let parent { try saveToParent(parent) } else { try saveToStore() }
   }
 
-  private func saveToParent(_ parent: ManagedObjectContext) {
+  private func saveToParent(_ parent: ManagedObjectContext) throws -> ContextDidSave {
+    if !registry.conflictChecks.isEmpty { try registry.checkAgainstParent() }
     let sets = pending.beginSave()
     // The parent has the changes before they leave here, so that no reader misses them.
     let mustTell = parent.pending.adopt(sets)
     pending.commitSave()
-    finishSave(sets, rewritten: [])
+    let save = finishSave(SaveOutcome(sets: sets))
     if mustTell { parent.childDidSave() }
+    return save
   }
 
-  private func saveToStore() throws {
+  private func saveToStore() throws -> ContextDidSave {
     let sets = pending.beginSave()
-    let rewritten: [RowChange]
+    var outcome = SaveOutcome(sets: sets)
     do {
-      rewritten = sets.isEmpty ? [] : try coordinator.save(sets, from: pending.rootNumber)
+      let checks = registry.checks(besides: sets)
+      if !sets.isEmpty || !checks.isEmpty {
+        outcome = try coordinator.save(sets, from: pending.rootNumber, policy: mergePolicy, checks: checks)
+      }
     } catch {
       pending.abortSave()
       throw error
     }
     pending.commitSave()
-    finishSave(sets, rewritten: rewritten)
+    return finishSave(outcome)
   }
 
-  private func finishSave(_ sets: [ChangeSet], rewritten: [RowChange]) {
-    registry.finishSave(rewritten: rewritten)
-    observers.post(.didSave(ContextDidSave(context: self, sets, isRoot: parent == nil)))
+  private func finishSave(_ outcome: SaveOutcome) -> ContextDidSave {
+    registry.finishSave(outcome)
+    let save = ContextDidSave(context: self, outcome.sets, isRoot: parent == nil)
+    observers.post(.didSave(save))
+    observers.post(.didSaveObjectIDs(ContextDidSaveObjectIDs(save)))
+    // Those beside this context see the changes now; and those below, if they were made or changed here.
+    (parent?.merging ?? coordinator.merging).tell(save)
+    merging.tell(save)
+    return save
   }
 }

@@ -22,10 +22,15 @@ public actor ManagedObjectContext {
   /// Changes that wait for a save, readable from any thread.
   package nonisolated let pending: PendingChanges
   nonisolated let observers = ContextObservers()
+  nonisolated let merging = MergingState()
 
   private(set) var registryStorage: ObjectRegistry?
   /// How many `perform` blocks are on the stack.
   var depth = 0
+  /// Whether delete rules are applied at the end of each event, or not before the save.
+  public var propagatesDeletesAtEndOfEvent = true {
+    didSet { registry.propagatesDeletesAtEndOfEvent = propagatesDeletesAtEndOfEvent }
+  }
 
   /// A root context: its saves go to the coordinator's store, and are the only ones that do I/O.
   ///

@@ -19,25 +19,54 @@ struct FetchExecution {
   }
 
   func objects() throws -> [ManagedObject] {
-    try rows(wantsRows: true).map { id, row in
-      if let row { registry.object(with: id, fetched: row) } else { registry.object(with: id) }
+    if query.batchSize > 0 || !query.includesPropertyValues {
+      return registry.objects(with: try ids(), batchSize: query.batchSize)
+    }
+    let objects = try rows(wantsRows: true).map { id, row in
+      guard let row else { return registry.object(with: id) }
+      if query.refreshesObjects { registry.refetch(id, row) }
+      return registry.object(with: id, fetched: row)
+    }
+    for path in query.prefetching { try registry.prefetch(path, for: objects) }
+    return objects
+  }
+
+  /// Lends the rows of the result one by one, with a reader of the same state of the store for those related to them.
+  func forEachRow(_ body: (ManagedObjectID, Row, any StoreReader) throws -> Void) throws {
+    try read { view in
+      let reader = view.reader
+      if view.overlay(of: query.entity.root).isEmpty {
+        try reader.fetch(storeQuery(wantsRows: true)) { id, row in
+          if let row { try body(id, row, reader) }
+          return true
+        }
+      } else {
+        for (id, row) in try merged(view, wantsRows: true) {
+          if let row { try body(id, row, reader) }
+        }
+      }
     }
   }
 
   func ids() throws -> [ManagedObjectID] { try rows(wantsRows: false).map(\.id) }
 
   func count() throws -> Int {
-    try read { overlay, reader in
-      overlay.isEmpty
-        ? try reader.count(storeQuery(wantsRows: false)) : try merged(overlay, wantsRows: false, reader).count
+    try read { view in
+      view.overlay(of: query.entity.root).isEmpty
+        ? try view.reader.count(storeQuery(wantsRows: false)) : try merged(view, wantsRows: false).count
     }
+  }
+
+  /// The links of an object in its relationship's order.
+  func links(of id: ManagedObjectID, _ property: Property) throws -> [Link] {
+    try read { try $0.links(of: id, property) }
   }
 
   private func rows(wantsRows: Bool) throws -> Rows {
     let saves = registry.coordinator.saveCount
-    let rows = try read { overlay, reader in
-      overlay.isEmpty
-        ? try stored(storeQuery(wantsRows: wantsRows), reader) : try merged(overlay, wantsRows: wantsRows, reader)
+    let rows = try read { view in
+      view.overlay(of: query.entity.root).isEmpty
+        ? try stored(storeQuery(wantsRows: wantsRows), view.reader) : try merged(view, wantsRows: wantsRows)
     }
     keep(rows, readBefore: saves)
     return rows
@@ -45,7 +74,8 @@ struct FetchExecution {
 
   /// Keeps some of the rows for faults of other contexts; all of a large result would only push out the rest.
   private func keep(_ rows: Rows, readBefore saves: Int) {
-    let kept = rows.prefix(1_000).compactMap { id, row in row.map { (id, $0) } }.filter { $0.1.version > 0 }
+    let kept = rows.prefix(query.keepsAllRows ? .max : 1_000).compactMap { id, row in row.map { (id, $0) } }
+      .filter { $0.1.version > 0 }
     registry.coordinator.keep(kept, readBefore: saves)
   }
 }
@@ -58,14 +88,14 @@ extension FetchExecution {
   /// The store's state is fixed before the pending changes are looked at, from below; changes only move upwards, so
   /// none is missed and those seen twice are the same. If a save moved changes on just then, a newer change could have
   /// come to the store together with others: then both looks are taken again.
-  private func read<Result>(_ body: (Overlay, any StoreReader) throws -> Result) throws -> Result {
+  private func read<Result>(_ body: (PendingView) throws -> Result) throws -> Result {
     let store = try registry.coordinator.openStore()
     for attempt in 1... {
       let movesBefore = moves
       let result: Result? = try store.read { reader in
         let levels = levels
         guard attempt == Self.attemptLimit || moves == movesBefore else { return nil }
-        return try body(overlay(levels), reader)
+        return try body(PendingView(registry.coordinator, reader: reader, levels: levels))
       }
       if let result { return result }
     }
@@ -82,11 +112,6 @@ extension FetchExecution {
     return [registry.pending.layers(withArrivals: false)] + registry.ancestors.map { $0.layers(withArrivals: true) }
   }
 
-  private func overlay(_ levels: [[Pending]]) -> Overlay {
-    var overlay = Overlay()
-    for layers in levels { overlay.add(layers, root: query.entity.root, layouts: registry.coordinator.layouts) }
-    return overlay
-  }
 }
 
 // MARK: - Rows
@@ -109,9 +134,10 @@ extension FetchExecution {
   }
 
   /// The store's rows without those that have changed since, and those that have changed, in one order.
-  private func merged(_ overlay: Overlay, wantsRows: Bool, _ reader: any StoreReader) throws -> Rows {
+  private func merged(_ view: PendingView, wantsRows: Bool) throws -> Rows {
+    let overlay = view.overlay(of: query.entity.root)
     let needsRows = wantsRows || !query.sorts.isEmpty
-    var rows = try unchanged(overlay, wantsRows: needsRows, reader)
+    var rows = try unchanged(overlay, wantsRows: needsRows, view.reader)
     rows += try changed(overlay)
     rows += try packed(overlay, wantsRows: needsRows)
     if !query.sorts.isEmpty { rows = try sorted(rows) }

@@ -9,6 +9,14 @@ struct FetchQuery {
   var offset = 0
   var includesSubentities = true
   var includesPendingChanges = true
+  var includesPropertyValues = true
+  /// Whether realised objects without changes get the values that were found.
+  var refreshesObjects = false
+  /// How many rows to read at a time; 0 for all.
+  var batchSize = 0
+  var prefetching: [PrefetchPath] = []
+  /// Whether all rows go to the row cache, and not only the first ones.
+  var keepsAllRows = false
 
   init(entity: Entity) { self.entity = entity }
 }
@@ -29,5 +37,9 @@ extension FetchQuery {
     offset = max(0, request.fetchOffset)
     includesSubentities = request.includesSubentities
     includesPendingChanges = request.includesPendingChanges
+    includesPropertyValues = request.includesPropertyValues
+    refreshesObjects = request.shouldRefreshRefetchedObjects
+    batchSize = max(0, request.fetchBatchSize)
+    prefetching = try PrefetchPath.paths(request.relationshipKeyPathsForPrefetching, from: entity)
   }
 }

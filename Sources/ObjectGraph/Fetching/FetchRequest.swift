@@ -21,6 +21,26 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
   public var includesPendingChanges = true
   /// Whether objects come as faults whose values are at hand, or with their values set.
   public var returnsObjectsAsFaults = true
+  /// Whether the values of the objects are read with them; if not, each batch of faults that is fired reads its own.
+  public var includesPropertyValues = true
+  /// Whether realised objects without changes take over the values that the fetch found, or keep their own.
+  public var shouldRefreshRefetchedObjects = false
+  /// How many rows to read at a time, when their objects are first used; 0 to read all with the fetch.
+  ///
+  /// ``ManagedObjectContext/fetchLazily(_:)`` makes the objects no earlier either.
+  public var fetchBatchSize = 0
+  /// Relationships whose destinations are read with the fetch, such as `department.employees`.
+  ///
+  /// Cost: one more statement for each relationship of each path, however many objects there are.
+  public var relationshipKeyPathsForPrefetching: [String] = []
+  /// What the dictionaries hold; empty for all stored attributes and to-one relationships. Only for dictionaries.
+  public var propertiesToFetch: [FetchExpression] = []
+  /// The properties whose equal values make a group, of which there is one dictionary. Only for dictionaries.
+  public var propertiesToGroupBy: [String] = []
+  /// Which groups are meant; its key paths are the names of what the dictionaries hold.
+  public var havingCondition: Condition?
+  /// Whether equal dictionaries are returned once. Only for dictionaries.
+  public var returnsDistinctResults = false
   /// A condition that could not be made, to be thrown by the fetch.
   private(set) var failure: ConditionError?
 

@@ -4,7 +4,7 @@ public import ObjectModel
 // Values by property name, for models that are known at run time only.
 
 extension ManagedObject {
-  /// The value of a property: an attribute's value, a destination object, a set of them, or nil.
+  /// The value of a property: an attribute's value, a destination object, a set or ordered array of them, or nil.
   ///
   /// An unknown name is a programmer's error and traps.
   public final func value(forKey key: String) -> Any? {
@@ -12,11 +12,12 @@ extension ManagedObject {
     switch property.kind {
     case .attribute: return attributeValue(property).unwrapped
     case .relationship(let relationship):
-      return relationship.isToMany ? Set(destinations(property.slot)) : destination(property.slot)
+      if !relationship.isToMany { return destination(property.slot) }
+      return relationship.isOrdered ? destinations(property.slot) : Set(destinations(property.slot))
     }
   }
 
-  /// Sets a property by name; a value that is not of the property's type is a programmer's error and traps.
+  /// Sets a property by name, a to-many relationship to a set or array of objects; a value that is not of the property's type is a programmer's error and traps.
   public final func setValue(_ value: Any?, forKey key: String) {
     let property = requireProperty(key)
     switch property.kind {
@@ -28,7 +29,8 @@ extension ManagedObject {
       setAttributeValue(converted, property)
     case .relationship(let relationship):
       if relationship.isToMany {
-        setDestinations((value as? Set<ManagedObject>) ?? [], property.slot)
+        let objects = (value as? [ManagedObject]) ?? (value as? Set<ManagedObject>).map(Array.init) ?? []
+        setDestinations(objects, property.slot)
       } else {
         setDestination(value as? ManagedObject, property.slot)
       }
@@ -51,7 +53,7 @@ extension ManagedObject {
   public final func changedValues() -> [String: Value] {
     guard hasChanges else { return [:] }
     var changed: [String: Value] = [:]
-    for property in entity.properties where property.storage.isStored {
+    for property in entity.properties where property.storage.isStored && !property.isHidden {
       let differs =
         base.map { !row.hasSameValue(as: $0, property.slot, property.storage) } ?? !row.isNull(property.slot)
       if differs { changed[property.name] = value(property, in: row) }

@@ -83,7 +83,7 @@ extension ManagedObject {
         self, property: property.name, rule: .tooFewDestinations,
         message: "has \(count) destinations, fewer than \(relationship.minimumCount)")
     }
-    if relationship.maximumCount > 0, count > relationship.maximumCount {
+    if count > 0, relationship.maximumCount > 0, count > relationship.maximumCount {
       throw ValidationError(
         self, property: property.name, rule: .tooManyDestinations,
         message: "has \(count) destinations, more than \(relationship.maximumCount)")

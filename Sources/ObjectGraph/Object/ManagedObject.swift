@@ -37,6 +37,8 @@ open class ManagedObject {
   final var published: Row?
   /// The destinations of to-many relationships that were asked for, by slot.
   final var toMany: [Int: ToManyCache]?
+  /// The faults that get their values together with this one; nil once it has some.
+  final var faultGroup: FaultGroup?
 
   /// Makes an object for its context; not to be called by others.
   public required init(_ seed: Seed) {

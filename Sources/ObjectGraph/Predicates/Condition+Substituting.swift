@@ -28,7 +28,7 @@ extension Condition {
   }
 
   /// The condition with other operands; only after IN may their number change.
-  private func mapOperands(
+  func mapOperands(
     _ map: ([Operand]) throws(ConditionError) -> [Operand]
   ) throws(ConditionError) -> Condition {
     func one(_ operand: Operand) throws(ConditionError) -> Operand {

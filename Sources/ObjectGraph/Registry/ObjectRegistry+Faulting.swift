@@ -5,7 +5,7 @@ extension ObjectRegistry {
   func fire(_ object: ManagedObject) {
     checkExecutor()
     do {
-      if try !realize(object) { markInaccessible(object) }
+      if try !realize(object) { noteMissing(object) }
     } catch {
       noteFaultFailure(error)
       markInaccessible(object)
@@ -15,8 +15,9 @@ extension ObjectRegistry {
   /// Gives a fault its values; returns false if there is no such row.
   func realize(_ object: ManagedObject) throws -> Bool {
     guard object.isFault else { return !object.state.contains(.inaccessible) }
-    let row = object.hasRow ? freshestKnownRow(of: object) : try row(for: object.objectID)
+    let row = object.hasRow ? freshestKnownRow(of: object) : try row(ofFault: object)
     guard let row else { return false }
+    object.faultGroup = nil
     object.row = row
     object.hasRow = true
     object.state.remove(.fault)
@@ -31,7 +32,7 @@ extension ObjectRegistry {
   }
 
   /// The values of a fault that was fetched, or newer ones that are at hand; nil if it was deleted since. Does no I/O.
-  private func freshestKnownRow(of object: ManagedObject) -> Row? {
+  func freshestKnownRow(of object: ManagedObject) -> Row? {
     if let change = ancestorsChange(of: object.objectID) { return change.row }
     guard let cached = coordinator.cachedRow(for: object.objectID) else { return object.row }
     // Rows that came from an ancestor's pending changes are newer than any that was stored before them.
@@ -39,7 +40,7 @@ extension ObjectRegistry {
   }
 
   /// The nearest ancestor's pending change of an object; its row is nil if it was deleted there.
-  private func ancestorsChange(of id: ManagedObjectID) -> RowChange? {
+  func ancestorsChange(of id: ManagedObjectID) -> RowChange? {
     for ancestor in ancestors {
       if let change = ancestor.visibleChange(of: id) { return change }
     }
@@ -54,12 +55,23 @@ extension ObjectRegistry {
   }
 
   /// Runs the hook with change tracking off: what it sets is part of what was fetched, under the same version.
-  private func awake(_ object: ManagedObject) {
+  func awake(_ object: ManagedObject) {
     let fetched = object.row
     object.state.insert(.touched)
     object.awakeFromFetch()
     object.state.remove(.touched)
     if !object.row.isIdentical(to: fetched) { object.row.stamp(version: fetched.version) }
+  }
+
+  /// The object's row is gone: it reads as nil, and is a deleted object or an error of the next save.
+  private func noteMissing(_ object: ManagedObject) {
+    let isNew = !object.state.contains(.inaccessible)
+    markInaccessible(object)
+    if deletesInaccessibleFaults {
+      object.state.insert(.deleted)
+    } else if isNew {
+      noteFaultFailure(ObjectNotFound(objectID: object.objectID))
+    }
   }
 
   private func markInaccessible(_ object: ManagedObject) {

@@ -24,6 +24,7 @@ extension ObjectRegistry {
     guard let change, let row = change.row, let published = object.published else {
       return "\(object) has changes, and nothing is pending for it"
     }
+    if change.isEmptyUpdate { return nil }
     if (change.kind == .insert) != object.isInserted { return "\(object) is pending as another kind of change" }
     let isSame = row.isIdentical(to: published) && row.isIdentical(to: object.row)
     return isSame ? nil : "\(object) shows other values than are pending"

@@ -4,24 +4,35 @@ extension ObjectRegistry {
   /// Ends an event: propagates deletes, and makes the changes of the event visible to children and fetches.
   func processPendingChanges() {
     checkExecutor()
-    propagateDeletes()
+    if propagatesDeletesAtEndOfEvent { propagateDeletes() }
     publishChanges()
     assertInvariants()
   }
 
   /// Makes what objects were changed to visible to children and fetches.
   func publishChanges() {
-    if touched.isEmpty { return }
+    if touched.isEmpty, linkChanges.isEmpty { return }
+    let links = takeLinkChanges()
     let touched = takeTouched()
     var changes: [RowChange] = []
     changes.reserveCapacity(touched.count)
     for object in touched {
       if let change = publish(object) { changes.append(change) }
     }
-    if changes.isEmpty { return }
-    let set = ChangeSet(changes)
-    pending.append(set)
-    unreported.append(set)
+    for set in Self.sets(of: changes, links) {
+      pending.append(set)
+      unreported.append(set)
+    }
+  }
+
+  /// The changes in one set; many inserts go into a set of their own, which stays whole.
+  private static func sets(of changes: [RowChange], _ links: [LinkChange]) -> [ChangeSet] {
+    guard changes.count >= Pending.bulkThreshold else {
+      return changes.isEmpty && links.isEmpty ? [] : [ChangeSet(changes, links: links)]
+    }
+    let others = changes.filter { $0.kind != .insert }
+    if others.isEmpty && links.isEmpty { return [ChangeSet(changes)] }
+    return [ChangeSet(changes.filter { $0.kind == .insert }), ChangeSet(others, links: links)].filter { !$0.isEmpty }
   }
 
   /// Hands over the changes that observers have not been told of, one per object.
@@ -92,6 +103,12 @@ extension ObjectRegistry {
     guard let row = change.row else {
       object.published = nil
       return markDeleted(object, base: change.base)
+    }
+    if change.isEmptyUpdate, !object.isFault {
+      if object.base == nil { object.base = object.row }
+      if object.published == nil { object.published = object.base }
+      object.state.insert(.updated)
+      return
     }
     let before = object.published ?? object.base
     if change.kind == .update, object.base == nil { object.base = object.isFault ? change.base : object.row }

@@ -19,12 +19,17 @@ extension ObjectRegistry {
   func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
     checkExecutor()
     if object.isInserted { return }
+    conflictChecks[object.objectID] = nil
     // What was changed by this event must not be published against the old values.
     publishChanges()
     if object.hasChanges && mergeChanges {
       try rebase(object)
     } else {
-      if object.hasChanges { pending.remove(object.objectID) }
+      if object.hasChanges {
+        pending.remove(object.objectID)
+        pending.removeLinks(of: object.objectID)
+        relationshipGeneration += 1
+      }
       letGo(of: object)
       revert(object)
       object.state.insert(.fault)

@@ -6,6 +6,9 @@ extension ObjectRegistry {
 
   /// Lets changed objects prepare for the save, and again those that were changed by that.
   func runWillSave() {
+    // Whether or not they were propagated at the end of the event: now they are.
+    propagateDeletes()
+    publishChanges()
     var waiting = held
     for _ in 0..<Self.willSaveLimit {
       for object in waiting { object.willSave() }
@@ -47,11 +50,12 @@ extension ObjectRegistry {
   }
 
   /// Makes the saved state the committed one.
-  ///
-  /// - Parameter rewritten: changes that came to the store with other values than they were saved with.
-  func finishSave(rewritten: [RowChange]) {
-    for change in rewritten {
-      if let row = change.row, let object = registeredObject(for: change.id) { object.row = row }
+  func finishSave(_ outcome: SaveOutcome) {
+    conflictChecks = [:]
+    for change in outcome.rewritten {
+      guard let row = change.row, let object = registeredObject(for: change.id) else { continue }
+      object.row = row
+      object.hasRow = true
     }
     let saved = takeHeld()
     for object in saved {
@@ -59,11 +63,28 @@ extension ObjectRegistry {
       object.published = nil
       object.state.subtract([.inserted, .updated])
     }
-    for object in saved {
+    for object in saved where outcome.dropped[object.objectID] == nil {
       let wasDeleted = object.isDeleted
       object.didSave()
       if wasDeleted { orphan(object) }
     }
+    if !outcome.dropped.isEmpty { giveWay(outcome.dropped) }
     assertInvariants()
+  }
+
+  /// Gives objects the stored values in place of changes that were not saved; those that are not stored leave.
+  private func giveWay(_ dropped: [ManagedObjectID: Row?]) {
+    relationshipGeneration += 1
+    for (id, row) in dropped {
+      guard let object = registeredObject(for: id) else { continue }
+      object.state.subtract([.updated, .deleted])
+      if let row {
+        object.row = row
+        object.hasRow = true
+        object.toMany = nil
+      } else {
+        orphan(object)
+      }
+    }
   }
 }

@@ -18,10 +18,16 @@ final class ObjectRegistry {
   private(set) var held: [ManagedObject] = []
   /// Objects changed since the last `processPendingChanges`.
   private(set) var touched: [ManagedObject] = []
+  /// Links of many-to-many relationships changed since then.
+  var linkChanges: [LinkKey: LinkChange] = [:]
   /// Objects whose deletes have not been propagated.
   var deletes: [ManagedObject] = []
+  /// Whether to apply delete rules at the end of an event, or not before the save.
+  var propagatesDeletesAtEndOfEvent = true
   /// Published changes that observers have not been told of.
   var unreported: [ChangeSet] = []
+  /// Unchanged objects that the next save must find unchanged in the store too, with the rows they have here.
+  var conflictChecks: [ManagedObjectID: Row] = [:]
   /// Counts changes from outside, which make cached to-many relationships stale.
   var relationshipGeneration = 0
   /// The first failure to read that a property could not throw.
@@ -31,6 +37,12 @@ final class ObjectRegistry {
   private var keylessCount: Int64 = 0
   /// Properties with rules by entity index, found when first needed.
   private var ruledProperties: [[Property]?]
+  /// Whether a fault whose row is gone becomes a deleted object; if not, the next save fails.
+  var deletesInaccessibleFaults = true
+  /// All objects, if the context is to hold them; nil if it holds only those with changes.
+  var retained: [ManagedObjectID: ManagedObject]?
+  /// The group that the latest fault of a family belongs to, by the index of the root entity.
+  var faultGroups: [UInt16: FaultGroup] = [:]
   private var lastClass: (type: ManagedObject.Type, entity: Entity)?
 
   init(
@@ -97,6 +109,7 @@ final class ObjectRegistry {
     objects[object.objectID] = Unmanaged.passUnretained(object)
     held.append(object)
     touched.append(object)
+    retained?[object.objectID] = object
     object.awakeFromInsert()
   }
 
@@ -109,7 +122,9 @@ final class ObjectRegistry {
     precondition(
       id.coordinatorOrdinal == coordinator.ordinal, "the object ID \(id) belongs to another coordinator")
     if let change = pending.currentChange(of: id) { return adoptedObject(change) }
-    return register(id, row: nil, state: .fault)
+    let object = register(id, row: nil, state: .fault)
+    addToGroup(object)
+    return object
   }
 
   /// The object of a fetched row: the registered one, or a new fault that has the row already.
@@ -148,6 +163,7 @@ final class ObjectRegistry {
       hasRow: row != nil)
     let object = coordinator.classes[UInt16(entity.index)].init(seed)
     objects[id] = Unmanaged.passUnretained(object)
+    retained?[id] = object
     return object
   }
 
@@ -157,6 +173,7 @@ final class ObjectRegistry {
   /// Cuts an object off; it keeps the values that it has.
   func orphan(_ object: ManagedObject) {
     objects[object.objectID] = nil
+    retained?[object.objectID] = nil
     object.registry = nil
     object.state.subtract([.inserted, .updated, .deleted, .touched, .held])
   }
@@ -166,7 +183,9 @@ final class ObjectRegistry {
     for object in objects.values { object.takeUnretainedValue().registry = nil }
     for object in held { object.state.subtract([.inserted, .updated, .deleted, .touched, .held]) }
     objects = [:]
+    faultGroups = [:]
     forgetChanges()
+    if retained != nil { retained = [:] }
   }
 
   // MARK: Changing
@@ -219,7 +238,9 @@ final class ObjectRegistry {
     held = []
     touched = []
     deletes = []
+    linkChanges = [:]
     unreported = []
+    conflictChecks = [:]
     faultFailure = nil
     keyFailure = nil
   }

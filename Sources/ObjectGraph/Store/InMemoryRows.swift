@@ -7,9 +7,14 @@ struct InMemoryRows {
   /// Updates with the row to keep.
   var updates: [(change: RowChange, row: Row)] = []
   var inserts: [(id: ManagedObjectID, row: Row)] = []
+  var links: [LinkChange] = []
+
+  let checks: [RowChange]
 
   init(_ request: StoreSaveRequest, model: ManagedObjectModel) throws(StoreError) {
+    checks = request.checks
     for set in request.changes {
+      links += set.links
       for change in set.changes {
         switch (change.kind, change.row) {
         case (.delete, _): deletes.append(change)

@@ -39,14 +39,15 @@ package final class InMemoryStore: PersistentStore {
   }
 
   package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
-    let tables = try withState { state throws(StoreError) in state.tables }
-    return try body(InMemoryReader(tables: tables, model: model))
+    let (tables, links) = try withState { state throws(StoreError) in (state.tables, state.links) }
+    return try body(InMemoryReader(tables: tables, links: links, model: model))
   }
 
   package func close(returning unused: [KeyBlock]) throws(StoreError) {
     state.withLock { state in
       state.isClosed = true
       state.tables = []
+      state.links = []
     }
   }
 

@@ -63,10 +63,13 @@ package struct StoreSaveRequest: Sendable {
   package let changes: [ChangeSet]
   /// Keys to reserve in the same transaction, because their blocks run low.
   package let reservations: [KeyReservation]
+  /// Rows that are not written, but are conflicts if their stored version is not their base's.
+  package let checks: [RowChange]
 
-  package init(_ changes: [ChangeSet], reservations: [KeyReservation] = []) {
+  package init(_ changes: [ChangeSet], reservations: [KeyReservation] = [], checks: [RowChange] = []) {
     self.changes = changes
     self.reservations = reservations
+    self.checks = checks
   }
 }
 
@@ -102,6 +105,9 @@ package protocol StoreReader {
 
   /// The rows of several objects of one family, each nil where there is none; as few statements as the store can do.
   func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [Row?]
+
+  /// The links of an object in one direction of a join table, to objects that exist, in no particular order.
+  func links(of id: ManagedObjectID, _ property: Property) throws(StoreError) -> [Link]
 
   /// The objects that a query matches, in its order, each with its row if the query asks for rows.
   ///

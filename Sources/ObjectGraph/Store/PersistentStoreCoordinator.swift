@@ -1,3 +1,4 @@
+import Foundation
 public import ObjectModel
 import Synchronization
 
@@ -19,6 +20,8 @@ public final class PersistentStoreCoordinator: Sendable {
   private let cache: Mutex<RowCache>
   private let ownWrites = Mutex(OwnWrites())
   private let rootCount = Atomic(0)
+  let merging = MergingState()
+  private let lastOrder = Atomic<Int64>(0)
 
   /// Makes a coordinator without a store.
   ///
@@ -43,7 +46,6 @@ public final class PersistentStoreCoordinator: Sendable {
   /// Cost: I/O, and one durable transaction that reserves keys.
   /// - Throws: ``StoreError`` if the store can't be opened, or if there is one already.
   public func open(_ description: PersistentStoreDescription) throws {
-    try checkModel()
     let opened = try description.open(model, ordinal)
     let isFirst = store.withLock { store in
       if store != nil { return false }
@@ -80,16 +82,18 @@ public final class PersistentStoreCoordinator: Sendable {
     return store
   }
 
-  private func checkModel() throws {
-    for entity in model.entities {
-      for property in entity.properties where property.storage == .toMany {
-        if property.inverse?.storage != .reference || property.relationship?.isOrdered == true {
-          throw ModelError(
-            .contradiction,
-            "ordered relationships and to-many relationships without a to-one inverse are not supported yet",
-            entity: entity.name, property: property.name)
-        }
-      }
+  /// A place at the end of an ordered relationship: greater than all drawn before, here or earlier elsewhere.
+  ///
+  /// Taken from the clock, in microseconds since 2001 with room for a thousand places between two, so that appending
+  /// needs to know nothing of what is there.
+  func drawOrder() -> Int64 {
+    let now = Int64(Date().timeIntervalSinceReferenceDate * 1e6) << 10
+    var last = lastOrder.load(ordering: .relaxed)
+    while true {
+      let next = max(now, last + 1 << 10)
+      let (exchanged, original) = lastOrder.compareExchange(expected: last, desired: next, ordering: .relaxed)
+      if exchanged { return next }
+      last = original
     }
   }
 }
@@ -144,29 +148,84 @@ extension PersistentStoreCoordinator {
 extension PersistentStoreCoordinator {
   /// Writes changes in one transaction; blocks until they are on disk.
   ///
-  /// - Parameter root: the number of the root context, from ``drawRootNumber()``.
-  /// - Returns: the changes that were written with other values than they came with.
+  /// Conflicts are looked for in the row cache first, then by the store, and what the policy made of them is tried again.
+  /// - Parameters:
+  ///   - root: the number of the root context, from ``drawRootNumber()``.
+  ///   - checks: rows that are not written, and must not have changed either.
   /// - Throws: ``StoreError``, or ``SaveConflicts`` with all conflicts; nothing was written then.
-  func save(_ sets: [ChangeSet], from root: Int) throws -> [RowChange] {
+  func save(
+    _ sets: [ChangeSet], from root: Int, policy: MergePolicy, checks: [RowChange] = []
+  ) throws -> SaveOutcome {
     let store = try openStore()
-    var sets = sets
-    var rewritten: [ManagedObjectID: RowChange] = [:]
     let reservations = keyReservations()
-    var result = try store.save(StoreSaveRequest(sets, reservations: reservations))
-    if !result.conflicts.isEmpty {
-      rewritten = try resolve(result.conflicts, from: root)
-      sets = sets.map { set in ChangeSet(set.changes.map { rewritten[$0.id] ?? $0 }, batches: set.batches) }
-      result = try store.save(StoreSaveRequest(sets, reservations: reservations))
-      if !result.conflicts.isEmpty { throw SaveConflicts(result.conflicts, model: model) }
-    }
+    let changes = sets.map { $0.withoutEmptyUpdates() }
+    var resolver = ConflictResolver(self, policy: policy, root: root, sets: changes, checks: checks)
+    let result = try write(&resolver, to: store, reservations)
     keys.withLock { keys in
       for (reservation, block) in zip(reservations, result.reserved) { keys[reservation.root.index].add(block) }
     }
-    markSaved(sets)
-    cache.withLock { $0.apply(sets) }
-    noteUpdates(sets, from: root)
-    return Array(rewritten.values)
+    let written = resolver.outcome.sets
+    markSaved(written)
+    cache.withLock { $0.apply(written) }
+    noteUpdates(written, from: root)
+    return resolver.finalOutcome(of: sets)
   }
+
+  /// Tries to write until no conflict is left.
+  private func write(
+    _ resolver: inout ConflictResolver, to store: any PersistentStore, _ reservations: [KeyReservation]
+  ) throws -> StoreSaveResult {
+    for _ in 0..<Self.saveAttemptLimit {
+      let cached = conflictsWithCache(resolver.outcome.sets, resolver.request)
+      if !cached.isEmpty { try resolver.resolve(cached, kind: .contextAgainstRowCache) }
+      if resolver.outcome.sets.isEmpty && resolver.checks.isEmpty { return StoreSaveResult() }
+      let request = StoreSaveRequest(resolver.outcome.sets, reservations: reservations, checks: resolver.request)
+      do {
+        let result = try store.save(request)
+        if result.conflicts.isEmpty { return result }
+        noteStored(result.conflicts)
+        try resolver.resolve(result.conflicts, kind: .rowCacheAgainstStore)
+      } catch let error as StoreError where error.code == .constraint {
+        try resolver.resolveConstraints(error)
+      }
+    }
+    throw StoreError(.busy, "others change the same objects all the time; save again", path: store.path)
+  }
+
+  /// How often to resolve conflicts before giving up; each round needs another writer who came in between.
+  private static var saveAttemptLimit: Int { 64 }
+
+  /// Changes of rows that the cache knows in a later version; no I/O.
+  private func conflictsWithCache(_ sets: [ChangeSet], _ checks: [RowChange]) -> [StoreConflict] {
+    cache.withLock { cache in
+      var conflicts: [StoreConflict] = []
+      func look(at change: RowChange) {
+        guard let base = change.base, base.version > 0, let cached = cache.peek(change.id) else { return }
+        if cached.version > base.version { conflicts.append(StoreConflict(change, stored: cached)) }
+      }
+      for set in sets where !set.isAllInserts {
+        for change in set.changes where change.kind == .update || change.kind == .delete { look(at: change) }
+      }
+      checks.forEach(look)
+      return conflicts
+    }
+  }
+
+  /// Brings the cache in line with what conflicts have shown to be stored.
+  private func noteStored(_ conflicts: [StoreConflict]) {
+    cache.withLock { cache in
+      for conflict in conflicts {
+        if let stored = conflict.stored {
+          cache.insert(stored, for: conflict.change.id)
+        } else {
+          cache.remove(conflict.change.id)
+        }
+      }
+    }
+  }
+
+  /// Forgets rows that were changed behind this coordinator's back.
+  func forgetRows(of ids: some Sequence<ManagedObjectID>) { cache.withLock { $0.forget(ids) } }
 
   /// What a root context names itself with when it saves.
   func drawRootNumber() -> Int { rootCount.wrappingAdd(1, ordering: .relaxed).newValue }
@@ -181,26 +240,8 @@ extension PersistentStoreCoordinator {
     }
   }
 
-  /// Rewrites changes that only look like conflicts, because another context of the same stack saved in between.
-  ///
-  /// - Throws: ``SaveConflicts`` if any is a conflict.
-  private func resolve(_ conflicts: [StoreConflict], from root: Int) throws -> [ManagedObjectID: RowChange] {
-    var rewritten: [ManagedObjectID: RowChange] = [:]
-    for conflict in conflicts {
-      guard let base = conflict.change.base, let stored = conflict.stored, canMerge(conflict, base, stored, root) else {
-        throw SaveConflicts(conflicts, model: model)
-      }
-      var change = conflict.change
-      change.base = stored
-      change.row = change.row.map {
-        stored.applying(changesFrom: base, to: $0, layout: layouts[Int(stored.entityIndex)])
-      }
-      rewritten[change.id] = change
-    }
-    return rewritten
-  }
-
-  private func canMerge(_ conflict: StoreConflict, _ base: Row, _ stored: Row, _ root: Int) -> Bool {
+  /// Whether a conflict only looks like one, because another context of the same stack saved in between.
+  func canMerge(_ conflict: StoreConflict, _ base: Row, _ stored: Row, _ root: Int) -> Bool {
     // Who holds values of an object that never were stored has them from the stack that inserted it.
     if base.version == 0 && stored.version == 1 { return true }
     let first = base.version == 0 ? stored.version : base.version + 1

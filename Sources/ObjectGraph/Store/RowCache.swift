@@ -19,6 +19,9 @@ struct RowCache {
     return row
   }
 
+  /// The row without making it young again.
+  func peek(_ id: ManagedObjectID) -> Row? { young[id] ?? old[id] }
+
   mutating func insert(_ row: Row, for id: ManagedObjectID) {
     if youngBytes >= generationBytes {
       old = young
@@ -31,6 +34,12 @@ struct RowCache {
   mutating func remove(_ id: ManagedObjectID) {
     young.removeValue(forKey: id)
     old.removeValue(forKey: id)
+  }
+
+  /// Removes rows that others have changed; readers that began before must not bring them back.
+  mutating func forget(_ ids: some Sequence<ManagedObjectID>) {
+    for id in ids { remove(id) }
+    saves += 1
   }
 
   mutating func removeAll() {

@@ -30,6 +30,7 @@ final class EventRecorder: Sendable {
       switch event {
       case .willSave: "willSave"
       case .didSave: "didSave"
+      case .didSaveObjectIDs: "didSaveObjectIDs"
       case .didChange: "didChange"
       case .didReset: "didReset"
       }

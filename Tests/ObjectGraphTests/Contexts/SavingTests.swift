@@ -202,7 +202,7 @@ struct SavingTests {
       try main.save()
       try main.save()
     }
-    #expect(events.kinds == ["didChange", "didChange", "willSave", "didSave"])
+    #expect(events.kinds == ["didChange", "didChange", "willSave", "didSave", "didSaveObjectIDs"])
     #expect(events.allCameOnExecutor)
     let save = try #require(events.didSaves.first)
     #expect(!save.isRoot && save.insertedObjectIDs == [inserted] && save.updatedObjectIDs == [id])

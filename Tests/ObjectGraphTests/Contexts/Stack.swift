@@ -14,10 +14,13 @@ final class Stack: Sendable {
 
   var storePath: String { directory.path("store.sqlite") }
 
+  /// - Parameter directory: where the store is, if it is another stack's; a fresh one if nil.
   init(
-    _ model: ManagedObjectModel, inMemory: Bool = false, failure: (@Sendable (FaultPoint) -> Int32?)? = nil
+    _ model: ManagedObjectModel, inMemory: Bool = false, directory: TemporaryDirectory? = nil,
+    failure: (@Sendable (FaultPoint) -> Int32?)? = nil
   ) throws {
-    directory = try TemporaryDirectory()
+    let directory = try directory ?? TemporaryDirectory()
+    self.directory = directory
     coordinator = PersistentStoreCoordinator(model: model)
     writer = ManagedObjectContext(coordinator: coordinator, name: "writer")
     main = ManagedObjectContext(parent: writer, name: "main")

@@ -1,0 +1,69 @@
+public import ObjectModel
+
+/// One entry of the dictionaries that a fetch returns: a property, an aggregate over a group, or a constant.
+///
+///     request.propertiesToFetch = ["department.name", .count(), .average("age", as: "meanAge")]
+///     request.propertiesToGroupBy = ["department.name"]
+public struct FetchExpression: Sendable, Hashable, ExpressibleByStringLiteral {
+  /// What is computed over the rows of a group; nil counts for none of them.
+  public enum Function: String, Sendable, Hashable { case count, sum, min, max, average }
+
+  enum Kind: Sendable, Hashable {
+    case property([String])
+    /// Counts rows if it has no path.
+    case aggregate(Function, [String]?)
+    case constant(Value)
+    case objectID
+  }
+
+  /// The key in the dictionaries.
+  public var name: String
+  let kind: Kind
+
+  init(_ name: String, _ kind: Kind) {
+    self.name = name
+    self.kind = kind
+  }
+
+  public init(stringLiteral keyPath: String) { self = .property(keyPath) }
+
+  /// An attribute, or a to-one relationship, whose value is its destination's URI.
+  public static func property(_ keyPath: String, as name: String? = nil) -> Self {
+    Self(name ?? keyPath, .property(names(keyPath)))
+  }
+
+  /// The object's ID as its URI.
+  public static func objectID(as name: String = "objectID") -> Self { Self(name, .objectID) }
+
+  /// The same value everywhere.
+  public static func constant(_ value: Value, as name: String) -> Self { Self(name, .constant(value)) }
+
+  /// The number of rows, or of those where the property is not nil.
+  public static func count(_ keyPath: String? = nil, as name: String = "count") -> Self {
+    Self(name, .aggregate(.count, keyPath.map(names)))
+  }
+
+  /// The sum; 0 of nothing. Integers whose sum exceeds 64 bits make the fetch fail.
+  public static func sum(_ keyPath: String, as name: String = "sum") -> Self {
+    Self(name, .aggregate(.sum, names(keyPath)))
+  }
+
+  /// The smallest value; nil of nothing.
+  public static func min(_ keyPath: String, as name: String = "min") -> Self {
+    Self(name, .aggregate(.min, names(keyPath)))
+  }
+
+  /// The largest value; nil of nothing.
+  public static func max(_ keyPath: String, as name: String = "max") -> Self {
+    Self(name, .aggregate(.max, names(keyPath)))
+  }
+
+  /// The mean; nil of nothing. Decimals have a decimal mean, all other numbers a double.
+  public static func average(_ keyPath: String, as name: String = "average") -> Self {
+    Self(name, .aggregate(.average, names(keyPath)))
+  }
+
+  static func names(_ keyPath: String) -> [String] {
+    keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+  }
+}

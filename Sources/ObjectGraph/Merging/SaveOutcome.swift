@@ -1,0 +1,9 @@
+/// What a save to the store came to, after conflicts were resolved.
+struct SaveOutcome {
+  /// What was written.
+  var sets: [ChangeSet]
+  /// The changes in it that have other values than they were saved with.
+  var rewritten: [RowChange] = []
+  /// Objects whose changes gave way to what is stored, with the stored row; nil if there is none.
+  var dropped: [ManagedObjectID: Row?] = [:]
+}
