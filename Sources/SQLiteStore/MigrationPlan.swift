@@ -64,7 +64,8 @@ struct MigrationPlan {
     guard let old = source.tables.first(where: { $0.name == plan.table.name }),
       old.tellsEntity == plan.table.tellsEntity, Set(old.columns) == Set(plan.table.columns),
       plan.contributions.count == old.members.count,
-      plan.contributions.allSatisfy({ $0.source.name == old.name && $0.entity.name == $0.origin.name && $0.offset == 0 })
+      plan.contributions.allSatisfy({ $0.source.name == old.name && $0.entity.name == $0.origin.name && $0.offset == 0 }
+      )
     else { return false }
     return plan.contributions.allSatisfy { RowMapping(self, $0).isIdentity }
   }

@@ -19,12 +19,16 @@ struct Migrator {
     let changed = plan.tables.filter { !$0.contributions.isEmpty && !plan.isUnchanged($0) }
     for table in changed { try build(table) }
     for table in changed { try turnRelationshipsAround(table) }
-    try dropOldTables(rebuilt: changed)
+    let links = LinkMigration(connection: connection, plan: plan)
+    try links.collect()
+    try links.dropOldTables(keepsLostFamilies: keepsLostFamilies)
+    try dropOldTables()
     for table in changed {
       try connection.control(
         "ALTER TABLE \(SchemaName.quoted(table.temporaryName)) RENAME TO \(SchemaName.quoted(table.table.name))")
     }
-    for table in plan.tables { try clearDanglingReferences(table) }
+    try links.finish()
+    for table in plan.tables where !table.contributions.isEmpty { try clearDanglingReferences(table) }
     for table in plan.tables { try checkRelationships(table) }
     for table in changed { try takeFilesIn(table) }
     try writeKeys()
@@ -79,7 +83,7 @@ struct Migrator {
     }
   }
 
-  private func dropOldTables(rebuilt: [MigrationPlan.TablePlan]) throws(StoreError) {
+  private func dropOldTables() throws(StoreError) {
     let used = Set(plan.tables.flatMap(\.contributions).map(\.source.name))
     let staying = Set(plan.tables.filter { plan.isUnchanged($0) }.map(\.table.name))
     for table in plan.source.tables where !staying.contains(table.name) {

@@ -58,7 +58,8 @@ struct SchemaUpdater {
     let mapping = MappingInference(from: source, to: schema.model)
     guard mapping.problems.isEmpty else {
       throw incompatible(
-        mapping.problems.joined(separator: "; ") + ". This can't be inferred: use a staged migration, or change the model")
+        mapping.problems.joined(separator: "; ")
+          + ". This can't be inferred: use a staged migration, or change the model")
     }
     try checkKeptFamilies(stored, mapping)
     let old = Schema(source)

@@ -16,7 +16,8 @@ struct StagedMigration {
     let stored = try StoredModel(connection)
     guard let place = steps.lastIndex(where: { stored.fits($0.model) }) else { return }
     let pending = try connection.controlResult(
-      "SELECT value FROM _metadata WHERE key = '\(Self.pendingKey)'") { $0.text(0) }
+      "SELECT value FROM _metadata WHERE key = '\(Self.pendingKey)'"
+    ) { $0.text(0) }
     if let pending, let step = steps.last(where: { $0.label == pending }) { try finish(step, connection) }
     for step in steps[(place + 1)...] {
       if let handler = step.before, let current = try stepModel(steps, before: step, connection) {
