@@ -14,7 +14,7 @@ PROGRAMS := bobbind bobbinctl bobbin-image
 SOURCES := Sources Tests Plugins Package.swift
 
 .DEFAULT_GOAL := help
-.PHONY: help build test demo bench lint format check-units install uninstall clean
+.PHONY: help build test test-differential fuzz-predicates demo bench lint format check-units install uninstall clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -35,6 +35,13 @@ test: ## Install what is missing, then run every check and test that .ci/run run
 demo: ## Encode real pictures and import a real CSV (IMAGE=... CSV=... for your own)
 	@scripts/install-dependencies demo
 	@scripts/demo
+
+test-differential: ## Compare SQL with evaluation in memory for 20,000 random predicates
+	BOBBIN_DIFFERENTIAL_SEEDS=40 $(SWIFT) test --disable-xctest --filter 'DifferentialTests'
+
+SECONDS ?= 60
+fuzz-predicates: ## Feed random text to the parser of predicates (SECONDS=60)
+	@scripts/fuzz-predicates $(SECONDS)
 
 bench: ## Measure speed and memory, write Benchmarks/results/latest.json
 	@scripts/install-dependencies bench

@@ -69,6 +69,14 @@ let package = Package(
     .executableTarget(
       name: "bobbin-image", dependencies: ["CVIPS", "ImageProtocol", "SystemSupport"], swiftSettings: strict),
 
+    // The context designs as programs to read and to run.
+    .executableTarget(
+      name: "DefaultStack", dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore"],
+      path: "Examples/DefaultStack", swiftSettings: strict, plugins: ["CompileModel"]),
+    .executableTarget(
+      name: "BackgroundFetch", dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore"],
+      path: "Examples/BackgroundFetch", swiftSettings: strict, plugins: ["CompileModel"]),
+
     // A store that can be made to fail, and what else the tests of several modules share.
     .target(name: "TestSupport", dependencies: ["SystemSupport"], path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(name: "TextSupportTests", dependencies: ["TextSupport"], swiftSettings: strict),

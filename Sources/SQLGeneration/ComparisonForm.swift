@@ -21,6 +21,15 @@ enum ComparisonForm: Sendable, Hashable {
     }
   }
 
+  /// A computed value in this form.
+  func applied(to value: SQLSegment) -> SQLSegment {
+    switch self {
+    case .plain: value
+    case .folded(let options): "\(SQLFunction.fold.name)(" + value + ", \(options.rawValue))"
+    case .decimal: "\(SQLFunction.decimalKey.name)(" + value + ")"
+    }
+  }
+
   /// A constant in this form.
   func binding(_ value: Value) -> SQLBinding {
     switch value {

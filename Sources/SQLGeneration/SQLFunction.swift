@@ -1,4 +1,4 @@
-import ObjectGraph
+package import ObjectGraph
 
 /// A deterministic function that a connection must register before it runs generated SQL.
 ///
@@ -58,7 +58,22 @@ package struct SQLFunction: Sendable {
     return .integer(expression.matches(text) ? 1 : 0)
   }
 
-  package static let all = [fold, decimalKey, begins, ends, contains, like, matches]
+  /// `bobbin_abs(number)`, `bobbin_lowercase(text)` and the like.
+  package static func computing(_ function: Operand.Function) -> SQLFunction {
+    SQLFunction(name: "bobbin_" + function.rawValue, argumentCount: 1) { arguments in
+      switch arguments[0] {
+      case .null: return .null
+      case .integer(let number): return SQLBinding(ComputedNumber.integer(number).applying(function))
+      case .double(let number): return SQLBinding(ComputedNumber.real(number).applying(function))
+      case .bytes(let text):
+        if function == .length { return .integer(Int64(ComputedText.length(text))) }
+        return ComputedText.applying(function, to: text).map(SQLBinding.text) ?? .null
+      }
+    }
+  }
+
+  package static let all =
+    [fold, decimalKey, begins, ends, contains, like, matches] + Operand.Function.allCases.map(computing)
 
   private static func ofTexts(
     _ name: String, _ test: @escaping @Sendable (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool

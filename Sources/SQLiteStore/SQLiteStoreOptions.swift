@@ -11,6 +11,11 @@ public struct SQLiteStoreOptions: Sendable {
   public var keepsRemovedEntities = false
   /// Versions with code of their own between them, for what can't be inferred.
   public var stagedMigration: StagedMigrationManager?
+  /// Whether a store that can't be brought to the model is deleted, with everything that belongs to it, and made anew.
+  ///
+  /// For data that can be had again. The database, `-wal`, `-shm` and the folder of large values go; stores of newer
+  /// releases and files of other programs stay.
+  public var deletesIncompatibleStore = false
   /// Called after each statement on the thread that ran it, with locks held: it must be quick and not use the store.
   public var statementLog: (@Sendable (StatementEvent) -> Void)?
   /// Asked before each step of a save; a result other than nil is taken for SQLite's. For tests.

@@ -24,6 +24,18 @@ struct StoreOpener {
         path: path)
     }
     if try !checkHeader() { try create() }
+    do throws(StoreError) { return try openFitting() } catch {
+      guard options.deletesIncompatibleStore, error.code == .incompatibleModel, try isOfThisFormat() else {
+        throw error
+      }
+    }
+    deleteStore()
+    try create()
+    return try openFitting()
+  }
+
+  /// The writer's connection to a store that is there and fits the model, or is made to fit.
+  private func openFitting() throws(StoreError) -> Connection {
     let connection = try connect(.writer)
     try checkFormat(connection)
     if let stages = options.stagedMigration {
@@ -36,6 +48,20 @@ struct StoreOpener {
   private func updater(_ connection: Connection) -> SchemaUpdater {
     SchemaUpdater(
       connection: connection, schema: schema, files: ExternalFiles(storePath: path), options: options)
+  }
+
+  /// Whether what does not fit is the model, and not the release that wrote the store.
+  private func isOfThisFormat() throws(StoreError) -> Bool {
+    do throws(StoreError) { return try checkHeader() } catch {
+      if error.code == .incompatibleModel { return false }
+      throw error
+    }
+  }
+
+  /// Removes the database with its journal and its large values; nobody may have it open.
+  private func deleteStore() {
+    let folder = ExternalFiles(storePath: path).folder
+    for place in [path, path + "-wal", path + "-shm", folder] { try? FileManager.default.removeItem(atPath: place) }
   }
 
   /// Another connection, with the settings that all of them have.

@@ -12,10 +12,10 @@ struct Dependencies {
     roots = [UInt16(truncatingIfNeeded: query.entity.root.index)]
     for sort in query.sorts { add(sort.keyPath, query.entity) }
     if let sectionPath { add(sectionPath.properties.map(\.name), query.entity) }
-    // Every operand is looked at; the condition itself stays as it is.
-    _ = try? query.condition?.mapOperands { operands in
-      for case .keyPath(let names) in operands { add(names, query.entity) }
-      return operands
+    if let condition = query.condition, let families = try? RelatedFamilies(condition, entity: query.entity) {
+      let related = families.toOne.union(families.toMany)
+      goesThroughRelationships = goesThroughRelationships || !related.isEmpty || !families.joinTables.isEmpty
+      for root in related { roots.insert(UInt16(truncatingIfNeeded: root)) }
     }
   }
 

@@ -2,8 +2,9 @@ import ObjectModel
 
 /// One fetch in one context: what the store says, under what has changed since in the context and its ancestors.
 ///
-/// Related objects that a condition or sort leads to count as the store has them, where the fetched object itself has
-/// no pending change.
+/// Where pending changes touch what a condition's relationships lead to, all rows are tested in memory, since the store
+/// can't know which of them match. Related objects that only a sort leads to count as the store has them, where the
+/// fetched object itself has no pending change.
 struct FetchExecution {
   typealias Rows = [(id: ManagedObjectID, row: Row?)]
 
@@ -52,7 +53,7 @@ struct FetchExecution {
 
   func count() throws -> Int {
     try read { view in
-      view.overlay(of: query.entity.root).isEmpty
+      try isAnsweredByStore(view)
         ? try view.reader.count(storeQuery(wantsRows: false)) : try merged(view, wantsRows: false).count
     }
   }
@@ -65,7 +66,7 @@ struct FetchExecution {
   private func rows(wantsRows: Bool) throws -> Rows {
     let saves = registry.coordinator.saveCount
     let rows = try read { view in
-      view.overlay(of: query.entity.root).isEmpty
+      try isAnsweredByStore(view)
         ? try stored(storeQuery(wantsRows: wantsRows), view.reader) : try merged(view, wantsRows: wantsRows)
     }
     keep(rows, readBefore: saves)
@@ -137,9 +138,11 @@ extension FetchExecution {
   private func merged(_ view: PendingView, wantsRows: Bool) throws -> Rows {
     let overlay = view.overlay(of: query.entity.root)
     let needsRows = wantsRows || !query.sorts.isEmpty
-    var rows = try unchanged(overlay, wantsRows: needsRows, view.reader)
-    rows += try changed(overlay)
-    rows += try packed(overlay, wantsRows: needsRows)
+    var rows =
+      try isDisturbed(view)
+      ? try tested(overlay, view) : try unchanged(overlay, wantsRows: needsRows, view.reader)
+    rows += try changed(overlay, view)
+    rows += try packed(overlay, view, wantsRows: needsRows)
     if !query.sorts.isEmpty { rows = try sorted(rows) }
     let wanted = rows.dropFirst(query.offset).prefix(query.limit ?? .max)
     return wantsRows ? wanted.map { ($0.id, overlay.lastingRow(of: $0.id) ?? $0.row) } : Array(wanted)
@@ -161,8 +164,8 @@ extension FetchExecution {
     return rows
   }
 
-  private func changed(_ overlay: Overlay) throws -> Rows {
-    let evaluator = try evaluator()
+  private func changed(_ overlay: Overlay, _ view: PendingView) throws -> Rows {
+    let evaluator = try evaluator(view)
     let family = family
     var matches: Rows = []
     for id in overlay.order {
@@ -172,8 +175,8 @@ extension FetchExecution {
     return matches
   }
 
-  private func packed(_ overlay: Overlay, wantsRows: Bool) throws -> Rows {
-    let evaluator = try evaluator()
+  private func packed(_ overlay: Overlay, _ view: PendingView, wantsRows: Bool) throws -> Rows {
+    let evaluator = try evaluator(view)
     let family = family
     var matches: Rows = []
     for batch in overlay.batches where family.contains(batch.layout.entityIndex) {
@@ -188,10 +191,36 @@ extension FetchExecution {
     return matches
   }
 
-  private func evaluator() throws -> ConditionEvaluator? {
-    try query.condition.map {
-      try ConditionEvaluator($0, entity: query.entity, related: { try registry.visibleRow(for: $0) })
+  private func evaluator(_ view: PendingView) throws -> ConditionEvaluator? {
+    let related = RelatedObjects(
+      row: { try registry.visibleRow(for: $0) }, destinations: { try view.destinations(of: $0, $1) })
+    return try query.condition.map { try ConditionEvaluator($0, entity: query.entity, related: related) }
+  }
+
+  private func isAnsweredByStore(_ view: PendingView) throws -> Bool {
+    try view.overlay(of: query.entity.root).isEmpty && !isDisturbed(view)
+  }
+
+  /// Whether pending changes touch objects that the condition's relationships lead to.
+  private func isDisturbed(_ view: PendingView) throws -> Bool {
+    guard let condition = query.condition, view.levels.contains(where: { !$0.isEmpty }) else { return false }
+    let families = try RelatedFamilies(condition, entity: query.entity)
+    return view.levels.joined().contains { $0.touches(families) }
+  }
+
+  /// The store's rows that have not changed, tested one by one. Cost: a pass over the entity's rows.
+  private func tested(_ overlay: Overlay, _ view: PendingView) throws -> Rows {
+    var all = storeQuery(wantsRows: true)
+    all.condition = nil
+    all.limit = nil
+    all.offset = 0
+    let evaluator = try evaluator(view)
+    var rows: Rows = []
+    try view.reader.fetch(all) { id, row in
+      if !overlay.contains(id) { rows.append((id, row)) }
+      return true
     }
+    return try rows.filter { id, row in try row.map { try evaluator?.matches(id: id, row: $0) ?? true } ?? false }
   }
 
   /// The indices of the entities that are meant.

@@ -6,13 +6,13 @@ extension Condition {
   ///
   /// - Throws: ``ConditionError`` that quotes the part that does not fit the entity.
   package func resolved(for entity: Entity) throws(ConditionError) -> Condition {
-    try ConditionResolver(entity: entity).resolve(self, depth: 0)
+    try ConditionResolver(scope: EntityScope(entity)).resolve(self, depth: 0)
   }
 }
 
 /// Fits a condition to an entity.
 struct ConditionResolver {
-  let entity: Entity
+  let scope: EntityScope
 
   /// SQLite refuses expressions 1,000 deep, and recursion needs an end.
   private static let depthLimit = 256
@@ -28,8 +28,13 @@ struct ConditionResolver {
     case .or(let parts): return .or(try resolve(parts, depth: depth + 1))
     case .isNull(let operand):
       if case .value(let value) = operand { return .constant(value.isNull) }
+      let operand = try resolve(operand)
       if try type(of: operand) == nil { return .constant(false) }
-      return condition
+      return .isNull(operand)
+    case .quantified(let quantifier, let comparison):
+      return try resolve(quantifier, comparison, depth: depth + 1)
+    case .exists(let collection, let variable, let inner):
+      return .exists(collection, variable: variable, try resolve(inner, of: collection, variable, depth: depth))
     case .compare(let left, let comparison, let right, let options):
       return try resolve(left, comparison, right, options, in: condition)
     case .between(let operand, let lower, let upper):
@@ -50,20 +55,17 @@ struct ConditionResolver {
 
   /// The type of a key path or of the object under test; nil if the operand is a constant.
   private func type(of operand: Operand) throws(ConditionError) -> OperandType? {
-    switch operand {
-    case .value, .object: return nil
-    case .variable(let name):
-      throw ConditionError(
-        .argument, "the variable has no value; give it one with substituting(_:)", fragment: "$\(name)")
-    case .evaluatedObject: return OperandType(objectsOf: entity)
-    case .keyPath(let names): return try PropertyPath(names, from: entity).type
-    }
+    try scope.type(of: operand)
   }
 
   private func resolve(
     _ left: Operand, _ comparison: Condition.Comparison, _ right: Operand, _ options: Condition.TextOptions,
     in condition: Condition
   ) throws(ConditionError) -> Condition {
+    if comparison == .contains, case .keyPath(let names) = left, try scope.isToMany(names) {
+      return try resolve(.quantified(.any, .compare(left, .equal, right, options)), depth: 1)
+    }
+    let (left, right) = (try resolve(left), try resolve(right))
     let types = (try type(of: left), try type(of: right))
     switch types {
     case (nil, nil): return try resolveConstants(left, comparison, right, options, in: condition)
@@ -123,13 +125,17 @@ struct ConditionResolver {
     try check(type, comparison, options, in: condition)
     try check(comparison, pattern: right, options, in: condition)
     let converted = try converted(right, to: type, for: comparison, in: condition)
-    let test = try ComparisonTest(left, comparison, converted, type: type, options, entity: entity)
+    let test = try ComparisonTest(left, comparison, converted, type: type, options, scope: scope)
     return .constant(test.isTrueOfConstants)
   }
 
   private func resolve(
     _ operand: Operand, _ list: [Operand], _ options: Condition.TextOptions, in condition: Condition
   ) throws(ConditionError) -> Condition {
+    if list.count == 1, case .keyPath(let names) = list[0], try scope.isToMany(names) {
+      return try resolve(.quantified(.any, .compare(list[0], .equal, operand, options)), depth: 1)
+    }
+    let operand = try resolve(operand)
     var constants: [Operand] = []
     var others: [Condition] = []
     let type = try type(of: operand)
@@ -196,7 +202,7 @@ struct ConditionResolver {
       }
       if let converted = value.comparable(with: type) { return .value(converted) }
       throw mismatch("\(value.predicateText) can't be compared with \(type.name)", condition)
-    case .evaluatedObject, .keyPath, .variable: return operand
+    case .evaluatedObject, .keyPath, .variable, .variablePath, .arithmetic, .function, .count: return operand
     }
   }
 

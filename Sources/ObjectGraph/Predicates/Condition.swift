@@ -19,6 +19,13 @@ public indirect enum Condition: Sendable, Hashable {
     case matches = "MATCHES"
   }
 
+  /// How many objects of a to-many relationship must meet a comparison; of an empty one, all do.
+  public enum Quantifier: String, Sendable, Hashable {
+    case any = "ANY"
+    case all = "ALL"
+    case none = "NONE"
+  }
+
   /// What a comparison of texts disregards.
   public struct TextOptions: OptionSet, Sendable, Hashable {
     public let rawValue: UInt8
@@ -37,6 +44,11 @@ public indirect enum Condition: Sendable, Hashable {
   /// `operand IN {…}`.
   case isIn(Operand, [Operand], TextOptions)
   case isNull(Operand)
+  /// Whether any, all or none of a to-many relationship's objects meet a comparison, whose left side is a path through
+  /// that relationship.
+  case quantified(Quantifier, Condition)
+  /// Whether an object of a to-many relationship meets a condition, in which the variable stands for that object.
+  case exists(Operand.Collection, variable: String, Condition)
   case not(Condition)
   case and([Condition])
   case or([Condition])

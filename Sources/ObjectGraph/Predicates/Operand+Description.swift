@@ -8,11 +8,26 @@ extension Operand: CustomStringConvertible {
     case .value(let value): value.predicateText
     case .object(let id): "<object \(id.key)>"
     case .evaluatedObject: "SELF"
-    case .keyPath(let names):
-      names.map { FormatParser.keywords.contains($0.uppercased()) ? "#\($0)" : $0 }.joined(separator: ".")
+    case .keyPath(let names): Self.path(names)
+    case .variablePath(let name, let names): "$\(name).\(Self.path(names))"
+    case .arithmetic(let left, let arithmetic, let right): "(\(left) \(arithmetic.rawValue) \(right))"
+    case .function(let function, let operand): "\(function.rawValue):(\(operand))"
+    case .count(let collection, _, .constant(true)): "\(collection).@count"
+    case .count(let collection, let variable, let condition):
+      "SUBQUERY(\(collection), $\(variable), \(condition)).@count"
     case .variable(let name): "$\(name)"
     }
   }
+}
+
+extension Operand {
+  fileprivate static func path(_ names: [String]) -> String {
+    names.map { FormatParser.keywords.contains($0.uppercased()) ? "#\($0)" : $0 }.joined(separator: ".")
+  }
+}
+
+extension Operand.Collection: CustomStringConvertible {
+  public var description: String { (variable.map { "$\($0)." } ?? "") + Operand.path(path) }
 }
 
 extension Value {

@@ -31,8 +31,10 @@ struct InMemoryReader: StoreReader {
 
   private func matches(_ query: StoreQuery) throws -> ArraySlice<(id: ManagedObjectID, row: Row)> {
     let related: (ManagedObjectID) throws -> Row? = { try row(for: $0) }
+    let index = InMemoryToMany(self)
     let evaluator = try query.condition.map {
-      try ConditionEvaluator($0, entity: query.entity, related: related)
+      try ConditionEvaluator(
+        $0, entity: query.entity, related: RelatedObjects(row: related, destinations: index.destinations))
     }
     var matches: [(id: ManagedObjectID, row: Row)] = []
     for (key, row) in tables[query.entity.root.index] {

@@ -11,7 +11,7 @@ final class ConstantScalar: Sendable {
     switch operand {
     case .object(let id): scalar = .object(id)
     case .value(let value): scalar = Self.scalar(of: value, transform)
-    case .evaluatedObject, .keyPath, .variable: scalar = .null
+    case .evaluatedObject, .keyPath, .variable, .variablePath, .arithmetic, .function, .count: scalar = .null
     }
   }
 

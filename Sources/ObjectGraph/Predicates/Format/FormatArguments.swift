@@ -46,6 +46,9 @@ struct FormatArgument {
   var keyPath: Operand? {
     guard let text = value as? String, !text.isEmpty else { return nil }
     let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    if names.count > 1, names[names.count - 1] == "@count" {
+      return .count(Operand.Collection(names.dropLast()), variable: "_", .constant(true))
+    }
     return text == "SELF" ? .evaluatedObject : .keyPath(names)
   }
 }

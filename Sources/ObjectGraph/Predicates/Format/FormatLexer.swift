@@ -112,7 +112,7 @@ struct FormatLexer {
     let start = position
     position += 1
     let symbol = text(start..<position)
-    guard "=<>!(){}[],.-+*/@&|".contains(symbol) else {
+    guard "=<>!(){}[],.-+*/@&|:".contains(symbol) else {
       throw error(.syntax, "a sign that has no meaning here", start..<position)
     }
     return symbol

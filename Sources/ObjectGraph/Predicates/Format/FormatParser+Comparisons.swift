@@ -1,13 +1,14 @@
 extension FormatParser {
-  private static let symbols: [String: Condition.Comparison] = [
+  static let symbols: [String: Condition.Comparison] = [
     "=": .equal, "==": .equal, "!=": .notEqual, "<>": .notEqual, "<": .less, "<=": .lessOrEqual, "=<": .lessOrEqual,
     ">": .greater, ">=": .greaterOrEqual, "=>": .greaterOrEqual,
   ]
-  private static let words: [String: Condition.Comparison] = [
+  static let words: [String: Condition.Comparison] = [
     "BEGINSWITH": .beginsWith, "ENDSWITH": .endsWith, "CONTAINS": .contains, "LIKE": .like, "MATCHES": .matches,
   ]
 
   mutating func comparison() throws(ConditionError) -> Condition {
+    let isSubquery = token.keyword == "SUBQUERY"
     let left = try operand()
     if token.keyword == "IN" {
       try advance()
@@ -27,14 +28,17 @@ extension FormatParser {
     if case .symbol(let symbol) = token.kind { comparison = Self.symbols[symbol] }
     if let keyword = token.keyword { comparison = Self.words[keyword] }
     guard let comparison else {
-      if case .symbol(let symbol) = token.kind, ["+", "-", "*", "/", "**"].contains(symbol) {
-        throw error("arithmetic can't be used in predicates yet", .unsupported)
-      }
       throw error("a comparison was expected after \(left)")
     }
     try advance()
     let options = try options()
-    return .compare(left, comparison, try operand(), options)
+    let right = try operand()
+    if isSubquery, case .count(let collection, let variable, let condition) = left, comparison == .greater,
+      right == .value(.integer(0))
+    {
+      return .exists(collection, variable: variable, condition)
+    }
+    return .compare(left, comparison, right, options)
   }
 
   /// `[c]`, `[d]`, `[cd]` or nothing.

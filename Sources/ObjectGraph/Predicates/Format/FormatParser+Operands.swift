@@ -9,24 +9,53 @@ extension FormatParser {
     "FUNCTION",
   ]
 
+  /// A sum or difference of products.
   mutating func operand() throws(ConditionError) -> Operand {
+    try chain(["+": .add, "-": .subtract]) { parser throws(ConditionError) in
+      try parser.chain(["*": .multiply, "/": .divide]) { parser throws(ConditionError) in try parser.primary() }
+    }
+  }
+
+  /// Operands with signs of one rank between them, which bind from the left.
+  private mutating func chain(
+    _ signs: [String: Operand.Arithmetic], _ part: (inout Self) throws(ConditionError) -> Operand
+  ) throws(ConditionError) -> Operand {
+    var result = try part(&self)
+    var count = 0
+    while case .symbol(let symbol) = token.kind, let sign = signs[symbol] {
+      count += 1
+      if count > Self.depthLimit { throw error("more than \(Self.depthLimit) operands in a row") }
+      try advance()
+      result = .arithmetic(result, sign, try part(&self))
+    }
+    return result
+  }
+
+  private mutating func primary() throws(ConditionError) -> Operand {
+    depth += 1
+    defer { depth -= 1 }
+    if depth > Self.depthLimit { throw error("nested more than \(Self.depthLimit) deep") }
     switch token.kind {
+    case .symbol("("):
+      try advance()
+      let inner = try operand()
+      try expect(")")
+      return inner
     case .string(let text): return try literal(.string(text))
     case .number(let text): return try number(text, isNegative: false)
     case .symbol("-"):
       try advance()
       guard case .number(let text) = token.kind else {
-        throw error("arithmetic can't be used in predicates yet", .unsupported)
+        return .arithmetic(.value(.integer(0)), .subtract, try primary())
       }
       return try number(text, isNegative: true)
     case .variable(let name):
       try advance()
-      return .variable(name)
+      return try path([], from: name)
     case .argument(let specifier): return try argument(specifier)
     case .escapedName(let name): return try keyPath(name)
     case .name(let name): return try named(name)
     case .symbol("{"): throw error("a list can only follow IN or BETWEEN")
-    case .symbol("@"): throw error("operators such as @count can't be used yet", .unsupported)
     case .symbol, .end: throw error("a property or value was expected")
     }
   }
@@ -55,27 +84,81 @@ extension FormatParser {
       guard try take(".") else { return .evaluatedObject }
       guard case .name(let name) = token.kind else { throw error("a property's name was expected") }
       return try keyPath(name)
-    case "SUBQUERY", "CAST", "FUNCTION": throw error("functions can't be used in predicates yet", .unsupported)
+    case "SUBQUERY": return try subquery()
+    case "CAST", "FUNCTION":
+      throw error("CAST and FUNCTION can't be used; functions are written name:(argument)", .unsupported)
     case let keyword where Self.keywords.contains(keyword):
       throw error("a property or value was expected; a property of this name is written #\(name)")
     default: return try keyPath(name)
     }
   }
 
-  /// The names after the first, which is the current word.
+  /// The names after the first, which is the current word; or a function's argument.
   private mutating func keyPath(_ first: String) throws(ConditionError) -> Operand {
-    var names = [first]
+    let place = token
     try advance()
-    if token.isSymbol("(") { throw error("functions can't be used in predicates yet", .unsupported) }
+    if token.isSymbol("(") { throw error("functions are written name:(argument)", .unsupported) }
+    if try take(":") {
+      guard let function = Operand.Function(rawValue: first) else {
+        let known = Operand.Function.allCases.map { $0.rawValue + ":" }.joined(separator: ", ")
+        throw lexer.error(
+          .unsupported, "there is no such function in predicates, only \(known)", place.start..<place.end)
+      }
+      try expect("(")
+      let operand = try operand()
+      try expect(")")
+      return .function(function, operand)
+    }
+    return try path([first], from: nil)
+  }
+
+  /// The rest of a path, each name after a dot, perhaps with @count at its end.
+  private mutating func path(_ names: [String], from variable: String?) throws(ConditionError) -> Operand {
+    var names = names
     while try take(".") {
       switch token.kind {
       case .name(let name), .escapedName(let name): names.append(name)
-      case .symbol("@"): throw error("operators such as @count can't be used yet", .unsupported)
+      case .symbol("@"):
+        try count()
+        return .count(Operand.Collection(names, from: variable), variable: "_", .constant(true))
       default: throw error("a property's name was expected after the dot")
       }
       try advance()
     }
-    return .keyPath(names)
+    guard let variable else { return .keyPath(names) }
+    return names.isEmpty ? .variable(variable) : .variablePath(variable, names)
+  }
+
+  /// `@count`, the current word being the sign.
+  private mutating func count() throws(ConditionError) {
+    try advance()
+    guard case .name("count") = token.kind else {
+      throw error("of the operators with @ only @count can be used", .unsupported)
+    }
+    try advance()
+  }
+
+  /// `SUBQUERY(path, $variable, condition).@count`.
+  private mutating func subquery() throws(ConditionError) -> Operand {
+    try advance()
+    try expect("(")
+    let place = token
+    let collection: Operand.Collection
+    switch try operand() {
+    case .keyPath(let names): collection = Operand.Collection(names)
+    case .variablePath(let variable, let names): collection = Operand.Collection(names, from: variable)
+    default: throw lexer.error(.syntax, "a path to a to-many relationship was expected", place.start..<place.end)
+    }
+    try expect(",")
+    guard case .variable(let variable) = token.kind else { throw error("a variable such as $x was expected") }
+    try advance()
+    try expect(",")
+    let condition = try disjunction()
+    try expect(")")
+    try expect(".")
+    guard token.isSymbol("@") else { throw error("@count was expected") }
+    try count()
+    return .count(collection, variable: variable, condition)
   }
 
   private mutating func argument(_ specifier: String) throws(ConditionError) -> Operand {
@@ -108,6 +191,11 @@ extension FormatParser {
     if case .variable(let name) = token.kind {
       try advance()
       return [.variable(name)]
+    }
+    switch token.kind {
+    // A to-many relationship.
+    case .name, .escapedName: return [try operand()]
+    default: break
     }
     guard try take("{") else { throw error("a list in braces or a collection was expected") }
     if try take("}") { return [] }

@@ -5,12 +5,14 @@ struct FormatParser {
   var lexer: FormatLexer
   var arguments: FormatArguments
   var token: FormatToken
-  private var depth = 0
+  private let operandParentheses: Set<Int>
+  var depth = 0
   /// Deeper nesting is refused, so that hostile text can't exhaust the stack.
-  private static let depthLimit = 128
+  static let depthLimit = 128
 
   init(_ format: String, _ arguments: [(any Sendable)?]) throws(ConditionError) {
     lexer = FormatLexer(format)
+    operandParentheses = Self.operandParentheses(lexer)
     self.arguments = FormatArguments(arguments)
     token = try lexer.next()
   }
@@ -49,7 +51,7 @@ struct FormatParser {
 
   // MARK: Logic
 
-  private mutating func disjunction() throws(ConditionError) -> Condition {
+  mutating func disjunction() throws(ConditionError) -> Condition {
     var parts = [try conjunction()]
     while token.keyword == "OR" || token.isSymbol("||") {
       try advance()
@@ -75,12 +77,36 @@ struct FormatParser {
       try advance()
       return .not(try negation())
     }
-    if try take("(") {
+    if token.isSymbol("("), !operandParentheses.contains(token.start) {
+      try advance()
       let condition = try disjunction()
       try expect(")")
       return condition
     }
     return try predicate()
+  }
+
+  private mutating func quantified(_ quantifier: Condition.Quantifier) throws(ConditionError) -> Condition {
+    try advance()
+    return .quantified(quantifier, try comparison())
+  }
+
+  /// Where parentheses open that hold a value and not a condition: what follows the closing one shows it.
+  ///
+  /// - Complexity: one pass over the text, so that nesting costs no more.
+  private static func operandParentheses(_ lexer: FormatLexer) -> Set<Int> {
+    var rest = lexer
+    var found: Set<Int> = []
+    var open: [Int] = []
+    var closed: Int?
+    while let next = try? rest.next(), next.kind != .end {
+      if let closed, next.isComparison || ["+", "-", "*", "/"].contains(where: { next.isSymbol($0) }) {
+        found.insert(closed)
+      }
+      closed = next.isSymbol(")") ? open.popLast() : nil
+      if next.isSymbol("(") { open.append(next.start) }
+    }
+    return found
   }
 
   private mutating func predicate() throws(ConditionError) -> Condition {
@@ -91,7 +117,9 @@ struct FormatParser {
     case "FALSEPREDICATE":
       try advance()
       return .constant(false)
-    case "ANY", "SOME", "ALL", "NONE": throw error("to-many relationships can't be asked for yet", .unsupported)
+    case "ANY", "SOME": return try quantified(.any)
+    case "ALL": return try quantified(.all)
+    case "NONE": return try quantified(.none)
     default: return try comparison()
     }
   }
