@@ -10,11 +10,14 @@ docdir ?= $(PREFIX)/share/doc/bobbin
 mandir ?= $(PREFIX)/share/man
 
 SWIFT ?= swift
+# What is tested has no warnings.
+STRICT := -Xswiftc -warnings-as-errors
 PROGRAMS := bobbind bobbinctl bobbin-image
-SOURCES := Sources Tests Plugins Package.swift
+SOURCES := Sources Tests Plugins Examples Benchmarks Package.swift
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-differential fuzz-predicates demo bench lint format check-units install uninstall clean
+.PHONY: help build test test-system test-differential fuzz-predicates demo bench lint format check-units install \
+  uninstall clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -27,9 +30,12 @@ build: ## Build the programs in release mode
 test: ## Install what is missing, then run every check and test that .ci/run runs
 	@scripts/install-dependencies test
 	@$(MAKE) --no-print-directory lint
-	$(SWIFT) build --build-tests
-	$(SWIFT) test --skip-build --disable-xctest
+	$(SWIFT) build --build-tests $(STRICT)
+	$(SWIFT) test --skip-build --disable-xctest $(STRICT)
 	@$(MAKE) --no-print-directory check-units
+
+test-system: build ## Run the installed service under a real systemd in a container (root; systemd-nspawn)
+	@scripts/check-service
 
 # Variables given to make reach scripts/demo in its environment.
 demo: ## Encode real pictures and import a real CSV (IMAGE=... CSV=... for your own)
@@ -43,9 +49,9 @@ SECONDS ?= 60
 fuzz-predicates: ## Feed random text to the parser of predicates (SECONDS=60)
 	@scripts/fuzz-predicates $(SECONDS)
 
-bench: ## Measure speed and memory, write Benchmarks/results/latest.json
+bench: ## Measure speed and memory, write Benchmarks/results/latest.json (BENCH='--only import --pairs 3')
 	@scripts/install-dependencies bench
-	@scripts/bench
+	@scripts/bench $(BENCH)
 
 lint: ## Check the style of the Swift sources
 	$(SWIFT) format lint --strict --recursive $(SOURCES)
@@ -71,8 +77,12 @@ install: ## Install what "make build" built (PREFIX=/usr/local, DESTDIR=)
 	test -e '$(DESTDIR)$(sysconfdir)/bobbin/bobbin.conf' || \
 	  install -m 644 etc/bobbin.conf '$(DESTDIR)$(sysconfdir)/bobbin/bobbin.conf'
 	install -D -m 644 etc/bobbin.conf '$(DESTDIR)$(docdir)/bobbin.conf'
-	install -m 644 $(wildcard README.md) CHANGELOG.md LICENSE '$(DESTDIR)$(docdir)'
+	install -m 644 README.md CHANGELOG.md LICENSE '$(DESTDIR)$(docdir)'
+	install -d '$(DESTDIR)$(docdir)/Documentation'
+	install -m 644 Documentation/*.md '$(DESTDIR)$(docdir)/Documentation'
 	install -D -m 644 Documentation/man/bobbinctl.1 '$(DESTDIR)$(mandir)/man1/bobbinctl.1'
+	install -D -m 644 Documentation/man/bobbin.conf.5 '$(DESTDIR)$(mandir)/man5/bobbin.conf.5'
+	install -D -m 644 Documentation/man/bobbind.8 '$(DESTDIR)$(mandir)/man8/bobbind.8'
 	@echo 'Then, as root: systemd-sysusers && systemd-tmpfiles --create && systemctl daemon-reload &&' \
 	  'systemctl enable --now bobbind.socket bobbind.service'
 
@@ -81,7 +91,8 @@ uninstall: ## Remove what "make install" installed; keeps configuration, spool a
 	rm -f '$(DESTDIR)$(libdir)/systemd/system/bobbind.service' '$(DESTDIR)$(libdir)/systemd/system/bobbind.socket'
 	rm -f '$(DESTDIR)$(libdir)/sysusers.d/bobbin.conf' '$(DESTDIR)$(libdir)/tmpfiles.d/bobbin.conf'
 	rm -f $(foreach file,README.md CHANGELOG.md LICENSE bobbin.conf,'$(DESTDIR)$(docdir)/$(file)')
-	rm -f '$(DESTDIR)$(mandir)/man1/bobbinctl.1'
+	rm -rf '$(DESTDIR)$(docdir)/Documentation'
+	rm -f $(foreach page,man1/bobbinctl.1 man5/bobbin.conf.5 man8/bobbind.8,'$(DESTDIR)$(mandir)/$(page)')
 	-rmdir '$(DESTDIR)$(docdir)'
 
 clean: ## Remove what was built, and the demo's folder

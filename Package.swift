@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 import PackageDescription
 
 let strict: [SwiftSetting] = [
@@ -77,6 +77,17 @@ let package = Package(
       name: "BackgroundFetch", dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore"],
       path: "Examples/BackgroundFetch", swiftSettings: strict, plugins: ["CompileModel"]),
 
+    // What the README shows, compiled with everything else.
+    .executableTarget(
+      name: "contexts-example", dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore"], path: "Examples/Contexts",
+      swiftSettings: strict, plugins: ["CompileModel"]),
+
+    // What "make bench" runs; its peers in plain C are compiled when it runs.
+    .executableTarget(
+      name: "bobbin-bench",
+      dependencies: ["ControlClient", "JSONText", "ObjectModel", "ObjectGraph", "SQLiteStore", "SystemSupport"],
+      path: "Benchmarks/Suite", swiftSettings: strict, plugins: ["CompileModel"]),
+
     // A store that can be made to fail, and what else the tests of several modules share.
     .target(name: "TestSupport", dependencies: ["SystemSupport"], path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(name: "TextSupportTests", dependencies: ["TextSupport"], swiftSettings: strict),
@@ -105,12 +116,17 @@ let package = Package(
       dependencies: ["ImageProtocol", "SystemSupport", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "JobDaemonTests",
-      dependencies: ["JobDaemon", "Jobs", "ObjectGraph", "SQLiteStore", "TestSupport"], swiftSettings: strict),
+      dependencies: [
+        "Configuration", "ControlClient", "JSONText", "JobDaemon", "Jobs", "ObjectGraph", "ObjectModel", "SQLiteStore",
+        "SystemSupport",
+        "TestSupport",
+      ], swiftSettings: strict),
     .testTarget(
       name: "BobbinctlTests", dependencies: ["bobbinctl", "HTTPService", "SystemSupport", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "SystemTests", dependencies: ["ControlClient", "SystemSupport", "TestSupport"],
+      name: "SystemTests",
+      dependencies: ["CLinux", "Configuration", "ControlClient", "JSONText", "SystemSupport", "TestSupport"],
       path: "Tests/System", swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]

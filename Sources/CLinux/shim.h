@@ -6,6 +6,7 @@
 // that sees both shapes. So the calls are declared here as glibc 2.36 has them.
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/stat.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +30,7 @@ extern int renameat2(int old_directory, const char *old_name, int new_directory,
                      unsigned int flags);
 extern int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *path);
 extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
+extern int statx(int directory, const char *path, int flags, unsigned int mask, struct statx *status);
 extern int accept4(int listener, struct sockaddr *address, socklen_t *length, int flags);
 
 // <linux/memfd.h> and <linux/fs.h>
@@ -53,3 +55,11 @@ static inline size_t linux_cmsg_length(size_t length) { return CMSG_LEN(length);
 
 // prctl is variadic.
 static inline int linux_set_parent_death_signal(int signal) { return prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0); }
+
+// When the file was made, in nanoseconds since 1970, or 0 where the file system doesn't keep it; -1 and errno on error.
+static inline long long linux_birth_time(int descriptor) {
+  struct statx status;
+  if (statx(descriptor, "", 0x1000 /* AT_EMPTY_PATH */, STATX_BTIME, &status) != 0) return -1;
+  if (!(status.stx_mask & STATX_BTIME)) return 0;
+  return status.stx_btime.tv_sec * 1000000000LL + status.stx_btime.tv_nsec;
+}

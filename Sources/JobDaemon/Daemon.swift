@@ -54,7 +54,8 @@ package final class Daemon: Sendable {
         jobsPerHelper: settings.image.jobsPerHelper, wallClockLimit: settings.image.timeout))
     let builtIn: [any JobHandler] = [
       NoopHandler(), ImportHandler(coordinator: parts.coordinator, configuration: configuration),
-      ImageEncodeHandler(pool: pool, coordinator: parts.coordinator, configuration: configuration),
+      ImageEncodeHandler(
+        pool: pool, coordinator: parts.coordinator, configuration: configuration, paths: parts.paths),
     ]
     core = try DaemonCore(
       paths: parts.paths, configuration: configuration, log: parts.log, coordinator: parts.coordinator,
@@ -71,11 +72,12 @@ package final class Daemon: Sendable {
 
   /// Recovers what an earlier run left, then takes jobs.
   package func start() throws {
-    let worker = Worker(
-      main: core.main, handlers: core.handlers, queue: core.readyQueue, merger: core.merger, flusher: core.flusher,
-      payloadDirectory: core.paths.payload, log: core.log)
     workers.withLock { workers in
-      workers = (0..<core.configuration.value.workers.count).map { _ in Task { await worker.run() } }
+      workers = (1...core.configuration.value.workers.count).map { number in
+        let worker = Worker(core, number: number)
+        // Started on the main thread a task would ask for a higher priority than a service without privileges may have.
+        return Task(priority: .medium) { await worker.run() }
+      }
     }
     try core.intake.begin()
     try server.start()

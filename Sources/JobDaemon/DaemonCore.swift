@@ -83,15 +83,16 @@ final class DaemonCore: Sendable {
     switch event {
     case .durable(let jobs): releaser.release(jobs)
     case .storageFull(let error):
-      if problemText.withLock({ $0 == nil }) {
-        log.error("nothing is taken in until there is room again: \(error)")
-      }
-      problemText.withLock { $0 = error.description }
       intake.pause(.storageFull)
+      let isNew = problemText.withLock { problem in
+        defer { problem = error.description }
+        return problem == nil
+      }
+      if isNew { log.error("nothing is taken in until there is room again: \(error)") }
     case .recovered:
-      log.notice("the store has room again")
       problemText.withLock { $0 = nil }
       intake.resume(.storageFull)
+      log.notice("the store has room again")
     case .failed(let error):
       problemText.withLock { $0 = "\(error)" }
       intake.pause(.stopping)

@@ -1,5 +1,5 @@
 public import Foundation
-public import JSONText
+import JSONText
 import TextSupport
 
 /// What a job file holds: one job, or several that are admitted together; the format is in Documentation/JobFile.md.
@@ -38,7 +38,8 @@ public struct JobFile: Sendable {
     var ids: Set<String> = []
     for (index, job) in jobs.enumerated() {
       if let id = job.id, !ids.insert(id).inserted {
-        throw JobFileError("the ID \"\(id)\" occurs twice in the file", key: "jobs[\(index)].id")
+        let error = JobFileError("the ID \"\(id)\" occurs twice in the file", key: "id")
+        throw reader.placed(error, under: ["jobs", String(index)])
       }
     }
     self.jobs = jobs
@@ -78,7 +79,7 @@ private struct JobFileReader {
       }
       throw unknown(key, path, among: Self.keys)
     }
-    guard let typeValue = object["type"] else { throw error("has no \"type\"", path) }
+    guard let typeValue = object["type"] else { throw error("is missing", path + ["type"]) }
     var job = JobSpecification(type: try text(typeValue, path + ["type"], limit: 100))
     if let id = object["id"] { job.id = try text(id, path + ["id"], limit: 200) }
     if let queue = object["queue"] { job.queue = try text(queue, path + ["queue"], limit: 100) }
@@ -138,7 +139,7 @@ private struct JobFileReader {
       if let line = document.line(of: path) { return line }
       path.removeLast()
     }
-    return nil
+    return document.value.object == nil ? nil : 1
   }
 
   private static func spelled(_ path: [String]) -> String {

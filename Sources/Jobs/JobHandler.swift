@@ -18,10 +18,11 @@ public protocol JobHandler: Sendable {
 
   /// Does the work.
   ///
-  /// Called on no particular executor; blocking work belongs on the context's executor, inside `perform`.
+  /// Called on the context's executor, which blocking work may occupy. A handler that is not `nonisolated(nonsending)`
+  /// itself leaves it for the concurrent pool, and comes back inside `perform`.
   /// - Returns: the job's result, to be shown and kept.
   /// - Throws: ``JobFailure`` to say whether another attempt could help; any other error is taken for one that could.
-  func run(_ execution: JobExecution) async throws -> JSONValue
+  nonisolated(nonsending) func run(_ execution: JobExecution) async throws -> JSONValue
 
   /// Takes back what an attempt has saved with checkpoints, when the job is given up.
   ///

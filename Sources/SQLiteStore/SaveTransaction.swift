@@ -117,33 +117,35 @@ struct SaveTransaction {
   }
 
   private mutating func insert(_ changes: [RowChange]) throws(StoreError) {
-    var cached: (index: UInt16, entity: EntityStatements, statement: Statement)?
-    defer { if let cached { connection.recycle(cached.statement) } }
-    for change in changes where change.kind == .insert {
-      guard let row = change.row else { continue }
-      if cached?.index != row.entityIndex {
-        if let cached { connection.recycle(cached.statement) }
-        cached = nil
-        let entity = statements[Int(row.entityIndex)]
-        cached = (row.entityIndex, entity, try connection.prepare(entity.insertSQL))
+    var start = changes.startIndex
+    while start < changes.endIndex {
+      guard changes[start].kind == .insert, let first = changes[start].row else {
+        start += 1
+        continue
       }
-      guard let (_, entity, statement) = cached else { continue }
+      // Rows of one entity that follow each other share a statement.
+      let entityIndex = first.entityIndex
+      let end = changes[start...].firstIndex { $0.kind != .insert || $0.row?.entityIndex != entityIndex }
+      try insert(changes[start..<(end ?? changes.endIndex)], statements[Int(entityIndex)])
+      start = end ?? changes.endIndex
+    }
+  }
+
+  private mutating func insert(
+    _ changes: ArraySlice<RowChange>, _ entity: EntityStatements
+  ) throws(StoreError) {
+    let binder = entity.insert
+    let statement = try connection.prepare(entity.insertSQL)
+    defer { connection.recycle(statement) }
+    for change in changes {
+      guard let row = change.row else { continue }
       try check(.insert)
       let start = connection.started()
-      let code: Int32
-      if entity.insert.blobs.isEmpty {
-        code = withExtendedLifetime(row) {
-          statement.bind(change.id.key, 1)
-          entity.insert.bind(row, to: statement)
-          return statement.step()
-        }
-      } else {
-        let binaries = try binaries(change, row, entity.insert, oldNames: [])
-        code = withExtendedLifetime(row) {
-          statement.bind(change.id.key, 1)
-          entity.insert.bind(row, to: statement)
-          return entity.insert.step(statement, binding: binaries[...])
-        }
+      let binaries = binder.blobs.isEmpty ? [] : try binaries(change, row, binder, oldNames: [])
+      let code = withExtendedLifetime(row) {
+        statement.bind(change.id.key, 1)
+        binder.bind(row, to: statement)
+        return binder.step(statement, binding: binaries[...])
       }
       guard code == SQLITE_DONE else { throw failed(statement, code) }
       statement.reset()

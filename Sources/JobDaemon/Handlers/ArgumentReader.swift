@@ -61,11 +61,11 @@ struct ArgumentReader {
 
   /// One of an enumeration's words.
   func word<Word: RawRepresentable<String> & CaseIterable>(
-    _ key: String, _ type: Word.Type
+    _ key: String, _ type: Word.Type, among words: [Word] = Array(Word.allCases)
   ) throws(JobFileError) -> Word? {
     guard let text = try text(key) else { return nil }
-    guard let word = Word(rawValue: text) else {
-      let known = Word.allCases.map(\.rawValue).joined(separator: ", ")
+    guard let word = words.first(where: { $0.rawValue == text }) else {
+      let known = words.map(\.rawValue).joined(separator: ", ")
       throw error("must be one of \(known), but is \"\(text)\"", key)
     }
     return word

@@ -10,5 +10,5 @@ struct NoopHandler: JobHandler {
     try ArgumentReader(arguments).allow([])
   }
 
-  func run(_ execution: JobExecution) async throws -> JSONValue { .object([:]) }
+  nonisolated(nonsending) func run(_ execution: JobExecution) async throws -> JSONValue { .object([:]) }
 }

@@ -10,6 +10,8 @@ final class LiveJob: Sendable {
   let objectID: ManagedObjectID
   let specification: JobSpecification
   let maxAttempts: Int
+  /// Its share of the file's bytes.
+  let byteCount: Int
   /// The file that the job came in; it is released when all its jobs are.
   let file: LiveFile
   /// Tells the order of arrival.
@@ -26,12 +28,13 @@ final class LiveJob: Sendable {
 
   init(
     id: String, objectID: ManagedObjectID, specification: JobSpecification, maxAttempts: Int, attempt: Int,
-    file: LiveFile, sequence: UInt64
+    byteCount: Int, file: LiveFile, sequence: UInt64
   ) {
     self.id = id
     self.objectID = objectID
     self.specification = specification
     self.maxAttempts = maxAttempts
+    self.byteCount = byteCount
     self.file = file
     self.sequence = sequence
     state = Mutex(State(attempt: attempt))
@@ -67,7 +70,7 @@ final class LiveJob: Sendable {
 final class LiveFile: Sendable {
   let name: FileName
   let submitter: UInt32
-  private let unfinished: Mutex<(count: Int, failures: [String])>
+  private let unfinished: Mutex<(count: Int, failures: [(sequence: UInt64, text: String)])>
 
   init(name: FileName, submitter: UInt32, jobCount: Int) {
     self.name = name
@@ -75,12 +78,12 @@ final class LiveFile: Sendable {
     unfinished = Mutex((jobCount, []))
   }
 
-  /// Notes that one of its jobs is durable; returns the failures of all of them if it was the last.
-  func finishJob(failure: String?) -> [String]? {
+  /// Notes that one of its jobs is durable; returns the failures of all of them, in the jobs' order, if it was the last.
+  func finishJob(_ sequence: UInt64, failure: String?) -> [String]? {
     unfinished.withLock { state in
       state.count -= 1
-      if let failure { state.failures.append(failure) }
-      return state.count == 0 ? state.failures : nil
+      if let failure { state.failures.append((sequence, failure)) }
+      return state.count == 0 ? state.failures.sorted { $0.sequence < $1.sequence }.map(\.text) : nil
     }
   }
 }

@@ -3,8 +3,13 @@ import Synchronization
 
 /// The jobs between acceptance and release, and those who wait for them.
 final class LiveJobs: Sendable {
+  /// Jobs beyond which files stay in `new/`, and bytes of their files.
+  static let jobLimit = 20_000
+  static let byteLimit = 64 << 20
+
   private struct State {
     var jobs: [String: LiveJob] = [:]
+    var bytes = 0
     var waiters: [String: [@Sendable () -> Void]] = [:]
     var nextSequence: UInt64 = 0
     /// Calls to make when there is room again.
@@ -26,19 +31,22 @@ final class LiveJobs: Sendable {
 
   func insert(_ jobs: [LiveJob]) {
     state.withLock { state in
-      for job in jobs { state.jobs[job.id] = job }
+      for job in jobs {
+        state.jobs[job.id] = job
+        state.bytes += job.byteCount
+      }
     }
   }
 
   /// Forgets durable jobs and tells those who wait for them.
-  func remove(_ jobs: [LiveJob], roomBelow limit: Int) {
+  func remove(_ jobs: [LiveJob]) {
     let calls = state.withLock { state in
       var calls: [@Sendable () -> Void] = []
       for job in jobs {
-        state.jobs[job.id] = nil
+        if state.jobs.removeValue(forKey: job.id) != nil { state.bytes -= job.byteCount }
         calls += state.waiters.removeValue(forKey: job.id) ?? []
       }
-      if state.jobs.count < limit {
+      if state.jobs.count < Self.jobLimit / 2 && state.bytes < Self.byteLimit / 2 {
         calls += state.whenRoom
         state.whenRoom = []
       }
@@ -62,10 +70,10 @@ final class LiveJobs: Sendable {
     state.withLock { state in !state.waiters.isEmpty && jobs.contains { state.waiters[$0.id] != nil } }
   }
 
-  /// Returns whether there are fewer jobs than the limit; if not, calls back when there are.
-  func hasRoom(below limit: Int, else call: @escaping @Sendable () -> Void) -> Bool {
+  /// Returns whether more jobs may be taken in; if not, calls back when half of them are gone.
+  func hasRoom(else call: @escaping @Sendable () -> Void) -> Bool {
     state.withLock { state in
-      if state.jobs.count < limit { return true }
+      if state.jobs.count < Self.jobLimit && state.bytes < Self.byteLimit { return true }
       state.whenRoom.append(call)
       return false
     }

@@ -28,8 +28,8 @@ final class ReadyQueue: Sendable {
     for (worker, job) in woken { worker.resume(returning: job) }
   }
 
-  /// The next job; waits for one, and returns nil when the queue is closed.
-  func next() async -> LiveJob? {
+  /// The next job; waits for one, and returns nil when the queue is closed. Stays on the caller's executor.
+  func next(isolation: isolated (any Actor)? = #isolation) async -> LiveJob? {
     await withCheckedContinuation { continuation in
       let (job, mustWait): (LiveJob?, Bool) = state.withLock { state in
         if state.isClosed { return (nil, false) }

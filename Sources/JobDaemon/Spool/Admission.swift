@@ -135,7 +135,8 @@ final class Admission: Sendable {
       ready.append(
         LiveJob(
           id: id, objectID: job.objectID, specification: specification, maxAttempts: job.maxAttempts,
-          attempt: job.attempt, file: file, sequence: liveJobs.nextSequence()))
+          attempt: job.attempt, byteCount: candidate.file.data.count / candidate.jobs.count, file: file,
+          sequence: liveJobs.nextSequence()))
     }
     return Admitted(
       file: file, ready: ready, ids: ids, duplicatesOfLive: duplicates, earlierFailures: failures,

@@ -9,8 +9,8 @@ struct ClaimedFile: Sendable {
   var submitter: UInt32
   /// The ID of a job whose file gives none.
   ///
-  /// It covers name, inode, time and size, so that a file which a power cut brings back is the same job, and a new file
-  /// of an old name is another.
+  /// It covers name, inode, times and size, so that a file which a power cut brings back is the same job, and a new file
+  /// of an old name is another, even a copy with the old file's modification time: an inode's number is soon used again.
   let defaultID: String
 
   /// A file that has no place in the spool yet.
@@ -21,13 +21,13 @@ struct ClaimedFile: Sendable {
     defaultID = ""
   }
 
-  init(name: FileName, data: Data, status: FileStatus) {
+  init(name: FileName, data: Data, status: FileStatus, birthTime: Int64) {
     self.name = name
     self.data = data
     submitter = status.owner
     var hash = StableHash()
     hash.combine(name.bytes)
-    for number in [status.inode, UInt64(bitPattern: status.modificationTime), UInt64(bitPattern: status.size)] {
+    for number in [Int64(bitPattern: status.inode), status.modificationTime, status.size, birthTime] {
       withUnsafeBytes(of: number.littleEndian) { hash.combine($0) }
     }
     defaultID = Self.readable(name) + "-" + hash.digits

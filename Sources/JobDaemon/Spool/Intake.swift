@@ -13,10 +13,11 @@ import SystemSupport
 final class Intake: Sendable {
   /// Files that are admitted in one save.
   private static let batchSize = 200
+  /// A batch ends early with the file that brings it to so many jobs or bytes: a small file may hold very many jobs.
+  private static let batchJobs = 2_000
+  private static let batchBytes = 4 << 20
   /// How long to wait before jobs that the store had no room for are tried again.
   private static let retryDelay = DispatchTimeInterval.seconds(1)
-  /// Jobs between acceptance and release beyond which files stay in `new/`.
-  static let liveJobLimit = 20_000
 
   private struct State {
     var configuration: Configuration.Spool
@@ -133,10 +134,6 @@ final class Intake: Sendable {
     while let names = nextBatch() {
       do {
         try take(names)
-      } catch let error as SystemError {
-        // What could not be claimed lies in new/ and is seen at the next scan.
-        log.error("job files can't be taken from new/: \(error)")
-        return
       } catch {
         onFatal(.storeFailure("\(error)"))
         return
@@ -154,9 +151,7 @@ final class Intake: Sendable {
     if mustScan { scan() }
     // Paused before the look, so that the call which ends the pause can't come too early.
     pause(.tooManyJobs)
-    guard liveJobs.hasRoom(below: Self.liveJobLimit, else: { [weak self] in self?.resume(.tooManyJobs) }) else {
-      return nil
-    }
+    guard liveJobs.hasRoom(else: { [weak self] in self?.resume(.tooManyJobs) }) else { return nil }
     _ = state.withLock { $0.pauses.remove(.tooManyJobs) }
     return state.withLock { state in
       if state.names.isEmpty { return nil }
@@ -181,26 +176,39 @@ final class Intake: Sendable {
 
   private func take(_ names: [FileName]) throws {
     let sizeLimit = state.withLock { $0.configuration.maxJobFileSize }
-    var candidates: [Admission.Candidate] = []
-    for name in names {
-      switch try spool.claim(name, sizeLimit: sizeLimit) {
-      case .nothing: break
-      case .namesakeAtWork: release.whenFree(name) { [weak self] in self?.rescan() }
-      case .refused(let reason): noteRejected(name, reason)
-      case .claimed(let file): if let candidate = try parse(file) { candidates.append(candidate) }
+    var batch = IntakeBatch(jobLimit: Self.batchJobs, byteLimit: Self.batchBytes)
+    var rest = names[...]
+    while !batch.isFull, let name = rest.popFirst() {
+      // One file that makes trouble must not keep the others from being taken.
+      do throws(SystemError) { batch.add(try claim(name, sizeLimit)) } catch {
+        log.error("the job file \(name) can't be taken from new/: \(error)")
+        if !error.isLasting { queue.asyncAfter(deadline: .now() + Self.retryDelay) { [weak self] in self?.rescan() } }
       }
     }
-    try admit(candidates)
+    if !rest.isEmpty { state.withLock { $0.names.insert(contentsOf: rest, at: 0) } }
+    try admit(batch.candidates)
   }
 
-  private func parse(_ file: ClaimedFile) throws -> Admission.Candidate? {
+  private func claim(_ name: FileName, _ sizeLimit: Int) throws(SystemError) -> Admission.Candidate? {
+    switch try spool.claim(name, sizeLimit: sizeLimit) {
+    case .nothing: break
+    case .namesakeAtWork: release.whenFree(name) { [weak self] in self?.rescan() }
+    case .refused(let reason): noteRejected(name, reason)
+    case .claimed(let file): return try parse(file)
+    }
+    return nil
+  }
+
+  private func parse(_ file: ClaimedFile) throws(SystemError) -> Admission.Candidate? {
+    let problem: String
     do throws(JobFileError) {
       return Admission.Candidate(file: file, jobs: try admission.parse(file))
     } catch {
-      try spool.refuse(file.name, in: spool.current, reason: error.description)
-      noteRejected(file.name, error.description)
-      return nil
+      problem = error.description
     }
+    try spool.refuse(file.name, in: spool.current, reason: problem)
+    noteRejected(file.name, problem)
+    return nil
   }
 
   private func noteRejected(_ name: FileName, _ reason: String) {
@@ -212,7 +220,7 @@ final class Intake: Sendable {
   private func admit(_ candidates: [Admission.Candidate]) throws {
     if candidates.isEmpty { return }
     do {
-      for admitted in try admission.admit(candidates) { take(admitted) }
+      take(try admission.admit(candidates))
     } catch let error as StoreError where error.code == .full || error.code == .busy {
       pause(.admissionFailed)
       log.error("jobs can't be accepted until the store can be written again: \(error)")
@@ -229,16 +237,17 @@ final class Intake: Sendable {
     }
   }
 
-  private func take(_ admitted: Admission.Admitted) {
-    release.expect(admitted)
-    start(admitted.ready)
+  private func take(_ admitted: [Admission.Admitted]) {
+    admitted.forEach(release.expect)
+    // Together, so that the most urgent of them is the first to run.
+    start(admitted.flatMap(\.ready))
   }
 
   /// Admits a file that came over the socket and lies in `cur/` already.
   func admit(_ candidate: Admission.Candidate) throws -> [String] {
     try queue.sync {
       let admitted = try admission.admit([candidate])
-      admitted.forEach(take)
+      take(admitted)
       return admitted.flatMap(\.ids)
     }
   }
@@ -249,17 +258,26 @@ final class Intake: Sendable {
     var names = try spool.current.entries().filter { !$0.isHidden }
     names.sort()
     if !names.isEmpty { log.notice("taking up \(names.count) job files of an earlier run") }
-    for start in stride(from: 0, to: names.count, by: Self.batchSize) {
-      var candidates: [Admission.Candidate] = []
-      for name in names[start..<min(start + Self.batchSize, names.count)] {
-        switch try spool.reread(name, sizeLimit: sizeLimit) {
-        case .success(let file): if let candidate = try parse(file) { candidates.append(candidate) }
-        case .failure(let refusal):
-          try spool.refuse(name, in: spool.current, reason: refusal.reason)
-          noteRejected(name, refusal.reason)
+    var rest = names[...]
+    while !rest.isEmpty {
+      var batch = IntakeBatch(jobLimit: Self.batchJobs, byteLimit: Self.batchBytes)
+      while !batch.isFull, batch.candidates.count < Self.batchSize, let name = rest.popFirst() {
+        // It stays in cur/, where the next start finds it; the daemon must not be kept from starting by one file.
+        do throws(SystemError) { batch.add(try retake(name, sizeLimit)) } catch {
+          log.error("the job file \(name) can't be taken up from cur/ before the next start: \(error)")
         }
       }
-      try admit(candidates)
+      try admit(batch.candidates)
+    }
+  }
+
+  private func retake(_ name: FileName, _ sizeLimit: Int) throws(SystemError) -> Admission.Candidate? {
+    switch try spool.reread(name, sizeLimit: sizeLimit) {
+    case .success(let file): return try parse(file)
+    case .failure(let refusal):
+      try spool.refuse(name, in: spool.current, reason: refusal.reason)
+      noteRejected(name, refusal.reason)
+      return nil
     }
   }
 }

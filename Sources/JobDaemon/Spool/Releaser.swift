@@ -6,6 +6,9 @@ import SystemSupport
 
 /// Removes job files from the spool once all their jobs are on disk, and answers those who wait.
 final class Releaser: Sendable {
+  /// Jobs whose files one thread removes at a time.
+  private static let partSize = 64
+
   private let spool: Spool
   private let liveJobs: LiveJobs
   private let log: DaemonLog
@@ -61,12 +64,20 @@ final class Releaser: Sendable {
           if job.currentState == .completed { counts.completed += 1 } else { counts.discarded += 1 }
         }
       }
-      for job in jobs {
-        let failure = job.currentState == .discarded ? job.failure.map { "\(job.id): \($0)" } : nil
-        if let failures = job.file.finishJob(failure: failure) { self.remove(job.file.name, failures) }
+      // On a disk that is told of free blocks at once, removing a file waits for it; so several do.
+      let parts = (jobs.count + Self.partSize - 1) / Self.partSize
+      DispatchQueue.concurrentPerform(iterations: parts) { part in
+        let start = part * Self.partSize
+        for job in jobs[start..<min(start + Self.partSize, jobs.count)] { self.removeFileIfLast(job) }
       }
-      self.liveJobs.remove(jobs, roomBelow: Intake.liveJobLimit / 2)
+      self.liveJobs.remove(jobs)
     }
+  }
+
+  /// Removes a job's file if all its jobs are on disk now.
+  private func removeFileIfLast(_ job: LiveJob) {
+    let failure = job.currentState == .discarded ? job.failure.map { "\(job.id): \($0)" } : nil
+    if let failures = job.file.finishJob(job.sequence, failure: failure) { remove(job.file.name, failures) }
   }
 
   /// Waits for what has been asked so far.

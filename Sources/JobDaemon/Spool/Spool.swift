@@ -1,5 +1,6 @@
 import Configuration
 import Foundation
+import Synchronization
 import SystemSupport
 
 /// The folders that job files go through: `tmp/`, `new/`, `cur/` and `failed/`, all on one file system.
@@ -11,6 +12,8 @@ final class Spool: Sendable {
   let current: Directory
   /// Where files lie that were refused, or whose job was given up, each with a `.reason`.
   let failed: Directory
+  /// Keeps the choice of a free name in `failed/` and its use together.
+  private let refusing = Mutex<Void>(())
 
   /// Opens the folders; missing ones are made.
   init(_ paths: Paths) throws {
@@ -41,23 +44,13 @@ final class Spool: Sendable {
     case refused(String)
   }
 
-  /// Takes a file from `new/`: reads it into memory and moves it to `cur/`.
+  /// Takes a file from `new/`: moves it to `cur/` and reads it there into memory.
+  ///
+  /// Moved first, because in `new/` its submitter may put another file under its name at any time, and what is read
+  /// must be what is removed once its jobs are done.
+  /// - Throws: where the file can't be moved; it lies in `new/` then, or in `cur/` for the next start to find.
   func claim(_ name: FileName, sizeLimit: Int) throws(SystemError) -> Claim {
     if name.isHidden { return .nothing }
-    let file: ClaimedFile
-    do throws(SystemError) {
-      switch try read(name, in: new, sizeLimit: sizeLimit) {
-      case .success(let read): file = read
-      case .failure(let refusal):
-        try refuse(name, in: new, reason: refusal.reason)
-        return .refused(refusal.reason)
-      }
-    } catch {
-      if error.code == .noEntry { return .nothing }
-      let reason = "it can't be read: \(error.code.symbol)"
-      try refuse(name, in: new, reason: reason)
-      return .refused(reason)
-    }
     do throws(SystemError) {
       try new.rename(name, to: name, in: current, replacing: false)
     } catch {
@@ -65,7 +58,18 @@ final class Spool: Sendable {
       if error.code == .exists { return .namesakeAtWork }
       throw error
     }
-    return .claimed(file)
+    let outcome: Result<ClaimedFile, Refusal>
+    do throws(SystemError) { outcome = try reread(name, sizeLimit: sizeLimit) } catch {
+      // If it can't go back, because there is a namesake by now, the next start finds it in cur/.
+      try? current.rename(name, to: name, in: new, replacing: false)
+      throw error
+    }
+    switch outcome {
+    case .success(let file): return .claimed(file)
+    case .failure(let refusal):
+      try refuse(name, in: current, reason: refusal.reason)
+      return .refused(refusal.reason)
+    }
   }
 
   /// Whether a new entry is something that nobody will ever finish writing: a link, a folder, a FIFO.
@@ -75,9 +79,14 @@ final class Spool: Sendable {
     return status.kind != .regular || status.linkCount > 1
   }
 
-  /// Reads a file that lies in `cur/` since an earlier run.
+  /// Reads a file that lies in `cur/`.
+  ///
+  /// - Throws: what another attempt may not meet again, such as too many open files.
   func reread(_ name: FileName, sizeLimit: Int) throws(SystemError) -> Result<ClaimedFile, Refusal> {
-    try read(name, in: current, sizeLimit: sizeLimit)
+    do throws(SystemError) { return try read(name, in: current, sizeLimit: sizeLimit) } catch {
+      guard error.isLasting else { throw error }
+      return .failure(Refusal(reason: "it can't be read: \(error.code.symbol)"))
+    }
   }
 
   /// Why a file is not taken.
@@ -104,30 +113,45 @@ final class Spool: Sendable {
         Refusal(reason: "it is larger than \(sizeLimit) bytes (\(status.size)); see [Spool] MaxJobFileSize"))
     }
     do throws(SystemError) {
-      return .success(ClaimedFile(name: name, data: try descriptor.readAll(limit: sizeLimit), status: status))
+      let data = try descriptor.readAll(limit: sizeLimit)
+      return .success(ClaimedFile(name: name, data: data, status: status, birthTime: try descriptor.birthTime()))
     } catch {
       guard error.code == .fileTooLarge else { throw error }
       return .failure(Refusal(reason: "it is larger than \(sizeLimit) bytes; see [Spool] MaxJobFileSize"))
     }
   }
 
-  /// Moves a file to `failed/`, under another name if there is one already, and writes the reason beside it.
+  /// Moves a file to `failed/`, under another name if there is one already, with the reason beside it.
+  ///
+  /// The reason is there first, so that nobody finds a file without one.
   func refuse(_ name: FileName, in directory: Directory, reason: String) throws(SystemError) {
+    let text = Data("\(name): \(reason)\n".utf8)
+    let outcome = refusing.withLock { _ in
+      Result { () throws(SystemError) in try move(name, from: directory, explaining: text) }
+    }
+    try outcome.get()
+  }
+
+  private func move(_ name: FileName, from directory: Directory, explaining text: Data) throws(SystemError) {
     var kept = name
     var number = 1
-    while true {
-      do throws(SystemError) {
-        try directory.rename(name, to: kept, in: failed, replacing: false)
-        break
-      } catch {
-        if error.code == .noEntry { return }
-        guard error.code == .exists, number < 10_000 else { throw error }
-        number += 1
-        kept = name.shortened(by: 16).appending(".\(number)")
-      }
+    while try isTaken(kept) {
+      number += 1
+      kept = name.shortened(by: 16).appending(".\(number)")
     }
-    let text = "\(name): \(reason)\n"
-    try failed.writeDurably(kept.shortened(by: 7).appending(".reason"), Data(text.utf8), mode: 0o640)
+    try failed.writeDurably(kept.reasonName, text, mode: 0o640)
+    do throws(SystemError) {
+      try directory.rename(name, to: kept, in: failed, replacing: false)
+    } catch {
+      try failed.unlink(kept.reasonName)
+      // Its owner has taken it away meanwhile.
+      if error.code != .noEntry { throw error }
+    }
+  }
+
+  private func isTaken(_ kept: FileName) throws(SystemError) -> Bool {
+    if try failed.contains(kept) { return true }
+    return try failed.contains(kept.reasonName)
   }
 
   /// Removes a file whose jobs are done and on disk.
@@ -142,13 +166,18 @@ final class Spool: Sendable {
   /// Writes a job file that came over the socket straight to `cur/`, durably.
   func store(_ data: Data, as name: FileName, owner: UInt32) throws(SystemError) -> ClaimedFile {
     try current.writeDurably(name, data)
-    var file = ClaimedFile(name: name, data: data, status: try current.status(of: name))
+    let descriptor = try current.openFile(name)
+    var file = ClaimedFile(
+      name: name, data: data, status: try descriptor.status(), birthTime: try descriptor.birthTime())
     file.submitter = owner
     return file
   }
 }
 
 extension FileName {
+  /// The name of the file that tells why the file of this name lies in `failed/`.
+  fileprivate var reasonName: FileName { shortened(by: 7).appending(".reason") }
+
   /// The name without so many of its last bytes that the rest leaves room for an ending.
   fileprivate func shortened(by ending: Int) -> FileName {
     let longest = 255 - ending

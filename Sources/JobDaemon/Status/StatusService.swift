@@ -139,7 +139,7 @@ final class StatusService: Sendable {
     if request.body.count > limit {
       return .now(
         .failure(
-          413, code: "too-large", message: "a job file may have \(limit) bytes",
+          413, code: "body-too-large", message: "a job file may have \(limit) bytes",
           hint: "set [Spool] MaxJobFileSize, or split the file"))
     }
     let body = request.body

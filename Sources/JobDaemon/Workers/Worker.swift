@@ -4,14 +4,30 @@ import Jobs
 import ObjectGraph
 
 /// Runs jobs one after the other, each in a private child context of main.
-struct Worker: Sendable {
-  let main: ManagedObjectContext
-  let handlers: [String: any JobHandler]
-  let queue: ReadyQueue
-  let merger: Merger
-  let flusher: Flusher
-  let payloadDirectory: String
-  let log: DaemonLog
+///
+/// The worker and the contexts of its jobs share an executor, so that a small job needs no change of threads.
+actor Worker {
+  nonisolated let unownedExecutor: UnownedSerialExecutor
+  private let executor: ContextExecutor
+  private let main: ManagedObjectContext
+  private let handlers: [String: any JobHandler]
+  private let queue: ReadyQueue
+  private let merger: Merger
+  private let flusher: Flusher
+  private let payloadDirectory: String
+  private let log: DaemonLog
+
+  init(_ core: DaemonCore, number: Int) {
+    executor = ContextExecutor(label: "worker \(number)")
+    unownedExecutor = executor.asUnownedSerialExecutor()
+    main = core.main
+    handlers = core.handlers
+    queue = core.readyQueue
+    merger = core.merger
+    flusher = core.flusher
+    payloadDirectory = core.paths.payload
+    log = core.log
+  }
 
   /// Works until the queue is closed.
   func run() async {
@@ -35,7 +51,7 @@ struct Worker: Sendable {
       job.show(execution)
       let result = try await handler.run(execution)
       try await complete(job, execution, started, result)
-    } catch is CancellationError {
+    } catch is CancellationError where Task.isCancelled {
       // The daemon is stopping: the file stays in the spool, and the next start takes the job up again.
       job.end(.available)
     } catch let failure as JobFailure {
@@ -49,7 +65,7 @@ struct Worker: Sendable {
   private func begin(
     _ job: LiveJob, _ attempt: Int, _ started: Date, isRecorded: Bool
   ) async throws -> JobExecution {
-    let context = ManagedObjectContext(parent: main, name: "job \(job.id)")
+    let context = ManagedObjectContext(parent: main, name: "job \(job.id)", executor: executor)
     let objectID = job.objectID
     let cursor = try await context.perform { context in
       let object = try context.job(with: objectID)
@@ -97,35 +113,20 @@ struct Worker: Sendable {
     merger.merge(finished: [job])
   }
 
-  /// Takes back what checkpoints of a job that is given up have saved.
-  private func revert(_ job: LiveJob) async {
-    guard let handler = handlers[job.specification.type] else { return }
-    let context = ManagedObjectContext(parent: main, name: "revert \(job.id)")
-    let objectID = job.objectID
-    do {
-      let cursor = try await context.perform { try $0.job(with: objectID).cursor }
-      if let cursor { try await handler.revert(execution(job, job.attempt, context, cursor: cursor)) }
-    } catch {
-      log.error("what the job \(job.id) had saved before it failed can't all be taken back: \(error)", job: job)
-    }
-  }
-
   /// Records a failed attempt in a context of its own: what the handler did is dropped with its context.
   private func fail(_ job: LiveJob, _ failure: JobFailure) async {
-    let attempt = job.attempt
-    let isLast = failure.isPermanent || attempt >= job.maxAttempts
-    let objectID = job.objectID
-    if isLast { await revert(job) }
-    let context = ManagedObjectContext(parent: main, name: "failure of \(job.id)")
+    let isLast = failure.isPermanent || job.attempt >= job.maxAttempts
+    var failure = failure
     do {
-      try await context.perform { context in
-        let object = try context.job(with: objectID)
-        object.attempt = Int32(attempt)
-        object.failure = failure.message
-        object.currentState = isLast ? .discarded : .available
-        if isLast { object.finishedAt = Date() }
-        try context.save()
-      }
+      if isLast { try await revert(job) }
+    } catch is CancellationError {
+      // The daemon is stopping: the next start goes on taking back.
+      return job.end(.available)
+    } catch {
+      failure.message += "; what it had saved before can't all be taken back: \(error)"
+    }
+    do {
+      try await record(job, failure, isLast: isLast)
     } catch {
       log.error("the failure of a job can't be recorded: \(error)", job: job)
     }
@@ -136,6 +137,28 @@ struct Worker: Sendable {
     } else {
       merger.merge()
       queue.add([job])
+    }
+  }
+
+  /// Takes back what checkpoints of a job that is given up have saved.
+  private func revert(_ job: LiveJob) async throws {
+    guard let handler = handlers[job.specification.type] else { return }
+    let context = ManagedObjectContext(parent: main, name: "revert \(job.id)", executor: executor)
+    let objectID = job.objectID
+    let cursor = try await context.perform { try $0.job(with: objectID).cursor }
+    if let cursor { try await handler.revert(execution(job, job.attempt, context, cursor: cursor)) }
+  }
+
+  private func record(_ job: LiveJob, _ failure: JobFailure, isLast: Bool) async throws {
+    let context = ManagedObjectContext(parent: main, name: "failure of \(job.id)", executor: executor)
+    let (objectID, attempt) = (job.objectID, job.attempt)
+    try await context.perform { context in
+      let object = try context.job(with: objectID)
+      object.attempt = Int32(attempt)
+      object.failure = failure.message
+      object.currentState = isLast ? .discarded : .available
+      if isLast { object.finishedAt = Date() }
+      try context.save()
     }
   }
 }

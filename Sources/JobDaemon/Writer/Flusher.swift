@@ -65,8 +65,13 @@ final class Flusher: Sendable {
     }
   }
 
+  /// Puts new limits into force, and flushes what has waited under the old ones.
   func reconfigure(_ configuration: Configuration.Writer) {
-    state.withLock { $0.configuration = configuration }
+    let isWaiting = state.withLock { state in
+      state.configuration = configuration
+      return state.timer != nil && state.retryDelay == nil
+    }
+    if isWaiting { flushSoon() }
   }
 
   /// Called when changes have reached the writer.
@@ -127,8 +132,8 @@ final class Flusher: Sendable {
     let mustStart = state.withLock { state in
       if state.hasFailed { return false }
       if state.isFlushing {
-        // While a full disk is waited for, the timer decides.
-        state.isWanted = state.retryDelay == nil
+        // Also while a full disk is waited for: should there be room this time, nobody else would come back to it.
+        state.isWanted = true
         return false
       }
       state.isFlushing = true
@@ -162,7 +167,6 @@ final class Flusher: Sendable {
   private func succeed(
     _ jobs: [LiveJob], _ waiting: [CheckedContinuation<Bool, Never>], duration: Duration
   ) {
-    let hasChanges = writer.pending.size.objects > 0
     let (room, again, hasRecovered) = state.withLock { state in
       state.isFlushing = false
       state.statistics.flushes += 1
@@ -171,7 +175,8 @@ final class Flusher: Sendable {
       let hasRecovered = state.retryDelay != nil
       state.retryDelay = nil
       let again = state.isWanted
-      if !again && (hasChanges || !state.merged.isEmpty) { arm(&state, after: state.configuration.flushInterval) }
+      // Set by whatever was merged since this flush took what there was.
+      if !again && state.oldest != nil { arm(&state, after: state.configuration.flushInterval) }
       defer { state.waitingForRoom = [] }
       return (state.waitingForRoom, again, hasRecovered)
     }

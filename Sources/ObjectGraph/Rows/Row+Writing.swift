@@ -90,7 +90,7 @@ extension Row {
     }
     let copy = Row(
       slotCount: Int(header.slotCount), entityIndex: header.entityIndex,
-      tailCapacity: live + tailSpace + max(32, live / 2), blobs: header.blobs)
+      tailCapacity: live + tailSpace + max(64, live / 2), blobs: header.blobs)
     let new = copy.pointers
     new.words.initialize(from: old.words, count: header.fixedWordCount)
     new.words[0] = 0

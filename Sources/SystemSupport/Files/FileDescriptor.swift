@@ -46,6 +46,16 @@ package struct FileDescriptor: ~Copyable, Sendable {
     return FileStatus(status)
   }
 
+  /// When the file was made, in nanoseconds since 1970; 0 if the file system doesn't keep it. Nobody can set it.
+  package func birthTime() throws(SystemError) -> Int64 {
+    var time: Int64 = 0
+    try systemCall("statx", "descriptor \(number)") {
+      time = linux_birth_time(number)
+      return time == -1 ? -1 : 0
+    }
+    return time
+  }
+
   /// Waits until the file's data and metadata are on the disk.
   package func synchronize() throws(SystemError) {
     try systemCall("fsync", "descriptor \(number)") { fsync(number) }

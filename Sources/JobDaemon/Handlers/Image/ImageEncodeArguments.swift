@@ -54,11 +54,9 @@ struct ImageEncodeArguments {
     let reader = try ArgumentReader(value, path: path)
     try reader.allow(["path", "format", "width", "height", "fit", "enlarge", "quality"])
     let file = try reader.requiredPath("path")
-    guard let format = try reader.word("format", ImageFormat.self) ?? format(ofName: file) else {
+    let given = try reader.word("format", ImageFormat.self, among: [.jpeg, .png, .webp])
+    guard let format = given ?? format(ofName: file) else {
       throw reader.error("is missing, and the path has no known ending", "format")
-    }
-    guard [.jpeg, .png, .webp].contains(format) else {
-      throw reader.error("must be one of jpeg, png, webp, but is \"\(format.rawValue)\"", "format")
     }
     let picture = ImageOutput(
       format: format, width: try reader.integer("width", in: 1...65_500),

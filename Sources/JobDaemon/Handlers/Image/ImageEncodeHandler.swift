@@ -14,11 +14,16 @@ struct ImageEncodeHandler: JobHandler {
   private let pool: ImageHelperPool
   private let coordinator: PersistentStoreCoordinator
   private let configuration: ConfigurationBox
+  private let ownFolders: OwnFolders
 
-  init(pool: ImageHelperPool, coordinator: PersistentStoreCoordinator, configuration: ConfigurationBox) {
+  init(
+    pool: ImageHelperPool, coordinator: PersistentStoreCoordinator, configuration: ConfigurationBox, paths: Paths
+  ) {
     self.pool = pool
     self.coordinator = coordinator
     self.configuration = configuration
+    let staging = coordinator.stagingDirectory.map { [$0, URL(fileURLWithPath: $0).deletingLastPathComponent().path] }
+    ownFolders = OwnFolders(paths, storeFolders: staging ?? [])
   }
 
   func validate(_ arguments: JSONValue) throws(JobFileError) { _ = try ImageEncodeArguments(arguments) }
@@ -30,7 +35,11 @@ struct ImageEncodeHandler: JobHandler {
     }
     let settings = configuration.value.image
     let input = try openInput(execution.absolutePath(arguments.input), limit: settings.maxInputSize)
-    let outputs = try arguments.outputs.map { try OutputFile(path: execution.absolutePath($0.path)) }
+    let inputStatus = try input.status()
+    let outputs = try arguments.outputs.map {
+      try OutputFile(
+        path: execution.absolutePath($0.path), jobID: execution.jobID, input: inputStatus, sparing: ownFolders)
+    }
     let reply = try await encode(arguments, input, outputs, settings)
     if let title = arguments.storedTitle, let stored = outputs.first, let picture = reply.outputs.first {
       try await keep(stored, picture, title, execution.context)

@@ -78,7 +78,9 @@ struct ColumnBuilder {
   }
 
   private func integer(_ bytes: UnsafeRawBufferPointer) throws(ImportFieldError) -> Int64 {
-    guard let value = FieldParser.int64(bytes) else { throw mismatch(bytes, "a whole number") }
+    guard let value = FieldParser.int64(bytes) else {
+      throw mismatch(bytes, FieldParser.double(bytes) == nil ? "a whole number" : "a whole number of 64 bits")
+    }
     if type == .integer32 && Int32(exactly: value) == nil { throw failure("\(value) does not fit in 32 bits") }
     if type == .integer16 && Int16(exactly: value) == nil { throw failure("\(value) does not fit in 16 bits") }
     if rules != nil { try check(Double(value)) }

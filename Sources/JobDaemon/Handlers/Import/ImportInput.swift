@@ -7,7 +7,7 @@ struct ImportInput: ~Copyable {
   private let file: FileDescriptor
   private let path: String
   let size: Int64
-  private let modificationTime: Int64
+  let modificationTime: Int64
   var reader: DelimitedReader
   private var readOffset: Int64
   private var fieldCount: Int?

@@ -4,6 +4,7 @@ import JSONText
 import Jobs
 import ObjectGraph
 import ObjectModel
+import SystemSupport
 
 /// One attempt at an import, on the executor of its context.
 actor ImportRun {
@@ -29,8 +30,13 @@ actor ImportRun {
   func run() async throws -> JSONValue {
     let header = try readHeader()
     var cursor = execution.cursor.flatMap(ImportCursor.init) ?? header.start
-    guard cursor.inputSize == header.start.inputSize else {
-      throw JobFailure("the input \(arguments.input) is not the file that the import began with")
+    if cursor.isGoingBack {
+      // The daemon ended while it took a failed attempt back.
+      try await revert()
+      cursor = header.start
+    }
+    guard cursor.inputSize == header.start.inputSize, cursor.inputTime == header.start.inputTime else {
+      throw JobFailure("the input \(displayName(path)) is not the file that the import began with")
     }
     try check(header, from: cursor)
     var input = try open(at: cursor.position, header)
@@ -63,11 +69,30 @@ actor ImportRun {
       names = (0..<input.reader.fieldCount).map { String(decoding: input.reader.field($0), as: UTF8.self) }
       if !arguments.columns.arePositions { position = input.reader.position }
     } else if !arguments.columns.arePositions {
-      throw JobFailure("the input \(arguments.input) is empty; it should begin with the names of its columns")
+      throw JobFailure("the input \(displayName(path)) is empty; it should begin with the names of its columns")
+    }
+    let columns = try arguments.columns.resolved(names, arguments.entity, input: displayName(path))
+    if let missing = missingProperty(columns) {
+      throw JobFailure(
+        "the input \(displayName(path)): no column gives \"\(arguments.entity.name).\(missing)\", which must have a "
+          + "value; map a column to it, or make it optional or give it a default in the model")
     }
     return Header(
-      columns: try arguments.columns.resolved(names, arguments.entity, input: arguments.input),
-      fieldCount: names.count, start: ImportCursor(position: position, inputSize: input.size))
+      columns: columns, fieldCount: names.count,
+      start: ImportCursor(position: position, inputSize: input.size, inputTime: input.modificationTime))
+  }
+
+  /// A property that must have a value, and would have none.
+  private func missingProperty(_ columns: [ImportColumn]) -> String? {
+    let mapped = Set(columns.map(\.property.slot))
+    return arguments.entity.properties.first { property in
+      if let attribute = property.attribute {
+        return property.isPersistent && attribute.derivation == nil && !attribute.isOptional
+          && attribute.defaultValue.isNull && !mapped.contains(property.slot)
+      }
+      guard let relationship = property.relationship else { return false }
+      return !relationship.isOptional
+    }?.name
   }
 
   private func open(at position: DelimitedPosition, _ header: Header) throws -> ImportInput {

@@ -1,0 +1,44 @@
+/* What the plain C peers share: an SQLite file with the pragmas that the store sets, and a clock. */
+#include <limits.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static void die(const char *what, const char *why) {
+  fprintf(stderr, "%s: %s\n", what, why);
+  exit(1);
+}
+
+static void run_sql(sqlite3 *db, const char *sql) {
+  char *message = NULL;
+  if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK) die(sql, message);
+}
+
+static sqlite3 *open_store(const char *path, const char *schema) {
+  sqlite3 *db;
+  if (sqlite3_open(path, &db) != SQLITE_OK) die(path, sqlite3_errmsg(db));
+  run_sql(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;");
+  run_sql(db, schema);
+  return db;
+}
+
+static sqlite3_stmt *prepare(sqlite3 *db, const char *sql) {
+  sqlite3_stmt *statement;
+  if (sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) != SQLITE_OK) {
+    die(sql, sqlite3_errmsg(db));
+  }
+  return statement;
+}
+
+static void step_insert(sqlite3 *db, sqlite3_stmt *statement) {
+  if (sqlite3_step(statement) != SQLITE_DONE) die("INSERT", sqlite3_errmsg(db));
+  sqlite3_reset(statement);
+}
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec + time.tv_nsec / 1e9;
+}

@@ -1,0 +1,57 @@
+import Foundation
+import JSONText
+
+/// Small jobs dropped as files, until all are durable and the spool is empty, against the least C that could do it.
+struct SpoolGroup {
+  private let options: Options
+  private let workplace: Workplace
+  private var count: Int { options.isQuick ? 1000 : 10_000 }
+
+  init(_ options: Options, _ workplace: Workplace) {
+    self.options = options
+    self.workplace = workplace
+  }
+
+  func run() async throws -> [Figure] {
+    let driver = Program(try await workplace.peer("drop_files"))
+    var (ours, peer): ([Double], [Double]) = ([], [])
+    var peak = 0
+    for _ in 0..<options.pairs {
+      let daemon = try DaemonRun(workplace)
+      try daemon.prepare(jobs)
+      workplace.settle()
+      ours.append(Double(count) / (try await driver.measure(daemon.spool, "\(count)")))
+      let status = try daemon.status()
+      guard status["jobs"]?["completed"]?.integer == Int64(count), let flushes = status["writer"]?["flushes"]?.integer
+      else { throw BenchError("the jobs were not all completed: \(status.serialized())") }
+      peak = max(peak, try daemon.peakMemory())
+      try await daemon.stop()
+      peer.append(Double(count) / (try await runPeer(driver, jobsPerCommit: max(1, count / Int(max(1, flushes))))))
+    }
+    return [
+      Figure(
+        name: "spool.jobs", unit: "jobs/s", ours: ours, peer: peer, peerName: "plain C", measure: .ours,
+        target: .atLeast(3000), peakMemory: peak)
+    ]
+  }
+
+  private var jobs: [JSONValue] { Array(repeating: .object(["type": "noop"]), count: count) }
+
+  /// The peer commits in groups of the size that the daemon's flushes had.
+  private func runPeer(_ driver: Program, jobsPerCommit: Int) async throws -> Double {
+    let spool = try workplace.emptyFolder("p")
+    for folder in ["tmp", "new", "cur"] {
+      try FileManager.default.createDirectory(atPath: "\(spool)/\(folder)", withIntermediateDirectories: true)
+    }
+    for (index, job) in jobs.enumerated() {
+      try Data(job.serialized().utf8).write(to: URL(filePath: "\(spool)/tmp/job-\(index).json"))
+    }
+    let program = Program(try await workplace.peer("run_spool"))
+    workplace.settle()
+    let child = try program.start([spool + "/peer.sqlite", spool, "\(count)", "\(jobsPerCommit)"])
+    let seconds = try await driver.measure(spool, "\(count)")
+    let end = try await child.termination(killingAt: .after(.seconds(60))).termination
+    guard end.isSuccess else { throw BenchError("the spool's peer \(end.status)") }
+    return seconds
+  }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import ObjectGraph
+import ObjectModel
+import Synchronization
+
+/// A store in memory whose saves fail as a test wishes.
+final class FailingStore: PersistentStore {
+  private let store: InMemoryStore
+  private let failures = Mutex<[StoreError?]>([])
+  private let count = Mutex(0)
+  private let beforeSave = Mutex<(@Sendable () -> Void)?>(nil)
+
+  init(model: ManagedObjectModel, ordinal: UInt32) {
+    store = InMemoryStore(model: model, coordinatorOrdinal: ordinal)
+  }
+
+  /// The errors of the next saves, in order; nil lets one succeed.
+  func fail(with errors: StoreError?...) { failures.withLock { $0 = errors } }
+
+  /// Calls back before the next save, on the writer's executor.
+  func beforeNextSave(_ call: @escaping @Sendable () -> Void) { beforeSave.withLock { $0 = call } }
+
+  /// How many saves succeeded.
+  var saveCount: Int { count.withLock { $0 } }
+
+  var identifier: UUID { store.identifier }
+  var path: String? { nil }
+  var stagingDirectory: String? { nil }
+
+  func reserveKeys(_ request: KeyReservation) throws(StoreError) -> Range<Int64> { try store.reserveKeys(request) }
+
+  func save(_ request: StoreSaveRequest) throws(StoreError) -> StoreSaveResult {
+    beforeSave.withLock { call in
+      defer { call = nil }
+      return call
+    }?()
+    if let error = failures.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { throw error }
+    count.withLock { $0 += 1 }
+    return try store.save(request)
+  }
+
+  func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result { try store.read(body) }
+
+  func close(returning unused: [KeyBlock]) throws(StoreError) { try store.close(returning: unused) }
+}

@@ -1,0 +1,146 @@
+import ControlClient
+import Foundation
+import Glibc
+import JSONText
+import Synchronization
+import SystemSupport
+import TestSupport
+
+/// A real `bobbind` on a root, from its start to its end.
+final class DaemonProcess: Sendable {
+  let root: DaemonRoot
+  let child: ChildProcess
+  private let log: LogReader
+  private let notify: NotifySocket
+  private let ending = Mutex<Result<Termination, any Error>?>(nil)
+
+  /// Starts the daemon and waits until it is ready.
+  ///
+  /// - Parameter wrapper: a program and its arguments that runs the daemon, such as `setpriv`.
+  static func ready(_ root: DaemonRoot, wrapper: [String] = [], seconds: Double = 60) async throws -> DaemonProcess {
+    let daemon = try DaemonProcess(root, wrapper: wrapper)
+    try await daemon.wait(seconds: seconds) { $0.notifications.contains("READY=1") }
+    return daemon
+  }
+
+  /// Starts the daemon.
+  init(_ root: DaemonRoot, wrapper: [String] = [], arguments: [String]? = nil) throws {
+    self.root = root
+    let changes = root.changes
+    let notify = try NotifySocket(path: root.directory.path("run/notify")) { changes.note() }
+    self.notify = notify
+    let program = try RepositoryPaths.executable("bobbind").path(percentEncoded: false)
+    let command = wrapper + [program] + (arguments ?? ["--root", root.directory.path])
+    let started = try FileDescriptor.pipe().split { (reader, writer) throws in
+      let child = try ChildProcess.start(
+        ChildLaunch(
+          executable: command[0], arguments: Array(command.dropFirst()),
+          environment: ["NOTIFY_SOCKET": notify.path, "TZ": "UTC"], descriptors: [1: writer.number, 2: writer.number]))
+      return (child, LogReader(reader) { changes.note() })
+    }
+    (child, log) = started
+    Task { [weak self, child] in
+      let result: Result<Termination, any Error>
+      do { result = .success(try await child.termination()) } catch { result = .failure(error) }
+      self?.ending.withLock { $0 = result }
+      changes.note()
+    }
+  }
+
+  deinit {
+    // A test that has failed leaves its daemon running; one that has ended takes no signal.
+    try? child.killGroup(SIGKILL)
+  }
+
+  var logLines: [String] { log.lines }
+  var logText: String { log.text }
+  var notifications: [String] { notify.assignments }
+
+  /// How the daemon ended; nil while it runs.
+  var end: Termination.Status? {
+    get throws { try ending.withLock { $0 }?.get().status }
+  }
+
+  /// The daemon ended while a test waited for something else.
+  struct Ended: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// Waits for a condition, which is looked at whenever the spool, the log or the notifications have changed.
+  func wait(
+    seconds: Double = 60, fileID: StaticString = #fileID, line: UInt = #line,
+    until condition: @escaping @Sendable (DaemonProcess) throws -> Bool
+  ) async throws {
+    do {
+      try await root.changes.wait(seconds: seconds, fileID: fileID, line: line) { [self] in
+        if try condition(self) { return true }
+        if let end = try end { throw Ended(description: "bobbind \(end) meanwhile; its log:\n\(logText)") }
+        return false
+      }
+    } catch let error as TimeoutError {
+      throw Ended(description: "\(error); bobbind's log:\n\(logText)")
+    }
+  }
+
+  /// Waits until everything that was dropped is durable or refused.
+  func waitUntilSpoolIsEmpty(
+    seconds: Double = 60, fileID: StaticString = #fileID, line: UInt = #line
+  ) async throws {
+    try await wait(seconds: seconds, fileID: fileID, line: line) { try $0.root.isSpoolEmpty }
+  }
+
+  func waitForLog(_ text: String, fileID: StaticString = #fileID, line: UInt = #line) async throws {
+    try await wait(fileID: fileID, line: line) { $0.logText.contains(text) }
+  }
+
+  /// Waits for the daemon's end.
+  func waitForEnd(
+    seconds: Double = 60, fileID: StaticString = #fileID, line: UInt = #line
+  ) async throws -> Termination.Status {
+    try await root.changes.wait(seconds: seconds, fileID: fileID, line: line) { [self] in try end != nil }
+    // The pipe's last lines come before its end, but on another queue than the news of the end.
+    return try end ?? .exited(code: -1)
+  }
+
+  /// Sends SIGTERM and waits for the end.
+  func stop(fileID: StaticString = #fileID, line: UInt = #line) async throws -> Termination.Status {
+    try child.kill(SIGTERM)
+    return try await waitForEnd(fileID: fileID, line: line)
+  }
+
+  /// Kills the daemon at once and waits for the end.
+  func kill() async throws {
+    try child.killGroup(SIGKILL)
+    _ = try await waitForEnd()
+  }
+
+  // MARK: The socket
+
+  /// Sends a request; the reply's body must be JSON.
+  func request(
+    _ method: String, _ path: String, query: [String: String] = [:], body: String? = nil, seconds: Int = 60
+  ) async throws -> (status: Int, body: JSONValue) {
+    let client = ControlClient(socketPath: root.paths.socket)
+    let items = query.map { URLQueryItem(name: $0.key, value: $0.value) }
+    let reply = try await onThread {
+      try client.send(method, path, query: items, body: body.map { Data($0.utf8) }, timeout: .seconds(seconds))
+    }
+    return (reply.status, try JSONValue(parsing: Array(reply.body), dialect: .json))
+  }
+
+  func get(_ path: String) async throws -> JSONValue { try await request("GET", path).body }
+
+  /// Submits jobs over the socket, and waits until they are durable; returns the jobs as the daemon shows them.
+  func submit(_ text: String, seconds: Int = 60) async throws -> [JSONValue] {
+    let reply = try await request("POST", "/v1/jobs", query: ["wait": "\(seconds)"], body: text, seconds: seconds + 10)
+    guard reply.status == 200, let jobs = reply.body["jobs"]?.array else {
+      throw Ended(description: "submitting: \(reply.status) \(reply.body.serialized()); the log:\n\(logText)")
+    }
+    return jobs
+  }
+
+  /// Runs bobbinctl for this daemon.
+  func tool(_ arguments: String...) async throws -> Tool {
+    try await Tool.run("bobbinctl", ["--root", root.directory.path] + arguments)
+  }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import Glibc
+import SystemSupport
+import TestSupport
+import Testing
+
+extension SystemTests {
+  @Suite("A store that fails")
+  struct StoreFailures {
+    @Test(
+      "A full disk stops intake, says so, and is recovered from without help", .enabled(if: SkipReason.runsAsRoot()))
+    func diskFull() async throws {
+      let root = try DaemonRoot()
+      let mount = try await Tool.run("/usr/bin/mount", ["-t", "tmpfs", "-o", "size=3m", "none", root.paths.state])
+      try #require(mount.code == 0, "\(mount.errors)")
+      do {
+        try await fillAndFree(root)
+        try await unmount(root)
+      } catch {
+        try await unmount(root)
+        throw error
+      }
+    }
+
+    private func unmount(_ root: DaemonRoot) async throws {
+      let unmount = try await Tool.run("/usr/bin/umount", ["-l", root.paths.state])
+      #expect(unmount.code == 0, "\(unmount.errors)")
+    }
+
+    private func fillAndFree(_ root: DaemonRoot) async throws {
+      let filler = root.paths.state + "/filler"
+      let rows = (0..<5000).map { "full,\($0),\(String(repeating: "x", count: 40))\n" }.joined()
+      try root.payload("rows.csv", "job,number,note\n" + rows)
+      let daemon = try await DaemonProcess.ready(root)
+      let first = try await daemon.submit(#"{"type": "noop", "id": "before"}"#)
+      #expect(first.first?["durable"]?.bool == true)
+      fill(filler)
+      try root.drop(TestModel.importJob("full", "rows.csv"), as: "full.json")
+      try await daemon.waitForLog("nothing is taken in until there is room")
+      let health = try await daemon.request("GET", "/healthz")
+      #expect(health.status == 503)
+      let status = try await daemon.get("/v1/status")
+      #expect(status["state"]?.string == "storage-full")
+      #expect(status["writer"]?["lastError"]?.string != nil)
+      let refused = try await daemon.request("POST", "/v1/jobs", body: #"{"type": "noop"}"#)
+      #expect(refused.status == 503)
+      #expect(refused.body["error"]?["code"]?.string == "storage-full")
+      try root.drop(#"{"type": "noop", "id": "meanwhile"}"#, as: "meanwhile.json")
+      let waiting = try root.newFiles
+      #expect(waiting == ["meanwhile.json"])
+      try FileManager.default.removeItem(atPath: filler)
+      try await daemon.waitUntilSpoolIsEmpty()
+      let result = try await root.sql("SELECT id, state FROM Job ORDER BY id; SELECT count(*) FROM Reading")
+      #expect(result == "before|completed\nfull|completed\nmeanwhile|completed\n5000")
+      let healthy = try await daemon.request("GET", "/healthz")
+      #expect(healthy.status == 200)
+      let end = try await daemon.stop()
+      #expect(end == .exited(code: 0))
+    }
+
+    /// Writes until nothing more fits.
+    private func fill(_ path: String) {
+      let file = open(path, O_CREAT | O_WRONLY, 0o600)
+      let block = [UInt8](repeating: 0, count: 4096)
+      while write(file, block, block.count) > 0 {}
+      close(file)
+    }
+
+    private static let canTrace = SkipReason("needs strace and the right to trace").unless(
+      FileManager.default.isExecutableFile(atPath: "/usr/bin/strace")
+        && (try? String(contentsOfFile: "/proc/sys/kernel/yama/ptrace_scope", encoding: .utf8)).map { $0 != "3\n" }
+          ?? true
+    )
+
+    @Test(
+      "An I/O error of the store ends the daemon with 74, and the next start finds out what is on disk",
+      .enabled(if: canTrace), arguments: [2, 4, 7])
+    func inputOutputError(occurrence: Int) async throws {
+      let root = try DaemonRoot("[Writer]\nFlushIntervalSec=5ms\n")
+      let count = 60
+      let daemon = try await DaemonProcess.ready(root)
+      let tracer = try await Tracer.attach(
+        to: daemon, ["-e", "trace=fdatasync", "-e", "inject=fdatasync:error=EIO:when=\(occurrence)"])
+      for number in 0..<count {
+        try root.payload("\(number).csv", "job,number\nj\(number),\(number)\n")
+        try root.drop(TestModel.importJob("j\(number)", "\(number).csv"), as: FileName("\(number).json"))
+      }
+      // One job alone in each flush, until the error comes.
+      var extra = 0
+      while try daemon.end == nil && extra < 200 {
+        try root.drop(#"{"type": "noop", "id": "x\#(extra)"}"#, as: FileName("x\(extra).json"))
+        extra += 1
+        try await root.changes.wait { try daemon.end != nil || root.isSpoolEmpty }
+      }
+      let end = try await daemon.waitForEnd()
+      #expect(end == .exited(code: 74), "\(daemon.logText)")
+      try await tracer.waitForEnd()
+      let again = try await DaemonProcess.ready(root)
+      try await again.waitUntilSpoolIsEmpty()
+      let result = try await root.sql(
+        """
+        SELECT count(*), count(DISTINCT id) FROM Job WHERE state = 'completed';
+        SELECT count(*), count(DISTINCT number) FROM Reading; PRAGMA integrity_check
+        """)
+      #expect(result == "\(count + extra)|\(count + extra)\n\(count)|\(count)\nok")
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import Glibc
+import SystemSupport
+import TestSupport
+
+/// An `strace` on a daemon, which makes its system calls fail.
+final class Tracer: Sendable {
+  private let child: ChildProcess
+  private let log: LogReader
+
+  private init(_ child: ChildProcess, _ log: LogReader) {
+    self.child = child
+    self.log = log
+  }
+
+  deinit {
+    // It ends with the daemon, unless a test has failed.
+    try? child.killGroup(SIGKILL)
+  }
+
+  /// Returns when all threads of the daemon are traced.
+  static func attach(to daemon: DaemonProcess, _ arguments: [String]) async throws -> Tracer {
+    let changes = daemon.root.changes
+    let tracer = try FileDescriptor.pipe().split { (reader, writer) throws in
+      let child = try ChildProcess.start(
+        ChildLaunch(
+          executable: "/usr/bin/strace",
+          arguments: ["-f", "-p", "\(daemon.child.processID)", "-o", "/dev/null"] + arguments,
+          descriptors: [2: writer.number]))
+      return Tracer(child, LogReader(reader) { changes.note() })
+    }
+    try await daemon.wait { _ in tracer.log.text.contains("attached") }
+    return tracer
+  }
+
+  func waitForEnd() async throws { _ = try await child.termination(by: .after(.seconds(30))) }
+}
