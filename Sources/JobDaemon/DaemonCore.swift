@@ -73,7 +73,13 @@ final class DaemonCore: Sendable {
     let draft = ClaimedFile(name: name, data: data, submitter: submitter)
     let jobs = try admission.parse(draft)
     let file = try spool.store(data, as: name, owner: submitter)
-    return try intake.admit(Admission.Candidate(file: file, jobs: jobs))
+    do {
+      return try intake.admit(Admission.Candidate(file: file, jobs: jobs))
+    } catch {
+      // What the client is told to be refused must not run at the next start.
+      try spool.release(name)
+      throw error
+    }
   }
 
   /// Why the daemon is not healthy; nil if it is.

@@ -8,7 +8,7 @@ final class FailingStore: PersistentStore {
   private let store: InMemoryStore
   private let failures = Mutex<[StoreError?]>([])
   private let count = Mutex(0)
-  private let beforeSave = Mutex<(@Sendable () -> Void)?>(nil)
+  private let beforeSaves = Mutex<[@Sendable () -> Void]>([])
 
   init(model: ManagedObjectModel, ordinal: UInt32) {
     store = InMemoryStore(model: model, coordinatorOrdinal: ordinal)
@@ -17,8 +17,8 @@ final class FailingStore: PersistentStore {
   /// The errors of the next saves, in order; nil lets one succeed.
   func fail(with errors: StoreError?...) { failures.withLock { $0 = errors } }
 
-  /// Calls back before the next save, on the writer's executor.
-  func beforeNextSave(_ call: @escaping @Sendable () -> Void) { beforeSave.withLock { $0 = call } }
+  /// Calls back before each of the next saves, on the writer's executor.
+  func beforeSaves(_ calls: (@Sendable () -> Void)...) { beforeSaves.withLock { $0 = calls } }
 
   /// How many saves succeeded.
   var saveCount: Int { count.withLock { $0 } }
@@ -30,10 +30,7 @@ final class FailingStore: PersistentStore {
   func reserveKeys(_ request: KeyReservation) throws(StoreError) -> Range<Int64> { try store.reserveKeys(request) }
 
   func save(_ request: StoreSaveRequest) throws(StoreError) -> StoreSaveResult {
-    beforeSave.withLock { call in
-      defer { call = nil }
-      return call
-    }?()
+    beforeSaves.withLock { $0.isEmpty ? nil : $0.removeFirst() }?()
     if let error = failures.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { throw error }
     count.withLock { $0 += 1 }
     return try store.save(request)

@@ -88,14 +88,16 @@ struct FlusherTests {
     fixture.store.fail(with: StoreError(.full, "no room"))
     let (tries, trying) = AsyncStream<Void>.makeStream()
     let mayGoOn = DispatchSemaphore(value: 0)
+    fixture.store.beforeSaves(
+      {},
+      {
+        trying.yield()
+        mayGoOn.wait()
+      })
     fixture.merger.merge(finished: [try fixture.finishedJob("j")])
     let first = try await events(fixture, 1)
     #expect(first == [.storageFull])
-    fixture.store.beforeNextSave {
-      trying.yield()
-      mayGoOn.wait()
-    }
-    for await _ in tries { break }
+    try await withTimeout { for await _ in tries { break } }
     // Runs up to where it waits for the answer.
     let asked = Task.immediate { await fixture.flusher.flush() }
     mayGoOn.signal()

@@ -70,6 +70,9 @@ final class LiveJobs: Sendable {
     state.withLock { state in !state.waiters.isEmpty && jobs.contains { state.waiters[$0.id] != nil } }
   }
 
+  /// Whether no more jobs may be taken in.
+  var isFull: Bool { state.withLock { $0.jobs.count >= Self.jobLimit || $0.bytes >= Self.byteLimit } }
+
   /// Returns whether more jobs may be taken in; if not, calls back when half of them are gone.
   func hasRoom(else call: @escaping @Sendable () -> Void) -> Bool {
     state.withLock { state in

@@ -135,6 +135,10 @@ final class StatusService: Sendable {
       return .now(.failure(503, code: "storage-full", message: "the disk of the store is full; try again later"))
     default: break
     }
+    if core.liveJobs.isFull {
+      return .now(
+        .failure(503, code: "busy", message: "as many jobs as the daemon takes on are unfinished; try again later"))
+    }
     let limit = core.configuration.value.spool.maxJobFileSize
     if request.body.count > limit {
       return .now(
@@ -160,6 +164,8 @@ final class StatusService: Sendable {
       waiting.begin(limit: wait)
     } catch let error as JobFileError {
       _ = responder.respond(.failure(400, code: "invalid-job", message: error.description))
+    } catch let error as StoreError where error.code == .full || error.code == .busy {
+      _ = responder.respond(.failure(503, code: "storage-full", message: "the store can't be written: \(error)"))
     } catch {
       core.log.error("a submitted job can't be accepted: \(error)")
       _ = responder.respond(.failure(500, code: "spool", message: "the job can't be written to the spool: \(error)"))

@@ -128,7 +128,9 @@ actor Worker {
     do {
       try await record(job, failure, isLast: isLast)
     } catch {
-      log.error("the failure of a job can't be recorded: \(error)", job: job)
+      // Nothing is acknowledged: the file stays in cur/, and the next start takes the job up again.
+      log.error("the failure of a job can't be recorded, so that the next start runs it again: \(error)", job: job)
+      return job.end(.available)
     }
     job.end(isLast ? .discarded : .available, failure: failure.message)
     log.jobFailed(job, failure, isLast: isLast)
