@@ -154,9 +154,14 @@ extension ManagedObjectContext {
   }
 
   /// Drops all changes since the last save; inserted objects leave the context.
+  ///
+  /// Observers get one did-change that takes back what they were told.
   public func rollback() {
     enter()
+    let dropped = observers.hasObservers ? pending.currentSets() : []
     registry.rollback()
+    let undone = dropped.map(\.undone)
+    if !undone.isEmpty { observers.post(.didChange(ObjectsDidChange(context: self, undone))) }
   }
 
   /// Forgets all objects and changes; objects that somebody still holds belong to no context any more.
@@ -174,7 +179,12 @@ extension ManagedObjectContext {
   /// - Throws: ``StoreError`` if the new values can't be read; the object is as it was then.
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
     enter()
+    let hadChanges = object.hasChanges && !object.isInserted
     try registry.refresh(object, mergeChanges: mergeChanges)
+    if hadChanges && observers.hasObservers {
+      let change = RowChange(.update, object.objectID, row: object.row, base: nil)
+      observers.post(.didChange(ObjectsDidChange(context: self, [ChangeSet([change])])))
+    }
   }
 }
 

@@ -152,17 +152,18 @@ extension FetchedResultsController {
   private func handle(_ event: ContextEvent) {
     switch event {
     case .didChange(let change):
-      follow(Set(change.insertedObjectIDs + change.updatedObjectIDs + change.deletedObjectIDs))
+      let deleted = change.deletedObjectIDs
+      follow(Set(change.insertedObjectIDs + change.updatedObjectIDs + deleted), deleted: Set(deleted))
     case .didReset: refetch()
     default: break
     }
   }
 
-  private func follow(_ ids: Set<ManagedObjectID>) {
+  private func follow(_ ids: Set<ManagedObjectID>, deleted: Set<ManagedObjectID>) {
     let changed = ids.filter(reader.concerns)
     if changed.isEmpty { return }
     let old = state.withLock { $0.entries }
-    update { try reader.result(after: changed, of: old, $0) }
+    update { try reader.result(after: changed, deleted: deleted, of: old, $0) }
   }
 
   private func refetch() { update { try reader.fetch($0) } }

@@ -53,7 +53,8 @@ struct ResultsReader {
 
   /// The result after some objects have changed; reads no others where it can do without.
   func result(
-    after changed: Set<ManagedObjectID>, of old: [ResultsEntry], _ registry: ObjectRegistry
+    after changed: Set<ManagedObjectID>, deleted: Set<ManagedObjectID>, of old: [ResultsEntry],
+    _ registry: ObjectRegistry
   ) throws -> [ResultsEntry] {
     guard isLocal else { return try fetch(registry) }
     let evaluator = try query.condition.map {
@@ -64,6 +65,8 @@ struct ResultsReader {
     let family = Set((query.includesSubentities ? query.entity.withDescendants : [query.entity]).map(\.index))
     var matching: [ResultsEntry] = []
     for id in changed {
+      // One that is here still has edits that keep it. Others are gone, and nobody need be asked.
+      if deleted.contains(id), registry.registeredObject(for: id) == nil { continue }
       guard let row = try registry.visibleRow(for: id), family.contains(Int(row.entityIndex)) else { continue }
       if try evaluator?.matches(id: id, row: row) ?? true { matching.append(try entry(id, row, registry)) }
     }

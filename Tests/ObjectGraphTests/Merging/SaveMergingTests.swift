@@ -84,7 +84,7 @@ struct SaveMergingTests {
     let parent = EventRecorder(here)
     let inserted = try (0..<3).map { age in
       let child = ManagedObjectContext(parent: here, name: "child \(age)")
-      // The parent looks when it has time; with nothing else to do, that is once per save.
+      // The parent takes notice before the next child saves; else it would report both together.
       defer { here.performAndWait { _ in } }
       return try child.performAndWait { child in
         (child.object(with: id) as? Person)?.age = Int64(age)
