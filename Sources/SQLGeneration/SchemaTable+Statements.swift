@@ -2,7 +2,10 @@ package import ObjectModel
 
 extension SchemaTable {
   /// Creates the table; its indexes follow.
-  package var createSQL: String {
+  package var createSQL: String { createSQL(as: name) }
+
+  /// Creates the table under another name.
+  package func createSQL(as name: String) -> String {
     let columns =
       ["\(SchemaName.key) INTEGER PRIMARY KEY", "\(SchemaName.version) INTEGER NOT NULL"]
       + (tellsEntity ? ["\(SchemaName.entity) TEXT NOT NULL"] : [])

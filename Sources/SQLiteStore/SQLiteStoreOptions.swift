@@ -4,7 +4,14 @@ public struct SQLiteStoreOptions: Sendable {
   public var externalDataThreshold = 64 * 1024
   /// How long a save waits for another process that writes, in milliseconds.
   public var busyTimeout: Int32 = 10_000
-  /// Whether a store whose model does not match is deleted, with everything that belongs to it, and made anew.
+  /// Whether a store of another model is migrated when it is opened, if the mapping can be inferred.
+  public var migratesAutomatically = true
+  /// Whether families of entities that the model has no more keep their tables, so that a model that has them again
+  /// finds their objects.
+  public var keepsRemovedEntities = false
+  /// Versions with code of their own between them, for what can't be inferred.
+  public var stagedMigration: StagedMigrationManager?
+  /// Whether a store that can't be brought to the model is deleted, with everything that belongs to it, and made anew.
   ///
   /// For data that can be had again. The database, `-wal`, `-shm` and the folder of large values go; stores of newer
   /// releases and files of other programs stay.

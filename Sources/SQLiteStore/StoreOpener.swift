@@ -38,8 +38,16 @@ struct StoreOpener {
   private func openFitting() throws(StoreError) -> Connection {
     let connection = try connect(.writer)
     try checkFormat(connection)
-    try SchemaUpdater(connection: connection, schema: schema).update()
+    if let stages = options.stagedMigration {
+      try StagedMigration(path: path, options: options) { () throws(StoreError) in try connect(.writer) }.run(stages)
+    }
+    try updater(connection).update()
     return connection
+  }
+
+  private func updater(_ connection: Connection) -> SchemaUpdater {
+    SchemaUpdater(
+      connection: connection, schema: schema, files: ExternalFiles(storePath: path), options: options)
   }
 
   /// Whether what does not fit is the model, and not the release that wrote the store.
@@ -168,7 +176,7 @@ struct StoreOpener {
     try connection.control("PRAGMA application_id = \(Self.applicationID)")
     try connection.control("PRAGMA user_version = \(Self.formatVersion)")
     try Self.configure(connection)
-    try SchemaUpdater(connection: connection, schema: schema).create()
+    try updater(connection).create()
     try connection.control("PRAGMA wal_checkpoint(TRUNCATE)")
   }
 }
