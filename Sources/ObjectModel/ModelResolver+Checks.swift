@@ -9,7 +9,7 @@ extension ModelResolver {
     guard attribute.defaultValue.isNull || attribute.defaultValue.fits(attribute.type) else {
       throw fail(.invalidValue, "the default \(attribute.defaultValue) is no \(attribute.type.rawValue)")
     }
-    if let pattern = attribute.pattern, (try? Regex(pattern)) == nil {
+    if let pattern = attribute.pattern, (try? NSRegularExpression(pattern: pattern)) == nil {
       throw fail(.invalidValue, "the regular expression \"\(pattern)\" can't be read")
     }
     if attribute.minimum.exceeds(attribute.maximum) {

@@ -18,7 +18,7 @@ extension SystemTests {
 
     @Test("500 jobs survive 20 kills at random moments: each has its effects once, and the spool is empty")
     func kills() async throws {
-      var random = SeededRandom(seed: 20_261_121)
+      var random = SeededGenerator(seed: 20_261_121)
       let (jobCount, killCount) = (500, 20)
       let root = try DaemonRoot(Self.configuration)
       try root.write(try await TestPicture.jpeg(), to: root.paths.payload + "/in.jpg")
@@ -133,7 +133,7 @@ extension SystemTests {
       try root.payload("big.csv", text)
       try root.drop(TestModel.importJob("big", "big.csv"), as: "big.json")
       var counts: [Int] = []
-      var random = SeededRandom(seed: 7)
+      var random = SeededGenerator(seed: 7)
       for _ in 1...4 {
         let daemon = try await DaemonProcess.ready(root)
         let state = try FolderWatch([root.paths.state]) { root.changes.note() }

@@ -7,20 +7,20 @@ extension ManagedObject {
   /// - Throws: the one ``ValidationError``, or ``ValidationErrors`` with all of them.
   final func validateProperties() throws {
     var errors: [any Error] = []
-    for property in registry?.rules(of: self) ?? [] {
-      do { try validate(property) } catch { errors.append(error) }
+    for (property, rules) in registry?.rules(of: self) ?? [] {
+      do { try validate(property, rules) } catch { errors.append(error) }
     }
     if errors.count == 1 { throw errors[0] }
     if !errors.isEmpty { throw ValidationErrors(errors: errors) }
   }
 
-  private func validate(_ property: Property) throws(ValidationError) {
+  private func validate(_ property: Property, _ rules: AttributeRules?) throws(ValidationError) {
     switch property.kind {
     case .attribute(let attribute):
       if row.isNull(property.slot) {
         if !attribute.isOptional { throw missing(property) }
-      } else {
-        try validate(attribute, property.slot)
+      } else if let violation = rules.flatMap({ violation(of: $0, attribute, property.slot) }) {
+        throw ValidationError(self, property: property.name, rule: violation.rule, message: violation.message)
       }
     case .relationship(let relationship):
       if relationship.isToMany {
@@ -35,43 +35,18 @@ extension ManagedObject {
     ValidationError(self, property: property.name, rule: .missingValue, message: "is required, but is nil")
   }
 
-  private func validate(_ attribute: AttributeDescription, _ slot: Int) throws(ValidationError) {
+  private func violation(
+    of rules: AttributeRules, _ attribute: AttributeDescription, _ slot: Int
+  ) -> AttributeRules.Violation? {
     switch attribute.type.storage {
-    case .integer: try validate(Double(row.integer(slot)), attribute, shown: "\(row.integer(slot))")
-    case .real: try validate(row.real(slot), attribute, shown: "\(row.real(slot))")
+    case .integer: rules.violation(number: Double(row.integer(slot)))
+    case .real: rules.violation(number: row.real(slot))
     case .text where attribute.type == .decimal:
-      let decimal = Decimal(string: row.text(slot)) ?? 0
-      try validate(NSDecimalNumber(decimal: decimal).doubleValue, attribute, shown: "\(decimal)")
-    case .text: try validate(text: row.text(slot), attribute)
-    case .bytes, .blob, .reference, .toMany: break
-    }
-  }
-
-  private func validate(_ number: Double, _ attribute: AttributeDescription, shown: String) throws(ValidationError) {
-    if let minimum = attribute.minimum.number, number < minimum {
-      throw ValidationError(
-        self, property: attribute.name, rule: .tooSmall, message: "is \(shown), less than \(attribute.minimum.shown)")
-    }
-    if let maximum = attribute.maximum.number, number > maximum {
-      throw ValidationError(
-        self, property: attribute.name, rule: .tooLarge, message: "is \(shown), more than \(attribute.maximum.shown)")
-    }
-  }
-
-  private func validate(text: String, _ attribute: AttributeDescription) throws(ValidationError) {
-    if let minimum = attribute.minimum.number, Double(text.count) < minimum {
-      throw ValidationError(
-        self, property: attribute.name, rule: .tooShort,
-        message: "has \(text.count) characters, fewer than \(attribute.minimum.shown)")
-    }
-    if let maximum = attribute.maximum.number, Double(text.count) > maximum {
-      throw ValidationError(
-        self, property: attribute.name, rule: .tooLong,
-        message: "has \(text.count) characters, more than \(attribute.maximum.shown)")
-    }
-    if let pattern = attribute.pattern, let regex = try? Regex(pattern), text.wholeMatch(of: regex) == nil {
-      throw ValidationError(
-        self, property: attribute.name, rule: .patternMismatch, message: "does not match \"\(pattern)\"")
+      Decimal(string: row.text(slot)).flatMap {
+        rules.violation(number: NSDecimalNumber(decimal: $0).doubleValue)
+      }
+    case .text: row.withBytes(slot) { rules.violation(text: $0) }
+    case .bytes, .blob, .reference, .toMany: nil
     }
   }
 
@@ -89,19 +64,4 @@ extension ManagedObject {
         message: "has \(count) destinations, more than \(relationship.maximumCount)")
     }
   }
-}
-
-extension Value {
-  /// The value as a number that limits can be compared with; nil if it is none.
-  fileprivate var number: Double? {
-    switch self {
-    case .integer(let value): Double(value)
-    case .double(let value): value
-    case .decimal(let value): NSDecimalNumber(decimal: value).doubleValue
-    case .date(let value): value.timeIntervalSinceReferenceDate
-    default: nil
-    }
-  }
-
-  fileprivate var shown: String { unwrapped.map { "\($0)" } ?? "nil" }
 }

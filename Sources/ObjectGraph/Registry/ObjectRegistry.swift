@@ -38,7 +38,7 @@ final class ObjectRegistry {
   private var keyFailure: StoreError?
   private var keylessCount: Int64 = 0
   /// Properties with rules by entity index, found when first needed.
-  private var ruledProperties: [[Property]?]
+  private var ruledProperties: [[(Property, AttributeRules?)]?]
   /// Whether a fault whose row is gone becomes a deleted object; if not, the next save fails.
   var deletesInaccessibleFaults = true
   /// All objects, if the context is to hold them; nil if it holds only those with changes.
@@ -258,10 +258,10 @@ final class ObjectRegistry {
   }
 
   /// The properties of an object that have a rule to check.
-  func rules(of object: ManagedObject) -> [Property] {
+  func rules(of object: ManagedObject) -> [(Property, AttributeRules?)] {
     let entity = object.entity
     if let rules = ruledProperties[entity.index] { return rules }
-    let rules = entity.properties.filter(\.hasRules)
+    let rules = entity.properties.filter(\.hasRules).map { ($0, $0.attribute.flatMap(AttributeRules.init)) }
     ruledProperties[entity.index] = rules
     return rules
   }

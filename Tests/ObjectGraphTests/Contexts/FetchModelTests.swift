@@ -1,5 +1,6 @@
 import ObjectGraph
 import ObjectModel
+import TestSupport
 import Testing
 
 /// Random operations in a chain of contexts, after each of which fetches are compared with a model of plain values.

@@ -9,20 +9,9 @@ struct MergingTests {
 
   init() throws { stack = try Stack(People.model) }
 
-  private func savedPerson(_ name: String = "Ada", age: Int64 = 1) throws -> ManagedObjectID {
-    let id = stack.main.performAndWait { main in
-      let person = Person(context: main)
-      person.firstName = name
-      person.age = age
-      return person.objectID
-    }
-    try stack.flush()
-    return id
-  }
-
   @Test("Edits in a parent that are not published yet survive a child's save to other properties of the object")
   func threeWayMerge() throws {
-    let id = try savedPerson()
+    let id = try stack.savedPerson()
     let worker = ManagedObjectContext(parent: stack.main, name: "worker")
     try stack.main.performAndWait { main in
       let person = try #require(main.object(with: id) as? Person)
@@ -44,7 +33,7 @@ struct MergingTests {
 
   @Test("Two workers that change different properties of one object both count, whoever saves first")
   func siblings() throws {
-    let id = try savedPerson()
+    let id = try stack.savedPerson()
     let workers = ["first", "second"].map { ManagedObjectContext(parent: stack.main, name: $0) }
     workers[0].performAndWait { ($0.object(with: id) as? Person)?.age = 2 }
     workers[1].performAndWait { ($0.object(with: id) as? Person)?.lastName = "Byron" }
@@ -66,7 +55,7 @@ struct MergingTests {
 
   @Test("A delete is final: an update by a worker that did not know of it comes to nothing")
   func deleteWins() throws {
-    let id = try savedPerson()
+    let id = try stack.savedPerson()
     let worker = ManagedObjectContext(parent: stack.main, name: "worker")
     worker.performAndWait { ($0.object(with: id) as? Person)?.age = 2 }
     stack.main.performAndWait { main in main.delete(main.object(with: id)) }
@@ -78,7 +67,7 @@ struct MergingTests {
 
   @Test("Two root contexts that change one object conflict: the second save lists it and writes nothing")
   func conflict() throws {
-    let id = try savedPerson()
+    let id = try stack.savedPerson()
     let other = stack.root()
     other.performAndWait { ($0.object(with: id) as? Person)?.age = 50 }
     stack.main.performAndWait { main in (main.object(with: id) as? Person)?.age = 60 }

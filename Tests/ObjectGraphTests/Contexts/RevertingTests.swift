@@ -9,20 +9,9 @@ struct RevertingTests {
 
   init() throws { stack = try Stack(People.model) }
 
-  private func savedPerson(_ name: String = "Ada", age: Int64 = 1) throws -> ManagedObjectID {
-    let id = stack.main.performAndWait { main in
-      let person = Person(context: main)
-      person.firstName = name
-      person.age = age
-      return person.objectID
-    }
-    try stack.flush()
-    return id
-  }
-
   @Test("Rollback gives committed values back, and takes inserted objects and what children saved out of the context")
   func rollback() throws {
-    let id = try savedPerson()
+    let id = try stack.savedPerson()
     let worker = ManagedObjectContext(parent: stack.main, name: "worker")
     try worker.performAndWait { worker in
       Person(context: worker).firstName = "Bea"
@@ -50,7 +39,7 @@ struct RevertingTests {
 
   @Test("Reset forgets objects and changes, pending deletes too, and reports which objects there were")
   func reset() throws {
-    let id = try savedPerson()
+    let id = try stack.savedPerson()
     let events = EventRecorder(stack.main)
     try stack.main.performAndWait { main in
       let person = try #require(try main.existingObject(with: id) as? Person)
@@ -67,7 +56,7 @@ struct RevertingTests {
 
   @Test("Refresh without merging drops the object's changes only, and the next read sees the newest values")
   func refresh() throws {
-    let id = try savedPerson()
+    let id = try stack.savedPerson()
     try stack.main.performAndWait { main in
       let person = try #require(main.object(with: id) as? Person)
       person.age = 7

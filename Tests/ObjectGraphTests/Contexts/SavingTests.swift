@@ -9,17 +9,6 @@ struct SavingTests {
 
   init() throws { stack = try Stack(People.model) }
 
-  private func savedPerson(_ name: String = "Ada", age: Int64 = 1) throws -> ManagedObjectID {
-    let id = stack.main.performAndWait { main in
-      let person = Person(context: main)
-      person.firstName = name
-      person.age = age
-      return person.objectID
-    }
-    try stack.flush()
-    return id
-  }
-
   @Test("A save goes one level up only, through a chain of five contexts, and at last into the store")
   func oneLevelAtATime() throws {
     let chain = stack.chain(5)
@@ -187,7 +176,7 @@ struct SavingTests {
 
   @Test("Saves post will-save and did-save once each, with the objects of all levels below, on the executor")
   func notifications() throws {
-    let id = try savedPerson()
+    let id = try stack.savedPerson()
     let events = EventRecorder(stack.main)
     let worker = ManagedObjectContext(parent: stack.main, name: "worker")
     let inserted = try worker.performAndWait { worker in

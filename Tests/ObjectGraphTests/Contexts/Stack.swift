@@ -49,6 +49,18 @@ final class Stack: Sendable {
     try writer.performAndWait { try $0.save() }
   }
 
+  /// Saves a new person to the store.
+  func savedPerson(_ name: String = "Ada", age: Int64 = 1) throws -> ManagedObjectID {
+    let id = main.performAndWait { main in
+      let person = Person(context: main)
+      person.firstName = name
+      person.age = age
+      return person.objectID
+    }
+    try flush()
+    return id
+  }
+
   /// Runs the body and returns how many statements it made the store run.
   func statementCount(_ body: () throws -> Void) rethrows -> Int {
     _ = statements.take()

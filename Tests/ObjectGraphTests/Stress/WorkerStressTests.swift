@@ -3,6 +3,7 @@ import Foundation
 import ObjectGraph
 import ObjectModel
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Workers on eight threads")

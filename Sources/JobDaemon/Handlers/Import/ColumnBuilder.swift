@@ -8,7 +8,7 @@ struct ColumnBuilder {
   let column: ImportColumn
   private let capacity: Int
   private let type: AttributeType
-  private let rules: ValueRules?
+  private let rules: AttributeRules?
   private var integers: [Int64] = []
   private var reals: [Double] = []
   private var offsets: [UInt32] = []
@@ -20,7 +20,7 @@ struct ColumnBuilder {
     self.column = column
     self.capacity = capacity
     type = column.attribute.type
-    rules = ValueRules(column.attribute)
+    rules = AttributeRules(column.attribute)
     arena = ByteArena(capacity: 64)
     removeAll()
   }
@@ -52,7 +52,7 @@ struct ColumnBuilder {
     }
     switch type {
     case .string:
-      if let rules, let problem = rules.problem(text: bytes) { throw failure(problem) }
+      if let violation = rules?.violation(text: bytes) { throw failure(violation.message) }
       arena.append(bytes)
       offsets.append(UInt32(truncatingIfNeeded: arena.count))
     case .integer16, .integer32, .integer64: integers.append(try integer(bytes))
@@ -109,17 +109,6 @@ struct ColumnBuilder {
     count += 1
   }
 
-  /// Takes the last value back; its bytes stay in the arena, unused.
-  mutating func removeLast() {
-    count -= 1
-    if !nullBits.isEmpty { nullBits[count >> 6] &= ~(1 << UInt64(count & 63)) }
-    switch type.storage {
-    case .integer: integers.removeLast()
-    case .real: reals.removeLast()
-    default: offsets.removeLast()
-    }
-  }
-
   func built(count: Int) -> RowBatch.Column {
     let values: RowBatch.Column.Values =
       switch type.storage {
@@ -163,7 +152,7 @@ struct ColumnBuilder {
   }
 
   private func check(_ number: Double) throws(ImportFieldError) {
-    if let problem = rules?.problem(number: number) { throw failure(problem) }
+    if let violation = rules?.violation(number: number) { throw failure(violation.message) }
   }
 
   private func mismatch(_ bytes: UnsafeRawBufferPointer, _ expected: String) -> ImportFieldError {

@@ -31,16 +31,11 @@ struct RowBatchBuilder {
 
   /// Adds the present record of a reader.
   ///
-  /// - Throws: ``ImportFieldError`` for the first field that does not fit; the record is not added then.
+  /// - Throws: ``ImportFieldError`` for the first field that does not fit; the import ends then, and the builder with it.
   mutating func append(_ reader: borrowing DelimitedReader) throws(ImportFieldError) {
     for index in columns.indices {
       let position = columns[index].column.position
-      do throws(ImportFieldError) {
-        try columns[index].append(reader.field(position), isQuoted: reader.isQuoted(position))
-      } catch {
-        for earlier in columns.indices where earlier < index { columns[earlier].removeLast() }
-        throw error
-      }
+      try columns[index].append(reader.field(position), isQuoted: reader.isQuoted(position))
     }
     count += 1
   }

@@ -1,0 +1,71 @@
+import Foundation
+package import ObjectModel
+
+/// The limits and the pattern of an attribute, read once; for objects that are saved and for values that are imported.
+package struct AttributeRules: Sendable {
+  /// A rule that a value breaks, and how.
+  package struct Violation {
+    let rule: ValidationError.Rule
+    package let message: String
+  }
+
+  private let attribute: AttributeDescription
+  private let minimum: Double?
+  private let maximum: Double?
+  private let pattern: WholeTextPattern?
+
+  /// Nil if the attribute has no such rule.
+  package init?(_ attribute: AttributeDescription) {
+    minimum = attribute.minimum.number
+    maximum = attribute.maximum.number
+    pattern = attribute.pattern.flatMap { WholeTextPattern.cached($0, []) }
+    if minimum == nil && maximum == nil && pattern == nil { return nil }
+    self.attribute = attribute
+  }
+
+  /// What is wrong with a number, or with a date in seconds since 2001.
+  package func violation(number: Double) -> Violation? {
+    if let minimum, number < minimum {
+      return Violation(rule: .tooSmall, message: "is \(shown(number)), less than \(shown(minimum))")
+    }
+    if let maximum, number > maximum {
+      return Violation(rule: .tooLarge, message: "is \(shown(number)), more than \(shown(maximum))")
+    }
+    return nil
+  }
+
+  /// What is wrong with a text in UTF-8.
+  package func violation(text: UnsafeRawBufferPointer) -> Violation? {
+    if minimum != nil || maximum != nil {
+      let count = String(decoding: text, as: UTF8.self).count
+      if let minimum, Double(count) < minimum {
+        return Violation(rule: .tooShort, message: "has \(count) characters, fewer than \(Int(minimum))")
+      }
+      if let maximum, Double(count) > maximum {
+        return Violation(rule: .tooLong, message: "has \(count) characters, more than \(Int(maximum))")
+      }
+    }
+    if let pattern, !pattern.matches(text) {
+      return Violation(rule: .patternMismatch, message: "does not match \"\(attribute.pattern ?? "")\"")
+    }
+    return nil
+  }
+
+  private func shown(_ number: Double) -> String {
+    if attribute.type == .date { return "\(Date(timeIntervalSinceReferenceDate: number))" }
+    return Int64(exactly: number).map { "\($0)" } ?? "\(number)"
+  }
+}
+
+extension Value {
+  /// The value as a number that limits can be compared with; nil if it is none.
+  fileprivate var number: Double? {
+    switch self {
+    case .integer(let value): Double(value)
+    case .double(let value): value
+    case .decimal(let value): NSDecimalNumber(decimal: value).doubleValue
+    case .date(let value): value.timeIntervalSinceReferenceDate
+    default: nil
+    }
+  }
+}
