@@ -53,6 +53,9 @@ final class Connection: @unchecked Sendable {
   /// The number of rows that the last statement wrote.
   var changedRowCount: Int { Int(sqlite3_changes64(handle)) }
 
+  /// The key of the row that was last inserted.
+  var lastInsertedKey: Int64 { sqlite3_last_insert_rowid(handle) }
+
   var rawHandle: OpaquePointer { handle }
 
   func setBusyTimeout(_ milliseconds: Int32) { sqlite3_busy_timeout(handle, milliseconds) }

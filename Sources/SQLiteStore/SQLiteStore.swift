@@ -21,6 +21,8 @@ public final class SQLiteStore: PersistentStore, Sendable {
   private let statements: [EntityStatements]
   private let linkDeletes: [Int: [String]]
   private let counter: StatementCounter
+  /// What tells this open store from all others on the same file.
+  let instance = UUID().uuidString
   private let readers: ReaderPool
   /// What an open store holds; nil once it is closed.
   private let writer: Mutex<(connection: Connection, folderLock: FolderLock)?>
@@ -92,10 +94,16 @@ public final class SQLiteStore: PersistentStore, Sendable {
     SaveTransaction(
       connection: connection, schema: schema, statements: statements, linkDeletes: linkDeletes,
       keys: KeyBlocks(connection: connection, names: names), decoder: rows,
-      files: SaveFiles(files, threshold: options.externalDataThreshold), failure: options.failure)
+      files: SaveFiles(files, threshold: options.externalDataThreshold),
+      history: HistoryWriter(connection, from: origin, writer: instance), failure: options.failure)
   }
 
   package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+    try withReader { try body(SnapshotReader(connection: $0, store: self)) }
+  }
+
+  /// Lends a connection that sees one state of the store.
+  func withReader<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     let connection = try readers.take()
     defer {
       connection.rollBack()
@@ -104,7 +112,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
     try connection.control("BEGIN")
     // The snapshot is taken by the first read, not by BEGIN.
     try connection.control("SELECT 1 FROM _metadata LIMIT 1")
-    return try body(SnapshotReader(connection: connection, store: self))
+    return try body(connection)
   }
 
   /// Moves what is in the journal into the file as far as readers allow; for idle times. Waits for nobody.
@@ -129,7 +137,8 @@ public final class SQLiteStore: PersistentStore, Sendable {
     try connection.control("PRAGMA wal_checkpoint(TRUNCATE)")
   }
 
-  private func withWriter<Result>(
+  /// Lends the connection that writes, while nobody else does.
+  func withWriter<Result>(
     _ body: (Connection) throws(StoreError) -> Result
   ) throws(StoreError) -> Result where Result: Sendable {
     try writer.withLock { held throws(StoreError) in

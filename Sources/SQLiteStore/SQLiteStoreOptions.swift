@@ -16,6 +16,11 @@ public struct SQLiteStoreOptions: Sendable {
   /// For data that can be had again. The database, `-wal`, `-shm` and the folder of large values go; stores of newer
   /// releases and files of other programs stay.
   public var deletesIncompatibleStore = false
+  /// Whether each save and batch request is written to the store's history, in the same transaction.
+  ///
+  /// It stays on in a store once it was, whoever opens it. Delete what nobody needs any more by
+  /// `PersistentHistoryRequest.deleteHistory(before:)`, or the store grows.
+  public var tracksHistory = false
   /// Called after each statement on the thread that ran it, with locks held: it must be quick and not use the store.
   public var statementLog: (@Sendable (StatementEvent) -> Void)?
   /// Asked before each step of a save; a result other than nil is taken for SQLite's. For tests.

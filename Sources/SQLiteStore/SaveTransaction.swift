@@ -12,7 +12,9 @@ struct SaveTransaction {
   let keys: KeyBlocks
   let decoder: RowSource
   let failure: (@Sendable (FaultPoint) -> Int32?)?
+  let model: ManagedObjectModel
   var files: SaveFiles
+  var history: HistoryWriter
   private var stepCount = 0
   private var conflicts: [StoreConflict] = []
   /// The first violation, which counts only if there is no conflict.
@@ -20,7 +22,7 @@ struct SaveTransaction {
 
   init(
     connection: Connection, schema: Schema, statements: [EntityStatements], linkDeletes: [Int: [String]],
-    keys: KeyBlocks, decoder: RowSource, files: SaveFiles,
+    keys: KeyBlocks, decoder: RowSource, files: SaveFiles, history: HistoryWriter,
     failure: (@Sendable (FaultPoint) -> Int32?)?
   ) {
     self.connection = connection
@@ -30,6 +32,8 @@ struct SaveTransaction {
     self.keys = keys
     self.decoder = decoder
     self.files = files
+    self.history = history
+    model = schema.model
     self.failure = failure
   }
 
@@ -62,26 +66,27 @@ struct SaveTransaction {
 
   /// Writes one of several sets; where it meets conflicts or a violated constraint, nothing of the set is written.
   mutating func write(_ set: ChangeSet) throws(StoreError) -> [StoreConflict] {
-    let before = files
+    let before = (files: files, history: history)
     conflicts = []
     violation = nil
     try connection.control("SAVEPOINT step")
     do throws(StoreError) {
       try writeChanges([set])
     } catch {
-      try takeBack(to: before)
+      try takeBack(to: before.files, before.history)
       throw error
     }
     if conflicts.isEmpty {
       try connection.control("RELEASE step")
       stamp([set])
     } else {
-      try takeBack(to: before)
+      try takeBack(to: before.files, before.history)
     }
     return conflicts
   }
 
-  private mutating func takeBack(to earlier: SaveFiles) throws(StoreError) {
+  private mutating func takeBack(to earlier: SaveFiles, _ history: HistoryWriter) throws(StoreError) {
+    self.history = history
     // Some failures, such as a full disk, end the transaction by themselves.
     if connection.isInTransaction {
       try connection.control("ROLLBACK TO step")
@@ -97,7 +102,10 @@ struct SaveTransaction {
   }
 
   mutating func commit() throws(StoreError) {
-    do throws(StoreError) { try files.sync() } catch {
+    do throws(StoreError) {
+      try history.flush()
+      try files.sync()
+    } catch {
       undo()
       throw error
     }
@@ -121,6 +129,7 @@ struct SaveTransaction {
       for batch in set.batches where batch.count > 0 { try insert(batch) }
     }
     try writeLinks(sets)
+    try noteHistory(sets)
   }
 
   private mutating func delete(_ change: RowChange) throws(StoreError) {

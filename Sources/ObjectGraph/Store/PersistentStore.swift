@@ -35,6 +35,9 @@ package protocol PersistentStore: AnyObject, Sendable {
   /// Calls the body with a reader that sees one state of the store.
   func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result
 
+  /// The history of the store's transactions; nil if it keeps none.
+  var history: (any StoreHistory)? { get }
+
   /// Where files that a save is to take over should be made (same file system); nil if the store has none.
   var stagingDirectory: String? { get }
 
@@ -189,6 +192,8 @@ package struct ResolvedSort: Sendable {
 }
 
 extension PersistentStore {
+  package var history: (any StoreHistory)? { nil }
+
   /// Closes without returning keys.
   package func close() throws(StoreError) { try close(returning: []) }
 }

@@ -157,15 +157,16 @@ extension PersistentStoreCoordinator {
   /// - Parameters:
   ///   - root: the number of the root context, from ``drawRootNumber()``.
   ///   - checks: rows that are not written, and must not have changed either.
+  ///   - origin: who saves, for the history.
   /// - Throws: ``StoreError``, or ``SaveConflicts`` with all conflicts; nothing was written then.
   func save(
-    _ sets: [ChangeSet], from root: Int, policy: MergePolicy, checks: [RowChange] = []
+    _ sets: [ChangeSet], from root: Int, policy: MergePolicy, checks: [RowChange] = [], origin: TransactionOrigin
   ) throws -> SaveOutcome {
     let store = try openStore()
     let reservations = keyReservations()
     let changes = sets.map { $0.withoutEmptyUpdates() }
     var resolver = ConflictResolver(self, policy: policy, root: root, sets: changes, checks: checks)
-    let result = try write(&resolver, to: store, reservations)
+    let result = try write(&resolver, to: store, reservations, from: origin)
     keys.withLock { keys in
       for (reservation, block) in zip(reservations, result.reserved) { keys[reservation.root.index].add(block) }
     }
@@ -178,13 +179,15 @@ extension PersistentStoreCoordinator {
 
   /// Tries to write until no conflict is left.
   private func write(
-    _ resolver: inout ConflictResolver, to store: any PersistentStore, _ reservations: [KeyReservation]
+    _ resolver: inout ConflictResolver, to store: any PersistentStore, _ reservations: [KeyReservation],
+    from origin: TransactionOrigin
   ) throws -> StoreSaveResult {
     for _ in 0..<Self.saveAttemptLimit {
       let cached = conflictsWithCache(resolver.outcome.sets, resolver.request)
       if !cached.isEmpty { try resolver.resolve(cached, kind: .contextAgainstRowCache) }
       if resolver.outcome.sets.isEmpty && resolver.checks.isEmpty { return StoreSaveResult() }
-      let request = StoreSaveRequest(resolver.outcome.sets, reservations: reservations, checks: resolver.request)
+      let request = StoreSaveRequest(
+        resolver.outcome.sets, reservations: reservations, checks: resolver.request, origin: origin)
       do {
         let result = try store.save(request)
         if result.conflicts.isEmpty { return result }

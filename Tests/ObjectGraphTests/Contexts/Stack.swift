@@ -17,7 +17,7 @@ final class Stack: Sendable {
   /// - Parameter directory: where the store is, if it is another stack's; a fresh one if nil.
   init(
     _ model: ManagedObjectModel, inMemory: Bool = false, directory: TemporaryDirectory? = nil,
-    failure: (@Sendable (FaultPoint) -> Int32?)? = nil
+    tracksHistory: Bool = false, failure: (@Sendable (FaultPoint) -> Int32?)? = nil
   ) throws {
     let directory = try directory ?? TemporaryDirectory()
     self.directory = directory
@@ -27,6 +27,7 @@ final class Stack: Sendable {
     var options = SQLiteStoreOptions()
     options.statementLog = { [statements] in statements.record($0) }
     options.failure = failure
+    options.tracksHistory = tracksHistory
     let url = URL(fileURLWithPath: directory.path("store.sqlite"))
     try coordinator.open(inMemory ? .inMemory : .sqlite(at: url, options: options))
   }
