@@ -32,7 +32,7 @@ let package = Package(
 
     // The object graph.
     .target(name: "ObjectModel", swiftSettings: strict),
-    .target(name: "ObjectGraph", dependencies: ["ObjectModel", "TextSupport"], swiftSettings: strict),
+    .target(name: "ObjectGraph", dependencies: ["CLinux", "ObjectModel", "TextSupport"], swiftSettings: strict),
     .target(name: "SQLGeneration", dependencies: ["ObjectModel", "ObjectGraph"], swiftSettings: strict),
     .target(
       name: "SQLiteStore", dependencies: ["CSQLite", "ObjectModel", "ObjectGraph", "SQLGeneration"],

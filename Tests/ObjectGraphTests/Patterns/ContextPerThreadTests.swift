@@ -77,16 +77,17 @@ struct ContextPerThreadTests {
     func watch(_ watched: ManagedObjectContext) { context.withLock { $0.context = watched } }
   }
 
+  /// A value that a thread's dictionary lets go of after the thread's block.
+  private final class Signal: NSObject {
+    let semaphore: DispatchSemaphore
+    init(_ semaphore: DispatchSemaphore) { self.semaphore = semaphore }
+    deinit { semaphore.signal() }
+  }
+
   @Test("2: a context is released when its thread or its task ends, without a call")
   func release() async throws {
     let ofThread = Witness()
     let ended = DispatchSemaphore(value: 0)
-    // The thread's own values go after its block, so a value of the same kind tells when.
-    final class Signal: NSObject {
-      let semaphore: DispatchSemaphore
-      init(_ semaphore: DispatchSemaphore) { self.semaphore = semaphore }
-      deinit { semaphore.signal() }
-    }
     Thread.detachNewThread { [contexts] in
       Thread.current.threadDictionary["signal"] = Signal(ended)
       ofThread.watch(contexts.current)
@@ -110,6 +111,40 @@ struct ContextPerThreadTests {
       #expect(contexts.current === context)
     }.value
     #expect(!ofTask.isAlive)
+  }
+
+  /// An object that uses Dispatch when it goes with its context.
+  private final class Leaver: ManagedObject {
+    override class var entityName: String { "Leaver" }
+    deinit { DispatchQueue.global().async {} }
+  }
+
+  @Test("2: threads of Dispatch's pool end well with their contexts")
+  func pool() async {
+    await #expect(processExitsWith: .success) {
+      let model = try ManagedObjectModel(
+        [EntityDescription("Leaver", className: "Leaver")], classes: ["Leaver": Leaver.self])
+      let contexts = ContextPerThread(
+        coordinator: PersistentStoreCoordinator(model: model), mainExecutor: ContextExecutor(label: "main"))
+      let ended = DispatchSemaphore(value: 0)
+      let together = DispatchGroup()
+      // More blocks that wait than there are processors: the pool grows, and its threads leave when nothing is left.
+      let goOn = DispatchSemaphore(value: 0)
+      for number in 0..<16 {
+        DispatchQueue.global().async(group: together) {
+          let thread = Thread.current.threadDictionary
+          if thread["signal"] == nil { thread["signal"] = Signal(ended) }
+          contexts.current.performAndWait { _ = Leaver(context: $0) }
+          for _ in 0..<20 { DispatchQueue.global().async {} }
+          if number == 15 { for _ in 0..<15 { goOn.signal() } } else { _ = goOn.wait(timeout: .now() + 2) }
+        }
+      }
+      #expect(together.wait(timeout: .now() + 60) == .success)
+      // The pool keeps some of them.
+      for _ in 0..<4 { #expect(ended.wait(timeout: .now() + 60) == .success) }
+      // What the thread's end broke shows in what its memory is used for next.
+      for _ in 0..<1000 { DispatchQueue.global().sync {} }
+    }
   }
 
   private func waitOffPool(_ semaphore: DispatchSemaphore) async throws {
