@@ -36,30 +36,71 @@ struct SaveTransaction {
   mutating func run(_ request: StoreSaveRequest) throws(StoreError) -> StoreSaveResult {
     var result = StoreSaveResult()
     do throws(StoreError) {
-      try control("BEGIN IMMEDIATE", .begin)
+      try begin()
       for change in request.checks { try checkVersion(of: change) }
-      try writeChanges(request)
+      try writeChanges(request.changes)
       if !conflicts.isEmpty {
-        connection.rollBack()
-        files.undo()
+        undo()
         return StoreSaveResult(conflicts: conflicts)
       }
-      for reservation in request.reservations {
-        try check(.reserve)
-        result.reserved.append(try keys.reserve(reservation))
-      }
-      try files.sync()
+      for reservation in request.reservations { result.reserved.append(try reserve(reservation)) }
     } catch {
-      connection.rollBack()
-      files.undo()
+      undo()
       throw error
     }
     try commit()
-    stamp(request)
+    stamp(request.changes)
     return result
   }
 
-  private mutating func commit() throws(StoreError) {
+  mutating func begin() throws(StoreError) { try control("BEGIN IMMEDIATE", .begin) }
+
+  mutating func reserve(_ reservation: KeyReservation) throws(StoreError) -> Range<Int64> {
+    try check(.reserve)
+    return try keys.reserve(reservation)
+  }
+
+  /// Writes one of several sets; where it meets conflicts or a violated constraint, nothing of the set is written.
+  mutating func write(_ set: ChangeSet) throws(StoreError) -> [StoreConflict] {
+    let before = files
+    conflicts = []
+    violation = nil
+    try connection.control("SAVEPOINT step")
+    do throws(StoreError) {
+      try writeChanges([set])
+    } catch {
+      try takeBack(to: before)
+      throw error
+    }
+    if conflicts.isEmpty {
+      try connection.control("RELEASE step")
+      stamp([set])
+    } else {
+      try takeBack(to: before)
+    }
+    return conflicts
+  }
+
+  private mutating func takeBack(to earlier: SaveFiles) throws(StoreError) {
+    // Some failures, such as a full disk, end the transaction by themselves.
+    if connection.isInTransaction {
+      try connection.control("ROLLBACK TO step")
+      try connection.control("RELEASE step")
+    }
+    files.undo(to: earlier)
+  }
+
+  /// Takes everything back.
+  func undo() {
+    connection.rollBack()
+    files.undo()
+  }
+
+  mutating func commit() throws(StoreError) {
+    do throws(StoreError) { try files.sync() } catch {
+      undo()
+      throw error
+    }
     do throws(StoreError) { try control("COMMIT", .commit) } catch {
       connection.rollBack()
       // A commit that failed to be written may be found on disk later, with rows that refer to the new files.
@@ -70,16 +111,16 @@ struct SaveTransaction {
   }
 
   /// Deletes first and inserts last, so that a unique value can move from one object to another in one save.
-  private mutating func writeChanges(_ request: StoreSaveRequest) throws(StoreError) {
-    for set in request.changes { for change in set.changes where change.kind == .delete { try delete(change) } }
-    for set in request.changes { for change in set.changes where change.kind == .update { try update(change) } }
+  private mutating func writeChanges(_ sets: [ChangeSet]) throws(StoreError) {
+    for set in sets { for change in set.changes where change.kind == .delete { try delete(change) } }
+    for set in sets { for change in set.changes where change.kind == .update { try update(change) } }
     if !conflicts.isEmpty { return }
     if let violation { throw violation }
-    for set in request.changes {
+    for set in sets {
       try insert(set.changes)
       for batch in set.batches where batch.count > 0 { try insert(batch) }
     }
-    try writeLinks(request)
+    try writeLinks(sets)
   }
 
   private mutating func delete(_ change: RowChange) throws(StoreError) {
@@ -236,8 +277,8 @@ struct SaveTransaction {
   }
 
   /// Tells the rows that they are in the store now.
-  private func stamp(_ request: StoreSaveRequest) {
-    for set in request.changes {
+  private func stamp(_ sets: [ChangeSet]) {
+    for set in sets {
       for change in set.changes {
         switch change.kind {
         case .insert: change.row?.stamp(version: 1)

@@ -191,7 +191,7 @@ extension PersistentStoreCoordinator {
         noteStored(result.conflicts)
         try resolver.resolve(result.conflicts, kind: .rowCacheAgainstStore)
       } catch let error as StoreError where error.code == .constraint {
-        try resolver.resolveConstraints(error)
+        try store.read { try resolver.resolveConstraints(error, $0) }
       }
     }
     throw StoreError(.busy, "others change the same objects all the time; save again", path: store.path)
@@ -237,6 +237,16 @@ extension PersistentStoreCoordinator {
     for slot in slots { kept.setNull(slot) }
     kept.stamp(version: row.version)
     return kept
+  }
+
+  /// Takes notice of what a batch request has stored.
+  func takeNotice(of log: BatchLog) {
+    keys.withLock { keys in
+      for (root, saved) in log.keys { keys[root].markSaved(saved) }
+    }
+    cache.withLock { cache in
+      if let stale = log.stale { cache.forget(stale) } else { cache.removeAll() }
+    }
   }
 
   /// Forgets rows that were changed behind this coordinator's back.

@@ -21,12 +21,24 @@ struct FormatParser {
   mutating func parse() throws(ConditionError) -> Condition {
     let condition = try disjunction()
     if token.kind != .end { throw error("AND, OR or the end was expected") }
+    try checkArguments()
+    return condition
+  }
+
+  /// Reads the whole text as one value.
+  mutating func parseOperand() throws(ConditionError) -> Operand {
+    let operand = try operand()
+    if token.kind != .end { throw error("an operator or the end was expected") }
+    try checkArguments()
+    return operand
+  }
+
+  private func checkArguments() throws(ConditionError) {
     if arguments.remaining > 0 {
       let given = arguments.used + arguments.remaining
       throw ConditionError(
         .argument, "the format string takes \(arguments.used) arguments, but \(given) were given")
     }
-    return condition
   }
 
   // MARK: Words
