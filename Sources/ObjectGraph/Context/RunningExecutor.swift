@@ -1,7 +1,14 @@
 import Glibc
 
-/// The executor whose work the calling thread does, as an address to compare; the innermost one if there are several.
+/// The executors whose work the calling thread does, innermost first, as addresses to compare.
+///
+/// There are several where work waits for another executor's, which then runs on the same thread.
 enum RunningExecutor {
+  private struct Frame {
+    let executor: UnsafeRawPointer
+    let outer: UnsafePointer<Frame>?
+  }
+
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
     let code = pthread_key_create(&key, nil)
@@ -9,8 +16,31 @@ enum RunningExecutor {
     return key
   }()
 
-  static var current: UnsafeRawPointer? {
-    get { UnsafeRawPointer(pthread_getspecific(key)) }
+  private static var innermost: UnsafePointer<Frame>? {
+    get { UnsafePointer(pthread_getspecific(key)?.assumingMemoryBound(to: Frame.self)) }
     set { pthread_setspecific(key, newValue) }
+  }
+
+  /// The executor whose work the thread does now.
+  static var current: UnsafeRawPointer? { innermost?.pointee.executor }
+
+  /// Whether the thread does work of that executor, now or as soon as what it does now has returned.
+  static func contains(_ executor: UnsafeRawPointer) -> Bool {
+    var frame = innermost
+    while let present = frame {
+      if present.pointee.executor == executor { return true }
+      frame = present.pointee.outer
+    }
+    return false
+  }
+
+  /// Runs work as that executor's.
+  static func run<Result>(_ executor: UnsafeRawPointer, _ work: () throws -> Result) rethrows -> Result {
+    let outer = innermost
+    return try withUnsafePointer(to: Frame(executor: executor, outer: outer)) { frame in
+      innermost = frame
+      defer { innermost = outer }
+      return try work()
+    }
   }
 }
