@@ -104,6 +104,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
     try connection.control("BEGIN")
     // The snapshot is taken by the first read, not by BEGIN.
     try connection.control("SELECT 1 FROM _metadata LIMIT 1")
+    if let fault = options.failure?(FaultPoint(step: .read, index: 0)) { throw connection.error(fault.code, sql: nil) }
     return try body(SnapshotReader(connection: connection, store: self))
   }
 
@@ -127,6 +128,12 @@ public final class SQLiteStore: PersistentStore, Sendable {
       try KeyBlocks(connection: connection, names: names).giveBack(unused)
     }
     try connection.control("PRAGMA wal_checkpoint(TRUNCATE)")
+  }
+
+  package func findings() throws(StoreError) -> [String] {
+    try withWriter { connection throws(StoreError) in
+      try StoreAudit(connection: connection, schema: schema, files: files).findings()
+    }
   }
 
   private func withWriter<Result>(

@@ -11,7 +11,7 @@ struct SaveTransaction {
   let linkDeletes: [Int: [String]]
   let keys: KeyBlocks
   let decoder: RowSource
-  let failure: (@Sendable (FaultPoint) -> Int32?)?
+  let failure: (@Sendable (FaultPoint) -> StoreFault?)?
   var files: SaveFiles
   private var stepCount = 0
   private var conflicts: [StoreConflict] = []
@@ -21,7 +21,7 @@ struct SaveTransaction {
   init(
     connection: Connection, schema: Schema, statements: [EntityStatements], linkDeletes: [Int: [String]],
     keys: KeyBlocks, decoder: RowSource, files: SaveFiles,
-    failure: (@Sendable (FaultPoint) -> Int32?)?
+    failure: (@Sendable (FaultPoint) -> StoreFault?)?
   ) {
     self.connection = connection
     self.statements = statements
@@ -107,6 +107,7 @@ struct SaveTransaction {
       if error.code != .inputOutput { files.undo() }
       throw error
     }
+    _ = failure?(FaultPoint(step: .committed, index: stepCount))
     files.commit()
   }
 
@@ -201,7 +202,7 @@ struct SaveTransaction {
     defer { connection.recycle(statement) }
     let start = connection.started()
     let failed = binder.run(statement, names: keys.names) { [failure, stepCount] row in
-      failure?(FaultPoint(step: .insert, index: stepCount + row))
+      failure?(FaultPoint(step: .insert, index: stepCount + row))?.code
     }
     stepCount += batch.count
     if failed != SQLITE_OK { throw self.failed(statement, failed) }
@@ -234,10 +235,10 @@ struct SaveTransaction {
     try connection.control(sql)
   }
 
-  /// Fails if a test wants it to.
+  /// Fails if a test wants it to; see ``FaultPoint``.
   private mutating func check(_ step: FaultPoint.Step) throws(StoreError) {
-    if let failure, let code = failure(FaultPoint(step: step, index: stepCount)) {
-      throw connection.error(code, sql: nil)
+    if let failure, let fault = failure(FaultPoint(step: step, index: stepCount)) {
+      throw connection.error(fault.code, sql: nil)
     }
     stepCount += 1
   }
@@ -269,6 +270,7 @@ struct SaveTransaction {
     for (place, field) in binder.blobs.enumerated() {
       func blob(_ row: Row?) -> Blob? { row.flatMap { $0.isNull(field.slot) ? nil : $0.blob(field.slot) } }
       let property = statements[Int(row.entityIndex)].entity.properties[field.slot]
+      if property.attribute?.allowsExternalBinaryDataStorage == true, !row.isNull(field.slot) { try check(.file) }
       binaries.append(
         try files.prepare(
           blob(row), property, base: blob(change.base), oldName: place < oldNames.count ? oldNames[place] : nil))

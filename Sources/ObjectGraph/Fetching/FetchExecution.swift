@@ -58,6 +58,30 @@ struct FetchExecution {
     }
   }
 
+  /// The destinations of a to-many relationship, in its order if it has one.
+  ///
+  /// Those that no pending change bears on are remembered for all contexts until the next save.
+  func destinations(of id: ManagedObjectID, _ property: Property) throws -> [ManagedObjectID] {
+    let coordinator = registry.coordinator
+    let families = RelatedFamilies(destinationsOf: property)
+    func isStored(_ levels: [[Pending]]) -> Bool { !levels.joined().contains { $0.touches(families) } }
+    if isStored(levels), let known = coordinator.cachedDestinations(of: id, property) { return known }
+    let saves = coordinator.saveCount
+    let found = try read { view in
+      let ids =
+        if property.joinTable != nil {
+          try view.links(of: id, property).map(\.destination)
+        } else if try isAnsweredByStore(view) {
+          try stored(storeQuery(wantsRows: false), view.reader).map(\.id)
+        } else {
+          try merged(view, wantsRows: false).map(\.id)
+        }
+      return (ids: ids, isStored: isStored(view.levels))
+    }
+    if found.isStored { coordinator.keep(found.ids, asDestinationsOf: id, property, readBefore: saves) }
+    return found.ids
+  }
+
   /// The links of an object in its relationship's order.
   func links(of id: ManagedObjectID, _ property: Property) throws -> [Link] {
     try read { try $0.links(of: id, property) }

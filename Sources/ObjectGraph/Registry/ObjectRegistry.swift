@@ -18,6 +18,8 @@ final class ObjectRegistry {
   private(set) var held: [ManagedObject] = []
   /// Objects changed since the last `processPendingChanges`.
   private(set) var touched: [ManagedObject] = []
+  /// Objects that the save under way has deleted, while observers may ask for them.
+  var departed: [ManagedObjectID: ManagedObject] = [:]
   /// Links of many-to-many relationships changed since then.
   var linkChanges: [LinkKey: LinkChange] = [:]
   /// Objects whose deletes have not been propagated.
@@ -158,15 +160,27 @@ final class ObjectRegistry {
     return object
   }
 
+  /// An object that a save deleted, with the values it had; it belongs to no context.
+  func departedObject(_ change: RowChange) -> ManagedObject {
+    if let object = departed[change.id] { return object }
+    let object = make(change.id, row: change.base, state: [])
+    object.registry = nil
+    return object
+  }
+
   private func register(_ id: ManagedObjectID, row: Row?, state: ManagedObject.State) -> ManagedObject {
+    let object = make(id, row: row, state: state)
+    objects[id] = Unmanaged.passUnretained(object)
+    retained?[id] = object
+    return object
+  }
+
+  private func make(_ id: ManagedObjectID, row: Row?, state: ManagedObject.State) -> ManagedObject {
     let entity = coordinator.model.entities[Int(row?.entityIndex ?? id.entityIndex)]
     let seed = ManagedObject.Seed(
       objectID: id, entity: entity, registry: self, state: state, row: row ?? coordinator.defaults[entity.index],
       hasRow: row != nil)
-    let object = coordinator.classes[UInt16(entity.index)].init(seed)
-    objects[id] = Unmanaged.passUnretained(object)
-    retained?[id] = object
-    return object
+    return coordinator.classes[UInt16(entity.index)].init(seed)
   }
 
   /// Called by the object when nobody holds it any more.

@@ -294,6 +294,22 @@ extension PersistentStoreCoordinator {
 
   func cachedRow(for id: ManagedObjectID) -> Row? { cache.withLock { $0.row(for: id) } }
 
+  /// The stored destinations of a to-many relationship, if somebody has asked for them since the last save.
+  func cachedDestinations(of owner: ManagedObjectID, _ property: Property) -> [ManagedObjectID]? {
+    cache.withLock { $0.relationships.destinations(of: owner, property) }
+  }
+
+  /// Keeps the stored destinations of a to-many relationship, unless a save came in between.
+  func keep(
+    _ ids: [ManagedObjectID], asDestinationsOf owner: ManagedObjectID, _ property: Property, readBefore saves: Int
+  ) {
+    cache.withLock { cache in
+      if cache.saves == saves { cache.relationships.insert(ids, of: owner, property) }
+    }
+  }
+
+  func cachedRows() -> [ManagedObjectID: Row] { cache.withLock { $0.all } }
+
   /// How many saves there have been; to be noted before a read whose rows are to be kept.
   var saveCount: Int { cache.withLock { $0.saves } }
 
