@@ -63,9 +63,11 @@ struct SharingGroup: BenchGroup {
       try context.save()
     }
     // Comes after what the save has queued on the parent's executor.
+    await parent.perform { _ in }
+    let longest = occupation.longest
     let changed = await parent.perform { $0.updatedObjects.count + $0.insertedObjects.count }
     guard changed == Self.count else { throw BenchError("the parent should have \(Self.count) changes") }
-    return occupation.longest
+    return longest
   }
 
   /// - Returns: the seconds that a context takes to merge what its sibling has saved.
