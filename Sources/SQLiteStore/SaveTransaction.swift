@@ -113,8 +113,12 @@ struct SaveTransaction {
 
   /// Deletes first and inserts last, so that a unique value can move from one object to another in one save.
   private mutating func writeChanges(_ sets: [ChangeSet]) throws(StoreError) {
-    for set in sets { for change in set.changes where change.kind == .delete { try delete(change) } }
-    for set in sets { for change in set.changes where change.kind == .update { try update(change) } }
+    for set in sets where !set.isAllInserts {
+      for change in set.changes where change.kind == .delete { try delete(change) }
+    }
+    for set in sets where !set.isAllInserts {
+      for change in set.changes where change.kind == .update { try update(change) }
+    }
     if !conflicts.isEmpty { return }
     if let violation { throw violation }
     for set in sets {
@@ -179,13 +183,13 @@ struct SaveTransaction {
     let binder = entity.insert
     let statement = try connection.prepare(entity.insertSQL)
     defer { connection.recycle(statement) }
-    for change in changes {
-      guard let row = change.row else { continue }
+    for index in changes.indices {
+      guard let row = changes[index].row else { continue }
       try check(.insert)
       let start = connection.started()
-      let binaries = binder.blobs.isEmpty ? [] : try binaries(change, row, binder, oldNames: [])
+      let binaries = binder.blobs.isEmpty ? [] : try binaries(changes[index], row, binder, oldNames: [])
       let code = withExtendedLifetime(row) {
-        statement.bind(change.id.key, 1)
+        statement.bind(changes[index].id.key, 1)
         binder.bind(row, to: statement)
         return binder.step(statement, binding: binaries[...])
       }

@@ -67,6 +67,9 @@ package final class PendingChanges: Sendable {
   /// The change that the next save will write for an object, or nil if there is none or it came to nothing.
   func currentChange(of id: ManagedObjectID) -> RowChange? { state.withLock { $0.current.change(of: id) } }
 
+  /// Whether the next save will write anything, changes that came to nothing included.
+  var hasCurrentChanges: Bool { state.withLock { !$0.current.isUnused } }
+
   /// All changes that the next save will write.
   func currentSets() -> [ChangeSet] { state.withLock { $0.current.sets() } }
 

@@ -103,7 +103,7 @@ extension ManagedObjectContext {
   }
 
   /// The objects that are in memory, faults included.
-  public var registeredObjects: Set<ManagedObject> { Set(registry.objects.values.map { $0.takeUnretainedValue() }) }
+  public var registeredObjects: Set<ManagedObject> { Set(registry.objects.all) }
 
   /// The object with that ID if it is in memory; does no I/O.
   public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
@@ -167,7 +167,7 @@ extension ManagedObjectContext {
   /// Forgets all objects and changes; objects that somebody still holds belong to no context any more.
   public func reset() {
     enter()
-    let ids = Array(registry.objects.keys)
+    let ids = registry.objects.all.map(\.objectID)
     pending.removeAll()
     registry.orphanAll()
     observers.post(.didReset(ContextDidReset(context: self, objectIDs: ids)))

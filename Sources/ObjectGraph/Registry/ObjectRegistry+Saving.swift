@@ -60,7 +60,7 @@ extension ObjectRegistry {
     }
     let saved = takeHeld()
     for object in saved {
-      object.base = nil
+      if object.base != nil { object.base = nil }
       object.published = nil
       object.state.subtract([.inserted, .updated])
     }

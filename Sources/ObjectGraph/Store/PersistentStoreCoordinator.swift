@@ -108,10 +108,10 @@ public final class PersistentStoreCoordinator: Sendable {
 extension PersistentStoreCoordinator {
   /// Draws keys for new objects; does I/O only if more than a block was drawn since the last save.
   package func drawKeys(for entity: Entity, count: Int = 1) throws(StoreError) -> Range<Int64> {
-    let root = entity.root
-    if let drawn = keys.withLock({ $0[root.index].draw(count) }) { return drawn }
-    try reserveKeys(for: root, count: max(count, KeyAllocator.blockSize))
-    if let drawn = keys.withLock({ $0[root.index].draw(count) }) { return drawn }
+    let index = entity.rootIndex
+    if let drawn = keys.withLock({ $0[index].draw(count) }) { return drawn }
+    try reserveKeys(for: entity.root, count: max(count, KeyAllocator.blockSize))
+    if let drawn = keys.withLock({ $0[index].draw(count) }) { return drawn }
     return try drawKeys(for: entity, count: count)
   }
 
@@ -137,9 +137,7 @@ extension PersistentStoreCoordinator {
   private func markSaved(_ sets: [ChangeSet]) {
     keys.withLock { keys in
       for set in sets {
-        for change in set.changes where change.kind == .insert {
-          keys[Int(change.id.rootIndex)].markSaved(change.id.key..<change.id.key + 1)
-        }
+        for (root, run) in set.insertedKeys { keys[root].markSaved(run) }
         for batch in set.batches {
           keys[batch.entity.root.index].markSaved(batch.firstKey..<batch.firstKey + Int64(batch.count))
         }

@@ -61,7 +61,7 @@ struct RowCache {
   /// - Parameter kept: the part of a row that others may see.
   mutating func apply(_ sets: [ChangeSet], kept: (Row) -> Row) {
     saves += 1
-    for set in sets {
+    for set in sets where !set.isAllInserts {
       for change in set.changes {
         if let row = change.row, change.kind == .update {
           old.removeValue(forKey: change.id)
