@@ -21,6 +21,7 @@ public struct SQLiteStoreOptions: Sendable {
   /// Asked before each step of a save; a result other than nil is taken for SQLite's. For tests.
   package var failure: (@Sendable (FaultPoint) -> Int32?)?
 
+  /// The options of a store that is opened in the usual way.
   public init() {}
 }
 

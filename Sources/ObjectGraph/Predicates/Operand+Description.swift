@@ -27,6 +27,7 @@ extension Operand {
 }
 
 extension Operand.Collection: CustomStringConvertible {
+  /// The path as it stands in a format string.
   public var description: String { (variable.map { "$\($0)." } ?? "") + Operand.path(path) }
 }
 
