@@ -83,8 +83,8 @@ struct WriterMainWorkers {
     try coordinator.open(.sqlite(at: store))
     let reader = ManagedObjectContext(coordinator: coordinator, name: "reader")
     let isWhole = try await reader.perform { reader in
-      let request = FetchRequest<Image>(#Predicate { $0.title == "Elephants" })
-      return try reader.fetch(request).first?.blob?.data == Picture(width: 2_560, height: 1_960).png()
+      let images = try reader.fetch(FetchRequest<Image>(#Predicate { $0.title == "Elephants" }))
+      return images.first?.blob?.data == Picture(width: 2_560, height: 1_960).png()
     }
     print("read again, the picture is \(isWhole ? "the same" : "another one")")
     try coordinator.close()
