@@ -38,8 +38,9 @@ extension ManagedObjectContext {
   ///
   /// What they hold is told by the request's `propertiesToFetch`, `propertiesToGroupBy`, `havingCondition` and
   /// `returnsDistinctResults`. Groups are sorted by entries of their dictionaries.
-  /// - Parameter includingPendingChanges: whether changes that are not saved count; by default the result is the
-  ///   store's.
+  /// - Parameters:
+  ///   - request: which objects, and what to tell of them.
+  ///   - includingPendingChanges: whether changes that are not saved count; by default the result is the store's.
   /// - Throws: ``ConditionError`` for unknown names, and for what a group has no single value of; ``StoreError``.
   public func fetchDictionaries<Object: ManagedObject>(
     _ request: FetchRequest<Object>, includingPendingChanges: Bool = false
