@@ -7,7 +7,7 @@ import Synchronization
 /// Keeps rows in an SQLite file in WAL mode, and large values in files beside it.
 ///
 /// One connection writes, under a lock; others read, each a snapshot of its own, and never wait for the writer.
-/// A commit is on disk when ``save(_:)`` returns (`synchronous=FULL`).
+/// A commit is on disk when `save` returns (`synchronous=FULL`).
 public final class SQLiteStore: PersistentStore, Sendable {
   package let identifier: UUID
   private let filePath: String
@@ -112,6 +112,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
     try connection.control("BEGIN")
     // The snapshot is taken by the first read, not by BEGIN.
     try connection.control("SELECT 1 FROM _metadata LIMIT 1")
+    if let fault = options.failure?(FaultPoint(step: .read, index: 0)) { throw connection.error(fault.code, sql: nil) }
     return try body(connection)
   }
 
@@ -135,6 +136,12 @@ public final class SQLiteStore: PersistentStore, Sendable {
       try KeyBlocks(connection: connection, names: names).giveBack(unused)
     }
     try connection.control("PRAGMA wal_checkpoint(TRUNCATE)")
+  }
+
+  package func findings() throws(StoreError) -> [String] {
+    try withWriter { connection throws(StoreError) in
+      try StoreAudit(connection: connection, schema: schema, files: files).findings()
+    }
   }
 
   /// Lends the connection that writes, while nobody else does.

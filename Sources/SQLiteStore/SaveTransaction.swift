@@ -11,7 +11,7 @@ struct SaveTransaction {
   let linkDeletes: [Int: [String]]
   let keys: KeyBlocks
   let decoder: RowSource
-  let failure: (@Sendable (FaultPoint) -> Int32?)?
+  let failure: (@Sendable (FaultPoint) -> StoreFault?)?
   let model: ManagedObjectModel
   var files: SaveFiles
   var history: HistoryWriter
@@ -23,7 +23,7 @@ struct SaveTransaction {
   init(
     connection: Connection, schema: Schema, statements: [EntityStatements], linkDeletes: [Int: [String]],
     keys: KeyBlocks, decoder: RowSource, files: SaveFiles, history: HistoryWriter,
-    failure: (@Sendable (FaultPoint) -> Int32?)?
+    failure: (@Sendable (FaultPoint) -> StoreFault?)?
   ) {
     self.connection = connection
     self.statements = statements
@@ -115,13 +115,18 @@ struct SaveTransaction {
       if error.code != .inputOutput { files.undo() }
       throw error
     }
+    _ = failure?(FaultPoint(step: .committed, index: stepCount))
     files.commit()
   }
 
   /// Deletes first and inserts last, so that a unique value can move from one object to another in one save.
   private mutating func writeChanges(_ sets: [ChangeSet]) throws(StoreError) {
-    for set in sets { for change in set.changes where change.kind == .delete { try delete(change) } }
-    for set in sets { for change in set.changes where change.kind == .update { try update(change) } }
+    for set in sets where !set.isAllInserts {
+      for change in set.changes where change.kind == .delete { try delete(change) }
+    }
+    for set in sets where !set.isAllInserts {
+      for change in set.changes where change.kind == .update { try update(change) }
+    }
     if !conflicts.isEmpty { return }
     if let violation { throw violation }
     for set in sets {
@@ -187,13 +192,13 @@ struct SaveTransaction {
     let binder = entity.insert
     let statement = try connection.prepare(entity.insertSQL)
     defer { connection.recycle(statement) }
-    for change in changes {
-      guard let row = change.row else { continue }
+    for index in changes.indices {
+      guard let row = changes[index].row else { continue }
       try check(.insert)
       let start = connection.started()
-      let binaries = binder.blobs.isEmpty ? [] : try binaries(change, row, binder, oldNames: [])
+      let binaries = binder.blobs.isEmpty ? [] : try binaries(changes[index], row, binder, oldNames: [])
       let code = withExtendedLifetime(row) {
-        statement.bind(change.id.key, 1)
+        statement.bind(changes[index].id.key, 1)
         binder.bind(row, to: statement)
         return binder.step(statement, binding: binaries[...])
       }
@@ -210,7 +215,7 @@ struct SaveTransaction {
     defer { connection.recycle(statement) }
     let start = connection.started()
     let failed = binder.run(statement, names: keys.names) { [failure, stepCount] row in
-      failure?(FaultPoint(step: .insert, index: stepCount + row))
+      failure?(FaultPoint(step: .insert, index: stepCount + row))?.code
     }
     stepCount += batch.count
     if failed != SQLITE_OK { throw self.failed(statement, failed) }
@@ -243,10 +248,10 @@ struct SaveTransaction {
     try connection.control(sql)
   }
 
-  /// Fails if a test wants it to.
+  /// Fails if a test wants it to; see ``FaultPoint``.
   private mutating func check(_ step: FaultPoint.Step) throws(StoreError) {
-    if let failure, let code = failure(FaultPoint(step: step, index: stepCount)) {
-      throw connection.error(code, sql: nil)
+    if let failure, let fault = failure(FaultPoint(step: step, index: stepCount)) {
+      throw connection.error(fault.code, sql: nil)
     }
     stepCount += 1
   }
@@ -278,6 +283,7 @@ struct SaveTransaction {
     for (place, field) in binder.blobs.enumerated() {
       func blob(_ row: Row?) -> Blob? { row.flatMap { $0.isNull(field.slot) ? nil : $0.blob(field.slot) } }
       let property = statements[Int(row.entityIndex)].entity.properties[field.slot]
+      if property.attribute?.allowsExternalBinaryDataStorage == true, !row.isNull(field.slot) { try check(.file) }
       binaries.append(
         try files.prepare(
           blob(row), property, base: blob(change.base), oldName: place < oldNames.count ? oldNames[place] : nil))

@@ -41,6 +41,9 @@ package protocol PersistentStore: AnyObject, Sendable {
   /// Where files that a save is to take over should be made (same file system); nil if the store has none.
   var stagingDirectory: String? { get }
 
+  /// Checks the store in itself, while nobody saves; each contradiction in a sentence, without values.
+  func findings() throws(StoreError) -> [String]
+
   /// Writes what is left to write and lets go of the files. Later calls of other methods throw.
   ///
   /// - Parameter unused: ends of reserved blocks that were not drawn; they can be handed out again, if nobody has
@@ -193,6 +196,7 @@ package struct ResolvedSort: Sendable {
 
 extension PersistentStore {
   package var history: (any StoreHistory)? { nil }
+  package func findings() throws(StoreError) -> [String] { [] }
 
   /// Closes without returning keys.
   package func close() throws(StoreError) { try close(returning: []) }

@@ -6,6 +6,7 @@ import Synchronization
 ///
 /// All methods may be called from any thread. The order of locks is context, coordinator, store.
 public final class PersistentStoreCoordinator: Sendable {
+  /// The model of the store and of all contexts on it.
   public let model: ManagedObjectModel
   package let ordinal: UInt32
   /// Layouts of rows by entity index.
@@ -108,10 +109,10 @@ public final class PersistentStoreCoordinator: Sendable {
 extension PersistentStoreCoordinator {
   /// Draws keys for new objects; does I/O only if more than a block was drawn since the last save.
   package func drawKeys(for entity: Entity, count: Int = 1) throws(StoreError) -> Range<Int64> {
-    let root = entity.root
-    if let drawn = keys.withLock({ $0[root.index].draw(count) }) { return drawn }
-    try reserveKeys(for: root, count: max(count, KeyAllocator.blockSize))
-    if let drawn = keys.withLock({ $0[root.index].draw(count) }) { return drawn }
+    let index = entity.rootIndex
+    if let drawn = keys.withLock({ $0[index].draw(count) }) { return drawn }
+    try reserveKeys(for: entity.root, count: max(count, KeyAllocator.blockSize))
+    if let drawn = keys.withLock({ $0[index].draw(count) }) { return drawn }
     return try drawKeys(for: entity, count: count)
   }
 
@@ -137,9 +138,7 @@ extension PersistentStoreCoordinator {
   private func markSaved(_ sets: [ChangeSet]) {
     keys.withLock { keys in
       for set in sets {
-        for change in set.changes where change.kind == .insert {
-          keys[Int(change.id.rootIndex)].markSaved(change.id.key..<change.id.key + 1)
-        }
+        for (root, run) in set.insertedKeys { keys[root].markSaved(run) }
         for batch in set.batches {
           keys[batch.entity.root.index].markSaved(batch.firstKey..<batch.firstKey + Int64(batch.count))
         }
@@ -296,6 +295,22 @@ extension PersistentStoreCoordinator {
   }
 
   func cachedRow(for id: ManagedObjectID) -> Row? { cache.withLock { $0.row(for: id) } }
+
+  /// The stored destinations of a to-many relationship, if somebody has asked for them since the last save.
+  func cachedDestinations(of owner: ManagedObjectID, _ property: Property) -> [ManagedObjectID]? {
+    cache.withLock { $0.relationships.destinations(of: owner, property) }
+  }
+
+  /// Keeps the stored destinations of a to-many relationship, unless a save came in between.
+  func keep(
+    _ ids: [ManagedObjectID], asDestinationsOf owner: ManagedObjectID, _ property: Property, readBefore saves: Int
+  ) {
+    cache.withLock { cache in
+      if cache.saves == saves { cache.relationships.insert(ids, of: owner, property) }
+    }
+  }
+
+  func cachedRows() -> [ManagedObjectID: Row] { cache.withLock { $0.all } }
 
   /// How many saves there have been; to be noted before a read whose rows are to be kept.
   var saveCount: Int { cache.withLock { $0.saves } }

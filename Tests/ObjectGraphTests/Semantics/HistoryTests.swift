@@ -27,11 +27,8 @@ struct HistoryTests {
     return try ManagedObjectModel(entities)
   }
 
-  private func stack(
-    _ model: ManagedObjectModel? = nil, _ directory: TemporaryDirectory? = nil,
-    failure: (@Sendable (FaultPoint) -> Int32?)? = nil
-  ) throws -> Stack {
-    try Stack(try model ?? Self.model(), directory: directory, tracksHistory: true, failure: failure)
+  private func stack(_ model: ManagedObjectModel? = nil, _ directory: TemporaryDirectory? = nil) throws -> Stack {
+    try Stack(try model ?? Self.model(), directory: directory, tracksHistory: true)
   }
 
   private func history(
@@ -130,8 +127,7 @@ struct HistoryTests {
 
   @Test("Saves and batch requests write history, in the same transaction as the rows")
   func batchRequests() throws {
-    let failing = Recorder<Bool>()
-    let stack = try stack { $0.step == .commit && !failing.all.isEmpty ? 13 : nil }
+    let stack = try stack()
     try stack.writer.performAndWait { writer in
       try writer.execute(BatchInsertRequest(entity: "Person") { $0 < 5_000 ? ["name": "p\($0)", "email": "e"] : nil })
       let all = FetchRequest<ManagedObject>(entity: "Person", nil)
@@ -139,7 +135,7 @@ struct HistoryTests {
       var some = all
       some.fetchLimit = 2
       try writer.execute(BatchDeleteRequest(some))
-      failing.append(true)
+      stack.faults.fail(with: .full, at: .commit, times: 2)
       _ = person("lost", writer)
       _ = #expect(throws: StoreError.self) { try writer.save() }
       _ = #expect(throws: StoreError.self) { try writer.execute(BatchDeleteRequest(all)) }

@@ -10,7 +10,7 @@ struct FormatParser {
   /// Deeper nesting is refused, so that hostile text can't exhaust the stack.
   static let depthLimit = 128
 
-  init(_ format: String, _ arguments: [(any Sendable)?]) throws(ConditionError) {
+  init(_ format: String, _ arguments: [Any?]) throws(ConditionError) {
     lexer = FormatLexer(format)
     operandParentheses = Self.operandParentheses(lexer)
     self.arguments = FormatArguments(arguments)
@@ -112,7 +112,7 @@ struct FormatParser {
     var open: [Int] = []
     var closed: Int?
     while let next = try? rest.next(), next.kind != .end {
-      if let closed, next.isComparison || ["+", "-", "*", "/"].contains(where: { next.isSymbol($0) }) {
+      if let closed, next.isComparison || ["+", "-", "*", "/", "**"].contains(where: { next.isSymbol($0) }) {
         found.insert(closed)
       }
       closed = next.isSymbol(")") ? open.popLast() : nil
