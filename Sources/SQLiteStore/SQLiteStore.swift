@@ -24,6 +24,9 @@ public final class SQLiteStore: PersistentStore, Sendable {
   /// What tells this open store from all others on the same file.
   let instance = UUID().uuidString
   private let readers: ReaderPool
+  let watcher = Mutex<CommitWatcher?>(nil)
+  /// What SQLite counts for commits of others; looked at by the writer only.
+  private let dataVersion: Mutex<Int64>
   /// What an open store holds; nil once it is closed.
   private let writer: Mutex<(connection: Connection, folderLock: FolderLock)?>
 
@@ -59,6 +62,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
     readers = ReaderPool { () throws(StoreError) in try opener.connect(.reader) }
     let folderLock = try files.open()
     try FileSweep(connection: connection, schema: schema, files: files).run()
+    dataVersion = Mutex(try Self.dataVersion(connection))
     writer = Mutex((connection, folderLock))
   }
 
@@ -125,6 +129,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
   ///
   /// Closing twice does nothing.
   package func close(returning unused: [KeyBlock]) throws(StoreError) {
+    watcher.withLock { $0 }?.stop()
     readers.close()
     let held = writer.withLock { held in
       defer { held = nil }
@@ -152,6 +157,19 @@ public final class SQLiteStore: PersistentStore, Sendable {
       guard let connection = held?.connection else { throw closed }
       return try body(connection)
     }
+  }
+
+  /// Whether others have committed since the last call.
+  func noticesForeignCommit(_ connection: Connection) throws(StoreError) -> Bool {
+    let version = try Self.dataVersion(connection)
+    return dataVersion.withLock { seen in
+      defer { seen = version }
+      return seen != version
+    }
+  }
+
+  private static func dataVersion(_ connection: Connection) throws(StoreError) -> Int64 {
+    try connection.controlResult("PRAGMA data_version") { $0.integer(0) } ?? 0
   }
 
   private var closed: StoreError { StoreError(.noStore, "the store is closed", path: filePath) }

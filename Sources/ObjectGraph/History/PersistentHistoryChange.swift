@@ -2,9 +2,19 @@ public import ObjectModel
 
 /// What a transaction has done to one object.
 public struct PersistentHistoryChange: Sendable {
-  public enum Kind: String, Sendable { case insert, update, delete }
+  /// What can become of an object.
+  public enum Kind: String, Sendable {
+    /// It is new.
+    case insert
+    /// It has other values.
+    case update
+    /// It is gone.
+    case delete
+  }
 
+  /// What became of the object.
   public let kind: Kind
+  /// The object, under the entity that it had then.
   public let objectID: ManagedObjectID
   /// The names of the properties that an update has changed, many-to-many relationships included.
   ///

@@ -15,6 +15,7 @@ public struct PersistentHistoryToken: Sendable, Hashable, Codable, Comparable {
     self.number = number
   }
 
+  /// Whether a token of the same store is the earlier one.
   public static func < (left: Self, right: Self) -> Bool {
     left.storeIdentifier == right.storeIdentifier
       ? left.number < right.number : left.storeIdentifier.uuidString < right.storeIdentifier.uuidString

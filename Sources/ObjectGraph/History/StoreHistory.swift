@@ -9,6 +9,9 @@ package enum HistoryPoint: Sendable {
 
 /// The history that a store keeps.
 package protocol StoreHistory {
+  /// What own transactions have as their ``PersistentHistoryTransaction/writer``.
+  var writer: String { get }
+
   /// The place behind the newest transaction.
   func currentToken() throws -> PersistentHistoryToken
 

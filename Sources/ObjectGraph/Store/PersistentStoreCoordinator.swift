@@ -24,6 +24,8 @@ public final class PersistentStoreCoordinator: Sendable {
   private let ownWrites = Mutex(OwnWrites())
   private let rootCount = Atomic(0)
   let merging = MergingState()
+  let remoteObservers = EventObservers<PersistentStoreRemoteChange>()
+  private let lastSeenHistory = Mutex<PersistentHistoryToken?>(nil)
   private let lastOrder = Atomic<Int64>(0)
 
   /// Makes a coordinator without a store.
@@ -63,6 +65,8 @@ public final class PersistentStoreCoordinator: Sendable {
       throw StoreError(.cannotOpen, "the coordinator has a store already", path: opened.path)
     }
     for root in model.entities where root.parent == nil { try reserveKeys(for: root, count: KeyAllocator.blockSize) }
+    seenHistory = try opened.history?.currentToken()
+    try opened.observeForeignCommits { [weak self] in self?.takeNotice(of: $0) }
   }
 
   /// Closes the store; contexts that go on will be told that there is none.
@@ -241,11 +245,24 @@ extension PersistentStoreCoordinator {
     return kept
   }
 
+  /// How far the history was read for what others have written.
+  var seenHistory: PersistentHistoryToken? {
+    get { lastSeenHistory.withLock { $0 } }
+    set { lastSeenHistory.withLock { $0 = newValue } }
+  }
+
+  /// Gives up keys that others have taken without reserving them.
+  func skipKeys(through highest: [(root: Entity, key: Int64)]) {
+    keys.withLock { keys in
+      for (root, key) in highest { keys[root.index].skip(through: key) }
+    }
+  }
+
+  /// Forgets all rows, since any may have been changed behind this coordinator's back.
+  func forgetAllRows() { cache.withLock { $0.removeAll() } }
+
   /// Takes notice of what a batch request has stored.
   func takeNotice(of log: BatchLog) {
-    keys.withLock { keys in
-      for (root, saved) in log.keys { keys[root].markSaved(saved) }
-    }
     cache.withLock { cache in
       if let stale = log.stale { cache.forget(stale) } else { cache.removeAll() }
     }

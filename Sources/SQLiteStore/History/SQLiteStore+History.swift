@@ -14,6 +14,7 @@ extension SQLiteStore {
 /// Reads and purges the history of a store.
 struct SQLiteHistory: StoreHistory {
   let store: SQLiteStore
+  var writer: String { store.instance }
 
   func currentToken() throws -> PersistentHistoryToken {
     try store.withReader { connection in

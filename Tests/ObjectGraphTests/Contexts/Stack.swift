@@ -21,7 +21,7 @@ final class Stack: Sendable {
   ///   - busyTimeout: how long to wait for other processes, in milliseconds.
   init(
     _ model: ManagedObjectModel, inMemory: Bool = false, directory: TemporaryDirectory? = nil,
-    tracksHistory: Bool = false, busyTimeout: Int32 = 10_000
+    tracksHistory: Bool = false, noticesOtherWriters: Bool = true, busyTimeout: Int32 = 10_000
   ) throws {
     let directory = try directory ?? TemporaryDirectory()
     self.directory = directory
@@ -33,6 +33,7 @@ final class Stack: Sendable {
     options.failure = faults.strike
     options.busyTimeout = busyTimeout
     options.tracksHistory = tracksHistory
+    options.noticesOtherWriters = noticesOtherWriters
     let url = URL(fileURLWithPath: directory.path("store.sqlite"))
     try coordinator.open(inMemory ? .inMemory : .sqlite(at: url, options: options))
   }
