@@ -21,6 +21,8 @@ public final class Entity: @unchecked Sendable {
   /// The topmost entity of the family; its name is the name of the table that all of them share.
   public var root: Entity { ancestor ?? self }
   private unowned(unsafe) let ancestor: Entity?
+  /// The root's place in the model.
+  public let rootIndex: Int
   /// The class of its objects, or nil for plain managed objects.
   public let objectClass: AnyClass?
   /// A hash over everything that shapes stored data; equal hashes need no migration.
@@ -35,6 +37,7 @@ public final class Entity: @unchecked Sendable {
     self.objectClass = objectClass
     propertiesByName = Dictionary(uniqueKeysWithValues: properties.map { ($0.name, $0) })
     ancestor = parent?.root
+    rootIndex = parent?.rootIndex ?? index
   }
 
   /// Whether there are objects of entities that inherit from it only.

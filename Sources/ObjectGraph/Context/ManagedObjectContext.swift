@@ -111,7 +111,7 @@ extension ManagedObjectContext {
   }
 
   /// The objects that are in memory, faults included.
-  public var registeredObjects: Set<ManagedObject> { Set(registry.objects.values.map { $0.takeUnretainedValue() }) }
+  public var registeredObjects: Set<ManagedObject> { Set(registry.objects.all) }
 
   /// The object with that ID if it is in memory; does no I/O.
   public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
@@ -132,7 +132,7 @@ extension ManagedObjectContext {
   ///
   /// - Throws: ``ObjectNotFound`` if it does not exist, ``StoreError`` if the store can't be read.
   public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
-    enter()
+    enterReading()
     let object = registry.object(with: id)
     guard try registry.realize(object), !object.isDeleted else { throw ObjectNotFound(objectID: id) }
     return object
@@ -175,7 +175,7 @@ extension ManagedObjectContext {
   /// Forgets all objects and changes; objects that somebody still holds belong to no context any more.
   public func reset() {
     enter()
-    let ids = Array(registry.objects.keys)
+    let ids = registry.objects.all.map(\.objectID)
     pending.removeAll()
     registry.orphanAll()
     observers.post(.didReset(ContextDidReset(context: self, objectIDs: ids)))
@@ -199,7 +199,7 @@ extension ManagedObjectContext {
 }
 
 /// An object that was asked for by its ID and does not exist, or not any more.
-public struct ObjectNotFound: Error, Sendable, CustomStringConvertible {
+public struct ObjectNotFound: Error, Sendable, Hashable, CustomStringConvertible {
   /// What was asked for.
   public let objectID: ManagedObjectID
 

@@ -114,6 +114,7 @@ extension ManagedObject {
   /// The row, with the fault fired.
   @inline(__always)
   final var readable: Row {
+    assertExecutor()
     if state.contains(.fault) { fireFault() }
     return row
   }
@@ -121,8 +122,21 @@ extension ManagedObject {
   /// Fires the fault and notes that the object is about to change.
   @inline(__always)
   final func willChange(_ slot: Int) {
+    assertExecutor()
     if state.isDisjoint(with: .fault), state.contains(.touched) { return }
     beginChange()
+  }
+
+  /// Traps in debug builds unless the caller runs on the context's executor; a release build looks only where more is
+  /// done than reading or writing memory.
+  @inline(__always)
+  private func assertExecutor() {
+    assert(isOnExecutor)
+  }
+
+  private var isOnExecutor: Bool {
+    registry?.checkExecutor()
+    return true
   }
 
   private func beginChange() {

@@ -60,14 +60,16 @@ extension ObjectRegistry {
     }
     let saved = takeHeld()
     for object in saved {
-      object.base = nil
+      if object.base != nil { object.base = nil }
       object.published = nil
       object.state.subtract([.inserted, .updated])
     }
     for object in saved where outcome.dropped[object.objectID] == nil {
       let wasDeleted = object.isDeleted
       object.didSave()
-      if wasDeleted { orphan(object) }
+      guard wasDeleted else { continue }
+      departed[object.objectID] = object
+      orphan(object)
     }
     if !outcome.dropped.isEmpty { giveWay(outcome.dropped) }
     assertInvariants()
