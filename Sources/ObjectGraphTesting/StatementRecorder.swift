@@ -13,6 +13,7 @@ import Synchronization
 public final class StatementRecorder: Sendable {
   private let recorded = Mutex<[StatementEvent]>([])
 
+  /// A recorder without statements.
   public init() {}
 
   /// Adds a statement; for ``SQLiteStoreOptions/statementLog``.

@@ -29,6 +29,7 @@ public final class StoreFaults: Sendable {
 
   private let state = Mutex(State())
 
+  /// A store that works, until it is told where to fail.
   public init() {}
 
   /// Fails at each step of a kind from now on, or at the next ones only.

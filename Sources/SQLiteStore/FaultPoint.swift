@@ -22,6 +22,7 @@ public struct FaultPoint: Sendable {
     case committed
   }
 
+  /// What the store is about to do.
   public let step: Step
   /// How many steps of the same save came before.
   public let index: Int
@@ -29,9 +30,12 @@ public struct FaultPoint: Sendable {
 
 /// What a store can be made to fail with, as a result code of SQLite.
 public struct StoreFault: Sendable, Hashable, ExpressibleByIntegerLiteral {
+  /// The result code of SQLite.
   public let code: Int32
 
+  /// A failure by SQLite's result code.
   public init(code: Int32) { self.code = code }
+  /// A failure by SQLite's result code.
   public init(integerLiteral code: Int32) { self.code = code }
 
   /// Another process holds the store: ``StoreError/Code/busy``.

@@ -36,13 +36,16 @@ struct ArticleCodeTests {
       import BackgroundFetch
       import Foundation
       import ObjectGraph
+      import ObjectGraphTesting
       import ObjectModel
       import SQLiteStore
+      import Testing
       \(lines.filter { $0.hasPrefix("import ") }.joined(separator: "\n"))
       func piece\(number)(
         main: ManagedObjectContext, worker: ManagedObjectContext, background: ManagedObjectContext,
         writer: ManagedObjectContext, coordinator: PersistentStoreCoordinator, container: PersistentContainer,
         request: FetchRequest<Person>, ids: [ManagedObjectID], id: ManagedObjectID, folder: URL, url: URL,
+        statements: StatementRecorder, faults: StoreFaults,
         version1: ManagedObjectModel, version2: ManagedObjectModel, version3: ManagedObjectModel
       ) async throws {
       \(lines.filter { !$0.hasPrefix("import ") }.joined(separator: "\n"))
