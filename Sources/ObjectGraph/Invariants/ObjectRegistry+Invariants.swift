@@ -8,7 +8,7 @@ extension ObjectRegistry {
 
   /// Whatever contradicts something else.
   var findings: [String] {
-    contradictions + objects.flatMap { id, object in contradictions(ofRegistered: object.takeUnretainedValue(), id) }
+    contradictions + objects.all.flatMap(contradictions(ofRegistered:))
       + held.flatMap(contradictionsOfInverses)
   }
 
@@ -40,9 +40,10 @@ extension ObjectRegistry {
     return isSame ? nil : "\(object) shows other values than are pending"
   }
 
-  private func contradictions(ofRegistered object: ManagedObject, _ id: ManagedObjectID) -> [String] {
+  private func contradictions(ofRegistered object: ManagedObject) -> [String] {
+    let id = object.objectID
     var found: [String] = []
-    if object.objectID != id { found.append("\(object) is registered as \(id)") }
+    if registeredObject(for: id) !== object { found.append("\(object) is registered as another") }
     if object.registry !== self { found.append("\(object) is registered and belongs elsewhere") }
     if retained != nil, retained?[id] !== object { found.append("\(object) is registered and not retained") }
     let isListed = object.state.contains(.held)
