@@ -43,7 +43,7 @@ demo: ## Encode real pictures and import a real CSV (IMAGE=... CSV=... for your 
 	@scripts/demo
 
 test-differential: ## Compare SQL with evaluation in memory for 20,000 random predicates
-	BOBBIN_DIFFERENTIAL_SEEDS=40 $(SWIFT) test --disable-xctest --filter 'DifferentialTests'
+	BOBBIN_DIFFERENTIAL_SEEDS=40 $(SWIFT) test --disable-xctest $(STRICT) --filter 'DifferentialTests'
 
 SECONDS ?= 60
 fuzz-predicates: ## Feed random text to the parser of predicates (SECONDS=60)

@@ -10,6 +10,7 @@ let package = Package(
   name: "bobbin",
   products: [
     .library(name: "ObjectGraph", targets: ["ObjectModel", "ObjectGraph", "SQLiteStore"]),
+    .library(name: "ObjectGraphTesting", targets: ["ObjectGraphTesting"]),
     .library(name: "JobDaemon", targets: ["Jobs", "JobDaemon"]),
     .plugin(name: "CompileModel", targets: ["CompileModel"]),
     .executable(name: "bobbind", targets: ["bobbind"]),
@@ -32,11 +33,14 @@ let package = Package(
 
     // The object graph.
     .target(name: "ObjectModel", swiftSettings: strict),
-    .target(name: "ObjectGraph", dependencies: ["ObjectModel", "TextSupport"], swiftSettings: strict),
+    .target(name: "ObjectGraph", dependencies: ["CLinux", "ObjectModel", "TextSupport"], swiftSettings: strict),
     .target(name: "SQLGeneration", dependencies: ["ObjectModel", "ObjectGraph"], swiftSettings: strict),
     .target(
       name: "SQLiteStore", dependencies: ["CSQLite", "ObjectModel", "ObjectGraph", "SQLGeneration"],
       swiftSettings: strict),
+    // What tests of programs that use the object graph need, ours among them.
+    .target(
+      name: "ObjectGraphTesting", dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore"], swiftSettings: strict),
     .executableTarget(name: "ModelCompiler", dependencies: ["ObjectModel"], swiftSettings: strict),
     .plugin(name: "CompileModel", capability: .buildTool(), dependencies: ["ModelCompiler"]),
 
@@ -96,12 +100,13 @@ let package = Package(
       name: "ModelCompilerTests", dependencies: ["ObjectModel", "ObjectGraph", "SystemSupport", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "ObjectGraphTests", dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore", "TestSupport"],
+      name: "ObjectGraphTests", dependencies: ["ObjectModel", "ObjectGraph", "ObjectGraphTesting", "SQLiteStore", "TestSupport"],
       swiftSettings: strict, plugins: ["CompileModel"]),
     .testTarget(
       name: "SQLGenerationTests", dependencies: ["ObjectModel", "ObjectGraph", "SQLGeneration"], swiftSettings: strict),
     .testTarget(
-      name: "SQLiteStoreTests", dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore", "TestSupport"],
+      name: "SQLiteStoreTests",
+      dependencies: ["ObjectModel", "ObjectGraph", "ObjectGraphTesting", "SQLiteStore", "TestSupport"],
       swiftSettings: strict),
     .testTarget(name: "SystemSupportTests", dependencies: ["SystemSupport", "TestSupport"], swiftSettings: strict),
     .testTarget(

@@ -43,7 +43,7 @@ try await main.perform { context in
 try await writer.perform { try $0.save() }
 
 let names = try await main.perform { context in
-  let request = FetchRequest<Person>(#Predicate { $0.age >= 80 && $0.age <= 90 }, sortBy: [.ascending(\.age)])
+  let request = try FetchRequest<Person>(#Predicate { $0.age >= 80 && $0.age <= 90 }, sortBy: [.ascending(\.age)])
   return try context.fetch(request).compactMap(\.lastName)
 }
 print("Between 80 and 90:", names.joined(separator: ", "))

@@ -8,6 +8,11 @@ public struct VersionHash: Sendable, Hashable, CustomStringConvertible {
 
   public init() {}
 
+  /// The hash of some bytes.
+  package init(of bytes: some Sequence<UInt8>) {
+    for byte in bytes { combine(byte) }
+  }
+
   /// Mixes in a text and its end.
   public mutating func combine(_ text: String) {
     for byte in text.utf8 { combine(byte) }

@@ -34,6 +34,11 @@ package final class ChangeSet: Sendable {
       summary.byteCount + links.count * MemoryLayout<LinkChange>.stride + batches.reduce(0) { $0 + $1.byteCount }
   }
 
+  /// Sets that have no object in common as one.
+  convenience init(joining sets: [ChangeSet]) {
+    self.init(sets.flatMap(\.changes), batches: sets.flatMap(\.batches), links: sets.flatMap(\.links))
+  }
+
   private struct Summary {
     var isAllInserts = true
     var byteCount = 0

@@ -150,6 +150,18 @@ package final class PendingChanges: Sendable {
   /// How often changes have moved on from here.
   var moves: Int { state.withLock { $0.moves } }
 
+  /// What contradicts something else.
+  var findings: [String] {
+    state.withLock { state in
+      let layers = [("in flight", state.inFlight), ("current", state.current), ("arrived", state.arrived)]
+      var found = layers.filter { $0.1?.hasValidState == false }.map {
+        "the pending changes \($0.0) miscount themselves"
+      }
+      if state.news.isEmpty != state.arrived.isUnused { found.append("what children saved is told wrongly") }
+      return found
+    }
+  }
+
   /// Whether nothing waits for a save, or for the end of one.
   package var isEmpty: Bool {
     state.withLock { $0.current.isEmpty && $0.arrived.isEmpty && $0.inFlight?.isEmpty != false }

@@ -90,7 +90,12 @@ public final class ContextExecutor: SerialExecutor {
   }
 
   public func checkIsolated() {
-    precondition(isCurrent, isConfined ? refusal : "this must run on the executor \"\(label)\"")
+    precondition(
+      isCurrent,
+      isConfined
+        ? refusal
+        : "the context of the executor \"\(label)\" and its objects may be used there only; use perform or performAndWait"
+    )
   }
 
   private var refusal: String { "the executor \"\(label)\" is the thread that made it; use its context there only" }
@@ -105,9 +110,16 @@ public final class ContextExecutor: SerialExecutor {
     }
   }
 
-  /// Runs work after what is queued already and waits for it; at once if the caller runs here.
+  /// Whether the calling thread runs here, or will go on here once what it does now has returned.
+  ///
+  /// Nothing else can run here meanwhile.
+  var isOnCallersStack: Bool { RunningExecutor.contains(address) || isCurrent }
+
+  /// Runs work after what is queued already and waits for it; at once if the caller runs here, or if the work that
+  /// occupies this executor waits for the caller on the same thread.
   func sync<Result>(_ work: () throws -> Result) rethrows -> Result {
     if isCurrent { return try work() }
+    if RunningExecutor.contains(address) { return try RunningExecutor.run(address, work) }
     guard case .queue(let queue) = place else { preconditionFailure(refusal) }
     let waiter = DispatchQueue.getSpecific(key: Self.referenceKey)?.executor
     waiter?.awaited.withLock { $0 = self }
@@ -149,12 +161,9 @@ public final class ContextExecutor: SerialExecutor {
   private var address: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()) }
 
   private func timed<Result>(_ work: () throws -> Result) rethrows -> Result {
-    let outer = RunningExecutor.current
-    RunningExecutor.current = address
-    defer { RunningExecutor.current = outer }
-    guard let occupation else { return try work() }
+    guard let occupation else { return try RunningExecutor.run(address, work) }
     let start = DispatchTime.now().uptimeNanoseconds
     defer { occupation.record(DispatchTime.now().uptimeNanoseconds - start) }
-    return try work()
+    return try RunningExecutor.run(address, work)
   }
 }

@@ -62,6 +62,15 @@ extension ContextDidSave {
   public func updatedObjects(in context: isolated ManagedObjectContext) -> [ManagedObject] {
     context.objects(with: updatedObjectIDs)
   }
+
+  /// The deleted objects with the values they had, for an observer, which is called on the context's executor.
+  ///
+  /// They belong to no context any more. While the save is being told they are the instances that were deleted.
+  public func deletedObjects(in context: isolated ManagedObjectContext) -> [ManagedObject] {
+    sets.flatMap { set in
+      set.changes.filter { $0.kind == .delete }.map(context.registry.departedObject)
+    }
+  }
 }
 
 /// Objects of a context have changed: by its own event, or because a child saved into it.

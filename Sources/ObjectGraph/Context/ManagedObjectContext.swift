@@ -124,7 +124,7 @@ extension ManagedObjectContext {
   ///
   /// - Throws: ``ObjectNotFound`` if it does not exist, ``StoreError`` if the store can't be read.
   public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
-    enter()
+    enterReading()
     let object = registry.object(with: id)
     guard try registry.realize(object), !object.isDeleted else { throw ObjectNotFound(objectID: id) }
     return object
@@ -189,7 +189,7 @@ extension ManagedObjectContext {
 }
 
 /// An object that was asked for by its ID and does not exist, or not any more.
-public struct ObjectNotFound: Error, Sendable, CustomStringConvertible {
+public struct ObjectNotFound: Error, Sendable, Hashable, CustomStringConvertible {
   public let objectID: ManagedObjectID
 
   public init(objectID: ManagedObjectID) { self.objectID = objectID }

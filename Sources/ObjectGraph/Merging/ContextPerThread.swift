@@ -1,4 +1,3 @@
-import Foundation
 import Synchronization
 
 /// Contexts per thread of execution, all on one coordinator, whose saves merge into main.
@@ -30,8 +29,7 @@ public final class ContextPerThread: Sendable {
   public let merging: Merging
   private let prefix: String
   private let count = Atomic(0)
-  /// Where a thread's dictionary has its context.
-  private let key = "ContextPerThread \(UUID())"
+  private let threads = ContextsByThread()
   /// Contexts of tasks that opened no scope, for as long as the tasks hold them.
   private let ofTasks = Mutex<[Int: Weak]>([:])
   @TaskLocal private static var scope: Scope?
@@ -66,7 +64,7 @@ public final class ContextPerThread: Sendable {
     if mainContext.executor.isCurrent { return mainContext }
     if let scope = Self.scope, scope.owner === self { return scope.context }
     if let task = withUnsafeCurrentTask(body: { $0?.hashValue }) { return contextOfTask(task) }
-    return contextOfThread()
+    return threads.context(makeContext)
   }
 
   /// Runs a task's work with a context of its own, which is ``current`` in it and is released at its end.
@@ -85,15 +83,6 @@ public final class ContextPerThread: Sendable {
       contexts[task] = Weak(context: made)
       return made
     }
-  }
-
-  /// Foundation lets go of a thread's dictionary when the thread ends.
-  private func contextOfThread() -> ManagedObjectContext {
-    let dictionary = Thread.current.threadDictionary
-    if let context = dictionary[key] as? ManagedObjectContext { return context }
-    let made = makeContext()
-    dictionary[key] = made
-    return made
   }
 
   private func makeContext() -> ManagedObjectContext {

@@ -8,7 +8,7 @@ import ObjectModel
 extension ManagedObject {
   /// An integer; 0 where it is nil.
   public final subscript(integer slot: Int) -> Int64 {
-    get { readable.isNull(slot) ? 0 : row.integer(slot) }
+    get { readable.integerIfPresent(slot) ?? 0 }
     set {
       willChange(slot)
       row.setInteger(newValue, slot)
@@ -16,7 +16,7 @@ extension ManagedObject {
   }
 
   public final subscript(optionalInteger slot: Int) -> Int64? {
-    get { readable.isNull(slot) ? nil : row.integer(slot) }
+    get { readable.integerIfPresent(slot) }
     set {
       willChange(slot)
       if let newValue { row.setInteger(newValue, slot) } else { row.setNull(slot) }
@@ -25,7 +25,7 @@ extension ManagedObject {
 
   /// A number; 0 where it is nil.
   public final subscript(real slot: Int) -> Double {
-    get { readable.isNull(slot) ? 0 : row.real(slot) }
+    get { readable.realIfPresent(slot) ?? 0 }
     set {
       willChange(slot)
       row.setReal(newValue, slot)
@@ -33,7 +33,7 @@ extension ManagedObject {
   }
 
   public final subscript(optionalReal slot: Int) -> Double? {
-    get { readable.isNull(slot) ? nil : row.real(slot) }
+    get { readable.realIfPresent(slot) }
     set {
       willChange(slot)
       if let newValue { row.setReal(newValue, slot) } else { row.setNull(slot) }
@@ -52,7 +52,7 @@ extension ManagedObject {
   }
 
   public final subscript(text slot: Int) -> String? {
-    get { readable.isNull(slot) ? nil : row.text(slot) }
+    get { readable.textIfPresent(slot) }
     set {
       willChange(slot)
       if let newValue { row.setText(newValue, slot) } else { row.setNull(slot) }
@@ -106,6 +106,7 @@ extension ManagedObject {
   /// The row, with the fault fired.
   @inline(__always)
   final var readable: Row {
+    assertExecutor()
     if state.contains(.fault) { fireFault() }
     return row
   }
@@ -113,8 +114,21 @@ extension ManagedObject {
   /// Fires the fault and notes that the object is about to change.
   @inline(__always)
   final func willChange(_ slot: Int) {
+    assertExecutor()
     if state.isDisjoint(with: .fault), state.contains(.touched) { return }
     beginChange()
+  }
+
+  /// Traps in debug builds unless the caller runs on the context's executor; a release build looks only where more is
+  /// done than reading or writing memory.
+  @inline(__always)
+  private func assertExecutor() {
+    assert(isOnExecutor)
+  }
+
+  private var isOnExecutor: Bool {
+    registry?.checkExecutor()
+    return true
   }
 
   private func beginChange() {

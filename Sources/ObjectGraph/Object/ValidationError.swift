@@ -25,11 +25,28 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
   public var message: String
 
   public init(_ object: ManagedObject, property: String?, rule: Rule, message: String) {
-    objectID = object.objectID
-    entityName = object.entity.name
+    self.init(object.objectID, object.entity, property: property, rule: rule, message: message)
+  }
+
+  /// For an object that is known by its row only.
+  init(_ id: ManagedObjectID, _ entity: Entity, property: String?, rule: Rule, message: String) {
+    objectID = id
+    entityName = entity.name
     self.property = property
     self.rule = rule
     self.message = message
+  }
+
+  static func missing(_ property: Property, of id: ManagedObjectID, _ entity: Entity) -> ValidationError {
+    ValidationError(id, entity, property: property.name, rule: .missingValue, message: "is required, but is nil")
+  }
+
+  static func deniedDelete(
+    of id: ManagedObjectID, _ entity: Entity, by property: Property, count: Int
+  ) -> ValidationError {
+    ValidationError(
+      id, entity, property: property.name, rule: .deniedDelete,
+      message: "refuses the delete of its object while it has \(count) destinations")
   }
 
   public var description: String { "\(entityName)\(property.map { ".\($0)" } ?? "") \(message)" }

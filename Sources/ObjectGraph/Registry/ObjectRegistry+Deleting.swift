@@ -49,9 +49,7 @@ extension ObjectRegistry {
     for property in object.entity.properties where property.relationship?.deleteRule == .deny {
       let remaining = destinations(of: object, property).filter { !$0.isDeleted }
       if !remaining.isEmpty {
-        throw ValidationError(
-          object, property: property.name, rule: .deniedDelete,
-          message: "refuses the delete of its object while it has \(remaining.count) destinations")
+        throw ValidationError.deniedDelete(of: object.objectID, object.entity, by: property, count: remaining.count)
       }
     }
     try object.validateForDelete()

@@ -67,7 +67,9 @@ extension ObjectRegistry {
     for object in saved where outcome.dropped[object.objectID] == nil {
       let wasDeleted = object.isDeleted
       object.didSave()
-      if wasDeleted { orphan(object) }
+      guard wasDeleted else { continue }
+      departed[object.objectID] = object
+      orphan(object)
     }
     if !outcome.dropped.isEmpty { giveWay(outcome.dropped) }
     assertInvariants()

@@ -21,6 +21,8 @@ final class ObjectRegistry {
   @exclusivity(unchecked) private(set) var held: [ManagedObject] = []
   /// Objects changed since the last `processPendingChanges`.
   @exclusivity(unchecked) private(set) var touched: [ManagedObject] = []
+  /// Objects that the save under way has deleted, while observers may ask for them.
+  var departed: [ManagedObjectID: ManagedObject] = [:]
   /// Links of many-to-many relationships changed since then.
   var linkChanges: [LinkKey: LinkChange] = [:]
   /// Objects whose deletes have not been propagated.
@@ -132,17 +134,9 @@ final class ObjectRegistry {
     return object
   }
 
-  /// The objects of fetched rows in their order: the registered ones, or new faults that have their rows already.
-  func objects(fetched rows: FetchExecution.Rows) -> [ManagedObject] {
-    // A large result does not let the table grow in many steps.
-    if rows.count > objects.count { objects.reserveCapacity(rows.count) }
-    let hasChanges = pending.hasCurrentChanges
-    return rows.map { id, row in
-      if let row { object(with: id, fetched: row, hasChanges: hasChanges) } else { object(with: id) }
-    }
-  }
-
   /// The object of a fetched row: the registered one, or a new fault that has the row already.
+  ///
+  /// - Parameter hasChanges: whether a pending change may be of this object.
   func object(with id: ManagedObjectID, fetched row: Row, hasChanges: Bool = true) -> ManagedObject {
     if let object = registeredObject(for: id) {
       if object.isFault {
@@ -171,15 +165,27 @@ final class ObjectRegistry {
     return object
   }
 
+  /// An object that a save deleted, with the values it had; it belongs to no context.
+  func departedObject(_ change: RowChange) -> ManagedObject {
+    if let object = departed[change.id] { return object }
+    let object = make(change.id, row: change.base, state: [])
+    object.registry = nil
+    return object
+  }
+
   private func register(_ id: ManagedObjectID, row: Row?, state: ManagedObject.State) -> ManagedObject {
+    let object = make(id, row: row, state: state)
+    objects.add(object)
+    retained?[id] = object
+    return object
+  }
+
+  private func make(_ id: ManagedObjectID, row: Row?, state: ManagedObject.State) -> ManagedObject {
     let entity = coordinator.model.entities[Int(row?.entityIndex ?? id.entityIndex)]
     let seed = ManagedObject.Seed(
       objectID: id, entity: entity, registry: self, state: state, row: row ?? coordinator.defaults[entity.index],
       hasRow: row != nil)
-    let object = coordinator.classes[UInt16(entity.index)].init(seed)
-    objects.add(object)
-    retained?[id] = object
-    return object
+    return coordinator.classes[UInt16(entity.index)].init(seed)
   }
 
   /// Called by the object when nobody holds it any more.

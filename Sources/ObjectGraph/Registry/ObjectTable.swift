@@ -36,9 +36,6 @@ struct ObjectTable {
 
   mutating func removeAll() { self = ObjectTable() }
 
-  /// Makes room for that many neighbours.
-  mutating func reserveCapacity(_ count: Int) { pages.reserveCapacity(count / 8 + 1) }
-
   /// All objects.
   var all: [ManagedObject] {
     var all: [ManagedObject] = []

@@ -189,7 +189,7 @@ extension PersistentStoreCoordinator {
         noteStored(result.conflicts)
         try resolver.resolve(result.conflicts, kind: .rowCacheAgainstStore)
       } catch let error as StoreError where error.code == .constraint {
-        try resolver.resolveConstraints(error)
+        try store.read { try resolver.resolveConstraints(error, $0) }
       }
     }
     throw StoreError(.busy, "others change the same objects all the time; save again", path: store.path)
@@ -237,6 +237,16 @@ extension PersistentStoreCoordinator {
     return kept
   }
 
+  /// Takes notice of what a batch request has stored.
+  func takeNotice(of log: BatchLog) {
+    keys.withLock { keys in
+      for (root, saved) in log.keys { keys[root].markSaved(saved) }
+    }
+    cache.withLock { cache in
+      if let stale = log.stale { cache.forget(stale) } else { cache.removeAll() }
+    }
+  }
+
   /// Forgets rows that were changed behind this coordinator's back.
   func forgetRows(of ids: some Sequence<ManagedObjectID>) { cache.withLock { $0.forget(ids) } }
 
@@ -281,6 +291,22 @@ extension PersistentStoreCoordinator {
   }
 
   func cachedRow(for id: ManagedObjectID) -> Row? { cache.withLock { $0.row(for: id) } }
+
+  /// The stored destinations of a to-many relationship, if somebody has asked for them since the last save.
+  func cachedDestinations(of owner: ManagedObjectID, _ property: Property) -> [ManagedObjectID]? {
+    cache.withLock { $0.relationships.destinations(of: owner, property) }
+  }
+
+  /// Keeps the stored destinations of a to-many relationship, unless a save came in between.
+  func keep(
+    _ ids: [ManagedObjectID], asDestinationsOf owner: ManagedObjectID, _ property: Property, readBefore saves: Int
+  ) {
+    cache.withLock { cache in
+      if cache.saves == saves { cache.relationships.insert(ids, of: owner, property) }
+    }
+  }
+
+  func cachedRows() -> [ManagedObjectID: Row] { cache.withLock { $0.all } }
 
   /// How many saves there have been; to be noted before a read whose rows are to be kept.
   var saveCount: Int { cache.withLock { $0.saves } }
