@@ -31,7 +31,8 @@ struct FetchExecution {
     var kept: [(ManagedObjectID, Row)] = []
     try forEachRow { id, row, _ in
       if query.refreshesObjects { registry.refetch(id, row) }
-      objects.append(registry.object(with: id, fetched: row, hasChanges: hasChanges))
+      objects.append(
+        registry.object(with: id, fetched: row, hasChanges: hasChanges, saveCount: saves))
       if row.version > 0, query.keepsAllRows || kept.count < Self.keptRowLimit { kept.append((id, row)) }
     }
     registry.coordinator.keep(kept, readBefore: saves)

@@ -8,7 +8,7 @@ import ObjectModel
 extension ManagedObject {
   /// An integer; 0 where it is nil.
   public final subscript(integer slot: Int) -> Int64 {
-    get { readable.integerIfPresent(slot) ?? 0 }
+    get { values.integer(slot) ?? 0 }
     set {
       willChange(slot)
       row.setInteger(newValue, slot)
@@ -16,7 +16,7 @@ extension ManagedObject {
   }
 
   public final subscript(optionalInteger slot: Int) -> Int64? {
-    get { readable.integerIfPresent(slot) }
+    get { values.integer(slot) }
     set {
       willChange(slot)
       if let newValue { row.setInteger(newValue, slot) } else { row.setNull(slot) }
@@ -25,7 +25,7 @@ extension ManagedObject {
 
   /// A number; 0 where it is nil.
   public final subscript(real slot: Int) -> Double {
-    get { readable.realIfPresent(slot) ?? 0 }
+    get { values.real(slot) ?? 0 }
     set {
       willChange(slot)
       row.setReal(newValue, slot)
@@ -33,7 +33,7 @@ extension ManagedObject {
   }
 
   public final subscript(optionalReal slot: Int) -> Double? {
-    get { readable.realIfPresent(slot) }
+    get { values.real(slot) }
     set {
       willChange(slot)
       if let newValue { row.setReal(newValue, slot) } else { row.setNull(slot) }
@@ -52,7 +52,7 @@ extension ManagedObject {
   }
 
   public final subscript(text slot: Int) -> String? {
-    get { readable.textIfPresent(slot) }
+    get { values.text(slot) }
     set {
       willChange(slot)
       if let newValue { row.setText(newValue, slot) } else { row.setNull(slot) }
@@ -109,6 +109,13 @@ extension ManagedObject {
     assertExecutor()
     if state.contains(.fault) { fireFault() }
     return row
+  }
+
+  /// Where the row's values lie, with the fault fired; to be read at once.
+  @inline(__always)
+  private var values: RowPointers {
+    if state.contains(.fault) { fireFault() }
+    return row.pointers
   }
 
   /// Fires the fault and notes that the object is about to change.

@@ -20,27 +20,6 @@ extension Row {
   /// The number, or the date in seconds since 2001, in the slot; meaningless if the slot is null.
   package func real(_ slot: Int) -> Double { Double(bitPattern: word(slot)) }
 
-  /// The integer or Boolean in the slot, or nil.
-  func integerIfPresent(_ slot: Int) -> Int64? { wordIfPresent(slot).map { Int64(bitPattern: $0) } }
-
-  /// The number in the slot, or nil.
-  func realIfPresent(_ slot: Int) -> Double? { wordIfPresent(slot).map { Double(bitPattern: $0) } }
-
-  /// The text in the slot, or nil.
-  func textIfPresent(_ slot: Int) -> String? {
-    wordIfPresent(slot).map { place in
-      let bytes = UnsafeRawBufferPointer(start: pointers.tail + Int(place >> 32), count: Int(place & 0xffff_ffff))
-      return String(decoding: bytes, as: UTF8.self)
-    }
-  }
-
-  @inline(__always)
-  private func wordIfPresent(_ slot: Int) -> UInt64? {
-    let pointers = pointers
-    pointers.check(slot)
-    return pointers.isNull(slot) ? nil : pointers.slots[slot]
-  }
-
   /// Lends the bytes of a text, UUID or reference without copying; they are valid during the call only.
   @inline(__always)
   package func withBytes<Result, Failure: Error>(
