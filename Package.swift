@@ -6,6 +6,13 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
+/// A program that shows the library, with a model of its own.
+func example(_ name: String) -> Target {
+  .executableTarget(
+    name: name, dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore"], path: "Examples/\(name)",
+    swiftSettings: strict, plugins: ["CompileModel"])
+}
+
 let package = Package(
   name: "bobbin",
   products: [
@@ -73,18 +80,12 @@ let package = Package(
     .executableTarget(
       name: "bobbin-image", dependencies: ["CVIPS", "ImageProtocol", "SystemSupport"], swiftSettings: strict),
 
-    // The context designs as programs to read and to run.
-    .executableTarget(
-      name: "DefaultStack", dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore"],
-      path: "Examples/DefaultStack", swiftSettings: strict, plugins: ["CompileModel"]),
-    .executableTarget(
-      name: "BackgroundFetch", dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore"],
-      path: "Examples/BackgroundFetch", swiftSettings: strict, plugins: ["CompileModel"]),
-
-    // What the README shows, compiled with everything else.
-    .executableTarget(
-      name: "contexts-example", dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore"], path: "Examples/Contexts",
-      swiftSettings: strict, plugins: ["CompileModel"]),
+    // The five context designs as programs to read and to run.
+    example("WriterMainWorkers"),
+    example("DefaultStack"),
+    example("ContextPerThread"),
+    example("BackgroundFetch"),
+    example("CancellableEditing"),
 
     // What "make bench" runs; its peers in plain C are compiled when it runs.
     .executableTarget(
@@ -102,6 +103,7 @@ let package = Package(
     .testTarget(
       name: "ObjectGraphTests", dependencies: ["ObjectModel", "ObjectGraph", "ObjectGraphTesting", "SQLiteStore", "TestSupport"],
       swiftSettings: strict, plugins: ["CompileModel"]),
+    .testTarget(name: "ExampleTests", dependencies: ["TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "SQLGenerationTests", dependencies: ["ObjectModel", "ObjectGraph", "SQLGeneration"], swiftSettings: strict),
     .testTarget(

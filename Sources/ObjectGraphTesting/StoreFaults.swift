@@ -33,9 +33,11 @@ public final class StoreFaults: Sendable {
 
   /// Fails at each step of a kind from now on, or at the next ones only.
   ///
-  /// - Parameter times: how often; for good if nil.
-  public func fail(with fault: StoreFault, at step: FaultPoint.Step, times: Int? = 1) {
-    state.withLock { $0.armed.append(Armed(fault: fault, step: step, skipped: 0, times: times ?? .max)) }
+  /// - Parameters:
+  ///   - skipped: how many steps of that kind succeed before.
+  ///   - times: how often; for good if nil.
+  public func fail(with fault: StoreFault, at step: FaultPoint.Step, after skipped: Int = 0, times: Int? = 1) {
+    state.withLock { $0.armed.append(Armed(fault: fault, step: step, skipped: skipped, times: times ?? .max)) }
   }
 
   /// Fails at one step of saves, whatever it is: the next one is number 0. Reads are not counted.

@@ -7,7 +7,7 @@ import Synchronization
 /// Keeps rows in an SQLite file in WAL mode, and large values in files beside it.
 ///
 /// One connection writes, under a lock; others read, each a snapshot of its own, and never wait for the writer.
-/// A commit is on disk when ``save(_:)`` returns (`synchronous=FULL`).
+/// A commit is on disk when `save` returns (`synchronous=FULL`).
 public final class SQLiteStore: PersistentStore, Sendable {
   package let identifier: UUID
   private let filePath: String

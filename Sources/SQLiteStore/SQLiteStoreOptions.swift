@@ -22,5 +22,6 @@ public struct SQLiteStoreOptions: Sendable {
   /// returns. For tests; a body that waits holds the store up.
   public var failure: (@Sendable (FaultPoint) -> StoreFault?)?
 
+  /// The options of a store that is opened in the usual way.
   public init() {}
 }

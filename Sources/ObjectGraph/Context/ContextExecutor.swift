@@ -27,7 +27,9 @@ public final class ContextExecutor: SerialExecutor {
 
   /// An executor with a queue of its own.
   ///
-  /// - Parameter occupation: where to count how long each piece of work occupied the executor.
+  /// - Parameters:
+  ///   - label: the queue's label.
+  ///   - occupation: where to count how long each piece of work occupied the executor.
   public init(label: String, occupation: OccupationRecorder? = nil) {
     self.label = label
     self.occupation = occupation
@@ -78,6 +80,7 @@ public final class ContextExecutor: SerialExecutor {
     }
   }
 
+  /// Runs a task's next piece of work here; called by Swift's runtime.
   public func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     switch place {
@@ -89,6 +92,7 @@ public final class ContextExecutor: SerialExecutor {
     }
   }
 
+  /// Traps, with the executor's name, if the caller runs elsewhere; called by Swift's runtime.
   public func checkIsolated() {
     precondition(
       isCurrent,

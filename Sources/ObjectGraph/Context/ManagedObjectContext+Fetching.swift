@@ -7,11 +7,11 @@ extension ManagedObjectContext {
   /// entity's family.
   /// - Throws: ``ConditionError`` if the request names what does not exist, ``StoreError`` if the store can't be read.
   public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
-    let objects = try execution(request).objects()
+    let objects = try execution(request).objects(as: Object.self)
     if !request.returnsObjectsAsFaults {
       for object in objects { _ = try registry.realize(object) }
     }
-    return objects.map { $0.typed(request) }
+    return objects
   }
 
   /// Fetches objects as a collection that makes them, and reads their rows, batch by batch when they are asked for.
@@ -38,8 +38,9 @@ extension ManagedObjectContext {
   ///
   /// What they hold is told by the request's `propertiesToFetch`, `propertiesToGroupBy`, `havingCondition` and
   /// `returnsDistinctResults`. Groups are sorted by entries of their dictionaries.
-  /// - Parameter includingPendingChanges: whether changes that are not saved count; by default the result is the
-  ///   store's.
+  /// - Parameters:
+  ///   - request: which objects, and what to tell of them.
+  ///   - includingPendingChanges: whether changes that are not saved count; by default the result is the store's.
   /// - Throws: ``ConditionError`` for unknown names, and for what a group has no single value of; ``StoreError``.
   public func fetchDictionaries<Object: ManagedObject>(
     _ request: FetchRequest<Object>, includingPendingChanges: Bool = false

@@ -21,18 +21,19 @@ struct FetchExecution {
     self.query = query
   }
 
-  func objects() throws -> [ManagedObject] {
+  /// The objects as the class that the request names; told one by one, while they are at hand.
+  func objects<Object: ManagedObject>(as type: Object.Type) throws -> [Object] {
     if query.batchSize > 0 || !query.includesPropertyValues {
-      return registry.objects(with: try ids(), batchSize: query.batchSize)
+      return registry.objects(with: try ids(), batchSize: query.batchSize).map { $0.typed(as: type) }
     }
     let saves = registry.coordinator.saveCount
     let hasChanges = registry.pending.hasCurrentChanges
-    var objects: [ManagedObject] = []
+    var objects: [Object] = []
     var kept: [(ManagedObjectID, Row)] = []
     try forEachRow { id, row, _ in
       if query.refreshesObjects { registry.refetch(id, row) }
-      objects.append(
-        registry.object(with: id, fetched: row, hasChanges: hasChanges, saveCount: saves))
+      let object = registry.object(with: id, fetched: row, hasChanges: hasChanges, saveCount: saves)
+      objects.append(object.typed(as: type))
       if row.version > 0, query.keepsAllRows || kept.count < Self.keptRowLimit { kept.append((id, row)) }
     }
     registry.coordinator.keep(kept, readBefore: saves)

@@ -22,6 +22,7 @@ public final class ContextPerThread: Sendable {
     case synchronous(timeout: Duration)
   }
 
+  /// What all these contexts read from and save to.
   public let coordinator: PersistentStoreCoordinator
   /// The context of main's executor, the same for all who ask.
   public let mainContext: ManagedObjectContext
@@ -44,8 +45,12 @@ public final class ContextPerThread: Sendable {
     let context: ManagedObjectContext
   }
 
+  /// Contexts of threads, which are made when they are asked for.
+  ///
   /// - Parameters:
+  ///   - coordinator: what all of them read from and save to.
   ///   - mainExecutor: where main's context runs: the main queue, or a queue of its own.
+  ///   - merging: when main merges a save, unless the save says otherwise.
   ///   - name: what the contexts' names begin with.
   public init(
     coordinator: PersistentStoreCoordinator, mainExecutor: ContextExecutor = .main, merging: Merging = .asynchronous,
@@ -59,7 +64,7 @@ public final class ContextPerThread: Sendable {
 
   /// The context of the caller: main's on main's executor, else the task's or the thread's own.
   ///
-  /// A task that asks without ``withTaskContext(_:)`` gets the same context for as long as it holds it.
+  /// A task that asks without ``withTaskContext(isolation:_:)`` gets the same context for as long as it holds it.
   public var current: ManagedObjectContext {
     if mainContext.executor.isCurrent { return mainContext }
     if let scope = Self.scope, scope.owner === self { return scope.context }

@@ -96,7 +96,9 @@ open class ManagedObject {
 }
 
 extension ManagedObject: Hashable {
+  /// Whether they are one instance; objects of two contexts never are, though their IDs may be equal. Fires no fault.
   public static func == (left: ManagedObject, right: ManagedObject) -> Bool { left === right }
+  /// The hash of the ID; fires no fault.
   public func hash(into hasher: inout Hasher) { hasher.combine(objectID) }
 }
 

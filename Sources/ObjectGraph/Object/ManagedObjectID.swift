@@ -29,10 +29,12 @@ public struct ManagedObjectID: Sendable {
 
 extension ManagedObjectID: Hashable {
   // The key is unique in the whole family, so an ID made from a relationship to the family's root is the same ID.
+  /// Whether both stand for the same object, saved or not, from whichever context they come.
   public static func == (left: Self, right: Self) -> Bool {
     left.key == right.key && left.rootIndex == right.rootIndex && left.coordinatorOrdinal == right.coordinatorOrdinal
   }
 
+  /// The same before and after the save; follows no reference.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(key)
     hasher.combine(rootIndex)

@@ -95,8 +95,10 @@ public indirect enum Operand: Sendable, Hashable {
   public struct Collection: Sendable, Hashable {
     /// The variable that the path begins at; nil for the object under test.
     public var variable: String?
+    /// The names of the properties; empty for the object itself.
     public var path: [String]
 
+    /// The objects at the end of a path, which starts at the fetched object or at a variable of an enclosing subquery.
     public init(_ path: some Sequence<String>, from variable: String? = nil) {
       self.path = Array(path)
       self.variable = variable

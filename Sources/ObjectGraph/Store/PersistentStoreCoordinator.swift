@@ -6,6 +6,7 @@ import Synchronization
 ///
 /// All methods may be called from any thread. The order of locks is context, coordinator, store.
 public final class PersistentStoreCoordinator: Sendable {
+  /// The model of the store and of all contexts on it.
   public let model: ManagedObjectModel
   package let ordinal: UInt32
   /// Layouts of rows by entity index.

@@ -76,7 +76,7 @@ struct BatchRelationshipTests {
     try stack.writer.performAndWait { writer in
       let images = try insert("Image", [["title": "a"], ["title": "b"]], writer)
       let blobs = try insert("ImageBlob", [["image": images[0]], ["image": images[1]]], writer)
-      var request = BatchUpdateRequest(
+      var request = try BatchUpdateRequest(
         FetchRequest<Image>(#Predicate { $0.title == "b" }), propertiesToUpdate: ["blob": .object(blobs[0])])
       request.resultType = .objectIDs
       let result = try writer.execute(request)
@@ -146,7 +146,7 @@ struct BatchRelationshipTests {
       oldest.fetchLimit = 2
       try writer.execute(BatchUpdateRequest(oldest, propertiesToUpdate: ["lastName": "old"]))
       // Each of these matches again after it was changed.
-      var all = BatchUpdateRequest(
+      var all = try BatchUpdateRequest(
         FetchRequest<Person>(#Predicate { $0.age >= 0 }), propertiesToUpdate: ["age": try Operand(format: "age + 1")])
       all.resultType = .count
       #expect(try writer.execute(all).count == 2_500)
@@ -226,16 +226,10 @@ struct BatchRelationshipTests {
 
   @Test("A huge delete or update goes through chunks, and a failure at any of them undoes all", arguments: [1, 2_200])
   func failing(at step: Int) throws {
-    let counts = Recorder<Int>()
-    let isArmed = Recorder<Bool>()
-    let stack = try Stack(People.model) { point in
-      guard !isArmed.all.isEmpty, [.delete, .update].contains(point.step) else { return nil }
-      counts.append(1)
-      return counts.all.count == step ? 13 : nil
-    }
+    let stack = try Stack(People.model)
     try stack.writer.performAndWait { writer in
       try writer.execute(BatchInsertRequest(entity: "Person") { $0 < 2_500 ? ["age": $0] : nil })
-      isArmed.append(true)
+      stack.faults.fail(with: .full, at: .delete, after: step - 1)
       let error = #expect(throws: StoreError.self) { try writer.execute(BatchDeleteRequest(FetchRequest<Person>())) }
       #expect(error?.code == .full)
       #expect(try count("Person", writer) == 2_500)

@@ -1,5 +1,6 @@
 import Foundation
 import ObjectGraph
+import ObjectGraphTesting
 import ObjectModel
 import Testing
 
@@ -164,12 +165,8 @@ struct BatchRequestTests {
 
   @Test("A failure at any statement leaves nothing of the batch", arguments: [1, 2, 999, 1_001, 1_500])
   func failing(at step: Int) throws {
-    let counts = Recorder<Int>()
-    let stack = try Stack(People.model) { point in
-      guard point.step == .insert else { return nil }
-      counts.append(1)
-      return counts.all.count == step ? 10 : nil
-    }
+    let stack = try Stack(People.model)
+    stack.faults.fail(with: .inputOutput, at: .insert, after: step - 1)
     let request = BatchInsertRequest(entity: "Person") { $0 < 2_000 ? ["age": $0] : nil }
     stack.writer.performAndWait { writer in
       let error = #expect(throws: StoreError.self) { try writer.execute(request) }

@@ -1,17 +1,19 @@
 import Foundation
 import Glibc
 import SystemSupport
-import TestSupport
 
 /// A program run to its end.
-struct Tool {
-  let code: Int32
-  let output: String
-  let errors: String
+package struct Tool {
+  package let code: Int32
+  package let output: String
+  package let errors: String
 
   /// Runs a program; one without a slash is this package's own.
-  static func run(
-    _ program: String, _ arguments: [String], input: String = "", seconds: Int = 60
+  ///
+  /// - Parameter environment: what it gets beside a time zone and a path.
+  package static func run(
+    _ program: String, _ arguments: [String] = [], input: String = "", environment: [String: String] = [:],
+    seconds: Int = 60
   ) async throws -> Tool {
     let path = try program.hasPrefix("/") ? program : RepositoryPaths.executable(program).path(percentEncoded: false)
     let output = try FileDescriptor.inMemory(named: "output")
@@ -21,7 +23,8 @@ struct Tool {
     _ = lseek(source.number, 0, SEEK_SET)
     let child = try ChildProcess.start(
       ChildLaunch(
-        executable: path, arguments: arguments, environment: ["TZ": "UTC", "PATH": "/usr/bin:/bin:/usr/sbin"],
+        executable: path, arguments: arguments,
+        environment: ["TZ": "UTC", "PATH": "/usr/bin:/bin:/usr/sbin"].merging(environment) { _, given in given },
         descriptors: [0: source.number, 1: output.number, 2: errors.number]))
     let (end, wasKilled) = try await child.termination(killingAt: .after(.seconds(seconds)))
     guard case .exited(let code) = end.status, !wasKilled else {
