@@ -26,6 +26,8 @@ struct ClassSource {
       let string = names.library("String")
       source.add(
         "\(access.openModifier)override class var entityName: \(string) { \(SwiftNames.literal(entity.name)) }")
+      source.add(
+        "\(access.openModifier)override class var isGenerated: \(names.library("Bool")) { self == \(name).self }")
       // The superclass has what its entity has; entities between them that have no class are served here.
       for property in entity.properties.dropFirst(ancestor?.properties.count ?? 0) where !property.isHidden {
         switch property.kind {

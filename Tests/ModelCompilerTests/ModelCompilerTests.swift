@@ -116,6 +116,7 @@ struct ModelCompilerTests {
         /// An object of the entity `Person`.
         open class Company: ManagedObject {
           open override class var entityName: String { "Person" }
+          open override class var isGenerated: Bool { self == Company.self }
 
           public final var firstName: String? {
             get { self[text: 0] }

@@ -150,6 +150,7 @@ extension ManagedObjectContext {
   public func processPendingChanges() {
     enter()
     registry.processPendingChanges()
+    registry.undoManager?.endEvent()
     reportChanges()
   }
 
@@ -169,6 +170,7 @@ extension ManagedObjectContext {
     enter()
     let ids = Array(registry.objects.keys)
     pending.removeAll()
+    registry.undoManager?.removeAllActions()
     registry.orphanAll()
     observers.post(.didReset(ContextDidReset(context: self, objectIDs: ids)))
   }

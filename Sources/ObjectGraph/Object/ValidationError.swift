@@ -1,4 +1,4 @@
-import ObjectModel
+public import ObjectModel
 
 /// Why an object can't be saved: which object, property and rule.
 public struct ValidationError: Error, Sendable, CustomStringConvertible {
@@ -15,19 +15,24 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
     public static let tooFewDestinations = Rule(rawValue: "too few destinations")
     public static let tooManyDestinations = Rule(rawValue: "too many destinations")
     public static let deniedDelete = Rule(rawValue: "delete denied")
+    /// The value is not of the property's type.
+    public static let wrongType = Rule(rawValue: "wrong type")
   }
 
   public var objectID: ManagedObjectID
   public var entityName: String
   public var property: String?
+  /// The value that the property has; of a to-many relationship the number of its destinations.
+  public var value: Value
   public var rule: Rule
   /// What is expected instead, in words.
   public var message: String
 
-  public init(_ object: ManagedObject, property: String?, rule: Rule, message: String) {
+  public init(_ object: ManagedObject, property: String?, value: Value = .null, rule: Rule, message: String) {
     objectID = object.objectID
     entityName = object.entity.name
     self.property = property
+    self.value = value
     self.rule = rule
     self.message = message
   }

@@ -45,6 +45,7 @@ extension ObjectRegistry {
   }
 
   private func record(_ change: LinkChange) {
+    noteForUndo(change.key)
     linkChanges[change.key] = linkChanges[change.key]?.followed(by: change) ?? change
   }
 

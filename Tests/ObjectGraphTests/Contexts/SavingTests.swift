@@ -152,28 +152,6 @@ struct SavingTests {
     #expect(ages == [5])
   }
 
-  @Test("An object that was inserted and deleted again leaves no ghost in any set, at any level")
-  func insertAndDelete() throws {
-    let worker = ManagedObjectContext(parent: stack.main, name: "worker")
-    try worker.performAndWait { worker in
-      let first = Person(context: worker)
-      worker.delete(first)
-      #expect(worker.hasChanges == false)
-      let second = Person(context: worker)
-      worker.processPendingChanges()
-      worker.delete(second)
-      worker.processPendingChanges()
-      #expect(worker.hasChanges == false && worker.insertedObjects.isEmpty && worker.deletedObjects.isEmpty)
-      let third = Person(context: worker)
-      try worker.save()
-      worker.delete(third)
-      try worker.save()
-      #expect(third.managedObjectContext == nil)
-    }
-    let hasChanges = stack.main.performAndWait { $0.hasChanges }
-    #expect(!hasChanges)
-  }
-
   @Test("Saves post will-save and did-save once each, with the objects of all levels below, on the executor")
   func notifications() throws {
     let id = try stack.savedPerson()
