@@ -35,6 +35,14 @@ struct ClassSource {
         case .relationship(let relationship): RelationshipSource(relationship, property, self).add(to: &source)
         }
       }
+      for fetched in entity.fetchedProperties(below: ancestor) {
+        let type = className(of: classes.entity(named: fetched.entity))
+        addProperty(
+          fetched.name, type: "[\(type)]",
+          get: "self[fetched: \(SwiftNames.literal(fetched.name)), as: \(type).self]", set: nil,
+          documentation: fetched.userInfo["documentation"] ?? "The objects that a fetch finds, each time it is read.",
+          to: &source)
+      }
       addTable(to: &source)
     }
     source.add("}")
@@ -73,15 +81,24 @@ struct ClassSource {
 
   /// Adds a computed property after a blank line.
   func addProperty(
-    _ name: String, type: String, get: String, set: String, documentation: String?, to source: inout SourceText
+    _ name: String, type: String, get: String, set: String?, documentation: String?, to source: inout SourceText
   ) {
     source.add("")
     if let documentation { source.add(comment: documentation) }
     source.add("\(modifier)final var \(SwiftNames.escaped(name)): \(type) {")
     source.indented { source in
+      guard let set else { return source.add(get) }
       source.add("get { \(get) }")
       source.add("set { \(set) }")
     }
     source.add("}")
+  }
+}
+
+extension Entity {
+  /// Its fetched properties, and those of entities between it and the one that its superclass is of.
+  fileprivate func fetchedProperties(below ancestor: Entity?) -> [EntityDescription.FetchedProperty] {
+    if self === ancestor { return [] }
+    return (parent?.fetchedProperties(below: ancestor) ?? []) + entityDescription.fetchedProperties
   }
 }

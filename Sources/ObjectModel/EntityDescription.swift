@@ -18,11 +18,12 @@ public struct EntityDescription: Sendable, Hashable {
     }
   }
 
-  /// A property whose value is the result of a fetch, as the model spells it.
+  /// A property whose value is the result of a fetch, with a predicate in which `$FETCH_SOURCE` is the object.
   public struct FetchedProperty: Sendable, Hashable {
     public var name: String
     public var entity: String
     public var predicate: String?
+    public var userInfo: [String: String] = [:]
     public init(name: String, entity: String, predicate: String? = nil) {
       self.name = name
       self.entity = entity

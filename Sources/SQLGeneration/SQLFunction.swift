@@ -72,8 +72,18 @@ package struct SQLFunction: Sendable {
     }
   }
 
+  /// `bobbin_decimal_sum(numbers)` and the like, of decimal numbers with spaces between them; null stands for none.
+  package static func ofDecimals(_ name: String) -> SQLFunction {
+    SQLFunction(name: "bobbin_decimal_" + name, argumentCount: 1) { arguments in
+      var numbers: String?
+      if case .bytes(let text) = arguments[0] { numbers = String(decoding: text, as: UTF8.self) }
+      return DecimalAggregate.result(name, numbers).map(SQLBinding.text) ?? .null
+    }
+  }
+
   package static let all =
-    [fold, decimalKey, begins, ends, contains, like, matches] + Operand.Function.allCases.map(computing)
+    [fold, decimalKey, begins, ends, contains, like, matches] + ["sum", "min", "max", "average"].map(ofDecimals)
+    + Operand.Function.allCases.map(computing)
 
   private static func ofTexts(
     _ name: String, _ test: @escaping @Sendable (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool

@@ -9,6 +9,7 @@ struct SaveTransaction {
   let statements: [EntityStatements]
   let links: [LinkTable]
   let linkDeletes: [Int: [String]]
+  let derived: DerivedColumns
   let keys: KeyBlocks
   let decoder: RowSource
   let failure: (@Sendable (FaultPoint) -> Int32?)?
@@ -20,13 +21,14 @@ struct SaveTransaction {
 
   init(
     connection: Connection, schema: Schema, statements: [EntityStatements], linkDeletes: [Int: [String]],
-    keys: KeyBlocks, decoder: RowSource, files: SaveFiles,
+    derived: DerivedColumns, keys: KeyBlocks, decoder: RowSource, files: SaveFiles,
     failure: (@Sendable (FaultPoint) -> Int32?)?
   ) {
     self.connection = connection
     self.statements = statements
     links = schema.linkTables
     self.linkDeletes = linkDeletes
+    self.derived = derived
     self.keys = keys
     self.decoder = decoder
     self.files = files
@@ -38,12 +40,15 @@ struct SaveTransaction {
     do throws(StoreError) {
       try control("BEGIN IMMEDIATE", .begin)
       for change in request.checks { try checkVersion(of: change) }
+      let changes = ChangedKeys(derived.isEmpty ? [] : request.changes)
+      let affected = try derived.affected(by: changes, connection)
       try writeChanges(request)
       if !conflicts.isEmpty {
         connection.rollBack()
         files.undo()
         return StoreSaveResult(conflicts: conflicts)
       }
+      result.derived = try derived.compute(changes, affectedBefore: affected, connection)
       for reservation in request.reservations {
         try check(.reserve)
         result.reserved.append(try keys.reserve(reservation))

@@ -50,10 +50,11 @@ package final class ChangeSet: Sendable {
 
   package var isEmpty: Bool { objectCount == 0 && links.isEmpty }
 
-  /// The set without updates that changed nothing but links, which have no version to check or to raise.
-  func withoutEmptyUpdates() -> ChangeSet {
-    if isAllInserts || !changes.contains(where: \.isEmptyUpdate) { return self }
-    return ChangeSet(changes.filter { !$0.isEmptyUpdate }, batches: batches, links: links)
+  /// The set without updates that no row has to be written for, and no version to be checked or raised.
+  func withoutUpdates(_ isVoid: (RowChange) -> Bool) -> ChangeSet {
+    if isAllInserts { return self }
+    let rest = changes.filter { !isVoid($0) }
+    return rest.count == changes.count ? self : ChangeSet(rest, batches: batches, links: links)
   }
 
   /// The set without some objects, which are looked for one by one.

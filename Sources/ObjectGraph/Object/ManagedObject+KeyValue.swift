@@ -6,8 +6,9 @@ public import ObjectModel
 extension ManagedObject {
   /// The value of a property: an attribute's value, a destination object, a set or ordered array of them, or nil.
   ///
-  /// An unknown name is a programmer's error and traps.
+  /// A fetched property's value is an array of objects. An unknown name is a programmer's error and traps.
   public final func value(forKey key: String) -> Any? {
+    if let fetched = entity.fetchedProperty(named: key) { return self[fetched: fetched.name, as: ManagedObject.self] }
     let property = requireProperty(key)
     switch property.kind {
     case .attribute: return attributeValue(property).unwrapped

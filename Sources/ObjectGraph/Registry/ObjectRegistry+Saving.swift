@@ -75,6 +75,7 @@ extension ObjectRegistry {
       object.published = nil
       object.state.subtract([.inserted, .updated])
     }
+    take(outcome.derived)
     for object in saved where outcome.dropped[object.objectID] == nil {
       let wasDeleted = object.isDeleted
       object.didSave()

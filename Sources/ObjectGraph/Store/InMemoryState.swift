@@ -23,7 +23,7 @@ struct InMemoryState {
   var links: [InMemoryLinks]
   var isClosed = false
   private var nextKeys: [Int64]
-  private let model: ManagedObjectModel
+  let model: ManagedObjectModel
   private let constraints: [Constraint]
   /// Which row has which values.
   private var entries: [Entry: Int64] = [:]

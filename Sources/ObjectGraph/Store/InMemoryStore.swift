@@ -12,11 +12,13 @@ package final class InMemoryStore: PersistentStore {
   let model: ManagedObjectModel
   let coordinatorOrdinal: UInt32
   private let state: Mutex<InMemoryState>
+  private let derived: [DerivedAttribute]
 
   package init(model: ManagedObjectModel, coordinatorOrdinal: UInt32) {
     self.model = model
     self.coordinatorOrdinal = coordinatorOrdinal
     state = Mutex(InMemoryState(model))
+    derived = DerivedAttribute.all(model)
   }
 
   package func reserveKeys(_ request: KeyReservation) throws(StoreError) -> Range<Int64> {
@@ -32,8 +34,17 @@ package final class InMemoryStore: PersistentStore {
       let entries = try state.uniqueEntries(of: rows)
       var result = StoreSaveResult()
       for reservation in request.reservations { result.reserved.append(try state.reserve(reservation)) }
+      var changes = ChangedKeys(derived.isEmpty ? [] : request.changes)
+      let before = try derived.map { attribute throws(StoreError) in try state.affected(attribute, by: changes) }
       state.write(rows, entries)
       rows.stamp(request)
+      for (attribute, keys) in zip(derived, before) {
+        let values = try state.compute(
+          attribute, of: keys.union(try state.affected(attribute, by: changes)), now: Date(),
+          coordinatorOrdinal: coordinatorOrdinal)
+        if attribute.operation != .now { changes.add(values) }
+        result.derived += values
+      }
       return result
     }
   }

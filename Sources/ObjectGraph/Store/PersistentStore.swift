@@ -79,6 +79,8 @@ package struct StoreSaveResult: Sendable {
   package var reserved: [Range<Int64>]
   /// Objects whose stored version was not the expected one; not empty means that nothing was written.
   package var conflicts: [StoreConflict]
+  /// Derived attributes that have new values, in rows that were written and in others; no version is raised for them.
+  package var derived: [DerivedValue] = []
 
   package init(reserved: [Range<Int64>] = [], conflicts: [StoreConflict] = []) {
     self.reserved = reserved
