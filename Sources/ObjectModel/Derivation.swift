@@ -3,6 +3,7 @@
 /// The expressions are those of the model editor: `name`, `author.name`, `canonical:(name)`, `lowercase:(name)`,
 /// `uppercase:(name)`, `items.@count`, `items.@sum.price` (or `sum:(items.price)`), `@min`, `@max`, `@avg`, and `now()`.
 public struct Derivation: Sendable, Hashable {
+  /// What is made of the values.
   public enum Operation: String, Sendable, Hashable {
     /// The value as it is.
     case copy
@@ -29,6 +30,7 @@ public struct Derivation: Sendable, Hashable {
     }
   }
 
+  /// What is made of the values at the end of the path.
   public let operation: Operation
   /// The names of relationships from the object; the last one of an aggregate is to-many, all others are to-one.
   public let relationships: [String]

@@ -4,6 +4,7 @@
 public final class ManagedObjectModel: Sendable {
   /// The entities, those they inherit from first.
   public let entities: [Entity]
+  /// All entities by name, abstract ones too.
   public let entitiesByName: [String: Entity]
   /// Where the links of many-to-many relationships are kept.
   public let joinTables: [JoinTable]
@@ -19,6 +20,8 @@ public final class ManagedObjectModel: Sendable {
   ///
   /// - Parameters:
   ///   - descriptions: the entities, in any order.
+  ///   - configurations: names of entities by the name of their configuration.
+  ///   - versionIdentifiers: what the model's author calls this version.
   ///   - classes: the Swift classes of objects by the class name the descriptions give; others become plain objects.
   ///   - file: the path to name in errors.
   /// - Throws: ``ModelError`` that names entity and property of the first contradiction.

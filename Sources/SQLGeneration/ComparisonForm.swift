@@ -40,7 +40,7 @@ enum ComparisonForm: Sendable, Hashable {
     case .date(let date): .double(date.timeIntervalSinceReferenceDate)
     case .string(let string): text(string)
     case .url(let url): text(url.absoluteString)
-    case .decimal(let number): decimal("\(number)")
+    case .decimal(let number): self == .decimal ? decimal("\(number)") : .text("\(number)")
     case .uuid(let uuid): withUnsafeBytes(of: uuid.uuid) { .blob(Array($0)) }
     }
   }

@@ -63,7 +63,7 @@ struct ConditionGenerator {
     case .quantified:
       throw ConditionError(.unsupported, "the condition is not resolved", fragment: "\(condition)")
     case .exists(let collection, let variable, let inner):
-      return (negated ? "NOT EXISTS (" : "EXISTS (") + (try subselect("1", collection, variable, inner)) + ")"
+      return (negated ? "NOT EXISTS (" : "EXISTS (") + (try subselect(collection, variable, inner)) + ")"
     case .isIn(let operand, let list, let options): return try membership(operand, list, options, negated)
     }
   }
@@ -164,28 +164,73 @@ struct ConditionGenerator {
       guard let index = scope.index(of: name) else { return SQLSegment(binding: .null) }
       return SQLSegment("\(frames[index + 1].alias).\(SchemaName.quoted(SchemaName.key))")
     case .evaluatedObject: return SQLSegment(column(SchemaName.key))
-    case .keyPath(let names): return segment(try PropertyPath(names, from: entity), as: form)
+    case .keyPath(let names): return segment(try scope.path(names, from: nil), as: form)
     case .variablePath(let name, let names):
-      let path = try PropertyPath(names, from: try scope.entity(of: name))
-      return segment(path, as: form, frame: (scope.index(of: name) ?? -1) + 1)
+      return segment(try scope.path(names, from: name), as: form, frame: frame(of: name))
     case .arithmetic(let left, let arithmetic, let right):
       let sides = (try segment(left, as: .plain), try segment(right, as: .plain))
+      let type = try scope.type(of: operand)
+      if arithmetic == .power || arithmetic == .remainder || type == .decimal {
+        return form.applied(
+          to: "\(SQLFunction.compute.name)(" + sides.0 + ", '\(arithmetic.rawValue)', " + sides.1 + ")")
+      }
       return form.applied(to: "(" + sides.0 + " \(arithmetic.rawValue) " + sides.1 + ")")
     case .function(let function, let inner):
       let argument = try segment(inner, as: .plain)
       return form.applied(to: "\(SQLFunction.computing(function).name)(" + argument + ")")
-    case .count(let collection, let variable, let condition):
-      return form.applied(to: "(" + (try subselect("count(*)", collection, variable, condition)) + ")")
+    case .aggregate(let aggregation, let collection, let variable, let condition):
+      return form.applied(
+        to: "(" + (try subselect(collection, variable, condition, aggregation: aggregation)) + ")")
+    case .entityName(let object): return form.applied(to: try entityName(of: object))
     }
   }
 
+  /// What an aggregation computes of the rows of a subselect; its elements are those of the innermost frame.
+  private mutating func result(of aggregation: Operand.Aggregation) throws(ConditionError) -> SQLSegment {
+    guard let operand = aggregation.operand else { return SQLSegment("count(*)") }
+    let isDecimal = try scope.type(of: operand) == .decimal
+    let name =
+      switch aggregation {
+      case .count: "count"
+      case .sum: SQLAggregate.sum.name
+      case .average: SQLAggregate.average.name
+      case .min: isDecimal ? SQLAggregate.smallestDecimal.name : "min"
+      case .max: isDecimal ? SQLAggregate.largestDecimal.name : "max"
+      }
+    return "\(name)(" + (try segment(operand, as: .plain)) + ")"
+  }
+
+  /// The name of the entity of an object that a path leads to.
+  private mutating func entityName(of object: Operand) throws(ConditionError) -> SQLSegment {
+    guard let entity = try scope.entity(ofObjects: object), let (variable, names) = object.path else {
+      throw ConditionError(.typeMismatch, "only objects have an entity", fragment: "\(object)")
+    }
+    let key = try segment(object, as: .plain)
+    guard entity.isInHierarchy else {
+      return "CASE WHEN " + key + " IS NULL THEN NULL ELSE \(SchemaName.literal(entity.name)) END"
+    }
+    if names.isEmpty {
+      return SQLSegment("\(frames[frame(of: variable)].alias).\(SchemaName.quoted(SchemaName.entity))")
+    }
+    // The column beside the reference.
+    let path = try scope.path(names, from: variable)
+    let column = SchemaName.entityColumn(of: path.last) ?? path.last.name
+    return segment(path, as: .plain, frame: frame(of: variable), column: column)
+  }
+
+  /// The place of a variable's table among the frames; the first for the queried objects.
+  private func frame(of variable: String?) -> Int { variable.flatMap(scope.index).map { $0 + 1 } ?? 0 }
+
   /// A correlated subselect over the elements of a to-many relationship that meet a condition.
+  ///
+  /// - Parameter aggregation: what is computed of them; nil if it only matters whether there is one.
   private mutating func subselect(
-    _ result: String, _ collection: Operand.Collection, _ variable: String, _ condition: Condition
+    _ collection: Operand.Collection, _ variable: String, _ condition: Condition,
+    aggregation: Operand.Aggregation? = nil
   ) throws(ConditionError) -> SQLSegment {
     let path = try scope.path(of: collection)
     let destination = try scope.destination(of: collection)
-    let origin = collection.variable.flatMap(scope.index).map { $0 + 1 } ?? 0
+    let origin = frame(of: collection.variable)
     var owner = frames[origin].alias
     for (index, relationship) in path.toOne.enumerated() {
       owner = joined(path.toOne[...index].map(\.name), relationship, from: owner, frame: origin)
@@ -211,12 +256,13 @@ struct ConditionGenerator {
     let outer = scope
     scope = scope.binding(variable, to: destination)
     frames.append(Frame(alias: element))
+    let selected = try aggregation.map { aggregation throws(ConditionError) in try result(of: aggregation) }
     let test = try segment(condition)
     let frame = frames.removeLast()
     scope = outer
     let joins = frame.joins.map(\.clause).joined()
     let filter = condition == .constant(true) ? SQLSegment() : " AND " + test
-    return SQLSegment("SELECT \(result) FROM \(source)\(joins) WHERE \(link)") + filter
+    return "SELECT " + (selected ?? SQLSegment("1")) + " FROM \(source)\(joins) WHERE \(link)" + filter
   }
 
   private mutating func nextAlias() -> String {
@@ -225,14 +271,18 @@ struct ConditionGenerator {
   }
 
   /// The column at the end of a path, its tables joined.
-  mutating func segment(_ path: PropertyPath, as form: ComparisonForm, frame: Int = 0) -> SQLSegment {
+  ///
+  /// - Parameter column: another column of that row, if it is wanted in place of the property's.
+  mutating func segment(
+    _ path: PropertyPath, as form: ComparisonForm, frame: Int = 0, column: String? = nil
+  ) -> SQLSegment {
     var alias = frames[frame].alias
     var names: [String] = []
     for relationship in path.relationships {
       names.append(relationship.name)
       alias = joined(names, relationship, from: alias, frame: frame)
     }
-    return SQLSegment(form.column("\(alias).\(SchemaName.quoted(path.last.name))"))
+    return SQLSegment(form.column("\(alias).\(SchemaName.quoted(column ?? path.last.name))"))
   }
 
   private mutating func joined(
@@ -252,7 +302,7 @@ struct ConditionGenerator {
     switch operand {
     case .value(let value): form.binding(value)
     case .object(let id): .integer(id.key)
-    case .evaluatedObject, .keyPath, .variable, .variablePath, .arithmetic, .function, .count: .null
+    case .evaluatedObject, .keyPath, .variable, .variablePath, .arithmetic, .function, .aggregate, .entityName: .null
     }
   }
 

@@ -10,12 +10,14 @@ package enum SQLBinding: Sendable, Hashable {
 }
 
 extension SQLBinding {
-  init(_ number: ComputedNumber) {
+  init(_ value: ComputedValue) {
     self =
-      switch number {
+      switch value {
       case .null: .null
       case .integer(let number): .integer(number)
       case .real(let number): .double(number)
+      case .decimal(let number): .text("\(number)")
+      case .text(let text): .text(text)
       }
   }
 }

@@ -11,6 +11,18 @@ package struct SQLFunction: Sendable {
     case double(Double)
     /// A text as UTF-8, or a blob.
     case bytes(UnsafeRawBufferPointer)
+
+    /// The argument as a number; texts are those of decimal numbers.
+    package var number: ComputedValue { value(for: .absolute) }
+
+    fileprivate func value(for function: Operand.Function) -> ComputedValue {
+      switch self {
+      case .null: .null
+      case .integer(let number): .integer(number)
+      case .double(let number): ComputedValue(number)
+      case .bytes(let bytes): ComputedValue(bytes, for: function)
+      }
+    }
   }
 
   package let name: String
@@ -61,14 +73,7 @@ package struct SQLFunction: Sendable {
   /// `bobbin_abs(number)`, `bobbin_lowercase(text)` and the like.
   package static func computing(_ function: Operand.Function) -> SQLFunction {
     SQLFunction(name: "bobbin_" + function.rawValue, argumentCount: 1) { arguments in
-      switch arguments[0] {
-      case .null: return .null
-      case .integer(let number): return SQLBinding(ComputedNumber.integer(number).applying(function))
-      case .double(let number): return SQLBinding(ComputedNumber.real(number).applying(function))
-      case .bytes(let text):
-        if function == .length { return .integer(Int64(ComputedText.length(text))) }
-        return ComputedText.applying(function, to: text).map(SQLBinding.text) ?? .null
-      }
+      SQLBinding(arguments[0].value(for: function).applying(function))
     }
   }
 
@@ -81,9 +86,17 @@ package struct SQLFunction: Sendable {
     }
   }
 
+  /// `bobbin_compute(left, sign, right)`: arithmetic that SQLite does not have.
+  package static let compute = SQLFunction(name: "bobbin_compute", argumentCount: 3) { arguments in
+    guard case .bytes(let sign) = arguments[1],
+      let arithmetic = Operand.Arithmetic(rawValue: String(decoding: sign, as: UTF8.self))
+    else { return .null }
+    return SQLBinding(ComputedValue.compute(arguments[0].number, arithmetic, arguments[2].number))
+  }
+
   package static let all =
-    [fold, decimalKey, begins, ends, contains, like, matches] + ["sum", "min", "max", "average"].map(ofDecimals)
-    + Operand.Function.allCases.map(computing)
+    [fold, decimalKey, begins, ends, contains, like, matches, compute]
+    + ["sum", "min", "max", "average"].map(ofDecimals) + Operand.Function.allCases.map(computing)
 
   private static func ofTexts(
     _ name: String, _ test: @escaping @Sendable (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool

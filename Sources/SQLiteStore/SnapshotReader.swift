@@ -40,9 +40,8 @@ struct SnapshotReader: StoreReader {
       // A row of an entity that the model has no more is not of a queried one.
       guard let decoder = family.decoder(statement) else { continue }
       rowCount += 1
-      let id = ManagedObjectID(key: statement.integer(0), entity: decoder.entity, coordinatorOrdinal: ordinal)
       let row = query.wantsRows ? decoder.row(statement, ordinal: ordinal) : nil
-      if try !body(id, row) { return }
+      if try !body(decoder.id(statement, ordinal: ordinal), row) { return }
     }
   }
 

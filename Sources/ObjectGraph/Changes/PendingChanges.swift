@@ -77,6 +77,9 @@ package final class PendingChanges: Sendable {
   /// The change that the next save will write for an object, or nil if there is none or it came to nothing.
   func currentChange(of id: ManagedObjectID) -> RowChange? { state.withLock { $0.current.change(of: id) } }
 
+  /// Whether the next save will write anything, changes that came to nothing included.
+  var hasCurrentChanges: Bool { state.withLock { !$0.current.isUnused } }
+
   /// All changes that the next save will write.
   func currentSets() -> [ChangeSet] { state.withLock { $0.current.sets() } }
 
@@ -167,6 +170,18 @@ package final class PendingChanges: Sendable {
 
   /// How often changes have moved on from here.
   var moves: Int { state.withLock { $0.moves } }
+
+  /// What contradicts something else.
+  var findings: [String] {
+    state.withLock { state in
+      let layers = [("in flight", state.inFlight), ("current", state.current), ("arrived", state.arrived)]
+      var found = layers.filter { $0.1?.hasValidState == false }.map {
+        "the pending changes \($0.0) miscount themselves"
+      }
+      if state.news.isEmpty != state.arrived.isUnused { found.append("what children saved is told wrongly") }
+      return found
+    }
+  }
 
   /// Whether nothing waits for a save, or for the end of one.
   package var isEmpty: Bool {

@@ -18,6 +18,7 @@ extension ManagedObjectContext {
     // Objects that were inserted and deleted again leave without anybody being told.
     if pending.isEmpty && registry.conflictChecks.isEmpty {
       registry.finishSave(SaveOutcome(sets: []))
+      registry.departed = [:]
       return nil
     }
     observers.post(.willSave(ContextWillSave(context: self)))
@@ -60,6 +61,7 @@ extension ManagedObjectContext {
     registry.undoManager?.endEvent()
     let save = ContextDidSave(context: self, outcome.sets, isRoot: parent == nil)
     observers.post(.didSave(save))
+    registry.departed = [:]
     observers.post(.didSaveObjectIDs(ContextDidSaveObjectIDs(save)))
     // Those beside this context see the changes now; and those below, if they were made or changed here.
     (parent?.merging ?? coordinator.merging).tell(save)

@@ -23,9 +23,24 @@ extension InMemoryState {
 
   private func isKind(_ row: Row, of entity: Entity) -> Bool { model.entities[Int(row.entityIndex)].isKind(of: entity) }
 
-  /// Computes an attribute of the objects with these keys, and returns the values that are new.
-  mutating func compute(
-    _ attribute: DerivedAttribute, of keys: Set<Int64>, now: Date, coordinatorOrdinal: UInt32
+  /// Computes what may have changed.
+  mutating func computeDerived(
+    _ changes: ChangedKeys, affectedBefore: [Set<Int64>]
+  ) throws(StoreError) -> [DerivedValue] {
+    let now = Date()
+    var changes = changes
+    var values: [DerivedValue] = []
+    // Attributes that are computed from others come behind them.
+    for (attribute, before) in zip(derived, affectedBefore) {
+      let computed = try compute(attribute, of: before.union(try affected(attribute, by: changes)), now)
+      if attribute.operation != .now { changes.add(computed) }
+      values += computed
+    }
+    return values
+  }
+
+  private mutating func compute(
+    _ attribute: DerivedAttribute, of keys: Set<Int64>, _ now: Date
   ) throws(StoreError) -> [DerivedValue] {
     var values: [DerivedValue] = []
     let (root, slot) = (attribute.entity.root.index, attribute.property.slot)

@@ -23,11 +23,11 @@ struct FetchExecution {
     if query.batchSize > 0 || !query.includesPropertyValues {
       return registry.objects(with: try ids(), batchSize: query.batchSize)
     }
-    let objects = try rows(wantsRows: true).map { id, row in
-      guard let row else { return registry.object(with: id) }
-      if query.refreshesObjects { registry.refetch(id, row) }
-      return registry.object(with: id, fetched: row)
+    let rows = try rows()
+    if query.refreshesObjects {
+      for (id, row) in rows { if let row { registry.refetch(id, row) } }
     }
+    let objects = registry.objects(fetched: rows)
     for path in query.prefetching { try registry.prefetch(path, for: objects) }
     return objects
   }
@@ -49,7 +49,17 @@ struct FetchExecution {
     }
   }
 
-  func ids() throws -> [ManagedObjectID] { try rows(wantsRows: false).map(\.id) }
+  func ids() throws -> [ManagedObjectID] {
+    try read { view in
+      guard try isAnsweredByStore(view) else { return try merged(view, wantsRows: false).map(\.id) }
+      var ids: [ManagedObjectID] = []
+      try view.reader.fetch(storeQuery(wantsRows: false)) { id, _ in
+        ids.append(id)
+        return true
+      }
+      return ids
+    }
+  }
 
   func count() throws -> Int {
     try read { view in
@@ -58,16 +68,40 @@ struct FetchExecution {
     }
   }
 
+  /// The destinations of a to-many relationship, in its order if it has one.
+  ///
+  /// Those that no pending change bears on are remembered for all contexts until the next save.
+  func destinations(of id: ManagedObjectID, _ property: Property) throws -> [ManagedObjectID] {
+    let coordinator = registry.coordinator
+    let families = RelatedFamilies(destinationsOf: property)
+    func isStored(_ levels: [[Pending]]) -> Bool { !levels.joined().contains { $0.touches(families) } }
+    if isStored(levels), let known = coordinator.cachedDestinations(of: id, property) { return known }
+    let saves = coordinator.saveCount
+    let found = try read { view in
+      let ids =
+        if property.joinTable != nil {
+          try view.links(of: id, property).map(\.destination)
+        } else if try isAnsweredByStore(view) {
+          try stored(storeQuery(wantsRows: false), view.reader).map(\.id)
+        } else {
+          try merged(view, wantsRows: false).map(\.id)
+        }
+      return (ids: ids, isStored: isStored(view.levels))
+    }
+    if found.isStored { coordinator.keep(found.ids, asDestinationsOf: id, property, readBefore: saves) }
+    return found.ids
+  }
+
   /// The links of an object in its relationship's order.
   func links(of id: ManagedObjectID, _ property: Property, includingDeleted: Bool = false) throws -> [Link] {
     try read { try $0.links(of: id, property, includingDeleted: includingDeleted) }
   }
 
-  private func rows(wantsRows: Bool) throws -> Rows {
+  private func rows() throws -> Rows {
     let saves = registry.coordinator.saveCount
     let rows = try read { view in
       try isAnsweredByStore(view)
-        ? try stored(storeQuery(wantsRows: wantsRows), view.reader) : try merged(view, wantsRows: wantsRows)
+        ? try stored(storeQuery(wantsRows: true), view.reader) : try merged(view, wantsRows: true)
     }
     keep(rows, readBefore: saves)
     return rows

@@ -24,7 +24,6 @@ struct FetchQuery {
 extension FetchQuery {
   /// - Throws: ``ConditionError`` that names what does not exist in the model.
   init<Object>(_ request: FetchRequest<Object>, _ model: ManagedObjectModel) throws(ConditionError) {
-    if let failure = request.failure { throw failure }
     guard let entity = model.entitiesByName[request.entityName] else {
       throw ConditionError(.unknownEntity, "the model has no entity \"\(request.entityName)\"")
     }

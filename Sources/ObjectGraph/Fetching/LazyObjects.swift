@@ -21,7 +21,9 @@ public struct LazyObjects<Object: ManagedObject>: RandomAccessCollection {
     }
   }
 
+  /// 0.
   public var startIndex: Int { 0 }
+  /// The number of objects.
   public var endIndex: Int { objectIDs.count }
 
   /// The object at a place; reads its batch if that is not at hand.

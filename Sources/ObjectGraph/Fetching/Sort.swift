@@ -8,7 +8,9 @@ package import ObjectModel
 public struct Sort<Object: ManagedObject>: Sendable, Hashable {
   /// The names of the properties.
   public var keyPath: [String]
+  /// Whether the smallest value comes first.
   public var isAscending: Bool
+  /// Whether texts that differ in case only are equal; of no meaning for other types.
   public var isCaseInsensitive: Bool
   /// A key path that has no name, to be thrown by the fetch.
   private var failure: ConditionError?
@@ -37,18 +39,22 @@ public struct Sort<Object: ManagedObject>: Sendable, Hashable {
     }
   }
 
+  /// A sort by names that are joined by dots, the smallest value first.
   public static func ascending(_ keyPath: String, caseInsensitive: Bool = false) -> Self {
     Self(keyPath, caseInsensitive: caseInsensitive)
   }
 
+  /// A sort by names that are joined by dots, the largest value first.
   public static func descending(_ keyPath: String, caseInsensitive: Bool = false) -> Self {
     Self(keyPath, isAscending: false, caseInsensitive: caseInsensitive)
   }
 
+  /// A sort by a property that the class was generated with, the smallest value first.
   public static func ascending<Value>(_ keyPath: KeyPath<Object, Value>, caseInsensitive: Bool = false) -> Self {
     Self(keyPath, caseInsensitive: caseInsensitive)
   }
 
+  /// A sort by a property that the class was generated with, the largest value first.
   public static func descending<Value>(_ keyPath: KeyPath<Object, Value>, caseInsensitive: Bool = false) -> Self {
     Self(keyPath, isAscending: false, caseInsensitive: caseInsensitive)
   }

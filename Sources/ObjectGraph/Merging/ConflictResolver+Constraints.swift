@@ -4,10 +4,12 @@ extension ConflictResolver {
   /// Resolves violated uniqueness constraints: the object that was there first stays, under its ID, and new ones with
   /// the same values become part of it, or give way.
   ///
-  /// - Parameter error: what the store said, thrown if no violation can be found.
+  /// - Parameters:
+  ///   - error: what the store said, thrown if no violation can be found.
+  ///   - reader: reads what the changes are to be written over.
   /// - Throws: ``SaveConflicts`` with a report for each violation if the policy has no answer.
-  mutating func resolveConstraints(_ error: StoreError) throws {
-    let violations = try ConstraintSearch(coordinator: coordinator, sets: outcome.sets).find()
+  mutating func resolveConstraints(_ error: StoreError, _ reader: any StoreReader) throws {
+    let violations = try ConstraintSearch(coordinator: coordinator, sets: outcome.sets).find(reader)
     if violations.isEmpty { throw error }
     let reports = violations.map(\.report)
     guard let resolution = policy.constraintResolution else { throw SaveConflicts(constraints: reports) }
@@ -20,7 +22,7 @@ extension ConflictResolver {
         guard change.kind == .insert, let row = change.row, let into = kept.row,
           row.entityIndex == into.entityIndex
         else { throw SaveConflicts(constraints: reports) }
-        kept.row = merged(row, into: into, resolution)
+        kept.row = merged(change.id, row, into: into, resolution)
         replaced[change.id] = keeper.id
       }
       keepers[keeper.id] = kept
@@ -37,7 +39,7 @@ extension ConflictResolver {
     return first.map { keepers[$0.id] ?? $0 }
   }
 
-  private func merged(_ row: Row, into kept: Row, _ resolution: MergeResolution) -> Row {
+  private func merged(_ id: ManagedObjectID, _ row: Row, into kept: Row, _ resolution: MergeResolution) -> Row {
     let entity = coordinator.model.entities[Int(row.entityIndex)]
     switch resolution {
     case .rollback, .storeTrump: return kept
@@ -45,7 +47,12 @@ extension ConflictResolver {
     case .objectTrump:
       // What the new object was given; what it has by default says nothing.
       let layout = coordinator.layouts[entity.index]
-      return kept.applying(changesFrom: coordinator.defaults[entity.index], to: row, layout: layout)
+      guard let slots = givenSlots[id] else {
+        return kept.applying(changesFrom: coordinator.defaults[entity.index], to: row, layout: layout)
+      }
+      var merged = kept
+      for slot in slots { merged.copyValue(of: row, slot, layout.storage[slot]) }
+      return merged
     case .values(let values): return kept.with(values, entity: entity)
     }
   }

@@ -25,7 +25,7 @@ extension ObjectRegistry {
   private func forEachRegistered(_ set: ChangeSet, _ body: (ManagedObject, RowChange) -> Void) {
     if objects.isEmpty { return }
     if set.objectCount > objects.count {
-      for object in objects.values.map({ $0.takeUnretainedValue() }) {
+      for object in objects.all {
         if let change = set.change(of: object.objectID) { body(object, change) }
       }
       return
@@ -168,7 +168,7 @@ extension ObjectRegistry {
     checkExecutor()
     publishChanges()
     relationshipGeneration += 1
-    for object in objects.values.map({ $0.takeUnretainedValue() }) {
+    for object in objects.all {
       if object.state.contains(.inaccessible) { object.state.subtract([.inaccessible, .deleted]) }
       if !object.hasChanges { forgetRow(of: object) }
     }

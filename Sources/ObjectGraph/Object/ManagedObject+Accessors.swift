@@ -15,6 +15,7 @@ extension ManagedObject {
     }
   }
 
+  /// An integer, or nil.
   public final subscript(optionalInteger slot: Int) -> Int64? {
     get { readable.isNull(slot) ? nil : row.integer(slot) }
     set {
@@ -32,6 +33,7 @@ extension ManagedObject {
     }
   }
 
+  /// A number, or nil.
   public final subscript(optionalReal slot: Int) -> Double? {
     get { readable.isNull(slot) ? nil : row.real(slot) }
     set {
@@ -46,11 +48,13 @@ extension ManagedObject {
     set { self[integer: slot] = newValue ? 1 : 0 }
   }
 
+  /// A Boolean, or nil.
   public final subscript(optionalBoolean slot: Int) -> Bool? {
     get { self[optionalInteger: slot].map { $0 != 0 } }
     set { self[optionalInteger: slot] = newValue.map { $0 ? 1 : 0 } }
   }
 
+  /// A text, or nil.
   public final subscript(text slot: Int) -> String? {
     get { readable.isNull(slot) ? nil : row.text(slot) }
     set {
@@ -59,11 +63,13 @@ extension ManagedObject {
     }
   }
 
+  /// A date, or nil; kept as seconds since 2001.
   public final subscript(date slot: Int) -> Date? {
     get { self[optionalReal: slot].map(Date.init(timeIntervalSinceReferenceDate:)) }
     set { self[optionalReal: slot] = newValue?.timeIntervalSinceReferenceDate }
   }
 
+  /// A UUID, or nil.
   public final subscript(uuid slot: Int) -> UUID? {
     get { readable.isNull(slot) ? nil : row.uuid(slot) }
     set {
@@ -72,11 +78,13 @@ extension ManagedObject {
     }
   }
 
+  /// A URI, or nil, also if the stored text is none; kept as text.
   public final subscript(url slot: Int) -> URL? {
     get { self[text: slot].flatMap(URL.init(string:)) }
     set { self[text: slot] = newValue?.absoluteString }
   }
 
+  /// A decimal number, or nil, also if the stored text is none; kept as text.
   public final subscript(decimal slot: Int) -> Decimal? {
     get { self[text: slot].flatMap { Decimal(string: $0) } }
     set { self[text: slot] = newValue?.description }
@@ -106,6 +114,7 @@ extension ManagedObject {
   /// The row, with the fault fired.
   @inline(__always)
   final var readable: Row {
+    assertExecutor()
     if state.contains(.fault) { fireFault() }
     return row
   }
@@ -113,8 +122,21 @@ extension ManagedObject {
   /// Fires the fault and notes that the object is about to change.
   @inline(__always)
   final func willChange(_ slot: Int) {
+    assertExecutor()
     if state.isDisjoint(with: .fault), state.contains(.touched) { return }
     beginChange()
+  }
+
+  /// Traps in debug builds unless the caller runs on the context's executor; a release build looks only where more is
+  /// done than reading or writing memory.
+  @inline(__always)
+  private func assertExecutor() {
+    assert(isOnExecutor)
+  }
+
+  private var isOnExecutor: Bool {
+    registry?.checkExecutor()
+    return true
   }
 
   private func beginChange() {

@@ -64,7 +64,7 @@ extension ManagedObject {
   }
 
   private func missing(_ property: Property) -> ValidationError {
-    ValidationError(self, property: property.name, rule: .missingValue, message: "is required, but is nil")
+    .missing(property, of: objectID, entity)
   }
 
   private func error(_ violation: AttributeRules.Violation, _ property: Property, _ value: Value) -> ValidationError {

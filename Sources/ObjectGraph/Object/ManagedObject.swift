@@ -27,9 +27,10 @@ open class ManagedObject {
   final let entityReference: Unmanaged<Entity>
   /// Where the object is registered; nil once its context is gone, was reset, or rolled the object back.
   final unowned(unsafe) var registry: ObjectRegistry?
-  final var state: State
+  // Each access is over before it calls anybody, on the context's executor: there is nothing to look for at run time.
+  @exclusivity(unchecked) final var state: State
   /// The values; while the object is a fault, those that it will have without asking anybody.
-  final var row: Row
+  @exclusivity(unchecked) final var row: Row
   final var hasRow: Bool
   /// The values as last fetched or saved, while there are others.
   final var base: Row?
@@ -55,7 +56,7 @@ open class ManagedObject {
   /// What a context makes an object from.
   public struct Seed {
     let objectID: ManagedObjectID
-    let entity: Entity
+    unowned(unsafe) let entity: Entity
     unowned(unsafe) let registry: ObjectRegistry
     let state: State
     let row: Row
@@ -125,7 +126,9 @@ open class ManagedObject {
 }
 
 extension ManagedObject: Hashable {
+  /// Whether they are one instance; objects of two contexts never are, though their IDs may be equal. Fires no fault.
   public static func == (left: ManagedObject, right: ManagedObject) -> Bool { left === right }
+  /// The hash of the ID; fires no fault.
   public func hash(into hasher: inout Hasher) { hasher.combine(objectID) }
 }
 

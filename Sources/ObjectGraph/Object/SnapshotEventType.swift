@@ -1,7 +1,9 @@
 /// Why an object's values were replaced other than by setting them; see ``ManagedObject/awake(fromSnapshotEvents:)``.
 public struct SnapshotEventType: OptionSet, Sendable {
+  /// The reasons as bits.
   public let rawValue: UInt
 
+  /// Reasons by their bits.
   public init(rawValue: UInt) { self.rawValue = rawValue }
 
   /// An insert was taken back, or done again.

@@ -13,6 +13,12 @@ struct RelatedFamilies {
     try add(condition, EntityScope(entity))
   }
 
+  /// The families that decide about the destinations of a to-many relationship.
+  init(destinationsOf property: Property) {
+    if let destination = property.destination { toMany.insert(destination.root.index) }
+    if let table = property.joinTable { joinTables.insert(table.index) }
+  }
+
   private mutating func add(_ condition: Condition, _ scope: EntityScope) throws(ConditionError) {
     switch condition {
     case .constant: break
@@ -31,12 +37,15 @@ struct RelatedFamilies {
   private mutating func add(_ operand: Operand, _ scope: EntityScope) throws(ConditionError) {
     switch operand {
     case .value, .object, .evaluatedObject, .variable: break
-    case .keyPath(let names): add(try PropertyPath(names, from: scope.entity).relationships)
-    case .variablePath(let name, let names):
-      add(try PropertyPath(names, from: try scope.entity(of: name)).relationships)
+    case .keyPath(let names): add(try scope.path(names, from: nil).relationships)
+    case .variablePath(let name, let names): add(try scope.path(names, from: name).relationships)
     case .arithmetic(let left, _, let right): for operand in [left, right] { try add(operand, scope) }
     case .function(_, let inner): try add(inner, scope)
-    case .count(let collection, let variable, let inner): try add(collection, variable, inner, scope)
+    case .aggregate(let aggregation, let collection, let variable, let inner):
+      try add(collection, variable, inner, scope)
+      guard let operand = aggregation.operand else { return }
+      try add(operand, scope.binding(variable, to: try scope.destination(of: collection)))
+    case .entityName(let object): try add(object, scope)
     }
   }
 

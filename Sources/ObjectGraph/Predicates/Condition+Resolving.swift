@@ -3,10 +3,10 @@ package import ObjectModel
 extension Condition {
   /// The same condition in the form that stores and evaluators take: every key path exists, constants have their
   /// property's type and stand on the right, comparisons with nil are ``isNull(_:)``.
-  ///
   /// - Throws: ``ConditionError`` that quotes the part that does not fit the entity.
-  package func resolved(for entity: Entity) throws(ConditionError) -> Condition {
-    try ConditionResolver(scope: EntityScope(entity)).resolve(self, depth: 0)
+  /// - Parameter includesTransient: whether the condition is for objects in memory, which have transient values too.
+  package func resolved(for entity: Entity, includesTransient: Bool = false) throws(ConditionError) -> Condition {
+    try ConditionResolver(scope: EntityScope(entity, includesTransient: includesTransient)).resolve(self, depth: 0)
   }
 }
 
@@ -62,7 +62,7 @@ struct ConditionResolver {
     _ left: Operand, _ comparison: Condition.Comparison, _ right: Operand, _ options: Condition.TextOptions,
     in condition: Condition
   ) throws(ConditionError) -> Condition {
-    if comparison == .contains, case .keyPath(let names) = left, try scope.isToMany(names) {
+    if comparison == .contains, let path = left.path, try scope.endOfToMany(path.names, from: path.variable) != nil {
       return try resolve(.quantified(.any, .compare(left, .equal, right, options)), depth: 1)
     }
     let (left, right) = (try resolve(left), try resolve(right))
@@ -121,6 +121,10 @@ struct ConditionResolver {
       let areEqual = first.isNull && second.isNull
       return .constant(comparison == .equal ? areEqual : comparison == .notEqual && !areEqual)
     }
+    // A text may be the spelling of the other side's value.
+    if case .string = first, !OperandType(second).isText, let mirrored = comparison.mirrored {
+      return try resolveConstants(right, mirrored, left, options, in: condition)
+    }
     let type = OperandType(first)
     try check(type, comparison, options, in: condition)
     try check(comparison, pattern: right, options, in: condition)
@@ -132,14 +136,12 @@ struct ConditionResolver {
   private func resolve(
     _ operand: Operand, _ list: [Operand], _ options: Condition.TextOptions, in condition: Condition
   ) throws(ConditionError) -> Condition {
-    if list.count == 1, case .keyPath(let names) = list[0], try scope.isToMany(names) {
-      return try resolve(.quantified(.any, .compare(list[0], .equal, operand, options)), depth: 1)
-    }
     let operand = try resolve(operand)
     var constants: [Operand] = []
     var others: [Condition] = []
     let type = try type(of: operand)
     for element in list {
+      let element = try resolve(element)
       guard let type, try self.type(of: element) == nil else {
         others.append(try resolve(operand, .equal, element, options, in: condition))
         continue
@@ -202,7 +204,8 @@ struct ConditionResolver {
       }
       if let converted = value.comparable(with: type) { return .value(converted) }
       throw mismatch("\(value.predicateText) can't be compared with \(type.name)", condition)
-    case .evaluatedObject, .keyPath, .variable, .variablePath, .arithmetic, .function, .count: return operand
+    case .evaluatedObject, .keyPath, .variable, .variablePath, .arithmetic, .function, .aggregate, .entityName:
+      return operand
     }
   }
 

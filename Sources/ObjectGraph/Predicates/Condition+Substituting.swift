@@ -6,7 +6,7 @@ extension Condition {
   /// After IN a variable may be given a collection. Variables that a subquery binds stay.
   ///
   /// - Throws: ``ConditionError`` for a value of a type that can't be compared.
-  public func substituting(_ variables: [String: (any Sendable)?]) throws(ConditionError) -> Condition {
+  public func substituting(_ variables: [String: Any?]) throws(ConditionError) -> Condition {
     let arguments = variables.mapValues { FormatArgument(value: $0) }
     return try mapOperands { operands throws(ConditionError) in
       var result: [Operand] = []
@@ -85,8 +85,11 @@ private struct OperandMapping {
     case .arithmetic(let left, let arithmetic, let right):
       return [.arithmetic(try self.operand(left), arithmetic, try self.operand(right))]
     case .function(let function, let inner): return [.function(function, try self.operand(inner))]
-    case .count(let collection, let variable, let inner):
-      return [.count(collection, variable: variable, try binding(variable).condition(inner))]
+    case .aggregate(let aggregation, let collection, let variable, let inner):
+      let element = binding(variable)
+      let mapped = try aggregation.mapping { operand throws(ConditionError) in try element.operand(operand) }
+      return [.aggregate(mapped, collection, variable: variable, try element.condition(inner))]
+    case .entityName(let object): return [.entityName(try self.operand(object))]
     case .variable(let name), .variablePath(let name, _):
       return bound.contains(name) ? [operand] : try map([operand])
     case .value, .object, .evaluatedObject, .keyPath: return try map([operand])

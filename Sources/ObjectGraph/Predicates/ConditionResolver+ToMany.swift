@@ -28,13 +28,7 @@ extension ConditionResolver {
         .unsupported, "ANY, ALL and NONE take a comparison of a path through a to-many relationship",
         fragment: "\(comparison)")
     }
-    var names: [String] = []
-    var start: String?
-    switch left {
-    case .keyPath(let path): names = path
-    case .variablePath(let variable, let path): (start, names) = (variable, path)
-    default: break
-    }
+    let (start, names) = left.path ?? (nil, [])
     guard let end = try scope.endOfToMany(names, from: start) else {
       // Behind the last to-many relationship of the path.
       if isInside { return try resolve(isNegated ? .not(comparison) : comparison, depth: depth) }
@@ -43,23 +37,28 @@ extension ConditionResolver {
     }
     let collection = Operand.Collection(Array(names[...end]), from: start)
     let variable = "_\(scope.variableCount)"
-    let rest = Array(names[(end + 1)...])
-    let element: Operand = rest.isEmpty ? .variable(variable) : .variablePath(variable, rest)
+    let element = Operand(path: Array(names[(end + 1)...]), from: variable)
     let inner = ConditionResolver(scope: scope.binding(variable, to: try scope.destination(of: collection)))
     return .exists(
       collection, variable: variable,
       try inner.any(comparison.replacingLeft(element), isNegated: isNegated, depth: depth + 1, isInside: true))
   }
 
-  /// The operand with the conditions of its subqueries resolved.
+  /// The operand with the conditions of its subqueries, and the names that no property has, resolved.
   func resolve(_ operand: Operand) throws(ConditionError) -> Operand {
     switch operand {
-    case .value, .object, .evaluatedObject, .keyPath, .variable, .variablePath: return operand
+    case .value, .object, .evaluatedObject, .variable: return operand
+    case .keyPath(let names): return scope.meaning(of: names, from: nil) ?? operand
+    case .variablePath(let variable, let names): return scope.meaning(of: names, from: variable) ?? operand
     case .arithmetic(let left, let arithmetic, let right):
-      return .arithmetic(try resolve(left), arithmetic, try resolve(right))
+      return scope.fitting(try resolve(left), arithmetic, try resolve(right))
     case .function(let function, let inner): return .function(function, try resolve(inner))
-    case .count(let collection, let variable, let condition):
-      return .count(collection, variable: variable, try resolve(condition, of: collection, variable, depth: 1))
+    case .aggregate(let aggregation, let collection, let variable, let condition):
+      let element = ConditionResolver(scope: scope.binding(variable, to: try scope.destination(of: collection)))
+      return .aggregate(
+        try aggregation.mapping { operand throws(ConditionError) in try element.resolve(operand) }, collection,
+        variable: variable, try resolve(condition, of: collection, variable, depth: 1))
+    case .entityName(let object): return .entityName(try resolve(object))
     }
   }
 }

@@ -3,10 +3,15 @@ package import ObjectModel
 /// What the names of a condition stand for: the entity under test, and those of the variables around a place.
 package struct EntityScope: Sendable {
   package let entity: Entity
+  /// Whether transient attributes have values.
+  let includesTransient: Bool
   /// The entities of subqueries' elements, outermost first.
   private var variables: [(name: String, entity: Entity)] = []
 
-  package init(_ entity: Entity) { self.entity = entity }
+  package init(_ entity: Entity, includesTransient: Bool = false) {
+    self.entity = entity
+    self.includesTransient = includesTransient
+  }
 
   package var isInSubquery: Bool { !variables.isEmpty }
   var variableCount: Int { variables.count }
@@ -30,6 +35,11 @@ package struct EntityScope: Sendable {
     return variables[index].entity
   }
 
+  /// The properties on a path from the object under test, or from a subquery's element.
+  package func path(_ names: [String], from variable: String?) throws(ConditionError) -> PropertyPath {
+    try PropertyPath(names, from: try entity(of: variable), includesTransient: includesTransient)
+  }
+
   // MARK: To-many relationships
 
   /// The to-one relationships that lead to a collection's owner, and the collection itself.
@@ -40,7 +50,7 @@ package struct EntityScope: Sendable {
       throw ConditionError(.unknownProperty, "a collection needs the name of a to-many relationship")
     }
     if collection.path.count > 1 {
-      let path = try PropertyPath(Array(collection.path.dropLast()), from: owner)
+      let path = try path(Array(collection.path.dropLast()), from: collection.variable)
       guard path.last.storage == .reference, let destination = path.last.destination else {
         throw ConditionError(
           .unknownProperty, "only relationships can lead to a collection", fragment: "\(collection)")
@@ -78,8 +88,42 @@ package struct EntityScope: Sendable {
     return nil
   }
 
-  /// Whether a path from the object under test goes through a to-many relationship.
-  func isToMany(_ names: [String]) throws(ConditionError) -> Bool { try endOfToMany(names, from: nil) != nil }
+  // MARK: Names that no property has
+
+  /// What a path ends in that is no property, but true of every object: `objectID`, `self`, `entity`, `entity.name`.
+  func meaning(of names: [String], from variable: String?) -> Operand? {
+    for ending in [["objectID"], ["self"], ["entity"], ["entity", "name"]]
+    where names.suffix(ending.count) == ending[...] {
+      var owner = Array(names.dropLast(ending.count))
+      if let meant = meaning(of: owner, from: variable)?.path { owner = meant.names }
+      guard let entity = destination(of: owner, from: variable), entity.property(named: ending[0]) == nil else {
+        continue
+      }
+      let object = Operand(path: owner, from: variable)
+      return ending[0] == "entity" ? .entityName(object) : object
+    }
+    return nil
+  }
+
+  /// The entity that a path of to-one relationships leads to.
+  private func destination(of names: [String], from variable: String?) -> Entity? {
+    guard var entity = try? entity(of: variable) else { return nil }
+    for name in names {
+      guard let property = entity.property(named: name), property.storage == .reference,
+        let destination = property.destination
+      else { return nil }
+      entity = destination
+    }
+    return entity
+  }
+
+  /// The entity of the objects that an operand stands for, with those that inherit from it; nil for no objects.
+  package func entity(ofObjects operand: Operand) throws(ConditionError) -> Entity? {
+    switch operand.path {
+    case (let variable, let names)?: names.isEmpty ? try entity(of: variable) : destination(of: names, from: variable)
+    case nil: nil
+    }
+  }
 
   // MARK: Types
 
@@ -88,47 +132,17 @@ package struct EntityScope: Sendable {
     switch operand {
     case .value, .object: return nil
     case .variable(let name): return OperandType(objectsOf: try entity(of: name))
-    case .variablePath(let name, let names): return try PropertyPath(names, from: try entity(of: name)).type
+    case .variablePath(let name, let names): return try path(names, from: name).type
     case .evaluatedObject: return OperandType(objectsOf: entity)
-    case .keyPath(let names): return try PropertyPath(names, from: entity).type
-    case .count(let collection, _, _):
-      _ = try path(of: collection)
-      return .integer
-    case .arithmetic(let left, let arithmetic, let right):
-      let types = (try number(left, operand), try number(right, operand))
-      _ = arithmetic
-      return types == (.integer, .integer) ? .integer : .real
+    case .keyPath(let names): return try path(names, from: nil).type
+    case .aggregate(let aggregation, let collection, let variable, _):
+      let element = binding(variable, to: try destination(of: collection))
+      return try element.type(of: aggregation, operand)
+    case .arithmetic(let left, let arithmetic, let right): return try type(of: arithmetic, left, right, operand)
     case .function(let function, let inner): return try type(of: function, inner, operand)
-    }
-  }
-
-  private func number(_ operand: Operand, _ whole: Operand) throws(ConditionError) -> OperandType {
-    let type: OperandType?
-    if case .value(let value) = operand { type = OperandType(value) } else { type = try self.type(of: operand) }
-    switch type {
-    case .integer, .real, .date: return type == .date ? .real : type ?? .real
-    case .null: return .integer
-    default:
-      throw ConditionError(
-        .typeMismatch,
-        "only integers, floating-point numbers and dates can be computed with, not "
-          + (type?.name ?? "an object"), fragment: "\(whole)")
-    }
-  }
-
-  private func type(
-    of function: Operand.Function, _ operand: Operand, _ whole: Operand
-  ) throws(ConditionError) -> OperandType {
-    switch function {
-    case .absolute, .ceiling, .floor: return try number(operand, whole)
-    case .lowercase, .uppercase, .length:
-      let type: OperandType?
-      if case .value(let value) = operand { type = OperandType(value) } else { type = try self.type(of: operand) }
-      guard let type, type.isText || type == .null else {
-        throw ConditionError(
-          .typeMismatch, "\(function.rawValue) takes a text, not \(type?.name ?? "an object")", fragment: "\(whole)")
-      }
-      return function == .length ? .integer : .text
+    case .entityName(let object):
+      if try entity(ofObjects: object) != nil { return .text }
+      throw ConditionError(.typeMismatch, "only objects have an entity", fragment: "\(operand)")
     }
   }
 

@@ -18,9 +18,10 @@ package struct PropertyPath: Sendable {
 
   /// Finds the properties.
   ///
+  /// - Parameter includesTransient: whether transient attributes have values where the path is followed.
   /// - Throws: ``ConditionError`` that names the entity, the missing property and the one nearest to it, or the property
   ///   that no store can be asked for.
-  package init(_ names: [String], from entity: Entity) throws(ConditionError) {
+  package init(_ names: [String], from entity: Entity, includesTransient: Bool = false) throws(ConditionError) {
     let fragment = names.joined(separator: ".")
     var properties: [Property] = []
     var entity = entity
@@ -35,7 +36,7 @@ package struct PropertyPath: Sendable {
           "\(entity.name).\(name) is a to-many relationship, which takes ANY, ALL, NONE, @count or SUBQUERY",
           fragment: fragment)
       }
-      guard property.isPersistent else {
+      guard property.isPersistent || includesTransient else {
         throw ConditionError(
           .unsupported, "\(entity.name).\(name) is transient, so a store knows nothing of it", fragment: fragment)
       }

@@ -50,9 +50,7 @@ extension ObjectRegistry {
     object.entity.properties.filter { $0.relationship?.deleteRule == .deny }.compactMap { property in
       let remaining = destinations(of: object, property).filter { !$0.isDeleted }.count
       if remaining == 0 { return nil }
-      return ValidationError(
-        object, property: property.name, value: .integer(Int64(remaining)), rule: .deniedDelete,
-        message: "refuses the delete of its object while it has \(remaining) destinations")
+      return ValidationError.deniedDelete(of: object.objectID, object.entity, by: property, count: remaining)
     }
   }
 

@@ -31,12 +31,12 @@ extension ObjectRegistry {
 
   /// The changes in one set; many inserts go into a set of their own, which stays whole.
   private static func sets(of changes: [RowChange], _ links: [LinkChange]) -> [ChangeSet] {
-    guard changes.count >= Pending.bulkThreshold else {
-      return changes.isEmpty && links.isEmpty ? [] : [ChangeSet(changes, links: links)]
-    }
-    let others = changes.filter { $0.kind != .insert }
-    if others.isEmpty && links.isEmpty { return [ChangeSet(changes)] }
-    return [ChangeSet(changes.filter { $0.kind == .insert }), ChangeSet(others, links: links)].filter { !$0.isEmpty }
+    if changes.isEmpty && links.isEmpty { return [] }
+    let together = ChangeSet(changes, links: links)
+    if changes.count < Pending.bulkThreshold || together.isAllInserts && links.isEmpty { return [together] }
+    let inserts = changes.filter { $0.kind == .insert }
+    if inserts.isEmpty { return [together] }
+    return [ChangeSet(inserts), ChangeSet(changes.filter { $0.kind != .insert }, links: links)].filter { !$0.isEmpty }
   }
 
   /// Hands over the changes that observers have not been told of, one per object.
@@ -103,7 +103,7 @@ extension ObjectRegistry {
 
   private func takeNotice(of set: ChangeSet) {
     if set.objectCount > objects.count {
-      for object in objects.values.map({ $0.takeUnretainedValue() }) where set.change(of: object.objectID) != nil {
+      for object in objects.all where set.change(of: object.objectID) != nil {
         adjust(object)
       }
       return

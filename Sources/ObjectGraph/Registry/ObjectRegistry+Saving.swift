@@ -71,7 +71,7 @@ extension ObjectRegistry {
     let (ghosts, saved) = takeHeld().partitioned { $0.isInserted && $0.isDeleted }
     ghosts.forEach(orphan)
     for object in saved {
-      object.base = nil
+      if object.base != nil { object.base = nil }
       object.published = nil
       object.state.subtract([.inserted, .updated])
     }
@@ -79,7 +79,9 @@ extension ObjectRegistry {
     for object in saved where outcome.dropped[object.objectID] == nil {
       let wasDeleted = object.isDeleted
       object.didSave()
-      if wasDeleted { orphan(object) }
+      guard wasDeleted else { continue }
+      departed[object.objectID] = object
+      orphan(object)
     }
     if !outcome.dropped.isEmpty { giveWay(outcome.dropped) }
     assertInvariants()
@@ -111,10 +113,12 @@ extension [ManagedObject] {
 
 /// Objects whose `willSave` changes them, or others, each time it is called.
 public struct EndlessWillSave: Error, Sendable, CustomStringConvertible {
+  /// What the context is called.
   public let contextName: String
   /// The objects that were changed last.
   public let objectIDs: [ManagedObjectID]
 
+  /// The context, some of the objects, and what to do.
   public var description: String {
     let shown = objectIDs.prefix(5).map { "\($0)" }.joined(separator: ", ")
     return "willSave goes on changing objects of \"\(contextName)\" (\(shown)); set a value there only if it differs, "

@@ -12,12 +12,17 @@ final class ObjectRegistry {
   /// The contexts between this one and the coordinator, nearest first.
   let ancestors: [PendingChanges]
 
+  // Each access to these is over before it calls anybody, on the context's executor: there is nothing to look for at
+  // run time, which took a tenth of an insert.
+
   /// Every object that somebody holds, which unregisters itself when nobody does.
-  private(set) var objects: [ManagedObjectID: Unmanaged<ManagedObject>] = [:]
+  @exclusivity(unchecked) private(set) var objects = ObjectTable()
   /// Objects with changes, which the context holds until they are saved.
-  private(set) var held: [ManagedObject] = []
+  @exclusivity(unchecked) private(set) var held: [ManagedObject] = []
   /// Objects changed since the last `processPendingChanges`.
-  private(set) var touched: [ManagedObject] = []
+  @exclusivity(unchecked) private(set) var touched: [ManagedObject] = []
+  /// Objects that the save under way has deleted, while observers may ask for them.
+  var departed: [ManagedObjectID: ManagedObject] = [:]
   /// Links of many-to-many relationships changed since then.
   var linkChanges: [LinkKey: LinkChange] = [:]
   /// Objects whose deletes have not been propagated.
@@ -54,7 +59,7 @@ final class ObjectRegistry {
   /// Whether a fault whose row is gone becomes a deleted object; if not, the next save fails.
   var deletesInaccessibleFaults = true
   /// All objects, if the context is to hold them; nil if it holds only those with changes.
-  var retained: [ManagedObjectID: ManagedObject]?
+  @exclusivity(unchecked) var retained: [ManagedObjectID: ManagedObject]?
   /// The group that the latest fault of a family belongs to, by the index of the root entity.
   var faultGroups: [UInt16: FaultGroup] = [:]
   private var lastClass: (type: ManagedObject.Type, entity: Entity)?
@@ -120,14 +125,14 @@ final class ObjectRegistry {
 
   /// Takes a new object in.
   func insert(_ object: ManagedObject) {
-    objects[object.objectID] = Unmanaged.passUnretained(object)
+    objects.add(object)
     held.append(object)
     touched.append(object)
     retained?[object.objectID] = object
     object.awakeFromInsert()
   }
 
-  func registeredObject(for id: ManagedObjectID) -> ManagedObject? { objects[id]?.takeUnretainedValue() }
+  func registeredObject(for id: ManagedObjectID) -> ManagedObject? { objects[id] }
 
   /// The object with that ID: the registered one, or a new fault. Does no I/O.
   func object(with id: ManagedObjectID) -> ManagedObject {
@@ -141,8 +146,18 @@ final class ObjectRegistry {
     return object
   }
 
+  /// The objects of fetched rows in their order: the registered ones, or new faults that have their rows already.
+  func objects(fetched rows: FetchExecution.Rows) -> [ManagedObject] {
+    // A large result does not let the table grow in many steps.
+    if rows.count > objects.count { objects.reserveCapacity(rows.count) }
+    let hasChanges = pending.hasCurrentChanges
+    return rows.map { id, row in
+      if let row { object(with: id, fetched: row, hasChanges: hasChanges) } else { object(with: id) }
+    }
+  }
+
   /// The object of a fetched row: the registered one, or a new fault that has the row already.
-  func object(with id: ManagedObjectID, fetched row: Row) -> ManagedObject {
+  func object(with id: ManagedObjectID, fetched row: Row, hasChanges: Bool = true) -> ManagedObject {
     if let object = registeredObject(for: id) {
       if object.isFault {
         object.row = row
@@ -150,7 +165,7 @@ final class ObjectRegistry {
       }
       return object
     }
-    if let change = pending.currentChange(of: id) { return adoptedObject(change) }
+    if hasChanges, let change = pending.currentChange(of: id) { return adoptedObject(change) }
     return register(id, row: row, state: .fault)
   }
 
@@ -170,13 +185,17 @@ final class ObjectRegistry {
     return object
   }
 
+  /// An object that a save deleted, with the values it had; it belongs to no context.
+  func departedObject(_ change: RowChange) -> ManagedObject {
+    if let object = departed[change.id] { return object }
+    let object = make(change.id, row: change.base, state: [])
+    object.registry = nil
+    return object
+  }
+
   func register(_ id: ManagedObjectID, row: Row?, state: ManagedObject.State) -> ManagedObject {
-    let entity = coordinator.model.entities[Int(row?.entityIndex ?? id.entityIndex)]
-    let seed = ManagedObject.Seed(
-      objectID: id, entity: entity, registry: self, state: state, row: row ?? coordinator.defaults[entity.index],
-      hasRow: row != nil)
-    let object = coordinator.classes[UInt16(entity.index)].init(seed)
-    objects[id] = Unmanaged.passUnretained(object)
+    let object = make(id, row: row, state: state)
+    objects.add(object)
     retained?[id] = object
     return object
   }
@@ -185,17 +204,25 @@ final class ObjectRegistry {
   func readopt(_ object: ManagedObject) -> ManagedObject {
     object.registry = self
     object.state.insert(.deleted)
-    objects[object.objectID] = Unmanaged.passUnretained(object)
+    objects.add(object)
     retained?[object.objectID] = object
     return object
   }
 
+  private func make(_ id: ManagedObjectID, row: Row?, state: ManagedObject.State) -> ManagedObject {
+    let entity = coordinator.model.entities[Int(row?.entityIndex ?? id.entityIndex)]
+    let seed = ManagedObject.Seed(
+      objectID: id, entity: entity, registry: self, state: state, row: row ?? coordinator.defaults[entity.index],
+      hasRow: row != nil)
+    return coordinator.classes[UInt16(entity.index)].init(seed)
+  }
+
   /// Called by the object when nobody holds it any more.
-  func unregister(_ object: ManagedObject) { objects[object.objectID] = nil }
+  func unregister(_ object: ManagedObject) { objects.remove(object.objectID) }
 
   /// Cuts an object off; it keeps the values that it has.
   func orphan(_ object: ManagedObject) {
-    objects[object.objectID] = nil
+    objects.remove(object.objectID)
     retained?[object.objectID] = nil
     object.registry = nil
     object.state.subtract([.inserted, .updated, .deleted, .touched, .held])
@@ -203,9 +230,9 @@ final class ObjectRegistry {
 
   /// Cuts all objects off and forgets all changes.
   func orphanAll() {
-    for object in objects.values { object.takeUnretainedValue().registry = nil }
+    for object in objects.all { object.registry = nil }
     for object in held { object.state.subtract([.inserted, .updated, .deleted, .touched, .held]) }
-    objects = [:]
+    objects.removeAll()
     faultGroups = [:]
     forgetChanges()
     if retained != nil { retained = [:] }

@@ -6,6 +6,7 @@ import Synchronization
 ///
 /// All methods may be called from any thread. The order of locks is context, coordinator, store.
 public final class PersistentStoreCoordinator: Sendable {
+  /// The model of the store and of all contexts on it.
   public let model: ManagedObjectModel
   package let ordinal: UInt32
   /// Layouts of rows by entity index.
@@ -110,10 +111,10 @@ public final class PersistentStoreCoordinator: Sendable {
 extension PersistentStoreCoordinator {
   /// Draws keys for new objects; does I/O only if more than a block was drawn since the last save.
   package func drawKeys(for entity: Entity, count: Int = 1) throws(StoreError) -> Range<Int64> {
-    let root = entity.root
-    if let drawn = keys.withLock({ $0[root.index].draw(count) }) { return drawn }
-    try reserveKeys(for: root, count: max(count, KeyAllocator.blockSize))
-    if let drawn = keys.withLock({ $0[root.index].draw(count) }) { return drawn }
+    let index = entity.rootIndex
+    if let drawn = keys.withLock({ $0[index].draw(count) }) { return drawn }
+    try reserveKeys(for: entity.root, count: max(count, KeyAllocator.blockSize))
+    if let drawn = keys.withLock({ $0[index].draw(count) }) { return drawn }
     return try drawKeys(for: entity, count: count)
   }
 
@@ -139,9 +140,7 @@ extension PersistentStoreCoordinator {
   private func markSaved(_ sets: [ChangeSet]) {
     keys.withLock { keys in
       for set in sets {
-        for change in set.changes where change.kind == .insert {
-          keys[Int(change.id.rootIndex)].markSaved(change.id.key..<change.id.key + 1)
-        }
+        for (root, run) in set.insertedKeys { keys[root].markSaved(run) }
         for batch in set.batches {
           keys[batch.entity.root.index].markSaved(batch.firstKey..<batch.firstKey + Int64(batch.count))
         }
@@ -198,7 +197,7 @@ extension PersistentStoreCoordinator {
         noteStored(result.conflicts)
         try resolver.resolve(result.conflicts, kind: .rowCacheAgainstStore)
       } catch let error as StoreError where error.code == .constraint {
-        try resolver.resolveConstraints(error)
+        try store.read { try resolver.resolveConstraints(error, $0) }
       }
     }
     throw StoreError(.busy, "others change the same objects all the time; save again", path: store.path)
@@ -246,6 +245,16 @@ extension PersistentStoreCoordinator {
     return kept
   }
 
+  /// Takes notice of what a batch request has stored.
+  func takeNotice(of log: BatchLog) {
+    keys.withLock { keys in
+      for (root, saved) in log.keys { keys[root].markSaved(saved) }
+    }
+    cache.withLock { cache in
+      if let stale = log.stale { cache.forget(stale) } else { cache.removeAll() }
+    }
+  }
+
   /// Forgets rows that were changed behind this coordinator's back.
   func forgetRows(of ids: some Sequence<ManagedObjectID>) { cache.withLock { $0.forget(ids) } }
 
@@ -290,6 +299,22 @@ extension PersistentStoreCoordinator {
   }
 
   func cachedRow(for id: ManagedObjectID) -> Row? { cache.withLock { $0.row(for: id) } }
+
+  /// The stored destinations of a to-many relationship, if somebody has asked for them since the last save.
+  func cachedDestinations(of owner: ManagedObjectID, _ property: Property) -> [ManagedObjectID]? {
+    cache.withLock { $0.relationships.destinations(of: owner, property) }
+  }
+
+  /// Keeps the stored destinations of a to-many relationship, unless a save came in between.
+  func keep(
+    _ ids: [ManagedObjectID], asDestinationsOf owner: ManagedObjectID, _ property: Property, readBefore saves: Int
+  ) {
+    cache.withLock { cache in
+      if cache.saves == saves { cache.relationships.insert(ids, of: owner, property) }
+    }
+  }
+
+  func cachedRows() -> [ManagedObjectID: Row] { cache.withLock { $0.all } }
 
   /// How many saves there have been; to be noted before a read whose rows are to be kept.
   var saveCount: Int { cache.withLock { $0.saves } }

@@ -8,7 +8,11 @@ struct RowCache {
   private var youngBytes = 0
   private let generationBytes: Int
   /// Counts saves, so that a reader does not put rows here that a save has overtaken.
-  private(set) var saves = 0
+  private(set) var saves = 0 {
+    didSet { relationships = RelationshipCache() }
+  }
+  /// Destinations of to-many relationships; any save may change them.
+  var relationships = RelationshipCache()
 
   init(byteLimit: Int) { generationBytes = byteLimit / 2 }
 
@@ -21,6 +25,9 @@ struct RowCache {
 
   /// The row without making it young again.
   func peek(_ id: ManagedObjectID) -> Row? { young[id] ?? old[id] }
+
+  /// All rows that are kept.
+  var all: [ManagedObjectID: Row] { old.merging(young) { $1 } }
 
   mutating func insert(_ row: Row, for id: ManagedObjectID) {
     if youngBytes >= generationBytes {
@@ -54,7 +61,7 @@ struct RowCache {
   /// - Parameter kept: the part of a row that others may see.
   mutating func apply(_ sets: [ChangeSet], kept: (Row) -> Row) {
     saves += 1
-    for set in sets {
+    for set in sets where !set.isAllInserts {
       for change in set.changes {
         if let row = change.row, change.kind == .update {
           old.removeValue(forKey: change.id)

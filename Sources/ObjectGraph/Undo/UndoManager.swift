@@ -41,6 +41,7 @@ public final class UndoManager {
     didSet { forgetOldest() }
   }
 
+  /// A manager that has recorded nothing.
   public init() {}
 
   // MARK: Undoing
@@ -73,7 +74,9 @@ public final class UndoManager {
     return !redoGroups.isEmpty
   }
 
+  /// Whether ``undo()`` is under way.
   public var isUndoing: Bool { work == .undoing }
+  /// Whether ``redo()`` is under way.
   public var isRedoing: Bool { work == .redoing }
 
   private func finishOpenGroup() {

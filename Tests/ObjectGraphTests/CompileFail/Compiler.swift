@@ -13,7 +13,9 @@ enum Compiler {
     let text = "import ObjectGraph\nfinal class Person: ManagedObject {}\n" + body
     try text.write(toFile: source, atomically: true, encoding: .utf8)
     let modules = try RepositoryPaths.buildFolder().appending(path: "Modules").path(percentEncoded: false)
-    let command = "swiftc -emit-sil -o /dev/null -swift-version 6 -parse-as-library -I '\(modules)' '\(source)' 2>&1"
+    let linux = RepositoryPaths.root.appending(path: "Sources/CLinux").path(percentEncoded: false)
+    let flags = "-swift-version 6 -parse-as-library -I '\(modules)' -I '\(linux)'"
+    let command = "swiftc -emit-sil -o /dev/null \(flags) '\(source)' 2>&1"
     guard let pipe = popen(command, "re") else { throw Unavailable(description: "swiftc can't be started") }
     var output: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 4096)

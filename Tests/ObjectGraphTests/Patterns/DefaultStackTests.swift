@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import ObjectGraph
+import ObjectGraphTesting
 import ObjectModel
 import SQLiteStore
 import TestSupport
@@ -14,7 +15,7 @@ struct DefaultStackTests {
       let directory = try TemporaryDirectory()
       let statements = StatementRecorder()
       var options = SQLiteStoreOptions()
-      options.statementLog = { statements.record($0) }
+      options.statementLog = statements.record
       let first = try PersistentContainer.setUp(model: People.model, in: directory.url, options: options)
       _ = statements.take()
       // I/O on a folder that is gone would fail.
@@ -221,7 +222,7 @@ struct DefaultStackTests {
     let fixture = try ContainerFixture()
     let child = fixture.container.newChildOfDefaultContext()
     await child.perform { Person(context: $0).age = 1 }
-    fixture.failing.append(.insert)
+    fixture.faults.fail(with: .inputOutput, at: .insert)
     let error = await #expect(throws: StoreError.self) { try await child.saveToPersistentStore() }
     #expect(error?.code == .inputOutput)
     #expect(await !child.perform { $0.hasChanges })

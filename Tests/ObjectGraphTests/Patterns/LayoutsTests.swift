@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import ObjectGraph
+import ObjectGraphTesting
 import ObjectModel
 import SQLiteStore
 import Synchronization
@@ -307,7 +308,7 @@ struct LayoutsTests {
 
   @Test("13: a hundred thousand contexts can be made and dropped without growth")
   func cheapContexts() async {
-    // In a process of its own, where no other test takes memory or processor time.
+    // In a process of its own, where no other test takes memory.
     await #expect(processExitsWith: .success) {
       let stack = try Stack(People.model, inMemory: true)
       func cycle(_ count: Int) {
@@ -322,11 +323,10 @@ struct LayoutsTests {
       }
       cycle(10_000)
       let before = try residentBytes()
-      let duration = ContinuousClock().measure { cycle(100_000) }
+      cycle(100_000)
       let growth = try residentBytes() - before
+      // 41 bytes a cycle would be seen. The bench measures the 20 microseconds.
       #expect(growth < 4 << 20)
-      // 20 microseconds are promised and measured by the bench; this build is not optimised, and shares its processors.
-      #expect(duration / 100_000 < .microseconds(200))
     }
   }
 

@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Glibc
 import ObjectGraph
+import ObjectGraphTesting
 import ObjectModel
 import SQLiteStore
 import SystemSupport

@@ -10,7 +10,7 @@ struct ToManyPredicateTests {
   enum Place: CaseIterable { case stored, pendingHere, pendingInParent }
 
   private func names(
-    _ format: String, _ context: isolated ManagedObjectContext, _ arguments: [(any Sendable)?] = []
+    _ format: String, _ context: isolated ManagedObjectContext, _ arguments: [Any?] = []
   ) throws -> [String] {
     let request = FetchRequest<Keeper>(
       try Condition(format: format, arguments: arguments), sortBy: [.ascending("name")])
@@ -19,33 +19,10 @@ struct ToManyPredicateTests {
     return found
   }
 
-  /// Anna feeds and dives and has shifts of 8 and 4 hours, Bert feeds and has one of 2, Cleo has nothing.
-  private func fill(_ context: isolated ManagedObjectContext) -> ManagedObjectID {
-    let keepers = ["Anna", "Bert", "Cleo"].map { name in
-      let keeper = Keeper(context: context)
-      keeper.name = name
-      return keeper
-    }
-    let (feeding, diving) = (Skill(context: context), Skill(context: context))
-    (feeding.title, feeding.level) = ("feeding", 1)
-    (diving.title, diving.level) = ("diving", 7)
-    let third = Skill(context: context)
-    third.title = "third"
-    keepers[0].skills = [feeding, diving]
-    keepers[1].skills = [feeding, third]
-    for (keeper, hours) in [(0, 8), (0, 4), (1, 2)] {
-      let shift = Shift(context: context)
-      shift.hours = Int32(hours)
-      shift.keeper = keepers[keeper]
-    }
-    keepers[1].friends = [keepers[0], keepers[2]]
-    return diving.objectID
-  }
-
   @Test("Both front ends and both back ends agree on each kind", arguments: Place.allCases, [true, false])
   func kinds(place: Place, inMemory: Bool) throws {
     let stack = try Stack(Zoo.model, inMemory: inMemory)
-    let diving = stack.main.performAndWait { fill($0) }
+    let diving = stack.main.performAndWait { Keepers.fill($0) }
     if place == .stored { try stack.flush() }
     let child = ManagedObjectContext(parent: stack.main, name: "child")
     try (place == .pendingInParent ? child : stack.main).performAndWait { context in
@@ -83,7 +60,7 @@ struct ToManyPredicateTests {
   @Test("#Predicate: contains(where:), allSatisfy, count, isEmpty, filter and arithmetic", arguments: [true, false])
   func foundationPredicates(stored: Bool) throws {
     let stack = try Stack(Zoo.model)
-    _ = stack.main.performAndWait { fill($0) }
+    _ = stack.main.performAndWait { Keepers.fill($0) }
     if stored { try stack.flush() }
     let cases: [(Predicate<Keeper>, [String])] = [
       (#Predicate { $0.shifts.contains { $0.hours > 5 } }, ["Anna"]),
@@ -109,7 +86,7 @@ struct ToManyPredicateTests {
   @Test("A pending change of a related object counts, though the object itself has none", arguments: [true, false])
   func disturbed(inMemory: Bool) throws {
     let stack = try Stack(Zoo.model, inMemory: inMemory)
-    let diving = stack.main.performAndWait { fill($0) }
+    let diving = stack.main.performAndWait { Keepers.fill($0) }
     try stack.flush()
     let child = ManagedObjectContext(parent: stack.main, name: "child")
     try stack.main.performAndWait { main in
@@ -152,14 +129,14 @@ struct ToManyPredicateTests {
 
   @Test("Arithmetic is SQLite's: whole numbers stay whole, what overflows becomes real, nil and zero give nil")
   func arithmetic() {
-    let (max, min) = (ComputedNumber.integer(.max), ComputedNumber.integer(.min))
-    #expect(ComputedNumber.compute(.integer(7), .divide, .integer(-2)) == .integer(-3))
-    #expect(ComputedNumber.compute(.integer(7), .divide, .real(2)) == .real(3.5))
-    #expect(ComputedNumber.compute(.integer(7), .divide, .integer(0)) == .null)
-    #expect(ComputedNumber.compute(max, .add, .integer(1)) == .real(0x1p63))
-    #expect(ComputedNumber.compute(min, .divide, .integer(-1)) == .real(0x1p63))
-    #expect(ComputedNumber.compute(.real(.infinity), .subtract, .real(.infinity)) == .null)
-    #expect(ComputedNumber.compute(.null, .multiply, .integer(1)) == .null)
+    let (max, min) = (ComputedValue.integer(.max), ComputedValue.integer(.min))
+    #expect(ComputedValue.compute(.integer(7), .divide, .integer(-2)) == .integer(-3))
+    #expect(ComputedValue.compute(.integer(7), .divide, .real(2)) == .real(3.5))
+    #expect(ComputedValue.compute(.integer(7), .divide, .integer(0)) == .null)
+    #expect(ComputedValue.compute(max, .add, .integer(1)) == .real(0x1p63))
+    #expect(ComputedValue.compute(min, .divide, .integer(-1)) == .real(0x1p63))
+    #expect(ComputedValue.compute(.real(.infinity), .subtract, .real(.infinity)) == .null)
+    #expect(ComputedValue.compute(.null, .multiply, .integer(1)) == .null)
     #expect(min.applying(.absolute) == .real(0x1p63))
   }
 }

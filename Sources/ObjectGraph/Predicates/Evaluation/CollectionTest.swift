@@ -23,11 +23,12 @@ struct CollectionTest: Sendable {
     return false
   }
 
-  /// How many elements meet the condition.
-  func count(_ scope: EvaluationScope) throws -> Int {
-    var count = 0
-    for element in try elements(scope) where try test.isTrue(scope.adding(element)) { count += 1 }
-    return count
+  /// Lends each element that meets the condition, as the innermost of the scope.
+  func forEach(_ scope: EvaluationScope, _ body: (EvaluationScope) throws -> Void) throws {
+    for element in try elements(scope) {
+      let inner = scope.adding(element)
+      if try test.isTrue(inner) { try body(inner) }
+    }
   }
 
   private func elements(_ scope: EvaluationScope) throws -> [RelatedObjects.Object] {

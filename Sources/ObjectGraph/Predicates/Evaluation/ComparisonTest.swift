@@ -12,7 +12,7 @@ struct ComparisonTest: Sendable {
     _ left: Operand, _ comparison: Condition.Comparison, _ right: Operand, type: OperandType,
     _ options: Condition.TextOptions, scope: EntityScope
   ) throws(ConditionError) {
-    let transform: ScalarTransform = type == .decimal ? .decimalKey : options.isEmpty ? .none : .fold(options)
+    let transform = ScalarTransform(type, options)
     // A regular expression sees to its options itself.
     let isPattern = comparison == .matches
     self.left = try ScalarReader(left, isPattern ? .none : transform, scope: scope)

@@ -9,7 +9,7 @@ struct MembershipTest: Sendable {
   init(
     _ operand: Operand, _ list: [Operand], type: OperandType, _ options: Condition.TextOptions, scope: EntityScope
   ) throws(ConditionError) {
-    let transform: ScalarTransform = type == .decimal ? .decimalKey : options.isEmpty ? .none : .fold(options)
+    let transform = ScalarTransform(type, options)
     self.operand = try ScalarReader(operand, transform, scope: scope)
     constants = list.map { ConstantScalar($0, transform) }.sorted { $0.scalar.order($1.scalar) < 0 }
   }

@@ -10,7 +10,8 @@ struct ScalarReader: Sendable {
     case path(Int?, [Int], Int, StorageClass)
     case arithmetic(ScalarReader, Operand.Arithmetic, ScalarReader)
     case function(Operand.Function, ScalarReader)
-    case count(CollectionTest)
+    case aggregate(AggregateReader)
+    case entityName(EntityNameReader)
   }
 
   private let source: Source
@@ -23,16 +24,17 @@ struct ScalarReader: Sendable {
     case .variable(let name):
       source = scope.index(of: name).map(Source.object) ?? .constant(ConstantScalar(operand, transform))
     case .evaluatedObject: source = .object(nil)
-    case .keyPath(let names): source = Self.path(nil, try PropertyPath(names, from: scope.entity))
+    case .keyPath(let names): source = Self.path(nil, try scope.path(names, from: nil))
     case .variablePath(let name, let names):
-      source = Self.path(scope.index(of: name), try PropertyPath(names, from: try scope.entity(of: name)))
+      source = Self.path(scope.index(of: name), try scope.path(names, from: name))
     case .arithmetic(let left, let arithmetic, let right):
       source = .arithmetic(
         try ScalarReader(left, .none, scope: scope), arithmetic, try ScalarReader(right, .none, scope: scope))
     case .function(let function, let inner):
       source = .function(function, try ScalarReader(inner, .none, scope: scope))
-    case .count(let collection, let variable, let condition):
-      source = .count(try CollectionTest(collection, variable, condition, scope: scope))
+    case .aggregate(let aggregation, let collection, let variable, let condition):
+      source = .aggregate(try AggregateReader(aggregation, collection, variable, condition, scope: scope))
+    case .entityName(let object): source = .entityName(try EntityNameReader(object, scope: scope))
     }
   }
 
@@ -58,7 +60,9 @@ struct ScalarReader: Sendable {
         row = destination
       }
       return try withExtendedLifetime(row) { try transform.apply(Self.scalar(row, slot, storage), body) }
-    case .arithmetic, .function, .count: return try compute(scope, body)
+    case .arithmetic, .function: return try transform.apply(computed: try compute(scope), body)
+    case .aggregate(let reader): return try reader.read(scope, transform, body)
+    case .entityName(let reader): return try reader.read(scope) { try transform.apply($0, body) }
     }
   }
 
@@ -83,55 +87,47 @@ struct ScalarReader: Sendable {
 // MARK: - Computing
 
 extension ScalarReader {
-  private func compute<Result>(_ scope: EvaluationScope, _ body: (Scalar) throws -> Result) throws -> Result {
+  private func compute(_ scope: EvaluationScope) throws -> ComputedValue {
     switch source {
     case .arithmetic(let left, let arithmetic, let right):
-      let result = ComputedNumber.compute(try left.number(scope), arithmetic, try right.number(scope))
-      return try transform.apply(Scalar(result), body)
-    case .count(let collection): return try transform.apply(.integer(Int64(try collection.count(scope))), body)
-    case .function(let function, let inner): return try compute(function, inner, scope, body)
-    case .constant, .object, .path: return try body(.null)
+      return ComputedValue.compute(try left.number(scope), arithmetic, try right.number(scope))
+    case .function(let function, let inner):
+      return try inner.read(scope) { ComputedValue($0, for: function).applying(function) }
+    case .constant, .object, .path, .aggregate, .entityName: return .null
     }
   }
 
-  private func compute<Result>(
-    _ function: Operand.Function, _ inner: ScalarReader, _ scope: EvaluationScope, _ body: (Scalar) throws -> Result
-  ) throws -> Result {
-    switch function {
-    case .absolute, .ceiling, .floor:
-      return try transform.apply(Scalar(try inner.number(scope).applying(function)), body)
-    case .length:
-      let length: Scalar = try inner.read(scope) { scalar in
-        if case .bytes(let bytes) = scalar { .integer(Int64(ComputedText.length(bytes))) } else { .null }
-      }
-      return try transform.apply(length, body)
-    case .lowercase, .uppercase:
-      let computed: String? = try inner.read(scope) { scalar in
-        if case .bytes(let bytes) = scalar { ComputedText.applying(function, to: bytes) } else { nil }
-      }
-      guard var text = computed else { return try body(.null) }
-      return try text.withUTF8 { try transform.apply(.bytes(UnsafeRawBufferPointer($0)), body) }
-    }
+  /// The operand as a number; texts are those of decimal numbers.
+  func number(_ scope: EvaluationScope) throws -> ComputedValue {
+    try read(scope) { ComputedValue($0, for: .absolute) }
   }
+}
 
-  private func number(_ scope: EvaluationScope) throws -> ComputedNumber {
-    try read(scope) { scalar in
-      switch scalar {
-      case .integer(let number): .integer(number)
-      case .real(let number): .real(number)
-      case .null, .bytes, .object: .null
-      }
+extension ComputedValue {
+  fileprivate init(_ scalar: Scalar, for function: Operand.Function) {
+    switch scalar {
+    case .null, .object: self = .null
+    case .integer(let number): self = .integer(number)
+    case .real(let number): self.init(number)
+    case .bytes(let bytes): self.init(bytes, for: function)
     }
   }
 }
 
-extension Scalar {
-  fileprivate init(_ number: ComputedNumber) {
-    self =
-      switch number {
-      case .null: .null
-      case .integer(let number): .integer(number)
-      case .real(let number): .real(number)
-      }
+extension ScalarTransform {
+  /// Lends the transformed value of what was computed.
+  func apply<Result>(computed value: ComputedValue, _ body: (Scalar) throws -> Result) throws -> Result {
+    switch value {
+    case .null: return try body(.null)
+    case .integer(let number): return try apply(.integer(number), body)
+    case .real(let number): return try apply(.real(number), body)
+    case .decimal(let number): return try apply(text: "\(number)", body)
+    case .text(let text): return try apply(text: text, body)
+    }
+  }
+
+  private func apply<Result>(text: String, _ body: (Scalar) throws -> Result) throws -> Result {
+    var text = text
+    return try text.withUTF8 { try apply(.bytes(UnsafeRawBufferPointer($0)), body) }
   }
 }

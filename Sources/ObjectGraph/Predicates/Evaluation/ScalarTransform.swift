@@ -4,6 +4,10 @@ enum ScalarTransform: Hashable, Sendable {
   case fold(Condition.TextOptions)
   case decimalKey
 
+  init(_ type: OperandType, _ options: Condition.TextOptions) {
+    self = type == .decimal ? .decimalKey : options.isEmpty ? .none : .fold(options)
+  }
+
   /// Lends the transformed value.
   @inline(__always)
   func apply<Result, Failure: Error>(

@@ -9,10 +9,12 @@ extension FormatParser {
     "FUNCTION",
   ]
 
-  /// A sum or difference of products.
+  /// A sum or difference of products of powers.
   mutating func operand() throws(ConditionError) -> Operand {
     try chain(["+": .add, "-": .subtract]) { parser throws(ConditionError) in
-      try parser.chain(["*": .multiply, "/": .divide]) { parser throws(ConditionError) in try parser.primary() }
+      try parser.chain(["*": .multiply, "/": .divide]) { parser throws(ConditionError) in
+        try parser.chain(["**": .power]) { parser throws(ConditionError) in try parser.primary() }
+      }
     }
   }
 
@@ -66,6 +68,11 @@ extension FormatParser {
   }
 
   private mutating func number(_ text: String, isNegative: Bool) throws(ConditionError) -> Operand {
+    if let radix = ["0x": 16, "0o": 8, "0b": 2][text.prefix(2).lowercased()] {
+      let digits = (isNegative ? "-" : "") + text.dropFirst(2)
+      guard let number = Int64(digits, radix: radix) else { throw error("not a number of 64 bits") }
+      return try literal(.integer(number))
+    }
     let text = isNegative ? "-" + text : text
     if let number = Int64(text) { return try literal(.integer(number)) }
     if text.contains(where: { ".eE".contains($0) }), let number = Double(text), number.isFinite {
@@ -81,84 +88,45 @@ extension FormatParser {
     case "NIL", "NULL": return try literal(.null)
     case "SELF":
       try advance()
-      guard try take(".") else { return .evaluatedObject }
-      guard case .name(let name) = token.kind else { throw error("a property's name was expected") }
-      return try keyPath(name)
+      return try path([], from: nil)
     case "SUBQUERY": return try subquery()
-    case "CAST", "FUNCTION":
-      throw error("CAST and FUNCTION can't be used; functions are written name:(argument)", .unsupported)
+    case "CAST": return try cast()
+    case "FUNCTION":
+      throw error("FUNCTION calls methods, which a store does not have; write name:(argument)", .unsupported)
     case let keyword where Self.keywords.contains(keyword):
       throw error("a property or value was expected; a property of this name is written #\(name)")
     default: return try keyPath(name)
     }
   }
 
-  /// The names after the first, which is the current word; or a function's argument.
+  /// The names after the first, which is the current word; or what a function computes.
   private mutating func keyPath(_ first: String) throws(ConditionError) -> Operand {
     let place = token
     try advance()
     if token.isSymbol("(") { throw error("functions are written name:(argument)", .unsupported) }
-    if try take(":") {
-      guard let function = Operand.Function(rawValue: first) else {
-        let known = Operand.Function.allCases.map { $0.rawValue + ":" }.joined(separator: ", ")
-        throw lexer.error(
-          .unsupported, "there is no such function in predicates, only \(known)", place.start..<place.end)
-      }
-      try expect("(")
-      let operand = try operand()
-      try expect(")")
-      return .function(function, operand)
-    }
-    return try path([first], from: nil)
+    guard token.isSymbol(":") else { return try path([first], from: nil) }
+    return try function(first, place)
   }
 
-  /// The rest of a path, each name after a dot, perhaps with @count at its end.
+  /// The rest of a path, each name after a dot, perhaps with an aggregation at its end.
   private mutating func path(_ names: [String], from variable: String?) throws(ConditionError) -> Operand {
     var names = names
     while try take(".") {
       switch token.kind {
       case .name(let name), .escapedName(let name): names.append(name)
       case .symbol("@"):
-        try count()
-        return .count(Operand.Collection(names, from: variable), variable: "_", .constant(true))
+        return try aggregate(of: Operand.Collection(names, from: variable), variable: "_", .constant(true))
       default: throw error("a property's name was expected after the dot")
       }
       try advance()
     }
-    guard let variable else { return .keyPath(names) }
-    return names.isEmpty ? .variable(variable) : .variablePath(variable, names)
-  }
-
-  /// `@count`, the current word being the sign.
-  private mutating func count() throws(ConditionError) {
-    try advance()
-    guard case .name("count") = token.kind else {
-      throw error("of the operators with @ only @count can be used", .unsupported)
+    if try take("[") {
+      guard token.keyword == "SIZE" else { throw error("only [SIZE] can be asked of a collection", .unsupported) }
+      try advance()
+      try expect("]")
+      return .count(of: Operand.Collection(names, from: variable))
     }
-    try advance()
-  }
-
-  /// `SUBQUERY(path, $variable, condition).@count`.
-  private mutating func subquery() throws(ConditionError) -> Operand {
-    try advance()
-    try expect("(")
-    let place = token
-    let collection: Operand.Collection
-    switch try operand() {
-    case .keyPath(let names): collection = Operand.Collection(names)
-    case .variablePath(let variable, let names): collection = Operand.Collection(names, from: variable)
-    default: throw lexer.error(.syntax, "a path to a to-many relationship was expected", place.start..<place.end)
-    }
-    try expect(",")
-    guard case .variable(let variable) = token.kind else { throw error("a variable such as $x was expected") }
-    try advance()
-    try expect(",")
-    let condition = try disjunction()
-    try expect(")")
-    try expect(".")
-    guard token.isSymbol("@") else { throw error("@count was expected") }
-    try count()
-    return .count(collection, variable: variable, condition)
+    return Operand(path: names, from: variable)
   }
 
   private mutating func argument(_ specifier: String) throws(ConditionError) -> Operand {
@@ -178,26 +146,28 @@ extension FormatParser {
     return operand
   }
 
-  /// `{a, b}`, an argument that is a collection, or a variable that will be one.
-  mutating func list() throws(ConditionError) -> [Operand] {
-    if case .argument("@") = token.kind {
-      guard let argument = arguments.next() else { throw error("there is no argument for this", .argument) }
-      guard let list = argument.list else {
-        throw error("argument \(arguments.used) is no collection of values", .argument)
-      }
+  /// The bounds of BETWEEN.
+  mutating func bounds() throws(ConditionError) -> [Operand] {
+    guard case .argument("@") = token.kind else {
+      if let list = try list() { return list }
+      throw error("two bounds in braces, or a collection of two, were expected")
+    }
+    guard let argument = arguments.next() else { throw error("there is no argument for this", .argument) }
+    guard let bounds = argument.bounds else {
+      throw error("argument \(arguments.used) is no range and no collection of values", .argument)
+    }
+    try advance()
+    return bounds
+  }
+
+  /// `{a, b}` or an argument that is a collection; nil if something else follows.
+  mutating func list() throws(ConditionError) -> [Operand]? {
+    if case .argument("@") = token.kind, let list = arguments.peek()?.list {
+      _ = arguments.next()
       try advance()
       return list
     }
-    if case .variable(let name) = token.kind {
-      try advance()
-      return [.variable(name)]
-    }
-    switch token.kind {
-    // A to-many relationship.
-    case .name, .escapedName: return [try operand()]
-    default: break
-    }
-    guard try take("{") else { throw error("a list in braces or a collection was expected") }
+    guard try take("{") else { return nil }
     if try take("}") { return [] }
     var list = [try operand()]
     while try take(",") { list.append(try operand()) }

@@ -10,7 +10,7 @@ struct FormatParser {
   /// Deeper nesting is refused, so that hostile text can't exhaust the stack.
   static let depthLimit = 128
 
-  init(_ format: String, _ arguments: [(any Sendable)?]) throws(ConditionError) {
+  init(_ format: String, _ arguments: [Any?]) throws(ConditionError) {
     lexer = FormatLexer(format)
     operandParentheses = Self.operandParentheses(lexer)
     self.arguments = FormatArguments(arguments)
@@ -21,12 +21,24 @@ struct FormatParser {
   mutating func parse() throws(ConditionError) -> Condition {
     let condition = try disjunction()
     if token.kind != .end { throw error("AND, OR or the end was expected") }
+    try checkArguments()
+    return condition
+  }
+
+  /// Reads the whole text as one value.
+  mutating func parseOperand() throws(ConditionError) -> Operand {
+    let operand = try operand()
+    if token.kind != .end { throw error("an operator or the end was expected") }
+    try checkArguments()
+    return operand
+  }
+
+  private func checkArguments() throws(ConditionError) {
     if arguments.remaining > 0 {
       let given = arguments.used + arguments.remaining
       throw ConditionError(
         .argument, "the format string takes \(arguments.used) arguments, but \(given) were given")
     }
-    return condition
   }
 
   // MARK: Words
@@ -100,7 +112,7 @@ struct FormatParser {
     var open: [Int] = []
     var closed: Int?
     while let next = try? rest.next(), next.kind != .end {
-      if let closed, next.isComparison || ["+", "-", "*", "/"].contains(where: { next.isSymbol($0) }) {
+      if let closed, next.isComparison || ["+", "-", "*", "/", "**"].contains(where: { next.isSymbol($0) }) {
         found.insert(closed)
       }
       closed = next.isSymbol(")") ? open.popLast() : nil

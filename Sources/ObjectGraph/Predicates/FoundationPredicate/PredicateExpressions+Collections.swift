@@ -20,7 +20,7 @@ extension PredicateExpressions.KeyPath {
     guard let element = elementType(of: Root.Output.self), element is ManagedObject.Type,
       let (collection, variable, condition) = base.collection
     else { return nil }
-    return .count(collection, variable: variable, condition)
+    return .aggregate(.count, collection, variable: variable, condition)
   }
 }
 
@@ -79,6 +79,12 @@ extension PredicateExpressions.Arithmetic: ConvertibleExpression {
     @unknown default: throw unsupported(self)
     }
     return .operand(.arithmetic(try scope.convert(lhs).operand(lhs), arithmetic, try scope.convert(rhs).operand(rhs)))
+  }
+}
+
+extension PredicateExpressions.IntRemainder: ConvertibleExpression {
+  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+    .operand(.arithmetic(try scope.convert(lhs).operand(lhs), .remainder, try scope.convert(rhs).operand(rhs)))
   }
 }
 

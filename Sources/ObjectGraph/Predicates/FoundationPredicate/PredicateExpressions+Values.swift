@@ -40,7 +40,7 @@ extension PredicateExpressions.KeyPath: ConvertibleExpression {
         case .keyPath(let names): return .operand(.keyPath(names + [name]))
         case .variable(let variable): return .operand(.variablePath(variable, [name]))
         case .variablePath(let variable, let names): return .operand(.variablePath(variable, names + [name]))
-        case .value, .object, .arithmetic, .function, .count: break
+        case .value, .object, .arithmetic, .function, .aggregate, .entityName: break
         }
       }
       // The only member of the class that is an ID and not optional.
@@ -88,6 +88,7 @@ extension PredicateExpressions.UnaryMinus: ConvertibleExpression {
     case .operand(.value(.integer(let number))) where number != .min: .operand(.value(.integer(-number)))
     case .operand(.value(.double(let number))): .operand(.value(.double(-number)))
     case .operand(.value(.decimal(let number))): .operand(.value(.decimal(-number)))
+    case .operand(let operand): .operand(.arithmetic(.value(.integer(0)), .subtract, operand))
     default: throw unsupported(self)
     }
   }
