@@ -16,8 +16,8 @@ PROGRAMS := bobbind bobbinctl bobbin-image
 SOURCES := Sources Tests Plugins Examples Benchmarks Package.swift
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-system test-differential test-tsan test-asan test-kill fuzz-predicates demo bench lint format check-units install \
-  uninstall clean
+.PHONY: help build test test-system test-differential test-tsan test-asan test-kill fuzz-predicates demo bench lint \
+  format check-units install uninstall clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \

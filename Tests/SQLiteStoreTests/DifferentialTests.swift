@@ -7,7 +7,11 @@ import Testing
 /// SQL and evaluation in memory on the same data.
 @Suite("SQL and evaluation in memory")
 struct DifferentialTests {
-  @Test("agree on objects and order for random conditions", arguments: 0..<8)
+  /// How many rounds of 500 conditions; `make test-differential` sets 40.
+  static let seedCount =
+    ProcessInfo.processInfo.environment["BOBBIN_DIFFERENTIAL_SEEDS"].flatMap(UInt64.init) ?? 8
+
+  @Test("agree on objects and order for random conditions", arguments: 0..<seedCount)
   func agreement(seed: UInt64) throws {
     let (disk, memory) = (try StoreFixture(.sqlite), try StoreFixture(.inMemory))
     var generator = SeededGenerator(state: seed)

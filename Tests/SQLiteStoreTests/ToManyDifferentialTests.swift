@@ -6,10 +6,6 @@ import Testing
 /// SQL and evaluation in memory on the same objects with to-many relationships.
 @Suite("SQL and evaluation in memory, over to-many relationships")
 struct ToManyDifferentialTests {
-  /// 500 conditions each; `make test-differential` sets 40.
-  private static let seedCount =
-    ProcessInfo.processInfo.environment["BOBBIN_DIFFERENTIAL_SEEDS"].flatMap(UInt64.init) ?? 8
-
   private static func model() throws -> ManagedObjectModel {
     try ManagedObjectModel([
       EntityDescription(
@@ -30,7 +26,7 @@ struct ToManyDifferentialTests {
     ])
   }
 
-  @Test("agree on objects and counts for random conditions", arguments: 0..<seedCount)
+  @Test("agree on objects and counts for random conditions", arguments: 0..<DifferentialTests.seedCount)
   func agreement(seed: UInt64) throws {
     let model = try Self.model()
     let (disk, memory) = (try StoreFixture(.sqlite, model: model), try StoreFixture(.inMemory, model: model))

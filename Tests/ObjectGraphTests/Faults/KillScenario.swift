@@ -15,7 +15,7 @@ struct KillScenario {
     var album: Int64
   }
 
-  static let lineCount = 20
+  static let lineCount = 5
   private static let tagCount: Int64 = 4
   private static let albumCount: Int64 = 3
   let seed: UInt64

@@ -9,8 +9,10 @@ import Synchronization
 struct KilledProcess {
   let storePath: String
   let seed: UInt64
-  /// At which step of which save to be killed, counted from the first.
+  /// How many steps of saves to take before.
   let step: Int
+  /// What kind of step to be killed at then; at the next one if nil.
+  let kind: FaultPoint.Step?
   /// How many microseconds after that; 0 kills right before the step, more somewhere in what follows.
   let delay: Int
 
@@ -22,8 +24,9 @@ struct KilledProcess {
   func run() throws {
     let faults = StoreFaults()
     let count = Atomic(0)
-    faults.beforeEachStep { [step, delay, storePath] point in
-      guard point.step != .read, count.wrappingAdd(1, ordering: .relaxed).newValue == step + 1 else { return }
+    faults.beforeEachStep { [step, kind, delay, storePath] point in
+      guard point.step != .read, count.wrappingAdd(1, ordering: .relaxed).newValue > step else { return }
+      guard kind == nil || kind == point.step, !Self.isDoomed.exchange(true, ordering: .relaxed) else { return }
       Self.append("\(point.step.rawValue)\n", to: Self.lastStep(storePath))
       if delay == 0 { kill(getpid(), SIGKILL) } else { Self.killSoon(delay) }
     }
@@ -48,6 +51,9 @@ struct KilledProcess {
     _ = Array(text.utf8).withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
     close(file)
   }
+
+  /// Whether the end is on its way, which later steps must not put off.
+  private static let isDoomed = Atomic(false)
 
   /// Lets the kernel kill this process, wherever it is by then.
   private static func killSoon(_ microseconds: Int) {
