@@ -114,10 +114,12 @@ struct SaveTransaction {
   /// Deletes first and inserts last, so that a unique value can move from one object to another in one save.
   private mutating func writeChanges(_ sets: [ChangeSet]) throws(StoreError) {
     for set in sets where !set.isAllInserts {
-      for change in set.changes where change.kind == .delete { try delete(change) }
+      let changes = set.changes
+      for index in changes.indices where changes[index].kind == .delete { try delete(changes[index]) }
     }
     for set in sets where !set.isAllInserts {
-      for change in set.changes where change.kind == .update { try update(change) }
+      let changes = set.changes
+      for index in changes.indices where changes[index].kind == .update { try update(changes[index]) }
     }
     if !conflicts.isEmpty { return }
     if let violation { throw violation }

@@ -18,6 +18,7 @@ package final class ChangeSet: Sendable {
 
   /// Whether nothing but inserts is in it.
   package let isAllInserts: Bool
+  private let hasEmptyUpdates: Bool
   /// The keys of `changes` lie between these, so that most look-ups in sets of inserts need no table.
   private let keys: ClosedRange<Int64>
 
@@ -28,6 +29,7 @@ package final class ChangeSet: Sendable {
     var summary = Summary()
     for index in changes.indices { summary.add(changes[index]) }
     isAllInserts = summary.isAllInserts
+    hasEmptyUpdates = summary.hasEmptyUpdates
     keys = summary.lowest...max(summary.lowest, summary.highest)
     objectCount = changes.count + batches.reduce(0) { $0 + $1.count }
     byteCount =
@@ -41,12 +43,16 @@ package final class ChangeSet: Sendable {
 
   private struct Summary {
     var isAllInserts = true
+    var hasEmptyUpdates = false
     var byteCount = 0
     var lowest = Int64.max
     var highest = Int64.min
 
     mutating func add(_ change: borrowing RowChange) {
-      if change.kind != .insert { isAllInserts = false }
+      if change.kind != .insert {
+        isAllInserts = false
+        if change.isEmptyUpdate { hasEmptyUpdates = true }
+      }
       byteCount += change.byteCount
       lowest = min(lowest, change.id.key)
       highest = max(highest, change.id.key)
@@ -72,7 +78,7 @@ package final class ChangeSet: Sendable {
 
   /// The set without updates that changed nothing but links, which have no version to check or to raise.
   func withoutEmptyUpdates() -> ChangeSet {
-    if isAllInserts || !changes.contains(where: \.isEmptyUpdate) { return self }
+    if !hasEmptyUpdates { return self }
     return ChangeSet(changes.filter { !$0.isEmptyUpdate }, batches: batches, links: links)
   }
 

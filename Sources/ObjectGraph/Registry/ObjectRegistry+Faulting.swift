@@ -15,6 +15,12 @@ extension ObjectRegistry {
   /// Gives a fault its values; returns false if there is no such row.
   func realize(_ object: ManagedObject) throws -> Bool {
     guard object.isFault else { return !object.state.contains(.inaccessible) }
+    if object.hasRow, ancestors.isEmpty, object.saveCount == UInt32(truncatingIfNeeded: coordinator.saveCount) {
+      // Nobody has saved since the row was read, so there is no newer one.
+      object.state.remove(.fault)
+      awake(object)
+      return true
+    }
     let row = object.hasRow ? freshestKnownRow(of: object) : try row(ofFault: object)
     guard let row else { return false }
     object.faultGroup = nil
@@ -56,11 +62,11 @@ extension ObjectRegistry {
 
   /// Runs the hook with change tracking off: what it sets is part of what was fetched, under the same version.
   func awake(_ object: ManagedObject) {
-    let fetched = object.row
+    let (fetched, version) = (ObjectIdentifier(object.row.storage), object.row.version)
     object.state.insert(.touched)
     object.awakeFromFetch()
     object.state.remove(.touched)
-    if !object.row.isIdentical(to: fetched) { object.row.stamp(version: fetched.version) }
+    if ObjectIdentifier(object.row.storage) != fetched { object.row.stamp(version: version) }
   }
 
   /// The object's row is gone: it reads as nil, and is a deleted object or an error of the next save.

@@ -21,6 +21,7 @@ public final class PersistentStoreCoordinator: Sendable {
   /// Keys by the index of the root entity.
   private let keys: Mutex<[KeyAllocator]>
   private let cache: Mutex<RowCache>
+  private let saves = SaveCount()
   private let ownWrites = Mutex(OwnWrites())
   private let rootCount = Atomic(0)
   let merging = MergingState()
@@ -41,7 +42,7 @@ public final class PersistentStoreCoordinator: Sendable {
       entity.properties.filter { $0.attribute?.isTransient == true }.map(\.slot)
     }
     keys = Mutex(Array(repeating: KeyAllocator(), count: model.entities.count))
-    cache = Mutex(RowCache(byteLimit: rowCacheByteLimit))
+    cache = Mutex(RowCache(byteLimit: rowCacheByteLimit, saveCount: saves))
     CoordinatorRegistry.register(self)
   }
 
@@ -204,7 +205,7 @@ extension PersistentStoreCoordinator {
     cache.withLock { cache in
       var conflicts: [StoreConflict] = []
       func look(at change: RowChange) {
-        guard let base = change.base, base.version > 0, let cached = cache.peek(change.id) else { return }
+        guard let cached = cache.peek(change.id), let base = change.base, base.version > 0 else { return }
         if cached.version > base.version { conflicts.append(StoreConflict(change, stored: cached)) }
       }
       for set in sets where !set.isAllInserts {
@@ -285,7 +286,7 @@ extension PersistentStoreCoordinator {
   /// The row of an object, from the cache or the store; nil if there is none.
   func row(for id: ManagedObjectID) throws -> Row? {
     if let row = cachedRow(for: id) { return row }
-    let saves = cache.withLock { $0.saves }
+    let saves = saveCount
     let row = try openStore().read { try $0.row(for: id) }
     if let row { keep([(id, row)], readBefore: saves) }
     return row
@@ -303,19 +304,19 @@ extension PersistentStoreCoordinator {
     _ ids: [ManagedObjectID], asDestinationsOf owner: ManagedObjectID, _ property: Property, readBefore saves: Int
   ) {
     cache.withLock { cache in
-      if cache.saves == saves { cache.relationships.insert(ids, of: owner, property) }
+      if saveCount == saves { cache.relationships.insert(ids, of: owner, property) }
     }
   }
 
   func cachedRows() -> [ManagedObjectID: Row] { cache.withLock { $0.all } }
 
   /// How many saves there have been; to be noted before a read whose rows are to be kept.
-  var saveCount: Int { cache.withLock { $0.saves } }
+  var saveCount: Int { saves.current }
 
   /// Keeps rows for the next fault, unless a save came in between.
   func keep(_ rows: [(ManagedObjectID, Row)], readBefore saves: Int) {
     cache.withLock { cache in
-      guard cache.saves == saves else { return }
+      guard saveCount == saves else { return }
       for (id, row) in rows { cache.insert(row, for: id) }
     }
   }
