@@ -16,7 +16,7 @@ public final class StatementRecorder: Sendable {
   /// A recorder without statements.
   public init() {}
 
-  /// Adds a statement; for ``SQLiteStoreOptions/statementLog``.
+  /// Adds a statement; for `SQLiteStoreOptions.statementLog`.
   @Sendable public func record(_ event: StatementEvent) { recorded.withLock { $0.append(event) } }
 
   /// Everything that was recorded since the last ``take()``.
