@@ -20,6 +20,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
   private let names: EntityNames
   private let statements: [EntityStatements]
   private let linkDeletes: [Int: [String]]
+  private let derived: DerivedColumns
   private let counter: StatementCounter
   /// What tells this open store from all others on the same file.
   let instance = UUID().uuidString
@@ -59,6 +60,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
     rows = RowSource(schema: schema, files: files, coordinatorOrdinal: coordinatorOrdinal)
     statements = model.entities.map { EntityStatements($0, table: schema.table(of: $0), names: names) }
     linkDeletes = SaveTransaction.linkDeletes(schema)
+    derived = DerivedColumns(model, coordinatorOrdinal: coordinatorOrdinal)
     readers = ReaderPool { () throws(StoreError) in try opener.connect(.reader) }
     let folderLock = try files.open()
     try FileSweep(connection: connection, schema: schema, files: files).run()
@@ -97,7 +99,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
   private func saveTransaction(_ connection: Connection, from origin: TransactionOrigin) -> SaveTransaction {
     SaveTransaction(
       connection: connection, schema: schema, statements: statements, linkDeletes: linkDeletes,
-      keys: KeyBlocks(connection: connection, names: names), decoder: rows,
+      derived: derived, keys: KeyBlocks(connection: connection, names: names), decoder: rows,
       files: SaveFiles(files, threshold: options.externalDataThreshold),
       history: HistoryWriter(connection, from: origin, writer: instance), failure: options.failure)
   }

@@ -9,6 +9,7 @@ struct SaveTransaction {
   let statements: [EntityStatements]
   let links: [LinkTable]
   let linkDeletes: [Int: [String]]
+  let derived: DerivedColumns
   let keys: KeyBlocks
   let decoder: RowSource
   let failure: (@Sendable (FaultPoint) -> StoreFault?)?
@@ -19,16 +20,19 @@ struct SaveTransaction {
   private var conflicts: [StoreConflict] = []
   /// The first violation, which counts only if there is no conflict.
   private var violation: StoreError?
+  /// What was computed from what was written.
+  private(set) var derivedValues: [DerivedValue] = []
 
   init(
     connection: Connection, schema: Schema, statements: [EntityStatements], linkDeletes: [Int: [String]],
-    keys: KeyBlocks, decoder: RowSource, files: SaveFiles, history: HistoryWriter,
+    derived: DerivedColumns, keys: KeyBlocks, decoder: RowSource, files: SaveFiles, history: HistoryWriter,
     failure: (@Sendable (FaultPoint) -> StoreFault?)?
   ) {
     self.connection = connection
     self.statements = statements
     links = schema.linkTables
     self.linkDeletes = linkDeletes
+    self.derived = derived
     self.keys = keys
     self.decoder = decoder
     self.files = files
@@ -54,6 +58,7 @@ struct SaveTransaction {
     }
     try commit()
     stamp(request.changes)
+    result.derived = derivedValues
     return result
   }
 
@@ -69,6 +74,7 @@ struct SaveTransaction {
     let before = (files: files, history: history)
     conflicts = []
     violation = nil
+    derivedValues = []
     try connection.control("SAVEPOINT step")
     do throws(StoreError) {
       try writeChanges([set])
@@ -121,11 +127,15 @@ struct SaveTransaction {
 
   /// Deletes first and inserts last, so that a unique value can move from one object to another in one save.
   private mutating func writeChanges(_ sets: [ChangeSet]) throws(StoreError) {
+    let changes = ChangedKeys(derived.isEmpty ? [] : sets)
+    let affected = try derived.affected(by: changes, connection)
     for set in sets where !set.isAllInserts {
-      for change in set.changes where change.kind == .delete { try delete(change) }
+      let changes = set.changes
+      for index in changes.indices where changes[index].kind == .delete { try delete(changes[index]) }
     }
     for set in sets where !set.isAllInserts {
-      for change in set.changes where change.kind == .update { try update(change) }
+      let changes = set.changes
+      for index in changes.indices where changes[index].kind == .update { try update(changes[index]) }
     }
     if !conflicts.isEmpty { return }
     if let violation { throw violation }
@@ -134,6 +144,7 @@ struct SaveTransaction {
       for batch in set.batches where batch.count > 0 { try insert(batch) }
     }
     try writeLinks(sets)
+    derivedValues += try derived.compute(changes, affectedBefore: affected, connection)
     try noteHistory(sets)
   }
 

@@ -70,10 +70,10 @@ package final class ChangeSet: Sendable {
     return runs
   }
 
-  /// The set without updates that changed nothing but links, which have no version to check or to raise.
-  func withoutEmptyUpdates() -> ChangeSet {
-    if isAllInserts || !changes.contains(where: \.isEmptyUpdate) { return self }
-    return ChangeSet(changes.filter { !$0.isEmptyUpdate }, batches: batches, links: links)
+  /// The set without updates that no row has to be written for, and no version to be checked or raised.
+  func withoutUpdates(_ isVoid: (RowChange) -> Bool) -> ChangeSet {
+    if isAllInserts || !changes.contains(where: isVoid) { return self }
+    return ChangeSet(changes.filter { !isVoid($0) }, batches: batches, links: links)
   }
 
   /// The set without some objects, which are looked for one by one.

@@ -12,6 +12,8 @@ struct FetchExecution {
   private let query: FetchQuery
   /// How often to look again when a save moves changes on between two looks; each look takes microseconds.
   private static let attemptLimit = 16
+  /// How many rows are kept for faults of other contexts; all of a large result would only push out the rest.
+  private static let keptRowLimit = 1_000
 
   /// - Parameter registry: has published the changes that are to count.
   init(_ registry: ObjectRegistry, _ query: FetchQuery) {
@@ -19,15 +21,22 @@ struct FetchExecution {
     self.query = query
   }
 
-  func objects() throws -> [ManagedObject] {
+  /// The objects as the class that the request names; told one by one, while they are at hand.
+  func objects<Object: ManagedObject>(as type: Object.Type) throws -> [Object] {
     if query.batchSize > 0 || !query.includesPropertyValues {
-      return registry.objects(with: try ids(), batchSize: query.batchSize)
+      return registry.objects(with: try ids(), batchSize: query.batchSize).map { $0.typed(as: type) }
     }
-    let rows = try rows()
-    if query.refreshesObjects {
-      for (id, row) in rows { if let row { registry.refetch(id, row) } }
+    let saves = registry.coordinator.saveCount
+    let hasChanges = registry.pending.hasCurrentChanges
+    var objects: [Object] = []
+    var kept: [(ManagedObjectID, Row)] = []
+    try forEachRow { id, row, _ in
+      if query.refreshesObjects { registry.refetch(id, row) }
+      let object = registry.object(with: id, fetched: row, hasChanges: hasChanges, saveCount: saves)
+      objects.append(object.typed(as: type))
+      if row.version > 0, query.keepsAllRows || kept.count < Self.keptRowLimit { kept.append((id, row)) }
     }
-    let objects = registry.objects(fetched: rows)
+    registry.coordinator.keep(kept, readBefore: saves)
     for path in query.prefetching { try registry.prefetch(path, for: objects) }
     return objects
   }
@@ -36,7 +45,7 @@ struct FetchExecution {
   func forEachRow(_ body: (ManagedObjectID, Row, any StoreReader) throws -> Void) throws {
     try read { view in
       let reader = view.reader
-      if view.overlay(of: query.entity.root).isEmpty {
+      if try isAnsweredByStore(view) {
         try reader.fetch(storeQuery(wantsRows: true)) { id, row in
           if let row { try body(id, row, reader) }
           return true
@@ -93,25 +102,8 @@ struct FetchExecution {
   }
 
   /// The links of an object in its relationship's order.
-  func links(of id: ManagedObjectID, _ property: Property) throws -> [Link] {
-    try read { try $0.links(of: id, property) }
-  }
-
-  private func rows() throws -> Rows {
-    let saves = registry.coordinator.saveCount
-    let rows = try read { view in
-      try isAnsweredByStore(view)
-        ? try stored(storeQuery(wantsRows: true), view.reader) : try merged(view, wantsRows: true)
-    }
-    keep(rows, readBefore: saves)
-    return rows
-  }
-
-  /// Keeps some of the rows for faults of other contexts; all of a large result would only push out the rest.
-  private func keep(_ rows: Rows, readBefore saves: Int) {
-    let kept = rows.prefix(query.keepsAllRows ? .max : 1_000).compactMap { id, row in row.map { (id, $0) } }
-      .filter { $0.1.version > 0 }
-    registry.coordinator.keep(kept, readBefore: saves)
+  func links(of id: ManagedObjectID, _ property: Property, includingDeleted: Bool = false) throws -> [Link] {
+    try read { try $0.links(of: id, property, includingDeleted: includingDeleted) }
   }
 }
 

@@ -14,13 +14,14 @@ public final class PersistentStoreCoordinator: Sendable {
   /// A row of defaults by entity index.
   let defaults: [Row]
   let classes: ObjectClasses
-  /// Slots of transient attributes by entity index.
-  private let transientSlots: [[Int]]
+  /// Slots of transient values by entity index.
+  let transientSlots: [[Int]]
 
   private let store: Mutex<(any PersistentStore)?> = Mutex(nil)
   /// Keys by the index of the root entity.
   private let keys: Mutex<[KeyAllocator]>
   private let cache: Mutex<RowCache>
+  private let saves = SaveCount()
   private let ownWrites = Mutex(OwnWrites())
   private let rootCount = Atomic(0)
   let merging = MergingState()
@@ -40,10 +41,10 @@ public final class PersistentStoreCoordinator: Sendable {
     defaults = zip(model.entities, layouts).map { Row(defaultsOf: $0, layout: $1) }
     classes = ObjectClasses(model)
     transientSlots = model.entities.map { entity in
-      entity.properties.filter { $0.attribute?.isTransient == true }.map(\.slot)
+      entity.properties.filter { $0.storage.isStored && !$0.isPersistent }.map(\.slot)
     }
     keys = Mutex(Array(repeating: KeyAllocator(), count: model.entities.count))
-    cache = Mutex(RowCache(byteLimit: rowCacheByteLimit))
+    cache = Mutex(RowCache(byteLimit: rowCacheByteLimit, saveCount: saves))
     CoordinatorRegistry.register(self)
   }
 
@@ -52,8 +53,10 @@ public final class PersistentStoreCoordinator: Sendable {
   /// Opens a store and makes it this coordinator's.
   ///
   /// Cost: I/O, and one durable transaction that reserves keys.
-  /// - Throws: ``StoreError`` if the store can't be opened, or if there is one already.
+  /// - Throws: ``StoreError`` if the store can't be opened, or if there is one already; ``ModelError`` if a predicate of
+  ///   the model can't be read.
   public func open(_ description: PersistentStoreDescription) throws {
+    try checkPredicates()
     let opened = try description.open(model, ordinal)
     let isFirst = store.withLock { store in
       if store != nil { return false }
@@ -167,7 +170,7 @@ extension PersistentStoreCoordinator {
   ) throws -> SaveOutcome {
     let store = try openStore()
     let reservations = keyReservations()
-    let changes = sets.map { $0.withoutEmptyUpdates() }
+    let changes = sets.map { $0.withoutUpdates { $0.isEmptyUpdate || changesTransientsOnly($0) } }
     var resolver = ConflictResolver(self, policy: policy, root: root, sets: changes, checks: checks)
     let result = try write(&resolver, to: store, reservations, from: origin)
     keys.withLock { keys in
@@ -175,9 +178,14 @@ extension PersistentStoreCoordinator {
     }
     let written = resolver.outcome.sets
     markSaved(written)
-    cache.withLock { $0.apply(written, kept: withoutTransients) }
+    cache.withLock { cache in
+      cache.apply(written, kept: withoutTransients)
+      cache.take(result.derived)
+    }
     noteUpdates(written, from: root)
-    return resolver.finalOutcome(of: sets)
+    var outcome = resolver.finalOutcome(of: sets)
+    outcome.derived = result.derived
+    return outcome
   }
 
   /// Tries to write until no conflict is left.
@@ -211,7 +219,7 @@ extension PersistentStoreCoordinator {
     cache.withLock { cache in
       var conflicts: [StoreConflict] = []
       func look(at change: RowChange) {
-        guard let base = change.base, base.version > 0, let cached = cache.peek(change.id) else { return }
+        guard let cached = cache.peek(change.id), let base = change.base, base.version > 0 else { return }
         if cached.version > base.version { conflicts.append(StoreConflict(change, stored: cached)) }
       }
       for set in sets where !set.isAllInserts {
@@ -305,7 +313,7 @@ extension PersistentStoreCoordinator {
   /// The row of an object, from the cache or the store; nil if there is none.
   func row(for id: ManagedObjectID) throws -> Row? {
     if let row = cachedRow(for: id) { return row }
-    let saves = cache.withLock { $0.saves }
+    let saves = saveCount
     let row = try openStore().read { try $0.row(for: id) }
     if let row { keep([(id, row)], readBefore: saves) }
     return row
@@ -323,19 +331,19 @@ extension PersistentStoreCoordinator {
     _ ids: [ManagedObjectID], asDestinationsOf owner: ManagedObjectID, _ property: Property, readBefore saves: Int
   ) {
     cache.withLock { cache in
-      if cache.saves == saves { cache.relationships.insert(ids, of: owner, property) }
+      if saveCount == saves { cache.relationships.insert(ids, of: owner, property) }
     }
   }
 
   func cachedRows() -> [ManagedObjectID: Row] { cache.withLock { $0.all } }
 
   /// How many saves there have been; to be noted before a read whose rows are to be kept.
-  var saveCount: Int { cache.withLock { $0.saves } }
+  var saveCount: Int { saves.current }
 
   /// Keeps rows for the next fault, unless a save came in between.
   func keep(_ rows: [(ManagedObjectID, Row)], readBefore saves: Int) {
     cache.withLock { cache in
-      guard cache.saves == saves else { return }
+      guard saveCount == saves else { return }
       for (id, row) in rows { cache.insert(row, for: id) }
     }
   }

@@ -8,13 +8,14 @@ struct RowCache {
   private var youngBytes = 0
   private let generationBytes: Int
   /// Counts saves, so that a reader does not put rows here that a save has overtaken.
-  private(set) var saves = 0 {
-    didSet { relationships = RelationshipCache() }
-  }
+  private let saveCount: SaveCount
   /// Destinations of to-many relationships; any save may change them.
   var relationships = RelationshipCache()
 
-  init(byteLimit: Int) { generationBytes = byteLimit / 2 }
+  init(byteLimit: Int, saveCount: SaveCount) {
+    generationBytes = byteLimit / 2
+    self.saveCount = saveCount
+  }
 
   mutating func row(for id: ManagedObjectID) -> Row? {
     if let row = young[id] { return row }
@@ -46,21 +47,26 @@ struct RowCache {
   /// Removes rows that others have changed; readers that began before must not bring them back.
   mutating func forget(_ ids: some Sequence<ManagedObjectID>) {
     for id in ids { remove(id) }
-    saves += 1
+    noteSave()
   }
 
   mutating func removeAll() {
     young = [:]
     old = [:]
     youngBytes = 0
-    saves += 1
+    noteSave()
+  }
+
+  private mutating func noteSave() {
+    saveCount.increment()
+    relationships = RelationshipCache()
   }
 
   /// Takes notice of what a save wrote: rows that were here are replaced.
   ///
   /// - Parameter kept: the part of a row that others may see.
   mutating func apply(_ sets: [ChangeSet], kept: (Row) -> Row) {
-    saves += 1
+    noteSave()
     for set in sets where !set.isAllInserts {
       for change in set.changes {
         if let row = change.row, change.kind == .update {
