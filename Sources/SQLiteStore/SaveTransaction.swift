@@ -74,7 +74,6 @@ struct SaveTransaction {
     let before = (files: files, history: history)
     conflicts = []
     violation = nil
-    derivedValues = []
     try connection.control("SAVEPOINT step")
     do throws(StoreError) {
       try writeChanges([set])
