@@ -139,13 +139,17 @@ extension ObjectRegistry {
   }
 
   /// Gives objects the values that are stored now, or pending in an ancestor; those that are gone leave.
-  func read(_ stale: [ManagedObject]) {
+  ///
+  /// - Parameter trustsVersions: whether equal versions mean equal values; a client that knows nothing of keys can put
+  ///   another row in the place of a deleted one.
+  func read(_ stale: [ManagedObject], trustsVersions: Bool = true) {
     for family in Dictionary(grouping: stale, by: { $0.objectID.rootIndex }).values {
       do {
         let rows = try coordinator.rows(for: family.map(\.objectID))
         for (object, row) in zip(family, rows) {
           let pending = ancestorsChange(of: object.objectID)
           if let fresh = pending == nil ? row : pending?.row {
+            if !trustsVersions, !object.isUpdated, hasOtherValues(object, fresh) { object.hasRow = false }
             take(fresh, into: object)
           } else {
             takeDelete(of: object)
@@ -158,6 +162,13 @@ extension ObjectRegistry {
         }
       }
     }
+  }
+}
+
+extension ObjectRegistry {
+  private func hasOtherValues(_ object: ManagedObject, _ fresh: Row) -> Bool {
+    object.row.entityIndex != fresh.entityIndex
+      || !fresh.changedSlots(from: object.row, layout: layout(of: object)).isEmpty
   }
 }
 

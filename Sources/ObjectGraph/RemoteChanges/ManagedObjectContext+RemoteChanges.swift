@@ -2,7 +2,7 @@ extension ManagedObjectContext {
   /// Takes over what somebody else has committed to the store.
   ///
   /// If the change tells which objects it is about, that is ``mergeChanges(fromRemoteContextSave:)``. If not, the rows
-  /// of all objects in memory are read again, and compared by their versions; observers get one did-change whose
+  /// of all objects in memory are read again, and compared; observers get one did-change whose
   /// ``ObjectsDidChange/isIncomplete`` is set, which makes results controllers fetch again. Unsaved edits stay.
   public func mergeChanges(fromRemoteChange change: PersistentStoreRemoteChange) {
     if let changes = change.changes { return mergeChanges(fromRemoteContextSave: changes) }
@@ -32,7 +32,7 @@ extension ObjectRegistry {
       object.toMany = nil
       if object.isFault { forgetRow(of: object) } else { stale.append((object, object.row)) }
     }
-    read(stale.map(\.object))
+    read(stale.map(\.object), trustsVersions: false)
     assertInvariants()
     return ChangeSet(
       stale.compactMap { object, row in

@@ -97,8 +97,8 @@ struct RemoteChangeTests {
       """
       UPDATE Person SET age = 50, _version = _version + 1 WHERE firstName = 'Ada';
       UPDATE Person SET age = 60 WHERE firstName = 'Bea';
-      DELETE FROM Person WHERE firstName = 'Cy';
       INSERT INTO Person (_version, firstName, age) VALUES (1, 'Di', 70);
+      DELETE FROM Person WHERE firstName = 'Cy';
       """)
     try await wait(for: controller) { $0.count == 3 && $0.first == ids[0] && !$0.contains(ids[2]) }
     for context in [root, child] {
@@ -112,6 +112,15 @@ struct RemoteChangeTests {
     // The key that the client took is not handed out again, and its row is not taken for an unsaved one.
     let new = try #require(controller.snapshot.objectIDs.last)
     #expect(!new.isTemporaryID)
+    // Another row under the same key and version is noticed too.
+    await child.perform { child in #expect((child.object(with: new) as? Person)?.age == 70) }
+    _ = try sqlite(
+      """
+      DELETE FROM Person WHERE firstName = 'Di';
+      INSERT INTO Person (_key, _version, firstName, age) VALUES (\(new.key), 1, 'Ed', 20);
+      """)
+    try await wait(for: controller) { $0.first == new }
+    await child.perform { child in #expect((child.registeredObject(for: new) as? Person)?.firstName == "Ed") }
     #expect(try stack.savedPerson("Eve") != new)
     try await root.perform { try $0.save() }
     #expect(try sqlite("SELECT age, lastName FROM Person WHERE firstName = 'Bea'") == "60|mine")
