@@ -15,8 +15,8 @@ struct SaveTransaction {
   var files: SaveFiles
   private var stepCount = 0
   private var conflicts: [StoreConflict] = []
-  /// The first violation, which counts only if there is no conflict.
-  private var violation: StoreError?
+  /// Updates to unique values that others have, who may give them up in this save.
+  private var postponed: [(change: RowChange, binaries: [RowBinder.Binary])] = []
 
   init(
     connection: Connection, schema: Schema, statements: [EntityStatements], linkDeletes: [Int: [String]],
@@ -73,8 +73,9 @@ struct SaveTransaction {
   private mutating func writeChanges(_ request: StoreSaveRequest) throws(StoreError) {
     for set in request.changes { for change in set.changes where change.kind == .delete { try delete(change) } }
     for set in request.changes { for change in set.changes where change.kind == .update { try update(change) } }
+    // Conflicts are told before violations, which resolving them may cure.
     if !conflicts.isEmpty { return }
-    if let violation { throw violation }
+    try writePostponed()
     for set in request.changes {
       try insert(set.changes)
       for batch in set.batches where batch.count > 0 { try insert(batch) }
@@ -101,18 +102,38 @@ struct SaveTransaction {
     let entity = statements[Int(row.entityIndex)]
     let binaries = try binaries(change, row, entity.update, oldNames: try fileNames(change, entity))
     do throws(StoreError) {
-      let count = try write(entity.updateSQL, .update) { statement in
-        withExtendedLifetime(row) {
-          statement.bind(change.id.key, 1)
-          statement.bind(change.base?.version ?? 0, 2)
-          entity.update.bind(row, to: statement)
-          return entity.update.step(statement, binding: binaries[...])
-        }
+      try update(change, row, entity, binaries)
+    } catch  where error.code == .constraint && entity.freeUniqueSQL != nil {
+      postponed.append((change, binaries))
+    }
+  }
+
+  private mutating func update(
+    _ change: RowChange, _ row: Row, _ entity: EntityStatements, _ binaries: [RowBinder.Binary]
+  ) throws(StoreError) {
+    let count = try write(entity.updateSQL, .update) { statement in
+      withExtendedLifetime(row) {
+        statement.bind(change.id.key, 1)
+        statement.bind(change.base?.version ?? 0, 2)
+        entity.update.bind(row, to: statement)
+        return entity.update.step(statement, binding: binaries[...])
       }
-      if count != 1 { try addConflict(change) }
-    } catch  where error.code == .constraint {
-      // Conflicts are told before violations, which resolving them may cure: look on.
-      violation = violation ?? error
+    }
+    if count != 1 { try addConflict(change) }
+  }
+
+  /// Writes what was postponed when nobody who is to give a unique value up has it any more; what fails now is an error.
+  private mutating func writePostponed() throws(StoreError) {
+    for (change, _) in postponed {
+      guard let row = change.row, let sql = statements[Int(row.entityIndex)].freeUniqueSQL else { continue }
+      _ = try write(sql, .update) { statement in
+        statement.bind(change.id.key, 1)
+        return statement.step()
+      }
+    }
+    for (change, binaries) in postponed {
+      guard let row = change.row else { continue }
+      try update(change, row, statements[Int(row.entityIndex)], binaries)
     }
   }
 
