@@ -23,17 +23,17 @@ struct ResultsReader {
     }
     if let sectionNameKeyPath {
       sectionPath = try PropertyPath(FetchExpression.names(sectionNameKeyPath), from: query.entity)
-      guard first.keyPath.joined(separator: ".") == sectionNameKeyPath, !first.isCaseInsensitive else {
+      guard first.keyPath.joined(separator: ".") == sectionNameKeyPath, first.textOrder == .codePoints else {
         throw FetchedResultsError(
           code: .sectionsUnsorted,
           message: "the first sort descriptor sorts by \"\(first.keyPath.joined(separator: "."))\""
-            + "\(first.isCaseInsensitive ? " without regard to case" : ""), but objects of a section must follow each "
+            + "\(first.textOrder == .codePoints ? "" : " in an order of texts"), but objects of a section must follow each "
             + "other: sort by \"\(sectionNameKeyPath)\" first")
       }
     } else {
       sectionPath = nil
     }
-    let dependencies = Dependencies(query, sectionPath)
+    let dependencies = try Dependencies(query)
     roots = dependencies.roots
     isLocal = dependencies.isLocal && query.limit == nil && query.offset == 0
   }

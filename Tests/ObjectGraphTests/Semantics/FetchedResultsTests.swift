@@ -88,7 +88,7 @@ struct FetchedResultsControllerTests {
     #expect(error?.code == .sectionsUnsorted)
     let unsorted = #expect(throws: FetchedResultsError.self) { try controller(FetchRequest<Person>()) }
     #expect(unsorted?.code == .unsorted)
-    let folded = FetchRequest<Person>(sortBy: [.ascending("lastName", caseInsensitive: true)])
+    let folded = FetchRequest<Person>(sortBy: [.ascending("lastName", .caseInsensitive)])
     #expect(throws: FetchedResultsError.self) { try controller(folded, sections: "lastName") }
     #expect(throws: ConditionError.self) { try controller(byAge, sections: "name") }
   }
