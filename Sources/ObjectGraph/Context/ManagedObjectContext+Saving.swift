@@ -55,6 +55,7 @@ extension ManagedObjectContext {
 
   private func finishSave(_ outcome: SaveOutcome) -> ContextDidSave {
     registry.finishSave(outcome)
+    if let resolved = outcome.resolved { observers.post(.didChange(ObjectsDidChange(context: self, [resolved]))) }
     let save = ContextDidSave(context: self, outcome.sets, isRoot: parent == nil)
     observers.post(.didSave(save))
     observers.post(.didSaveObjectIDs(ContextDidSaveObjectIDs(save)))

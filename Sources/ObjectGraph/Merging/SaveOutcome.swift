@@ -6,4 +6,12 @@ struct SaveOutcome {
   var rewritten: [RowChange] = []
   /// Objects whose changes gave way to what is stored, with the stored row; nil if there is none.
   var dropped: [ManagedObjectID: Row?] = [:]
+
+  /// What conflicts did to objects of the saving context; nil if they did nothing.
+  var resolved: ChangeSet? {
+    let changes =
+      rewritten.filter { $0.kind != .delete }
+      + dropped.map { id, row in RowChange(row == nil ? .delete : .update, id, row: row, base: nil) }
+    return changes.isEmpty ? nil : ChangeSet(changes)
+  }
 }
