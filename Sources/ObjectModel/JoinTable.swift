@@ -11,6 +11,7 @@ public final class JoinTable: @unchecked Sendable {
   public let name: String
   /// The entity whose relationship leads to the right side.
   public unowned(unsafe) let left: Entity
+  /// The root entity of the other side.
   public unowned(unsafe) let right: Entity
   /// The relationship from left to right, whose name is also that of the column with the right object's key.
   public let relationship: String

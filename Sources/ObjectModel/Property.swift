@@ -4,14 +4,19 @@ public final class Property: @unchecked Sendable {
 
   /// What a property is.
   public enum Kind: Sendable {
+    /// It holds a value.
     case attribute(AttributeDescription)
+    /// It leads to other objects.
     case relationship(RelationshipDescription)
   }
 
+  /// The name, unique in its entity.
   public let name: String
+  /// Attribute or relationship, with what the model says of it.
   public let kind: Kind
   /// The property's place among all properties of its entity, inherited ones first.
   public let slot: Int
+  /// How a row holds the value.
   public let storage: StorageClass
   /// The destination of a relationship.
   public internal(set) unowned(unsafe) var destination: Entity?
@@ -23,6 +28,8 @@ public final class Property: @unchecked Sendable {
   public internal(set) var isLeftEnd = false
   /// For a to-one relationship whose inverse is ordered: the hidden property with the place in that order.
   public internal(set) unowned(unsafe) var orderProperty: Property?
+  /// What a derived attribute is computed from; nil for other properties.
+  public internal(set) var derivation: Derivation?
   /// The name of the entity that declares the property: the entity itself or one it inherits from.
   public let declaringEntity: String
 

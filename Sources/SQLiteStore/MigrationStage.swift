@@ -28,6 +28,8 @@ public struct MigrationStage: Sendable {
   /// bear that.
   /// - Parameters:
   ///   - label: tells the stage from others in the store; do not change it once it was published.
+  ///   - from: the earlier model.
+  ///   - to: the later model.
   ///   - willMigrate: runs with objects of the earlier model.
   ///   - didMigrate: runs with objects of the later model.
   public static func custom(
@@ -44,7 +46,9 @@ public struct MigrationStage: Sendable {
 ///
 /// A store enters at its own version. Each stage is a transaction of its own and is not undone if a later one fails.
 public struct StagedMigrationManager: Sendable {
+  /// The stages, from the oldest version to the newest.
   public let stages: [MigrationStage]
 
+  /// The stages, from the oldest version to the newest.
   public init(_ stages: [MigrationStage]) { self.stages = stages }
 }

@@ -9,8 +9,10 @@ extension PersistentContainer {
   /// Sets up the stack that the process shares, on a default store; a second call returns it and does no I/O.
   ///
   /// - Parameters:
+  ///   - model: the model of the store.
   ///   - name: the store's file; the process's name if nil. `.sqlite` is added unless it ends so.
   ///   - directory: where the file is, made if it is missing; ``defaultStoreDirectory`` if nil.
+  ///   - options: how the store is opened.
   ///   - executor: where the default context is used.
   /// - Throws: `StoreError` if the store can't be opened, `ContainerError` if the process shares another stack already.
   @discardableResult

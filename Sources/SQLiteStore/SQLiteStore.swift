@@ -7,7 +7,7 @@ import Synchronization
 /// Keeps rows in an SQLite file in WAL mode, and large values in files beside it.
 ///
 /// One connection writes, under a lock; others read, each a snapshot of its own, and never wait for the writer.
-/// A commit is on disk when ``save(_:)`` returns (`synchronous=FULL`).
+/// A commit is on disk when `save` returns (`synchronous=FULL`).
 public final class SQLiteStore: PersistentStore, Sendable {
   package let identifier: UUID
   private let filePath: String
@@ -20,6 +20,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
   private let names: EntityNames
   private let statements: [EntityStatements]
   private let linkDeletes: [Int: [String]]
+  private let derived: DerivedColumns
   private let counter: StatementCounter
   private let readers: ReaderPool
   /// What an open store holds; nil once it is closed.
@@ -54,6 +55,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
     rows = RowSource(schema: schema, files: files, coordinatorOrdinal: coordinatorOrdinal)
     statements = model.entities.map { EntityStatements($0, table: schema.table(of: $0), names: names) }
     linkDeletes = SaveTransaction.linkDeletes(schema)
+    derived = DerivedColumns(model, coordinatorOrdinal: coordinatorOrdinal)
     readers = ReaderPool { () throws(StoreError) in try opener.connect(.reader) }
     let folderLock = try files.open()
     try FileSweep(connection: connection, schema: schema, files: files).run()
@@ -72,12 +74,27 @@ public final class SQLiteStore: PersistentStore, Sendable {
 
   package func save(_ request: StoreSaveRequest) throws(StoreError) -> StoreSaveResult {
     try withWriter { connection throws(StoreError) in
-      var transaction = SaveTransaction(
-        connection: connection, schema: schema, statements: statements, linkDeletes: linkDeletes,
-        keys: KeyBlocks(connection: connection, names: names), decoder: rows,
-        files: SaveFiles(files, threshold: options.externalDataThreshold), failure: options.failure)
+      var transaction = saveTransaction(connection, from: request.origin)
       return try transaction.run(request)
     }
+  }
+
+  package func transaction<Result: Sendable>(
+    from origin: TransactionOrigin, _ body: (any StoreTransaction) throws -> Result
+  ) throws -> Result {
+    try writer.withLock { held in
+      guard let connection = held?.connection else { throw closed }
+      let transaction = WriteTransaction(
+        saveTransaction(connection, from: origin), reader: SnapshotReader(connection: connection, store: self))
+      return try transaction.run(body)
+    }
+  }
+
+  private func saveTransaction(_ connection: Connection, from origin: TransactionOrigin) -> SaveTransaction {
+    SaveTransaction(
+      connection: connection, schema: schema, statements: statements, linkDeletes: linkDeletes,
+      derived: derived, keys: KeyBlocks(connection: connection, names: names), decoder: rows,
+      files: SaveFiles(files, threshold: options.externalDataThreshold), failure: options.failure)
   }
 
   package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
@@ -89,6 +106,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
     try connection.control("BEGIN")
     // The snapshot is taken by the first read, not by BEGIN.
     try connection.control("SELECT 1 FROM _metadata LIMIT 1")
+    if let fault = options.failure?(FaultPoint(step: .read, index: 0)) { throw connection.error(fault.code, sql: nil) }
     return try body(SnapshotReader(connection: connection, store: self))
   }
 
@@ -114,12 +132,20 @@ public final class SQLiteStore: PersistentStore, Sendable {
     try connection.control("PRAGMA wal_checkpoint(TRUNCATE)")
   }
 
+  package func findings() throws(StoreError) -> [String] {
+    try withWriter { connection throws(StoreError) in
+      try StoreAudit(connection: connection, schema: schema, files: files).findings()
+    }
+  }
+
   private func withWriter<Result>(
     _ body: (Connection) throws(StoreError) -> Result
   ) throws(StoreError) -> Result where Result: Sendable {
     try writer.withLock { held throws(StoreError) in
-      guard let connection = held?.connection else { throw StoreError(.noStore, "the store is closed", path: filePath) }
+      guard let connection = held?.connection else { throw closed }
       return try body(connection)
     }
   }
+
+  private var closed: StoreError { StoreError(.noStore, "the store is closed", path: filePath) }
 }

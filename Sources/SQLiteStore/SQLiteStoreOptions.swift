@@ -18,16 +18,10 @@ public struct SQLiteStoreOptions: Sendable {
   public var deletesIncompatibleStore = false
   /// Called after each statement on the thread that ran it, with locks held: it must be quick and not use the store.
   public var statementLog: (@Sendable (StatementEvent) -> Void)?
-  /// Asked before each step of a save; a result other than nil is taken for SQLite's. For tests.
-  package var failure: (@Sendable (FaultPoint) -> Int32?)?
+  /// Asked at each ``FaultPoint``, on the thread that comes there, with locks held; the store fails with what it
+  /// returns. For tests; a body that waits holds the store up.
+  public var failure: (@Sendable (FaultPoint) -> StoreFault?)?
 
+  /// The options of a store that is opened in the usual way.
   public init() {}
-}
-
-/// A place in a save where a test can make it fail.
-package struct FaultPoint: Sendable {
-  package enum Step: String, Sendable { case begin, reserve, delete, update, insert, commit }
-  package let step: Step
-  /// How many steps of the save came before.
-  package let index: Int
 }

@@ -3,8 +3,8 @@ import SQLGeneration
 
 extension SaveTransaction {
   /// Writes what became of links, when all rows are written.
-  mutating func writeLinks(_ request: StoreSaveRequest) throws(StoreError) {
-    for set in request.changes {
+  mutating func writeLinks(_ sets: [ChangeSet]) throws(StoreError) {
+    for set in sets {
       for change in set.links {
         let table = links[change.key.table]
         _ = try write(change.isPresent ? table.insertSQL : table.deleteSQL, change.isPresent ? .insert : .delete) {

@@ -40,13 +40,13 @@ struct SnapshotReader: StoreReader {
     let start = connection.started()
     var rowCount = 0
     defer { connection.finished(select.segment.text, start, rowCount: rowCount) }
+    let single = family.single
     while try statement.stepToRow(of: connection) {
       // A row of an entity that the model has no more is not of a queried one.
-      guard let decoder = family.decoder(statement) else { continue }
+      guard let decoder = single ?? family.decoder(statement) else { continue }
       rowCount += 1
-      let id = ManagedObjectID(key: statement.integer(0), entity: decoder.entity, coordinatorOrdinal: ordinal)
       let row = query.wantsRows ? decoder.row(statement, ordinal: ordinal) : nil
-      if try !body(id, row) { return }
+      if try !body(decoder.id(statement, ordinal: ordinal), row) { return }
     }
   }
 

@@ -1,3 +1,5 @@
+import ObjectModel
+
 /// Which two objects of a many-to-many relationship are meant.
 package struct LinkKey: Hashable, Sendable {
   /// The index of the join table in the model.
@@ -38,6 +40,28 @@ package struct LinkChange: Sendable {
     both.order = next.order ?? order
     both.inverseOrder = next.inverseOrder ?? inverseOrder
     return both
+  }
+}
+
+extension LinkChange {
+  /// What becomes of the link between two objects, seen from one of them: one change, and one of its twin after it if
+  /// the relationship is its own inverse.
+  static func changes(
+    _ table: JoinTable, of property: Property, from object: ManagedObjectID, to destination: ManagedObjectID,
+    isPresent: Bool, order: Int64? = nil, inverseOrder: Int64? = nil
+  ) -> [LinkChange] {
+    func change(
+      _ left: ManagedObjectID, _ right: ManagedObjectID, _ order: Int64?, _ inverseOrder: Int64?
+    ) -> LinkChange {
+      LinkChange(
+        LinkKey(table: table.index, left: left, right: right), isPresent: isPresent, order: order,
+        inverseOrder: inverseOrder)
+    }
+    if table.isSymmetric {
+      return [change(object, destination, order, nil), change(destination, object, inverseOrder, nil)]
+    }
+    return property.isLeftEnd
+      ? [change(object, destination, order, inverseOrder)] : [change(destination, object, inverseOrder, order)]
   }
 }
 

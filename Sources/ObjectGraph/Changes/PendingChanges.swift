@@ -50,6 +50,16 @@ package final class PendingChanges: Sendable {
   /// Whether a child has saved something that the context has not taken notice of.
   var hasNews: Bool { state.withLock { !$0.news.isEmpty } }
 
+  /// What children saved and the context has not taken notice of.
+  var news: [ChangeSet] { state.withLock { $0.news } }
+
+  /// Makes what children saved current, if it is that many sets.
+  ///
+  /// - Returns: what they saved, or nil.
+  func takeNews(count: Int) -> [ChangeSet]? {
+    state.withLock { $0.news.count == count } ? takeNews() : nil
+  }
+
   /// Makes what children saved current.
   ///
   /// - Returns: what they saved.
@@ -67,6 +77,9 @@ package final class PendingChanges: Sendable {
   /// The change that the next save will write for an object, or nil if there is none or it came to nothing.
   func currentChange(of id: ManagedObjectID) -> RowChange? { state.withLock { $0.current.change(of: id) } }
 
+  /// Whether the next save will write anything, changes that came to nothing included.
+  var hasCurrentChanges: Bool { state.withLock { !$0.current.isUnused } }
+
   /// All changes that the next save will write.
   func currentSets() -> [ChangeSet] { state.withLock { $0.current.sets() } }
 
@@ -80,6 +93,17 @@ package final class PendingChanges: Sendable {
       state.current.absorb(ChangeSet([change]), layouts: layouts)
     }
   }
+
+  /// What the next save will write for a link, or nil if it has not changed.
+  func currentLink(_ key: LinkKey) -> LinkChange? { state.withLock { $0.current.links[key] } }
+
+  /// The objects at both ends of the links that the next save will write.
+  var linkedObjects: Set<ManagedObjectID> {
+    state.withLock { state in state.current.links.keys.reduce(into: []) { $0.formUnion([$1.left, $1.right]) } }
+  }
+
+  /// Drops what became of a link.
+  func removeLink(_ key: LinkKey) { state.withLock { $0.current.removeLink(key) } }
 
   /// Drops what became of an object's links.
   func removeLinks(of id: ManagedObjectID) { state.withLock { $0.current.removeLinks(of: id) } }
@@ -146,6 +170,18 @@ package final class PendingChanges: Sendable {
 
   /// How often changes have moved on from here.
   var moves: Int { state.withLock { $0.moves } }
+
+  /// What contradicts something else.
+  var findings: [String] {
+    state.withLock { state in
+      let layers = [("in flight", state.inFlight), ("current", state.current), ("arrived", state.arrived)]
+      var found = layers.filter { $0.1?.hasValidState == false }.map {
+        "the pending changes \($0.0) miscount themselves"
+      }
+      if state.news.isEmpty != state.arrived.isUnused { found.append("what children saved is told wrongly") }
+      return found
+    }
+  }
 
   /// Whether nothing waits for a save, or for the end of one.
   package var isEmpty: Bool {

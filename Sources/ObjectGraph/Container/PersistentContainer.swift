@@ -13,6 +13,7 @@ import Synchronization
 ///       return try context.count(for: FetchRequest<Person>())
 ///     }
 public final class PersistentContainer: Sendable {
+  /// What the root context saves to.
   public let coordinator: PersistentStoreCoordinator
   /// Saves to the store; the only context of the stack that does I/O to save.
   public let rootContext: ManagedObjectContext
@@ -22,8 +23,9 @@ public final class PersistentContainer: Sendable {
   /// Makes the stack and opens its store.
   ///
   /// - Parameters:
-  ///   - executor: where the default context is used; main's unless told otherwise.
+  ///   - model: the model of the store.
   ///   - description: the store.
+  ///   - executor: where the default context is used; main's unless told otherwise.
   /// - Throws: ``StoreError`` if the store can't be opened.
   public init(
     model: ManagedObjectModel, store description: PersistentStoreDescription, executor: ContextExecutor = .main
@@ -61,7 +63,9 @@ public final class PersistentContainer: Sendable {
 
   /// A child of the default context, for editing that can be cancelled: it saves into the default context.
   ///
-  /// - Parameter sharesExecutor: whether it is used where the default context is, without a hop.
+  /// - Parameters:
+  ///   - name: what it is called in messages, logs and history.
+  ///   - sharesExecutor: whether it is used where the default context is, without a hop.
   public func newChildOfDefaultContext(name: String = "child of default", sharesExecutor: Bool = false)
     -> ManagedObjectContext
   {
@@ -85,7 +89,9 @@ public final class PersistentContainer: Sendable {
   ///
   /// When it returns, the changes are on disk, and the default context shows them. What the default context itself has
   /// not saved stays unsaved. If the block throws, nothing is saved.
-  /// - Parameter name: what the context is called in logs, errors and history.
+  /// - Parameters:
+  ///   - name: what the context is called in logs, errors and history.
+  ///   - block: the work, on the new context's executor; its result is returned.
   /// - Throws: what the block throws, or why a level could not be saved; then the levels above were not saved either.
   @discardableResult
   public func save<Result: Sendable>(

@@ -27,7 +27,9 @@ public final class ContextExecutor: SerialExecutor {
 
   /// An executor with a queue of its own.
   ///
-  /// - Parameter occupation: where to count how long each piece of work occupied the executor.
+  /// - Parameters:
+  ///   - label: the queue's label.
+  ///   - occupation: where to count how long each piece of work occupied the executor.
   public init(label: String, occupation: OccupationRecorder? = nil) {
     self.label = label
     self.occupation = occupation
@@ -78,6 +80,7 @@ public final class ContextExecutor: SerialExecutor {
     }
   }
 
+  /// Runs a task's next piece of work here; called by Swift's runtime.
   public func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     switch place {
@@ -89,8 +92,14 @@ public final class ContextExecutor: SerialExecutor {
     }
   }
 
+  /// Traps, with the executor's name, if the caller runs elsewhere; called by Swift's runtime.
   public func checkIsolated() {
-    precondition(isCurrent, isConfined ? refusal : "this must run on the executor \"\(label)\"")
+    precondition(
+      isCurrent,
+      isConfined
+        ? refusal
+        : "the context of the executor \"\(label)\" and its objects may be used there only; use perform or performAndWait"
+    )
   }
 
   private var refusal: String { "the executor \"\(label)\" is the thread that made it; use its context there only" }
@@ -105,9 +114,16 @@ public final class ContextExecutor: SerialExecutor {
     }
   }
 
-  /// Runs work after what is queued already and waits for it; at once if the caller runs here.
+  /// Whether the calling thread runs here, or will go on here once what it does now has returned.
+  ///
+  /// Nothing else can run here meanwhile.
+  var isOnCallersStack: Bool { RunningExecutor.contains(address) || isCurrent }
+
+  /// Runs work after what is queued already and waits for it; at once if the caller runs here, or if the work that
+  /// occupies this executor waits for the caller on the same thread.
   func sync<Result>(_ work: () throws -> Result) rethrows -> Result {
     if isCurrent { return try work() }
+    if RunningExecutor.contains(address) { return try RunningExecutor.run(address, work) }
     guard case .queue(let queue) = place else { preconditionFailure(refusal) }
     let waiter = DispatchQueue.getSpecific(key: Self.referenceKey)?.executor
     waiter?.awaited.withLock { $0 = self }
@@ -149,12 +165,9 @@ public final class ContextExecutor: SerialExecutor {
   private var address: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()) }
 
   private func timed<Result>(_ work: () throws -> Result) rethrows -> Result {
-    let outer = RunningExecutor.current
-    RunningExecutor.current = address
-    defer { RunningExecutor.current = outer }
-    guard let occupation else { return try work() }
+    guard let occupation else { return try RunningExecutor.run(address, work) }
     let start = DispatchTime.now().uptimeNanoseconds
     defer { occupation.record(DispatchTime.now().uptimeNanoseconds - start) }
-    return try work()
+    return try RunningExecutor.run(address, work)
   }
 }

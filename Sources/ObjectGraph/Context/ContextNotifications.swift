@@ -2,20 +2,27 @@ import ObjectModel
 
 /// What a context tells its observers.
 public enum ContextEvent: Sendable {
+  /// Comes before a save checks anything; what observers change is saved too.
   case willSave(ContextWillSave)
+  /// Comes after a save, with what is needed to merge it.
   case didSave(ContextDidSave)
+  /// Comes right after ``didSave(_:)``, with IDs alone.
   case didSaveObjectIDs(ContextDidSaveObjectIDs)
+  /// Comes at the end of an event that changed objects, and when a child has saved or a save was merged.
   case didChange(ObjectsDidChange)
+  /// Comes when the context has forgotten all its objects.
   case didReset(ContextDidReset)
 }
 
 /// A context is about to save.
 public struct ContextWillSave: Sendable {
+  /// The context that is about to save.
   public let context: ManagedObjectContext
 }
 
 /// A context has saved one level up; `isRoot` tells whether that level was the store.
 public struct ContextDidSave: Sendable {
+  /// The context that has saved.
   public let context: ManagedObjectContext
   /// Whether the changes are in the store now.
   public let isRoot: Bool
@@ -29,7 +36,9 @@ public struct ContextDidSave: Sendable {
 
   /// The IDs of the inserted objects, in order. Cost: a pass over the changes, also of the others.
   public var insertedObjectIDs: [ManagedObjectID] { sets.ids(of: .insert) }
+  /// The IDs of the updated objects, in order. Cost: a pass over the changes.
   public var updatedObjectIDs: [ManagedObjectID] { sets.ids(of: .update) }
+  /// The IDs of the deleted objects, in order. Cost: a pass over the changes.
   public var deletedObjectIDs: [ManagedObjectID] { sets.ids(of: .delete) }
 }
 
@@ -39,8 +48,11 @@ public struct ContextDidSaveObjectIDs: Sendable {
   public let contextName: String
   /// Whether the changes are in the store now.
   public let isRoot: Bool
+  /// The IDs of the inserted objects, in order.
   public let insertedObjectIDs: [ManagedObjectID]
+  /// The IDs of the updated objects, in order.
   public let updatedObjectIDs: [ManagedObjectID]
+  /// The IDs of the deleted objects, in order.
   public let deletedObjectIDs: [ManagedObjectID]
 
   init(_ save: ContextDidSave) {
@@ -62,10 +74,20 @@ extension ContextDidSave {
   public func updatedObjects(in context: isolated ManagedObjectContext) -> [ManagedObject] {
     context.objects(with: updatedObjectIDs)
   }
+
+  /// The deleted objects with the values they had, for an observer, which is called on the context's executor.
+  ///
+  /// They belong to no context any more. While the save is being told they are the instances that were deleted.
+  public func deletedObjects(in context: isolated ManagedObjectContext) -> [ManagedObject] {
+    sets.flatMap { set in
+      set.changes.filter { $0.kind == .delete }.map(context.registry.departedObject)
+    }
+  }
 }
 
 /// Objects of a context have changed: by its own event, or because a child saved into it.
 public struct ObjectsDidChange: Sendable {
+  /// The context whose objects have changed.
   public let context: ManagedObjectContext
   let sets: [ChangeSet]
 
@@ -76,12 +98,15 @@ public struct ObjectsDidChange: Sendable {
 
   /// The IDs of the inserted objects, in order. Cost: a pass over the changes, also of the others.
   public var insertedObjectIDs: [ManagedObjectID] { sets.ids(of: .insert) }
+  /// The IDs of the updated objects, in order. Cost: a pass over the changes.
   public var updatedObjectIDs: [ManagedObjectID] { sets.ids(of: .update) }
+  /// The IDs of the deleted objects, in order. Cost: a pass over the changes.
   public var deletedObjectIDs: [ManagedObjectID] { sets.ids(of: .delete) }
 }
 
 /// A context has forgotten all its objects.
 public struct ContextDidReset: Sendable {
+  /// The context that was reset.
   public let context: ManagedObjectContext
   /// The objects that were in memory.
   public let objectIDs: [ManagedObjectID]

@@ -24,7 +24,7 @@ extension ManagedObjectContext {
       let objects = context.registry.objects(with: ids, batchSize: query.batchSize)
       for path in query.prefetching { try context.registry.prefetch(path, for: objects) }
       if !request.returnsObjectsAsFaults { for object in objects { _ = try context.registry.realize(object) } }
-      return try body(context, objects.map { $0.typed(request) })
+      return try body(context, objects.map { $0.typed(as: Object.self) })
     }
   }
 

@@ -6,7 +6,8 @@ extension ManagedObjectContext {
     get { registry.retained != nil }
     set {
       if newValue == (registry.retained != nil) { return }
-      registry.retained = newValue ? registry.objects.mapValues { $0.takeUnretainedValue() } : nil
+      registry.retained =
+        newValue ? Dictionary(uniqueKeysWithValues: registry.objects.all.map { ($0.objectID, $0) }) : nil
     }
   }
 

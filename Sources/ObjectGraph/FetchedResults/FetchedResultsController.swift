@@ -26,6 +26,7 @@ public final class FetchedResultsController<Object: ManagedObject>: Sendable {
 
   /// The context whose changes are followed.
   public let context: ManagedObjectContext
+  /// What is fetched, and in which order.
   public let request: FetchRequest<Object>
   /// The property whose values make the sections; nil for one section.
   public let sectionNameKeyPath: String?

@@ -12,8 +12,16 @@ public enum FetchedResultsEvent: Sendable, Hashable {
 
   /// A section came or went.
   public struct SectionChange: Sendable, Hashable {
-    public enum Kind: Sendable, Hashable { case insert, delete }
+    /// Whether a section came or went.
+    public enum Kind: Sendable, Hashable {
+      /// The section is new.
+      case insert
+      /// The section is gone.
+      case delete
+    }
+    /// Whether the section came or went.
     public let kind: Kind
+    /// The section's name, as in ``FetchedResultsSnapshot/Section/name``.
     public let name: String
     /// The place before the change for a delete, after it for an insert.
     public let index: Int
@@ -21,15 +29,20 @@ public enum FetchedResultsEvent: Sendable, Hashable {
 
   /// An object came, went, moved or changed.
   public struct ObjectChange: Sendable, Hashable {
+    /// What became of an object of the result.
     public enum Kind: Sendable, Hashable {
+      /// The object is in the result now and was not before.
       case insert
+      /// The object was in the result and is not any more.
       case delete
       /// To another place, and its values may have changed.
       case move
       /// Other values in its old place among the objects that stayed.
       case update
     }
+    /// What became of the object.
     public let kind: Kind
+    /// The object; it may be gone if it was deleted.
     public let objectID: ManagedObjectID
     /// The place before the change; nil for an insert.
     public let indexPath: ResultsIndexPath?

@@ -4,18 +4,22 @@ public struct FetchedResultsSnapshot: Sendable, Hashable {
   public struct Section: Sendable, Hashable {
     /// The value as text; empty for nil, and if there is no section key path.
     public let name: String
+    /// The IDs of the section's objects, in order; never empty if there is a section key path.
     public let objectIDs: [ManagedObjectID]
 
+    /// A section; for tests of what shows one.
     public init(name: String, objectIDs: [ManagedObjectID]) {
       self.name = name
       self.objectIDs = objectIDs
     }
   }
 
+  /// The sections in order; one without a name if there is no section key path.
   public let sections: [Section]
   /// Objects that were in the snapshot before, and have other values now.
   public let updatedObjectIDs: Set<ManagedObjectID>
 
+  /// A snapshot; for tests of what shows one.
   public init(sections: [Section] = [], updatedObjectIDs: Set<ManagedObjectID> = []) {
     self.sections = sections
     self.updatedObjectIDs = updatedObjectIDs

@@ -11,6 +11,8 @@ struct FetchExecution {
   private let query: FetchQuery
   /// How often to look again when a save moves changes on between two looks; each look takes microseconds.
   private static let attemptLimit = 16
+  /// How many rows are kept for faults of other contexts; all of a large result would only push out the rest.
+  private static let keptRowLimit = 1_000
 
   /// - Parameter registry: has published the changes that are to count.
   init(_ registry: ObjectRegistry, _ query: FetchQuery) {
@@ -18,15 +20,22 @@ struct FetchExecution {
     self.query = query
   }
 
-  func objects() throws -> [ManagedObject] {
+  /// The objects as the class that the request names; told one by one, while they are at hand.
+  func objects<Object: ManagedObject>(as type: Object.Type) throws -> [Object] {
     if query.batchSize > 0 || !query.includesPropertyValues {
-      return registry.objects(with: try ids(), batchSize: query.batchSize)
+      return registry.objects(with: try ids(), batchSize: query.batchSize).map { $0.typed(as: type) }
     }
-    let objects = try rows(wantsRows: true).map { id, row in
-      guard let row else { return registry.object(with: id) }
+    let saves = registry.coordinator.saveCount
+    let hasChanges = registry.pending.hasCurrentChanges
+    var objects: [Object] = []
+    var kept: [(ManagedObjectID, Row)] = []
+    try forEachRow { id, row, _ in
       if query.refreshesObjects { registry.refetch(id, row) }
-      return registry.object(with: id, fetched: row)
+      let object = registry.object(with: id, fetched: row, hasChanges: hasChanges, saveCount: saves)
+      objects.append(object.typed(as: type))
+      if row.version > 0, query.keepsAllRows || kept.count < Self.keptRowLimit { kept.append((id, row)) }
     }
+    registry.coordinator.keep(kept, readBefore: saves)
     for path in query.prefetching { try registry.prefetch(path, for: objects) }
     return objects
   }
@@ -50,7 +59,17 @@ struct FetchExecution {
     }
   }
 
-  func ids() throws -> [ManagedObjectID] { try rows(wantsRows: false).map(\.id) }
+  func ids() throws -> [ManagedObjectID] {
+    try read { view in
+      guard try isAnsweredByStore(view) else { return try merged(view, wantsRows: false).map(\.id) }
+      var ids: [ManagedObjectID] = []
+      try view.reader.fetch(storeQuery(wantsRows: false)) { id, _ in
+        ids.append(id)
+        return true
+      }
+      return ids
+    }
+  }
 
   func count() throws -> Int {
     try read { view in
@@ -59,26 +78,33 @@ struct FetchExecution {
     }
   }
 
-  /// The links of an object in its relationship's order.
-  func links(of id: ManagedObjectID, _ property: Property) throws -> [Link] {
-    try read { try $0.links(of: id, property) }
-  }
-
-  private func rows(wantsRows: Bool) throws -> Rows {
-    let saves = registry.coordinator.saveCount
-    let rows = try read { view in
-      try isAnsweredByStore(view)
-        ? try stored(storeQuery(wantsRows: wantsRows), view.reader) : try merged(view, wantsRows: wantsRows)
+  /// The destinations of a to-many relationship, in its order if it has one.
+  ///
+  /// Those that no pending change bears on are remembered for all contexts until the next save.
+  func destinations(of id: ManagedObjectID, _ property: Property) throws -> [ManagedObjectID] {
+    let coordinator = registry.coordinator
+    let families = RelatedFamilies(destinationsOf: property)
+    func isStored(_ levels: [[Pending]]) -> Bool { !levels.joined().contains { $0.touches(families) } }
+    if isStored(levels), let known = coordinator.cachedDestinations(of: id, property) { return known }
+    let saves = coordinator.saveCount
+    let found = try read { view in
+      let ids =
+        if property.joinTable != nil {
+          try view.links(of: id, property).map(\.destination)
+        } else if try isAnsweredByStore(view) {
+          try stored(storeQuery(wantsRows: false), view.reader).map(\.id)
+        } else {
+          try merged(view, wantsRows: false).map(\.id)
+        }
+      return (ids: ids, isStored: isStored(view.levels))
     }
-    keep(rows, readBefore: saves)
-    return rows
+    if found.isStored { coordinator.keep(found.ids, asDestinationsOf: id, property, readBefore: saves) }
+    return found.ids
   }
 
-  /// Keeps some of the rows for faults of other contexts; all of a large result would only push out the rest.
-  private func keep(_ rows: Rows, readBefore saves: Int) {
-    let kept = rows.prefix(query.keepsAllRows ? .max : 1_000).compactMap { id, row in row.map { (id, $0) } }
-      .filter { $0.1.version > 0 }
-    registry.coordinator.keep(kept, readBefore: saves)
+  /// The links of an object in its relationship's order.
+  func links(of id: ManagedObjectID, _ property: Property, includingDeleted: Bool = false) throws -> [Link] {
+    try read { try $0.links(of: id, property, includingDeleted: includingDeleted) }
   }
 }
 

@@ -8,7 +8,18 @@ public import ObjectModel
 ///     request.propertiesToGroupBy = ["department.name"]
 public struct FetchExpression: Sendable, Hashable, ExpressibleByStringLiteral {
   /// What is computed over the rows of a group; nil counts for none of them.
-  public enum Function: String, Sendable, Hashable { case count, sum, min, max, average }
+  public enum Function: String, Sendable, Hashable {
+    /// How many values there are.
+    case count
+    /// Their sum.
+    case sum
+    /// The smallest.
+    case min
+    /// The largest.
+    case max
+    /// Their mean.
+    case average
+  }
 
   enum Kind: Sendable, Hashable {
     case property([String])
@@ -28,6 +39,7 @@ public struct FetchExpression: Sendable, Hashable, ExpressibleByStringLiteral {
     self.kind = kind
   }
 
+  /// A property by its key path, under the key path as name.
   public init(stringLiteral keyPath: String) { self = .property(keyPath) }
 
   /// An attribute, or a to-one relationship, whose value is its destination's URI.

@@ -10,6 +10,7 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
   public var entityName: String
   /// Which objects; nil for all.
   public var condition: Condition?
+  /// The order, the most important sort first; none for no particular one.
   public var sortDescriptors: [Sort<Object>]
   /// The most objects to return; nil for no limit. Less than 0 counts as 0.
   public var fetchLimit: Int?

@@ -21,7 +21,9 @@ public struct LazyObjects<Object: ManagedObject>: RandomAccessCollection {
     }
   }
 
+  /// 0.
   public var startIndex: Int { 0 }
+  /// The number of objects.
   public var endIndex: Int { objectIDs.count }
 
   /// The object at a place; reads its batch if that is not at hand.
@@ -67,8 +69,6 @@ final class ObjectBatches {
 
 extension ManagedObject {
   /// The object as the class that a request names.
-  func typed<Object: ManagedObject>(_ request: FetchRequest<Object>) -> Object { typed(as: Object.self) }
-
   func typed<Object: ManagedObject>(as type: Object.Type) -> Object {
     guard let typed = self as? Object else {
       preconditionFailure("\(entity.name) has objects of \(Swift.type(of: self)), not of \(Object.self)")

@@ -8,6 +8,7 @@ package import ObjectModel
 public struct Sort<Object: ManagedObject>: Sendable, Hashable {
   /// The names of the properties.
   public var keyPath: [String]
+  /// Whether the smallest value comes first.
   public var isAscending: Bool
   /// How texts are compared.
   public var textOrder: TextOrder
@@ -40,18 +41,22 @@ public struct Sort<Object: ManagedObject>: Sendable, Hashable {
     }
   }
 
+  /// A sort by names that are joined by dots, the smallest value first.
   public static func ascending(_ keyPath: String, _ textOrder: TextOrder = .codePoints) -> Self {
     Self(keyPath, textOrder)
   }
 
+  /// A sort by names that are joined by dots, the largest value first.
   public static func descending(_ keyPath: String, _ textOrder: TextOrder = .codePoints) -> Self {
     Self(keyPath, isAscending: false, textOrder)
   }
 
+  /// A sort by a property that the class was generated with, the smallest value first.
   public static func ascending<Value>(_ keyPath: KeyPath<Object, Value>, _ textOrder: TextOrder = .codePoints) -> Self {
     Self(keyPath, textOrder)
   }
 
+  /// A sort by a property that the class was generated with, the largest value first.
   public static func descending<Value>(_ keyPath: KeyPath<Object, Value>, _ textOrder: TextOrder = .codePoints) -> Self
   {
     Self(keyPath, isAscending: false, textOrder)

@@ -19,10 +19,12 @@ extension ConflictResolver {
   ///
   /// Where the context wins, the others become part of it, and are deleted if they are stored. Where the store wins,
   /// new ones give way, and changed ones keep the unique values that they had.
-  /// - Parameter error: what the store said, thrown if no violation can be found.
+  /// - Parameters:
+  ///   - error: what the store said, thrown if no violation can be found.
+  ///   - reader: reads what the changes are to be written over.
   /// - Throws: ``SaveConflicts`` with a report for each violation if the policy has no answer.
-  mutating func resolveConstraints(_ error: StoreError) throws {
-    let violations = try ConstraintSearch(coordinator: coordinator, sets: outcome.sets).find()
+  mutating func resolveConstraints(_ error: StoreError, _ reader: any StoreReader) throws {
+    let violations = try ConstraintSearch(coordinator: coordinator, sets: outcome.sets).find(reader)
     if violations.isEmpty { throw error }
     guard let policy = policy.constraintResolution else {
       throw SaveConflicts(constraints: violations.map(\.report))
@@ -35,7 +37,7 @@ extension ConflictResolver {
       }
       resolution.keepers[keeper.id] = keeper
     }
-    try apply(resolution)
+    try apply(resolution, reader)
   }
 
   /// The change of the object that stays; one that changes nothing yet if it is stored and not changed.
@@ -54,7 +56,8 @@ extension ConflictResolver {
   ) {
     guard let row = change.row, let kept = keeper.row else { return }
     guard let base = change.base, change.kind == .update else {
-      keeper.row = merged(row, from: coordinator.defaults[Int(row.entityIndex)], into: kept, policy)
+      let defaults = coordinator.defaults[Int(row.entityIndex)]
+      keeper.row = merged(row, from: defaults, given: givenSlots[change.id], into: kept, policy)
       resolution.replaced[change.id] = keeper.id
       return
     }
@@ -72,8 +75,12 @@ extension ConflictResolver {
 
   /// A row with values of another one, which may be of another entity of the family.
   ///
-  /// - Parameter origin: the values from which the other row was changed.
-  private func merged(_ row: Row, from origin: Row, into kept: Row, _ policy: MergeResolution) -> Row {
+  /// - Parameters:
+  ///   - origin: the values from which the other row was changed.
+  ///   - given: the slots of the values that it was given, if they are known.
+  private func merged(
+    _ row: Row, from origin: Row, given: [Int]? = nil, into kept: Row, _ policy: MergeResolution
+  ) -> Row {
     var result = kept
     switch policy {
     case .rollback, .storeTrump: break
@@ -84,7 +91,8 @@ extension ConflictResolver {
       let shared = sequence(first: entity(of: row), next: \.parent).first { entity(of: kept).isKind(of: $0) }
       for slot in 0..<(shared?.properties.count ?? 0) {
         // What it has by default, or had before, says nothing.
-        if case .objectTrump = policy, row.hasSameValue(as: origin, slot, layout.storage[slot]) { continue }
+        let isGiven = given?.contains(slot) ?? !row.hasSameValue(as: origin, slot, layout.storage[slot])
+        if case .objectTrump = policy, !isGiven { continue }
         if row.hasSameValue(as: kept, slot, layout.storage[slot]) { continue }
         result.copyValue(of: row, slot, layout.storage[slot])
       }
@@ -95,7 +103,7 @@ extension ConflictResolver {
   private func entity(of row: Row) -> Entity { coordinator.model.entities[Int(row.entityIndex)] }
 
   /// Puts the changes in, takes those of replaced objects out, and lets references lead to what replaced them.
-  private mutating func apply(_ resolution: ConstraintResolution) throws {
+  private mutating func apply(_ resolution: ConstraintResolution, _ reader: any StoreReader) throws {
     let replaced = resolution.replaced
     var added = resolution.keepers.filter { !$0.value.isEmptyUpdate }
     var rewritten = resolution.keepers
@@ -117,7 +125,7 @@ extension ConflictResolver {
     let more = added.keys.compactMap { rewritten[$0] }
     if !more.isEmpty { add(ChangeSet(more)) }
     replaceLinks { $0.leading(replaced) }
-    let stored = try storedReferences(to: Set(resolution.removed.keys), replaced)
+    let stored = try storedReferences(to: Set(resolution.removed.keys), replaced, reader)
     if !stored.isEmpty { add(stored) }
     for change in stored.changes { rewritten[change.id] = change }
     for change in rewritten.values { noteRewritten(change) }
@@ -143,36 +151,34 @@ extension ConflictResolver {
 
   /// Changes that let what is stored lead to what replaced stored objects. Cost: a look-up per relationship and object.
   private func storedReferences(
-    to removed: Set<ManagedObjectID>, _ replaced: [ManagedObjectID: ManagedObjectID]
+    to removed: Set<ManagedObjectID>, _ replaced: [ManagedObjectID: ManagedObjectID], _ reader: any StoreReader
   ) throws -> ChangeSet {
     if removed.isEmpty { return ChangeSet([]) }
     let written = Set(outcome.sets.flatMap { $0.changes.map(\.id) })
-    return try coordinator.openStore().read { reader in
-      var changes: [ManagedObjectID: RowChange] = [:]
-      var links: [LinkChange] = []
-      for entity in coordinator.model.entities {
-        for property in entity.properties where property.declaringEntity == entity.name {
-          for id in removed {
-            if property.joinTable != nil, entity.root.index == Int(id.rootIndex) {
-              links += try reader.links(of: id, property).map { LinkChange(id, $0, property).leading(replaced) }
-            } else if property.storage == .reference, property.isPersistent,
-              property.destination?.root.index == Int(id.rootIndex)
-            {
-              let query = StoreQuery(
-                entity: entity, condition: .compare(.keyPath([property.name]), .equal, .object(id), []),
-                coordinatorOrdinal: coordinator.ordinal)
-              try reader.fetch(query) { source, row in
-                guard let row, !written.contains(source) else { return true }
-                let change = changes[source] ?? RowChange(.update, source, row: row, base: row)
-                changes[source] = leading(change, replaced)
-                return true
-              }
+    var changes: [ManagedObjectID: RowChange] = [:]
+    var links: [LinkChange] = []
+    for entity in coordinator.model.entities {
+      for property in entity.properties where property.declaringEntity == entity.name {
+        for id in removed {
+          if property.joinTable != nil, entity.root.index == Int(id.rootIndex) {
+            links += try reader.links(of: id, property).map { LinkChange(id, $0, property).leading(replaced) }
+          } else if property.storage == .reference, property.isPersistent,
+            property.destination?.root.index == Int(id.rootIndex)
+          {
+            let query = StoreQuery(
+              entity: entity, condition: .compare(.keyPath([property.name]), .equal, .object(id), []),
+              coordinatorOrdinal: coordinator.ordinal)
+            try reader.fetch(query) { source, row in
+              guard let row, !written.contains(source) else { return true }
+              let change = changes[source] ?? RowChange(.update, source, row: row, base: row)
+              changes[source] = leading(change, replaced)
+              return true
             }
           }
         }
       }
-      return ChangeSet(Array(changes.values), links: links)
     }
+    return ChangeSet(Array(changes.values), links: links)
   }
 }
 

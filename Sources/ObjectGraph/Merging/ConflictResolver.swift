@@ -10,7 +10,9 @@ struct ConflictResolver {
   private(set) var outcome: SaveOutcome
   /// Rows that only must not have changed, by object.
   private(set) var checks: [ManagedObjectID: RowChange]
-  private var rewritten: [ManagedObjectID: RowChange] = [:]
+  private(set) var rewritten: [ManagedObjectID: RowChange] = [:]
+  /// What new objects were given, by slot, where that is known; else it is what differs from their defaults.
+  var givenSlots: [ManagedObjectID: [Int]] = [:]
 
   init(
     _ coordinator: PersistentStoreCoordinator, policy: MergePolicy, root: Int, sets: [ChangeSet], checks: [RowChange]
@@ -150,6 +152,23 @@ struct ConflictResolver {
       ChangeSet($0.changes.compactMap(replacement), batches: $0.batches, links: $0.links)
     }
     .filter { !$0.isEmpty }
+  }
+
+  /// Makes changes of packed rows, so that each can be resolved by itself.
+  mutating func unpackBatches() {
+    let batches = outcome.sets.flatMap(\.batches)
+    if batches.isEmpty { return }
+    var sets = outcome.sets.map { ChangeSet($0.changes, links: $0.links) }
+    for batch in batches {
+      let slots = batch.columns.map(\.slot)
+      sets.append(
+        ChangeSet(
+          (0..<batch.count).map { index in
+            RowChange(.insert, batch.id(at: index), row: batch.copy(of: index), base: nil)
+          }))
+      for index in 0..<batch.count { givenSlots[batch.id(at: index)] = slots }
+    }
+    outcome.sets = sets
   }
 
   /// Changes, or leaves out, each link.

@@ -15,18 +15,16 @@ struct ConstraintSearch {
   let coordinator: PersistentStoreCoordinator
   let sets: [ChangeSet]
 
-  func find() throws -> [Violation] {
+  func find(_ reader: any StoreReader) throws -> [Violation] {
     let changed = Dictionary(
       sets.flatMap { $0.changes.map { ($0.id, $0) } }, uniquingKeysWith: { $1 })
-    return try coordinator.openStore().read { reader in
-      var violations: [Violation] = []
-      for entity in coordinator.model.entities {
-        for properties in entity.entityDescription.uniquenessConstraints where !properties.isEmpty {
-          violations += try find(entity, properties, changed, reader)
-        }
+    var violations: [Violation] = []
+    for entity in coordinator.model.entities {
+      for properties in entity.entityDescription.uniquenessConstraints where !properties.isEmpty {
+        violations += try find(entity, properties, changed, reader)
       }
-      return violations
     }
+    return violations
   }
 
   private func find(

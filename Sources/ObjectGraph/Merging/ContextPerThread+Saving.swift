@@ -2,7 +2,9 @@ extension ContextPerThread {
   /// Saves a context and merges what it saved into main; a save of main's context is just that.
   ///
   /// A failed save merges nothing.
-  /// - Parameter merging: when main merges; nil for what the stack was made with.
+  /// - Parameters:
+  ///   - context: a context of this stack.
+  ///   - merging: when main merges; nil for what the stack was made with.
   /// - Throws: what ``ManagedObjectContext/save()`` throws; ``MergeWouldDeadlock`` if main does not come to merge, in
   ///   which case the save itself is done.
   public func save(_ context: isolated ManagedObjectContext, merging: Merging? = nil) throws {
@@ -29,6 +31,7 @@ public struct MergeWouldDeadlock: Error, Sendable, CustomStringConvertible {
   /// The context that was to merge.
   public let mainName: String
 
+  /// Who waits for whom, and what to do.
   public var description: String {
     "\"\(contextName)\" has saved, but waiting for \"\(mainName)\" to merge would be a deadlock: it seems to wait for"
       + " the saving thread; merge asynchronously, or don't wait there"

@@ -1,4 +1,3 @@
-import Foundation
 import Synchronization
 
 /// Contexts per thread of execution, all on one coordinator, whose saves merge into main.
@@ -23,6 +22,7 @@ public final class ContextPerThread: Sendable {
     case synchronous(timeout: Duration)
   }
 
+  /// What all these contexts read from and save to.
   public let coordinator: PersistentStoreCoordinator
   /// The context of main's executor, the same for all who ask.
   public let mainContext: ManagedObjectContext
@@ -30,8 +30,7 @@ public final class ContextPerThread: Sendable {
   public let merging: Merging
   private let prefix: String
   private let count = Atomic(0)
-  /// Where a thread's dictionary has its context.
-  private let key = "ContextPerThread \(UUID())"
+  private let threads = ContextsByThread()
   /// Contexts of tasks that opened no scope, for as long as the tasks hold them.
   private let ofTasks = Mutex<[Int: Weak]>([:])
   @TaskLocal private static var scope: Scope?
@@ -46,8 +45,12 @@ public final class ContextPerThread: Sendable {
     let context: ManagedObjectContext
   }
 
+  /// Contexts of threads, which are made when they are asked for.
+  ///
   /// - Parameters:
+  ///   - coordinator: what all of them read from and save to.
   ///   - mainExecutor: where main's context runs: the main queue, or a queue of its own.
+  ///   - merging: when main merges a save, unless the save says otherwise.
   ///   - name: what the contexts' names begin with.
   public init(
     coordinator: PersistentStoreCoordinator, mainExecutor: ContextExecutor = .main, merging: Merging = .asynchronous,
@@ -61,12 +64,12 @@ public final class ContextPerThread: Sendable {
 
   /// The context of the caller: main's on main's executor, else the task's or the thread's own.
   ///
-  /// A task that asks without ``withTaskContext(_:)`` gets the same context for as long as it holds it.
+  /// A task that asks without ``withTaskContext(isolation:_:)`` gets the same context for as long as it holds it.
   public var current: ManagedObjectContext {
     if mainContext.executor.isCurrent { return mainContext }
     if let scope = Self.scope, scope.owner === self { return scope.context }
     if let task = withUnsafeCurrentTask(body: { $0?.hashValue }) { return contextOfTask(task) }
-    return contextOfThread()
+    return threads.context(makeContext)
   }
 
   /// Runs a task's work with a context of its own, which is ``current`` in it and is released at its end.
@@ -85,15 +88,6 @@ public final class ContextPerThread: Sendable {
       contexts[task] = Weak(context: made)
       return made
     }
-  }
-
-  /// Foundation lets go of a thread's dictionary when the thread ends.
-  private func contextOfThread() -> ManagedObjectContext {
-    let dictionary = Thread.current.threadDictionary
-    if let context = dictionary[key] as? ManagedObjectContext { return context }
-    let made = makeContext()
-    dictionary[key] = made
-    return made
   }
 
   private func makeContext() -> ManagedObjectContext {

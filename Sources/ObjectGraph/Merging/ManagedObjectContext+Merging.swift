@@ -22,7 +22,7 @@ extension ManagedObjectContext {
 
   /// Takes over what somebody else has saved, known by IDs only; reads the rows of objects in memory again.
   ///
-  /// For code that runs in the context already; see ``mergeChanges(fromRemoteContextSave:into:)``.
+  /// For code that runs in the context already; the static methods of the same name do it for several contexts.
   public func mergeChanges(fromRemoteContextSave save: RemoteContextSave) {
     let set = save.changeSet(for: coordinator)
     coordinator.forgetRows(of: set.changes.lazy.map(\.id))

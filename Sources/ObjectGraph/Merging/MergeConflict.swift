@@ -13,8 +13,11 @@ public struct MergeConflict: Sendable {
     case rowCacheAgainstStore
   }
 
+  /// Between whom the conflict is.
   public let kind: Kind
+  /// The object that can't be saved as it is.
   public let objectID: ManagedObjectID
+  /// The name of its entity.
   public let entityName: String
   /// The version that the change was made against.
   public let expectedVersion: Int64

@@ -35,7 +35,7 @@ extension ObjectRegistry {
     registerChanged(in: set)
     if objects.isEmpty { return }
     if set.objectCount > objects.count {
-      for object in objects.values.map({ $0.takeUnretainedValue() }) {
+      for object in objects.all {
         if let change = set.change(of: object.objectID) { body(object, change) }
       }
       return
@@ -116,7 +116,7 @@ extension ObjectRegistry {
     if object.hasChanges {
       pending.remove(object.objectID)
       pending.removeLinks(of: object.objectID)
-      letGo(of: object)
+      letGo(of: [object])
     }
     if !object.hasRow {
       object.row = Row(coordinator.layouts[object.entity.index])
@@ -179,7 +179,7 @@ extension ObjectRegistry {
     checkExecutor()
     publishChanges()
     relationshipGeneration += 1
-    for object in objects.values.map({ $0.takeUnretainedValue() }) {
+    for object in objects.all {
       if object.state.contains(.inaccessible) { object.state.subtract([.inaccessible, .deleted]) }
       if !object.hasChanges { forgetRow(of: object) }
     }
@@ -189,9 +189,7 @@ extension ObjectRegistry {
 
   /// Makes an unchanged object a fault that will be read together with others.
   private func forgetRow(of object: ManagedObject) {
-    object.state.insert(.fault)
-    object.hasRow = false
-    object.toMany = nil
+    turnIntoFault(object)
     addToGroup(object)
   }
 }

@@ -5,13 +5,20 @@ import ObjectModel
 ///
 /// URIs also fit other coordinators of the same store.
 public struct RemoteContextSave: Sendable {
+  /// The IDs of inserted objects.
   public var insertedObjectIDs: [ManagedObjectID]
+  /// The IDs of updated objects.
   public var updatedObjectIDs: [ManagedObjectID]
+  /// The IDs of deleted objects.
   public var deletedObjectIDs: [ManagedObjectID]
+  /// The URIs of inserted objects, as another process sends them.
   public var insertedURIs: [URL] = []
+  /// The URIs of updated objects.
   public var updatedURIs: [URL] = []
+  /// The URIs of deleted objects.
   public var deletedURIs: [URL] = []
 
+  /// A save that is known by IDs.
   public init(
     inserted: [ManagedObjectID] = [], updated: [ManagedObjectID] = [], deleted: [ManagedObjectID] = []
   ) {
@@ -20,6 +27,7 @@ public struct RemoteContextSave: Sendable {
     deletedObjectIDs = deleted
   }
 
+  /// A save that is known by URIs, from another process.
   public init(insertedURIs: [URL] = [], updatedURIs: [URL] = [], deletedURIs: [URL] = []) {
     self.init(inserted: [], updated: [], deleted: [])
     self.insertedURIs = insertedURIs

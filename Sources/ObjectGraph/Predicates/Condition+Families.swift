@@ -16,6 +16,12 @@ struct RelatedFamilies {
 
   var isEmpty: Bool { toOne.isEmpty && toMany.isEmpty && joinTables.isEmpty }
 
+  /// The families that decide about the destinations of a to-many relationship.
+  init(destinationsOf property: Property) {
+    if let destination = property.destination { toMany.insert(destination.root.index) }
+    if let table = property.joinTable { joinTables.insert(table.index) }
+  }
+
   private mutating func add(_ condition: Condition, _ scope: EntityScope) throws(ConditionError) {
     switch condition {
     case .constant: break

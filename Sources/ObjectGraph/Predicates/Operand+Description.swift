@@ -58,6 +58,7 @@ extension Operand.Function {
 }
 
 extension Operand.Collection: CustomStringConvertible {
+  /// The path as it stands in a format string.
   public var description: String { (variable.map { "$\($0)." } ?? "") + Operand.path(path) }
 }
 

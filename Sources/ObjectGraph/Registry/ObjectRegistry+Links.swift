@@ -31,20 +31,14 @@ extension ObjectRegistry {
     _ object: ManagedObject, _ property: Property, _ destination: ManagedObject, _ table: JoinTable, isPresent: Bool,
     order: Int64?, inverseOrder: Int64?, isTwinned: Bool = true
   ) {
-    let ends = (object.objectID, destination.objectID)
-    if table.isSymmetric {
-      record(LinkChange(table.key(ends.0, ends.1), isPresent: isPresent, order: order))
-      if isTwinned {
-        record(LinkChange(table.key(ends.1, ends.0), isPresent: isPresent, order: inverseOrder))
-      }
-    } else if property.isLeftEnd {
-      record(LinkChange(table.key(ends.0, ends.1), isPresent: isPresent, order: order, inverseOrder: inverseOrder))
-    } else {
-      record(LinkChange(table.key(ends.1, ends.0), isPresent: isPresent, order: inverseOrder, inverseOrder: order))
-    }
+    let changes = LinkChange.changes(
+      table, of: property, from: object.objectID, to: destination.objectID, isPresent: isPresent, order: order,
+      inverseOrder: inverseOrder)
+    for change in isTwinned ? changes : Array(changes.prefix(1)) { record(change) }
   }
 
   private func record(_ change: LinkChange) {
+    noteForUndo(change.key)
     linkChanges[change.key] = linkChanges[change.key]?.followed(by: change) ?? change
   }
 
@@ -53,11 +47,5 @@ extension ObjectRegistry {
     if linkChanges.isEmpty { return [] }
     defer { linkChanges = [:] }
     return Array(linkChanges.values)
-  }
-}
-
-extension JoinTable {
-  fileprivate func key(_ left: ManagedObjectID, _ right: ManagedObjectID) -> LinkKey {
-    LinkKey(table: index, left: left, right: right)
   }
 }

@@ -24,18 +24,14 @@ extension ObjectRegistry {
     publishChanges()
     do {
       var query = FetchQuery(entity: destination)
-      let ids: [ManagedObjectID]
-      if property.joinTable != nil {
-        ids = try FetchExecution(self, query).links(of: object.objectID, property).map(\.destination)
-      } else if let inverse = property.inverse {
+      if property.joinTable == nil {
+        guard let inverse = property.inverse else { return [] }
         query.condition = .compare(.keyPath([inverse.name]), .equal, .object(object.objectID), [])
         if property.isOrdered, let order = inverse.orderProperty {
           query.sorts = [ResolvedSort(keyPath: [order.name], isAscending: true)]
         }
-        ids = try FetchExecution(self, query).ids()
-      } else {
-        return []
       }
+      let ids = try FetchExecution(self, query).destinations(of: object.objectID, property)
       let cache = ToManyCache(ids: ids, generation: relationshipGeneration, isOrdered: property.isOrdered)
       object.toMany = object.toMany ?? [:]
       object.toMany?[slot] = cache

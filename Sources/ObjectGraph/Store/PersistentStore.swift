@@ -24,11 +24,22 @@ package protocol PersistentStore: AnyObject, Sendable {
   /// written and all of them are returned.
   func save(_ request: StoreSaveRequest) throws(StoreError) -> StoreSaveResult
 
+  /// Calls the body with what reads and writes in one transaction, which is durable when this returns, and undone if
+  /// the body or the commit throws.
+  ///
+  /// Other writers wait meanwhile, so the body must not call other methods of the store.
+  func transaction<Result: Sendable>(
+    from origin: TransactionOrigin, _ body: (any StoreTransaction) throws -> Result
+  ) throws -> Result
+
   /// Calls the body with a reader that sees one state of the store.
   func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result
 
   /// Where files that a save is to take over should be made (same file system); nil if the store has none.
   var stagingDirectory: String? { get }
+
+  /// Checks the store in itself, while nobody saves; each contradiction in a sentence, without values.
+  func findings() throws(StoreError) -> [String]
 
   /// Writes what is left to write and lets go of the files. Later calls of other methods throw.
   ///
@@ -65,11 +76,17 @@ package struct StoreSaveRequest: Sendable {
   package let reservations: [KeyReservation]
   /// Rows that are not written, but are conflicts if their stored version is not their base's.
   package let checks: [RowChange]
+  /// Who saves, for the history.
+  package let origin: TransactionOrigin
 
-  package init(_ changes: [ChangeSet], reservations: [KeyReservation] = [], checks: [RowChange] = []) {
+  package init(
+    _ changes: [ChangeSet], reservations: [KeyReservation] = [], checks: [RowChange] = [],
+    origin: TransactionOrigin = TransactionOrigin()
+  ) {
     self.changes = changes
     self.reservations = reservations
     self.checks = checks
+    self.origin = origin
   }
 }
 
@@ -79,6 +96,8 @@ package struct StoreSaveResult: Sendable {
   package var reserved: [Range<Int64>]
   /// Objects whose stored version was not the expected one; not empty means that nothing was written.
   package var conflicts: [StoreConflict]
+  /// Derived attributes that have new values, in rows that were written and in others; no version is raised for them.
+  package var derived: [DerivedValue] = []
 
   package init(reserved: [Range<Int64>] = [], conflicts: [StoreConflict] = []) {
     self.reserved = reserved
@@ -118,6 +137,21 @@ package protocol StoreReader {
 
   /// The number of objects that a query matches, its limit and offset included.
   func count(_ query: StoreQuery) throws -> Int
+}
+
+/// Reads and writes in one transaction of a store, and sees what it wrote; valid during the call that lent it.
+package protocol StoreTransaction: StoreReader {
+  /// Reserves primary keys of a table; they are free again if the transaction is undone.
+  func reserveKeys(_ request: KeyReservation) throws(StoreError) -> Range<Int64>
+
+  /// Writes changes, deletes first and inserts last.
+  ///
+  /// If it throws ``StoreError/Code/constraint``, or returns conflicts, none of them is written, and the transaction
+  /// goes on as it was before.
+  func write(_ set: ChangeSet) throws(StoreError) -> [StoreConflict]
+
+  /// Derived attributes that have new values because of what was written.
+  var derived: [DerivedValue] { get }
 }
 
 /// A fetch as a store answers it: resolved and without regard to pending changes.
@@ -166,6 +200,8 @@ package struct ResolvedSort: Sendable {
 }
 
 extension PersistentStore {
+  package func findings() throws(StoreError) -> [String] { [] }
+
   /// Closes without returning keys.
   package func close() throws(StoreError) { try close(returning: []) }
 }

@@ -6,6 +6,7 @@ import Synchronization
 ///
 /// All methods may be called from any thread. The order of locks is context, coordinator, store.
 public final class PersistentStoreCoordinator: Sendable {
+  /// The model of the store and of all contexts on it.
   public let model: ManagedObjectModel
   package let ordinal: UInt32
   /// Layouts of rows by entity index.
@@ -13,13 +14,14 @@ public final class PersistentStoreCoordinator: Sendable {
   /// A row of defaults by entity index.
   let defaults: [Row]
   let classes: ObjectClasses
-  /// Slots of transient attributes by entity index.
-  private let transientSlots: [[Int]]
+  /// Slots of transient values by entity index.
+  let transientSlots: [[Int]]
 
   private let store: Mutex<(any PersistentStore)?> = Mutex(nil)
   /// Keys by the index of the root entity.
   private let keys: Mutex<[KeyAllocator]>
   private let cache: Mutex<RowCache>
+  private let saves = SaveCount()
   private let ownWrites = Mutex(OwnWrites())
   private let rootCount = Atomic(0)
   let merging = MergingState()
@@ -37,10 +39,10 @@ public final class PersistentStoreCoordinator: Sendable {
     defaults = zip(model.entities, layouts).map { Row(defaultsOf: $0, layout: $1) }
     classes = ObjectClasses(model)
     transientSlots = model.entities.map { entity in
-      entity.properties.filter { $0.attribute?.isTransient == true }.map(\.slot)
+      entity.properties.filter { $0.storage.isStored && !$0.isPersistent }.map(\.slot)
     }
     keys = Mutex(Array(repeating: KeyAllocator(), count: model.entities.count))
-    cache = Mutex(RowCache(byteLimit: rowCacheByteLimit))
+    cache = Mutex(RowCache(byteLimit: rowCacheByteLimit, saveCount: saves))
     CoordinatorRegistry.register(self)
   }
 
@@ -49,8 +51,10 @@ public final class PersistentStoreCoordinator: Sendable {
   /// Opens a store and makes it this coordinator's.
   ///
   /// Cost: I/O, and one durable transaction that reserves keys.
-  /// - Throws: ``StoreError`` if the store can't be opened, or if there is one already.
+  /// - Throws: ``StoreError`` if the store can't be opened, or if there is one already; ``ModelError`` if a predicate of
+  ///   the model can't be read.
   public func open(_ description: PersistentStoreDescription) throws {
+    try checkPredicates()
     let opened = try description.open(model, ordinal)
     let isFirst = store.withLock { store in
       if store != nil { return false }
@@ -108,10 +112,10 @@ public final class PersistentStoreCoordinator: Sendable {
 extension PersistentStoreCoordinator {
   /// Draws keys for new objects; does I/O only if more than a block was drawn since the last save.
   package func drawKeys(for entity: Entity, count: Int = 1) throws(StoreError) -> Range<Int64> {
-    let root = entity.root
-    if let drawn = keys.withLock({ $0[root.index].draw(count) }) { return drawn }
-    try reserveKeys(for: root, count: max(count, KeyAllocator.blockSize))
-    if let drawn = keys.withLock({ $0[root.index].draw(count) }) { return drawn }
+    let index = entity.rootIndex
+    if let drawn = keys.withLock({ $0[index].draw(count) }) { return drawn }
+    try reserveKeys(for: entity.root, count: max(count, KeyAllocator.blockSize))
+    if let drawn = keys.withLock({ $0[index].draw(count) }) { return drawn }
     return try drawKeys(for: entity, count: count)
   }
 
@@ -137,9 +141,7 @@ extension PersistentStoreCoordinator {
   private func markSaved(_ sets: [ChangeSet]) {
     keys.withLock { keys in
       for set in sets {
-        for change in set.changes where change.kind == .insert {
-          keys[Int(change.id.rootIndex)].markSaved(change.id.key..<change.id.key + 1)
-        }
+        for (root, run) in set.insertedKeys { keys[root].markSaved(run) }
         for batch in set.batches {
           keys[batch.entity.root.index].markSaved(batch.firstKey..<batch.firstKey + Int64(batch.count))
         }
@@ -163,7 +165,7 @@ extension PersistentStoreCoordinator {
   ) throws -> SaveOutcome {
     let store = try openStore()
     let reservations = keyReservations()
-    let changes = sets.map { $0.withoutEmptyUpdates() }
+    let changes = sets.map { $0.withoutUpdates { $0.isEmptyUpdate || changesTransientsOnly($0) } }
     var resolver = ConflictResolver(self, policy: policy, root: root, sets: changes, checks: checks)
     let result = try write(&resolver, to: store, reservations)
     keys.withLock { keys in
@@ -171,9 +173,14 @@ extension PersistentStoreCoordinator {
     }
     let written = resolver.outcome.sets
     markSaved(written)
-    cache.withLock { $0.apply(written, kept: withoutTransients) }
+    cache.withLock { cache in
+      cache.apply(written, kept: withoutTransients)
+      cache.take(result.derived)
+    }
     noteUpdates(written, from: root)
-    return resolver.finalOutcome(of: sets)
+    var outcome = resolver.finalOutcome(of: sets)
+    outcome.derived = result.derived
+    return outcome
   }
 
   /// Tries to write until no conflict is left.
@@ -191,7 +198,7 @@ extension PersistentStoreCoordinator {
         noteStored(result.conflicts)
         try resolver.resolve(result.conflicts, kind: .rowCacheAgainstStore)
       } catch let error as StoreError where error.code == .constraint {
-        try resolver.resolveConstraints(error)
+        try store.read { try resolver.resolveConstraints(error, $0) }
       }
     }
     throw StoreError(.busy, "others change the same objects all the time; save again", path: store.path)
@@ -205,7 +212,7 @@ extension PersistentStoreCoordinator {
     cache.withLock { cache in
       var conflicts: [StoreConflict] = []
       func look(at change: RowChange) {
-        guard let base = change.base, base.version > 0, let cached = cache.peek(change.id) else { return }
+        guard let cached = cache.peek(change.id), let base = change.base, base.version > 0 else { return }
         if cached.version > base.version { conflicts.append(StoreConflict(change, stored: cached)) }
       }
       for set in sets where !set.isAllInserts {
@@ -237,6 +244,16 @@ extension PersistentStoreCoordinator {
     for slot in slots { kept.setNull(slot) }
     kept.stamp(version: row.version)
     return kept
+  }
+
+  /// Takes notice of what a batch request has stored.
+  func takeNotice(of log: BatchLog) {
+    keys.withLock { keys in
+      for (root, saved) in log.keys { keys[root].markSaved(saved) }
+    }
+    cache.withLock { cache in
+      if let stale = log.stale { cache.forget(stale) } else { cache.removeAll() }
+    }
   }
 
   /// Forgets rows that were changed behind this coordinator's back.
@@ -276,7 +293,7 @@ extension PersistentStoreCoordinator {
   /// The row of an object, from the cache or the store; nil if there is none.
   func row(for id: ManagedObjectID) throws -> Row? {
     if let row = cachedRow(for: id) { return row }
-    let saves = cache.withLock { $0.saves }
+    let saves = saveCount
     let row = try openStore().read { try $0.row(for: id) }
     if let row { keep([(id, row)], readBefore: saves) }
     return row
@@ -284,13 +301,29 @@ extension PersistentStoreCoordinator {
 
   func cachedRow(for id: ManagedObjectID) -> Row? { cache.withLock { $0.row(for: id) } }
 
+  /// The stored destinations of a to-many relationship, if somebody has asked for them since the last save.
+  func cachedDestinations(of owner: ManagedObjectID, _ property: Property) -> [ManagedObjectID]? {
+    cache.withLock { $0.relationships.destinations(of: owner, property) }
+  }
+
+  /// Keeps the stored destinations of a to-many relationship, unless a save came in between.
+  func keep(
+    _ ids: [ManagedObjectID], asDestinationsOf owner: ManagedObjectID, _ property: Property, readBefore saves: Int
+  ) {
+    cache.withLock { cache in
+      if saveCount == saves { cache.relationships.insert(ids, of: owner, property) }
+    }
+  }
+
+  func cachedRows() -> [ManagedObjectID: Row] { cache.withLock { $0.all } }
+
   /// How many saves there have been; to be noted before a read whose rows are to be kept.
-  var saveCount: Int { cache.withLock { $0.saves } }
+  var saveCount: Int { saves.current }
 
   /// Keeps rows for the next fault, unless a save came in between.
   func keep(_ rows: [(ManagedObjectID, Row)], readBefore saves: Int) {
     cache.withLock { cache in
-      guard cache.saves == saves else { return }
+      guard saveCount == saves else { return }
       for (id, row) in rows { cache.insert(row, for: id) }
     }
   }

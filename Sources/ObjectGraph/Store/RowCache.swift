@@ -8,9 +8,14 @@ struct RowCache {
   private var youngBytes = 0
   private let generationBytes: Int
   /// Counts saves, so that a reader does not put rows here that a save has overtaken.
-  private(set) var saves = 0
+  private let saveCount: SaveCount
+  /// Destinations of to-many relationships; any save may change them.
+  var relationships = RelationshipCache()
 
-  init(byteLimit: Int) { generationBytes = byteLimit / 2 }
+  init(byteLimit: Int, saveCount: SaveCount) {
+    generationBytes = byteLimit / 2
+    self.saveCount = saveCount
+  }
 
   mutating func row(for id: ManagedObjectID) -> Row? {
     if let row = young[id] { return row }
@@ -21,6 +26,9 @@ struct RowCache {
 
   /// The row without making it young again.
   func peek(_ id: ManagedObjectID) -> Row? { young[id] ?? old[id] }
+
+  /// All rows that are kept.
+  var all: [ManagedObjectID: Row] { old.merging(young) { $1 } }
 
   mutating func insert(_ row: Row, for id: ManagedObjectID) {
     if youngBytes >= generationBytes {
@@ -39,22 +47,27 @@ struct RowCache {
   /// Removes rows that others have changed; readers that began before must not bring them back.
   mutating func forget(_ ids: some Sequence<ManagedObjectID>) {
     for id in ids { remove(id) }
-    saves += 1
+    noteSave()
   }
 
   mutating func removeAll() {
     young = [:]
     old = [:]
     youngBytes = 0
-    saves += 1
+    noteSave()
+  }
+
+  private mutating func noteSave() {
+    saveCount.increment()
+    relationships = RelationshipCache()
   }
 
   /// Takes notice of what a save wrote: rows that were here are replaced.
   ///
   /// - Parameter kept: the part of a row that others may see.
   mutating func apply(_ sets: [ChangeSet], kept: (Row) -> Row) {
-    saves += 1
-    for set in sets {
+    noteSave()
+    for set in sets where !set.isAllInserts {
       for change in set.changes {
         if let row = change.row, change.kind == .update {
           old.removeValue(forKey: change.id)

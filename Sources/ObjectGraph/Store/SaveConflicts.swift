@@ -12,6 +12,7 @@ public struct SaveConflicts: Error, Sendable, CustomStringConvertible {
     constraintConflicts = constraints
   }
 
+  /// The first conflicts of each kind and how many more there are; no values.
   public var description: String {
     var reports = conflicts.prefix(3).map { conflict in
       let now = conflict.storedVersion.map { "is at version \($0)" } ?? "was deleted"

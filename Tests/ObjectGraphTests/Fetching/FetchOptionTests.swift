@@ -85,27 +85,6 @@ struct FetchOptionTests {
     }
   }
 
-  @Test("A refetch overwrites realised, unchanged values only if it is told to", arguments: [false, true])
-  func refetching(refreshes: Bool) throws {
-    let stack = try Stack.people(2)
-    let ids = try stack.ids(0...1)
-    try stack.main.performAndWait { main in
-      let people = main.objects(with: ids).compactMap { $0 as? Person }
-      #expect(people.map(\.lastName) == ["Last 0", "Last 1"])
-      people[1].firstName = "mine"
-      try stack.root().performAndWait { other in
-        for case let person as Person in other.objects(with: ids) { person.lastName = "theirs" }
-        try other.save()
-      }
-      var request = FetchRequest<Person>(sortBy: [.ascending("age")])
-      request.shouldRefreshRefetchedObjects = refreshes
-      let refetched = try main.fetch(request)
-      #expect(refetched == people)
-      #expect(people[0].lastName == (refreshes ? "theirs" : "Last 0"))
-      #expect(people[1].lastName == "Last 1" && people[1].firstName == "mine")
-    }
-  }
-
   @Test("A fetch gives faults whose values are at hand, or realised objects, or faults without values")
   func faults() throws {
     let stack = try Stack.people(10)
@@ -132,28 +111,6 @@ struct FetchOptionTests {
       let reading = cold.rowReads { ages = people.map(\.age) }
       #expect(reading == [10])
       #expect(ages == Array(0..<10))
-    }
-  }
-
-  @Test("A context holds only changed objects, or all of them if it is told to, until it is reset")
-  func retaining() throws {
-    let stack = try Stack.people(5)
-    try stack.main.performAndWait { main in
-      _ = try main.fetch(FetchRequest<Person>())
-      #expect(main.registeredObjects.isEmpty)
-      main.retainsRegisteredObjects = true
-      _ = try main.fetch(FetchRequest<Person>())
-      #expect(main.registeredObjects.count == 5)
-      let reading = try stack.statementCount { _ = try main.fetch(FetchRequest<Person>()).map(\.age) }
-      #expect(reading == 1)
-      main.retainsRegisteredObjects = false
-      #expect(main.registeredObjects.isEmpty)
-      main.retainsRegisteredObjects = true
-      _ = try main.fetch(FetchRequest<Person>())
-      main.reset()
-      #expect(main.registeredObjects.isEmpty)
-      _ = try main.fetch(FetchRequest<Person>())
-      #expect(main.registeredObjects.count == 5)
     }
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import ObjectGraph
+import ObjectGraphTesting
 import ObjectModel
 import SQLiteStore
 import TestSupport
@@ -9,7 +10,7 @@ final class ContainerFixture: Sendable {
   let directory: TemporaryDirectory
   let container: PersistentContainer
   let statements = StatementRecorder()
-  let failing = Recorder<FaultPoint.Step>()
+  let faults = StoreFaults()
 
   var root: ManagedObjectContext { container.rootContext }
   var main: ManagedObjectContext { container.defaultContext }
@@ -17,8 +18,8 @@ final class ContainerFixture: Sendable {
   init(executor: ContextExecutor = ContextExecutor(label: "default")) throws {
     directory = try TemporaryDirectory()
     var options = SQLiteStoreOptions()
-    options.statementLog = { [statements] in statements.record($0) }
-    options.failure = { [failing] point in failing.all.contains(point.step) ? 10 : nil }
+    options.statementLog = statements.record
+    options.failure = faults.strike
     let url = URL(fileURLWithPath: directory.path("people.sqlite"))
     container = try PersistentContainer(
       model: People.model, store: .sqlite(at: url, options: options), executor: executor)

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import ObjectGraph
+import ObjectGraphTesting
 import ObjectModel
 import SQLiteStore
 import TestSupport
@@ -14,7 +15,7 @@ struct DefaultStackTests {
       let directory = try TemporaryDirectory()
       let statements = StatementRecorder()
       var options = SQLiteStoreOptions()
-      options.statementLog = { statements.record($0) }
+      options.statementLog = statements.record
       let first = try PersistentContainer.setUp(model: People.model, in: directory.url, options: options)
       _ = statements.take()
       // I/O on a folder that is gone would fail.
@@ -117,7 +118,7 @@ struct DefaultStackTests {
     #expect(error?.code == .noTaskContext)
   }
 
-  @Test("6: a child task has a context of its own, and a thread without a task too, which goes with the thread")
+  @Test("A child task has a context of its own, and a thread without a task too, which goes with the thread")
   func threads() async throws {
     let container = try ContainerFixture().container
     try await container.withTaskContext {
@@ -181,7 +182,7 @@ struct DefaultStackTests {
     }
   }
 
-  @Test("8: saving in the background leaves what main has not saved unsaved, and a block that throws saves nothing")
+  @Test("Saving in the background leaves what main has not saved unsaved, and a block that throws saves nothing")
   func savingAndEdits() async throws {
     let fixture = try ContainerFixture()
     await fixture.main.perform { Person(context: $0).age = 1 }
@@ -221,7 +222,7 @@ struct DefaultStackTests {
     let fixture = try ContainerFixture()
     let child = fixture.container.newChildOfDefaultContext()
     await child.perform { Person(context: $0).age = 1 }
-    fixture.failing.append(.insert)
+    fixture.faults.fail(with: .inputOutput, at: .insert)
     let error = await #expect(throws: StoreError.self) { try await child.saveToPersistentStore() }
     #expect(error?.code == .inputOutput)
     #expect(await !child.perform { $0.hasChanges })
@@ -230,7 +231,7 @@ struct DefaultStackTests {
     #expect(try fixture.sqlite("SELECT count(*) FROM Person") == "0")
   }
 
-  @Test("10: a validation error of the child leaves its parents untouched")
+  @Test("A validation error of the child leaves its parents untouched")
   func invalidChild() async throws {
     let directory = try TemporaryDirectory()
     let url = URL(fileURLWithPath: directory.path("zoo.sqlite"))
@@ -332,7 +333,7 @@ struct DefaultStackTests {
     try second.close()
   }
 
-  @Test("15: a file of another program is not deleted")
+  @Test("A file of another program is not deleted")
   func foreignFiles() throws {
     let directory = try TemporaryDirectory()
     let url = URL(fileURLWithPath: directory.path("letter.sqlite"))

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import ObjectGraph
+import ObjectGraphTesting
 import ObjectModel
 import SQLiteStore
 import Synchronization
@@ -190,7 +191,8 @@ struct LayoutsTests {
     #expect(try storedAges() == "2,3")
   }
 
-  @Test("8: a parent's change does not reach a realised object of a child before a refresh or refetch")
+  @Test(
+    "8: a parent's change does not reach a realised child object before refresh or refetch, unless it merges by itself")
   func parentChanges() throws {
     let id = try savedPerson(age: 1)
     let child = ManagedObjectContext(parent: main, name: "child")
@@ -203,10 +205,19 @@ struct LayoutsTests {
       #expect(person.age == 1)
       try child.refresh(person, mergeChanges: true)
       #expect(person.age == 2)
+      try main.performAndWait { main in
+        (main.object(with: id) as? Person)?.age = 3
+        try main.save()
+      }
+      #expect(person.age == 2)
+      var refetch = FetchRequest<Person>()
+      refetch.shouldRefreshRefetchedObjects = true
+      let refetched = try child.fetch(refetch)
+      #expect(refetched == [person] && person.age == 3)
     }
   }
 
-  @Test("8: a parent's saved change reaches a realised object of a child that merges automatically")
+  @Test("A parent's saved change reaches a realised object of a child that merges automatically")
   func parentChangesMerge() throws {
     let id = try savedPerson(age: 1)
     let child = ManagedObjectContext(parent: main, name: "child")
@@ -307,7 +318,7 @@ struct LayoutsTests {
 
   @Test("13: a hundred thousand contexts can be made and dropped without growth")
   func cheapContexts() async {
-    // In a process of its own, where no other test takes memory or processor time.
+    // In a process of its own, where no other test takes memory.
     await #expect(processExitsWith: .success) {
       let stack = try Stack(People.model, inMemory: true)
       func cycle(_ count: Int) {
@@ -322,11 +333,10 @@ struct LayoutsTests {
       }
       cycle(10_000)
       let before = try residentBytes()
-      let duration = ContinuousClock().measure { cycle(100_000) }
+      cycle(100_000)
       let growth = try residentBytes() - before
+      // 41 bytes a cycle would be seen. The bench measures the 20 microseconds.
       #expect(growth < 4 << 20)
-      // 20 microseconds are promised and measured by the bench; this build is not optimised, and shares its processors.
-      #expect(duration / 100_000 < .microseconds(200))
     }
   }
 
@@ -368,8 +378,8 @@ struct LayoutsTests {
     #expect(cached == added.withLock { $0.sorted() })
   }
 
-  @Test("15: an editing child that shares its parent's executor needs no hop there")
-  func sharedExecutor() throws {
+  @Test("15: an editing child that shares its parent's executor needs no hop there, and is rejected elsewhere")
+  func sharedExecutor() async throws {
     let editor = ManagedObjectContext(parent: main, name: "editor", executor: main.executor)
     let events = EventRecorder(main)
     try main.performAndWait { main in
@@ -384,10 +394,6 @@ struct LayoutsTests {
       #expect(main.insertedObjects.count == 1)
       editor.assumeIsolated { #expect($0.hasChanges == false) }
     }
-  }
-
-  @Test("15: an editing child that shares its parent's executor is rejected when used elsewhere")
-  func sharedExecutorElsewhere() async {
     await #expect(processExitsWith: .failure) {
       let stack = try Stack(People.model, inMemory: true)
       let editor = ManagedObjectContext(parent: stack.main, name: "editor", executor: stack.main.executor)
