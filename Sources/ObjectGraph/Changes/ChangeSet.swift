@@ -18,7 +18,6 @@ package final class ChangeSet: Sendable {
 
   /// Whether nothing but inserts is in it.
   package let isAllInserts: Bool
-  private let hasEmptyUpdates: Bool
   /// The keys of `changes` lie between these, so that most look-ups in sets of inserts need no table.
   private let keys: ClosedRange<Int64>
 
@@ -29,7 +28,6 @@ package final class ChangeSet: Sendable {
     var summary = Summary()
     for index in changes.indices { summary.add(changes[index]) }
     isAllInserts = summary.isAllInserts
-    hasEmptyUpdates = summary.hasEmptyUpdates
     keys = summary.lowest...max(summary.lowest, summary.highest)
     objectCount = changes.count + batches.reduce(0) { $0 + $1.count }
     byteCount =
@@ -43,16 +41,12 @@ package final class ChangeSet: Sendable {
 
   private struct Summary {
     var isAllInserts = true
-    var hasEmptyUpdates = false
     var byteCount = 0
     var lowest = Int64.max
     var highest = Int64.min
 
     mutating func add(_ change: borrowing RowChange) {
-      if change.kind != .insert {
-        isAllInserts = false
-        if change.isEmptyUpdate { hasEmptyUpdates = true }
-      }
+      if change.kind != .insert { isAllInserts = false }
       byteCount += change.byteCount
       lowest = min(lowest, change.id.key)
       highest = max(highest, change.id.key)
@@ -76,10 +70,10 @@ package final class ChangeSet: Sendable {
     return runs
   }
 
-  /// The set without updates that changed nothing but links, which have no version to check or to raise.
-  func withoutEmptyUpdates() -> ChangeSet {
-    if !hasEmptyUpdates { return self }
-    return ChangeSet(changes.filter { !$0.isEmptyUpdate }, batches: batches, links: links)
+  /// The set without updates that no row has to be written for, and no version to be checked or raised.
+  func withoutUpdates(_ isVoid: (RowChange) -> Bool) -> ChangeSet {
+    if isAllInserts || !changes.contains(where: isVoid) { return self }
+    return ChangeSet(changes.filter { !isVoid($0) }, batches: batches, links: links)
   }
 
   /// The set without some objects, which are looked for one by one.
