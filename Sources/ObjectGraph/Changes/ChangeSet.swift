@@ -18,6 +18,8 @@ package final class ChangeSet: Sendable {
 
   /// Whether nothing but inserts is in it.
   package let isAllInserts: Bool
+  /// Whether any of `changes` is an insert.
+  let hasInserts: Bool
   private let hasEmptyUpdates: Bool
   /// The keys of `changes` lie between these, so that most look-ups in sets of inserts need no table.
   private let keys: ClosedRange<Int64>
@@ -29,6 +31,7 @@ package final class ChangeSet: Sendable {
     var summary = Summary()
     for index in changes.indices { summary.add(changes[index]) }
     isAllInserts = summary.isAllInserts
+    hasInserts = summary.hasInserts
     hasEmptyUpdates = summary.hasEmptyUpdates
     keys = summary.lowest...max(summary.lowest, summary.highest)
     objectCount = changes.count + batches.reduce(0) { $0 + $1.count }
@@ -43,13 +46,16 @@ package final class ChangeSet: Sendable {
 
   private struct Summary {
     var isAllInserts = true
+    var hasInserts = false
     var hasEmptyUpdates = false
     var byteCount = 0
     var lowest = Int64.max
     var highest = Int64.min
 
     mutating func add(_ change: borrowing RowChange) {
-      if change.kind != .insert {
+      if change.kind == .insert {
+        hasInserts = true
+      } else {
         isAllInserts = false
         if change.isEmptyUpdate { hasEmptyUpdates = true }
       }
