@@ -54,6 +54,11 @@ public final class Entity: @unchecked Sendable {
     self === other || (parent?.isKind(of: other) ?? false)
   }
 
+  /// The fetched property of that name, its own or an inherited one; nil if there is none.
+  public func fetchedProperty(named name: String) -> EntityDescription.FetchedProperty? {
+    entityDescription.fetchedProperties.first { $0.name == name } ?? parent?.fetchedProperty(named: name)
+  }
+
   /// The property of that name, or nil.
   public func property(named name: String) -> Property? { propertiesByName[name] }
 }

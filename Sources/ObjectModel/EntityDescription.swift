@@ -25,7 +25,7 @@ public struct EntityDescription: Sendable, Hashable {
     }
   }
 
-  /// A property whose value is the result of a fetch, as the model spells it.
+  /// A property whose value is the result of a fetch, with a predicate in which `$FETCH_SOURCE` is the object.
   public struct FetchedProperty: Sendable, Hashable {
     /// The property's name.
     public var name: String
@@ -33,6 +33,8 @@ public struct EntityDescription: Sendable, Hashable {
     public var entity: String
     /// The format string of the condition; nil for all objects.
     public var predicate: String?
+    /// What the modeller noted by key.
+    public var userInfo: [String: String] = [:]
     /// A fetched property.
     public init(name: String, entity: String, predicate: String? = nil) {
       self.name = name

@@ -33,7 +33,7 @@ extension ManagedObjectModel {
     do throws(ModelError) {
       try self.init(
         reader.entities, classes: classes, configurations: reader.configurations,
-        versionIdentifiers: reader.versionIdentifiers, file: file)
+        fetchRequestTemplates: reader.fetchRequestTemplates, versionIdentifiers: reader.versionIdentifiers, file: file)
     } catch {
       throw reader.placing(error)
     }

@@ -10,6 +10,8 @@ public final class ManagedObjectModel: Sendable {
   public let joinTables: [JoinTable]
   /// The names of the entities of each configuration.
   public let configurations: [String: [String]]
+  /// The fetch requests that the model defines, by name.
+  public let fetchRequestTemplates: [String: FetchRequestTemplate]
   /// The identifiers a modeller gave this version.
   public let versionIdentifiers: Set<String>
   private let classes: ModelClasses
@@ -25,7 +27,8 @@ public final class ManagedObjectModel: Sendable {
   /// - Throws: ``ModelError`` that names entity and property of the first contradiction.
   public init(
     _ descriptions: [EntityDescription], classes: [String: AnyClass] = [:],
-    configurations: [String: [String]] = [:], versionIdentifiers: Set<String> = [], file: String? = nil
+    configurations: [String: [String]] = [:], fetchRequestTemplates: [FetchRequestTemplate] = [],
+    versionIdentifiers: Set<String> = [], file: String? = nil
   ) throws(ModelError) {
     var resolver = ModelResolver(descriptions, classes: classes, file: file)
     entities = try resolver.resolve()
@@ -38,7 +41,20 @@ public final class ManagedObjectModel: Sendable {
           file: file)
       }
     }
+    var templates: [String: FetchRequestTemplate] = [:]
+    for template in fetchRequestTemplates {
+      guard entitiesByName[template.entity] != nil else {
+        throw ModelError(
+          .unresolvedReference,
+          "the fetch request \"\(template.name)\" is of the entity \"\(template.entity)\", which does not exist",
+          file: file)
+      }
+      if templates.updateValue(template, forKey: template.name) != nil {
+        throw ModelError(.invalidName, "the fetch request \"\(template.name)\" is defined twice", file: file)
+      }
+    }
     self.configurations = configurations
+    self.fetchRequestTemplates = templates
     self.versionIdentifiers = versionIdentifiers
     self.classes = ModelClasses(classes)
   }
@@ -55,7 +71,13 @@ public final class ManagedObjectModel: Sendable {
     }
     try self.init(
       models.flatMap { $0.entities.map(\.entityDescription) }, classes: classes, configurations: configurations,
+      fetchRequestTemplates: models.flatMap(\.fetchRequestTemplates.values),
       versionIdentifiers: models.reduce(into: []) { $0.formUnion($1.versionIdentifiers) })
+  }
+
+  /// The entities of a configuration, in the model's order; nil if there is no such configuration.
+  public func entities(inConfiguration name: String) -> [Entity]? {
+    configurations[name].map { names in entities.filter { names.contains($0.name) } }
   }
 
   /// A hash over all entities' hashes, for messages; stores compare entity by entity.

@@ -33,6 +33,7 @@ struct ModelResolver {
     try checkCase(of: order)
     for name in order { _ = try entity(named: name, heirs: []) }
     for entity in entities { try tieRelationships(of: entity) }
+    for entity in entities { try tieDerivations(of: entity) }
     for entity in entities { try checkReferences(of: entity) }
     for entity in entities { entity.versionHash = hash(of: entity) }
     return entities

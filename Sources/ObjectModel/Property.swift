@@ -28,6 +28,8 @@ public final class Property: @unchecked Sendable {
   public internal(set) var isLeftEnd = false
   /// For a to-one relationship whose inverse is ordered: the hidden property with the place in that order.
   public internal(set) unowned(unsafe) var orderProperty: Property?
+  /// What a derived attribute is computed from; nil for other properties.
+  public internal(set) var derivation: Derivation?
   /// The name of the entity that declares the property: the entity itself or one it inherits from.
   public let declaringEntity: String
 

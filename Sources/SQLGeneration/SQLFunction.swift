@@ -77,6 +77,15 @@ package struct SQLFunction: Sendable {
     }
   }
 
+  /// `bobbin_decimal_sum(numbers)` and the like, of decimal numbers with spaces between them; null stands for none.
+  package static func ofDecimals(_ name: String) -> SQLFunction {
+    SQLFunction(name: "bobbin_decimal_" + name, argumentCount: 1) { arguments in
+      var numbers: String?
+      if case .bytes(let text) = arguments[0] { numbers = String(decoding: text, as: UTF8.self) }
+      return DecimalAggregate.result(name, numbers).map(SQLBinding.text) ?? .null
+    }
+  }
+
   /// `bobbin_compute(left, sign, right)`: arithmetic that SQLite does not have.
   package static let compute = SQLFunction(name: "bobbin_compute", argumentCount: 3) { arguments in
     guard case .bytes(let sign) = arguments[1],
@@ -86,7 +95,8 @@ package struct SQLFunction: Sendable {
   }
 
   package static let all =
-    [fold, decimalKey, begins, ends, contains, like, matches, compute] + Operand.Function.allCases.map(computing)
+    [fold, decimalKey, begins, ends, contains, like, matches, compute]
+    + ["sum", "min", "max", "average"].map(ofDecimals) + Operand.Function.allCases.map(computing)
 
   private static func ofTexts(
     _ name: String, _ test: @escaping @Sendable (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool

@@ -30,7 +30,7 @@ struct Migrator {
     try links.finish()
     for table in plan.tables where !table.contributions.isEmpty { try clearDanglingReferences(table) }
     for table in plan.tables { try checkRelationships(table) }
-    for table in changed { try takeFilesIn(table) }
+    for table in plan.tables { try takeFilesIn(table) }
     try writeKeys()
   }
 

@@ -20,6 +20,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
   private let names: EntityNames
   private let statements: [EntityStatements]
   private let linkDeletes: [Int: [String]]
+  private let derived: DerivedColumns
   private let counter: StatementCounter
   private let readers: ReaderPool
   /// What an open store holds; nil once it is closed.
@@ -54,6 +55,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
     rows = RowSource(schema: schema, files: files, coordinatorOrdinal: coordinatorOrdinal)
     statements = model.entities.map { EntityStatements($0, table: schema.table(of: $0), names: names) }
     linkDeletes = SaveTransaction.linkDeletes(schema)
+    derived = DerivedColumns(model, coordinatorOrdinal: coordinatorOrdinal)
     readers = ReaderPool { () throws(StoreError) in try opener.connect(.reader) }
     let folderLock = try files.open()
     try FileSweep(connection: connection, schema: schema, files: files).run()
@@ -91,7 +93,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
   private func saveTransaction(_ connection: Connection, from origin: TransactionOrigin) -> SaveTransaction {
     SaveTransaction(
       connection: connection, schema: schema, statements: statements, linkDeletes: linkDeletes,
-      keys: KeyBlocks(connection: connection, names: names), decoder: rows,
+      derived: derived, keys: KeyBlocks(connection: connection, names: names), decoder: rows,
       files: SaveFiles(files, threshold: options.externalDataThreshold), failure: options.failure)
   }
 

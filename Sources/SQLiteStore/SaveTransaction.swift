@@ -9,6 +9,7 @@ struct SaveTransaction {
   let statements: [EntityStatements]
   let links: [LinkTable]
   let linkDeletes: [Int: [String]]
+  let derived: DerivedColumns
   let keys: KeyBlocks
   let decoder: RowSource
   let failure: (@Sendable (FaultPoint) -> StoreFault?)?
@@ -17,16 +18,19 @@ struct SaveTransaction {
   private var conflicts: [StoreConflict] = []
   /// The first violation, which counts only if there is no conflict.
   private var violation: StoreError?
+  /// What was computed from what was written.
+  private(set) var derivedValues: [DerivedValue] = []
 
   init(
     connection: Connection, schema: Schema, statements: [EntityStatements], linkDeletes: [Int: [String]],
-    keys: KeyBlocks, decoder: RowSource, files: SaveFiles,
+    derived: DerivedColumns, keys: KeyBlocks, decoder: RowSource, files: SaveFiles,
     failure: (@Sendable (FaultPoint) -> StoreFault?)?
   ) {
     self.connection = connection
     self.statements = statements
     links = schema.linkTables
     self.linkDeletes = linkDeletes
+    self.derived = derived
     self.keys = keys
     self.decoder = decoder
     self.files = files
@@ -50,6 +54,7 @@ struct SaveTransaction {
     }
     try commit()
     stamp(request.changes)
+    result.derived = derivedValues
     return result
   }
 
@@ -113,6 +118,8 @@ struct SaveTransaction {
 
   /// Deletes first and inserts last, so that a unique value can move from one object to another in one save.
   private mutating func writeChanges(_ sets: [ChangeSet]) throws(StoreError) {
+    let changes = ChangedKeys(derived.isEmpty ? [] : sets)
+    let affected = try derived.affected(by: changes, connection)
     for set in sets where !set.isAllInserts {
       let changes = set.changes
       for index in changes.indices where changes[index].kind == .delete { try delete(changes[index]) }
@@ -128,6 +135,7 @@ struct SaveTransaction {
       for batch in set.batches where batch.count > 0 { try insert(batch) }
     }
     try writeLinks(sets)
+    derivedValues += try derived.compute(changes, affectedBefore: affected, connection)
   }
 
   private mutating func delete(_ change: RowChange) throws(StoreError) {

@@ -73,6 +73,7 @@ struct SchemaUpdater {
     do throws(StoreError) { try add(schema.model.entities) } catch  where error.code == .constraint {
       throw incompatible("\(error.message), which the model demands now")
     }
+    try DerivedColumns(schema.model, coordinatorOrdinal: 0).computeAll(connection)
   }
 
   /// A family that was kept for a model without it can only come back as it was.

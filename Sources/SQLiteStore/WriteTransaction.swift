@@ -27,6 +27,8 @@ final class WriteTransaction: StoreTransaction {
 
   func reserveKeys(_ request: KeyReservation) throws(StoreError) -> Range<Int64> { try save.reserve(request) }
 
+  var derived: [DerivedValue] { save.derivedValues }
+
   func write(_ set: ChangeSet) throws(StoreError) -> [StoreConflict] { try save.write(set) }
 
   func row(for id: ManagedObjectID) throws(StoreError) -> Row? { try reader.row(for: id) }

@@ -54,6 +54,11 @@ struct BatchLog {
     }
   }
 
+  /// Notes what was computed from what was written.
+  mutating func note(_ derived: [DerivedValue]) {
+    for value in derived { noteStale(value.id) }
+  }
+
   private mutating func noteStale(_ id: ManagedObjectID) {
     stale?.insert(id)
     if let count = stale?.count, count > Self.staleLimit { stale = nil }

@@ -7,7 +7,9 @@ extension PersistentStoreCoordinator {
     let log = try openStore().transaction(from: origin) { transaction in
       var writer = BatchWriter(self, transaction, policy: policy, kind)
       try body(&writer)
-      return writer.log
+      var log = writer.log
+      log.note(transaction.derived)
+      return log
     }
     takeNotice(of: log)
     return log.result

@@ -20,7 +20,6 @@ package final class ChangeSet: Sendable {
   package let isAllInserts: Bool
   /// Whether any of `changes` is an insert.
   let hasInserts: Bool
-  private let hasEmptyUpdates: Bool
   /// The keys of `changes` lie between these, so that most look-ups in sets of inserts need no table.
   private let keys: ClosedRange<Int64>
 
@@ -32,7 +31,6 @@ package final class ChangeSet: Sendable {
     for index in changes.indices { summary.add(changes[index]) }
     isAllInserts = summary.isAllInserts
     hasInserts = summary.hasInserts
-    hasEmptyUpdates = summary.hasEmptyUpdates
     keys = summary.lowest...max(summary.lowest, summary.highest)
     objectCount = changes.count + batches.reduce(0) { $0 + $1.count }
     byteCount =
@@ -47,7 +45,6 @@ package final class ChangeSet: Sendable {
   private struct Summary {
     var isAllInserts = true
     var hasInserts = false
-    var hasEmptyUpdates = false
     var byteCount = 0
     var lowest = Int64.max
     var highest = Int64.min
@@ -57,7 +54,6 @@ package final class ChangeSet: Sendable {
         hasInserts = true
       } else {
         isAllInserts = false
-        if change.isEmptyUpdate { hasEmptyUpdates = true }
       }
       byteCount += change.byteCount
       lowest = min(lowest, change.id.key)
@@ -82,10 +78,10 @@ package final class ChangeSet: Sendable {
     return runs
   }
 
-  /// The set without updates that changed nothing but links, which have no version to check or to raise.
-  func withoutEmptyUpdates() -> ChangeSet {
-    if !hasEmptyUpdates { return self }
-    return ChangeSet(changes.filter { !$0.isEmptyUpdate }, batches: batches, links: links)
+  /// The set without updates that no row has to be written for, and no version to be checked or raised.
+  func withoutUpdates(_ isVoid: (RowChange) -> Bool) -> ChangeSet {
+    if isAllInserts || !changes.contains(where: isVoid) { return self }
+    return ChangeSet(changes.filter { !isVoid($0) }, batches: batches, links: links)
   }
 
   /// The set without some objects, which are looked for one by one.

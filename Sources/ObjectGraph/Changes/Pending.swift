@@ -43,7 +43,7 @@ struct Pending {
       for link in set.links { links[link.key] = links[link.key]?.followed(by: link) ?? link }
       return absorb(ChangeSet(set.changes, batches: set.batches), layouts: layouts)
     }
-    if set.isAllInserts, set.objectCount >= Self.bulkThreshold {
+    if set.isAllInserts, set.objectCount >= Self.bulkThreshold, !knowsObject(of: set) {
       keepWhole(set)
     } else if isUnused, set.batches.isEmpty {
       takeOver(set)
@@ -63,7 +63,16 @@ struct Pending {
     }
   }
 
-  /// Inserts are always of objects that were not here before, so a set of nothing else overlaps with nothing.
+  /// Whether an insert is of an object that is known here, because somebody undid its delete.
+  ///
+  /// Cost: a comparison per change here, or per change of the set, whichever are fewer.
+  private func knowsObject(of set: ChangeSet) -> Bool {
+    if positions.isEmpty { return false }
+    return positions.count < set.changes.count
+      ? positions.keys.contains { set.change(of: $0) != nil } : set.changes.contains { positions[$0.id] != nil }
+  }
+
+  /// Keeps a set that has no object in common with what is here.
   private mutating func keepWhole(_ set: ChangeSet) {
     bulk.append(set)
     byteCount += set.byteCount
@@ -119,6 +128,8 @@ struct Pending {
   mutating func removeLinks(of id: ManagedObjectID) {
     if !links.isEmpty { links = links.filter { $0.key.left != id && $0.key.right != id } }
   }
+
+  mutating func removeLink(_ key: LinkKey) { links[key] = nil }
 
   private mutating func closeHoles() {
     changes = changes.indices.filter { positions[changes[$0].id] == $0 }.map { changes[$0] }

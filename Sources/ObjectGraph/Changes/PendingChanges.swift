@@ -50,6 +50,16 @@ package final class PendingChanges: Sendable {
   /// Whether a child has saved something that the context has not taken notice of.
   var hasNews: Bool { state.withLock { !$0.news.isEmpty } }
 
+  /// What children saved and the context has not taken notice of.
+  var news: [ChangeSet] { state.withLock { $0.news } }
+
+  /// Makes what children saved current, if it is that many sets.
+  ///
+  /// - Returns: what they saved, or nil.
+  func takeNews(count: Int) -> [ChangeSet]? {
+    state.withLock { $0.news.count == count } ? takeNews() : nil
+  }
+
   /// Makes what children saved current.
   ///
   /// - Returns: what they saved.
@@ -83,6 +93,17 @@ package final class PendingChanges: Sendable {
       state.current.absorb(ChangeSet([change]), layouts: layouts)
     }
   }
+
+  /// What the next save will write for a link, or nil if it has not changed.
+  func currentLink(_ key: LinkKey) -> LinkChange? { state.withLock { $0.current.links[key] } }
+
+  /// The objects at both ends of the links that the next save will write.
+  var linkedObjects: Set<ManagedObjectID> {
+    state.withLock { state in state.current.links.keys.reduce(into: []) { $0.formUnion([$1.left, $1.right]) } }
+  }
+
+  /// Drops what became of a link.
+  func removeLink(_ key: LinkKey) { state.withLock { $0.current.removeLink(key) } }
 
   /// Drops what became of an object's links.
   func removeLinks(of id: ManagedObjectID) { state.withLock { $0.current.removeLinks(of: id) } }

@@ -17,6 +17,11 @@ extension RowChange {
       RowChange(.forget, id, row: nil, base: nil)
     case (.update, .delete):
       RowChange(.delete, id, row: nil, base: base)
+    case (.forget, .insert):
+      next
+    case (.delete, .insert):
+      // The delete was undone by who had made it.
+      RowChange(.update, id, row: next.row, base: base)
     case (.delete, _), (.forget, _):
       self
     case (_, .insert), (_, .forget):

@@ -24,7 +24,8 @@ package struct RowChange: Sendable {
 
   /// Whether the row is the one that it was: a relationship that no column of the row tells of has changed.
   package var isEmptyUpdate: Bool {
-    kind == .update && row != nil && row.map { ObjectIdentifier($0.storage) } == base.map { ObjectIdentifier($0.storage) }
+    kind == .update && row != nil
+      && row.map { ObjectIdentifier($0.storage) } == base.map { ObjectIdentifier($0.storage) }
   }
 
   /// Bytes of memory that the change keeps alive.

@@ -52,6 +52,7 @@ extension ManagedObjectContext {
   func enter() {
     guard pending.hasNews else { return }
     let news = registry.takeNoticeOfChildren()
+    if depth == 0 { registry.undoManager?.endEvent() }
     if !news.isEmpty { observers.post(.didChange(ObjectsDidChange(context: self, news))) }
   }
 
@@ -73,7 +74,10 @@ extension ManagedObjectContext {
   /// Tells observers of changes that were published and not reported.
   func reportChanges() {
     let sets = registry.takeUnreported()
-    if !sets.isEmpty { observers.post(.didChange(ObjectsDidChange(context: self, sets))) }
+    if sets.isEmpty { return }
+    registry.reporting = sets
+    observers.post(.didChange(ObjectsDidChange(context: self, sets)))
+    registry.reporting = []
   }
 
   /// Makes this context look at what children saved: at once if nothing else can run there meanwhile, else soon.

@@ -4,14 +4,16 @@ extension ManagedObjectContext {
   /// The save is atomic. A failed save keeps all changes, so that the same save can succeed after they were corrected
   /// or the disk has room again. A root's save blocks its executor until the changes are on disk. A value that could
   /// not be read since the last save makes the save fail once, because what was derived from it may be wrong.
-  /// - Throws: ``ValidationError``, ``ValidationErrors``, ``SaveConflicts`` or ``StoreError``.
+  /// - Throws: ``ValidationError``, ``ValidationErrors``, ``EndlessWillSave``, ``SaveConflicts`` or ``StoreError``.
   public func save() throws { try saveReporting() }
 
   /// Saves, and returns what was saved; nil if there was nothing.
   @discardableResult
   func saveReporting() throws -> ContextDidSave? {
+    enter()
     registry.propagateDeletes()
-    processPendingChanges()
+    registry.processPendingChanges()
+    reportChanges()
     if let failure = registry.takeFaultFailure() { throw failure }
     // Objects that were inserted and deleted again leave without anybody being told.
     if pending.isEmpty && registry.conflictChecks.isEmpty {
@@ -21,7 +23,7 @@ extension ManagedObjectContext {
     }
     observers.post(.willSave(ContextWillSave(context: self)))
     registry.processPendingChanges()
-    registry.runWillSave()
+    try registry.runWillSave()
     try registry.validate()
     reportChanges()
     return if let parent { try saveToParent(parent) } else { try saveToStore() }
@@ -56,6 +58,7 @@ extension ManagedObjectContext {
 
   private func finishSave(_ outcome: SaveOutcome) -> ContextDidSave {
     registry.finishSave(outcome)
+    registry.undoManager?.endEvent()
     let save = ContextDidSave(context: self, outcome.sets, isRoot: parent == nil)
     observers.post(.didSave(save))
     registry.departed = [:]

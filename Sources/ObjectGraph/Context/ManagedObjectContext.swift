@@ -158,6 +158,7 @@ extension ManagedObjectContext {
   public func processPendingChanges() {
     enter()
     registry.processPendingChanges()
+    registry.undoManager?.endEvent()
     reportChanges()
   }
 
@@ -177,6 +178,7 @@ extension ManagedObjectContext {
     enter()
     let ids = registry.objects.all.map(\.objectID)
     pending.removeAll()
+    registry.undoManager?.removeAllActions()
     registry.orphanAll()
     observers.post(.didReset(ContextDidReset(context: self, objectIDs: ids)))
   }

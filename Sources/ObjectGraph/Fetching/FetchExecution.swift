@@ -102,8 +102,8 @@ struct FetchExecution {
   }
 
   /// The links of an object in its relationship's order.
-  func links(of id: ManagedObjectID, _ property: Property) throws -> [Link] {
-    try read { try $0.links(of: id, property) }
+  func links(of id: ManagedObjectID, _ property: Property, includingDeleted: Bool = false) throws -> [Link] {
+    try read { try $0.links(of: id, property, includingDeleted: includingDeleted) }
   }
 }
 

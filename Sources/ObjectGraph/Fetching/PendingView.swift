@@ -39,7 +39,9 @@ final class PendingView {
   }
 
   /// The links of an object that lead to objects which exist, in their order, else by key.
-  func links(of id: ManagedObjectID, _ property: Property) throws -> [Link] {
+  ///
+  /// - Parameter includingDeleted: whether those to objects whose delete is pending count too.
+  func links(of id: ManagedObjectID, _ property: Property, includingDeleted: Bool = false) throws -> [Link] {
     guard let table = property.joinTable else { return [] }
     var links: [ManagedObjectID: Link] = [:]
     if !coordinator.isTemporary(id) {
@@ -58,7 +60,7 @@ final class PendingView {
       }
     }
     return links.values.filter { link in
-      guard let change = pendingChange(of: link.destination) else { return true }
+      guard !includingDeleted, let change = pendingChange(of: link.destination) else { return true }
       return change.row != nil
     }.sorted { left, right in
       (left.order ?? .min, left.destination.key) < (right.order ?? .min, right.destination.key)

@@ -105,7 +105,7 @@ extension ObjectRegistry {
     if object.hasChanges {
       pending.remove(object.objectID)
       pending.removeLinks(of: object.objectID)
-      letGo(of: object)
+      letGo(of: [object])
     }
     if !object.hasRow {
       object.row = Row(coordinator.layouts[object.entity.index])
@@ -178,9 +178,7 @@ extension ObjectRegistry {
 
   /// Makes an unchanged object a fault that will be read together with others.
   private func forgetRow(of object: ManagedObject) {
-    object.state.insert(.fault)
-    object.hasRow = false
-    object.toMany = nil
+    turnIntoFault(object)
     addToGroup(object)
   }
 }

@@ -6,4 +6,6 @@ struct SaveOutcome {
   var rewritten: [RowChange] = []
   /// Objects whose changes gave way to what is stored, with the stored row; nil if there is none.
   var dropped: [ManagedObjectID: Row?] = [:]
+  /// Derived attributes with new values, of these objects and others.
+  var derived: [DerivedValue] = []
 }

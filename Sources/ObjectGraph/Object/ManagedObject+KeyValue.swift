@@ -6,8 +6,9 @@ public import ObjectModel
 extension ManagedObject {
   /// The value of a property: an attribute's value, a destination object, a set or ordered array of them, or nil.
   ///
-  /// An unknown name is a programmer's error and traps.
+  /// A fetched property's value is an array of objects. An unknown name is a programmer's error and traps.
   public final func value(forKey key: String) -> Any? {
+    if let fetched = entity.fetchedProperty(named: key) { return self[fetched: fetched.name, as: ManagedObject.self] }
     let property = requireProperty(key)
     switch property.kind {
     case .attribute: return attributeValue(property).unwrapped
@@ -49,13 +50,27 @@ extension ManagedObject {
     return Dictionary(uniqueKeysWithValues: keys.map { ($0, value(requireProperty($0), in: committed)) })
   }
 
-  /// The attributes and to-one relationships that differ from what was last fetched or saved, by name.
-  public final func changedValues() -> [String: Value] {
-    guard hasChanges else { return [:] }
+  /// The stored attributes and to-one relationships that differ from what was last fetched or saved, with their new
+  /// values by name; of a new object those that are not nil.
+  public final func changedValues() -> [String: Value] { hasChanges ? values(changedFrom: base) : [:] }
+
+  /// Whether something differs from what was last fetched or saved that a save would write.
+  public final var hasPersistentChangedValues: Bool { isInserted || !changedValues().isEmpty }
+
+  /// The stored attributes and to-one relationships that were changed by this event, with their new values by name.
+  ///
+  /// The event is what happened since observers were last told that objects changed; while they are being told, it is
+  /// what they are told of.
+  public final func changedValuesForCurrentEvent() -> [String: Value] {
+    guard let registry, let before = registry.rowBeforeEvent(of: self) else { return [:] }
+    return values(changedFrom: before)
+  }
+
+  private func values(changedFrom former: Row?) -> [String: Value] {
     var changed: [String: Value] = [:]
-    for property in entity.properties where property.storage.isStored && !property.isHidden {
+    for property in entity.properties where property.storage.isStored && property.isPersistent && !property.isHidden {
       let differs =
-        base.map { !row.hasSameValue(as: $0, property.slot, property.storage) } ?? !row.isNull(property.slot)
+        former.map { !row.hasSameValue(as: $0, property.slot, property.storage) } ?? !row.isNull(property.slot)
       if differs { changed[property.name] = value(property, in: row) }
     }
     return changed
@@ -68,7 +83,7 @@ extension ManagedObject {
     row.set(value, property.slot)
   }
 
-  private func value(_ property: Property, in row: Row) -> Value {
+  final func value(_ property: Property, in row: Row) -> Value {
     guard let attribute = property.attribute else {
       return row.referenceIfPresent(property.slot).flatMap { $0.uriRepresentation }.map(Value.url) ?? .null
     }
@@ -78,7 +93,7 @@ extension ManagedObject {
     }
   }
 
-  private func requireProperty(_ key: String) -> Property {
+  final func requireProperty(_ key: String) -> Property {
     guard let property = entity.property(named: key) else {
       preconditionFailure("the entity \(entity.name) has no property \"\(key)\"")
     }

@@ -79,20 +79,52 @@ open class ManagedObject {
   /// Called when the object's values were fetched, with change tracking off.
   open func awakeFromFetch() {}
 
+  /// Called after the object's values were replaced as a whole, with change tracking off.
+  open func awake(fromSnapshotEvents events: SnapshotEventType) {}
+
+  /// Called once when the object is marked for deletion, by `delete` or by a cascade: its relationships still stand.
+  open func prepareForDeletion() {}
+
+  /// Called before the object's values are dropped because it becomes a fault; not when it leaves memory.
+  open func willTurnIntoFault() {}
+
+  /// Called after the object has become a fault.
+  open func didTurnIntoFault() {}
+
   /// Called on each changed object before a save; values set here are saved with the rest.
+  ///
+  /// It is called again on objects that were changed by that, until nothing changes any more.
   open func willSave() {}
 
   /// Called once on each changed object after a save, deleted ones included.
   open func didSave() {}
 
+  /// Checks a value of one property; the default checks the model's rules. Overrides call `super`.
+  ///
+  /// Called for each property before a save, and by whoever wants to know whether a value could be set.
+  /// - Parameters:
+  ///   - value: a relationship's is the destination's URI, and nil if that is to-many: its current count is checked.
+  ///     It is not made, and no file is read for it, unless it is looked at.
+  ///   - key: the name of the property; an unknown name traps.
+  /// - Throws: ``ValidationError``, or whatever an override throws; a save passes it on.
+  open func validateValue(_ value: @autoclosure () -> Value, forKey key: String) throws {
+    try checkRules(of: requireProperty(key), value)
+  }
+
   /// Checks a new object before a save; the default checks each property. Overrides call `super` first.
-  open func validateForInsert() throws { try validateProperties() }
+  open func validateForInsert() throws { try throwAll(propertyErrors()) }
 
   /// Checks a changed object before a save; the default checks each property. Overrides call `super` first.
-  open func validateForUpdate() throws { try validateProperties() }
+  open func validateForUpdate() throws { try throwAll(propertyErrors()) }
 
-  /// Checks whether the object may be deleted, before a save.
-  open func validateForDelete() throws {}
+  /// Checks whether the object may be deleted, before a save; the default checks each attribute, and then that no
+  /// relationship denies it. Overrides call `super` first.
+  open func validateForDelete() throws {
+    try throwAll(propertyErrors(ofRelationships: false) + (registry?.denials(of: self) ?? []))
+  }
+
+  /// Whether this very class was generated from a model, so that it overrides no hook; generated classes override it.
+  open class var isGenerated: Bool { self == ManagedObject.self }
 }
 
 extension ManagedObject: Hashable {

@@ -1,4 +1,4 @@
-import ObjectModel
+public import ObjectModel
 
 /// Why an object can't be saved: which object, property and rule.
 public struct ValidationError: Error, Sendable, CustomStringConvertible {
@@ -26,6 +26,8 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
     public static let tooManyDestinations = Rule(rawValue: "too many destinations")
     /// A relationship with the delete rule deny still has destinations.
     public static let deniedDelete = Rule(rawValue: "delete denied")
+    /// The value is not of the property's type.
+    public static let wrongType = Rule(rawValue: "wrong type")
   }
 
   /// The object that can't be saved.
@@ -34,21 +36,26 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
   public var entityName: String
   /// The name of the property; nil if the rule concerns the whole object.
   public var property: String?
+  /// The value that the property has; of a to-many relationship the number of its destinations.
+  public var value: Value
   /// The rule that is broken.
   public var rule: Rule
   /// What is expected instead, in words.
   public var message: String
 
   /// An error about an object, for the checks of your own classes too.
-  public init(_ object: ManagedObject, property: String?, rule: Rule, message: String) {
-    self.init(object.objectID, object.entity, property: property, rule: rule, message: message)
+  public init(_ object: ManagedObject, property: String?, value: Value = .null, rule: Rule, message: String) {
+    self.init(object.objectID, object.entity, property: property, value: value, rule: rule, message: message)
   }
 
   /// For an object that is known by its row only.
-  init(_ id: ManagedObjectID, _ entity: Entity, property: String?, rule: Rule, message: String) {
+  init(
+    _ id: ManagedObjectID, _ entity: Entity, property: String?, value: Value = .null, rule: Rule, message: String
+  ) {
     objectID = id
     entityName = entity.name
     self.property = property
+    self.value = value
     self.rule = rule
     self.message = message
   }
@@ -61,7 +68,7 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
     of id: ManagedObjectID, _ entity: Entity, by property: Property, count: Int
   ) -> ValidationError {
     ValidationError(
-      id, entity, property: property.name, rule: .deniedDelete,
+      id, entity, property: property.name, value: .integer(Int64(count)), rule: .deniedDelete,
       message: "refuses the delete of its object while it has \(count) destinations")
   }
 

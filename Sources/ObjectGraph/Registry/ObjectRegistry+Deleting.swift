@@ -12,6 +12,7 @@ extension ObjectRegistry {
     touch(object)
     object.state.insert(.deleted)
     deletes.append(object)
+    object.prepareForDeletion()
   }
 
   /// Applies the delete rules of all objects deleted in this event, and of those that their rules delete.
@@ -44,15 +45,13 @@ extension ObjectRegistry {
     noteRelationshipChange(of: destination, firesFault: false)
   }
 
-  /// Checks that no relationship of a deleted object refuses the delete.
-  func validateDelete(of object: ManagedObject) throws {
-    for property in object.entity.properties where property.relationship?.deleteRule == .deny {
-      let remaining = destinations(of: object, property).filter { !$0.isDeleted }
-      if !remaining.isEmpty {
-        throw ValidationError.deniedDelete(of: object.objectID, object.entity, by: property, count: remaining.count)
-      }
+  /// Which relationships of a deleted object refuse the delete.
+  func denials(of object: ManagedObject) -> [any Error] {
+    object.entity.properties.filter { $0.relationship?.deleteRule == .deny }.compactMap { property in
+      let remaining = destinations(of: object, property).filter { !$0.isDeleted }.count
+      if remaining == 0 { return nil }
+      return ValidationError.deniedDelete(of: object.objectID, object.entity, by: property, count: remaining)
     }
-    try object.validateForDelete()
   }
 
   private func destinations(of object: ManagedObject, _ property: Property) -> [ManagedObject] {

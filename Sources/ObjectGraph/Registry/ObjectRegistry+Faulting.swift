@@ -61,12 +61,34 @@ extension ObjectRegistry {
   }
 
   /// Runs the hook with change tracking off: what it sets is part of what was fetched, under the same version.
-  func awake(_ object: ManagedObject) {
-    let (fetched, version) = (ObjectIdentifier(object.row.storage), object.row.version)
+  func awake(_ object: ManagedObject) { withoutTracking(object) { object.awakeFromFetch() } }
+
+  /// Tells an object that its values were replaced.
+  func awake(_ object: ManagedObject, from event: SnapshotEventType) {
+    withoutTracking(object) { object.awake(fromSnapshotEvents: event) }
+  }
+
+  /// What the body sets is written in place, or into a copy without a version if others have the row too.
+  private func withoutTracking(_ object: ManagedObject, _ body: () -> Void) {
+    let (former, version) = (ObjectIdentifier(object.row.storage), object.row.version)
+    let wasTouched = object.state.contains(.touched)
     object.state.insert(.touched)
-    object.awakeFromFetch()
-    object.state.remove(.touched)
-    if ObjectIdentifier(object.row.storage) != fetched { object.row.stamp(version: version) }
+    body()
+    if !wasTouched { object.state.remove(.touched) }
+    if ObjectIdentifier(object.row.storage) == former { return }
+    object.row.stamp(version: version)
+    // What is pending for an object is what it shows.
+    if object.hasChanges && !wasTouched { touch(object) }
+  }
+
+  /// Drops the values of an object.
+  func turnIntoFault(_ object: ManagedObject) {
+    let wasFault = object.isFault
+    if !wasFault { object.willTurnIntoFault() }
+    object.state.insert(.fault)
+    object.hasRow = false
+    object.toMany = nil
+    if !wasFault { object.didTurnIntoFault() }
   }
 
   /// The object's row is gone: it reads as nil, and is a deleted object or an error of the next save.

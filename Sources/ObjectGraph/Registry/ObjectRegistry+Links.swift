@@ -38,6 +38,7 @@ extension ObjectRegistry {
   }
 
   private func record(_ change: LinkChange) {
+    noteForUndo(change.key)
     linkChanges[change.key] = linkChanges[change.key]?.followed(by: change) ?? change
   }
 

@@ -16,13 +16,17 @@ extension ObjectRegistry {
     let touched = takeTouched()
     var changes: [RowChange] = []
     changes.reserveCapacity(touched.count)
+    var record = isRecording ? UndoRecord(saveCount: saveCount) : nil
     for object in touched {
+      if record != nil, let undone = undoChange(of: object) { record?.objects.append(undone) }
       if let change = publish(object) { changes.append(change) }
     }
+    record?.links = takeLinksBefore()
     for set in Self.sets(of: changes, links) {
       pending.append(set)
       unreported.append(set)
     }
+    if let record { register(record) }
   }
 
   /// The changes in one set; many inserts go into a set of their own, which stays whole.
@@ -42,6 +46,15 @@ extension ObjectRegistry {
     var together = Pending()
     for set in unreported { together.absorb(set, layouts: coordinator.layouts) }
     return together.sets()
+  }
+
+  /// The values that an object had when the event began, if it has changed since; nil inside if it is new.
+  func rowBeforeEvent(of object: ManagedObject) -> Row?? {
+    for set in reporting + unreported {
+      if let change = set.change(of: object.objectID) { return .some(change.kind == .insert ? nil : change.base) }
+    }
+    guard object.state.contains(.touched) else { return nil }
+    return .some(object.published ?? (object.isInserted ? nil : object.base))
   }
 
   /// The change that an object made since its values were last published.
@@ -67,12 +80,25 @@ extension ObjectRegistry {
   /// - Returns: what the children saved, for those who observe.
   func takeNoticeOfChildren() -> [ChangeSet] {
     checkExecutor()
-    let news = pending.takeNews()
+    let news = takeNews()
     if news.isEmpty { return news }
     relationshipGeneration += 1
     for set in news where !objects.isEmpty { takeNotice(of: set) }
     assertInvariants()
     return news
+  }
+
+  /// Hands over what children saved, and records it if it may be undone.
+  private func takeNews() -> [ChangeSet] {
+    guard isRecording else { return pending.takeNews() }
+    while true {
+      // What links were is known only before the news are current; more may arrive meanwhile.
+      let expected = pending.news
+      let record = record(of: expected)
+      guard let news = pending.takeNews(count: expected.count) else { continue }
+      register(record)
+      return news
+    }
   }
 
   private func takeNotice(of set: ChangeSet) {
@@ -115,7 +141,9 @@ extension ObjectRegistry {
     object.published = row
     if object.state.contains(.touched), let before {
       object.row = row.applying(changesFrom: before, to: object.row, layout: layout(of: object))
-    } else if !object.isDeleted {
+    } else if !object.isDeleted || !object.state.contains(.touched) {
+      // Deleted before, and brought back by a child that undid it.
+      object.state.remove(.deleted)
       object.row = row
     }
     object.hasRow = true

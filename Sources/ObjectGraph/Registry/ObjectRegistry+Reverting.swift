@@ -13,6 +13,8 @@ extension ObjectRegistry {
       object.state.subtract([.updated, .deleted, .touched, .held])
       if object.isInserted { orphan(object) } else { revert(object, conflicting[object.objectID]) }
     }
+    undoManager?.removeAllActions()
+    for object in changed where object.registry === self && !object.isFault { awake(object, from: .rollback) }
     assertInvariants()
   }
 
@@ -32,10 +34,9 @@ extension ObjectRegistry {
         pending.removeLinks(of: object.objectID)
         relationshipGeneration += 1
       }
-      letGo(of: object)
+      letGo(of: [object])
       revert(object)
-      object.state.insert(.fault)
-      object.hasRow = false
+      turnIntoFault(object)
     }
     object.toMany = nil
     assertInvariants()
@@ -49,6 +50,7 @@ extension ObjectRegistry {
     object.published = nil
     object.base = fresh
     object.row = fresh.applying(changesFrom: base, to: changed, layout: layout(of: object))
+    awake(object, from: .refresh)
     touch(object)
   }
 

@@ -5,19 +5,27 @@ extension ObjectRegistry {
   private static let willSaveLimit = 1_000
 
   /// Lets changed objects prepare for the save, and again those that were changed by that.
-  func runWillSave() {
+  ///
+  /// - Throws: ``EndlessWillSave`` if that does not come to an end.
+  func runWillSave() throws(EndlessWillSave) {
     // Whether or not they were propagated at the end of the event: now they are.
     propagateDeletes()
     publishChanges()
     var waiting = held
     for _ in 0..<Self.willSaveLimit {
-      for object in waiting { object.willSave() }
+      for object in waiting where !(object.isInserted && object.isDeleted) { object.willSave() }
       propagateDeletes()
-      waiting = touched
+      waiting = touched.filter(hasNewValues)
       publishChanges()
       if waiting.isEmpty { return }
     }
-    preconditionFailure("willSave goes on changing objects of \"\(context.name)\" without end")
+    throw EndlessWillSave(contextName: context.name, objectIDs: waiting.map(\.objectID))
+  }
+
+  /// Whether an object is otherwise than it was published.
+  private func hasNewValues(_ object: ManagedObject) -> Bool {
+    guard let published = object.published ?? object.base, !object.isDeleted else { return true }
+    return !object.row.changedSlots(from: published, layout: layout(of: object)).isEmpty
   }
 
   /// Checks all changed objects.
@@ -41,7 +49,7 @@ extension ObjectRegistry {
   private func validate(_ object: ManagedObject) throws {
     switch (object.isInserted, object.isDeleted) {
     case (true, true): break
-    case (false, true): try validateDelete(of: object)
+    case (false, true): try object.validateForDelete()
     case (true, false):
       try checkKey(of: object)
       try object.validateForInsert()
@@ -51,19 +59,23 @@ extension ObjectRegistry {
 
   /// Makes the saved state the committed one.
   func finishSave(_ outcome: SaveOutcome) {
+    saveCount += 1
     conflictChecks = [:]
     conflicting = [:]
     for change in outcome.rewritten {
       guard let row = change.row, let object = registeredObject(for: change.id) else { continue }
       object.row = row
       object.hasRow = true
+      if !object.isFault { awake(object, from: .mergePolicy) }
     }
-    let saved = takeHeld()
+    let (ghosts, saved) = takeHeld().partitioned { $0.isInserted && $0.isDeleted }
+    ghosts.forEach(orphan)
     for object in saved {
       if object.base != nil { object.base = nil }
       object.published = nil
       object.state.subtract([.inserted, .updated])
     }
+    take(outcome.derived)
     for object in saved where outcome.dropped[object.objectID] == nil {
       let wasDeleted = object.isDeleted
       object.didSave()
@@ -89,5 +101,27 @@ extension ObjectRegistry {
         orphan(object)
       }
     }
+  }
+}
+
+extension [ManagedObject] {
+  /// Those that the condition is true of, and the others.
+  fileprivate func partitioned(_ condition: (ManagedObject) -> Bool) -> (matching: Self, others: Self) {
+    (filter(condition), filter { !condition($0) })
+  }
+}
+
+/// Objects whose `willSave` changes them, or others, each time it is called.
+public struct EndlessWillSave: Error, Sendable, CustomStringConvertible {
+  /// What the context is called.
+  public let contextName: String
+  /// The objects that were changed last.
+  public let objectIDs: [ManagedObjectID]
+
+  /// The context, some of the objects, and what to do.
+  public var description: String {
+    let shown = objectIDs.prefix(5).map { "\($0)" }.joined(separator: ", ")
+    return "willSave goes on changing objects of \"\(contextName)\" (\(shown)); set a value there only if it differs, "
+      + "or set it with setPrimitiveValue(_:forKey:)"
   }
 }

@@ -31,6 +31,18 @@ final class ObjectRegistry {
   var propagatesDeletesAtEndOfEvent = true
   /// Published changes that observers have not been told of.
   var unreported: [ChangeSet] = []
+  /// Published changes that observers are being told of.
+  var reporting: [ChangeSet] = []
+  /// What records changes, if somebody wants to undo them.
+  var undoManager: UndoManager?
+  /// Whether a record is being taken back.
+  var isReverting = false
+  /// How often the context has saved.
+  var saveCount = 0
+  /// What links were that were changed since changes were published.
+  var linksBefore: [LinkKey: UndoRecord.Link] = [:]
+  /// Links that were looked up for that.
+  var publishedLinks: [LinkSide: [ManagedObjectID: Int64?]] = [:]
   /// Unchanged objects that the next save must find unchanged in the store too, with the rows they have here.
   var conflictChecks: [ManagedObjectID: Row] = [:]
   /// What is stored for objects whose unsaved changes a merge found in conflict with it.
@@ -180,10 +192,19 @@ final class ObjectRegistry {
     return object
   }
 
-  private func register(_ id: ManagedObjectID, row: Row?, state: ManagedObject.State) -> ManagedObject {
+  func register(_ id: ManagedObjectID, row: Row?, state: ManagedObject.State) -> ManagedObject {
     let object = make(id, row: row, state: state)
     objects.add(object)
     retained?[id] = object
+    return object
+  }
+
+  /// Takes an object in again that was cut off when its delete was saved.
+  func readopt(_ object: ManagedObject) -> ManagedObject {
+    object.registry = self
+    object.state.insert(.deleted)
+    objects.add(object)
+    retained?[object.objectID] = object
     return object
   }
 
@@ -253,13 +274,18 @@ final class ObjectRegistry {
     return held
   }
 
-  /// Lets go of an object's changes. Cost: a pass over the changed objects.
-  func letGo(of object: ManagedObject) {
-    if object.state.contains(.touched) { touched.removeAll { $0 === object } }
-    if object.state.contains(.held) { held.removeAll { $0 === object } }
-    if object.isDeleted { deletes.removeAll { $0 === object } }
-    object.state.subtract([.updated, .deleted, .touched, .held])
+  /// Lets go of objects' changes. Cost: a pass over the changed objects.
+  func letGo(of objects: [ManagedObject]) {
+    if objects.isEmpty { return }
+    let leaving = Set(objects.map(ObjectIdentifier.init))
+    touched.removeAll { leaving.contains(ObjectIdentifier($0)) }
+    held.removeAll { leaving.contains(ObjectIdentifier($0)) }
+    deletes.removeAll { leaving.contains(ObjectIdentifier($0)) }
+    for object in objects { object.state.subtract([.updated, .deleted, .touched, .held]) }
   }
+
+  /// Takes an object off the list of those whose delete is still to be propagated.
+  func withdrawDelete(of object: ManagedObject) { deletes.removeAll { $0 === object } }
 
   /// Forgets which objects have changes.
   func forgetChanges() {
@@ -267,6 +293,8 @@ final class ObjectRegistry {
     touched = []
     deletes = []
     linkChanges = [:]
+    linksBefore = [:]
+    publishedLinks = [:]
     unreported = []
     conflictChecks = [:]
     conflicting = [:]
@@ -298,7 +326,8 @@ extension Property {
   fileprivate var hasRules: Bool {
     switch kind {
     case .attribute(let attribute):
-      !attribute.isOptional || !attribute.minimum.isNull || !attribute.maximum.isNull || attribute.pattern != nil
+      attribute.derivation == nil
+        && (!attribute.isOptional || !attribute.minimum.isNull || !attribute.maximum.isNull || attribute.pattern != nil)
     case .relationship(let relationship):
       relationship.isToMany
         ? relationship.minimumCount > 0 || relationship.maximumCount > 0 : !relationship.isOptional

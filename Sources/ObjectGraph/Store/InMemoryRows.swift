@@ -32,13 +32,13 @@ struct InMemoryRows {
   }
 
   /// Tells the rows that they are in the store now.
-  func stamp(_ request: StoreSaveRequest) {
+  func stamp(_ sets: [ChangeSet]) {
     for (_, row) in inserts { row.stamp(version: 1) }
     for (change, row) in updates {
       row.stamp(version: (change.base?.version ?? 0) + 1)
       change.row?.stamp(version: row.version)
     }
-    for set in request.changes {
+    for set in sets {
       for change in set.changes where change.kind == .insert { change.row?.stamp(version: 1) }
       for batch in set.batches { batch.stamp(version: 1) }
     }

@@ -23,13 +23,17 @@ struct InMemoryState {
   var links: [InMemoryLinks]
   var isClosed = false
   private var nextKeys: [Int64]
-  private let model: ManagedObjectModel
+  let model: ManagedObjectModel
+  let coordinatorOrdinal: UInt32
+  let derived: [DerivedAttribute]
   private let constraints: [Constraint]
   /// Which row has which values.
   private var entries: [Entry: Int64] = [:]
 
-  init(_ model: ManagedObjectModel) {
+  init(_ model: ManagedObjectModel, coordinatorOrdinal: UInt32) {
     self.model = model
+    self.coordinatorOrdinal = coordinatorOrdinal
+    derived = DerivedAttribute.all(model)
     tables = Array(repeating: [:], count: model.entities.count)
     links = Array(repeating: InMemoryLinks(), count: model.joinTables.count)
     nextKeys = Array(repeating: 1, count: model.entities.count)
@@ -84,7 +88,19 @@ struct InMemoryState {
     return added
   }
 
-  mutating func write(_ rows: InMemoryRows, _ added: [Entry: Int64]) {
+  /// Writes rows with their links, and computes what is derived from them.
+  mutating func write(
+    _ rows: InMemoryRows, _ added: [Entry: Int64], _ sets: [ChangeSet]
+  ) throws(StoreError) -> [DerivedValue] {
+    let changes = ChangedKeys(derived.isEmpty ? [] : sets)
+    var affected: [Set<Int64>] = []
+    for attribute in derived { affected.append(try self.affected(attribute, by: changes)) }
+    write(rows, added)
+    rows.stamp(sets)
+    return try computeDerived(changes, affectedBefore: affected)
+  }
+
+  private mutating func write(_ rows: InMemoryRows, _ added: [Entry: Int64]) {
     for change in rows.deletes {
       let row = tables[Int(change.id.rootIndex)].removeValue(forKey: change.id.key)
       if let row { for entry in entries(of: row) { entries[entry] = nil } }

@@ -18,7 +18,7 @@ package final class InMemoryStore: PersistentStore {
   package init(model: ManagedObjectModel, coordinatorOrdinal: UInt32) {
     self.model = model
     self.coordinatorOrdinal = coordinatorOrdinal
-    state = Mutex(InMemoryState(model))
+    state = Mutex(InMemoryState(model, coordinatorOrdinal: coordinatorOrdinal))
   }
 
   package func reserveKeys(_ request: KeyReservation) throws(StoreError) -> Range<Int64> {
@@ -37,8 +37,7 @@ package final class InMemoryStore: PersistentStore {
         let entries = try state.uniqueEntries(of: rows)
         var result = StoreSaveResult()
         for reservation in request.reservations { result.reserved.append(try state.reserve(reservation)) }
-        state.write(rows, entries)
-        rows.stamp(request)
+        result.derived = try state.write(rows, entries, request.changes)
         return result
       }
     }

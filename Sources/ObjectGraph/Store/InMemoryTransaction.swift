@@ -3,6 +3,7 @@ import ObjectModel
 /// Reads and writes a copy of an in-memory store's state, which takes the state's place at the end.
 final class InMemoryTransaction: StoreTransaction {
   private(set) var state: InMemoryState
+  private(set) var derived: [DerivedValue] = []
   private let model: ManagedObjectModel
 
   init(_ state: InMemoryState, model: ManagedObjectModel) {
@@ -15,12 +16,10 @@ final class InMemoryTransaction: StoreTransaction {
   func reserveKeys(_ request: KeyReservation) throws(StoreError) -> Range<Int64> { try state.reserve(request) }
 
   func write(_ set: ChangeSet) throws(StoreError) -> [StoreConflict] {
-    let request = StoreSaveRequest([set])
-    let rows = try InMemoryRows(request, model: model)
+    let rows = try InMemoryRows(StoreSaveRequest([set]), model: model)
     let conflicts = state.conflicts(of: rows)
     if !conflicts.isEmpty { return conflicts }
-    state.write(rows, try state.uniqueEntries(of: rows))
-    rows.stamp(request)
+    derived += try state.write(rows, try state.uniqueEntries(of: rows), [set])
     return []
   }
 

@@ -96,6 +96,8 @@ package struct StoreSaveResult: Sendable {
   package var reserved: [Range<Int64>]
   /// Objects whose stored version was not the expected one; not empty means that nothing was written.
   package var conflicts: [StoreConflict]
+  /// Derived attributes that have new values, in rows that were written and in others; no version is raised for them.
+  package var derived: [DerivedValue] = []
 
   package init(reserved: [Range<Int64>] = [], conflicts: [StoreConflict] = []) {
     self.reserved = reserved
@@ -147,6 +149,9 @@ package protocol StoreTransaction: StoreReader {
   /// If it throws ``StoreError/Code/constraint``, or returns conflicts, none of them is written, and the transaction
   /// goes on as it was before.
   func write(_ set: ChangeSet) throws(StoreError) -> [StoreConflict]
+
+  /// Derived attributes that have new values because of what was written.
+  var derived: [DerivedValue] { get }
 }
 
 /// A fetch as a store answers it: resolved and without regard to pending changes.

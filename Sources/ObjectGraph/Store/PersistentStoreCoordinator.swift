@@ -14,8 +14,8 @@ public final class PersistentStoreCoordinator: Sendable {
   /// A row of defaults by entity index.
   let defaults: [Row]
   let classes: ObjectClasses
-  /// Slots of transient attributes by entity index.
-  private let transientSlots: [[Int]]
+  /// Slots of transient values by entity index.
+  let transientSlots: [[Int]]
 
   private let store: Mutex<(any PersistentStore)?> = Mutex(nil)
   /// Keys by the index of the root entity.
@@ -39,7 +39,7 @@ public final class PersistentStoreCoordinator: Sendable {
     defaults = zip(model.entities, layouts).map { Row(defaultsOf: $0, layout: $1) }
     classes = ObjectClasses(model)
     transientSlots = model.entities.map { entity in
-      entity.properties.filter { $0.attribute?.isTransient == true }.map(\.slot)
+      entity.properties.filter { $0.storage.isStored && !$0.isPersistent }.map(\.slot)
     }
     keys = Mutex(Array(repeating: KeyAllocator(), count: model.entities.count))
     cache = Mutex(RowCache(byteLimit: rowCacheByteLimit, saveCount: saves))
@@ -51,8 +51,10 @@ public final class PersistentStoreCoordinator: Sendable {
   /// Opens a store and makes it this coordinator's.
   ///
   /// Cost: I/O, and one durable transaction that reserves keys.
-  /// - Throws: ``StoreError`` if the store can't be opened, or if there is one already.
+  /// - Throws: ``StoreError`` if the store can't be opened, or if there is one already; ``ModelError`` if a predicate of
+  ///   the model can't be read.
   public func open(_ description: PersistentStoreDescription) throws {
+    try checkPredicates()
     let opened = try description.open(model, ordinal)
     let isFirst = store.withLock { store in
       if store != nil { return false }
@@ -163,7 +165,7 @@ extension PersistentStoreCoordinator {
   ) throws -> SaveOutcome {
     let store = try openStore()
     let reservations = keyReservations()
-    let changes = sets.map { $0.withoutEmptyUpdates() }
+    let changes = sets.map { $0.withoutUpdates { $0.isEmptyUpdate || changesTransientsOnly($0) } }
     var resolver = ConflictResolver(self, policy: policy, root: root, sets: changes, checks: checks)
     let result = try write(&resolver, to: store, reservations)
     keys.withLock { keys in
@@ -171,9 +173,14 @@ extension PersistentStoreCoordinator {
     }
     let written = resolver.outcome.sets
     markSaved(written)
-    cache.withLock { $0.apply(written, kept: withoutTransients) }
+    cache.withLock { cache in
+      cache.apply(written, kept: withoutTransients)
+      cache.take(result.derived)
+    }
     noteUpdates(written, from: root)
-    return resolver.finalOutcome(of: sets)
+    var outcome = resolver.finalOutcome(of: sets)
+    outcome.derived = result.derived
+    return outcome
   }
 
   /// Tries to write until no conflict is left.

@@ -2,28 +2,64 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// Runs the Swift compiler on a source that uses the built modules; its diagnostics tell what does not compile.
+/// Runs the Swift compiler on sources that use the built modules; its diagnostics tell what does not compile.
 enum Compiler {
   struct Unavailable: Error, CustomStringConvertible { let description: String }
 
+  /// What each source may count on besides the library.
+  private static let common = """
+    import ObjectGraph
+    final class Person: ManagedObject {
+      var age: Int64 {
+        get { self[integer: 0] }
+        set { self[integer: 0] = newValue }
+      }
+      override class var propertyNamesByKeyPath: [AnyKeyPath: String] { [\\Person.age: "age"] }
+    }
+    """
+
   /// The compiler's errors, each as its text; empty if the source compiles.
-  static func errors(in body: String) throws -> [String] {
+  static func errors(in body: String) throws -> [String] { try errors(in: ["body": body])["body"] ?? [] }
+
+  /// The compiler's errors by the name of the source that they are in; sources that compile are left out.
+  ///
+  /// All are compiled together, as files of one module. What the compiler finds out late it tells only of sources
+  /// without earlier errors: those are compiled again.
+  static func errors(in sources: [String: String]) throws -> [String: [String]] {
+    var found: [String: [String]] = [:]
+    while true {
+      let rest = sources.filter { found[$0.key] == nil }
+      let errors = rest.isEmpty ? [:] : try compile(rest)
+      if errors.isEmpty { return found }
+      found.merge(errors) { $1 }
+    }
+  }
+
+  private static func compile(_ sources: [String: String]) throws -> [String: [String]] {
     let directory = try TemporaryDirectory()
-    let source = directory.path("main.swift")
-    let text = "import ObjectGraph\nfinal class Person: ManagedObject {}\n" + body
-    try text.write(toFile: source, atomically: true, encoding: .utf8)
+    func path(_ name: String) -> String { directory.path(name + ".swift") }
+    try common.write(toFile: path("Common"), atomically: true, encoding: .utf8)
+    for (name, body) in sources {
+      let text = "import Dispatch\nimport Foundation\nimport ObjectGraph\nimport ObjectModel\n" + body
+      try text.write(toFile: path(name), atomically: true, encoding: .utf8)
+    }
     let modules = try RepositoryPaths.buildFolder().appending(path: "Modules").path(percentEncoded: false)
     let linux = RepositoryPaths.root.appending(path: "Sources/CLinux").path(percentEncoded: false)
-    let flags = "-swift-version 6 -parse-as-library -I '\(modules)' -I '\(linux)'"
-    let command = "swiftc -emit-sil -o /dev/null \(flags) '\(source)' 2>&1"
+    let flags = "-module-name Sources -swift-version 6 -parse-as-library -I '\(modules)' -I '\(linux)'"
+    // Whether values may leave their isolation is found out after type checking, hence more than -typecheck.
+    let command = "swiftc -emit-sil -wmo -o /dev/null \(flags) '\(directory.path)'/*.swift 2>&1"
     guard let pipe = popen(command, "re") else { throw Unavailable(description: "swiftc can't be started") }
     var output: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 4096)
     while case let count = fread(&buffer, 1, buffer.count, pipe), count > 0 { output += buffer[..<count] }
     let status = pclose(pipe)
     let lines = String(decoding: output, as: UTF8.self).split(separator: "\n")
-    let errors = lines.filter { $0.hasPrefix(source) && $0.contains(": error: ") }.map {
-      String($0[$0.range(of: ": error: ")!.upperBound...])
+    var errors: [String: [String]] = [:]
+    for line in lines {
+      guard let mark = line.range(of: ": error: "),
+        let name = sources.keys.first(where: { line.hasPrefix(path($0) + ":") })
+      else { continue }
+      errors[name, default: []].append(String(line[mark.upperBound...]))
     }
     if status != 0 && errors.isEmpty { throw Unavailable(description: lines.joined(separator: "\n")) }
     return errors

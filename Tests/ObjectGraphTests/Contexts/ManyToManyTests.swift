@@ -182,27 +182,6 @@ struct ManyToManyTests {
     }
   }
 
-  @Test("Minimum and maximum counts of a to-many are enforced only when it is not empty")
-  func counts() throws {
-    let stack = try zoo()
-    try stack.writer.performAndWait { writer in
-      let keeper = Keeper(context: writer)
-      try writer.save()
-      let skills = (0..<5).map { skill("\($0)", writer) }
-      for (count, rule) in [
-        (1, ValidationError.Rule.tooFewDestinations), (2, nil), (4, nil), (5, .tooManyDestinations), (0, nil),
-      ] as [(Int, ValidationError.Rule?)] {
-        keeper.skills = Set(skills[..<count])
-        if let rule {
-          let error = #expect(throws: ValidationError.self) { try writer.save() }
-          #expect(error?.rule == rule)
-        } else {
-          try writer.save()
-        }
-      }
-    }
-  }
-
   @Test("An ordered relationship keeps its order through saves, and moves few rows", arguments: [true, false])
   func ordered(inMemory: Bool) throws {
     let stack = try zoo(inMemory: inMemory)
@@ -306,68 +285,6 @@ struct ManyToManyTests {
       #expect(try writer.count(for: FetchRequest<Badge>()) == 0)
     }
     #expect(try SQLiteShell(path: stack.storePath).run("SELECT count(*) FROM Keeper_badges") == "0")
-  }
-
-  @Test("Delete rules hold for many-to-many: deny refuses unless both ends go, nullify unlinks, nothing is left behind")
-  func deleteRules() throws {
-    let stack = try zoo()
-    try stack.writer.performAndWait { writer in
-      let keeper = Keeper(context: writer)
-      let skills = ["a", "b", "c"].map { skill($0, writer) }
-      keeper.skills = Set(skills)
-      try writer.save()
-      writer.delete(skills[0])
-      let error = #expect(throws: ValidationError.self) { try writer.save() }
-      #expect(error?.rule == .deniedDelete && error?.property == "keepers")
-      writer.rollback()
-      #expect(keeper.skills == Set(skills))
-      writer.delete(skills[0])
-      writer.delete(keeper)
-      try writer.save()
-      #expect(skills[1].keepers.isEmpty && !skills[1].isDeleted)
-    }
-    #expect(try SQLiteShell(path: stack.storePath).run("SELECT count(*) FROM Keeper_skills") == "0")
-  }
-
-  @Test("A cascade from an object that was never saved leaves no ghost, linked or not")
-  func ghosts() throws {
-    let stack = try zoo()
-    try stack.main.performAndWait { main in
-      let keeper = Keeper(context: main)
-      keeper.badges = [Badge(context: main)]
-      keeper.shifts = [Shift(context: main), Shift(context: main)]
-      main.processPendingChanges()
-      main.delete(keeper)
-      main.processPendingChanges()
-      #expect(!main.hasChanges && main.insertedObjects.isEmpty && main.updatedObjects.isEmpty)
-      #expect(main.deletedObjects.isEmpty)
-      try main.save()
-      #expect(main.registeredObjects.isEmpty)
-    }
-  }
-
-  @Test("Deletes propagate at the end of the event, or only at save if the context is told so")
-  func propagation() throws {
-    let stack = try zoo()
-    try stack.writer.performAndWait { writer in
-      let keeper = Keeper(context: writer)
-      let shift = Shift(context: writer)
-      shift.keeper = keeper
-      try writer.save()
-      writer.propagatesDeletesAtEndOfEvent = false
-      writer.delete(keeper)
-      writer.processPendingChanges()
-      #expect(keeper.isDeleted && !shift.isDeleted)
-      try writer.save()
-      #expect(try writer.count(for: FetchRequest<Shift>()) == 0)
-      writer.propagatesDeletesAtEndOfEvent = true
-      let (other, second) = (Keeper(context: writer), Shift(context: writer))
-      second.keeper = other
-      writer.delete(other)
-      #expect(!second.isDeleted)
-      writer.processPendingChanges()
-      #expect(second.isDeleted)
-    }
   }
 
   @Test("Order numbers ascend, and as few change as must")

@@ -120,28 +120,6 @@ struct SavingTests {
     #expect(ages == [5])
   }
 
-  @Test("An object that was inserted and deleted again leaves no ghost in any set, at any level")
-  func insertAndDelete() throws {
-    let worker = ManagedObjectContext(parent: stack.main, name: "worker")
-    try worker.performAndWait { worker in
-      let first = Person(context: worker)
-      worker.delete(first)
-      #expect(worker.hasChanges == false)
-      let second = Person(context: worker)
-      worker.processPendingChanges()
-      worker.delete(second)
-      worker.processPendingChanges()
-      #expect(worker.hasChanges == false && worker.insertedObjects.isEmpty && worker.deletedObjects.isEmpty)
-      let third = Person(context: worker)
-      try worker.save()
-      worker.delete(third)
-      try worker.save()
-      #expect(third.managedObjectContext == nil)
-    }
-    let hasChanges = stack.main.performAndWait { $0.hasChanges }
-    #expect(!hasChanges)
-  }
-
   @Test("Without a store, inserting works and saving tells that there is none, again and again")
   func noStore() throws {
     let coordinator = PersistentStoreCoordinator(model: People.model)

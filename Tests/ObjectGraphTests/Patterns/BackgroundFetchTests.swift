@@ -127,7 +127,7 @@ struct BackgroundFetchTests {
     }
   }
 
-  @Test("7: a plain fetch with a batch size reads at most so many rows per SELECT, too")
+  @Test("A plain fetch with a batch size reads at most so many rows per SELECT, too")
   func batchesOfFaults() throws {
     let cold = try stack.freshCoordinator()
     try cold.main.performAndWait { main in

@@ -118,7 +118,7 @@ struct DefaultStackTests {
     #expect(error?.code == .noTaskContext)
   }
 
-  @Test("6: a child task has a context of its own, and a thread without a task too, which goes with the thread")
+  @Test("A child task has a context of its own, and a thread without a task too, which goes with the thread")
   func threads() async throws {
     let container = try ContainerFixture().container
     try await container.withTaskContext {
@@ -182,7 +182,7 @@ struct DefaultStackTests {
     }
   }
 
-  @Test("8: saving in the background leaves what main has not saved unsaved, and a block that throws saves nothing")
+  @Test("Saving in the background leaves what main has not saved unsaved, and a block that throws saves nothing")
   func savingAndEdits() async throws {
     let fixture = try ContainerFixture()
     await fixture.main.perform { Person(context: $0).age = 1 }
@@ -231,7 +231,7 @@ struct DefaultStackTests {
     #expect(try fixture.sqlite("SELECT count(*) FROM Person") == "0")
   }
 
-  @Test("10: a validation error of the child leaves its parents untouched")
+  @Test("A validation error of the child leaves its parents untouched")
   func invalidChild() async throws {
     let directory = try TemporaryDirectory()
     let url = URL(fileURLWithPath: directory.path("zoo.sqlite"))
@@ -333,7 +333,7 @@ struct DefaultStackTests {
     try second.close()
   }
 
-  @Test("15: a file of another program is not deleted")
+  @Test("A file of another program is not deleted")
   func foreignFiles() throws {
     let directory = try TemporaryDirectory()
     let url = URL(fileURLWithPath: directory.path("letter.sqlite"))

@@ -249,31 +249,4 @@ struct MigrationTests {
       #expect(ada[attribute: "given"] == "Ada" && ada[attribute: "family"] == "King")
     }
   }
-
-  @Test("migrates through 100 versions with all data")
-  func hundredVersions() throws {
-    let fixture = try MigrationFixture()
-    func version(_ number: Int) -> [EntityDescription] {
-      // Each version adds an attribute, drops an old one, renames one, and every tenth adds an entity.
-      var attributes = (max(0, number - 3)...number).map { AttributeDescription("a\($0)", .integer64, default: 1) }
-      var renamed = AttributeDescription("name\(number)", .string)
-      renamed.renamingIdentifier = number == 0 ? nil : "name\(number - 1)"
-      attributes.append(renamed)
-      let friend = RelationshipDescription("friend", to: "Person")
-      return [EntityDescription("Person", attributes: attributes, relationships: [friend])]
-        + (0..<number / 10).map { EntityDescription("E\($0)", attributes: [AttributeDescription("x", .date)]) }
-    }
-    try fixture.with(version(0)) { context in
-      let ada = context.insert("Person", ["name0": "Ada"])
-      _ = context.insert("Person", ["name0": "Bob", "friend": ada])
-    }
-    for number in 1..<100 {
-      try fixture.with(version(number)) { context in
-        let people = try context.all("Person")
-        #expect(people.map { $0[attribute: "name\(number)"] } == ["Ada", "Bob"])
-        #expect(people.last?.value(forKey: "friend") as? ManagedObject == people.first)
-        #expect(people.allSatisfy { $0[attribute: "a\(number)"] == 1 })
-      }
-    }
-  }
 }

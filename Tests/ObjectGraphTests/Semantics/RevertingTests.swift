@@ -38,23 +38,6 @@ struct RevertingTests {
     #expect(try SQLiteShell(path: stack.storePath).run("SELECT age FROM Person") == "3")
   }
 
-  @Test("Reset forgets objects and changes, pending deletes too, and reports which objects there were")
-  func reset() throws {
-    let id = try stack.savedPerson()
-    let events = EventRecorder(stack.main)
-    try stack.main.performAndWait { main in
-      let person = try #require(try main.existingObject(with: id) as? Person)
-      main.delete(person)
-      main.reset()
-      #expect(person.managedObjectContext == nil && person.firstName == "Ada")
-      #expect(main.hasChanges == false && main.registeredObjects.isEmpty)
-      let count = try main.count(for: FetchRequest<Person>())
-      #expect(count == 1)
-    }
-    let resets = events.all.compactMap { if case .didReset(let reset) = $0 { reset.objectIDs } else { nil } }
-    #expect(resets == [[id]])
-  }
-
   @Test("Refresh without merging drops the object's changes only, and the next read sees the newest values")
   func refresh() throws {
     let id = try stack.savedPerson()
