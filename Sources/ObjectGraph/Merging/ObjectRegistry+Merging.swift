@@ -149,7 +149,8 @@ extension ObjectRegistry {
     assertInvariants()
   }
 
-  private func read(_ stale: [ManagedObject]) {
+  /// Gives objects the values that are stored now, or pending in an ancestor; those that are gone leave.
+  func read(_ stale: [ManagedObject]) {
     for family in Dictionary(grouping: stale, by: { $0.objectID.rootIndex }).values {
       do {
         let rows = try coordinator.rows(for: family.map(\.objectID))
@@ -188,7 +189,7 @@ extension ObjectRegistry {
   }
 
   /// Makes an unchanged object a fault that will be read together with others.
-  private func forgetRow(of object: ManagedObject) {
+  func forgetRow(of object: ManagedObject) {
     turnIntoFault(object)
     addToGroup(object)
   }
