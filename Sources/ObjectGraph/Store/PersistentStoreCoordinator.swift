@@ -16,6 +16,8 @@ public final class PersistentStoreCoordinator: Sendable {
   let classes: ObjectClasses
   /// Slots of transient values by entity index.
   let transientSlots: [[Int]]
+  /// Slots of derived attributes by entity index.
+  let derivedSlots: [[Int]]
 
   private let store: Mutex<(any PersistentStore)?> = Mutex(nil)
   /// Keys by the index of the root entity.
@@ -43,6 +45,7 @@ public final class PersistentStoreCoordinator: Sendable {
     transientSlots = model.entities.map { entity in
       entity.properties.filter { $0.storage.isStored && !$0.isPersistent }.map(\.slot)
     }
+    derivedSlots = model.entities.map { $0.properties.filter { $0.derivation != nil }.map(\.slot) }
     keys = Mutex(Array(repeating: KeyAllocator(), count: model.entities.count))
     cache = Mutex(RowCache(byteLimit: rowCacheByteLimit, saveCount: saves))
     CoordinatorRegistry.register(self)
