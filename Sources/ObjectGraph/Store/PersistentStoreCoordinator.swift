@@ -212,11 +212,14 @@ extension PersistentStoreCoordinator {
     cache.withLock { cache in
       var conflicts: [StoreConflict] = []
       func look(at change: RowChange) {
-        guard let cached = cache.peek(change.id), let base = change.base, base.version > 0 else { return }
+        guard let base = change.base, base.version > 0, let cached = cache.peek(change.id) else { return }
         if cached.version > base.version { conflicts.append(StoreConflict(change, stored: cached)) }
       }
       for set in sets where !set.isAllInserts {
-        for change in set.changes where change.kind == .update || change.kind == .delete { look(at: change) }
+        let changes = set.changes
+        for index in changes.indices where changes[index].kind == .update || changes[index].kind == .delete {
+          if cache.contains(changes[index].id) { look(at: changes[index]) }
+        }
       }
       checks.forEach(look)
       return conflicts
@@ -265,8 +268,9 @@ extension PersistentStoreCoordinator {
   private func noteUpdates(_ sets: [ChangeSet], from root: Int) {
     ownWrites.withLock { ownWrites in
       for set in sets where !set.isAllInserts {
-        for change in set.changes where change.kind == .update {
-          if let row = change.row { ownWrites.note(row.version, of: change.id, root: root) }
+        let changes = set.changes
+        for index in changes.indices where changes[index].kind == .update {
+          if let version = changes[index].row?.version { ownWrites.note(version, of: changes[index].id, root: root) }
         }
       }
     }
