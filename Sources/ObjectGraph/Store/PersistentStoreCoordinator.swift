@@ -56,7 +56,7 @@ public final class PersistentStoreCoordinator: Sendable {
   /// Opens a store and makes it this coordinator's.
   ///
   /// Cost: I/O, and one durable transaction that reserves keys.
-  /// - Throws: ``StoreError`` if the store can't be opened, or if there is one already; ``ModelError`` if a predicate of
+  /// - Throws: ``StoreError`` if the store can't be opened, or if there is one already; `ModelError` if a predicate of
   ///   the model can't be read.
   public func open(_ description: PersistentStoreDescription) throws {
     try checkPredicates()
