@@ -43,7 +43,7 @@ struct ArticleCodeTests {
         main: ManagedObjectContext, worker: ManagedObjectContext, background: ManagedObjectContext,
         writer: ManagedObjectContext, coordinator: PersistentStoreCoordinator, container: PersistentContainer,
         request: FetchRequest<Person>, ids: [ManagedObjectID], id: ManagedObjectID, folder: URL, url: URL,
-        statements: StatementRecorder, faults: StoreFaults,
+        statements: StatementRecorder, faults: StoreFaults, lastToken: PersistentHistoryToken?,
         version1: ManagedObjectModel, version2: ManagedObjectModel, version3: ManagedObjectModel
       ) async throws {
       \(lines.filter { !$0.hasPrefix("import ") }.joined(separator: "\n"))
