@@ -13,7 +13,9 @@ struct SaveTransaction {
   let keys: KeyBlocks
   let decoder: RowSource
   let failure: (@Sendable (FaultPoint) -> StoreFault?)?
+  let model: ManagedObjectModel
   var files: SaveFiles
+  var history: HistoryWriter
   private var stepCount = 0
   private var conflicts: [StoreConflict] = []
   /// Updates to unique values that others have, who may give them up in this save.
@@ -23,7 +25,7 @@ struct SaveTransaction {
 
   init(
     connection: Connection, schema: Schema, statements: [EntityStatements], linkDeletes: [Int: [String]],
-    derived: DerivedColumns, keys: KeyBlocks, decoder: RowSource, files: SaveFiles,
+    derived: DerivedColumns, keys: KeyBlocks, decoder: RowSource, files: SaveFiles, history: HistoryWriter,
     failure: (@Sendable (FaultPoint) -> StoreFault?)?
   ) {
     self.connection = connection
@@ -34,6 +36,8 @@ struct SaveTransaction {
     self.keys = keys
     self.decoder = decoder
     self.files = files
+    self.history = history
+    model = schema.model
     self.failure = failure
   }
 
@@ -67,26 +71,28 @@ struct SaveTransaction {
 
   /// Writes one of several sets; where it meets conflicts or a violated constraint, nothing of the set is written.
   mutating func write(_ set: ChangeSet) throws(StoreError) -> [StoreConflict] {
-    let before = files
+    let before = (files: files, history: history)
     conflicts = []
     postponed = []
+    derivedValues = []
     try connection.control("SAVEPOINT step")
     do throws(StoreError) {
       try writeChanges([set])
     } catch {
-      try takeBack(to: before)
+      try takeBack(to: before.files, before.history)
       throw error
     }
     if conflicts.isEmpty {
       try connection.control("RELEASE step")
       stamp([set])
     } else {
-      try takeBack(to: before)
+      try takeBack(to: before.files, before.history)
     }
     return conflicts
   }
 
-  private mutating func takeBack(to earlier: SaveFiles) throws(StoreError) {
+  private mutating func takeBack(to earlier: SaveFiles, _ history: HistoryWriter) throws(StoreError) {
+    self.history = history
     // Some failures, such as a full disk, end the transaction by themselves.
     if connection.isInTransaction {
       try connection.control("ROLLBACK TO step")
@@ -102,7 +108,10 @@ struct SaveTransaction {
   }
 
   mutating func commit() throws(StoreError) {
-    do throws(StoreError) { try files.sync() } catch {
+    do throws(StoreError) {
+      try history.flush()
+      try files.sync()
+    } catch {
       undo()
       throw error
     }
@@ -137,6 +146,7 @@ struct SaveTransaction {
     }
     try writeLinks(sets)
     derivedValues += try derived.compute(changes, affectedBefore: affected, connection)
+    try noteHistory(sets)
   }
 
   private mutating func delete(_ change: RowChange) throws(StoreError) {

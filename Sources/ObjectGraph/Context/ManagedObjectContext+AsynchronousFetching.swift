@@ -9,7 +9,9 @@ extension ManagedObjectContext {
   ///
   ///     let names = try await main.fetch(asynchronously: request) { _, people in people.map(\.name) }
   ///
-  /// - Parameter body: is called on the context's executor with the objects in the request's order.
+  /// - Parameters:
+  ///   - request: which objects.
+  ///   - body: is called on the context's executor with the objects in the request's order.
   /// - Throws: `CancellationError`; ``ConditionError`` if the request names what does not exist; ``StoreError``; what the
   ///   block throws.
   public nonisolated func fetch<Object: ManagedObject, Result: Sendable>(

@@ -60,7 +60,10 @@ extension ObjectRegistry {
   private func freshRow(_ change: RowChange) -> Row? {
     if let pending = ancestorsChange(of: change.id) { return pending.row }
     guard let row = change.row.map(coordinator.withoutTransients) else { return nil }
-    guard let cached = coordinator.cachedRow(for: change.id), cached.version > row.version else { return row }
+    guard let cached = coordinator.cachedRow(for: change.id), cached.version >= row.version, cached.version > 0 else {
+      return row
+    }
+    // Of the same version, but perhaps with what the save computed.
     return cached
   }
 
@@ -73,7 +76,9 @@ extension ObjectRegistry {
     if object.isInserted || object.isDeleted { return }
     object.toMany = nil
     if object.isUpdated { return rebase(object, onto: fresh) }
-    if object.hasRow, object.row.isIdentical(to: fresh) || object.row.isNewer(than: fresh) { return }
+    if object.hasRow, object.row.isIdentical(to: fresh) || object.row.isNewer(than: fresh) {
+      return takeDerived(from: fresh, into: object)
+    }
     object.row = fresh
     object.hasRow = true
     object.faultGroup = nil
@@ -149,7 +154,8 @@ extension ObjectRegistry {
     assertInvariants()
   }
 
-  private func read(_ stale: [ManagedObject]) {
+  /// Gives objects the values that are stored now, or pending in an ancestor; those that are gone leave.
+  func read(_ stale: [ManagedObject]) {
     for family in Dictionary(grouping: stale, by: { $0.objectID.rootIndex }).values {
       do {
         let rows = try coordinator.rows(for: family.map(\.objectID))
@@ -188,7 +194,7 @@ extension ObjectRegistry {
   }
 
   /// Makes an unchanged object a fault that will be read together with others.
-  private func forgetRow(of object: ManagedObject) {
+  func forgetRow(of object: ManagedObject) {
     turnIntoFault(object)
     addToGroup(object)
   }

@@ -7,8 +7,8 @@ extension Operand: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, Expre
   public init(integerLiteral value: Int64) { self = .value(.integer(value)) }
   /// A constant floating-point number.
   public init(floatLiteral value: Double) { self = .value(.double(value)) }
-  /// A constant Boolean.
+  /// A constant truth value.
   public init(booleanLiteral value: Bool) { self = .value(.boolean(value)) }
-  /// A constant text.
+  /// A constant text, and no key path.
   public init(stringLiteral value: String) { self = .value(.string(value)) }
 }

@@ -35,6 +35,12 @@ package protocol PersistentStore: AnyObject, Sendable {
   /// Calls the body with a reader that sees one state of the store.
   func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result
 
+  /// The history of the store's transactions; nil if it keeps none.
+  var history: (any StoreHistory)? { get }
+
+  /// Calls the handler each time it is noticed that others have committed, if the store is opened to notice.
+  func observeForeignCommits(_ handler: @escaping @Sendable (ForeignCommit) -> Void) throws(StoreError)
+
   /// Where files that a save is to take over should be made (same file system); nil if the store has none.
   var stagingDirectory: String? { get }
 
@@ -200,6 +206,9 @@ package struct ResolvedSort: Sendable {
 }
 
 extension PersistentStore {
+  package var history: (any StoreHistory)? { nil }
+
+  package func observeForeignCommits(_ handler: @escaping @Sendable (ForeignCommit) -> Void) throws(StoreError) {}
   package func findings() throws(StoreError) -> [String] { [] }
 
   /// Closes without returning keys.

@@ -16,6 +16,8 @@ public final class PersistentStoreCoordinator: Sendable {
   let classes: ObjectClasses
   /// Slots of transient values by entity index.
   let transientSlots: [[Int]]
+  /// Slots of derived attributes by entity index.
+  let derivedSlots: [[Int]]
 
   private let store: Mutex<(any PersistentStore)?> = Mutex(nil)
   /// Keys by the index of the root entity.
@@ -25,6 +27,8 @@ public final class PersistentStoreCoordinator: Sendable {
   private let ownWrites = Mutex(OwnWrites())
   private let rootCount = Atomic(0)
   let merging = MergingState()
+  let remoteObservers = EventObservers<PersistentStoreRemoteChange>()
+  private let lastSeenHistory = Mutex<PersistentHistoryToken?>(nil)
   private let lastOrder = Atomic<Int64>(0)
 
   /// Makes a coordinator without a store.
@@ -41,6 +45,7 @@ public final class PersistentStoreCoordinator: Sendable {
     transientSlots = model.entities.map { entity in
       entity.properties.filter { $0.storage.isStored && !$0.isPersistent }.map(\.slot)
     }
+    derivedSlots = model.entities.map { $0.properties.filter { $0.derivation != nil }.map(\.slot) }
     keys = Mutex(Array(repeating: KeyAllocator(), count: model.entities.count))
     cache = Mutex(RowCache(byteLimit: rowCacheByteLimit, saveCount: saves))
     CoordinatorRegistry.register(self)
@@ -51,7 +56,7 @@ public final class PersistentStoreCoordinator: Sendable {
   /// Opens a store and makes it this coordinator's.
   ///
   /// Cost: I/O, and one durable transaction that reserves keys.
-  /// - Throws: ``StoreError`` if the store can't be opened, or if there is one already; ``ModelError`` if a predicate of
+  /// - Throws: ``StoreError`` if the store can't be opened, or if there is one already; `ModelError` if a predicate of
   ///   the model can't be read.
   public func open(_ description: PersistentStoreDescription) throws {
     try checkPredicates()
@@ -66,6 +71,8 @@ public final class PersistentStoreCoordinator: Sendable {
       throw StoreError(.cannotOpen, "the coordinator has a store already", path: opened.path)
     }
     for root in model.entities where root.parent == nil { try reserveKeys(for: root, count: KeyAllocator.blockSize) }
+    seenHistory = try opened.history?.currentToken()
+    try opened.observeForeignCommits { [weak self] in self?.takeNotice(of: $0) }
   }
 
   /// Closes the store; contexts that go on will be told that there is none.
@@ -159,15 +166,16 @@ extension PersistentStoreCoordinator {
   /// - Parameters:
   ///   - root: the number of the root context, from ``drawRootNumber()``.
   ///   - checks: rows that are not written, and must not have changed either.
+  ///   - origin: who saves, for the history.
   /// - Throws: ``StoreError``, or ``SaveConflicts`` with all conflicts; nothing was written then.
   func save(
-    _ sets: [ChangeSet], from root: Int, policy: MergePolicy, checks: [RowChange] = []
+    _ sets: [ChangeSet], from root: Int, policy: MergePolicy, checks: [RowChange] = [], origin: TransactionOrigin
   ) throws -> SaveOutcome {
     let store = try openStore()
     let reservations = keyReservations()
     let changes = sets.map { $0.withoutUpdates { $0.isEmptyUpdate || changesTransientsOnly($0) } }
     var resolver = ConflictResolver(self, policy: policy, root: root, sets: changes, checks: checks)
-    let result = try write(&resolver, to: store, reservations)
+    let result = try write(&resolver, to: store, reservations, from: origin)
     keys.withLock { keys in
       for (reservation, block) in zip(reservations, result.reserved) { keys[reservation.root.index].add(block) }
     }
@@ -185,13 +193,15 @@ extension PersistentStoreCoordinator {
 
   /// Tries to write until no conflict is left.
   private func write(
-    _ resolver: inout ConflictResolver, to store: any PersistentStore, _ reservations: [KeyReservation]
+    _ resolver: inout ConflictResolver, to store: any PersistentStore, _ reservations: [KeyReservation],
+    from origin: TransactionOrigin
   ) throws -> StoreSaveResult {
     for _ in 0..<Self.saveAttemptLimit {
       let cached = conflictsWithCache(resolver.outcome.sets, resolver.request)
       if !cached.isEmpty { try resolver.resolve(cached, kind: .contextAgainstRowCache) }
       if resolver.outcome.sets.isEmpty && resolver.checks.isEmpty { return StoreSaveResult() }
-      let request = StoreSaveRequest(resolver.outcome.sets, reservations: reservations, checks: resolver.request)
+      let request = StoreSaveRequest(
+        resolver.outcome.sets, reservations: reservations, checks: resolver.request, origin: origin)
       do {
         let result = try store.save(request)
         if result.conflicts.isEmpty { return result }
@@ -249,11 +259,24 @@ extension PersistentStoreCoordinator {
     return kept
   }
 
+  /// How far the history was read for what others have written.
+  var seenHistory: PersistentHistoryToken? {
+    get { lastSeenHistory.withLock { $0 } }
+    set { lastSeenHistory.withLock { $0 = newValue } }
+  }
+
+  /// Gives up keys that others have taken without reserving them.
+  func skipKeys(through highest: [(root: Entity, key: Int64)]) {
+    keys.withLock { keys in
+      for (root, key) in highest { keys[root.index].skip(through: key) }
+    }
+  }
+
+  /// Forgets all rows, since any may have been changed behind this coordinator's back.
+  func forgetAllRows() { cache.withLock { $0.removeAll() } }
+
   /// Takes notice of what a batch request has stored.
   func takeNotice(of log: BatchLog) {
-    keys.withLock { keys in
-      for (root, saved) in log.keys { keys[root].markSaved(saved) }
-    }
     cache.withLock { cache in
       if let stale = log.stale { cache.forget(stale) } else { cache.removeAll() }
     }

@@ -297,6 +297,40 @@ struct DefaultStackTests {
     #expect([fixture.root.name, fixture.main.name] == ["root", "default"])
   }
 
+  @Test("14: another process that commits to the store is noticed, and main's objects and results show it")
+  func otherProcess() async throws {
+    let fixture = try ContainerFixture()
+    let (ada, bea) = (try await fixture.insertPerson(1), try await fixture.insertPerson(2))
+    let controller = try FetchedResultsController<Person>(.people(0...99), context: fixture.main)
+    try await fixture.main.perform { main in
+      main.retainsRegisteredObjects = true
+      try controller.performFetch(in: main)
+      #expect((main.object(with: ada) as? Person)?.age == 1)
+      #expect((main.object(with: bea) as? Person)?.age == 2)
+    }
+    let kinds = Recorder<FetchedResultsEvent.ObjectChange.Kind>()
+    let observation = controller.observe { if case .object(let change) = $0 { kinds.append(change.kind) } }
+    func wait(until isWanted: @escaping @Sendable ([ManagedObjectID]) -> Bool) async throws {
+      try await withTimeout { _ = await controller.snapshots().first { isWanted($0.objectIDs) } }
+    }
+    _ = try fixture.sqlite("INSERT INTO Person (_version, firstName, age) VALUES (1, 'Cy', 3)")
+    try await wait { $0.count == 3 && $0.prefix(2) == [ada, bea] }
+    _ = try fixture.sqlite("UPDATE Person SET age = 50 WHERE age = 1")
+    try await wait { $0.last == ada }
+    _ = try fixture.sqlite("DELETE FROM Person WHERE age = 2")
+    try await wait { $0.count == 2 }
+    await fixture.main.perform { main in
+      #expect((main.registeredObject(for: ada) as? Person)?.age == 50)
+      #expect(main.registeredObject(for: bea) == nil)
+      #expect(controller.fetchedObjects(in: main).map(\.firstName) == ["Cy", nil])
+    }
+    #expect(kinds.all == [.insert, .move, .delete])
+    // Main's own work goes on beside it.
+    _ = try await fixture.insertPerson(60)
+    #expect(try fixture.sqlite("SELECT group_concat(age) FROM (SELECT age FROM Person ORDER BY age)") == "3,50,60")
+    withExtendedLifetime(observation) {}
+  }
+
   @Test("15: a store of another model is deleted with its journal and files only if that is asked for")
   func deletingIncompatibleStores() throws {
     let directory = try TemporaryDirectory()
