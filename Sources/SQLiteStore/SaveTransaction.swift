@@ -74,7 +74,6 @@ struct SaveTransaction {
     let before = (files: files, history: history)
     conflicts = []
     postponed = []
-    derivedValues = []
     try connection.control("SAVEPOINT step")
     do throws(StoreError) {
       try writeChanges([set])
