@@ -101,7 +101,8 @@ let package = Package(
       name: "ModelCompilerTests", dependencies: ["ObjectModel", "ObjectGraph", "SystemSupport", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "ObjectGraphTests", dependencies: ["ObjectModel", "ObjectGraph", "ObjectGraphTesting", "SQLiteStore", "TestSupport"],
+      name: "ObjectGraphTests",
+      dependencies: ["ObjectModel", "ObjectGraph", "ObjectGraphTesting", "SQLiteStore", "TestSupport"],
       swiftSettings: strict, plugins: ["CompileModel"]),
     .testTarget(name: "ExampleTests", dependencies: ["TestSupport"], swiftSettings: strict),
     .testTarget(

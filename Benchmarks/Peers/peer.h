@@ -42,8 +42,13 @@ static inline void step_write(sqlite3 *db, sqlite3_stmt *statement) {
   sqlite3_reset(statement);
 }
 
-static double now(void) {
+static inline double seconds_of(clockid_t clock) {
   struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
+  clock_gettime(clock, &time);
   return time.tv_sec + time.tv_nsec / 1e9;
 }
+
+static inline double now(void) { return seconds_of(CLOCK_MONOTONIC); }
+
+/* The processor time of this thread, where nothing is waited for but the processor. */
+static inline double worked(void) { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }

@@ -13,9 +13,10 @@ import Synchronization
 public final class StatementRecorder: Sendable {
   private let recorded = Mutex<[StatementEvent]>([])
 
+  /// A recorder without statements.
   public init() {}
 
-  /// Adds a statement; for ``SQLiteStoreOptions/statementLog``.
+  /// Adds a statement; for `SQLiteStoreOptions.statementLog`.
   @Sendable public func record(_ event: StatementEvent) { recorded.withLock { $0.append(event) } }
 
   /// Everything that was recorded since the last ``take()``.

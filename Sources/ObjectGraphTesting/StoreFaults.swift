@@ -29,11 +29,14 @@ public final class StoreFaults: Sendable {
 
   private let state = Mutex(State())
 
+  /// A store that works, until it is told where to fail.
   public init() {}
 
   /// Fails at each step of a kind from now on, or at the next ones only.
   ///
   /// - Parameters:
+  ///   - fault: what the store fails with.
+  ///   - step: where.
   ///   - skipped: how many steps of that kind succeed before.
   ///   - times: how often; for good if nil.
   public func fail(with fault: StoreFault, at step: FaultPoint.Step, after skipped: Int = 0, times: Int? = 1) {
@@ -59,7 +62,7 @@ public final class StoreFaults: Sendable {
     }
   }
 
-  /// Decides about a step; for ``SQLiteStoreOptions/failure``.
+  /// Decides about a step; for `SQLiteStoreOptions.failure`.
   @Sendable public func strike(_ point: FaultPoint) -> StoreFault? {
     let watcher = state.withLock { state in
       state.passed.append(point.step)

@@ -10,7 +10,7 @@ struct FamilyDecoder {
   private let columns: [String]
   private let entityColumn: Int32?
   /// What decodes all rows of a table that has one entity only.
-  private var single: RowDecoder?
+  private(set) var single: RowDecoder?
   private var decoders: [String: RowDecoder] = [:]
   private var latest: (name: String, decoder: RowDecoder)?
 

@@ -22,6 +22,7 @@ public struct FaultPoint: Sendable {
     case committed
   }
 
+  /// What the store is about to do.
   public let step: Step
   /// How many steps of the same save came before.
   public let index: Int
@@ -29,19 +30,22 @@ public struct FaultPoint: Sendable {
 
 /// What a store can be made to fail with, as a result code of SQLite.
 public struct StoreFault: Sendable, Hashable, ExpressibleByIntegerLiteral {
+  /// The result code of SQLite.
   public let code: Int32
 
+  /// A failure by SQLite's result code.
   public init(code: Int32) { self.code = code }
+  /// A failure by SQLite's result code.
   public init(integerLiteral code: Int32) { self.code = code }
 
-  /// Another process holds the store: ``StoreError/Code/busy``.
+  /// Another process holds the store: `StoreError.Code.busy`.
   public static let busy: StoreFault = 5
-  /// The file can't be written: ``StoreError/Code/readOnly``.
+  /// The file can't be written: `StoreError.Code.readOnly`.
   public static let readOnly: StoreFault = 8
-  /// The disk fails: ``StoreError/Code/inputOutput``.
+  /// The disk fails: `StoreError.Code.inputOutput`.
   public static let inputOutput: StoreFault = 10
-  /// The file is damaged: ``StoreError/Code/corrupt``.
+  /// The file is damaged: `StoreError.Code.corrupt`.
   public static let corrupt: StoreFault = 11
-  /// The disk is full: ``StoreError/Code/full``.
+  /// The disk is full: `StoreError.Code.full`.
   public static let full: StoreFault = 13
 }

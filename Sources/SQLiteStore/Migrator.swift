@@ -32,6 +32,7 @@ struct Migrator {
     for table in plan.tables { try checkRelationships(table) }
     for table in plan.tables { try takeFilesIn(table) }
     try writeKeys()
+    try HistoryMigration(connection: connection, plan: plan).run(keepsLostFamilies: keepsLostFamilies)
   }
 
   private func build(_ plan: MigrationPlan.TablePlan) throws(StoreError) {

@@ -13,7 +13,9 @@ final class RowDecoder: Sendable {
     /// The column that tells the destination's entity, or -1.
     var entityColumn: Int32 = -1
     /// The destination of a reference; the model keeps it.
-    unowned(unsafe) var destination: Entity?
+    ///
+    /// Not `unowned(unsafe)`: for an optional of that kind debug builds never see the end of `enumerated()` (Swift 6.3).
+    var destination: Unmanaged<Entity>?
   }
 
   let entity: Entity
@@ -37,7 +39,7 @@ final class RowDecoder: Sendable {
     fields = entity.properties.compactMap { property in
       guard property.isPersistent, let column = places[property.name] else { return nil }
       var field = Field(slot: property.slot, column: column, storage: property.storage)
-      field.destination = property.destination
+      field.destination = property.destination.map(Unmanaged.passUnretained)
       field.entityColumn = SchemaName.entityColumn(of: property).flatMap { places[$0] } ?? -1
       return field
     }
@@ -103,8 +105,9 @@ final class RowDecoder: Sendable {
   }
 
   private func destination(of field: Field, _ statement: Statement) -> Entity? {
-    guard field.entityColumn >= 0, !statement.isNull(field.entityColumn) else { return field.destination }
-    return model.entitiesByName[statement.text(field.entityColumn)] ?? field.destination
+    let usual = field.destination?.takeUnretainedValue()
+    guard field.entityColumn >= 0, !statement.isNull(field.entityColumn) else { return usual }
+    return model.entitiesByName[statement.text(field.entityColumn)] ?? usual
   }
 
   private func blob(_ statement: Statement, _ column: Int32) -> Blob {

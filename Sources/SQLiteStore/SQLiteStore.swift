@@ -22,7 +22,12 @@ public final class SQLiteStore: PersistentStore, Sendable {
   private let linkDeletes: [Int: [String]]
   private let derived: DerivedColumns
   private let counter: StatementCounter
+  /// What tells this open store from all others on the same file.
+  let instance = UUID().uuidString
   private let readers: ReaderPool
+  let watcher = Mutex<CommitWatcher?>(nil)
+  /// What SQLite counts for commits of others; looked at by the writer only.
+  private let dataVersion: Mutex<Int64>
   /// What an open store holds; nil once it is closed.
   private let writer: Mutex<(connection: Connection, folderLock: FolderLock)?>
 
@@ -59,6 +64,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
     readers = ReaderPool { () throws(StoreError) in try opener.connect(.reader) }
     let folderLock = try files.open()
     try FileSweep(connection: connection, schema: schema, files: files).run()
+    dataVersion = Mutex(try Self.dataVersion(connection))
     writer = Mutex((connection, folderLock))
   }
 
@@ -94,10 +100,16 @@ public final class SQLiteStore: PersistentStore, Sendable {
     SaveTransaction(
       connection: connection, schema: schema, statements: statements, linkDeletes: linkDeletes,
       derived: derived, keys: KeyBlocks(connection: connection, names: names), decoder: rows,
-      files: SaveFiles(files, threshold: options.externalDataThreshold), failure: options.failure)
+      files: SaveFiles(files, threshold: options.externalDataThreshold),
+      history: HistoryWriter(connection, from: origin, writer: instance), failure: options.failure)
   }
 
   package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+    try withReader { try body(SnapshotReader(connection: $0, store: self)) }
+  }
+
+  /// Lends a connection that sees one state of the store.
+  func withReader<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     let connection = try readers.take()
     defer {
       connection.rollBack()
@@ -107,7 +119,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
     // The snapshot is taken by the first read, not by BEGIN.
     try connection.control("SELECT 1 FROM _metadata LIMIT 1")
     if let fault = options.failure?(FaultPoint(step: .read, index: 0)) { throw connection.error(fault.code, sql: nil) }
-    return try body(SnapshotReader(connection: connection, store: self))
+    return try body(connection)
   }
 
   /// Moves what is in the journal into the file as far as readers allow; for idle times. Waits for nobody.
@@ -119,6 +131,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
   ///
   /// Closing twice does nothing.
   package func close(returning unused: [KeyBlock]) throws(StoreError) {
+    watcher.withLock { $0 }?.stop()
     readers.close()
     let held = writer.withLock { held in
       defer { held = nil }
@@ -138,13 +151,27 @@ public final class SQLiteStore: PersistentStore, Sendable {
     }
   }
 
-  private func withWriter<Result>(
+  /// Lends the connection that writes, while nobody else does.
+  func withWriter<Result>(
     _ body: (Connection) throws(StoreError) -> Result
   ) throws(StoreError) -> Result where Result: Sendable {
     try writer.withLock { held throws(StoreError) in
       guard let connection = held?.connection else { throw closed }
       return try body(connection)
     }
+  }
+
+  /// Whether others have committed since the last call.
+  func noticesForeignCommit(_ connection: Connection) throws(StoreError) -> Bool {
+    let version = try Self.dataVersion(connection)
+    return dataVersion.withLock { seen in
+      defer { seen = version }
+      return seen != version
+    }
+  }
+
+  private static func dataVersion(_ connection: Connection) throws(StoreError) -> Int64 {
+    try connection.controlResult("PRAGMA data_version") { $0.integer(0) } ?? 0
   }
 
   private var closed: StoreError { StoreError(.noStore, "the store is closed", path: filePath) }

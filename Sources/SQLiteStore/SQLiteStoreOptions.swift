@@ -16,6 +16,17 @@ public struct SQLiteStoreOptions: Sendable {
   /// For data that can be had again. The database, `-wal`, `-shm` and the folder of large values go; stores of newer
   /// releases and files of other programs stay.
   public var deletesIncompatibleStore = false
+  /// Whether each save and batch request is written to the store's history, in the same transaction.
+  ///
+  /// It stays on in a store once it was, whoever opens it. Delete what nobody needs any more by
+  /// `PersistentHistoryRequest.deleteHistory(before:)`, or the store grows.
+  public var tracksHistory = false
+  /// Whether commits of other processes, and of other coordinators, are noticed: contexts that merge automatically show
+  /// them, and the coordinator's `remoteChanges()` tells of them.
+  ///
+  /// Nothing is polled: the kernel tells when the journal is written to. With history, what others have changed is read
+  /// from there; without, what is in memory is read again.
+  public var noticesOtherWriters = true
   /// Called after each statement on the thread that ran it, with locks held: it must be quick and not use the store.
   public var statementLog: (@Sendable (StatementEvent) -> Void)?
   /// Asked at each ``FaultPoint``, on the thread that comes there, with locks held; the store fails with what it

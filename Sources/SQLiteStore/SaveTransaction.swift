@@ -13,17 +13,19 @@ struct SaveTransaction {
   let keys: KeyBlocks
   let decoder: RowSource
   let failure: (@Sendable (FaultPoint) -> StoreFault?)?
+  let model: ManagedObjectModel
   var files: SaveFiles
+  var history: HistoryWriter
   private var stepCount = 0
   private var conflicts: [StoreConflict] = []
-  /// The first violation, which counts only if there is no conflict.
-  private var violation: StoreError?
+  /// Updates to unique values that others have, who may give them up in this save.
+  private var postponed: [(change: RowChange, binaries: [RowBinder.Binary])] = []
   /// What was computed from what was written.
   private(set) var derivedValues: [DerivedValue] = []
 
   init(
     connection: Connection, schema: Schema, statements: [EntityStatements], linkDeletes: [Int: [String]],
-    derived: DerivedColumns, keys: KeyBlocks, decoder: RowSource, files: SaveFiles,
+    derived: DerivedColumns, keys: KeyBlocks, decoder: RowSource, files: SaveFiles, history: HistoryWriter,
     failure: (@Sendable (FaultPoint) -> StoreFault?)?
   ) {
     self.connection = connection
@@ -34,6 +36,8 @@ struct SaveTransaction {
     self.keys = keys
     self.decoder = decoder
     self.files = files
+    self.history = history
+    model = schema.model
     self.failure = failure
   }
 
@@ -67,26 +71,28 @@ struct SaveTransaction {
 
   /// Writes one of several sets; where it meets conflicts or a violated constraint, nothing of the set is written.
   mutating func write(_ set: ChangeSet) throws(StoreError) -> [StoreConflict] {
-    let before = files
+    let before = (files: files, history: history)
     conflicts = []
-    violation = nil
+    postponed = []
+    derivedValues = []
     try connection.control("SAVEPOINT step")
     do throws(StoreError) {
       try writeChanges([set])
     } catch {
-      try takeBack(to: before)
+      try takeBack(to: before.files, before.history)
       throw error
     }
     if conflicts.isEmpty {
       try connection.control("RELEASE step")
       stamp([set])
     } else {
-      try takeBack(to: before)
+      try takeBack(to: before.files, before.history)
     }
     return conflicts
   }
 
-  private mutating func takeBack(to earlier: SaveFiles) throws(StoreError) {
+  private mutating func takeBack(to earlier: SaveFiles, _ history: HistoryWriter) throws(StoreError) {
+    self.history = history
     // Some failures, such as a full disk, end the transaction by themselves.
     if connection.isInTransaction {
       try connection.control("ROLLBACK TO step")
@@ -102,7 +108,10 @@ struct SaveTransaction {
   }
 
   mutating func commit() throws(StoreError) {
-    do throws(StoreError) { try files.sync() } catch {
+    do throws(StoreError) {
+      try history.flush()
+      try files.sync()
+    } catch {
       undo()
       throw error
     }
@@ -121,19 +130,23 @@ struct SaveTransaction {
     let changes = ChangedKeys(derived.isEmpty ? [] : sets)
     let affected = try derived.affected(by: changes, connection)
     for set in sets where !set.isAllInserts {
-      for change in set.changes where change.kind == .delete { try delete(change) }
+      let changes = set.changes
+      for index in changes.indices where changes[index].kind == .delete { try delete(changes[index]) }
     }
     for set in sets where !set.isAllInserts {
-      for change in set.changes where change.kind == .update { try update(change) }
+      let changes = set.changes
+      for index in changes.indices where changes[index].kind == .update { try update(changes[index]) }
     }
+    // Conflicts are told before violations, which resolving them may cure.
     if !conflicts.isEmpty { return }
-    if let violation { throw violation }
+    try writePostponed()
     for set in sets {
       try insert(set.changes)
       for batch in set.batches where batch.count > 0 { try insert(batch) }
     }
     try writeLinks(sets)
     derivedValues += try derived.compute(changes, affectedBefore: affected, connection)
+    try noteHistory(sets)
   }
 
   private mutating func delete(_ change: RowChange) throws(StoreError) {
@@ -155,18 +168,38 @@ struct SaveTransaction {
     let entity = statements[Int(row.entityIndex)]
     let binaries = try binaries(change, row, entity.update, oldNames: try fileNames(change, entity))
     do throws(StoreError) {
-      let count = try write(entity.updateSQL, .update) { statement in
-        withExtendedLifetime(row) {
-          statement.bind(change.id.key, 1)
-          statement.bind(change.base?.version ?? 0, 2)
-          entity.update.bind(row, to: statement)
-          return entity.update.step(statement, binding: binaries[...])
-        }
+      try update(change, row, entity, binaries)
+    } catch  where error.code == .constraint && entity.freeUniqueSQL != nil {
+      postponed.append((change, binaries))
+    }
+  }
+
+  private mutating func update(
+    _ change: RowChange, _ row: Row, _ entity: EntityStatements, _ binaries: [RowBinder.Binary]
+  ) throws(StoreError) {
+    let count = try write(entity.updateSQL, .update) { statement in
+      withExtendedLifetime(row) {
+        statement.bind(change.id.key, 1)
+        statement.bind(change.base?.version ?? 0, 2)
+        entity.update.bind(row, to: statement)
+        return entity.update.step(statement, binding: binaries[...])
       }
-      if count != 1 { try addConflict(change) }
-    } catch  where error.code == .constraint {
-      // Conflicts are told before violations, which resolving them may cure: look on.
-      violation = violation ?? error
+    }
+    if count != 1 { try addConflict(change) }
+  }
+
+  /// Writes what was postponed when nobody who is to give a unique value up has it any more; what fails now is an error.
+  private mutating func writePostponed() throws(StoreError) {
+    for (change, _) in postponed {
+      guard let row = change.row, let sql = statements[Int(row.entityIndex)].freeUniqueSQL else { continue }
+      _ = try write(sql, .update) { statement in
+        statement.bind(change.id.key, 1)
+        return statement.step()
+      }
+    }
+    for (change, binaries) in postponed {
+      guard let row = change.row else { continue }
+      try update(change, row, statements[Int(row.entityIndex)], binaries)
     }
   }
 

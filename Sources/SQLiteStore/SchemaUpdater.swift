@@ -30,7 +30,9 @@ struct SchemaUpdater {
   /// - Throws: ``StoreError`` that names what can't be inferred; the store is as it was then.
   func update(also: () throws(StoreError) -> Void = {}) throws(StoreError) {
     let stored = try StoredModel(connection)
-    if stored.fits(schema.model), stored.definition != nil, try staleIndexes().isEmpty, try missingIndexes().isEmpty {
+    if stored.fits(schema.model), stored.definition != nil, try staleIndexes().isEmpty, try missingIndexes().isEmpty,
+      try missingTriggers().isEmpty
+    {
       return
     }
     try connection.transaction { () throws(StoreError) in
@@ -120,6 +122,7 @@ struct SchemaUpdater {
     for table in schema.linkTables where !stored.contains(table.name) { try connection.control(table.createSQL) }
     for name in try staleIndexes() { try connection.control("DROP INDEX \(SchemaName.quoted(name))") }
     for index in try missingIndexes() { try connection.control(index.sql) }
+    for trigger in try missingTriggers() { try connection.control(trigger.sql) }
     for entity in entities {
       try connection.control("INSERT OR REPLACE INTO _entity VALUES (?1, ?2, ?3, ?4)") { statement in
         statement.bindCopy(entity.name, 1)
@@ -172,6 +175,15 @@ struct SchemaUpdater {
   private func missingIndexes() throws(StoreError) -> [SchemaTable.Index] {
     let stored = try indexes()
     return schema.allIndexes.filter { stored[$0.name] != $0.sql }
+  }
+
+  private func missingTriggers() throws(StoreError) -> [SchemaTable.Trigger] {
+    var stored: Set<String> = []
+    try connection.runControl("SELECT name FROM sqlite_master WHERE type = 'trigger'") { statement in
+      stored.insert(statement.text(0))
+      return true
+    }
+    return schema.tables.map(\.versionTrigger).filter { !stored.contains($0.name) }
   }
 
   /// Indexes of the model's tables that it defines no longer or otherwise; those of unknown tables stay.

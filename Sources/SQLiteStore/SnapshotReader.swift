@@ -26,6 +26,10 @@ struct SnapshotReader: StoreReader {
   }
 
   func fetch(_ query: StoreQuery, _ body: (ManagedObjectID, Row?) throws -> Bool) throws {
+    try connection.endingEarly(query.isCancellable) { try run(query, body) }
+  }
+
+  private func run(_ query: StoreQuery, _ body: (ManagedObjectID, Row?) throws -> Bool) throws {
     let select = try SelectGenerator(query).statement()
     let table = store.schema.table(of: query.entity)
     var family = FamilyDecoder(table, columns: select.columns, schema: store.schema, files: store.files)
@@ -36,9 +40,10 @@ struct SnapshotReader: StoreReader {
     let start = connection.started()
     var rowCount = 0
     defer { connection.finished(select.segment.text, start, rowCount: rowCount) }
+    let single = family.single
     while try statement.stepToRow(of: connection) {
       // A row of an entity that the model has no more is not of a queried one.
-      guard let decoder = family.decoder(statement) else { continue }
+      guard let decoder = single ?? family.decoder(statement) else { continue }
       rowCount += 1
       let row = query.wantsRows ? decoder.row(statement, ordinal: ordinal) : nil
       if try !body(decoder.id(statement, ordinal: ordinal), row) { return }
@@ -47,7 +52,8 @@ struct SnapshotReader: StoreReader {
 
   func count(_ query: StoreQuery) throws -> Int {
     let segment = try SelectGenerator(query).countQuery().segment
-    let count = try connection.first(segment.text, { $0.bind(segment.bindings) }, { Int($0.integer(0)) })
-    return count ?? 0
+    return try connection.endingEarly(query.isCancellable) {
+      try connection.first(segment.text, { $0.bind(segment.bindings) }, { Int($0.integer(0)) }) ?? 0
+    }
   }
 }

@@ -42,6 +42,7 @@ struct StoreOpener {
       try StagedMigration(path: path, options: options) { () throws(StoreError) in try connect(.writer) }.run(stages)
     }
     try updater(connection).update()
+    if options.tracksHistory { try HistorySchema(connection: connection).create() }
     return connection
   }
 

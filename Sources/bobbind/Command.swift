@@ -73,6 +73,8 @@ struct Command {
     storeOptions.externalDataThreshold = configuration.store.externalDataThreshold
     // An operator's model file may be missing for a while.
     storeOptions.keepsRemovedEntities = true
+    // The daemon is the only one to write.
+    storeOptions.noticesOtherWriters = false
     try coordinator.open(.sqlite(at: URL(fileURLWithPath: paths.store), options: storeOptions))
     let listener = try listen(paths)
     let parts = Daemon.Parts(

@@ -33,8 +33,10 @@ public struct BatchInsertRequest: Sendable {
 
   /// Inserts rows that are made one by one, so that memory does not grow with their number.
   ///
-  /// - Parameter row: returns the row of that number, from 0, or nil at the end. It is called inside of the
-  ///   transaction, on the executor of the context, which it must not use. What it throws undoes everything.
+  /// - Parameters:
+  ///   - entityName: the name of the entity.
+  ///   - row: returns the row of that number, from 0, or nil at the end. It is called inside of the transaction, on the
+  ///     executor of the context, which it must not use. What it throws undoes everything.
   public init(entity entityName: String, row: @escaping @Sendable (_ number: Int) throws -> Values?) {
     self.entityName = entityName
     source = .rows(row)

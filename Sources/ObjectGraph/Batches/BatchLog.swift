@@ -10,8 +10,6 @@ struct BatchLog {
   private var deleted: [ManagedObjectID] = []
   /// Rows that were stored before and are different now; nil if they are too many to be named.
   private(set) var stale: Set<ManagedObjectID>? = []
-  /// The keys of new rows by the index of their root, adjacent ones joined.
-  private(set) var keys: [(root: Int, keys: Range<Int64>)] = []
 
   /// The row cache is emptied rather than told of more rows than this.
   private static let staleLimit = 1 << 16
@@ -36,9 +34,7 @@ struct BatchLog {
   mutating func note(_ set: ChangeSet) {
     for change in set.changes {
       switch change.kind {
-      case .insert:
-        noteKeys(Int(change.id.rootIndex), change.id.key..<change.id.key + 1)
-        if kind == .objectIDs { inserted.append(change.id) }
+      case .insert: if kind == .objectIDs { inserted.append(change.id) }
       case .update:
         noteStale(change.id)
         if kind == .objectIDs { updated.append(change.id) }
@@ -48,9 +44,8 @@ struct BatchLog {
       case .forget: break
       }
     }
-    for batch in set.batches {
-      noteKeys(batch.entity.root.index, batch.keys)
-      if kind == .objectIDs { inserted += (0..<batch.count).map(batch.id) }
+    if kind == .objectIDs {
+      for batch in set.batches { inserted += (0..<batch.count).map(batch.id) }
     }
   }
 
@@ -62,13 +57,5 @@ struct BatchLog {
   private mutating func noteStale(_ id: ManagedObjectID) {
     stale?.insert(id)
     if let count = stale?.count, count > Self.staleLimit { stale = nil }
-  }
-
-  private mutating func noteKeys(_ root: Int, _ range: Range<Int64>) {
-    if let last = keys.last, last.root == root, last.keys.upperBound == range.lowerBound {
-      keys[keys.count - 1].keys = last.keys.lowerBound..<range.upperBound
-    } else {
-      keys.append((root, range))
-    }
   }
 }

@@ -21,6 +21,6 @@ public struct BatchResult: Sendable {
   /// Everything that is different in the store, related objects that lost a reference included; empty if the IDs were
   /// not asked for.
   ///
-  /// To show it in contexts, give it to ``ManagedObjectContext/mergeChanges(fromRemoteContextSave:into:)``.
+  /// To show it in contexts, give it to `ManagedObjectContext.mergeChanges(fromRemoteContextSave:into:)`.
   public let changes: RemoteContextSave
 }

@@ -14,7 +14,11 @@ public struct BatchUpdateRequest: Sendable {
   /// What the result tells.
   public var resultType = BatchResult.Kind.statusOnly
 
-  /// - Parameter request: its entity, condition, order, limit and offset count; pending changes do not.
+  /// Changes what a fetch request names.
+  ///
+  /// - Parameters:
+  ///   - request: its entity, condition, order, limit and offset count; pending changes do not.
+  ///   - propertiesToUpdate: the new values by the name of an attribute or a to-one relationship.
   public init<Object: ManagedObject>(_ request: FetchRequest<Object>, propertiesToUpdate: [String: Operand]) {
     query = BatchQuery(request)
     self.propertiesToUpdate = propertiesToUpdate

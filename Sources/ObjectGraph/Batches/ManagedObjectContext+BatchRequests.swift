@@ -32,5 +32,5 @@ extension ManagedObjectContext {
     try coordinator.execute(from: origin, .error, request.resultType) { try BatchDeletion(request).run(&$0) }
   }
 
-  private var origin: TransactionOrigin { TransactionOrigin(contextName: name) }
+  private var origin: TransactionOrigin { TransactionOrigin(contextName: name, author: transactionAuthor) }
 }

@@ -10,6 +10,8 @@ struct Pending {
   /// One change per object in the order of the first touch, and holes where changes were removed.
   private(set) var changes: [RowChange] = []
   private var positions: [ManagedObjectID: Int] = [:]
+  /// The set that `changes` are, while nothing else has come.
+  private var only: ChangeSet?
   /// Sets of inserts with no object in common.
   private(set) var bulk: [ChangeSet] = []
   /// How many of `changes` override one in `bulk`.
@@ -43,6 +45,8 @@ struct Pending {
     }
     if set.isAllInserts, set.objectCount >= Self.bulkThreshold, !knowsObject(of: set) {
       keepWhole(set)
+    } else if isUnused, set.batches.isEmpty {
+      takeOver(set)
     } else {
       for change in set.changes { absorb(change, layouts: layouts) }
       if !set.batches.isEmpty { keepWhole(ChangeSet([], batches: set.batches)) }
@@ -75,7 +79,18 @@ struct Pending {
     objectCount += set.objectCount
   }
 
+  /// Makes the first set's changes these, without a copy.
+  private mutating func takeOver(_ set: ChangeSet) {
+    only = set
+    changes = set.changes
+    positions = Dictionary(minimumCapacity: changes.count)
+    for index in changes.indices { positions[changes[index].id] = index }
+    byteCount = set.byteCount
+    objectCount = set.objectCount
+  }
+
   private mutating func absorb(_ change: RowChange, layouts: [RowLayout]) {
+    only = nil
     if let position = positions[change.id] {
       replace(position, with: changes[position].followed(by: change, layouts: layouts))
     } else if change.kind != .insert, let earlier = bulkChange(of: change.id) {
@@ -103,6 +118,7 @@ struct Pending {
   /// Drops the change of an object, which is then as the next level has it; not for objects inserted here.
   mutating func remove(_ id: ManagedObjectID) {
     guard let position = positions.removeValue(forKey: id) else { return }
+    only = nil
     replace(position, with: RowChange(.forget, id, row: nil, base: nil))
     if changes.count > 2 * positions.count + 16 { closeHoles() }
     assert(hasValidState)
@@ -132,6 +148,7 @@ struct Pending {
   func sets() -> [ChangeSet] {
     var sets: [ChangeSet] = []
     for set in bulk { sets.append(overriding == 0 ? set : set.without { positions[$0] != nil }) }
+    if let only, links.isEmpty { return sets + [only] }
     let rest = changes.contains { $0.kind == .forget } ? changes.filter { $0.kind != .forget } : changes
     if !rest.isEmpty || !links.isEmpty { sets.append(ChangeSet(rest, links: Array(links.values))) }
     return sets.filter { !$0.isEmpty }

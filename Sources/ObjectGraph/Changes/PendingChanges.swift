@@ -18,6 +18,11 @@ package final class PendingChanges: Sendable {
     var arrived = Pending()
     /// What arrived, as it came, for observers.
     var news: [ChangeSet] = []
+    /// Who made what the next save will write.
+    var contributors = Contributors.nobody
+    var contributorsInFlight = Contributors.nobody
+    /// Who is to be named in the history.
+    var author: String?
     /// Counts the saves that moved changes on, so that a reader can tell whether one came between two looks.
     var moves = 0
 
@@ -45,7 +50,23 @@ package final class PendingChanges: Sendable {
   // MARK: For the context
 
   /// Takes changes that the context's own objects made.
-  func append(_ set: ChangeSet) { state.withLock { $0.current.absorb(set, layouts: layouts) } }
+  func append(_ set: ChangeSet) {
+    state.withLock { state in
+      state.current.absorb(set, layouts: layouts)
+      state.contributors = .several
+    }
+  }
+
+  /// Who is to be named in the history as the author of this context's changes.
+  var author: String? {
+    get { state.withLock { $0.author } }
+    set { state.withLock { $0.author = newValue } }
+  }
+
+  /// The one child whose changes are all that the next save will write; nil if it is not so.
+  var soleContributor: TransactionOrigin? {
+    state.withLock { if case .one(let origin) = $0.contributors { origin } else { nil } }
+  }
 
   /// Whether a child has saved something that the context has not taken notice of.
   var hasNews: Bool { state.withLock { !$0.news.isEmpty } }
@@ -114,6 +135,7 @@ package final class PendingChanges: Sendable {
       state.current = Pending()
       state.arrived = Pending()
       state.news = []
+      state.contributors = .nobody
     }
   }
 
@@ -124,6 +146,8 @@ package final class PendingChanges: Sendable {
       state.inFlight = state.current
       let sets = state.current.sets()
       state.current = Pending()
+      state.contributorsInFlight = state.contributors
+      state.contributors = .nobody
       return sets
     }
   }
@@ -143,6 +167,7 @@ package final class PendingChanges: Sendable {
       pending.absorb(state.current, layouts: layouts)
       state.current = pending
       state.inFlight = nil
+      state.contributors.add(state.contributorsInFlight)
     }
   }
 
@@ -151,8 +176,9 @@ package final class PendingChanges: Sendable {
   /// Takes what a child saved.
   ///
   /// - Returns: whether the context has to be told; if not, it was told of earlier news and has not come to look yet.
-  func adopt(_ sets: [ChangeSet]) -> Bool {
+  func adopt(_ sets: [ChangeSet], from origin: TransactionOrigin = TransactionOrigin()) -> Bool {
     state.withLock { state in
+      state.contributors.add(.one(origin))
       let isFirst = state.news.isEmpty
       for set in sets { state.arrived.absorb(set, layouts: layouts) }
       state.news += sets
@@ -192,6 +218,22 @@ package final class PendingChanges: Sendable {
   package var size: (objects: Int, bytes: Int) {
     state.withLock { state in
       (state.current.objectCount + state.arrived.objectCount, state.current.byteCount + state.arrived.byteCount)
+    }
+  }
+}
+
+/// Who made some changes, as far as it can be told: one child of a context, or not only one.
+private enum Contributors {
+  case nobody
+  case one(TransactionOrigin)
+  case several
+
+  mutating func add(_ others: Contributors) {
+    switch (self, others) {
+    case (_, .nobody): break
+    case (.nobody, _): self = others
+    case (.one(let mine), .one(let theirs)) where mine == theirs: break
+    default: self = .several
     }
   }
 }

@@ -4,7 +4,8 @@ import Synchronization
 /// A ready-made stack: a coordinator with its store, a root context that writes, and a default context on main.
 ///
 /// The root context saves to the store on an executor of its own. The default context is its child on main's executor,
-/// and shows what others save through the root as soon as it is on disk. Work of some length runs in children of the
+/// and shows what others save through the root as soon as it is on disk, and what other processes commit as soon as the
+/// store notices. Work of some length runs in children of the
 /// root, best by ``save(named:_:)``.
 ///
 ///     let container = try PersistentContainer.setUp(model: model)  // of the SQLite store's module

@@ -89,11 +89,15 @@ extension ContextDidSave {
 public struct ObjectsDidChange: Sendable {
   /// The context whose objects have changed.
   public let context: ManagedObjectContext
+  /// Whether more may have changed than is named here: somebody else has written to the store and left no history, so
+  /// only objects in memory could be compared. What was fetched should be fetched again.
+  public let isIncomplete: Bool
   let sets: [ChangeSet]
 
-  init(context: ManagedObjectContext, _ sets: [ChangeSet]) {
+  init(context: ManagedObjectContext, _ sets: [ChangeSet], isIncomplete: Bool = false) {
     self.context = context
     self.sets = sets
+    self.isIncomplete = isIncomplete
   }
 
   /// The IDs of the inserted objects, in order. Cost: a pass over the changes, also of the others.

@@ -7,11 +7,11 @@ extension ManagedObjectContext {
   /// entity's family.
   /// - Throws: ``ConditionError`` if the request names what does not exist, ``StoreError`` if the store can't be read.
   public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
-    let objects = try execution(request).objects()
+    let objects = try execution(request).objects(as: Object.self)
     if !request.returnsObjectsAsFaults {
       for object in objects { _ = try registry.realize(object) }
     }
-    return objects.map { $0.typed(request) }
+    return objects
   }
 
   /// Fetches objects as a collection that makes them, and reads their rows, batch by batch when they are asked for.

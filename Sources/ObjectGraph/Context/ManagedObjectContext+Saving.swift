@@ -31,9 +31,10 @@ extension ManagedObjectContext {
 
   private func saveToParent(_ parent: ManagedObjectContext) throws -> ContextDidSave {
     if !registry.conflictChecks.isEmpty { try registry.checkAgainstParent() }
+    let origin = transactionOrigin
     let sets = pending.beginSave()
     // The parent has the changes before they leave here, so that no reader misses them.
-    let mustTell = parent.pending.adopt(sets)
+    let mustTell = parent.pending.adopt(sets, from: origin)
     pending.commitSave()
     let save = finishSave(SaveOutcome(sets: sets))
     if mustTell { parent.childDidSave() }
@@ -41,12 +42,14 @@ extension ManagedObjectContext {
   }
 
   private func saveToStore() throws -> ContextDidSave {
+    let origin = transactionOrigin
     let sets = pending.beginSave()
     var outcome = SaveOutcome(sets: sets)
     do {
       let checks = registry.checks(besides: sets)
       if !sets.isEmpty || !checks.isEmpty {
-        outcome = try coordinator.save(sets, from: pending.rootNumber, policy: mergePolicy, checks: checks)
+        outcome = try coordinator.save(
+          sets, from: pending.rootNumber, policy: mergePolicy, checks: checks, origin: origin)
       }
     } catch {
       pending.abortSave()
@@ -59,6 +62,7 @@ extension ManagedObjectContext {
   private func finishSave(_ outcome: SaveOutcome) -> ContextDidSave {
     registry.finishSave(outcome)
     registry.undoManager?.endEvent()
+    if let resolved = outcome.resolved { observers.post(.didChange(ObjectsDidChange(context: self, [resolved]))) }
     let save = ContextDidSave(context: self, outcome.sets, isRoot: parent == nil)
     observers.post(.didSave(save))
     registry.departed = [:]

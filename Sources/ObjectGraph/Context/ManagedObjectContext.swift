@@ -23,7 +23,7 @@ public actor ManagedObjectContext {
 
   /// Changes that wait for a save, readable from any thread.
   package nonisolated let pending: PendingChanges
-  nonisolated let observers = ContextObservers()
+  nonisolated let observers = EventObservers<ContextEvent>()
   nonisolated let merging = MergingState()
 
   private(set) var registryStorage: ObjectRegistry?

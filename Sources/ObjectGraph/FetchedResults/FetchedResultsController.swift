@@ -152,6 +152,7 @@ extension FetchedResultsController {
   /// Called on the context's executor.
   private func handle(_ event: ContextEvent) {
     switch event {
+    case .didChange(let change) where change.isIncomplete: refetch()
     case .didChange(let change):
       let deleted = change.deletedObjectIDs
       follow(Set(change.insertedObjectIDs + change.updatedObjectIDs + deleted), deleted: Set(deleted))

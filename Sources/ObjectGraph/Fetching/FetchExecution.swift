@@ -2,9 +2,8 @@ import ObjectModel
 
 /// One fetch in one context: what the store says, under what has changed since in the context and its ancestors.
 ///
-/// Where pending changes touch what a condition's relationships lead to, all rows are tested in memory, since the store
-/// can't know which of them match. Related objects that only a sort leads to count as the store has them, where the
-/// fetched object itself has no pending change.
+/// Where pending changes touch what a condition's or a sort's relationships lead to, all rows are tested and sorted in
+/// memory, since the store can't know which of them match, or where they are.
 struct FetchExecution {
   typealias Rows = [(id: ManagedObjectID, row: Row?)]
 
@@ -12,6 +11,8 @@ struct FetchExecution {
   private let query: FetchQuery
   /// How often to look again when a save moves changes on between two looks; each look takes microseconds.
   private static let attemptLimit = 16
+  /// How many rows are kept for faults of other contexts; all of a large result would only push out the rest.
+  private static let keptRowLimit = 1_000
 
   /// - Parameter registry: has published the changes that are to count.
   init(_ registry: ObjectRegistry, _ query: FetchQuery) {
@@ -19,31 +20,40 @@ struct FetchExecution {
     self.query = query
   }
 
-  func objects() throws -> [ManagedObject] {
+  /// The objects as the class that the request names; told one by one, while they are at hand.
+  func objects<Object: ManagedObject>(as type: Object.Type) throws -> [Object] {
     if query.batchSize > 0 || !query.includesPropertyValues {
-      return registry.objects(with: try ids(), batchSize: query.batchSize)
+      return registry.objects(with: try ids(), batchSize: query.batchSize).map { $0.typed(as: type) }
     }
-    let rows = try rows()
-    if query.refreshesObjects {
-      for (id, row) in rows { if let row { registry.refetch(id, row) } }
+    let saves = registry.coordinator.saveCount
+    let hasChanges = registry.pending.hasCurrentChanges
+    var objects: [Object] = []
+    var kept: [(ManagedObjectID, Row)] = []
+    try forEachRow { id, row, _ in
+      if query.refreshesObjects { registry.refetch(id, row) }
+      let object = registry.object(with: id, fetched: row, hasChanges: hasChanges, saveCount: saves)
+      objects.append(object.typed(as: type))
+      if row.version > 0, query.keepsAllRows || kept.count < Self.keptRowLimit { kept.append((id, row)) }
     }
-    let objects = registry.objects(fetched: rows)
+    registry.coordinator.keep(kept, readBefore: saves)
     for path in query.prefetching { try registry.prefetch(path, for: objects) }
     return objects
   }
 
-  /// Lends the rows of the result one by one, with a reader of the same state of the store for those related to them.
-  func forEachRow(_ body: (ManagedObjectID, Row, any StoreReader) throws -> Void) throws {
+  /// Lends the rows of the result one by one, with what reads objects related to them in the same state.
+  func forEachRow(_ body: (ManagedObjectID, Row, RelatedObjects) throws -> Void) throws {
     try read { view in
-      let reader = view.reader
-      if view.overlay(of: query.entity.root).isEmpty {
-        try reader.fetch(storeQuery(wantsRows: true)) { id, row in
-          if let row { try body(id, row, reader) }
+      let related = RelatedObjects(
+        row: query.includesPendingChanges ? view.row(for:) : { try view.reader.row(for: $0) },
+        destinations: { try view.destinations(of: $0, $1) })
+      if try isAnsweredByStore(view) {
+        try view.reader.fetch(storeQuery(wantsRows: true)) { id, row in
+          if let row { try body(id, row, related) }
           return true
         }
       } else {
         for (id, row) in try merged(view, wantsRows: true) {
-          if let row { try body(id, row, reader) }
+          if let row { try body(id, row, related) }
         }
       }
     }
@@ -96,23 +106,6 @@ struct FetchExecution {
   func links(of id: ManagedObjectID, _ property: Property, includingDeleted: Bool = false) throws -> [Link] {
     try read { try $0.links(of: id, property, includingDeleted: includingDeleted) }
   }
-
-  private func rows() throws -> Rows {
-    let saves = registry.coordinator.saveCount
-    let rows = try read { view in
-      try isAnsweredByStore(view)
-        ? try stored(storeQuery(wantsRows: true), view.reader) : try merged(view, wantsRows: true)
-    }
-    keep(rows, readBefore: saves)
-    return rows
-  }
-
-  /// Keeps some of the rows for faults of other contexts; all of a large result would only push out the rest.
-  private func keep(_ rows: Rows, readBefore saves: Int) {
-    let kept = rows.prefix(query.keepsAllRows ? .max : 1_000).compactMap { id, row in row.map { (id, $0) } }
-      .filter { $0.1.version > 0 }
-    registry.coordinator.keep(kept, readBefore: saves)
-  }
 }
 
 // MARK: - One view of contexts and store
@@ -156,7 +149,7 @@ extension FetchExecution {
     StoreQuery(
       entity: query.entity, includesSubentities: query.includesSubentities, condition: query.condition,
       sortDescriptors: query.sorts, limit: query.limit, offset: query.offset, wantsRows: wantsRows,
-      coordinatorOrdinal: registry.coordinator.ordinal)
+      coordinatorOrdinal: registry.coordinator.ordinal, isCancellable: query.isCancellable)
   }
 
   private func stored(_ query: StoreQuery, _ reader: any StoreReader) throws -> Rows {
@@ -235,10 +228,10 @@ extension FetchExecution {
     try view.overlay(of: query.entity.root).isEmpty && !isDisturbed(view)
   }
 
-  /// Whether pending changes touch objects that the condition's relationships lead to.
+  /// Whether pending changes touch objects that the condition's or the sorts' relationships lead to.
   private func isDisturbed(_ view: PendingView) throws -> Bool {
-    guard let condition = query.condition, view.levels.contains(where: { !$0.isEmpty }) else { return false }
-    let families = try RelatedFamilies(condition, entity: query.entity)
+    guard view.levels.contains(where: { !$0.isEmpty }) else { return false }
+    let families = try RelatedFamilies(query.condition, query.sorts, entity: query.entity)
     return view.levels.joined().contains { $0.touches(families) }
   }
 
@@ -254,7 +247,10 @@ extension FetchExecution {
       if !overlay.contains(id) { rows.append((id, row)) }
       return true
     }
-    return try rows.filter { id, row in try row.map { try evaluator?.matches(id: id, row: $0) ?? true } ?? false }
+    return try rows.filter { id, row in
+      if query.isCancellable { try Task.checkCancellation() }
+      return try row.map { try evaluator?.matches(id: id, row: $0) ?? true } ?? false
+    }
   }
 
   /// The indices of the entities that are meant.

@@ -69,8 +69,6 @@ final class ObjectBatches {
 
 extension ManagedObject {
   /// The object as the class that a request names.
-  func typed<Object: ManagedObject>(_ request: FetchRequest<Object>) -> Object { typed(as: Object.self) }
-
   func typed<Object: ManagedObject>(as type: Object.Type) -> Object {
     guard let typed = self as? Object else {
       preconditionFailure("\(entity.name) has objects of \(Swift.type(of: self)), not of \(Object.self)")

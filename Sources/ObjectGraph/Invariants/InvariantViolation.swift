@@ -5,5 +5,6 @@ public struct InvariantViolation: Error, Sendable, CustomStringConvertible {
   /// Each contradiction in a sentence, without values.
   public let findings: [String]
 
+  /// Where, and everything that was found.
   public var description: String { "\(subject): " + findings.joined(separator: "; ") }
 }

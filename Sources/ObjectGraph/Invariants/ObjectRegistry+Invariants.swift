@@ -8,8 +8,7 @@ extension ObjectRegistry {
 
   /// Whatever contradicts something else.
   var findings: [String] {
-    contradictions + objects.all.flatMap(contradictions(ofRegistered:))
-      + held.flatMap(contradictionsOfInverses)
+    contradictions + objects.all.flatMap(contradictions(ofRegistered:)) + held.flatMap(contradictionsOfInverses)
   }
 
   /// What contradicts something else among the objects with changes.

@@ -86,7 +86,8 @@ extension ManagedObjectContext {
 extension ManagedObjectContext {
   /// Whether this context takes over by itself what is saved into its parent, or into the store; false at first.
   ///
-  /// It does so asynchronously, on its own executor, and on a save of its parent too. A context that is confined to a
+  /// It does so asynchronously, on its own executor, and on a save of its parent too; also with what others commit to
+  /// the store, if the store notices. A context that is confined to a
   /// thread can't.
   public nonisolated var automaticallyMergesChangesFromParent: Bool {
     get { merging.isFollowing }

@@ -36,10 +36,18 @@ final class MergingState: Sendable {
     state.withLock { $0.followers.removeAll { $0.context == nil || $0.context === context } }
   }
 
+  /// Lets the followers merge what others have committed to the store, and after them their own followers.
+  func tell(_ change: PersistentStoreRemoteChange) {
+    for context in contexts { context.mergeSoon(change) }
+  }
+
+  private var contexts: [ManagedObjectContext] {
+    // Collected first: letting go of a context's last reference while the lock is held could come back here.
+    state.withLock { $0.followers.isEmpty ? [] : $0.followers.compactMap(\.context) }
+  }
+
   /// Lets the followers merge a save soon, each on its executor; its own context excepted.
   func tell(_ save: ContextDidSave) {
-    // Collected first: letting go of a context's last reference while the lock is held could come back here.
-    let contexts = state.withLock { $0.followers.isEmpty ? [] : $0.followers.compactMap(\.context) }
     for context in contexts where context !== save.context { context.mergeSoon(save) }
   }
 }

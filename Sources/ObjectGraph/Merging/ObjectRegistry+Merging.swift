@@ -21,8 +21,18 @@ extension ObjectRegistry {
     return inserted
   }
 
+  /// Registers those objects of a set that children have changed here and nobody uses, so that a merge finds them.
+  private func registerChanged(in set: ChangeSet) {
+    for pendingSet in pending.currentSets() where !pendingSet.isAllInserts {
+      for change in pendingSet.changes where change.kind != .insert && objects[change.id] == nil {
+        if set.change(of: change.id) != nil { _ = object(with: change.id) }
+      }
+    }
+  }
+
   /// Calls the body with each registered object of a set, going through whichever is smaller.
   private func forEachRegistered(_ set: ChangeSet, _ body: (ManagedObject, RowChange) -> Void) {
+    registerChanged(in: set)
     if objects.isEmpty { return }
     if set.objectCount > objects.count {
       for object in objects.all {
@@ -105,8 +115,9 @@ extension ObjectRegistry {
   /// Takes notice of a delete: the object leaves, unless unsaved edits of a root are at stake.
   private func takeDelete(of object: ManagedObject) {
     if object.isInserted { return }
-    // The policy decides about these edits when they are saved.
-    if object.isUpdated, ancestors.isEmpty { return }
+    // The policy decides about edits when they are saved; other objects that lead here now are none of its own.
+    let isEdited = object.isUpdated && object.base.map { !object.row.isIdentical(to: $0) } ?? true
+    if isEdited, ancestors.isEmpty { return }
     if object.hasChanges {
       pending.remove(object.objectID)
       pending.removeLinks(of: object.objectID)
@@ -143,7 +154,8 @@ extension ObjectRegistry {
     assertInvariants()
   }
 
-  private func read(_ stale: [ManagedObject]) {
+  /// Gives objects the values that are stored now, or pending in an ancestor; those that are gone leave.
+  func read(_ stale: [ManagedObject]) {
     for family in Dictionary(grouping: stale, by: { $0.objectID.rootIndex }).values {
       do {
         let rows = try coordinator.rows(for: family.map(\.objectID))
@@ -182,7 +194,7 @@ extension ObjectRegistry {
   }
 
   /// Makes an unchanged object a fault that will be read together with others.
-  private func forgetRow(of object: ManagedObject) {
+  func forgetRow(of object: ManagedObject) {
     turnIntoFault(object)
     addToGroup(object)
   }

@@ -8,7 +8,7 @@ import ObjectModel
 extension ManagedObject {
   /// An integer; 0 where it is nil.
   public final subscript(integer slot: Int) -> Int64 {
-    get { readable.isNull(slot) ? 0 : row.integer(slot) }
+    get { values.integer(slot) ?? 0 }
     set {
       willChange(slot)
       row.setInteger(newValue, slot)
@@ -17,7 +17,7 @@ extension ManagedObject {
 
   /// An integer, or nil.
   public final subscript(optionalInteger slot: Int) -> Int64? {
-    get { readable.isNull(slot) ? nil : row.integer(slot) }
+    get { values.integer(slot) }
     set {
       willChange(slot)
       if let newValue { row.setInteger(newValue, slot) } else { row.setNull(slot) }
@@ -26,7 +26,7 @@ extension ManagedObject {
 
   /// A number; 0 where it is nil.
   public final subscript(real slot: Int) -> Double {
-    get { readable.isNull(slot) ? 0 : row.real(slot) }
+    get { values.real(slot) ?? 0 }
     set {
       willChange(slot)
       row.setReal(newValue, slot)
@@ -35,7 +35,7 @@ extension ManagedObject {
 
   /// A number, or nil.
   public final subscript(optionalReal slot: Int) -> Double? {
-    get { readable.isNull(slot) ? nil : row.real(slot) }
+    get { values.real(slot) }
     set {
       willChange(slot)
       if let newValue { row.setReal(newValue, slot) } else { row.setNull(slot) }
@@ -56,7 +56,7 @@ extension ManagedObject {
 
   /// A text, or nil.
   public final subscript(text slot: Int) -> String? {
-    get { readable.isNull(slot) ? nil : row.text(slot) }
+    get { values.text(slot) }
     set {
       willChange(slot)
       if let newValue { row.setText(newValue, slot) } else { row.setNull(slot) }
@@ -117,6 +117,14 @@ extension ManagedObject {
     assertExecutor()
     if state.contains(.fault) { fireFault() }
     return row
+  }
+
+  /// Where the row's values lie, with the fault fired; to be read at once.
+  @inline(__always)
+  private var values: RowPointers {
+    assertExecutor()
+    if state.contains(.fault) { fireFault() }
+    return row.pointers
   }
 
   /// Fires the fault and notes that the object is about to change.

@@ -29,6 +29,8 @@ open class ManagedObject {
   final unowned(unsafe) var registry: ObjectRegistry?
   // Each access is over before it calls anybody, on the context's executor: there is nothing to look for at run time.
   @exclusivity(unchecked) final var state: State
+  /// The coordinator's number of saves when a fetch began to read the row of this fault; 0 for rows from elsewhere.
+  final var saveCount: UInt32 = 0
   /// The values; while the object is a fault, those that it will have without asking anybody.
   @exclusivity(unchecked) final var row: Row
   final var hasRow: Bool

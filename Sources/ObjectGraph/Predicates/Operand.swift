@@ -8,10 +8,15 @@ public indirect enum Operand: Sendable, Hashable {
   /// becomes a floating-point number. With a floating-point number the result is one, and so is each power. Decimal
   /// numbers stay decimal. With nil, on division by zero, and where the result is no number, it is nil.
   public enum Arithmetic: String, Sendable, Hashable {
+    /// The sum.
     case add = "+"
+    /// The difference.
     case subtract = "-"
+    /// The product.
     case multiply = "*"
+    /// The quotient; nil on division by zero.
     case divide = "/"
+    /// The left number to the power of the right one.
     case power = "**"
     /// Of integers; written `modulus:by:(a, b)`.
     case remainder = "%"
@@ -19,17 +24,25 @@ public indirect enum Operand: Sendable, Hashable {
 
   /// What is computed from one value; of nil it is nil.
   public enum Function: String, Sendable, Hashable, CaseIterable {
+    /// The number without its sign.
     case absolute = "abs"
+    /// The next integer up.
     case ceiling
+    /// The next integer down.
     case floor
     /// Without the fraction.
     case truncate = "trunc"
+    /// The square root.
     case squareRoot = "sqrt"
+    /// e to that power.
     case exponential = "exp"
+    /// The logarithm to the base of e.
     case naturalLogarithm = "ln"
     /// To the base of 10.
     case logarithm = "log"
+    /// The text in lower case.
     case lowercase
+    /// The text in upper case.
     case uppercase
     /// The number of characters of a text.
     case length
@@ -41,7 +54,9 @@ public indirect enum Operand: Sendable, Hashable {
     case castToText
   }
 
+  /// A constant.
   case value(Value)
+  /// An object, by its ID.
   case object(ManagedObjectID)
   /// `SELF`, the object under test.
   case evaluatedObject
@@ -51,7 +66,9 @@ public indirect enum Operand: Sendable, Hashable {
   case variable(String)
   /// `$name.property`: property names from the element that a subquery looks at.
   case variablePath(String, [String])
+  /// What is computed from two numbers.
   case arithmetic(Operand, Arithmetic, Operand)
+  /// What is computed from one value.
   case function(Function, Operand)
   /// What is computed of those objects of a to-many relationship that meet a condition; in it, and in the operand of
   /// the aggregation, the variable stands for each of them: `SUBQUERY(path, $variable, condition).@count`.
@@ -61,6 +78,7 @@ public indirect enum Operand: Sendable, Hashable {
 
   /// What is computed of several objects; nil counts for none of them.
   public enum Aggregation: Sendable, Hashable {
+    /// How many objects there are.
     case count
     /// 0 of nothing; integers that 64 bits can't hold become a floating-point number.
     case sum(Operand)

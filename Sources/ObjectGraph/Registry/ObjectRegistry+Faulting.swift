@@ -15,6 +15,12 @@ extension ObjectRegistry {
   /// Gives a fault its values; returns false if there is no such row.
   func realize(_ object: ManagedObject) throws -> Bool {
     guard object.isFault else { return !object.state.contains(.inaccessible) }
+    if object.hasRow, ancestors.isEmpty, object.saveCount == UInt32(truncatingIfNeeded: coordinator.saveCount) {
+      // Nobody has saved since the row was read, so there is no newer one.
+      object.state.remove(.fault)
+      awake(object)
+      return true
+    }
     let row = object.hasRow ? freshestKnownRow(of: object) : try row(ofFault: object)
     guard let row else { return false }
     object.faultGroup = nil
@@ -62,14 +68,15 @@ extension ObjectRegistry {
     withoutTracking(object) { object.awake(fromSnapshotEvents: event) }
   }
 
+  /// What the body sets is written in place, or into a copy without a version if others have the row too.
   private func withoutTracking(_ object: ManagedObject, _ body: () -> Void) {
-    let former = object.row
+    let (former, version) = (ObjectIdentifier(object.row.storage), object.row.version)
     let wasTouched = object.state.contains(.touched)
     object.state.insert(.touched)
     body()
     if !wasTouched { object.state.remove(.touched) }
-    if object.row.isIdentical(to: former) { return }
-    object.row.stamp(version: former.version)
+    if ObjectIdentifier(object.row.storage) == former { return }
+    object.row.stamp(version: version)
     // What is pending for an object is what it shows.
     if object.hasChanges && !wasTouched { touch(object) }
   }

@@ -57,7 +57,7 @@ extension ObjectRegistry {
     if let order { query.sorts = [ResolvedSort(keyPath: [order.name], isAscending: true)] }
     query.condition = condition
     query.keepsAllRows = true
-    return try FetchExecution(self, query).objects()
+    return try FetchExecution(self, query).objects(as: ManagedObject.self)
   }
 
   /// The values that an object has or will have, without making it more than a fault.

@@ -146,27 +146,26 @@ final class ObjectRegistry {
     return object
   }
 
-  /// The objects of fetched rows in their order: the registered ones, or new faults that have their rows already.
-  func objects(fetched rows: FetchExecution.Rows) -> [ManagedObject] {
-    // A large result does not let the table grow in many steps.
-    if rows.count > objects.count { objects.reserveCapacity(rows.count) }
-    let hasChanges = pending.hasCurrentChanges
-    return rows.map { id, row in
-      if let row { object(with: id, fetched: row, hasChanges: hasChanges) } else { object(with: id) }
-    }
-  }
-
   /// The object of a fetched row: the registered one, or a new fault that has the row already.
-  func object(with id: ManagedObjectID, fetched row: Row, hasChanges: Bool = true) -> ManagedObject {
+  ///
+  /// - Parameters:
+  ///   - hasChanges: whether a pending change may be of this object.
+  ///   - saveCount: the coordinator's number of saves before the row was read; 0 if that is unknown.
+  func object(
+    with id: ManagedObjectID, fetched row: Row, hasChanges: Bool = true, saveCount: Int = 0
+  ) -> ManagedObject {
     if let object = registeredObject(for: id) {
       if object.isFault {
         object.row = row
         object.hasRow = true
+        object.saveCount = UInt32(truncatingIfNeeded: saveCount)
       }
       return object
     }
     if hasChanges, let change = pending.currentChange(of: id) { return adoptedObject(change) }
-    return register(id, row: row, state: .fault)
+    let object = register(id, row: row, state: .fault)
+    object.saveCount = UInt32(truncatingIfNeeded: saveCount)
+    return object
   }
 
   /// An object for a change that a child saved here, or that this context's own object made before it went away.

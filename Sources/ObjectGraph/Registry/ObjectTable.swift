@@ -3,64 +3,79 @@
 /// Keys are drawn one after the other, and large results come in their order. So objects are filed in pages of
 /// neighbours: going through many of them stays within the processor's cache, where a table with a place for each
 /// object would be hit all over. An object with no neighbour costs a page of 64 bytes.
-struct ObjectTable {
-  private typealias Page = InlineArray<8, Unmanaged<ManagedObject>?>
+struct ObjectTable: ~Copyable {
+  private typealias Page = UnsafeMutablePointer<Unmanaged<ManagedObject>?>
+  private static let pageSize = 8
 
   /// Pages by the ID that the first object of each has or would have.
   private var pages: [ManagedObjectID: Page] = [:]
+  /// The page that was last written to: the next object is often its neighbour.
+  private var latest: (id: ManagedObjectID, page: Page)?
   private(set) var count = 0
+
+  deinit { for page in pages.values { page.deallocate() } }
 
   var isEmpty: Bool { count == 0 }
 
   /// The object with that ID, or nil.
   subscript(_ id: ManagedObjectID) -> ManagedObject? {
-    pages[Self.page(of: id)]?[Self.place(of: id)]?.takeUnretainedValue()
+    page(Self.pageID(of: id))?[Self.place(of: id)]?.takeUnretainedValue()
   }
 
   /// Files an object; there is none with its ID.
   mutating func add(_ object: ManagedObject) {
     let id = object.objectID
-    pages[Self.page(of: id), default: Page(repeating: nil)][Self.place(of: id)] = Unmanaged.passUnretained(object)
+    let pageID = Self.pageID(of: id)
+    let page = page(pageID) ?? makePage(pageID)
+    latest = (pageID, page)
+    page[Self.place(of: id)] = Unmanaged.passUnretained(object)
     count += 1
   }
 
   /// Takes the object with that ID out, if there is one.
   mutating func remove(_ id: ManagedObjectID) {
-    guard let index = pages.index(forKey: Self.page(of: id)), pages.values[index][Self.place(of: id)] != nil else {
-      return
-    }
-    pages.values[index][Self.place(of: id)] = nil
+    let pageID = Self.pageID(of: id)
+    guard let page = page(pageID), page[Self.place(of: id)] != nil else { return }
+    latest = (pageID, page)
+    page[Self.place(of: id)] = nil
     count -= 1
-    if pages.values[index].isEmpty { pages.remove(at: index) }
+    if (0..<Self.pageSize).allSatisfy({ page[$0] == nil }) {
+      latest = nil
+      pages[pageID] = nil
+      page.deallocate()
+    }
   }
 
   mutating func removeAll() { self = ObjectTable() }
-
-  /// Makes room for that many neighbours.
-  mutating func reserveCapacity(_ count: Int) { pages.reserveCapacity(count / 8 + 1) }
 
   /// All objects.
   var all: [ManagedObject] {
     var all: [ManagedObject] = []
     all.reserveCapacity(count)
     for page in pages.values {
-      for place in page.indices { if let object = page[place] { all.append(object.takeUnretainedValue()) } }
+      for place in 0..<Self.pageSize { if let object = page[place] { all.append(object.takeUnretainedValue()) } }
     }
     return all
   }
 
+  @inline(__always)
+  private func page(_ id: ManagedObjectID) -> Page? {
+    if let latest, latest.id == id { return latest.page }
+    return pages[id]
+  }
+
+  private mutating func makePage(_ id: ManagedObjectID) -> Page {
+    let page = Page.allocate(capacity: Self.pageSize)
+    page.initialize(repeating: nil, count: Self.pageSize)
+    pages[id] = page
+    return page
+  }
+
   private static func place(of id: ManagedObjectID) -> Int { Int(truncatingIfNeeded: id.key & 7) }
 
-  private static func page(of id: ManagedObjectID) -> ManagedObjectID {
+  private static func pageID(of id: ManagedObjectID) -> ManagedObjectID {
     ManagedObjectID(
       key: id.key & ~7, entityIndex: id.rootIndex, rootIndex: id.rootIndex,
       coordinatorOrdinal: id.coordinatorOrdinal)
-  }
-}
-
-extension InlineArray<8, Unmanaged<ManagedObject>?> {
-  fileprivate var isEmpty: Bool {
-    for place in indices where self[place] != nil { return false }
-    return true
   }
 }

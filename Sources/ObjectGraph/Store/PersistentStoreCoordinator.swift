@@ -23,9 +23,12 @@ public final class PersistentStoreCoordinator: Sendable {
   /// Keys by the index of the root entity.
   private let keys: Mutex<[KeyAllocator]>
   private let cache: Mutex<RowCache>
+  private let saves = SaveCount()
   private let ownWrites = Mutex(OwnWrites())
   private let rootCount = Atomic(0)
   let merging = MergingState()
+  let remoteObservers = EventObservers<PersistentStoreRemoteChange>()
+  private let lastSeenHistory = Mutex<PersistentHistoryToken?>(nil)
   private let lastOrder = Atomic<Int64>(0)
 
   /// Makes a coordinator without a store.
@@ -44,7 +47,7 @@ public final class PersistentStoreCoordinator: Sendable {
     }
     derivedSlots = model.entities.map { $0.properties.filter { $0.derivation != nil }.map(\.slot) }
     keys = Mutex(Array(repeating: KeyAllocator(), count: model.entities.count))
-    cache = Mutex(RowCache(byteLimit: rowCacheByteLimit))
+    cache = Mutex(RowCache(byteLimit: rowCacheByteLimit, saveCount: saves))
     CoordinatorRegistry.register(self)
   }
 
@@ -53,7 +56,7 @@ public final class PersistentStoreCoordinator: Sendable {
   /// Opens a store and makes it this coordinator's.
   ///
   /// Cost: I/O, and one durable transaction that reserves keys.
-  /// - Throws: ``StoreError`` if the store can't be opened, or if there is one already; ``ModelError`` if a predicate of
+  /// - Throws: ``StoreError`` if the store can't be opened, or if there is one already; `ModelError` if a predicate of
   ///   the model can't be read.
   public func open(_ description: PersistentStoreDescription) throws {
     try checkPredicates()
@@ -68,6 +71,8 @@ public final class PersistentStoreCoordinator: Sendable {
       throw StoreError(.cannotOpen, "the coordinator has a store already", path: opened.path)
     }
     for root in model.entities where root.parent == nil { try reserveKeys(for: root, count: KeyAllocator.blockSize) }
+    seenHistory = try opened.history?.currentToken()
+    try opened.observeForeignCommits { [weak self] in self?.takeNotice(of: $0) }
   }
 
   /// Closes the store; contexts that go on will be told that there is none.
@@ -161,15 +166,16 @@ extension PersistentStoreCoordinator {
   /// - Parameters:
   ///   - root: the number of the root context, from ``drawRootNumber()``.
   ///   - checks: rows that are not written, and must not have changed either.
+  ///   - origin: who saves, for the history.
   /// - Throws: ``StoreError``, or ``SaveConflicts`` with all conflicts; nothing was written then.
   func save(
-    _ sets: [ChangeSet], from root: Int, policy: MergePolicy, checks: [RowChange] = []
+    _ sets: [ChangeSet], from root: Int, policy: MergePolicy, checks: [RowChange] = [], origin: TransactionOrigin
   ) throws -> SaveOutcome {
     let store = try openStore()
     let reservations = keyReservations()
     let changes = sets.map { $0.withoutUpdates { $0.isEmptyUpdate || changesTransientsOnly($0) } }
     var resolver = ConflictResolver(self, policy: policy, root: root, sets: changes, checks: checks)
-    let result = try write(&resolver, to: store, reservations)
+    let result = try write(&resolver, to: store, reservations, from: origin)
     keys.withLock { keys in
       for (reservation, block) in zip(reservations, result.reserved) { keys[reservation.root.index].add(block) }
     }
@@ -187,13 +193,15 @@ extension PersistentStoreCoordinator {
 
   /// Tries to write until no conflict is left.
   private func write(
-    _ resolver: inout ConflictResolver, to store: any PersistentStore, _ reservations: [KeyReservation]
+    _ resolver: inout ConflictResolver, to store: any PersistentStore, _ reservations: [KeyReservation],
+    from origin: TransactionOrigin
   ) throws -> StoreSaveResult {
     for _ in 0..<Self.saveAttemptLimit {
       let cached = conflictsWithCache(resolver.outcome.sets, resolver.request)
       if !cached.isEmpty { try resolver.resolve(cached, kind: .contextAgainstRowCache) }
       if resolver.outcome.sets.isEmpty && resolver.checks.isEmpty { return StoreSaveResult() }
-      let request = StoreSaveRequest(resolver.outcome.sets, reservations: reservations, checks: resolver.request)
+      let request = StoreSaveRequest(
+        resolver.outcome.sets, reservations: reservations, checks: resolver.request, origin: origin)
       do {
         let result = try store.save(request)
         if result.conflicts.isEmpty { return result }
@@ -218,7 +226,10 @@ extension PersistentStoreCoordinator {
         if cached.version > base.version { conflicts.append(StoreConflict(change, stored: cached)) }
       }
       for set in sets where !set.isAllInserts {
-        for change in set.changes where change.kind == .update || change.kind == .delete { look(at: change) }
+        let changes = set.changes
+        for index in changes.indices where changes[index].kind == .update || changes[index].kind == .delete {
+          if cache.contains(changes[index].id) { look(at: changes[index]) }
+        }
       }
       checks.forEach(look)
       return conflicts
@@ -248,11 +259,24 @@ extension PersistentStoreCoordinator {
     return kept
   }
 
+  /// How far the history was read for what others have written.
+  var seenHistory: PersistentHistoryToken? {
+    get { lastSeenHistory.withLock { $0 } }
+    set { lastSeenHistory.withLock { $0 = newValue } }
+  }
+
+  /// Gives up keys that others have taken without reserving them.
+  func skipKeys(through highest: [(root: Entity, key: Int64)]) {
+    keys.withLock { keys in
+      for (root, key) in highest { keys[root.index].skip(through: key) }
+    }
+  }
+
+  /// Forgets all rows, since any may have been changed behind this coordinator's back.
+  func forgetAllRows() { cache.withLock { $0.removeAll() } }
+
   /// Takes notice of what a batch request has stored.
   func takeNotice(of log: BatchLog) {
-    keys.withLock { keys in
-      for (root, saved) in log.keys { keys[root].markSaved(saved) }
-    }
     cache.withLock { cache in
       if let stale = log.stale { cache.forget(stale) } else { cache.removeAll() }
     }
@@ -267,8 +291,9 @@ extension PersistentStoreCoordinator {
   private func noteUpdates(_ sets: [ChangeSet], from root: Int) {
     ownWrites.withLock { ownWrites in
       for set in sets where !set.isAllInserts {
-        for change in set.changes where change.kind == .update {
-          if let row = change.row { ownWrites.note(row.version, of: change.id, root: root) }
+        let changes = set.changes
+        for index in changes.indices where changes[index].kind == .update {
+          if let version = changes[index].row?.version { ownWrites.note(version, of: changes[index].id, root: root) }
         }
       }
     }
@@ -295,7 +320,7 @@ extension PersistentStoreCoordinator {
   /// The row of an object, from the cache or the store; nil if there is none.
   func row(for id: ManagedObjectID) throws -> Row? {
     if let row = cachedRow(for: id) { return row }
-    let saves = cache.withLock { $0.saves }
+    let saves = saveCount
     let row = try openStore().read { try $0.row(for: id) }
     if let row { keep([(id, row)], readBefore: saves) }
     return row
@@ -313,19 +338,19 @@ extension PersistentStoreCoordinator {
     _ ids: [ManagedObjectID], asDestinationsOf owner: ManagedObjectID, _ property: Property, readBefore saves: Int
   ) {
     cache.withLock { cache in
-      if cache.saves == saves { cache.relationships.insert(ids, of: owner, property) }
+      if saveCount == saves { cache.relationships.insert(ids, of: owner, property) }
     }
   }
 
   func cachedRows() -> [ManagedObjectID: Row] { cache.withLock { $0.all } }
 
   /// How many saves there have been; to be noted before a read whose rows are to be kept.
-  var saveCount: Int { cache.withLock { $0.saves } }
+  var saveCount: Int { saves.current }
 
   /// Keeps rows for the next fault, unless a save came in between.
   func keep(_ rows: [(ManagedObjectID, Row)], readBefore saves: Int) {
     cache.withLock { cache in
-      guard cache.saves == saves else { return }
+      guard saveCount == saves else { return }
       for (id, row) in rows { cache.insert(row, for: id) }
     }
   }

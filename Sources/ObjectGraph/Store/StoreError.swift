@@ -26,6 +26,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible, CustomDebugS
     public static let constraint = Code(rawValue: "constraint")
     /// The coordinator has no store, or the store is closed.
     public static let noStore = Code(rawValue: "no-store")
+    /// Transactions after a history token were deleted, so that what has come since can't be told any more.
+    public static let expiredHistoryToken = Code(rawValue: "expired-history-token")
     /// A fetch can't be answered by this store.
     public static let unsupported = Code(rawValue: "unsupported")
   }

@@ -21,7 +21,7 @@ final class Stack: Sendable {
   ///   - busyTimeout: how long to wait for other processes, in milliseconds.
   init(
     _ model: ManagedObjectModel, inMemory: Bool = false, directory: TemporaryDirectory? = nil,
-    busyTimeout: Int32 = 10_000
+    tracksHistory: Bool = false, noticesOtherWriters: Bool = true, busyTimeout: Int32 = 10_000
   ) throws {
     let directory = try directory ?? TemporaryDirectory()
     self.directory = directory
@@ -32,6 +32,8 @@ final class Stack: Sendable {
     options.statementLog = statements.record
     options.failure = faults.strike
     options.busyTimeout = busyTimeout
+    options.tracksHistory = tracksHistory
+    options.noticesOtherWriters = noticesOtherWriters
     let url = URL(fileURLWithPath: directory.path("store.sqlite"))
     try coordinator.open(inMemory ? .inMemory : .sqlite(at: url, options: options))
   }

@@ -3,6 +3,7 @@ import Foundation
 import ObjectGraph
 import ObjectModel
 import SQLiteStore
+import TestSupport
 import Testing
 
 @Suite("P3 Fetch IDs in the background, use objects on main")
@@ -127,7 +128,7 @@ struct BackgroundFetchTests {
     }
   }
 
-  @Test("7: a plain fetch with a batch size reads at most so many rows per SELECT, too")
+  @Test("A plain fetch with a batch size reads at most so many rows per SELECT, too")
   func batchesOfFaults() throws {
     let cold = try stack.freshCoordinator()
     try cold.main.performAndWait { main in

@@ -284,7 +284,7 @@ struct ContextPerThreadTests {
         == (storeTrumps ? "60|Augusta" : "50|Augusta"))
   }
 
-  @Test("7: edits of different properties are no conflict after the merge, also under the error policy")
+  @Test("Edits of different properties are no conflict after the merge, also under the error policy")
   func disjointEdits() throws {
     let id = try savedPerson("Ada", age: 1)
     main.performAndWait { ($0.object(with: id) as? Person)?.age = 50 }
@@ -451,8 +451,9 @@ struct ContextPerThreadTests {
     #expect(events.kinds == ["didChange"])
   }
 
-  @Test("13: a confinement context works on the thread that made it, without a hop")
-  func confinement() throws {
+  @Test(
+    "13: a confinement context works on the thread that made it, without a hop, and traps when used from anywhere else")
+  func confinement() async throws {
     let coordinator = stack.coordinator
     let count = try onThread {
       let context = ManagedObjectContext(coordinator: coordinator, executor: .confined(label: "confined"))
@@ -465,10 +466,6 @@ struct ContextPerThreadTests {
       }
     }
     #expect(count == 3)
-  }
-
-  @Test("13: a confinement context traps when it is used from anywhere else")
-  func confinementTraps() async {
     await #expect(processExitsWith: .failure) {
       let stack = try Stack(People.model, inMemory: true)
       let context = ManagedObjectContext(coordinator: stack.coordinator, executor: .confined(label: "confined"))

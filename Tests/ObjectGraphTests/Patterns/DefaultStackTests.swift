@@ -118,7 +118,7 @@ struct DefaultStackTests {
     #expect(error?.code == .noTaskContext)
   }
 
-  @Test("6: a child task has a context of its own, and a thread without a task too, which goes with the thread")
+  @Test("A child task has a context of its own, and a thread without a task too, which goes with the thread")
   func threads() async throws {
     let container = try ContainerFixture().container
     try await container.withTaskContext {
@@ -182,7 +182,7 @@ struct DefaultStackTests {
     }
   }
 
-  @Test("8: saving in the background leaves what main has not saved unsaved, and a block that throws saves nothing")
+  @Test("Saving in the background leaves what main has not saved unsaved, and a block that throws saves nothing")
   func savingAndEdits() async throws {
     let fixture = try ContainerFixture()
     await fixture.main.perform { Person(context: $0).age = 1 }
@@ -231,7 +231,7 @@ struct DefaultStackTests {
     #expect(try fixture.sqlite("SELECT count(*) FROM Person") == "0")
   }
 
-  @Test("10: a validation error of the child leaves its parents untouched")
+  @Test("A validation error of the child leaves its parents untouched")
   func invalidChild() async throws {
     let directory = try TemporaryDirectory()
     let url = URL(fileURLWithPath: directory.path("zoo.sqlite"))
@@ -297,6 +297,40 @@ struct DefaultStackTests {
     #expect([fixture.root.name, fixture.main.name] == ["root", "default"])
   }
 
+  @Test("14: another process that commits to the store is noticed, and main's objects and results show it")
+  func otherProcess() async throws {
+    let fixture = try ContainerFixture()
+    let (ada, bea) = (try await fixture.insertPerson(1), try await fixture.insertPerson(2))
+    let controller = try FetchedResultsController<Person>(.people(0...99), context: fixture.main)
+    try await fixture.main.perform { main in
+      main.retainsRegisteredObjects = true
+      try controller.performFetch(in: main)
+      #expect((main.object(with: ada) as? Person)?.age == 1)
+      #expect((main.object(with: bea) as? Person)?.age == 2)
+    }
+    let kinds = Recorder<FetchedResultsEvent.ObjectChange.Kind>()
+    let observation = controller.observe { if case .object(let change) = $0 { kinds.append(change.kind) } }
+    func wait(until isWanted: @escaping @Sendable ([ManagedObjectID]) -> Bool) async throws {
+      try await withTimeout { _ = await controller.snapshots().first { isWanted($0.objectIDs) } }
+    }
+    _ = try fixture.sqlite("INSERT INTO Person (_version, firstName, age) VALUES (1, 'Cy', 3)")
+    try await wait { $0.count == 3 && $0.prefix(2) == [ada, bea] }
+    _ = try fixture.sqlite("UPDATE Person SET age = 50 WHERE age = 1")
+    try await wait { $0.last == ada }
+    _ = try fixture.sqlite("DELETE FROM Person WHERE age = 2")
+    try await wait { $0.count == 2 }
+    await fixture.main.perform { main in
+      #expect((main.registeredObject(for: ada) as? Person)?.age == 50)
+      #expect(main.registeredObject(for: bea) == nil)
+      #expect(controller.fetchedObjects(in: main).map(\.firstName) == ["Cy", nil])
+    }
+    #expect(kinds.all == [.insert, .move, .delete])
+    // Main's own work goes on beside it.
+    _ = try await fixture.insertPerson(60)
+    #expect(try fixture.sqlite("SELECT group_concat(age) FROM (SELECT age FROM Person ORDER BY age)") == "3,50,60")
+    withExtendedLifetime(observation) {}
+  }
+
   @Test("15: a store of another model is deleted with its journal and files only if that is asked for")
   func deletingIncompatibleStores() throws {
     let directory = try TemporaryDirectory()
@@ -333,7 +367,7 @@ struct DefaultStackTests {
     try second.close()
   }
 
-  @Test("15: a file of another program is not deleted")
+  @Test("A file of another program is not deleted")
   func foreignFiles() throws {
     let directory = try TemporaryDirectory()
     let url = URL(fileURLWithPath: directory.path("letter.sqlite"))

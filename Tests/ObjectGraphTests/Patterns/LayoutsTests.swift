@@ -191,7 +191,8 @@ struct LayoutsTests {
     #expect(try storedAges() == "2,3")
   }
 
-  @Test("8: a parent's change does not reach a realised object of a child before a refresh or refetch")
+  @Test(
+    "8: a parent's change does not reach a realised child object before refresh or refetch, unless it merges by itself")
   func parentChanges() throws {
     let id = try savedPerson(age: 1)
     let child = ManagedObjectContext(parent: main, name: "child")
@@ -204,10 +205,19 @@ struct LayoutsTests {
       #expect(person.age == 1)
       try child.refresh(person, mergeChanges: true)
       #expect(person.age == 2)
+      try main.performAndWait { main in
+        (main.object(with: id) as? Person)?.age = 3
+        try main.save()
+      }
+      #expect(person.age == 2)
+      var refetch = FetchRequest<Person>()
+      refetch.shouldRefreshRefetchedObjects = true
+      let refetched = try child.fetch(refetch)
+      #expect(refetched == [person] && person.age == 3)
     }
   }
 
-  @Test("8: a parent's saved change reaches a realised object of a child that merges automatically")
+  @Test("A parent's saved change reaches a realised object of a child that merges automatically")
   func parentChangesMerge() throws {
     let id = try savedPerson(age: 1)
     let child = ManagedObjectContext(parent: main, name: "child")
@@ -368,8 +378,8 @@ struct LayoutsTests {
     #expect(cached == added.withLock { $0.sorted() })
   }
 
-  @Test("15: an editing child that shares its parent's executor needs no hop there")
-  func sharedExecutor() throws {
+  @Test("15: an editing child that shares its parent's executor needs no hop there, and is rejected elsewhere")
+  func sharedExecutor() async throws {
     let editor = ManagedObjectContext(parent: main, name: "editor", executor: main.executor)
     let events = EventRecorder(main)
     try main.performAndWait { main in
@@ -384,10 +394,6 @@ struct LayoutsTests {
       #expect(main.insertedObjects.count == 1)
       editor.assumeIsolated { #expect($0.hasChanges == false) }
     }
-  }
-
-  @Test("15: an editing child that shares its parent's executor is rejected when used elsewhere")
-  func sharedExecutorElsewhere() async {
     await #expect(processExitsWith: .failure) {
       let stack = try Stack(People.model, inMemory: true)
       let editor = ManagedObjectContext(parent: stack.main, name: "editor", executor: stack.main.executor)

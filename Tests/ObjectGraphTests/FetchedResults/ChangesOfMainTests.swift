@@ -1,8 +1,8 @@
 import ObjectGraph
 import Testing
 
-@Suite("P4 The four layouts: a results controller follows main")
-struct LayoutsResultsTests {
+@Suite("A results controller follows what is dropped and merged")
+struct ChangesOfMainTests {
   private let stack: Stack
   private let controller: FetchedResultsController<Person>
   private let events = Recorder<FetchedResultsEvent>()
@@ -24,22 +24,7 @@ struct LayoutsResultsTests {
     events.all.compactMap { if case .object(let change) = $0 { change.kind } else { nil } }
   }
 
-  @Test("1: a results controller reports inserts, updates and deletes before any save")
-  func beforeSaving() throws {
-    let ids = controller.snapshot.objectIDs
-    _ = stack.statements.take()
-    stack.main.performAndWait { main in
-      Person(context: main).age = 10
-    }
-    stack.main.performAndWait { ($0.object(with: ids[0]) as? Person)?.firstName = "updated" }
-    stack.main.performAndWait { $0.delete($0.object(with: ids[1])) }
-    #expect(kinds == [.insert, .update, .delete])
-    #expect(stack.statements.take().allSatisfy { $0.role == .reader })
-    stack.main.performAndWait { $0.rollback() }
-    #expect(controller.snapshot.objectIDs == ids)
-  }
-
-  @Test("1: dropping changes by a rollback or a refresh is reported too")
+  @Test("Dropping changes by a rollback or a refresh is reported")
   func droppingChanges() throws {
     let ids = controller.snapshot.objectIDs
     stack.main.performAndWait { main in
@@ -60,23 +45,7 @@ struct LayoutsResultsTests {
     }
   }
 
-  @Test("2: an insert into an editing child is no event in main; saving the child is exactly one insert")
-  func editingChild() throws {
-    let child = ManagedObjectContext(parent: stack.main, name: "editing")
-    child.performAndWait { child in
-      let person = Person(context: child)
-      person.age = 1
-      person.firstName = "Ada"
-    }
-    stack.main.performAndWait { _ in }
-    #expect(events.all.isEmpty)
-    try child.performAndWait { try $0.save() }
-    stack.main.performAndWait { _ in }
-    #expect(kinds == [.insert])
-    #expect(events.all.count == 3)
-  }
-
-  @Test("5: a merge makes the controller report the change, on main's executor, also of unregistered objects")
+  @Test("A merge is reported on main's executor, also of unregistered objects")
   func merging() throws {
     let ids = controller.snapshot.objectIDs
     let main = stack.main
