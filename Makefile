@@ -21,7 +21,7 @@ SOURCES := Sources Tests Plugins Examples Benchmarks Package.swift
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
-	  printf '  make %-12s %s\n' "$$name" "$$text"; done
+	  printf '  make %-17s %s\n' "$$name" "$$text"; done
 
 build: ## Build the programs in release mode
 	@scripts/install-dependencies build
@@ -32,6 +32,7 @@ test: ## Install what is missing, then run every check and test that .ci/run run
 	@$(MAKE) --no-print-directory lint
 	$(SWIFT) build --build-tests $(STRICT)
 	$(SWIFT) test --skip-build --disable-xctest $(STRICT)
+	@scripts/test-sanitizer thread --short
 	@scripts/build-docs
 	@$(MAKE) --no-print-directory check-units
 
@@ -47,10 +48,10 @@ test-differential: ## Compare SQL with evaluation in memory for 20,000 random pr
 	BOBBIN_DIFFERENTIAL_SEEDS=40 $(SWIFT) test --disable-xctest $(STRICT) --filter 'DifferentialTests'
 
 test-tsan: ## Run the library's tests under the thread sanitizer (FILTER='ContextTests' for some of them)
-	@scripts/test-sanitizer thread $(FILTER)
+	@scripts/test-sanitizer thread $(if $(FILTER),'$(FILTER)')
 
 test-asan: ## Run the library's tests under the address sanitizer (FILTER='ContextTests' for some of them)
-	@scripts/test-sanitizer address $(FILTER)
+	@scripts/test-sanitizer address $(if $(FILTER),'$(FILTER)')
 
 test-kill: ## Kill a saving process 200 times at random statements, and look at what is left
 	BOBBIN_KILLS=200 $(SWIFT) test --disable-xctest $(STRICT) --filter 'KillTests'

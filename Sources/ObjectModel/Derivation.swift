@@ -9,14 +9,19 @@ public struct Derivation: Sendable, Hashable {
     case copy
     /// The text without regard to case and marks.
     case canonical
+    /// The text in lower case.
     case lowercase
+    /// The text in upper case.
     case uppercase
     /// The number of objects.
     case count
     /// The sum of values that are not nil; 0 if there are none.
     case sum
+    /// The smallest value; nil if there are none.
     case min
+    /// The largest value; nil if there are none.
     case max
+    /// The mean of values that are not nil; nil if there are none.
     case average
     /// The time of the save that writes the object.
     case now

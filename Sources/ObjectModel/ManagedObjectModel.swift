@@ -21,6 +21,7 @@ public final class ManagedObjectModel: Sendable {
   /// - Parameters:
   ///   - descriptions: the entities, in any order.
   ///   - configurations: names of entities by the name of their configuration.
+  ///   - fetchRequestTemplates: the fetch requests that the model defines.
   ///   - versionIdentifiers: what the model's author calls this version.
   ///   - classes: the Swift classes of objects by the class name the descriptions give; others become plain objects.
   ///   - file: the path to name in errors.

@@ -7,19 +7,23 @@ enum ComparisonForm: Sendable, Hashable {
   case plain
   case folded(Condition.TextOptions)
   case decimal
+  /// What ``TextOrder/localizedStandard`` compares.
+  case standardKey
 
   init(_ type: OperandType, _ options: Condition.TextOptions) {
     self = type == .decimal ? .decimal : options.isEmpty ? .plain : .folded(options)
   }
 
-  /// A column in this form.
-  func column(_ column: String) -> String {
-    switch self {
-    case .plain: column
-    case .folded(let options): "\(SQLFunction.fold.name)(\(column), \(options.rawValue))"
-    case .decimal: "\(SQLFunction.decimalKey.name)(\(column))"
+  init(_ type: OperandType, sortedBy order: TextOrder) {
+    switch order {
+    case .codePoints: self.init(type, [])
+    case .caseInsensitive: self.init(type, .caseInsensitive)
+    case .localizedStandard: self = .standardKey
     }
   }
+
+  /// A column in this form.
+  func column(_ column: String) -> String { applied(to: SQLSegment(column)).text }
 
   /// A computed value in this form.
   func applied(to value: SQLSegment) -> SQLSegment {
@@ -27,6 +31,7 @@ enum ComparisonForm: Sendable, Hashable {
     case .plain: value
     case .folded(let options): "\(SQLFunction.fold.name)(" + value + ", \(options.rawValue))"
     case .decimal: "\(SQLFunction.decimalKey.name)(" + value + ")"
+    case .standardKey: "\(SQLFunction.standardKey.name)(" + value + ")"
     }
   }
 

@@ -104,7 +104,13 @@ package struct DerivedStatement: Sendable {
     } else {
       link = "e.\(SchemaName.quoted(hop.inverse?.name ?? ""))"
     }
-    return "(SELECT \(function) FROM \(source) WHERE \(link) = \(owner))"
+    var condition = "\(link) = \(owner)"
+    if destination !== destination.root {
+      // Entities beside the destination may have a property of the same name, which shares the column.
+      let names = destination.withDescendants.map { SchemaName.literal($0.name) }.joined(separator: ", ")
+      condition += " AND e.\(SchemaName.entity) IN (\(names))"
+    }
+    return "(SELECT \(function) FROM \(source) WHERE \(condition))"
   }
 
   private var function: String {

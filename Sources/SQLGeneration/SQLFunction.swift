@@ -48,6 +48,12 @@ package struct SQLFunction: Sendable {
     }
   }
 
+  /// `bobbin_standard_key(text)`: a blob that orders as people expect it of names.
+  package static let standardKey = SQLFunction(name: "bobbin_standard_key", argumentCount: 1) { arguments in
+    guard case .bytes(let text) = arguments[0] else { return .null }
+    return .blob(TextFolding.standardKey(text))
+  }
+
   /// `bobbin_begins(text, prefix)`.
   package static let begins = ofTexts("bobbin_begins", TextSearch.hasPrefix)
 
@@ -95,7 +101,7 @@ package struct SQLFunction: Sendable {
   }
 
   package static let all =
-    [fold, decimalKey, begins, ends, contains, like, matches, compute]
+    [fold, decimalKey, standardKey, begins, ends, contains, like, matches, compute]
     + ["sum", "min", "max", "average"].map(ofDecimals) + Operand.Function.allCases.map(computing)
 
   private static func ofTexts(

@@ -44,6 +44,15 @@ extension SchemaTable {
       """
   }
 
+  /// Makes the unique values of a row of an entity nil; the parameter is its key. Nil if it has none.
+  package func freeUniqueSQL(_ entity: Entity) -> String? {
+    let constraints = sequence(first: entity, next: \.parent).flatMap(\.entityDescription.uniquenessConstraints)
+    let names = Set(constraints.joined()).sorted()
+    if names.isEmpty { return nil }
+    let assignments = names.map { "\(SchemaName.quoted($0)) = NULL" }.joined(separator: ", ")
+    return "UPDATE \(SchemaName.quoted(name)) SET \(assignments) WHERE _key = ?1"
+  }
+
   /// Deletes a row of an expected version; parameters: key and version.
   package var deleteSQL: String { "DELETE FROM \(SchemaName.quoted(name)) WHERE _key = ?1 AND _version = ?2" }
 

@@ -18,8 +18,8 @@ struct SaveTransaction {
   var history: HistoryWriter
   private var stepCount = 0
   private var conflicts: [StoreConflict] = []
-  /// The first violation, which counts only if there is no conflict.
-  private var violation: StoreError?
+  /// Updates to unique values that others have, who may give them up in this save.
+  private var postponed: [(change: RowChange, binaries: [RowBinder.Binary])] = []
   /// What was computed from what was written.
   private(set) var derivedValues: [DerivedValue] = []
 
@@ -73,7 +73,7 @@ struct SaveTransaction {
   mutating func write(_ set: ChangeSet) throws(StoreError) -> [StoreConflict] {
     let before = (files: files, history: history)
     conflicts = []
-    violation = nil
+    postponed = []
     try connection.control("SAVEPOINT step")
     do throws(StoreError) {
       try writeChanges([set])
@@ -136,8 +136,9 @@ struct SaveTransaction {
       let changes = set.changes
       for index in changes.indices where changes[index].kind == .update { try update(changes[index]) }
     }
+    // Conflicts are told before violations, which resolving them may cure.
     if !conflicts.isEmpty { return }
-    if let violation { throw violation }
+    try writePostponed()
     for set in sets {
       try insert(set.changes)
       for batch in set.batches where batch.count > 0 { try insert(batch) }
@@ -166,18 +167,38 @@ struct SaveTransaction {
     let entity = statements[Int(row.entityIndex)]
     let binaries = try binaries(change, row, entity.update, oldNames: try fileNames(change, entity))
     do throws(StoreError) {
-      let count = try write(entity.updateSQL, .update) { statement in
-        withExtendedLifetime(row) {
-          statement.bind(change.id.key, 1)
-          statement.bind(change.base?.version ?? 0, 2)
-          entity.update.bind(row, to: statement)
-          return entity.update.step(statement, binding: binaries[...])
-        }
+      try update(change, row, entity, binaries)
+    } catch  where error.code == .constraint && entity.freeUniqueSQL != nil {
+      postponed.append((change, binaries))
+    }
+  }
+
+  private mutating func update(
+    _ change: RowChange, _ row: Row, _ entity: EntityStatements, _ binaries: [RowBinder.Binary]
+  ) throws(StoreError) {
+    let count = try write(entity.updateSQL, .update) { statement in
+      withExtendedLifetime(row) {
+        statement.bind(change.id.key, 1)
+        statement.bind(change.base?.version ?? 0, 2)
+        entity.update.bind(row, to: statement)
+        return entity.update.step(statement, binding: binaries[...])
       }
-      if count != 1 { try addConflict(change) }
-    } catch  where error.code == .constraint {
-      // Conflicts are told before violations, which resolving them may cure: look on.
-      violation = violation ?? error
+    }
+    if count != 1 { try addConflict(change) }
+  }
+
+  /// Writes what was postponed when nobody who is to give a unique value up has it any more; what fails now is an error.
+  private mutating func writePostponed() throws(StoreError) {
+    for (change, _) in postponed {
+      guard let row = change.row, let sql = statements[Int(row.entityIndex)].freeUniqueSQL else { continue }
+      _ = try write(sql, .update) { statement in
+        statement.bind(change.id.key, 1)
+        return statement.step()
+      }
+    }
+    for (change, binaries) in postponed {
+      guard let row = change.row else { continue }
+      try update(change, row, statements[Int(row.entityIndex)], binaries)
     }
   }
 

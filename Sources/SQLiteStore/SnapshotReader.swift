@@ -26,6 +26,10 @@ struct SnapshotReader: StoreReader {
   }
 
   func fetch(_ query: StoreQuery, _ body: (ManagedObjectID, Row?) throws -> Bool) throws {
+    try connection.endingEarly(query.isCancellable) { try run(query, body) }
+  }
+
+  private func run(_ query: StoreQuery, _ body: (ManagedObjectID, Row?) throws -> Bool) throws {
     let select = try SelectGenerator(query).statement()
     let table = store.schema.table(of: query.entity)
     var family = FamilyDecoder(table, columns: select.columns, schema: store.schema, files: store.files)
@@ -48,7 +52,8 @@ struct SnapshotReader: StoreReader {
 
   func count(_ query: StoreQuery) throws -> Int {
     let segment = try SelectGenerator(query).countQuery().segment
-    let count = try connection.first(segment.text, { $0.bind(segment.bindings) }, { Int($0.integer(0)) })
-    return count ?? 0
+    return try connection.endingEarly(query.isCancellable) {
+      try connection.first(segment.text, { $0.bind(segment.bindings) }, { Int($0.integer(0)) }) ?? 0
+    }
   }
 }

@@ -18,6 +18,8 @@ package final class ChangeSet: Sendable {
 
   /// Whether nothing but inserts is in it.
   package let isAllInserts: Bool
+  /// Whether any of `changes` is an insert.
+  let hasInserts: Bool
   /// The keys of `changes` lie between these, so that most look-ups in sets of inserts need no table.
   private let keys: ClosedRange<Int64>
 
@@ -28,6 +30,7 @@ package final class ChangeSet: Sendable {
     var summary = Summary()
     for index in changes.indices { summary.add(changes[index]) }
     isAllInserts = summary.isAllInserts
+    hasInserts = summary.hasInserts
     keys = summary.lowest...max(summary.lowest, summary.highest)
     objectCount = changes.count + batches.reduce(0) { $0 + $1.count }
     byteCount =
@@ -41,12 +44,17 @@ package final class ChangeSet: Sendable {
 
   private struct Summary {
     var isAllInserts = true
+    var hasInserts = false
     var byteCount = 0
     var lowest = Int64.max
     var highest = Int64.min
 
     mutating func add(_ change: borrowing RowChange) {
-      if change.kind != .insert { isAllInserts = false }
+      if change.kind == .insert {
+        hasInserts = true
+      } else {
+        isAllInserts = false
+      }
       byteCount += change.byteCount
       lowest = min(lowest, change.id.key)
       highest = max(highest, change.id.key)

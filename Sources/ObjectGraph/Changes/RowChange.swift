@@ -24,8 +24,8 @@ package struct RowChange: Sendable {
 
   /// Whether the row is the one that it was: a relationship that no column of the row tells of has changed.
   package var isEmptyUpdate: Bool {
-    guard kind == .update, let row, let base else { return false }
-    return row.isIdentical(to: base)
+    kind == .update && row != nil
+      && row.map { ObjectIdentifier($0.storage) } == base.map { ObjectIdentifier($0.storage) }
   }
 
   /// Bytes of memory that the change keeps alive.

@@ -62,6 +62,7 @@ extension ManagedObjectContext {
   private func finishSave(_ outcome: SaveOutcome) -> ContextDidSave {
     registry.finishSave(outcome)
     registry.undoManager?.endEvent()
+    if let resolved = outcome.resolved { observers.post(.didChange(ObjectsDidChange(context: self, [resolved]))) }
     let save = ContextDidSave(context: self, outcome.sets, isRoot: parent == nil)
     observers.post(.didSave(save))
     registry.departed = [:]

@@ -32,6 +32,18 @@ extension ObjectRegistry {
       object.row = object.row.withDerived(value)
     }
   }
+
+  /// Shows what another context's save has computed, in an object that has the same version otherwise.
+  func takeDerived(from fresh: Row, into object: ManagedObject) {
+    let layout = layout(of: object)
+    guard fresh.version == object.row.version, fresh.version > 0 else { return }
+    let slots = coordinator.derivedSlots[object.entity.index].filter {
+      !fresh.hasSameValue(as: object.row, $0, layout.storage[$0])
+    }
+    if slots.isEmpty { return }
+    for slot in slots { object.row.copyValue(of: fresh, slot, layout.storage[slot]) }
+    object.row.stamp(version: fresh.version)
+  }
 }
 
 extension Row {

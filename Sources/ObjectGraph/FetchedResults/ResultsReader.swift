@@ -23,17 +23,17 @@ struct ResultsReader {
     }
     if let sectionNameKeyPath {
       sectionPath = try PropertyPath(FetchExpression.names(sectionNameKeyPath), from: query.entity)
-      guard first.keyPath.joined(separator: ".") == sectionNameKeyPath, !first.isCaseInsensitive else {
+      guard first.keyPath.joined(separator: ".") == sectionNameKeyPath, first.textOrder == .codePoints else {
         throw FetchedResultsError(
           code: .sectionsUnsorted,
           message: "the first sort descriptor sorts by \"\(first.keyPath.joined(separator: "."))\""
-            + "\(first.isCaseInsensitive ? " without regard to case" : ""), but objects of a section must follow each "
+            + "\(first.textOrder == .codePoints ? "" : " in an order of texts"), but objects of a section must follow each "
             + "other: sort by \"\(sectionNameKeyPath)\" first")
       }
     } else {
       sectionPath = nil
     }
-    let dependencies = Dependencies(query, sectionPath)
+    let dependencies = try Dependencies(query)
     roots = dependencies.roots
     isLocal = dependencies.isLocal && query.limit == nil && query.offset == 0
   }
@@ -65,8 +65,11 @@ struct ResultsReader {
     let family = Set((query.includesSubentities ? query.entity.withDescendants : [query.entity]).map(\.index))
     var matching: [ResultsEntry] = []
     for id in changed {
-      // One that is here still has edits that keep it. Others are gone, and nobody need be asked.
-      if deleted.contains(id), registry.registeredObject(for: id) == nil { continue }
+      // One that is here, or pending, still has edits that keep it. Others are gone, and nobody need be asked.
+      if deleted.contains(id), registry.registeredObject(for: id) == nil, registry.pending.currentChange(of: id) == nil
+      {
+        continue
+      }
       guard let row = try registry.visibleRow(for: id), family.contains(Int(row.entityIndex)) else { continue }
       if try evaluator?.matches(id: id, row: row) ?? true { matching.append(try entry(id, row, registry)) }
     }

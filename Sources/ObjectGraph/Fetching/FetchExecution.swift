@@ -2,9 +2,8 @@ import ObjectModel
 
 /// One fetch in one context: what the store says, under what has changed since in the context and its ancestors.
 ///
-/// Where pending changes touch what a condition's relationships lead to, all rows are tested in memory, since the store
-/// can't know which of them match. Related objects that only a sort leads to count as the store has them, where the
-/// fetched object itself has no pending change.
+/// Where pending changes touch what a condition's or a sort's relationships lead to, all rows are tested and sorted in
+/// memory, since the store can't know which of them match, or where they are.
 struct FetchExecution {
   typealias Rows = [(id: ManagedObjectID, row: Row?)]
 
@@ -41,18 +40,20 @@ struct FetchExecution {
     return objects
   }
 
-  /// Lends the rows of the result one by one, with a reader of the same state of the store for those related to them.
-  func forEachRow(_ body: (ManagedObjectID, Row, any StoreReader) throws -> Void) throws {
+  /// Lends the rows of the result one by one, with what reads objects related to them in the same state.
+  func forEachRow(_ body: (ManagedObjectID, Row, RelatedObjects) throws -> Void) throws {
     try read { view in
-      let reader = view.reader
+      let related = RelatedObjects(
+        row: query.includesPendingChanges ? view.row(for:) : { try view.reader.row(for: $0) },
+        destinations: { try view.destinations(of: $0, $1) })
       if try isAnsweredByStore(view) {
-        try reader.fetch(storeQuery(wantsRows: true)) { id, row in
-          if let row { try body(id, row, reader) }
+        try view.reader.fetch(storeQuery(wantsRows: true)) { id, row in
+          if let row { try body(id, row, related) }
           return true
         }
       } else {
         for (id, row) in try merged(view, wantsRows: true) {
-          if let row { try body(id, row, reader) }
+          if let row { try body(id, row, related) }
         }
       }
     }
@@ -148,7 +149,7 @@ extension FetchExecution {
     StoreQuery(
       entity: query.entity, includesSubentities: query.includesSubentities, condition: query.condition,
       sortDescriptors: query.sorts, limit: query.limit, offset: query.offset, wantsRows: wantsRows,
-      coordinatorOrdinal: registry.coordinator.ordinal)
+      coordinatorOrdinal: registry.coordinator.ordinal, isCancellable: query.isCancellable)
   }
 
   private func stored(_ query: StoreQuery, _ reader: any StoreReader) throws -> Rows {
@@ -227,10 +228,10 @@ extension FetchExecution {
     try view.overlay(of: query.entity.root).isEmpty && !isDisturbed(view)
   }
 
-  /// Whether pending changes touch objects that the condition's relationships lead to.
+  /// Whether pending changes touch objects that the condition's or the sorts' relationships lead to.
   private func isDisturbed(_ view: PendingView) throws -> Bool {
-    guard let condition = query.condition, view.levels.contains(where: { !$0.isEmpty }) else { return false }
-    let families = try RelatedFamilies(condition, entity: query.entity)
+    guard view.levels.contains(where: { !$0.isEmpty }) else { return false }
+    let families = try RelatedFamilies(query.condition, query.sorts, entity: query.entity)
     return view.levels.joined().contains { $0.touches(families) }
   }
 
@@ -246,7 +247,10 @@ extension FetchExecution {
       if !overlay.contains(id) { rows.append((id, row)) }
       return true
     }
-    return try rows.filter { id, row in try row.map { try evaluator?.matches(id: id, row: $0) ?? true } ?? false }
+    return try rows.filter { id, row in
+      if query.isCancellable { try Task.checkCancellation() }
+      return try row.map { try evaluator?.matches(id: id, row: $0) ?? true } ?? false
+    }
   }
 
   /// The indices of the entities that are meant.

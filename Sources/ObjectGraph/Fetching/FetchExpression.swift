@@ -1,7 +1,9 @@
 public import ObjectModel
 
-/// One entry of the dictionaries that a fetch returns: a property, an aggregate over a group, or a constant.
+/// One entry of the dictionaries that a fetch returns: a property, what is computed of an object, an aggregate over a
+/// group, or a constant.
 ///
+///     request.propertiesToFetch = ["department.name", try .expression("age / 10", as: "decade")]
 ///     request.propertiesToFetch = ["department.name", .count(), .average("age", as: "meanAge")]
 ///     request.propertiesToGroupBy = ["department.name"]
 public struct FetchExpression: Sendable, Hashable, ExpressibleByStringLiteral {
@@ -25,6 +27,7 @@ public struct FetchExpression: Sendable, Hashable, ExpressibleByStringLiteral {
     case aggregate(Function, [String]?)
     case constant(Value)
     case objectID
+    case computed(Operand)
   }
 
   /// The key in the dictionaries.
@@ -46,6 +49,15 @@ public struct FetchExpression: Sendable, Hashable, ExpressibleByStringLiteral {
 
   /// The object's ID as its URI.
   public static func objectID(as name: String = "objectID") -> Self { Self(name, .objectID) }
+
+  /// What a format string computes of each object: `price * amount`, `uppercase:(name)`, `orders.@sum.total`.
+  ///
+  /// - Throws: ``ConditionError`` with the column and the offending part of the text.
+  public static func expression(
+    _ format: String, _ arguments: Any?..., as name: String
+  ) throws(ConditionError) -> Self {
+    Self(name, .computed(try Operand(format: format, arguments: arguments)))
+  }
 
   /// The same value everywhere.
   public static func constant(_ value: Value, as name: String) -> Self { Self(name, .constant(value)) }

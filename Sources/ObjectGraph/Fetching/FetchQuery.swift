@@ -17,6 +17,8 @@ struct FetchQuery {
   var prefetching: [PrefetchPath] = []
   /// Whether all rows go to the row cache, and not only the first ones.
   var keepsAllRows = false
+  /// Whether the fetch ends when the task that it runs in is cancelled.
+  var isCancellable = false
 
   init(entity: Entity) { self.entity = entity }
 }

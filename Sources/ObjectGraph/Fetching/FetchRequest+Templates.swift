@@ -5,7 +5,8 @@ extension FetchRequest {
   ///
   /// - Parameters:
   ///   - name: the template's name in the model.
-  ///   - substituting: values for the `$name` variables of its predicate.
+  ///   - model: the model.
+  ///   - variables: values for the `$name` variables of its predicate.
   /// - Throws: ``ConditionError`` if there is no such template, or its predicate can't be read.
   public init(
     template name: String, of model: ManagedObjectModel, substituting variables: [String: (any Sendable)?] = [:]

@@ -6,7 +6,6 @@ import ObjectModel
 struct ConstraintSearch {
   /// A violated constraint with what is needed to resolve it.
   struct Violation {
-    let entity: Entity
     let report: ConstraintConflict
     /// The stored object that has the values already.
     let stored: (id: ManagedObjectID, row: Row)?
@@ -44,13 +43,15 @@ struct ConstraintSearch {
     }
     return try order.compactMap { key in
       let group = groups[key] ?? []
+      let stored = try holder(entity, names, key, reader)
       // A stored object that is deleted or changed in this save counts with what it will have.
-      let stored = try holder(entity, names, key, reader).flatMap { changed[$0.id] == nil ? $0 : nil }
-      if stored == nil && group.count < 2 { return nil }
+      let holds = stored.map { stored in changed[stored.id] == nil || group.contains { $0.id == stored.id } } ?? false
+      let others = group.filter { !holds || $0.id != stored?.id }
+      if others.count + (holds ? 1 : 0) < 2 { return nil }
       let report = ConstraintConflict(
-        entityName: entity.name, properties: names, values: key.map(\.value), storedObjectID: stored?.id,
-        conflictingObjectIDs: group.map(\.id))
-      return Violation(entity: entity, report: report, stored: stored, changes: group)
+        entityName: entity.name, properties: names, values: key.map(\.value), storedObjectID: holds ? stored?.id : nil,
+        conflictingObjectIDs: others.map(\.id))
+      return Violation(report: report, stored: holds ? stored : nil, changes: group)
     }
   }
 

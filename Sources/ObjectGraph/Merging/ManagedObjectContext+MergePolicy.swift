@@ -45,15 +45,17 @@ extension ObjectRegistry {
 
   /// Compares the rows that are to be checked with those of the next level up, for a save to a parent.
   ///
-  /// - Throws: ``SaveConflicts``, or ``StoreError`` if a row can't be read.
+  /// - Throws: ``SaveConflicts`` if the policy makes that an error, or ``StoreError`` if a row can't be read.
   func checkAgainstParent() throws {
     var conflicts: [MergeConflict] = []
     for change in checks(besides: pending.currentSets()) {
       let fresh = try row(for: change.id)
       let layout = coordinator.layouts[Int(change.id.entityIndex)]
       if let fresh, let base = change.base, fresh.changedSlots(from: base, layout: layout).isEmpty { continue }
-      conflicts.append(
-        MergeConflict(StoreConflict(change, stored: fresh), kind: .contextAgainstRowCache, model: coordinator.model))
+      let conflict = MergeConflict(
+        StoreConflict(change, stored: fresh), kind: .contextAgainstRowCache, model: coordinator.model)
+      // There is nothing to write, so any other answer lets the save go on.
+      if try context.mergePolicy.resolution(of: conflict) == nil { conflicts.append(conflict) }
     }
     if !conflicts.isEmpty { throw SaveConflicts(conflicts) }
   }

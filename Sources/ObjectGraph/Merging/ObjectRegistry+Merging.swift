@@ -21,8 +21,18 @@ extension ObjectRegistry {
     return inserted
   }
 
+  /// Registers those objects of a set that children have changed here and nobody uses, so that a merge finds them.
+  private func registerChanged(in set: ChangeSet) {
+    for pendingSet in pending.currentSets() where !pendingSet.isAllInserts {
+      for change in pendingSet.changes where change.kind != .insert && objects[change.id] == nil {
+        if set.change(of: change.id) != nil { _ = object(with: change.id) }
+      }
+    }
+  }
+
   /// Calls the body with each registered object of a set, going through whichever is smaller.
   private func forEachRegistered(_ set: ChangeSet, _ body: (ManagedObject, RowChange) -> Void) {
+    registerChanged(in: set)
     if objects.isEmpty { return }
     if set.objectCount > objects.count {
       for object in objects.all {
@@ -50,7 +60,10 @@ extension ObjectRegistry {
   private func freshRow(_ change: RowChange) -> Row? {
     if let pending = ancestorsChange(of: change.id) { return pending.row }
     guard let row = change.row.map(coordinator.withoutTransients) else { return nil }
-    guard let cached = coordinator.cachedRow(for: change.id), cached.version > row.version else { return row }
+    guard let cached = coordinator.cachedRow(for: change.id), cached.version >= row.version, cached.version > 0 else {
+      return row
+    }
+    // Of the same version, but perhaps with what the save computed.
     return cached
   }
 
@@ -63,7 +76,9 @@ extension ObjectRegistry {
     if object.isInserted || object.isDeleted { return }
     object.toMany = nil
     if object.isUpdated { return rebase(object, onto: fresh) }
-    if object.hasRow, object.row.isIdentical(to: fresh) || object.row.isNewer(than: fresh) { return }
+    if object.hasRow, object.row.isIdentical(to: fresh) || object.row.isNewer(than: fresh) {
+      return takeDerived(from: fresh, into: object)
+    }
     object.row = fresh
     object.hasRow = true
     object.faultGroup = nil
@@ -100,8 +115,9 @@ extension ObjectRegistry {
   /// Takes notice of a delete: the object leaves, unless unsaved edits of a root are at stake.
   private func takeDelete(of object: ManagedObject) {
     if object.isInserted { return }
-    // The policy decides about these edits when they are saved.
-    if object.isUpdated, ancestors.isEmpty { return }
+    // The policy decides about edits when they are saved; other objects that lead here now are none of its own.
+    let isEdited = object.isUpdated && object.base.map { !object.row.isIdentical(to: $0) } ?? true
+    if isEdited, ancestors.isEmpty { return }
     if object.hasChanges {
       pending.remove(object.objectID)
       pending.removeLinks(of: object.objectID)

@@ -8,4 +8,12 @@ struct SaveOutcome {
   var dropped: [ManagedObjectID: Row?] = [:]
   /// Derived attributes with new values, of these objects and others.
   var derived: [DerivedValue] = []
+
+  /// What conflicts did to objects of the saving context; nil if they did nothing.
+  var resolved: ChangeSet? {
+    let changes =
+      rewritten.filter { $0.kind != .delete }
+      + dropped.map { id, row in RowChange(row == nil ? .delete : .update, id, row: row, base: nil) }
+    return changes.isEmpty ? nil : ChangeSet(changes)
+  }
 }

@@ -122,6 +122,7 @@ extension ManagedObject {
   /// Where the row's values lie, with the fault fired; to be read at once.
   @inline(__always)
   private var values: RowPointers {
+    assertExecutor()
     if state.contains(.fault) { fireFault() }
     return row.pointers
   }

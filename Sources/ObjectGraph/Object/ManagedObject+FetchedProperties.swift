@@ -19,7 +19,8 @@ extension ManagedObject {
       }
     }
     registry.processPendingChanges()
-    return try FetchExecution(registry, FetchQuery(request, registry.coordinator.model)).objects(as: ManagedObject.self)
+    return try FetchExecution(registry, FetchQuery(request, registry.coordinator.model)).objects(
+      as: ManagedObject.self)
   }
 
   /// The objects of a fetched property for generated classes; a failure is noted as a fault failure of the context.

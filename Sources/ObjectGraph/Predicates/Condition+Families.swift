@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// Which families of entities a condition looks at beyond the one under test.
+/// Which families of entities a condition and a sort look at beyond the one under test.
 struct RelatedFamilies {
   /// Those that to-one relationships lead to.
   private(set) var toOne: Set<Int> = []
@@ -9,9 +9,12 @@ struct RelatedFamilies {
   private(set) var joinTables: Set<Int> = []
 
   /// - Parameter condition: a resolved condition.
-  init(_ condition: Condition, entity: Entity) throws(ConditionError) {
-    try add(condition, EntityScope(entity))
+  init(_ condition: Condition?, _ sorts: [ResolvedSort], entity: Entity) throws(ConditionError) {
+    if let condition { try add(condition, EntityScope(entity)) }
+    for sort in sorts { add(try PropertyPath(sort.keyPath, from: entity).relationships) }
   }
+
+  var isEmpty: Bool { toOne.isEmpty && toMany.isEmpty && joinTables.isEmpty }
 
   /// The families that decide about the destinations of a to-many relationship.
   init(destinationsOf property: Property) {

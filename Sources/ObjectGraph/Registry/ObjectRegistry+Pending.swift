@@ -33,9 +33,9 @@ extension ObjectRegistry {
   private static func sets(of changes: [RowChange], _ links: [LinkChange]) -> [ChangeSet] {
     if changes.isEmpty && links.isEmpty { return [] }
     let together = ChangeSet(changes, links: links)
-    if changes.count < Pending.bulkThreshold || together.isAllInserts && links.isEmpty { return [together] }
+    let isMixed = together.hasInserts && !(together.isAllInserts && links.isEmpty)
+    if changes.count < Pending.bulkThreshold || !isMixed { return [together] }
     let inserts = changes.filter { $0.kind == .insert }
-    if inserts.isEmpty { return [together] }
     return [ChangeSet(inserts), ChangeSet(changes.filter { $0.kind != .insert }, links: links)].filter { !$0.isEmpty }
   }
 

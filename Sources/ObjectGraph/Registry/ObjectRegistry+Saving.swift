@@ -68,15 +68,19 @@ extension ObjectRegistry {
       object.hasRow = true
       if !object.isFault { awake(object, from: .mergePolicy) }
     }
-    let (ghosts, saved) = takeHeld().partitioned { $0.isInserted && $0.isDeleted }
-    ghosts.forEach(orphan)
+    let saved = takeHeld()
     for object in saved {
+      // Deleted before they were saved: nobody is told of them.
+      if object.state.isSuperset(of: [.inserted, .deleted]) {
+        orphan(object)
+        continue
+      }
       if object.base != nil { object.base = nil }
       object.published = nil
       object.state.subtract([.inserted, .updated])
     }
     take(outcome.derived)
-    for object in saved where outcome.dropped[object.objectID] == nil {
+    for object in saved where object.registry === self && outcome.dropped[object.objectID] == nil {
       let wasDeleted = object.isDeleted
       object.didSave()
       guard wasDeleted else { continue }
@@ -101,13 +105,6 @@ extension ObjectRegistry {
         orphan(object)
       }
     }
-  }
-}
-
-extension [ManagedObject] {
-  /// Those that the condition is true of, and the others.
-  fileprivate func partitioned(_ condition: (ManagedObject) -> Bool) -> (matching: Self, others: Self) {
-    (filter(condition), filter { !condition($0) })
   }
 }
 

@@ -38,6 +38,7 @@ struct InMemoryReader: StoreReader {
     }
     var matches: [(id: ManagedObjectID, row: Row)] = []
     for (key, row) in tables[query.entity.root.index] {
+      if query.isCancellable { try Task.checkCancellation() }
       let entity = model.entities[Int(row.entityIndex)]
       guard query.includesSubentities ? entity.isKind(of: query.entity) : entity === query.entity else { continue }
       let id = ManagedObjectID(key: key, entity: entity, coordinatorOrdinal: query.coordinatorOrdinal)

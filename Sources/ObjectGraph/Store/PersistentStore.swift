@@ -172,11 +172,13 @@ package struct StoreQuery: Sendable {
   /// Whether rows are wanted, or IDs only.
   package var wantsRows: Bool
   package var coordinatorOrdinal: UInt32
+  /// Whether to end with a `CancellationError` when the task that asks is cancelled.
+  package var isCancellable: Bool
 
   package init(
     entity: Entity, includesSubentities: Bool = true, condition: Condition? = nil,
     sortDescriptors: [ResolvedSort] = [], limit: Int? = nil, offset: Int = 0, wantsRows: Bool = true,
-    coordinatorOrdinal: UInt32
+    coordinatorOrdinal: UInt32, isCancellable: Bool = false
   ) {
     self.entity = entity
     self.includesSubentities = includesSubentities
@@ -186,19 +188,20 @@ package struct StoreQuery: Sendable {
     self.offset = offset
     self.wantsRows = wantsRows
     self.coordinatorOrdinal = coordinatorOrdinal
+    self.isCancellable = isCancellable
   }
 }
 
-/// A sort by a path of property names; nil sorts first, texts by their code points unless they disregard case.
+/// A sort by a path of property names; nil sorts first.
 package struct ResolvedSort: Sendable {
   package let keyPath: [String]
   package let isAscending: Bool
-  package let isCaseInsensitive: Bool
+  package let textOrder: TextOrder
 
-  package init(keyPath: [String], isAscending: Bool, isCaseInsensitive: Bool = false) {
+  package init(keyPath: [String], isAscending: Bool, textOrder: TextOrder = .codePoints) {
     self.keyPath = keyPath
     self.isAscending = isAscending
-    self.isCaseInsensitive = isCaseInsensitive
+    self.textOrder = textOrder
   }
 }
 

@@ -16,6 +16,8 @@ public final class PersistentStoreCoordinator: Sendable {
   let classes: ObjectClasses
   /// Slots of transient values by entity index.
   let transientSlots: [[Int]]
+  /// Slots of derived attributes by entity index.
+  let derivedSlots: [[Int]]
 
   private let store: Mutex<(any PersistentStore)?> = Mutex(nil)
   /// Keys by the index of the root entity.
@@ -43,6 +45,7 @@ public final class PersistentStoreCoordinator: Sendable {
     transientSlots = model.entities.map { entity in
       entity.properties.filter { $0.storage.isStored && !$0.isPersistent }.map(\.slot)
     }
+    derivedSlots = model.entities.map { $0.properties.filter { $0.derivation != nil }.map(\.slot) }
     keys = Mutex(Array(repeating: KeyAllocator(), count: model.entities.count))
     cache = Mutex(RowCache(byteLimit: rowCacheByteLimit, saveCount: saves))
     CoordinatorRegistry.register(self)
@@ -53,7 +56,7 @@ public final class PersistentStoreCoordinator: Sendable {
   /// Opens a store and makes it this coordinator's.
   ///
   /// Cost: I/O, and one durable transaction that reserves keys.
-  /// - Throws: ``StoreError`` if the store can't be opened, or if there is one already; ``ModelError`` if a predicate of
+  /// - Throws: ``StoreError`` if the store can't be opened, or if there is one already; `ModelError` if a predicate of
   ///   the model can't be read.
   public func open(_ description: PersistentStoreDescription) throws {
     try checkPredicates()
@@ -219,11 +222,14 @@ extension PersistentStoreCoordinator {
     cache.withLock { cache in
       var conflicts: [StoreConflict] = []
       func look(at change: RowChange) {
-        guard let cached = cache.peek(change.id), let base = change.base, base.version > 0 else { return }
+        guard let base = change.base, base.version > 0, let cached = cache.peek(change.id) else { return }
         if cached.version > base.version { conflicts.append(StoreConflict(change, stored: cached)) }
       }
       for set in sets where !set.isAllInserts {
-        for change in set.changes where change.kind == .update || change.kind == .delete { look(at: change) }
+        let changes = set.changes
+        for index in changes.indices where changes[index].kind == .update || changes[index].kind == .delete {
+          if cache.contains(changes[index].id) { look(at: changes[index]) }
+        }
       }
       checks.forEach(look)
       return conflicts
@@ -285,8 +291,9 @@ extension PersistentStoreCoordinator {
   private func noteUpdates(_ sets: [ChangeSet], from root: Int) {
     ownWrites.withLock { ownWrites in
       for set in sets where !set.isAllInserts {
-        for change in set.changes where change.kind == .update {
-          if let row = change.row { ownWrites.note(row.version, of: change.id, root: root) }
+        let changes = set.changes
+        for index in changes.indices where changes[index].kind == .update {
+          if let version = changes[index].row?.version { ownWrites.note(version, of: changes[index].id, root: root) }
         }
       }
     }

@@ -27,6 +27,8 @@ struct RowCache {
   /// The row without making it young again.
   func peek(_ id: ManagedObjectID) -> Row? { young[id] ?? old[id] }
 
+  func contains(_ id: ManagedObjectID) -> Bool { young[id] != nil || old[id] != nil }
+
   /// All rows that are kept.
   var all: [ManagedObjectID: Row] { old.merging(young) { $1 } }
 
@@ -62,18 +64,27 @@ struct RowCache {
     relationships = RelationshipCache()
   }
 
+  /// How many rows of a save are kept that were not here before; all of a large one would only push out the rest.
+  private static let newRowLimit = 1_000
+
   /// Takes notice of what a save wrote: rows that were here are replaced.
   ///
   /// - Parameter kept: the part of a row that others may see.
   mutating func apply(_ sets: [ChangeSet], kept: (Row) -> Row) {
     noteSave()
+    var newRows = 0
     for set in sets where !set.isAllInserts {
-      for change in set.changes {
-        if let row = change.row, change.kind == .update {
-          old.removeValue(forKey: change.id)
-          insert(kept(row), for: change.id)
-        } else if change.kind == .delete {
-          remove(change.id)
+      let changes = set.changes
+      for index in changes.indices {
+        let id = changes[index].id
+        if changes[index].kind == .delete { remove(id) }
+        guard changes[index].kind == .update else { continue }
+        let isKnown = contains(id)
+        if !isKnown, newRows >= Self.newRowLimit { continue }
+        newRows += isKnown ? 0 : 1
+        if let row = changes[index].row {
+          old.removeValue(forKey: id)
+          insert(kept(row), for: id)
         }
       }
     }

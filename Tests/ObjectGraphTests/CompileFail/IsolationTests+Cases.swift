@@ -197,7 +197,7 @@ extension IsolationTests {
       template: "private let request = FetchRequest<Pers[[om||on]]>()"),
     IsolationCase(
       name: "a renamed property in a predicate", diagnostic: ["agee"],
-      template: "private func make() -> FetchRequest<Person> { .init(#Predicate<Person> { $0.age[[e||]] > 1 }) }"),
+      template: "private func make() -> Predicate<Person> { #Predicate { $0.age[[e||]] > 1 } }"),
     IsolationCase(
       name: "a renamed property in a sort", diagnostic: ["agee"],
       template: "private func make() -> FetchRequest<Person> { .init(sortBy: [.ascending(\\Person.age[[e||]])]) }"),

@@ -113,25 +113,4 @@ struct FetchOptionTests {
       #expect(ages == Array(0..<10))
     }
   }
-
-  @Test("An offset past the end is empty, in objects, IDs, counts, dictionaries and lazily", arguments: [0, 1])
-  func offset(unsaved: Int) throws {
-    let stack = try Stack.people(3)
-    try stack.main.performAndWait { main in
-      for _ in 0..<unsaved { Person(context: main).age = 50 }
-      var request = FetchRequest<Person>(sortBy: [.ascending("age")], limit: 2)
-      request.fetchOffset = 100
-      let objects = try main.fetch(request)
-      let ids = try main.fetchIDs(request)
-      let count = try main.count(for: request)
-      let dictionaries = try main.fetchDictionaries(request)
-      let lazily = try main.fetchLazily(request)
-      #expect(objects.isEmpty && ids.isEmpty && count == 0 && dictionaries.isEmpty && lazily.isEmpty)
-      request.fetchOffset = 2
-      let last = try main.fetchIDs(request)
-      let lastCount = try main.count(for: request)
-      #expect(last.count == 1 + unsaved)
-      #expect(lastCount == 1 + unsaved)
-    }
-  }
 }

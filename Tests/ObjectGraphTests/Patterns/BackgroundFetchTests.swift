@@ -3,6 +3,7 @@ import Foundation
 import ObjectGraph
 import ObjectModel
 import SQLiteStore
+import TestSupport
 import Testing
 
 @Suite("P3 Fetch IDs in the background, use objects on main")

@@ -120,7 +120,7 @@ struct ContextPerThreadTests {
     deinit { DispatchQueue.global().async {} }
   }
 
-  @Test("2: threads of Dispatch's pool end well with their contexts")
+  @Test("Threads of Dispatch's pool end well with their contexts")
   func pool() async {
     await #expect(processExitsWith: .success) {
       let model = try ManagedObjectModel(

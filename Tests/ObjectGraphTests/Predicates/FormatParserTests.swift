@@ -77,7 +77,9 @@ struct FormatParserTests {
       ("age = 99999999999999999999", 7, "99999999999999999999"), ("age BETWEEN {1}", 13, "{"),
       ("age IN 3", 8, "3"), ("sum(age) = 3", 4, "("), ("$ = 1", 1, "$"), ("age = 0xG", 7, "0xG"),
       ("CAST(age, 'NSArray') = 1", 11, "'NSArray'"), ("FUNCTION(age, 'f') = 1", 1, "FUNCTION"),
-      ("pets[FIRST] = 1", 6, "FIRST"), ("modulus:by:(age) = 1", 16, ")"), ("name =[l] 'a'", 8, "l"),
+      ("pets[FIRST] = 1", 6, "FIRST"),
+      ("SELF.@count = 1", 6, "@"), ("SELF[SIZE] = 1", 5, "["),
+      ("modulus:by:(age) = 1", 16, ")"), ("name =[l] 'a'", 8, "l"),
     ] as [(String, Int, String?)])
   func errors(format: String, column: Int, fragment: String?) {
     let error = #expect(throws: ConditionError.self) { try Condition(format: format) }

@@ -1,5 +1,6 @@
 import Foundation
 import ObjectGraph
+import ObjectGraphTesting
 import ObjectModel
 import Testing
 
@@ -162,6 +163,70 @@ struct DerivedAttributeTests {
       #expect(order.total == Decimal(string: "2.5"))
     }
     #expect(try SQLiteShell(path: stack.storePath).run("SELECT total, itemCount FROM \"Order\"") == "2.5|1")
+  }
+
+  @Test("A context that merges the save shows what was computed, in objects of the save that have no changes")
+  func merging() throws {
+    let stack = try Stack(Shop.model)
+    let other = stack.root()
+    let id = try stack.writer.performAndWait { writer in
+      let order = Order(context: writer)
+      try writer.save()
+      return order.objectID
+    }
+    try other.performAndWait { other in
+      let order = try #require(try other.existingObject(with: id) as? Order)
+      #expect(order.itemCount == 0)
+      let events = EventRecorder(stack.writer)
+      try stack.writer.performAndWait { writer in
+        let order = try #require(try writer.existingObject(with: id) as? Order)
+        _ = item("3", 1, of: order, writer)
+        try writer.save()
+        #expect(order.itemCount == 1)
+      }
+      for save in events.didSaves { other.mergeChanges(fromContextDidSave: save) }
+      #expect(order.itemCount == 1 && order.total == 3 && !order.hasChanges)
+    }
+  }
+
+  @Test("Only objects of the relationship's entity are taken together, also where others share its table")
+  func hierarchies() throws {
+    let xml = """
+      <model><entity name="Owner">
+        <attribute name="dogCount" optional="YES" attributeType="Integer 64" derived="YES"
+          derivationExpression="dogs.@count"/>
+        <attribute name="petCount" optional="YES" attributeType="Integer 64" derived="YES"
+          derivationExpression="pets.@count"/>
+        <relationship name="dogs" optional="YES" toMany="YES" destinationEntity="Dog" inverseName="owner"/>
+        <relationship name="cats" optional="YES" toMany="YES" destinationEntity="Cat" inverseName="owner"/>
+        <relationship name="pets" optional="YES" toMany="YES" destinationEntity="Pet" inverseName="keeper"/>
+      </entity>
+      <entity name="Pet">
+        <attribute name="name" optional="YES" attributeType="String"/>
+        <attribute name="sign" optional="YES" attributeType="String" derived="YES" derivationExpression="uppercase:(name)"/>
+        <relationship name="keeper" optional="YES" maxCount="1" destinationEntity="Owner" inverseName="pets"/>
+      </entity>
+      <entity name="Dog" parentEntity="Pet">
+        <relationship name="owner" optional="YES" maxCount="1" destinationEntity="Owner" inverseName="dogs"/>
+      </entity>
+      <entity name="Cat" parentEntity="Pet">
+        <relationship name="owner" optional="YES" maxCount="1" destinationEntity="Owner" inverseName="cats"/>
+      </entity></model>
+      """
+    let stack = try Stack(ManagedObjectModel(xml: Data(xml.utf8)))
+    try stack.writer.performAndWait { writer in
+      let owner = writer.insertObject(ofEntity: "Owner")
+      for entity in ["Dog", "Cat", "Cat"] {
+        let pet = writer.insertObject(ofEntity: entity)
+        pet.setValue(owner, forKey: "owner")
+        pet.setValue(owner, forKey: "keeper")
+        pet.setValue(entity, forKey: "name")
+      }
+      try writer.save()
+      #expect(owner[attribute: "dogCount"] == 1 && owner[attribute: "petCount"] == 3)
+      let signs = try writer.fetch(FetchRequest<ManagedObject>(entity: "Pet", nil)).map { $0[attribute: "sign"] }
+      #expect(signs == ["DOG", "CAT", "CAT"])
+    }
   }
 
   @Test("A save of objects that nothing is derived from runs no statement more")

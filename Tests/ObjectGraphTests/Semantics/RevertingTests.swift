@@ -4,7 +4,7 @@ import ObjectGraphTesting
 import ObjectModel
 import Testing
 
-@Suite("Rollback, reset and refresh")
+@Suite("Change tracking, deletion, undo: rollback and refresh")
 struct RevertingTests {
   let stack: Stack
 

@@ -169,7 +169,9 @@ struct RandomConditions {
         ["parent", "name"], ["parent", "home", "price"],
       ])
       let isText = ["name", "page", "title"].contains(path[path.count - 1])
-      return ResolvedSort(keyPath: path, isAscending: chance(50), isCaseInsensitive: isText && chance(30))
+      return ResolvedSort(
+        keyPath: path, isAscending: chance(50),
+        textOrder: isText ? one([.codePoints, .caseInsensitive, .localizedStandard]) : .codePoints)
     }
   }
 }

@@ -77,8 +77,8 @@ struct DictionaryFetch {
   private func plain() throws -> [[Value]] {
     var reader = RelatedRows()
     var rows: [[Value]] = []
-    try FetchExecution(registry, query).forEachRow { id, row, store in
-      rows.append(try columns.map { try reader.value($0, id, row, store) })
+    try FetchExecution(registry, query).forEachRow { id, row, related in
+      rows.append(try columns.map { try reader.value($0, id, row, related) })
     }
     return rows
   }
@@ -94,8 +94,8 @@ struct DictionaryFetch {
       groups = [fresh]
       keys = [[]]
     }
-    try FetchExecution(registry, query).forEachRow { id, row, store in
-      let key = try groupColumns.map { try reader.value($0, id, row, store) }
+    try FetchExecution(registry, query).forEachRow { id, row, related in
+      let key = try groupColumns.map { try reader.value($0, id, row, related) }
       let place = places[key] ?? groups.count
       if place == groups.count {
         places[key] = place
@@ -105,7 +105,7 @@ struct DictionaryFetch {
       for (index, column) in columns.enumerated() {
         guard case .aggregate(_, let path) = column.source else { continue }
         if let path {
-          groups[place][index]?.add(try reader.value(path, row, store))
+          groups[place][index]?.add(try reader.value(path, row, related))
         } else {
           groups[place][index]?.addRow()
         }
@@ -122,7 +122,7 @@ struct DictionaryFetch {
       case .constant(let value): return value
       case .property(let path):
         return groupColumns.firstIndex { $0.name == path.text }.map { key[$0] } ?? .null
-      case .aggregate, .objectID: return .null
+      case .aggregate, .objectID, .computed: return .null
       }
     }
   }
@@ -143,7 +143,7 @@ extension PropertyPath {
 extension Sort {
   /// The sort by the names as they are, whatever they name.
   fileprivate var asWritten: ResolvedSort {
-    ResolvedSort(keyPath: keyPath, isAscending: isAscending, isCaseInsensitive: isCaseInsensitive)
+    ResolvedSort(keyPath: keyPath, isAscending: isAscending, textOrder: textOrder)
   }
 }
 

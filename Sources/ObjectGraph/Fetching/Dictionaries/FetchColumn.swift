@@ -8,6 +8,7 @@ struct FetchColumn {
     case aggregate(FetchExpression.Function, PropertyPath?)
     case constant(Value)
     case objectID
+    case computed(ScalarReader, OperandType)
   }
 
   let name: String
@@ -23,6 +24,11 @@ struct FetchColumn {
     case .property(let names): source = .property(try PropertyPath(names, from: entity))
     case .constant(let value): source = .constant(value)
     case .objectID: source = .objectID
+    case .computed(let operand):
+      let scope = EntityScope(entity)
+      let resolved = try ConditionResolver(scope: scope).resolve(operand)
+      let type = try scope.comparedType(resolved, nil)
+      source = .computed(try ScalarReader(resolved, .none, scope: scope), type)
     case .aggregate(let function, let names):
       var path: PropertyPath?
       if let names { path = try PropertyPath(names, from: entity) }
@@ -49,6 +55,7 @@ struct FetchColumn {
     switch source {
     case .property(let path): path.attributeType
     case .objectID: .uri
+    case .computed(_, let type): type.attributeType
     case .constant(let value): value.attributeType
     case .aggregate(.count, _): .integer64
     case .aggregate(.sum, let path):
@@ -76,6 +83,23 @@ extension FetchExpression.Function {
     case (.min, .data), (.max, .data), (.min, .object), (.max, .object), (.min, .null), (.max, .null): false
     case (.min, _), (.max, _): true
     default: false
+    }
+  }
+}
+
+extension OperandType {
+  /// An attribute type for values of this type.
+  fileprivate var attributeType: AttributeType {
+    switch self {
+    case .integer: .integer64
+    case .real: .double
+    case .boolean: .boolean
+    case .date: .date
+    case .decimal: .decimal
+    case .text, .null: .string
+    case .uri, .object: .uri
+    case .uuid: .uuid
+    case .data: .binary
     }
   }
 }

@@ -34,7 +34,7 @@ struct GroupTable {
     }
     let own = try sorts.map { sort in
       ResolvedSort(
-        keyPath: [try name(sort.keyPath)], isAscending: sort.isAscending, isCaseInsensitive: sort.isCaseInsensitive)
+        keyPath: [try name(sort.keyPath)], isAscending: sort.isAscending, textOrder: sort.textOrder)
     }
     let comparator = try RowComparator(own, entity: entity, related: { _ in nil })
     return try rows.sorted { try comparator.areInIncreasingOrder($0, $1) }.map { groups[Int($0.id.key)] }

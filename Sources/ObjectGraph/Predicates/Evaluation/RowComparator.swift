@@ -15,8 +15,7 @@ package struct RowComparator {
     var keys: [(reader: ScalarReader, isAscending: Bool)] = []
     for sort in sorts {
       let path = try sort.propertyPath(from: entity)
-      let transform: ScalarTransform =
-        path.type == .decimal ? .decimalKey : sort.isCaseInsensitive ? .fold(.caseInsensitive) : .none
+      let transform = ScalarTransform(path.type, sortedBy: sort.textOrder)
       keys.append((try ScalarReader(.keyPath(sort.keyPath), transform, scope: EntityScope(entity)), sort.isAscending))
     }
     self.keys = keys
@@ -51,8 +50,8 @@ extension ResolvedSort {
       throw ConditionError(.unsupported, "objects can't be sorted by; name an attribute", fragment: fragment)
     default: break
     }
-    if isCaseInsensitive && !path.type.isText {
-      throw ConditionError(.typeMismatch, "only texts can be sorted without regard to case", fragment: fragment)
+    if textOrder != .codePoints && !path.type.isText {
+      throw ConditionError(.typeMismatch, "only texts have an order of texts", fragment: fragment)
     }
     return path
   }

@@ -16,3 +16,11 @@ extension Condition {
     self = try parser.parse()
   }
 }
+
+extension Operand {
+  /// Reads a value from a format string such as `price * amount`.
+  init(format: String, arguments: [Any?]) throws(ConditionError) {
+    var parser = try FormatParser(format, arguments)
+    self = try parser.parseOperand()
+  }
+}

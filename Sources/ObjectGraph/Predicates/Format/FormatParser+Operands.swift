@@ -115,12 +115,13 @@ extension FormatParser {
       switch token.kind {
       case .name(let name), .escapedName(let name): names.append(name)
       case .symbol("@"):
+        if names.isEmpty { throw error("a to-many relationship was expected before this") }
         return try aggregate(of: Operand.Collection(names, from: variable), variable: "_", .constant(true))
       default: throw error("a property's name was expected after the dot")
       }
       try advance()
     }
-    if try take("[") {
+    if !names.isEmpty, try take("[") {
       guard token.keyword == "SIZE" else { throw error("only [SIZE] can be asked of a collection", .unsupported) }
       try advance()
       try expect("]")

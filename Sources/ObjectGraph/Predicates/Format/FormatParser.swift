@@ -17,23 +17,22 @@ struct FormatParser {
     token = try lexer.next()
   }
 
-  /// Reads the whole text.
+  /// Reads the whole text as a condition.
   mutating func parse() throws(ConditionError) -> Condition {
     let condition = try disjunction()
-    if token.kind != .end { throw error("AND, OR or the end was expected") }
-    try checkArguments()
+    try expectEnd("AND, OR or the end was expected")
     return condition
   }
 
-  /// Reads the whole text as one value.
+  /// Reads the whole text as a value.
   mutating func parseOperand() throws(ConditionError) -> Operand {
     let operand = try operand()
-    if token.kind != .end { throw error("an operator or the end was expected") }
-    try checkArguments()
+    try expectEnd("an operator or the end was expected")
     return operand
   }
 
-  private func checkArguments() throws(ConditionError) {
+  private func expectEnd(_ message: String) throws(ConditionError) {
+    if token.kind != .end { throw error(message) }
     if arguments.remaining > 0 {
       let given = arguments.used + arguments.remaining
       throw ConditionError(

@@ -88,7 +88,7 @@ struct FetchedResultsControllerTests {
     #expect(error?.code == .sectionsUnsorted)
     let unsorted = #expect(throws: FetchedResultsError.self) { try controller(FetchRequest<Person>()) }
     #expect(unsorted?.code == .unsorted)
-    let folded = FetchRequest<Person>(sortBy: [.ascending("lastName", caseInsensitive: true)])
+    let folded = FetchRequest<Person>(sortBy: [.ascending("lastName", .caseInsensitive)])
     #expect(throws: FetchedResultsError.self) { try controller(folded, sections: "lastName") }
     #expect(throws: ConditionError.self) { try controller(byAge, sections: "name") }
   }
@@ -195,73 +195,51 @@ struct FetchedResultsControllerTests {
     withExtendedLifetime(observation) {}
   }
 
-  @Test("Random changes: the events lead from each result to the next, which is what a fetch gives", arguments: 1...8)
-  func randomChanges(seed: Int) throws {
-    var random = SeededGenerator(seed: UInt64(seed))
-    let condition = Condition.compare(.keyPath(["age"]), .less, .value(20), [])
-    let request = FetchRequest<Person>(condition, sortBy: [.ascending("lastName"), .ascending("age")])
-    let (controller, events, observation) = try controller(request, sections: "lastName")
-    var shown = controller.snapshot.sections
-    for _ in 0..<60 {
-      let changes = (0..<Int.random(in: 1...4, using: &random)).map { _ in
-        (
-          Int.random(in: 0..<4, using: &random), Int.random(in: 0..<100, using: &random),
-          Int64.random(in: 0..<30, using: &random)
-        )
-      }
-      let seen = events.all.count
-      try stack.main.performAndWait { main in
-        for (kind, place, age) in changes {
-          let all = try main.fetch(FetchRequest<Person>(sortBy: [.ascending("age")]))
-          let person = kind == 0 || all.isEmpty ? Person(context: main) : all[place % all.count]
-          if kind == 1 {
-            main.delete(person)
-          } else {
-            person.age = age
-            if kind != 2 { person.lastName = "Last \(age % 3)" }
-          }
-        }
-      }
-      shown = apply(Array(events.all.dropFirst(seen)), to: shown)
-      #expect(shown == controller.snapshot.sections)
-      let fetched = try stack.main.performAndWait { try $0.fetchIDs(request) }
-      #expect(controller.snapshot.objectIDs == fetched)
+  @Test("A merged update that makes an object start to match is one insert, even of an object that was unregistered")
+  func mergedInsert() throws {
+    let (main, other) = (stack.root("main"), stack.root("other"))
+    let request = try FetchRequest<Person>(format: "age > 100", sortBy: [.ascending(\.age)])
+    let (controller, events, observation) = try controller(request, in: main)
+    let id = try #require(try stack.ids(2...2).first)
+    let saving = other.observe { event in
+      guard case .didSave(let save) = event else { return }
+      main.performAndWait { $0.mergeChanges(fromContextDidSave: save) }
     }
+    try other.performAndWait { other in
+      (other.object(with: id) as? Person)?.age = 200
+      try other.save()
+    }
+    #expect(changes(events) == ["will", "insert [0, 0]", "did"])
+    #expect(controller.snapshot.objectIDs == [id])
+    withExtendedLifetime((observation, saving)) {}
+  }
+
+  @Test("What another process writes is seen once it is merged")
+  func merged() throws {
+    let main = stack.root("main")
+    let request = try FetchRequest<Person>(format: "age < 100", sortBy: [.ascending(\.age)])
+    let (controller, events, observation) = try controller(request, in: main)
+    let ids = controller.snapshot.objectIDs
+    let shell = SQLiteShell(path: stack.storePath)
+    _ = try shell.run("UPDATE Person SET age = 200, _version = _version + 1 WHERE _key = \(ids[1].key)")
+    _ = try shell.run("UPDATE Person SET age = 9, _version = _version + 1 WHERE _key = \(ids[0].key)")
+    #expect(events.all.isEmpty)
+    main.performAndWait { $0.mergeChanges(fromRemoteContextSave: RemoteContextSave(updated: Array(ids[0...1]))) }
+    #expect(changes(events) == ["will", "delete [0, 1]", "move [0, 0] [0, 4]", "did"])
     withExtendedLifetime(observation) {}
   }
 
-  /// What a list shows after the events, as a user interface applies them.
-  private func apply(
-    _ events: [FetchedResultsEvent], to sections: [FetchedResultsSnapshot.Section]
-  ) -> [FetchedResultsSnapshot.Section] {
-    var names = sections.map(\.name)
-    var removed: Set<ResultsIndexPath> = []
-    var inserted: [(ResultsIndexPath, ManagedObjectID)] = []
-    var deletedSections: Set<Int> = []
-    var insertedSections: [(Int, String)] = []
-    for event in events {
-      switch event {
-      case .section(let change) where change.kind == .delete: deletedSections.insert(change.index)
-      case .section(let change): insertedSections.append((change.index, change.name))
-      case .object(let change) where change.kind != .update:
-        if let path = change.indexPath { removed.insert(path) }
-        if let path = change.newIndexPath { inserted.append((path, change.objectID)) }
-      default: break
-      }
+  @Test("Several controllers on one context each tell their own changes, and a delete beside an insert both")
+  func several() throws {
+    let (all, allEvents, first) = try controller(byAge)
+    let old = try controller(try FetchRequest<Person>(format: "age > 3", sortBy: [.descending(\.age)]))
+    let id = all.snapshot.objectIDs[0]
+    stack.main.performAndWait { main in
+      main.delete(main.object(with: id))
+      Person(context: main).age = 7
     }
-    var ids = sections.enumerated().map { section, entry in
-      entry.objectIDs.enumerated().filter { !removed.contains(ResultsIndexPath(section: section, item: $0.offset)) }
-        .map(\.element)
-    }
-    for index in deletedSections.sorted(by: >) {
-      names.remove(at: index)
-      ids.remove(at: index)
-    }
-    for (index, name) in insertedSections {
-      names.insert(name, at: index)
-      ids.insert([], at: index)
-    }
-    for (path, id) in inserted.sorted(by: { $0.0 < $1.0 }) { ids[path.section].insert(id, at: path.item) }
-    return zip(names, ids).map { FetchedResultsSnapshot.Section(name: $0, objectIDs: $1) }
+    #expect(changes(allEvents) == ["will", "delete [0, 0]", "insert [0, 5]", "did"])
+    #expect(changes(old.1) == ["will", "insert [0, 0]", "did"])
+    withExtendedLifetime((first, old.2)) {}
   }
 }

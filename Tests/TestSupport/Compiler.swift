@@ -1,51 +1,34 @@
 import Foundation
 import Glibc
-import TestSupport
 
 /// Runs the Swift compiler on sources that use the built modules; its diagnostics tell what does not compile.
-enum Compiler {
-  struct Unavailable: Error, CustomStringConvertible { let description: String }
-
-  /// What each source may count on besides the library.
-  private static let common = """
-    import ObjectGraph
-    final class Person: ManagedObject {
-      var age: Int64 {
-        get { self[integer: 0] }
-        set { self[integer: 0] = newValue }
-      }
-      override class var propertyNamesByKeyPath: [AnyKeyPath: String] { [\\Person.age: "age"] }
-    }
-    """
-
-  /// The compiler's errors, each as its text; empty if the source compiles.
-  static func errors(in body: String) throws -> [String] { try errors(in: ["body": body])["body"] ?? [] }
+package enum Compiler {
+  package struct Unavailable: Error, CustomStringConvertible { package let description: String }
 
   /// The compiler's errors by the name of the source that they are in; sources that compile are left out.
   ///
   /// All are compiled together, as files of one module. What the compiler finds out late it tells only of sources
   /// without earlier errors: those are compiled again.
-  static func errors(in sources: [String: String]) throws -> [String: [String]] {
+  /// - Parameter common: another source, which all others may count on.
+  package static func errors(in sources: [String: String], common: String) throws -> [String: [String]] {
     var found: [String: [String]] = [:]
     while true {
       let rest = sources.filter { found[$0.key] == nil }
-      let errors = rest.isEmpty ? [:] : try compile(rest)
+      let errors = rest.isEmpty ? [:] : try compile(rest, common)
       if errors.isEmpty { return found }
       found.merge(errors) { $1 }
     }
   }
 
-  private static func compile(_ sources: [String: String]) throws -> [String: [String]] {
+  private static func compile(_ sources: [String: String], _ common: String) throws -> [String: [String]] {
     let directory = try TemporaryDirectory()
     func path(_ name: String) -> String { directory.path(name + ".swift") }
     try common.write(toFile: path("Common"), atomically: true, encoding: .utf8)
-    for (name, body) in sources {
-      let text = "import Dispatch\nimport Foundation\nimport ObjectGraph\nimport ObjectModel\n" + body
-      try text.write(toFile: path(name), atomically: true, encoding: .utf8)
-    }
+    for (name, text) in sources { try text.write(toFile: path(name), atomically: true, encoding: .utf8) }
     let modules = try RepositoryPaths.buildFolder().appending(path: "Modules").path(percentEncoded: false)
-    let linux = RepositoryPaths.root.appending(path: "Sources/CLinux").path(percentEncoded: false)
-    let flags = "-module-name Sources -swift-version 6 -parse-as-library -I '\(modules)' -I '\(linux)'"
+    let wrapped = ["CLinux", "CSQLite"].map { "-I '\(RepositoryPaths.root.appending(path: "Sources/\($0)").path)'" }
+    let flags =
+      "-module-name Sources -swift-version 6 -parse-as-library -I '\(modules)' " + wrapped.joined(separator: " ")
     // Whether values may leave their isolation is found out after type checking, hence more than -typecheck.
     let command = "swiftc -emit-sil -wmo -o /dev/null \(flags) '\(directory.path)'/*.swift 2>&1"
     guard let pipe = popen(command, "re") else { throw Unavailable(description: "swiftc can't be started") }
