@@ -1,7 +1,7 @@
 /// Deletes objects straight in the store, in one transaction, by their relationships' delete rules: nullify, cascade
 /// and deny. What a deny rule refuses makes the request fail, and nothing is deleted.
 ///
-///     try context.execute(BatchDeleteRequest(FetchRequest<Person>(#Predicate { $0.age > 100 })))
+///     try context.execute(BatchDeleteRequest(try FetchRequest<Person>(#Predicate { $0.age > 100 })))
 public struct BatchDeleteRequest: Sendable {
   enum Source: Sendable {
     case query(BatchQuery)

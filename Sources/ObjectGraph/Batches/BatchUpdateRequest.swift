@@ -4,7 +4,7 @@
 /// at, but that required properties have values. A unique value that is taken makes the request fail.
 ///
 ///     let request = BatchUpdateRequest(
-///       FetchRequest<Person>(#Predicate { $0.age < 18 }),
+///       try FetchRequest<Person>(#Predicate { $0.age < 18 }),
 ///       propertiesToUpdate: ["age": try Operand(format: "age + 1"), "department": .object(id)])
 ///     let result = try context.execute(request)
 public struct BatchUpdateRequest: Sendable {
