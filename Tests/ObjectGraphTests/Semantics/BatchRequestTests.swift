@@ -140,7 +140,8 @@ struct BatchRequestTests {
       var request = BatchInsertRequest(entity: "Person", batch: { batches.takeFirst() })
       request.resultType = .objectIDs
       let result = try writer.execute(request)
-      #expect(result.count == 100 && result.changes.updatedObjectIDs.count == 1)
+      // The stored person of that age is the hundredth; nothing of it changes.
+      #expect(result.count == 99 && result.changes.updatedObjectIDs.isEmpty)
       let names = try writer.fetch(FetchRequest<ManagedObject>(entity: "Person", try Condition(format: "age == 7")))
       #expect(names.map { $0.value(forKey: "name") as? String } == ["Ada"])
     }
