@@ -14,7 +14,8 @@ public struct BatchResult: Sendable {
   public let kind: Kind
   /// How many objects were inserted, updated or deleted, as the request says; 0 if only the status was asked for.
   ///
-  /// Stored objects that took over values of new ones count as inserted, and those that a cascade deleted as deleted.
+  /// Stored objects that took over values of new ones count as inserted, if that changed them, and those that a
+  /// cascade deleted as deleted.
   public let count: Int
   /// These objects, in order; empty if the IDs were not asked for.
   public let objectIDs: [ManagedObjectID]

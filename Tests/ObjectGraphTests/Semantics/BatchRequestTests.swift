@@ -140,7 +140,7 @@ struct BatchRequestTests {
       var request = BatchInsertRequest(entity: "Person", batch: { batches.takeFirst() })
       request.resultType = .objectIDs
       let result = try writer.execute(request)
-      // The one that is there already has all that its row says.
+      // The stored person of that age is the hundredth; nothing of it changes.
       #expect(result.count == 99 && result.changes.updatedObjectIDs.isEmpty)
       let names = try writer.fetch(FetchRequest<ManagedObject>(entity: "Person", try Condition(format: "age == 7")))
       #expect(names.map { $0.value(forKey: "name") as? String } == ["Ada"])

@@ -80,7 +80,9 @@ struct RemoteChangeTests {
 
   @Test("Contexts that merge automatically show what a raw client inserts, updates and deletes, and keep their edits")
   func automaticMerging() async throws {
-    let ids = [try stack.savedPerson("Ada", age: 1), try stack.savedPerson("Bea", age: 2), try stack.savedPerson("Cy")]
+    // The first key is the deleted one's: SQLite would give the highest to the row that the client inserts.
+    let cy = try stack.savedPerson("Cy")
+    let ids = [try stack.savedPerson("Ada", age: 1), try stack.savedPerson("Bea", age: 2), cy]
     let root = stack.root("following")
     let child = ManagedObjectContext(parent: root, name: "child")
     for context in [root, child] { context.automaticallyMergesChangesFromParent = true }
@@ -116,8 +118,10 @@ struct RemoteChangeTests {
     await child.perform { child in #expect((child.object(with: new) as? Person)?.age == 70) }
     _ = try sqlite(
       """
+      BEGIN;
       DELETE FROM Person WHERE firstName = 'Di';
       INSERT INTO Person (_key, _version, firstName, age) VALUES (\(new.key), 1, 'Ed', 20);
+      COMMIT;
       """)
     try await wait(for: controller) { $0.first == new }
     await child.perform { child in #expect((child.registeredObject(for: new) as? Person)?.firstName == "Ed") }
