@@ -16,11 +16,12 @@ PROGRAMS := bobbind bobbinctl bobbin-image
 SOURCES := Sources Tests Plugins Examples Benchmarks Package.swift
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-system demo bench lint format check-units install uninstall clean
+.PHONY: help build test test-system test-differential test-tsan test-asan test-kill fuzz-predicates demo bench lint \
+  format docs check-units install uninstall clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
-	  printf '  make %-12s %s\n' "$$name" "$$text"; done
+	  printf '  make %-17s %s\n' "$$name" "$$text"; done
 
 build: ## Build the programs in release mode
 	@scripts/install-dependencies build
@@ -31,6 +32,8 @@ test: ## Install what is missing, then run every check and test that .ci/run run
 	@$(MAKE) --no-print-directory lint
 	$(SWIFT) build --build-tests $(STRICT)
 	$(SWIFT) test --skip-build --disable-xctest $(STRICT)
+	@scripts/test-sanitizer thread --short
+	@scripts/build-docs
 	@$(MAKE) --no-print-directory check-units
 
 test-system: build ## Run the installed service under a real systemd in a container (root; systemd-nspawn)
@@ -41,6 +44,22 @@ demo: ## Encode real pictures and import a real CSV (IMAGE=... CSV=... for your 
 	@scripts/install-dependencies demo
 	@scripts/demo
 
+test-differential: ## Compare SQL with evaluation in memory for 20,000 random predicates
+	BOBBIN_DIFFERENTIAL_SEEDS=40 $(SWIFT) test --disable-xctest $(STRICT) --filter 'DifferentialTests'
+
+test-tsan: ## Run the library's tests under the thread sanitizer (FILTER='ContextTests' for some of them)
+	@scripts/test-sanitizer thread $(if $(FILTER),'$(FILTER)')
+
+test-asan: ## Run the library's tests under the address sanitizer (FILTER='ContextTests' for some of them)
+	@scripts/test-sanitizer address $(if $(FILTER),'$(FILTER)')
+
+test-kill: ## Kill a saving process 200 times at random statements, and look at what is left
+	BOBBIN_KILLS=200 $(SWIFT) test --disable-xctest $(STRICT) --filter 'KillTests'
+
+SECONDS ?= 60
+fuzz-predicates: ## Feed random text to the parser of predicates (SECONDS=60)
+	@scripts/fuzz-predicates $(SECONDS)
+
 bench: ## Measure speed and memory, write Benchmarks/results/latest.json (BENCH='--only import --pairs 3')
 	@scripts/install-dependencies bench
 	@scripts/bench $(BENCH)
@@ -50,6 +69,11 @@ lint: ## Check the style of the Swift sources
 
 format: ## Rewrite the Swift sources in the style that lint wants
 	$(SWIFT) format --in-place --recursive $(SOURCES)
+
+docs: ## Build the library's documentation; fails on links that lead nowhere and on what has no doc comment
+	@scripts/install-dependencies test
+	$(SWIFT) build --target ObjectGraphTesting $(STRICT)
+	@scripts/build-docs
 
 check-units: ## Check the systemd units, users and folders
 	@scripts/check-units

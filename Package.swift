@@ -6,10 +6,18 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
+/// A program that shows the library, with a model of its own.
+func example(_ name: String) -> Target {
+  .executableTarget(
+    name: name, dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore"], path: "Examples/\(name)",
+    swiftSettings: strict, plugins: ["CompileModel"])
+}
+
 let package = Package(
   name: "bobbin",
   products: [
     .library(name: "ObjectGraph", targets: ["ObjectModel", "ObjectGraph", "SQLiteStore"]),
+    .library(name: "ObjectGraphTesting", targets: ["ObjectGraphTesting"]),
     .library(name: "JobDaemon", targets: ["Jobs", "JobDaemon"]),
     .plugin(name: "CompileModel", targets: ["CompileModel"]),
     .executable(name: "bobbind", targets: ["bobbind"]),
@@ -32,11 +40,14 @@ let package = Package(
 
     // The object graph.
     .target(name: "ObjectModel", swiftSettings: strict),
-    .target(name: "ObjectGraph", dependencies: ["ObjectModel", "TextSupport"], swiftSettings: strict),
+    .target(name: "ObjectGraph", dependencies: ["CLinux", "ObjectModel", "TextSupport"], swiftSettings: strict),
     .target(name: "SQLGeneration", dependencies: ["ObjectModel", "ObjectGraph"], swiftSettings: strict),
     .target(
       name: "SQLiteStore", dependencies: ["CSQLite", "ObjectModel", "ObjectGraph", "SQLGeneration"],
       swiftSettings: strict),
+    // What tests of programs that use the object graph need, ours among them.
+    .target(
+      name: "ObjectGraphTesting", dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore"], swiftSettings: strict),
     .executableTarget(name: "ModelCompiler", dependencies: ["ObjectModel"], swiftSettings: strict),
     .plugin(name: "CompileModel", capability: .buildTool(), dependencies: ["ModelCompiler"]),
 
@@ -69,10 +80,12 @@ let package = Package(
     .executableTarget(
       name: "bobbin-image", dependencies: ["CVIPS", "ImageProtocol", "SystemSupport"], swiftSettings: strict),
 
-    // What the README shows, compiled with everything else.
-    .executableTarget(
-      name: "contexts-example", dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore"], path: "Examples/Contexts",
-      swiftSettings: strict, plugins: ["CompileModel"]),
+    // The five context designs as programs to read and to run.
+    example("WriterMainWorkers"),
+    example("DefaultStack"),
+    example("ContextPerThread"),
+    example("BackgroundFetch"),
+    example("CancellableEditing"),
 
     // What "make bench" runs; its peers in plain C are compiled when it runs.
     .executableTarget(
@@ -88,12 +101,15 @@ let package = Package(
       name: "ModelCompilerTests", dependencies: ["ObjectModel", "ObjectGraph", "SystemSupport", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "ObjectGraphTests", dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore", "TestSupport"],
+      name: "ObjectGraphTests",
+      dependencies: ["ObjectModel", "ObjectGraph", "ObjectGraphTesting", "SQLiteStore", "TestSupport"],
       swiftSettings: strict, plugins: ["CompileModel"]),
+    .testTarget(name: "ExampleTests", dependencies: ["TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "SQLGenerationTests", dependencies: ["ObjectModel", "ObjectGraph", "SQLGeneration"], swiftSettings: strict),
     .testTarget(
-      name: "SQLiteStoreTests", dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore", "TestSupport"],
+      name: "SQLiteStoreTests",
+      dependencies: ["ObjectModel", "ObjectGraph", "ObjectGraphTesting", "SQLiteStore", "TestSupport"],
       swiftSettings: strict),
     .testTarget(name: "SystemSupportTests", dependencies: ["SystemSupport", "TestSupport"], swiftSettings: strict),
     .testTarget(

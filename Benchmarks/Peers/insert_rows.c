@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
     sqlite3_bind_text(insert, 3, last[value], strlen(last[value]), SQLITE_STATIC);
     sqlite3_bind_int64(insert, 4, row % 100);
     sqlite3_bind_text(insert, 5, address[value], strlen(address[value]), SQLITE_STATIC);
-    step_insert(db, insert);
+    step_write(db, insert);
     if ((row + 1) % per_commit == 0 || row + 1 == rows) run_sql(db, "COMMIT");
   }
   printf("%.6f\n", now() - start);

@@ -16,10 +16,15 @@ static void run_sql(sqlite3 *db, const char *sql) {
   if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK) die(sql, message);
 }
 
-static sqlite3 *open_store(const char *path, const char *schema) {
+static inline sqlite3 *open_file(const char *path) {
   sqlite3 *db;
   if (sqlite3_open(path, &db) != SQLITE_OK) die(path, sqlite3_errmsg(db));
   run_sql(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;");
+  return db;
+}
+
+static inline sqlite3 *open_store(const char *path, const char *schema) {
+  sqlite3 *db = open_file(path);
   run_sql(db, schema);
   return db;
 }
@@ -32,13 +37,18 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *sql) {
   return statement;
 }
 
-static void step_insert(sqlite3 *db, sqlite3_stmt *statement) {
-  if (sqlite3_step(statement) != SQLITE_DONE) die("INSERT", sqlite3_errmsg(db));
+static inline void step_write(sqlite3 *db, sqlite3_stmt *statement) {
+  if (sqlite3_step(statement) != SQLITE_DONE) die(sqlite3_sql(statement), sqlite3_errmsg(db));
   sqlite3_reset(statement);
 }
 
-static double now(void) {
+static inline double seconds_of(clockid_t clock) {
   struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
+  clock_gettime(clock, &time);
   return time.tv_sec + time.tv_nsec / 1e9;
 }
+
+static inline double now(void) { return seconds_of(CLOCK_MONOTONIC); }
+
+/* The processor time of this thread, where nothing is waited for but the processor. */
+static inline double worked(void) { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }

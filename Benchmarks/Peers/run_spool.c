@@ -44,7 +44,7 @@ static void take(const char *name) {
   sqlite3_bind_text(insert, 2, text, count, SQLITE_STATIC);
   sqlite3_bind_int64(insert, 3, status.st_uid);
   sqlite3_bind_double(insert, 4, time);
-  step_insert(db, insert);
+  step_write(db, insert);
   strcpy(group[group_count++], name);
   if (group_count == group_limit) commit();
 }

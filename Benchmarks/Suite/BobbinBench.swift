@@ -15,6 +15,7 @@ struct BobbinBench {
       return
     }
     do {
+      if let own = options.ownProcessRun { return try await own.run.run(count: own.count, in: own.folder) }
       let report = try await Suite(options).run()
       print(report.table)
       try report.write(to: "Benchmarks/results/latest.json")

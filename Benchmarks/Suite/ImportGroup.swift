@@ -5,7 +5,9 @@ import JSONText
 ///
 /// The peer's table has the same columns but `_version`; its implicit rowid is our `_key`. The peer imports in one
 /// transaction (that is how `.import` works) with the store's pragmas; both sides pay for their process starts.
-struct ImportGroup {
+struct ImportGroup: BenchGroup {
+  static let name = "import"
+
   private let options: Options
   private let workplace: Workplace
   private var rows: Int { options.isQuick ? 100_000 : 1_000_000 }

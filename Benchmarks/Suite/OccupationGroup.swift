@@ -4,7 +4,9 @@ import JSONText
 /// How long main is occupied at a time while all workers encode pictures of five megapixels into the store.
 ///
 /// The peer is the figure that the original design reported for its main context: 15 ms.
-struct OccupationGroup {
+struct OccupationGroup: BenchGroup {
+  static let name = "occupation"
+
   private let options: Options
   private let workplace: Workplace
   private static let originalMilliseconds = 15.0

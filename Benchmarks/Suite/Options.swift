@@ -7,6 +7,8 @@ struct Options {
   /// Whether inputs are a tenth of the size; targets are meant for the full one.
   private(set) var isQuick = false
   private(set) var showsHelp = false
+  /// What this process was started for by the suite itself.
+  private(set) var ownProcessRun: (run: OwnProcessRun, count: Int, folder: String)?
 
   static let help = """
     bobbin-bench: measures speed and memory against peers in the same run
@@ -36,6 +38,11 @@ struct Options {
         pairs = count
       case "--quick": isQuick = true
       case "--help", "-h": showsHelp = true
+      case OwnProcessRun.option:
+        guard let run = rest.popFirst().flatMap(OwnProcessRun.init), let count = rest.popFirst().flatMap(Int.init),
+          let folder = rest.popFirst()
+        else { throw BenchError("\(OwnProcessRun.option) is for the suite itself") }
+        ownProcessRun = (run, count, folder)
       default: throw BenchError("unknown argument \"\(argument)\"; see bobbin-bench --help")
       }
     }

@@ -2,7 +2,9 @@ import Foundation
 import JSONText
 
 /// Small jobs dropped as files, until all are durable and the spool is empty, against the least C that could do it.
-struct SpoolGroup {
+struct SpoolGroup: BenchGroup {
+  static let name = "spool"
+
   private let options: Options
   private let workplace: Workplace
   private var count: Int { options.isQuick ? 1000 : 10_000 }

@@ -3,7 +3,11 @@ struct Suite {
   private let options: Options
   private let workplace: Workplace
 
-  static let groupNames = ["import", "insert", "occupation", "spool"]
+  private static let groups: [any BenchGroup.Type] = [
+    ImportGroup.self, InsertGroup.self, BatchInsertGroup.self, FetchGroup.self, UpdateGroup.self, SharingGroup.self,
+    LatencyGroup.self, MemoryGroup.self, OccupationGroup.self, SpoolGroup.self,
+  ]
+  static let groupNames = groups.map { $0.name }
 
   init(_ options: Options) throws {
     self.options = options
@@ -12,10 +16,9 @@ struct Suite {
 
   func run() async throws -> Report {
     var figures: [Figure] = []
-    if options.includes("import") { figures += try await ImportGroup(options, workplace).run() }
-    if options.includes("insert") { figures += try await InsertGroup(options, workplace).run() }
-    if options.includes("occupation") { figures += try await OccupationGroup(options, workplace).run() }
-    if options.includes("spool") { figures += try await SpoolGroup(options, workplace).run() }
+    for group in Self.groups where options.includes(group.name) {
+      figures += try await group.init(options, workplace).run()
+    }
     return Report(figures: figures, options: options)
   }
 }

@@ -63,3 +63,11 @@ static inline long long linux_birth_time(int descriptor) {
   if (!(status.stx_mask & STATX_BTIME)) return 0;
   return status.stx_btime.tv_sec * 1000000000LL + status.stx_btime.tv_nsec;
 }
+
+// Has something called when the calling thread ends, before the destructors of its thread-specific values: what C++ does
+// for its thread_local objects. Returns 0, or another number if there is no memory.
+extern int __cxa_thread_atexit_impl(void (*body)(void *), void *argument, void *object);
+static inline int linux_at_thread_exit(void (*body)(void *), void *argument) {
+  extern void *__dso_handle __attribute__((visibility("hidden")));
+  return __cxa_thread_atexit_impl(body, argument, &__dso_handle);
+}

@@ -2,7 +2,9 @@
 public struct JSONError: Error, Sendable, Hashable {
   /// The kind of error; open, so that a new kind breaks no caller.
   public struct Code: RawRepresentable, Sendable, Hashable {
+    /// The code as text, which stays the same from release to release.
     public var rawValue: String
+    /// A code by its text: one of those below, one of a later release, or one of your own.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// Bytes that are no UTF-8.
@@ -21,6 +23,7 @@ public struct JSONError: Error, Sendable, Hashable {
     public static let tooDeep = Code(rawValue: "tooDeep")
   }
 
+  /// What kind of mistake it is.
   public var code: Code
   /// The 1-based line; LF, CR LF and CR end one.
   public var line: Int
@@ -42,5 +45,6 @@ public struct JSONError: Error, Sendable, Hashable {
 }
 
 extension JSONError: CustomStringConvertible {
+  /// The place and the message.
   public var description: String { "line \(line), column \(column): \(message)" }
 }

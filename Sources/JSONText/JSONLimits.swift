@@ -10,6 +10,7 @@ public struct JSONLimits: Sendable, Hashable {
 
   /// How many arrays and objects may be open at once.
   public let depth: Int
+  /// What becomes of a key that an object has twice.
   public let duplicateKeys: DuplicateKeys
 
   /// Limits that suit text from strangers.

@@ -71,16 +71,21 @@ public struct JSONObject: Sendable {
 }
 
 extension JSONObject: Hashable {
+  /// Whether both have the same members in the same order.
   public static func == (left: Self, right: Self) -> Bool { left.members == right.members }
 
+  /// The hash of the members.
   public func hash(into hasher: inout Hasher) { hasher.combine(members) }
 }
 
 extension JSONObject: RandomAccessCollection {
+  /// 0.
   public var startIndex: Int { 0 }
 
+  /// The number of members.
   public var endIndex: Int { members.count }
 
+  /// The member at a place, in the order of the text.
   public subscript(position: Int) -> (key: String, value: JSONValue) {
     (members[position].key, members[position].value)
   }

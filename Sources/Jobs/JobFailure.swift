@@ -5,10 +5,12 @@ public struct JobFailure: Error, Sendable, Hashable, CustomStringConvertible {
   /// Whether every further attempt would fail in the same way.
   public var isPermanent: Bool
 
+  /// A failure, with what to do about it in words; permanent unless another attempt may succeed.
   public init(_ message: String, isPermanent: Bool = true) {
     self.message = message
     self.isPermanent = isPermanent
   }
 
+  /// The message.
   public var description: String { message }
 }

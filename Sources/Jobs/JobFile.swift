@@ -4,6 +4,7 @@ import TextSupport
 
 /// What a job file holds: one job, or several that are admitted together; the format is in Documentation/JobFile.md.
 public struct JobFile: Sendable {
+  /// The jobs in the order of the file; at least one.
   public let jobs: [JobSpecification]
   /// The most jobs that one file may hold.
   public static let jobLimit = 100_000

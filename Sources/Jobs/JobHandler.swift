@@ -31,6 +31,8 @@ public protocol JobHandler: Sendable {
 }
 
 extension JobHandler {
+  /// True: whoever is not sure has some.
   public var hasOutsideEffects: Bool { true }
+  /// Takes nothing back.
   public func revert(_ execution: JobExecution) async throws {}
 }

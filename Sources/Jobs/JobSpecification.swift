@@ -6,6 +6,7 @@ public struct JobSpecification: Sendable, Hashable {
   public var type: String
   /// The idempotency key, if the file gives one: the same ID is run once.
   public var id: String?
+  /// The queue that the job waits in.
   public var queue: String
   /// From -100 to 100, higher first.
   public var priority: Int
@@ -14,6 +15,7 @@ public struct JobSpecification: Sendable, Hashable {
   /// What the handler needs; checked by the handler before the job is accepted.
   public var arguments: JSONValue
 
+  /// A job to be submitted.
   public init(
     type: String, id: String? = nil, queue: String = "default", priority: Int = 0, maxAttempts: Int? = nil,
     arguments: JSONValue = .object([:])

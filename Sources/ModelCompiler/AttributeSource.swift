@@ -28,7 +28,7 @@ struct AttributeSource {
     case .uuid: addValue("UUID", "uuid", &source)
     case .uri: addValue("URL", "url", &source)
     case .decimal: addValue("Decimal", "decimal", &source)
-    case .transformable: addValue("Data", "data", &source)
+    case .transformable: addTransformable(&source)
     case .binary:
       addValue("Data", "data", &source)
       addBlob(&source)
@@ -76,6 +76,13 @@ struct AttributeSource {
     add(type: type, get: "\(place) ?? \(fallback.expression)", set: "\(place) = newValue", &source)
   }
 
+  /// A value of the class that the model names; the data itself if it names none, or one of Objective-C.
+  private func addTransformable(_ source: inout SourceText) {
+    guard let type = attribute.swiftClassName else { return addValue("Data", "data", &source) }
+    let place = "self[transformable: \(slot), as: \(type).self]"
+    add(type: type + "?", get: place, set: "\(place) = newValue", &source)
+  }
+
   private func addBlob(_ source: inout SourceText) {
     let blobName = name + "Blob"
     guard !owner.hasProperty(named: blobName) else { return }
@@ -85,8 +92,23 @@ struct AttributeSource {
       documentation: "The data of `\(name)` by reference: reading it loads nothing.", to: &source)
   }
 
+  /// What is derived can only be read.
   private func add(type: String, get: String, set: String, _ source: inout SourceText) {
     owner.addProperty(
-      name, type: type, get: get, set: set, documentation: attribute.userInfo["documentation"], to: &source)
+      name, type: type, get: get, set: attribute.derivation == nil ? set : nil,
+      documentation: attribute.userInfo["documentation"], to: &source)
+  }
+}
+
+extension AttributeDescription {
+  /// The Swift type of a transformable's values, which must be Codable.
+  var swiftClassName: String? {
+    guard type == .transformable, let name = customClassName, !name.isEmpty else { return nil }
+    return name.hasPrefix("NS") || name.hasPrefix("UI") ? nil : name
+  }
+
+  /// Whether the model names a type that can't be one in Swift.
+  var hasInvalidClassName: Bool {
+    swiftClassName.map { $0.wholeMatch(of: /[\p{L}_\[][\p{L}\p{N}_.,:<>?\[\] ]*/) == nil } ?? false
   }
 }

@@ -26,12 +26,22 @@ struct ClassSource {
       let string = names.library("String")
       source.add(
         "\(access.openModifier)override class var entityName: \(string) { \(SwiftNames.literal(entity.name)) }")
+      source.add(
+        "\(access.openModifier)override class var isGenerated: \(names.library("Bool")) { self == \(name).self }")
       // The superclass has what its entity has; entities between them that have no class are served here.
-      for property in entity.properties.dropFirst(ancestor?.properties.count ?? 0) {
+      for property in entity.properties.dropFirst(ancestor?.properties.count ?? 0) where !property.isHidden {
         switch property.kind {
         case .attribute(let attribute): AttributeSource(attribute, property, self).add(to: &source)
         case .relationship(let relationship): RelationshipSource(relationship, property, self).add(to: &source)
         }
+      }
+      for fetched in entity.fetchedProperties(below: ancestor) {
+        let type = className(of: classes.entity(named: fetched.entity))
+        addProperty(
+          fetched.name, type: "[\(type)]",
+          get: "self[fetched: \(SwiftNames.literal(fetched.name)), as: \(type).self]", set: nil,
+          documentation: fetched.userInfo["documentation"] ?? "The objects that a fetch finds, each time it is read.",
+          to: &source)
       }
       addTable(to: &source)
     }
@@ -44,7 +54,9 @@ struct ClassSource {
     source.add("// A key path never changes; `AnyKeyPath` just isn't marked as Sendable.")
     source.add(
       prefix: "nonisolated(unsafe) private static let table: \(type) = ",
-      list: entity.properties.map { ("\\\(name).\(SwiftNames.escaped($0.name))", SwiftNames.literal($0.name)) })
+      list: entity.properties.filter { !$0.isHidden }.map {
+        ("\\\(name).\(SwiftNames.escaped($0.name))", SwiftNames.literal($0.name))
+      })
     source.add("")
     source.add("\(access.openModifier)override class var propertyNamesByKeyPath: \(type) { table }")
   }
@@ -69,15 +81,24 @@ struct ClassSource {
 
   /// Adds a computed property after a blank line.
   func addProperty(
-    _ name: String, type: String, get: String, set: String, documentation: String?, to source: inout SourceText
+    _ name: String, type: String, get: String, set: String?, documentation: String?, to source: inout SourceText
   ) {
     source.add("")
     if let documentation { source.add(comment: documentation) }
     source.add("\(modifier)final var \(SwiftNames.escaped(name)): \(type) {")
     source.indented { source in
+      guard let set else { return source.add(get) }
       source.add("get { \(get) }")
       source.add("set { \(set) }")
     }
     source.add("}")
+  }
+}
+
+extension Entity {
+  /// Its fetched properties, and those of entities between it and the one that its superclass is of.
+  fileprivate func fetchedProperties(below ancestor: Entity?) -> [EntityDescription.FetchedProperty] {
+    if self === ancestor { return [] }
+    return (parent?.fetchedProperties(below: ancestor) ?? []) + entityDescription.fetchedProperties
   }
 }

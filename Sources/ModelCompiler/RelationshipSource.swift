@@ -34,5 +34,31 @@ struct RelationshipSource {
     source.add("\(owner.modifier)final func removeFrom\(capitalized)(_ object: \(destination)) {")
     source.indented { $0.add("remove(object, fromMany: \(property.slot))") }
     source.add("}")
+    if relationship.isOrdered { addHelpersByIndex(capitalized, destination, to: &source) }
+  }
+
+  private func addHelpersByIndex(_ name: String, _ destination: String, to source: inout SourceText) {
+    let int = owner.library("Int")
+    let helpers = [
+      (
+        "insertInto\(name)(_ object: \(destination), at index: \(int))",
+        "insert(object, ordered: \(property.slot), at: index)"
+      ),
+      ("removeFrom\(name)(at index: \(int))", "remove(at: index, ordered: \(property.slot))"),
+      (
+        "replace\(name)(at index: \(int), with object: \(destination))",
+        "replace(at: index, with: object, ordered: \(property.slot))"
+      ),
+      (
+        "move\(name)(from index: \(int), to newIndex: \(int))",
+        "move(from: index, to: newIndex, ordered: \(property.slot))"
+      ),
+    ]
+    for (signature, body) in helpers {
+      source.add("")
+      source.add("\(owner.modifier)final func \(signature) {")
+      source.indented { $0.add(body) }
+      source.add("}")
+    }
   }
 }

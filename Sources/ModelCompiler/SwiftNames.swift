@@ -41,9 +41,11 @@ struct SwiftNames {
 
   /// Names of properties that every managed object has; a property of an entity can't have them too.
   static let reservedProperties: Set<String> = [
-    "Type", "Protocol", "changedValues", "context", "debugDescription", "description", "entity", "entityName",
-    "hasChanges", "hashValue", "isDeleted", "isFault", "isInserted", "isUpdated", "managedObjectContext", "objectID",
-    "propertyNamesByKeyPath", "self",
+    "Type", "Protocol", "awakeFromFetch", "awakeFromInsert", "changedValues", "changedValuesForCurrentEvent",
+    "context", "debugDescription", "description", "didSave", "didTurnIntoFault", "entity", "entityName", "hasChanges",
+    "hasPersistentChangedValues", "hashValue", "isDeleted", "isFault", "isGenerated", "isInserted", "isUpdated",
+    "managedObjectContext", "objectID", "prepareForDeletion", "propertyNamesByKeyPath", "self", "validateForDelete",
+    "validateForInsert", "validateForUpdate", "willSave", "willTurnIntoFault",
   ]
 
   /// Names of types that the generated code or the language needs for itself.

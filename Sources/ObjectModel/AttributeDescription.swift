@@ -2,6 +2,7 @@
 public struct AttributeDescription: Sendable, Hashable {
   /// The attribute's name, unique among the properties of its entity.
   public var name: String
+  /// The type of the values.
   public var type: AttributeType
   /// Whether nil is a valid value at a save.
   public var isOptional: Bool
@@ -31,6 +32,7 @@ public struct AttributeDescription: Sendable, Hashable {
   public var renamingIdentifier: String?
   /// Text that changes the version hash although nothing else differs.
   public var versionHashModifier: String?
+  /// Free texts by key, no part of the version hash.
   public var userInfo: [String: String] = [:]
 
   /// Describes an attribute; the further rules are set through its properties.

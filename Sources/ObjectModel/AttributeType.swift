@@ -1,17 +1,30 @@
 /// The type of an attribute's values, as the model editor names it.
 public enum AttributeType: String, Sendable, Hashable, CaseIterable {
+  /// From -32,768 to 32,767.
   case integer16 = "Integer 16"
+  /// From -2,147,483,648 to 2,147,483,647.
   case integer32 = "Integer 32"
+  /// All 64-bit integers.
   case integer64 = "Integer 64"
+  /// Numbers of up to 38 decimal digits, exactly.
   case decimal = "Decimal"
+  /// Floating-point numbers of 64 bits.
   case double = "Double"
+  /// Floating-point numbers of 32 bits.
   case float = "Float"
+  /// Unicode text.
   case string = "String"
+  /// True or false.
   case boolean = "Boolean"
+  /// A moment, kept as seconds since 2001-01-01T00:00:00Z.
   case date = "Date"
+  /// Bytes; large ones in a file beside the store, if the attribute allows it.
   case binary = "Binary"
+  /// A UUID of 16 bytes.
   case uuid = "UUID"
+  /// A URI, kept as its text.
   case uri = "URI"
+  /// A value of a Swift type, kept as bytes.
   case transformable = "Transformable"
 
   /// How values of this type lie in a row and in a column.

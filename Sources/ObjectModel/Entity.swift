@@ -4,6 +4,7 @@
 public final class Entity: @unchecked Sendable {
   // @unchecked: everything is written before the model's initializer returns and only read afterwards.
 
+  /// The name, unique in the model.
   public let name: String
   /// What the model says of this entity alone.
   public let entityDescription: EntityDescription
@@ -13,11 +14,15 @@ public final class Entity: @unchecked Sendable {
   public let properties: [Property]
   /// The properties by name.
   public let propertiesByName: [String: Property]
+  /// The entity that it inherits from; nil for a root.
   public unowned(unsafe) let parent: Entity?
+  /// The entities that inherit from it directly.
   public internal(set) var children: [Entity] = []
   /// The topmost entity of the family; its name is the name of the table that all of them share.
   public var root: Entity { ancestor ?? self }
   private unowned(unsafe) let ancestor: Entity?
+  /// The root's place in the model.
+  public let rootIndex: Int
   /// The class of its objects, or nil for plain managed objects.
   public let objectClass: AnyClass?
   /// A hash over everything that shapes stored data; equal hashes need no migration.
@@ -32,8 +37,10 @@ public final class Entity: @unchecked Sendable {
     self.objectClass = objectClass
     propertiesByName = Dictionary(uniqueKeysWithValues: properties.map { ($0.name, $0) })
     ancestor = parent?.root
+    rootIndex = parent?.rootIndex ?? index
   }
 
+  /// Whether there are objects of entities that inherit from it only.
   public var isAbstract: Bool { entityDescription.isAbstract }
 
   /// Whether other entities share its table, so that rows must tell their entity.
@@ -45,6 +52,11 @@ public final class Entity: @unchecked Sendable {
   /// Whether this is the given entity or inherits from it.
   public func isKind(of other: Entity) -> Bool {
     self === other || (parent?.isKind(of: other) ?? false)
+  }
+
+  /// The fetched property of that name, its own or an inherited one; nil if there is none.
+  public func fetchedProperty(named name: String) -> EntityDescription.FetchedProperty? {
+    entityDescription.fetchedProperties.first { $0.name == name } ?? parent?.fetchedProperty(named: name)
   }
 
   /// The property of that name, or nil.

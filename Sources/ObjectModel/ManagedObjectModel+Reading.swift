@@ -22,14 +22,18 @@ extension ManagedObjectModel {
 
   /// Reads a model from the XML of an `.xcdatamodel`'s `contents` file.
   ///
-  /// - Parameter file: the path to name in errors.
+  /// - Parameters:
+  ///   - xml: the text of the file.
+  ///   - classes: the Swift classes of objects by their name in the model.
+  ///   - file: the path to name in errors.
+  /// - Throws: ``ModelError`` that names line, entity and property.
   public convenience init(xml: Data, classes: [String: AnyClass] = [:], file: String? = nil) throws(ModelError) {
     let reader = ModelReader(file: file)
     try reader.read(xml)
     do throws(ModelError) {
       try self.init(
         reader.entities, classes: classes, configurations: reader.configurations,
-        versionIdentifiers: reader.versionIdentifiers, file: file)
+        fetchRequestTemplates: reader.fetchRequestTemplates, versionIdentifiers: reader.versionIdentifiers, file: file)
     } catch {
       throw reader.placing(error)
     }

@@ -4,9 +4,14 @@
 public final class ManagedObjectModel: Sendable {
   /// The entities, those they inherit from first.
   public let entities: [Entity]
+  /// All entities by name, abstract ones too.
   public let entitiesByName: [String: Entity]
+  /// Where the links of many-to-many relationships are kept.
+  public let joinTables: [JoinTable]
   /// The names of the entities of each configuration.
   public let configurations: [String: [String]]
+  /// The fetch requests that the model defines, by name.
+  public let fetchRequestTemplates: [String: FetchRequestTemplate]
   /// The identifiers a modeller gave this version.
   public let versionIdentifiers: Set<String>
   private let classes: ModelClasses
@@ -15,15 +20,20 @@ public final class ManagedObjectModel: Sendable {
   ///
   /// - Parameters:
   ///   - descriptions: the entities, in any order.
+  ///   - configurations: names of entities by the name of their configuration.
+  ///   - fetchRequestTemplates: the fetch requests that the model defines.
+  ///   - versionIdentifiers: what the model's author calls this version.
   ///   - classes: the Swift classes of objects by the class name the descriptions give; others become plain objects.
   ///   - file: the path to name in errors.
   /// - Throws: ``ModelError`` that names entity and property of the first contradiction.
   public init(
     _ descriptions: [EntityDescription], classes: [String: AnyClass] = [:],
-    configurations: [String: [String]] = [:], versionIdentifiers: Set<String> = [], file: String? = nil
+    configurations: [String: [String]] = [:], fetchRequestTemplates: [FetchRequestTemplate] = [],
+    versionIdentifiers: Set<String> = [], file: String? = nil
   ) throws(ModelError) {
     var resolver = ModelResolver(descriptions, classes: classes, file: file)
     entities = try resolver.resolve()
+    joinTables = ModelResolver.makeJoinTables(entities)
     entitiesByName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0) })
     for (configuration, names) in configurations {
       for name in names where entitiesByName[name] == nil {
@@ -32,7 +42,20 @@ public final class ManagedObjectModel: Sendable {
           file: file)
       }
     }
+    var templates: [String: FetchRequestTemplate] = [:]
+    for template in fetchRequestTemplates {
+      guard entitiesByName[template.entity] != nil else {
+        throw ModelError(
+          .unresolvedReference,
+          "the fetch request \"\(template.name)\" is of the entity \"\(template.entity)\", which does not exist",
+          file: file)
+      }
+      if templates.updateValue(template, forKey: template.name) != nil {
+        throw ModelError(.invalidName, "the fetch request \"\(template.name)\" is defined twice", file: file)
+      }
+    }
     self.configurations = configurations
+    self.fetchRequestTemplates = templates
     self.versionIdentifiers = versionIdentifiers
     self.classes = ModelClasses(classes)
   }
@@ -49,7 +72,13 @@ public final class ManagedObjectModel: Sendable {
     }
     try self.init(
       models.flatMap { $0.entities.map(\.entityDescription) }, classes: classes, configurations: configurations,
+      fetchRequestTemplates: models.flatMap(\.fetchRequestTemplates.values),
       versionIdentifiers: models.reduce(into: []) { $0.formUnion($1.versionIdentifiers) })
+  }
+
+  /// The entities of a configuration, in the model's order; nil if there is no such configuration.
+  public func entities(inConfiguration name: String) -> [Entity]? {
+    configurations[name].map { names in entities.filter { names.contains($0.name) } }
   }
 
   /// A hash over all entities' hashes, for messages; stores compare entity by entity.

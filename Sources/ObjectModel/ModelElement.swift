@@ -35,6 +35,12 @@ struct ModelElement {
   func attribute() throws(ModelError) -> AttributeDescription {
     let name = try required("name")
     let typeName = try required("attributeType", property: name)
+    if typeName == "Composite" || self["compositeName"] != nil {
+      throw error(
+        .unknownType,
+        "composite attributes can't be kept; give the entity the parts as attributes of its own, or use a "
+          + "Transformable", property: name)
+    }
     guard let type = AttributeType(rawValue: typeName) else {
       let known = AttributeType.allCases.map(\.rawValue).joined(separator: ", ")
       throw error(.unknownType, "the attribute type \"\(typeName)\" does not exist; there are \(known)", property: name)
@@ -79,6 +85,20 @@ struct ModelElement {
     relationship.renamingIdentifier = self["elementID"]
     relationship.versionHashModifier = self["versionHashModifier"]
     return relationship
+  }
+
+  func fetchRequestTemplate() throws(ModelError) -> FetchRequestTemplate {
+    let name = try required("name")
+    var template = FetchRequestTemplate(
+      name, entity: try required("entity", property: name),
+      predicate: self["predicateString"].flatMap { $0.isEmpty ? nil : $0 })
+    template.fetchLimit = try count("fetchLimit", property: name)
+    template.fetchBatchSize = try count("fetchBatchSize", property: name)
+    template.includesSubentities = self["includeSubentities"] != "NO" && self["includesSubentities"] != "NO"
+    template.includesPropertyValues = self["includesPropertyValues"] != "NO"
+    template.returnsObjectsAsFaults = self["returnObjectsAsFaults"] != "NO"
+    template.returnsDistinctResults = flag("returnDistinctResults")
+    return template
   }
 
   /// The class's name without its module (".Person" is the editor's spelling of "this module's").

@@ -2,7 +2,9 @@
 public struct ModelError: Error, Sendable, CustomStringConvertible {
   /// The kind of a model error; open, so that more can be added.
   public struct Code: RawRepresentable, Sendable, Hashable {
+    /// The code as text, which stays the same from release to release.
     public let rawValue: String
+    /// A code by its text: one of those below, one of a later release, or one of your own.
     public init(rawValue: String) { self.rawValue = rawValue }
     /// The file or bundle can't be read.
     public static let unreadable = Code(rawValue: "unreadable")
@@ -20,6 +22,7 @@ public struct ModelError: Error, Sendable, CustomStringConvertible {
     public static let contradiction = Code(rawValue: "contradiction")
   }
 
+  /// What kind of mistake it is.
   public var code: Code
   /// What is wrong, in words.
   public var message: String
@@ -27,9 +30,12 @@ public struct ModelError: Error, Sendable, CustomStringConvertible {
   public var file: String?
   /// The line in that file, from 1.
   public var line: Int?
+  /// The entity that the mistake is in; nil if it is in none.
   public var entity: String?
+  /// The property that the mistake is in; nil if it is in none.
   public var property: String?
 
+  /// An error about a model.
   public init(
     _ code: Code, _ message: String, file: String? = nil, line: Int? = nil, entity: String? = nil,
     property: String? = nil
@@ -42,6 +48,7 @@ public struct ModelError: Error, Sendable, CustomStringConvertible {
     self.property = property
   }
 
+  /// File, line, entity and property as far as they are known, and the message.
   public var description: String {
     var place = ""
     if let file { place += file + (line.map { ":\($0)" } ?? "") + ": " }

@@ -11,7 +11,7 @@ package struct ModelFile {
     do throws(ModelError) {
       model = try ManagedObjectModel(
         reader.entities, classes: classes, configurations: reader.configurations,
-        versionIdentifiers: reader.versionIdentifiers, file: file)
+        fetchRequestTemplates: reader.fetchRequestTemplates, versionIdentifiers: reader.versionIdentifiers, file: file)
     } catch {
       throw reader.placing(error)
     }

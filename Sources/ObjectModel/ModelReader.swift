@@ -8,6 +8,7 @@ import FoundationXML
 final class ModelReader: NSObject, XMLParserDelegate {
   private(set) var entities: [EntityDescription] = []
   private(set) var configurations: [String: [String]] = [:]
+  private(set) var fetchRequestTemplates: [FetchRequestTemplate] = []
   private(set) var versionIdentifiers: Set<String> = []
 
   private let file: String?
@@ -118,6 +119,11 @@ final class ModelReader: NSObject, XMLParserDelegate {
       let property = entities[last].fetchedProperties.count - 1
       entities[last].fetchedProperties[property].entity = element["entity"] ?? ""
       entities[last].fetchedProperties[property].predicate = element["predicateString"]
+    case "model/entity/fetchedProperty/userInfo/entry":
+      let property = entities[last].fetchedProperties.count - 1
+      entities[last].fetchedProperties[property].userInfo[try element.required("key")] = element["value"] ?? ""
+    case "model/fetchRequest":
+      fetchRequestTemplates.append(try element.fetchRequestTemplate())
     case "model/entity/uniquenessConstraints/uniquenessConstraint":
       entities[last].uniquenessConstraints.append([])
     case "model/entity/uniquenessConstraints/uniquenessConstraint/constraint":

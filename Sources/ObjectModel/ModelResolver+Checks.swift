@@ -35,9 +35,6 @@ extension ModelResolver {
         throw fail(.contradiction, "the minimum count is greater than the maximum count")
       }
       guard let inverseName = relationship.inverse, !inverseName.isEmpty else {
-        guard !relationship.isToMany else {
-          throw fail(.contradiction, "a to-many relationship needs an inverse, through which its objects are found")
-        }
         continue
       }
       let spelling = "\(destination.name).\(inverseName)"
@@ -52,6 +49,7 @@ extension ModelResolver {
           .contradiction, "its inverse \"\(spelling)\" has the inverse \"\(back.destinationEntity).\(backName)\"")
       }
       property.inverse = inverse
+      property.orderProperty = entity.property(named: Self.orderName(of: property.name))
     }
   }
 

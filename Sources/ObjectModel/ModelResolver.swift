@@ -33,6 +33,7 @@ struct ModelResolver {
     try checkCase(of: order)
     for name in order { _ = try entity(named: name, heirs: []) }
     for entity in entities { try tieRelationships(of: entity) }
+    for entity in entities { try tieDerivations(of: entity) }
     for entity in entities { try checkReferences(of: entity) }
     for entity in entities { entity.versionHash = hash(of: entity) }
     return entities
@@ -70,11 +71,17 @@ struct ModelResolver {
     var kinds = parent?.properties.map { ($0.kind, $0.declaringEntity) } ?? []
     kinds += description.attributes.map { (Property.Kind.attribute($0), description.name) }
     kinds += description.relationships.map { (Property.Kind.relationship($0), description.name) }
+    kinds += description.relationships.filter(hasOrderedInverse).map {
+      (Property.Kind.attribute(AttributeDescription(Self.orderName(of: $0.name), .integer64)), description.name)
+    }
+    let declared = Set(description.attributes.map(\.name) + description.relationships.map(\.name))
     var names: [String: String] = [:]
     var properties: [Property] = []
     for (slot, (kind, declaringEntity)) in kinds.enumerated() {
       let property = Property(kind, slot: slot, declaringEntity: declaringEntity)
-      try checkName(property.name, "a property", entity: description.name, property: property.name)
+      if declared.contains(property.name) {
+        try checkName(property.name, "a property", entity: description.name, property: property.name)
+      }
       if let other = names.updateValue(property.name, forKey: property.name.lowercased()) {
         let message =
           other == property.name
@@ -87,6 +94,23 @@ struct ModelResolver {
     }
     return properties
   }
+
+  /// Whether a to-one relationship's inverse is ordered, so that its place there has to be kept.
+  private func hasOrderedInverse(_ relationship: RelationshipDescription) -> Bool {
+    guard !relationship.isToMany, let inverse = relationship.inverse else { return false }
+    var name: String? = relationship.destinationEntity
+    for _ in 0..<deepestInheritance {
+      guard let entity = name.flatMap({ descriptions[$0] }) else { return false }
+      if let found = entity.relationships.first(where: { $0.name == inverse }) {
+        return found.isToMany && found.isOrdered
+      }
+      name = entity.parent
+    }
+    return false
+  }
+
+  /// The name of the property that keeps the place of an object in its inverse's order.
+  static func orderName(of relationship: String) -> String { "_order_" + relationship }
 
   private func checkCase(of names: [String]) throws(ModelError) {
     var seen: [String: String] = [:]

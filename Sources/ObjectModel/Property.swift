@@ -4,19 +4,32 @@ public final class Property: @unchecked Sendable {
 
   /// What a property is.
   public enum Kind: Sendable {
+    /// It holds a value.
     case attribute(AttributeDescription)
+    /// It leads to other objects.
     case relationship(RelationshipDescription)
   }
 
+  /// The name, unique in its entity.
   public let name: String
+  /// Attribute or relationship, with what the model says of it.
   public let kind: Kind
   /// The property's place among all properties of its entity, inherited ones first.
   public let slot: Int
+  /// How a row holds the value.
   public let storage: StorageClass
   /// The destination of a relationship.
   public internal(set) unowned(unsafe) var destination: Entity?
   /// The inverse of a relationship, a property of the destination.
   public internal(set) unowned(unsafe) var inverse: Property?
+  /// Where the links of a many-to-many relationship are kept; nil for other properties.
+  public internal(set) unowned(unsafe) var joinTable: JoinTable?
+  /// Whether a many-to-many relationship leads from the left side of its join table to the right one.
+  public internal(set) var isLeftEnd = false
+  /// For a to-one relationship whose inverse is ordered: the hidden property with the place in that order.
+  public internal(set) unowned(unsafe) var orderProperty: Property?
+  /// What a derived attribute is computed from; nil for other properties.
+  public internal(set) var derivation: Derivation?
   /// The name of the entity that declares the property: the entity itself or one it inherits from.
   public let declaringEntity: String
 
@@ -51,6 +64,12 @@ public final class Property: @unchecked Sendable {
     case .relationship(let relationship): !relationship.isToMany && !relationship.isTransient
     }
   }
+
+  /// Whether the library keeps something for itself in it, so that users are not shown it.
+  public var isHidden: Bool { name.hasPrefix("_") }
+
+  /// Whether the destinations of a to-many relationship have an order.
+  public var isOrdered: Bool { relationship.map { $0.isToMany && $0.isOrdered } ?? false }
 
   /// Whether nil is a valid value at a save.
   public var isOptional: Bool {

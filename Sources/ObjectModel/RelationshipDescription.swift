@@ -18,10 +18,15 @@ public struct RelationshipDescription: Sendable, Hashable {
   public var destinationEntity: String
   /// The name of the inverse relationship of the destination entity.
   public var inverse: String?
+  /// Whether there can be several destinations.
   public var isToMany: Bool
+  /// Whether the destinations of a to-many relationship have an order.
   public var isOrdered = false
+  /// Whether there may be no destination.
   public var isOptional = true
+  /// Whether the relationship is kept in memory only.
   public var isTransient = false
+  /// What a delete of the source does to the destinations.
   public var deleteRule: DeleteRule
   /// The fewest destinations of a to-many relationship that is not empty; 0 for no limit.
   public var minimumCount = 0
@@ -31,6 +36,7 @@ public struct RelationshipDescription: Sendable, Hashable {
   public var renamingIdentifier: String?
   /// Text that changes the version hash although nothing else differs.
   public var versionHashModifier: String?
+  /// Free texts by key, no part of the version hash.
   public var userInfo: [String: String] = [:]
 
   /// Describes a relationship; the further rules are set through its properties.

@@ -12,7 +12,7 @@ public enum StorageClass: UInt8, Sendable, Hashable {
   case blob
   /// The object ID of a to-one relationship's destination.
   case reference
-  /// Nothing in the row: the destinations of a to-many relationship are found through its inverse.
+  /// Nothing in the row: the destinations of a to-many relationship are found through its inverse or a join table.
   case toMany
 
   /// Whether the property has a value in the row.

@@ -6,13 +6,14 @@ extension Value {
 
   /// The value as the attribute type stores it, or nil where that would lose something.
   public func converted(to type: AttributeType) -> Value? {
+    // A plain nil can be taken for the value of that literal, which is null.
     switch (type, self) {
     case (_, .null): self
-    case (.integer16, .integer(let number)): Int16(exactly: number) == nil ? nil : self
-    case (.integer32, .integer(let number)): Int32(exactly: number) == nil ? nil : self
+    case (.integer16, .integer(let number)): Int16(exactly: number).map { _ in self }
+    case (.integer32, .integer(let number)): Int32(exactly: number).map { _ in self }
     case (.integer64, .integer): self
     case (.boolean, .boolean): self
-    case (.boolean, .integer(let number)): number == 0 || number == 1 ? .boolean(number == 1) : nil
+    case (.boolean, .integer(let number)): number == 0 || number == 1 ? .boolean(number == 1) : Value?.none
     case (.double, .double), (.float, .double): self
     case (.double, .integer(let number)), (.float, .integer(let number)): Double(exactly: number).map(Value.double)
     case (.decimal, .decimal): self

@@ -6,7 +6,13 @@ public struct VersionHash: Sendable, Hashable, CustomStringConvertible {
   private var high: UInt64 = 0xcbf2_9ce4_8422_2325
   private var low: UInt64 = 0x9ae1_6a3b_2f90_404f
 
+  /// The hash of nothing yet.
   public init() {}
+
+  /// The hash of some bytes.
+  package init(of bytes: some Sequence<UInt8>) {
+    for byte in bytes { combine(byte) }
+  }
 
   /// Mixes in a text and its end.
   public mutating func combine(_ text: String) {

@@ -7,17 +7,31 @@ enum ComparisonForm: Sendable, Hashable {
   case plain
   case folded(Condition.TextOptions)
   case decimal
+  /// What ``TextOrder/localizedStandard`` compares.
+  case standardKey
 
   init(_ type: OperandType, _ options: Condition.TextOptions) {
     self = type == .decimal ? .decimal : options.isEmpty ? .plain : .folded(options)
   }
 
+  init(_ type: OperandType, sortedBy order: TextOrder) {
+    switch order {
+    case .codePoints: self.init(type, [])
+    case .caseInsensitive: self.init(type, .caseInsensitive)
+    case .localizedStandard: self = .standardKey
+    }
+  }
+
   /// A column in this form.
-  func column(_ column: String) -> String {
+  func column(_ column: String) -> String { applied(to: SQLSegment(column)).text }
+
+  /// A computed value in this form.
+  func applied(to value: SQLSegment) -> SQLSegment {
     switch self {
-    case .plain: column
-    case .folded(let options): "\(SQLFunction.fold.name)(\(column), \(options.rawValue))"
-    case .decimal: "\(SQLFunction.decimalKey.name)(\(column))"
+    case .plain: value
+    case .folded(let options): "\(SQLFunction.fold.name)(" + value + ", \(options.rawValue))"
+    case .decimal: "\(SQLFunction.decimalKey.name)(" + value + ")"
+    case .standardKey: "\(SQLFunction.standardKey.name)(" + value + ")"
     }
   }
 
@@ -31,7 +45,7 @@ enum ComparisonForm: Sendable, Hashable {
     case .date(let date): .double(date.timeIntervalSinceReferenceDate)
     case .string(let string): text(string)
     case .url(let url): text(url.absoluteString)
-    case .decimal(let number): decimal("\(number)")
+    case .decimal(let number): self == .decimal ? decimal("\(number)") : .text("\(number)")
     case .uuid(let uuid): withUnsafeBytes(of: uuid.uuid) { .blob(Array($0)) }
     }
   }

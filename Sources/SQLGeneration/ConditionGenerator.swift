@@ -8,22 +8,33 @@ import ObjectModel
 struct ConditionGenerator {
   private let entity: Entity
   private let coordinatorOrdinal: UInt32
-  private var joins: [Join] = []
+  private var scope: EntityScope
+  /// The table of the queried objects, then those of the subqueries around, outermost first.
+  private var frames = [Frame(alias: "t0")]
+  private var aliasCount = 1
+
+  /// A table whose rows a condition is about.
+  private struct Frame {
+    let alias: String
+    var joins: [Join] = []
+  }
 
   /// A table that a to-one relationship leads to, once per key path.
   private struct Join {
     let path: [String]
+    let alias: String
     let clause: String
   }
 
   init(_ query: StoreQuery) {
     entity = query.entity
+    scope = EntityScope(query.entity)
     coordinatorOrdinal = query.coordinatorOrdinal
   }
 
   /// The table with all tables joined so far.
   var fromClause: String {
-    " FROM \(SchemaName.quoted(entity.root.name)) AS t0" + joins.map(\.clause).joined()
+    " FROM \(SchemaName.quoted(entity.root.name)) AS t0" + frames[0].joins.map(\.clause).joined()
   }
 
   /// A column of the queried table.
@@ -44,7 +55,15 @@ struct ConditionGenerator {
       return try segment(operand, as: .plain) + (negated ? " IS NOT NULL" : " IS NULL")
     case .compare(let left, let comparison, let right, let options):
       return try compare(left, comparison, right, options, negated)
-    case .between: return try segment(condition.resolved(for: entity), negated: negated)
+    case .between(let operand, let lower, let upper):
+      let bounds: [Condition] = [
+        .compare(operand, .greaterOrEqual, lower, []), .compare(operand, .lessOrEqual, upper, []),
+      ]
+      return try segment(.and(bounds), negated: negated)
+    case .quantified:
+      throw ConditionError(.unsupported, "the condition is not resolved", fragment: "\(condition)")
+    case .exists(let collection, let variable, let inner):
+      return (negated ? "NOT EXISTS (" : "EXISTS (") + (try subselect(collection, variable, inner)) + ")"
     case .isIn(let operand, let list, let options): return try membership(operand, list, options, negated)
     }
   }
@@ -74,7 +93,7 @@ struct ConditionGenerator {
     _ left: Operand, _ comparison: Condition.Comparison, _ right: Operand, _ options: Condition.TextOptions,
     _ negated: Bool
   ) throws(ConditionError) -> SQLSegment {
-    let form = ComparisonForm(try entity.comparedType(left, right), options)
+    let form = ComparisonForm(try scope.comparedType(left, right), options)
     switch comparison {
     case .equal: return try equality(left, right, form, isEqual: !negated)
     case .notEqual: return try equality(left, right, form, isEqual: negated)
@@ -129,7 +148,7 @@ struct ConditionGenerator {
   private mutating func membership(
     _ operand: Operand, _ list: [Operand], _ options: Condition.TextOptions, _ negated: Bool
   ) throws(ConditionError) -> SQLSegment {
-    let form = ComparisonForm(try entity.comparedType(operand, nil), options)
+    let form = ComparisonForm(try scope.comparedType(operand, nil), options)
     let left = try segment(operand, as: form)
     let bindings = list.filter { !isForeign($0) }.map { binding($0, form) }
     if bindings.isEmpty { return SQLSegment(negated ? "1" : "0") }
@@ -140,30 +159,142 @@ struct ConditionGenerator {
 
   private mutating func segment(_ operand: Operand, as form: ComparisonForm) throws(ConditionError) -> SQLSegment {
     switch operand {
-    case .value, .object, .variable: SQLSegment(binding: binding(operand, form))
-    case .evaluatedObject: SQLSegment(column(SchemaName.key))
-    case .keyPath(let names): segment(try PropertyPath(names, from: entity), as: form)
+    case .value, .object: return SQLSegment(binding: binding(operand, form))
+    case .variable(let name):
+      guard let index = scope.index(of: name) else { return SQLSegment(binding: .null) }
+      return SQLSegment("\(frames[index + 1].alias).\(SchemaName.quoted(SchemaName.key))")
+    case .evaluatedObject: return SQLSegment(column(SchemaName.key))
+    case .keyPath(let names): return segment(try scope.path(names, from: nil), as: form)
+    case .variablePath(let name, let names):
+      return segment(try scope.path(names, from: name), as: form, frame: frame(of: name))
+    case .arithmetic(let left, let arithmetic, let right):
+      let sides = (try segment(left, as: .plain), try segment(right, as: .plain))
+      let type = try scope.type(of: operand)
+      if arithmetic == .power || arithmetic == .remainder || type == .decimal {
+        return form.applied(
+          to: "\(SQLFunction.compute.name)(" + sides.0 + ", '\(arithmetic.rawValue)', " + sides.1 + ")")
+      }
+      return form.applied(to: "(" + sides.0 + " \(arithmetic.rawValue) " + sides.1 + ")")
+    case .function(let function, let inner):
+      let argument = try segment(inner, as: .plain)
+      return form.applied(to: "\(SQLFunction.computing(function).name)(" + argument + ")")
+    case .aggregate(let aggregation, let collection, let variable, let condition):
+      return form.applied(
+        to: "(" + (try subselect(collection, variable, condition, aggregation: aggregation)) + ")")
+    case .entityName(let object): return form.applied(to: try entityName(of: object))
     }
+  }
+
+  /// What an aggregation computes of the rows of a subselect; its elements are those of the innermost frame.
+  private mutating func result(of aggregation: Operand.Aggregation) throws(ConditionError) -> SQLSegment {
+    guard let operand = aggregation.operand else { return SQLSegment("count(*)") }
+    let isDecimal = try scope.type(of: operand) == .decimal
+    let name =
+      switch aggregation {
+      case .count: "count"
+      case .sum: SQLAggregate.sum.name
+      case .average: SQLAggregate.average.name
+      case .min: isDecimal ? SQLAggregate.smallestDecimal.name : "min"
+      case .max: isDecimal ? SQLAggregate.largestDecimal.name : "max"
+      }
+    return "\(name)(" + (try segment(operand, as: .plain)) + ")"
+  }
+
+  /// The name of the entity of an object that a path leads to.
+  private mutating func entityName(of object: Operand) throws(ConditionError) -> SQLSegment {
+    guard let entity = try scope.entity(ofObjects: object), let (variable, names) = object.path else {
+      throw ConditionError(.typeMismatch, "only objects have an entity", fragment: "\(object)")
+    }
+    let key = try segment(object, as: .plain)
+    guard entity.isInHierarchy else {
+      return "CASE WHEN " + key + " IS NULL THEN NULL ELSE \(SchemaName.literal(entity.name)) END"
+    }
+    if names.isEmpty {
+      return SQLSegment("\(frames[frame(of: variable)].alias).\(SchemaName.quoted(SchemaName.entity))")
+    }
+    // The column beside the reference.
+    let path = try scope.path(names, from: variable)
+    let column = SchemaName.entityColumn(of: path.last) ?? path.last.name
+    return segment(path, as: .plain, frame: frame(of: variable), column: column)
+  }
+
+  /// The place of a variable's table among the frames; the first for the queried objects.
+  private func frame(of variable: String?) -> Int { variable.flatMap(scope.index).map { $0 + 1 } ?? 0 }
+
+  /// A correlated subselect over the elements of a to-many relationship that meet a condition.
+  ///
+  /// - Parameter aggregation: what is computed of them; nil if it only matters whether there is one.
+  private mutating func subselect(
+    _ collection: Operand.Collection, _ variable: String, _ condition: Condition,
+    aggregation: Operand.Aggregation? = nil
+  ) throws(ConditionError) -> SQLSegment {
+    let path = try scope.path(of: collection)
+    let destination = try scope.destination(of: collection)
+    let origin = frame(of: collection.variable)
+    var owner = frames[origin].alias
+    for (index, relationship) in path.toOne.enumerated() {
+      owner = joined(path.toOne[...index].map(\.name), relationship, from: owner, frame: origin)
+    }
+    let key = "\(owner).\(SchemaName.quoted(SchemaName.key))"
+    let element = nextAlias()
+    let table = "\(SchemaName.quoted(destination.root.name)) AS \(element)"
+    let source: String
+    let link: String
+    if let joinTable = path.toMany.joinTable {
+      let (own, other) =
+        path.toMany.isLeftEnd
+        ? (joinTable.leftColumn, joinTable.rightColumn) : (joinTable.rightColumn, joinTable.leftColumn)
+      let alias = nextAlias()
+      source =
+        "\(SchemaName.quoted(joinTable.name)) AS \(alias) JOIN \(table) "
+        + "ON \(element).\(SchemaName.quoted(SchemaName.key)) = \(alias).\(SchemaName.quoted(other))"
+      link = "\(alias).\(SchemaName.quoted(own)) = \(key)"
+    } else {
+      source = table
+      link = "\(element).\(SchemaName.quoted(path.toMany.inverse?.name ?? "")) = \(key)"
+    }
+    let outer = scope
+    scope = scope.binding(variable, to: destination)
+    frames.append(Frame(alias: element))
+    let selected = try aggregation.map { aggregation throws(ConditionError) in try result(of: aggregation) }
+    let test = try segment(condition)
+    let frame = frames.removeLast()
+    scope = outer
+    let joins = frame.joins.map(\.clause).joined()
+    let filter = condition == .constant(true) ? SQLSegment() : " AND " + test
+    return "SELECT " + (selected ?? SQLSegment("1")) + " FROM \(source)\(joins) WHERE \(link)" + filter
+  }
+
+  private mutating func nextAlias() -> String {
+    defer { aliasCount += 1 }
+    return "t\(aliasCount)"
   }
 
   /// The column at the end of a path, its tables joined.
-  mutating func segment(_ path: PropertyPath, as form: ComparisonForm) -> SQLSegment {
-    var alias = "t0"
+  ///
+  /// - Parameter column: another column of that row, if it is wanted in place of the property's.
+  mutating func segment(
+    _ path: PropertyPath, as form: ComparisonForm, frame: Int = 0, column: String? = nil
+  ) -> SQLSegment {
+    var alias = frames[frame].alias
     var names: [String] = []
     for relationship in path.relationships {
       names.append(relationship.name)
-      alias = joined(names, relationship, from: alias)
+      alias = joined(names, relationship, from: alias, frame: frame)
     }
-    return SQLSegment(form.column("\(alias).\(SchemaName.quoted(path.last.name))"))
+    return SQLSegment(form.column("\(alias).\(SchemaName.quoted(column ?? path.last.name))"))
   }
 
-  private mutating func joined(_ path: [String], _ relationship: Property, from source: String) -> String {
-    if let index = joins.firstIndex(where: { $0.path == path }) { return "t\(index + 1)" }
-    let alias = "t\(joins.count + 1)"
+  private mutating func joined(
+    _ path: [String], _ relationship: Property, from source: String, frame: Int
+  ) -> String {
+    if let known = frames[frame].joins.first(where: { $0.path == path }) { return known.alias }
+    let alias = nextAlias()
     let table = SchemaName.quoted(relationship.destination?.root.name ?? "")
     let reference = "\(source).\(SchemaName.quoted(relationship.name))"
     let key = "\(alias).\(SchemaName.quoted(SchemaName.key))"
-    joins.append(Join(path: path, clause: " LEFT JOIN \(table) AS \(alias) ON \(key) = \(reference)"))
+    frames[frame].joins.append(
+      Join(path: path, alias: alias, clause: " LEFT JOIN \(table) AS \(alias) ON \(key) = \(reference)"))
     return alias
   }
 
@@ -171,7 +302,7 @@ struct ConditionGenerator {
     switch operand {
     case .value(let value): form.binding(value)
     case .object(let id): .integer(id.key)
-    case .evaluatedObject, .keyPath, .variable: .null
+    case .evaluatedObject, .keyPath, .variable, .variablePath, .arithmetic, .function, .aggregate, .entityName: .null
     }
   }
 

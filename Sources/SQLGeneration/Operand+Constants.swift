@@ -5,7 +5,7 @@ extension Operand {
   var isConstant: Bool {
     switch self {
     case .value, .object: true
-    case .evaluatedObject, .keyPath, .variable: false
+    case .evaluatedObject, .keyPath, .variable, .variablePath, .arithmetic, .function, .aggregate, .entityName: false
     }
   }
 }

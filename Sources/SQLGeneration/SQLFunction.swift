@@ -1,4 +1,4 @@
-import ObjectGraph
+package import ObjectGraph
 
 /// A deterministic function that a connection must register before it runs generated SQL.
 ///
@@ -11,6 +11,18 @@ package struct SQLFunction: Sendable {
     case double(Double)
     /// A text as UTF-8, or a blob.
     case bytes(UnsafeRawBufferPointer)
+
+    /// The argument as a number; texts are those of decimal numbers.
+    package var number: ComputedValue { value(for: .absolute) }
+
+    fileprivate func value(for function: Operand.Function) -> ComputedValue {
+      switch self {
+      case .null: .null
+      case .integer(let number): .integer(number)
+      case .double(let number): ComputedValue(number)
+      case .bytes(let bytes): ComputedValue(bytes, for: function)
+      }
+    }
   }
 
   package let name: String
@@ -36,6 +48,12 @@ package struct SQLFunction: Sendable {
     }
   }
 
+  /// `bobbin_standard_key(text)`: a blob that orders as people expect it of names.
+  package static let standardKey = SQLFunction(name: "bobbin_standard_key", argumentCount: 1) { arguments in
+    guard case .bytes(let text) = arguments[0] else { return .null }
+    return .blob(TextFolding.standardKey(text))
+  }
+
   /// `bobbin_begins(text, prefix)`.
   package static let begins = ofTexts("bobbin_begins", TextSearch.hasPrefix)
 
@@ -58,7 +76,33 @@ package struct SQLFunction: Sendable {
     return .integer(expression.matches(text) ? 1 : 0)
   }
 
-  package static let all = [fold, decimalKey, begins, ends, contains, like, matches]
+  /// `bobbin_abs(number)`, `bobbin_lowercase(text)` and the like.
+  package static func computing(_ function: Operand.Function) -> SQLFunction {
+    SQLFunction(name: "bobbin_" + function.rawValue, argumentCount: 1) { arguments in
+      SQLBinding(arguments[0].value(for: function).applying(function))
+    }
+  }
+
+  /// `bobbin_decimal_sum(numbers)` and the like, of decimal numbers with spaces between them; null stands for none.
+  package static func ofDecimals(_ name: String) -> SQLFunction {
+    SQLFunction(name: "bobbin_decimal_" + name, argumentCount: 1) { arguments in
+      var numbers: String?
+      if case .bytes(let text) = arguments[0] { numbers = String(decoding: text, as: UTF8.self) }
+      return DecimalAggregate.result(name, numbers).map(SQLBinding.text) ?? .null
+    }
+  }
+
+  /// `bobbin_compute(left, sign, right)`: arithmetic that SQLite does not have.
+  package static let compute = SQLFunction(name: "bobbin_compute", argumentCount: 3) { arguments in
+    guard case .bytes(let sign) = arguments[1],
+      let arithmetic = Operand.Arithmetic(rawValue: String(decoding: sign, as: UTF8.self))
+    else { return .null }
+    return SQLBinding(ComputedValue.compute(arguments[0].number, arithmetic, arguments[2].number))
+  }
+
+  package static let all =
+    [fold, decimalKey, standardKey, begins, ends, contains, like, matches, compute]
+    + ["sum", "min", "max", "average"].map(ofDecimals) + Operand.Function.allCases.map(computing)
 
   private static func ofTexts(
     _ name: String, _ test: @escaping @Sendable (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool

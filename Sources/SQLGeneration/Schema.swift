@@ -4,6 +4,8 @@ package import ObjectModel
 package struct Schema: Sendable {
   package let model: ManagedObjectModel
   package let tables: [SchemaTable]
+  /// The join tables, by the index of the model's.
+  package let linkTables: [LinkTable]
   /// The place in `tables` of an entity's table, by the index of the entity.
   private let places: [Int]
 
@@ -11,10 +13,14 @@ package struct Schema: Sendable {
     self.model = model
     let roots = model.entities.filter { $0.parent == nil }
     tables = roots.map(SchemaTable.init(root:))
+    linkTables = model.joinTables.map(LinkTable.init)
     var placeOfRoot: [Int: Int] = [:]
     for (place, root) in roots.enumerated() { placeOfRoot[root.index] = place }
     places = model.entities.map { placeOfRoot[$0.root.index] ?? 0 }
   }
+
+  /// The indexes of all tables.
+  package var allIndexes: [SchemaTable.Index] { tables.flatMap(\.indexes) + linkTables.map(\.index) }
 
   /// The table of an entity's rows.
   package func table(of entity: Entity) -> SchemaTable { tables[places[entity.index]] }
@@ -27,6 +33,7 @@ package struct Schema: Sendable {
       if name.hasPrefix("sqlite_") || !seen.insert(name).inserted { return table.name }
       if let clash = table.nameClash { return "\(table.name).\(clash)" }
     }
+    for table in linkTables where !seen.insert(table.name.asciiLowercased).inserted { return table.name }
     return nil
   }
 }

@@ -2,7 +2,10 @@ package import ObjectModel
 
 extension SchemaTable {
   /// Creates the table; its indexes follow.
-  package var createSQL: String {
+  package var createSQL: String { createSQL(as: name) }
+
+  /// Creates the table under another name.
+  package func createSQL(as name: String) -> String {
     let columns =
       ["\(SchemaName.key) INTEGER PRIMARY KEY", "\(SchemaName.version) INTEGER NOT NULL"]
       + (tellsEntity ? ["\(SchemaName.entity) TEXT NOT NULL"] : [])
@@ -39,6 +42,15 @@ extension SchemaTable {
       UPDATE \(SchemaName.quoted(name)) SET \((["_version = ?2 + 1"] + assignments).joined(separator: ", ")) \
       WHERE _key = ?1 AND _version = ?2
       """
+  }
+
+  /// Makes the unique values of a row of an entity nil; the parameter is its key. Nil if it has none.
+  package func freeUniqueSQL(_ entity: Entity) -> String? {
+    let constraints = sequence(first: entity, next: \.parent).flatMap(\.entityDescription.uniquenessConstraints)
+    let names = Set(constraints.joined()).sorted()
+    if names.isEmpty { return nil }
+    let assignments = names.map { "\(SchemaName.quoted($0)) = NULL" }.joined(separator: ", ")
+    return "UPDATE \(SchemaName.quoted(name)) SET \(assignments) WHERE _key = ?1"
   }
 
   /// Deletes a row of an expected version; parameters: key and version.

@@ -79,8 +79,7 @@ package struct SelectGenerator {
     var keys: [SQLSegment] = []
     for sort in query.sortDescriptors {
       let path = try sort.propertyPath(from: query.entity)
-      let options: Condition.TextOptions = sort.isCaseInsensitive ? .caseInsensitive : []
-      let key = conditions.segment(path, as: ComparisonForm(path.type, options))
+      let key = conditions.segment(path, as: ComparisonForm(path.type, sortedBy: sort.textOrder))
       keys.append(sort.isAscending ? key : key + " DESC")
     }
     keys.append(SQLSegment(conditions.column(SchemaName.key)))

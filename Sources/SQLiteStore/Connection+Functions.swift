@@ -13,6 +13,7 @@ extension Connection {
         callFunction, nil, nil, nil)
       guard code == SQLITE_OK else { throw error(code, sql: nil) }
     }
+    try registerAggregates()
   }
 }
 
@@ -28,10 +29,15 @@ private func callFunction(
 ) {
   guard let data = sqlite3_user_data(context), let values else { return sqlite3_result_null(context) }
   let box = Unmanaged<FunctionBox>.fromOpaque(data).takeUnretainedValue()
-  let arguments = (0..<Int(count)).map { argument(values[$0]) }
+  let arguments = (0..<Int(count)).map { SQLFunction.Argument(values[$0]) }
+  setResult(box.function(arguments), of: context)
+}
+
+/// Gives SQLite what a function computed.
+func setResult(_ result: SQLBinding, of context: OpaquePointer?) {
   // SQLITE_TRANSIENT is a macro that casts -1 to a function, which Swift can't import.
   let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-  switch box.function(arguments) {
+  switch result {
   case .null: sqlite3_result_null(context)
   case .integer(let number): sqlite3_result_int64(context, number)
   case .double(let number): sqlite3_result_double(context, number)
@@ -47,13 +53,16 @@ private func callFunction(
   }
 }
 
-private func argument(_ value: OpaquePointer?) -> SQLFunction.Argument {
-  switch sqlite3_value_type(value) {
-  case SQLITE_INTEGER: return .integer(sqlite3_value_int64(value))
-  case SQLITE_FLOAT: return .double(sqlite3_value_double(value))
-  case SQLITE_NULL: return .null
-  default:
-    let start = sqlite3_value_blob(value)
-    return .bytes(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value))))
+extension SQLFunction.Argument {
+  /// Bytes are valid until the function returns.
+  init(_ value: OpaquePointer?) {
+    switch sqlite3_value_type(value) {
+    case SQLITE_INTEGER: self = .integer(sqlite3_value_int64(value))
+    case SQLITE_FLOAT: self = .double(sqlite3_value_double(value))
+    case SQLITE_NULL: self = .null
+    default:
+      let start = sqlite3_value_blob(value)
+      self = .bytes(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value))))
+    }
   }
 }

@@ -15,6 +15,8 @@ final class Connection: @unchecked Sendable {
   private let counter: StatementCounter
   /// Statements that nobody uses just now.
   private var idle: [String: Statement] = [:]
+  /// The one of them that was used last, at hand for the next row.
+  private var latest: Statement?
   private static let idleLimit = 128
 
   /// Opens an existing file, or makes one.
@@ -36,11 +38,14 @@ final class Connection: @unchecked Sendable {
     handle = opened
     busyTimeout = options.busyTimeout
     sqlite3_busy_timeout(handle, busyTimeout)
+    // They are for clients that know nothing of versions, and would cost an update two thirds more.
+    sqlite_disable_triggers(handle)
     sqlite3_limit(handle, SQLITE_LIMIT_VARIABLE_NUMBER, 32_766)
   }
 
   deinit {
     idle = [:]
+    latest = nil
     // Statements that outlive the connection are finalised by their holders; SQLite waits for them.
     sqlite3_close_v2(handle)
   }
@@ -53,6 +58,9 @@ final class Connection: @unchecked Sendable {
   /// The number of rows that the last statement wrote.
   var changedRowCount: Int { Int(sqlite3_changes64(handle)) }
 
+  /// The key of the row that was last inserted.
+  var lastInsertedKey: Int64 { sqlite3_last_insert_rowid(handle) }
+
   var rawHandle: OpaquePointer { handle }
 
   func setBusyTimeout(_ milliseconds: Int32) { sqlite3_busy_timeout(handle, milliseconds) }
@@ -61,6 +69,10 @@ final class Connection: @unchecked Sendable {
 
   /// A statement for the caller alone; give it back with ``recycle(_:)``.
   func prepare(_ sql: String) throws(StoreError) -> Statement {
+    if let statement = latest, statement.sql == sql {
+      latest = nil
+      return statement
+    }
     if let statement = idle.removeValue(forKey: sql) { return statement }
     var prepared: OpaquePointer?
     let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
@@ -71,8 +83,11 @@ final class Connection: @unchecked Sendable {
   /// Takes a statement back for its next use.
   func recycle(_ statement: Statement) {
     statement.reset()
-    if idle.count >= Self.idleLimit { idle = [:] }
-    idle[statement.sql] = statement
+    if let former = latest {
+      if idle.count >= Self.idleLimit { idle = [:] }
+      idle[former.sql] = former
+    }
+    latest = statement
   }
 
   /// Runs a statement that returns nothing.

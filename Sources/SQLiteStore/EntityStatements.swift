@@ -7,6 +7,8 @@ final class EntityStatements: Sendable {
   let entity: Entity
   let insertSQL: String
   let updateSQL: String
+  /// Makes a row's unique values nil, so that others can have them; parameter: the key. Nil if it has none.
+  let freeUniqueSQL: String?
   let insert: RowBinder
   let update: RowBinder
   /// Selects what the columns with external values of a row hold: the name of a file, or null; nil if there are none.
@@ -18,6 +20,7 @@ final class EntityStatements: Sendable {
     self.entity = entity
     insertSQL = table.insertSQL(entity, properties)
     updateSQL = table.updateSQL(properties)
+    freeUniqueSQL = table.freeUniqueSQL(entity)
     insert = RowBinder(properties, firstParameter: 2, names: names)
     update = RowBinder(properties, firstParameter: 3, names: names)
     let external = properties.filter { $0.storage == .blob }

@@ -9,6 +9,8 @@ struct FamilyDecoder {
   private let files: ExternalFiles
   private let columns: [String]
   private let entityColumn: Int32?
+  /// What decodes all rows of a table that has one entity only.
+  private(set) var single: RowDecoder?
   private var decoders: [String: RowDecoder] = [:]
   private var latest: (name: String, decoder: RowDecoder)?
 
@@ -19,7 +21,7 @@ struct FamilyDecoder {
     entityColumn = columns.firstIndex(of: SchemaName.entity).map(Int32.init)
     model = schema.model
     self.files = files
-    if entityColumn == nil { latest = (table.name, decoder(table.root)) }
+    if entityColumn == nil { single = decoder(table.root) }
   }
 
   /// Prepares for all entities of the table, so that copies need not.
@@ -34,7 +36,7 @@ struct FamilyDecoder {
 
   /// What decodes the row that the statement stands on; nil if the model does not know its entity any more.
   mutating func decoder(_ statement: Statement) -> RowDecoder? {
-    guard let entityColumn else { return latest?.decoder }
+    guard let entityColumn else { return single }
     let name = statement.text(entityColumn)
     if let latest, latest.name == name { return latest.decoder }
     if let known = decoders[name] {

@@ -26,7 +26,7 @@ struct FileSweep {
   }
 
   /// The names in all columns of all tables of the store, those of entities the model lacks included.
-  private func referredNames() throws(StoreError) -> Set<String> {
+  func referredNames() throws(StoreError) -> Set<String> {
     var selects: [String] = []
     try connection.runControl(
       "SELECT tbl_name, substr(name, length(tbl_name) + 9) FROM sqlite_master WHERE type = 'index' AND "

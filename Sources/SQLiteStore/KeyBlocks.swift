@@ -10,11 +10,7 @@ struct KeyBlocks {
   /// The next keys of a table: above all that were handed out and all that are in the table, whoever put them there.
   func reserve(_ request: KeyReservation) throws(StoreError) -> Range<Int64> {
     let name = request.root.name
-    let known = try connection.first(
-      "SELECT coalesce((SELECT next FROM _keys WHERE root = ?1), 1), "
-        + "coalesce((SELECT max(_key) FROM \(SchemaName.quoted(name))), 0)",
-      { $0.bindCopy(name, 1) }, { ($0.integer(0), $0.integer(1)) })
-    let (next, highest) = known ?? (1, 0)
+    let (next, highest) = try state(of: name)
     let first = max(next, highest == .max ? .max : highest + 1, 1)
     let (end, overflow) = first.addingReportingOverflow(Int64(request.count))
     guard request.count >= 0, !overflow else {
@@ -28,6 +24,20 @@ struct KeyBlocks {
       statement.bind(end, 2)
     }
     return first..<end
+  }
+
+  /// The first key of a table that nobody has drawn or used.
+  func next(_ table: String) throws(StoreError) -> Int64 {
+    let (next, highest) = try state(of: table)
+    return max(next, highest == .max ? .max : highest + 1)
+  }
+
+  private func state(of table: String) throws(StoreError) -> (next: Int64, highest: Int64) {
+    let known = try connection.first(
+      "SELECT coalesce((SELECT next FROM _keys WHERE root = ?1), 1), "
+        + "coalesce((SELECT max(_key) FROM \(SchemaName.quoted(table))), 0)",
+      { $0.bindCopy(table, 1) }, { ($0.integer(0), $0.integer(1)) })
+    return known ?? (1, 0)
   }
 
   /// Lets unused keys at the end of what was handed out be handed out again.

@@ -12,12 +12,15 @@ final class RowDecoder: Sendable {
     let storage: StorageClass
     /// The column that tells the destination's entity, or -1.
     var entityColumn: Int32 = -1
-    /// The destination of a reference.
-    var destination: Entity?
+    /// The destination of a reference; the model keeps it.
+    ///
+    /// Not `unowned(unsafe)`: for an optional of that kind debug builds never see the end of `enumerated()` (Swift 6.3).
+    var destination: Unmanaged<Entity>?
   }
 
   let entity: Entity
   let layout: RowLayout
+  private let rootIndex: UInt16
   private let fields: [Field]
   private let versionColumn: Int32
   private let model: ManagedObjectModel
@@ -29,53 +32,82 @@ final class RowDecoder: Sendable {
     for (place, name) in columns.enumerated() { places[name] = Int32(place) }
     self.entity = entity
     layout = RowLayout(entity)
+    rootIndex = UInt16(truncatingIfNeeded: entity.rootIndex)
     self.model = model
     self.files = files
     versionColumn = places[SchemaName.version] ?? 1
     fields = entity.properties.compactMap { property in
       guard property.isPersistent, let column = places[property.name] else { return nil }
       var field = Field(slot: property.slot, column: column, storage: property.storage)
-      field.destination = property.destination
+      field.destination = property.destination.map(Unmanaged.passUnretained)
       field.entityColumn = SchemaName.entityColumn(of: property).flatMap { places[$0] } ?? -1
       return field
     }
   }
 
+  /// The ID of the row that a statement stands on, whose first column is the key.
+  @inline(__always)
+  func id(_ statement: Statement, ordinal: UInt32) -> ManagedObjectID {
+    ManagedObjectID(
+      key: statement.integer(0), entityIndex: layout.entityIndex, rootIndex: rootIndex, coordinatorOrdinal: ordinal)
+  }
+
   /// The row that a statement stands on, under its stored version.
   func row(_ statement: Statement, ordinal: UInt32) -> Row {
-    var tail = 0
-    for field in fields {
-      switch field.storage {
-      case .text: tail += statement.textBytes(field.column).count
-      case .bytes, .reference: tail += 16
-      case .integer, .real, .blob, .toMany: break
+    withUnsafeTemporaryAllocation(of: UnsafeRawBufferPointer.self, capacity: fields.count) { texts in
+      // SQLite is asked once per text: for the room that the row needs, and for what goes there.
+      var tail = 0
+      for (place, field) in fields.enumerated() {
+        switch field.storage {
+        case .text:
+          let text = statement.textBytes(field.column)
+          texts[place] = text
+          tail += text.count
+        case .bytes, .reference: tail += 16
+        case .integer, .real, .blob, .toMany: break
+        }
       }
-    }
-    var row = Row(layout, tailCapacity: tail)
-    for field in fields where !statement.isNull(field.column) {
-      switch field.storage {
-      case .integer: row.setInteger(statement.integer(field.column), field.slot)
-      case .real: row.setReal(statement.real(field.column), field.slot)
-      case .text: row.setBytes(statement.textBytes(field.column), field.slot)
-      case .bytes:
-        // A UUID is read as 16 bytes, so another length, which only a foreign client can write, counts as none.
-        let bytes = statement.blobBytes(field.column)
-        if bytes.count == 16 { row.setBytes(bytes, field.slot) }
-      case .blob: row.setBlob(blob(statement, field.column), field.slot)
-      case .reference:
-        guard let destination = destination(of: field, statement) else { continue }
-        let key = statement.integer(field.column)
-        row.setReference(ManagedObjectID(key: key, entity: destination, coordinatorOrdinal: ordinal), field.slot)
-      case .toMany: break
+      let row = RowFiller(layout, tailCapacity: tail)
+      for (place, field) in fields.enumerated() {
+        if field.storage == .text {
+          // Only a null has no address; the empty text has one.
+          if texts[place].baseAddress != nil { row.setBytes(texts[place], field.slot) }
+        } else {
+          fill(row, field, statement, ordinal)
+        }
       }
+      return row.finish(version: statement.integer(versionColumn))
     }
-    row.stamp(version: statement.integer(versionColumn))
-    return row
+  }
+
+  @inline(__always)
+  private func fill(_ row: RowFiller, _ field: Field, _ statement: Statement, _ ordinal: UInt32) {
+    // A null reads as 0, so only zeros need a second look.
+    switch field.storage {
+    case .integer:
+      let number = statement.integer(field.column)
+      if number != 0 || !statement.isNull(field.column) { row.setInteger(number, field.slot) }
+    case .real:
+      let number = statement.real(field.column)
+      if number != 0 || !statement.isNull(field.column) { row.setReal(number, field.slot) }
+    case .bytes:
+      // A UUID is read as 16 bytes, so another length, which only a foreign client can write, counts as none.
+      let bytes = statement.blobBytes(field.column)
+      if bytes.count == 16 { row.setBytes(bytes, field.slot) }
+    case .blob:
+      if !statement.isNull(field.column) { row.setBlob(blob(statement, field.column), field.slot) }
+    case .reference:
+      guard !statement.isNull(field.column), let destination = destination(of: field, statement) else { return }
+      let key = statement.integer(field.column)
+      row.setReference(ManagedObjectID(key: key, entity: destination, coordinatorOrdinal: ordinal), field.slot)
+    case .text, .toMany: break
+    }
   }
 
   private func destination(of field: Field, _ statement: Statement) -> Entity? {
-    guard field.entityColumn >= 0, !statement.isNull(field.entityColumn) else { return field.destination }
-    return model.entitiesByName[statement.text(field.entityColumn)] ?? field.destination
+    let usual = field.destination?.takeUnretainedValue()
+    guard field.entityColumn >= 0, !statement.isNull(field.entityColumn) else { return usual }
+    return model.entitiesByName[statement.text(field.entityColumn)] ?? usual
   }
 
   private func blob(_ statement: Statement, _ column: Int32) -> Blob {

@@ -14,7 +14,7 @@ struct RowSource: Sendable {
   private let families: [Family]
   /// The place of an entity's family, by the index of its root.
   private let places: [Int]
-  private let coordinatorOrdinal: UInt32
+  let coordinatorOrdinal: UInt32
   /// Keys per statement; measured with 64, 256 and 1,024: the same within 7 %.
   private static let chunk = 256
 

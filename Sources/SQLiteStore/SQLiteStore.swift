@@ -7,7 +7,7 @@ import Synchronization
 /// Keeps rows in an SQLite file in WAL mode, and large values in files beside it.
 ///
 /// One connection writes, under a lock; others read, each a snapshot of its own, and never wait for the writer.
-/// A commit is on disk when ``save(_:)`` returns (`synchronous=FULL`).
+/// A commit is on disk when `save` returns (`synchronous=FULL`).
 public final class SQLiteStore: PersistentStore, Sendable {
   package let identifier: UUID
   private let filePath: String
@@ -19,8 +19,15 @@ public final class SQLiteStore: PersistentStore, Sendable {
   let rows: RowSource
   private let names: EntityNames
   private let statements: [EntityStatements]
+  private let linkDeletes: [Int: [String]]
+  private let derived: DerivedColumns
   private let counter: StatementCounter
+  /// What tells this open store from all others on the same file.
+  let instance = UUID().uuidString
   private let readers: ReaderPool
+  let watcher = Mutex<CommitWatcher?>(nil)
+  /// What SQLite counts for commits of others; looked at by the writer only.
+  private let dataVersion: Mutex<Int64>
   /// What an open store holds; nil once it is closed.
   private let writer: Mutex<(connection: Connection, folderLock: FolderLock)?>
 
@@ -52,9 +59,12 @@ public final class SQLiteStore: PersistentStore, Sendable {
     filePath = path
     rows = RowSource(schema: schema, files: files, coordinatorOrdinal: coordinatorOrdinal)
     statements = model.entities.map { EntityStatements($0, table: schema.table(of: $0), names: names) }
+    linkDeletes = SaveTransaction.linkDeletes(schema)
+    derived = DerivedColumns(model, coordinatorOrdinal: coordinatorOrdinal)
     readers = ReaderPool { () throws(StoreError) in try opener.connect(.reader) }
     let folderLock = try files.open()
     try FileSweep(connection: connection, schema: schema, files: files).run()
+    dataVersion = Mutex(try Self.dataVersion(connection))
     writer = Mutex((connection, folderLock))
   }
 
@@ -70,14 +80,36 @@ public final class SQLiteStore: PersistentStore, Sendable {
 
   package func save(_ request: StoreSaveRequest) throws(StoreError) -> StoreSaveResult {
     try withWriter { connection throws(StoreError) in
-      var transaction = SaveTransaction(
-        connection: connection, statements: statements, keys: KeyBlocks(connection: connection, names: names),
-        decoder: rows, files: SaveFiles(files, threshold: options.externalDataThreshold), failure: options.failure)
+      var transaction = saveTransaction(connection, from: request.origin)
       return try transaction.run(request)
     }
   }
 
+  package func transaction<Result: Sendable>(
+    from origin: TransactionOrigin, _ body: (any StoreTransaction) throws -> Result
+  ) throws -> Result {
+    try writer.withLock { held in
+      guard let connection = held?.connection else { throw closed }
+      let transaction = WriteTransaction(
+        saveTransaction(connection, from: origin), reader: SnapshotReader(connection: connection, store: self))
+      return try transaction.run(body)
+    }
+  }
+
+  private func saveTransaction(_ connection: Connection, from origin: TransactionOrigin) -> SaveTransaction {
+    SaveTransaction(
+      connection: connection, schema: schema, statements: statements, linkDeletes: linkDeletes,
+      derived: derived, keys: KeyBlocks(connection: connection, names: names), decoder: rows,
+      files: SaveFiles(files, threshold: options.externalDataThreshold),
+      history: HistoryWriter(connection, from: origin, writer: instance), failure: options.failure)
+  }
+
   package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+    try withReader { try body(SnapshotReader(connection: $0, store: self)) }
+  }
+
+  /// Lends a connection that sees one state of the store.
+  func withReader<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     let connection = try readers.take()
     defer {
       connection.rollBack()
@@ -86,7 +118,8 @@ public final class SQLiteStore: PersistentStore, Sendable {
     try connection.control("BEGIN")
     // The snapshot is taken by the first read, not by BEGIN.
     try connection.control("SELECT 1 FROM _metadata LIMIT 1")
-    return try body(SnapshotReader(connection: connection, store: self))
+    if let fault = options.failure?(FaultPoint(step: .read, index: 0)) { throw connection.error(fault.code, sql: nil) }
+    return try body(connection)
   }
 
   /// Moves what is in the journal into the file as far as readers allow; for idle times. Waits for nobody.
@@ -98,6 +131,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
   ///
   /// Closing twice does nothing.
   package func close(returning unused: [KeyBlock]) throws(StoreError) {
+    watcher.withLock { $0 }?.stop()
     readers.close()
     let held = writer.withLock { held in
       defer { held = nil }
@@ -111,12 +145,34 @@ public final class SQLiteStore: PersistentStore, Sendable {
     try connection.control("PRAGMA wal_checkpoint(TRUNCATE)")
   }
 
-  private func withWriter<Result>(
+  package func findings() throws(StoreError) -> [String] {
+    try withWriter { connection throws(StoreError) in
+      try StoreAudit(connection: connection, schema: schema, files: files).findings()
+    }
+  }
+
+  /// Lends the connection that writes, while nobody else does.
+  func withWriter<Result>(
     _ body: (Connection) throws(StoreError) -> Result
   ) throws(StoreError) -> Result where Result: Sendable {
     try writer.withLock { held throws(StoreError) in
-      guard let connection = held?.connection else { throw StoreError(.noStore, "the store is closed", path: filePath) }
+      guard let connection = held?.connection else { throw closed }
       return try body(connection)
     }
   }
+
+  /// Whether others have committed since the last call.
+  func noticesForeignCommit(_ connection: Connection) throws(StoreError) -> Bool {
+    let version = try Self.dataVersion(connection)
+    return dataVersion.withLock { seen in
+      defer { seen = version }
+      return seen != version
+    }
+  }
+
+  private static func dataVersion(_ connection: Connection) throws(StoreError) -> Int64 {
+    try connection.controlResult("PRAGMA data_version") { $0.integer(0) } ?? 0
+  }
+
+  private var closed: StoreError { StoreError(.noStore, "the store is closed", path: filePath) }
 }

@@ -4,18 +4,35 @@ public struct SQLiteStoreOptions: Sendable {
   public var externalDataThreshold = 64 * 1024
   /// How long a save waits for another process that writes, in milliseconds.
   public var busyTimeout: Int32 = 10_000
+  /// Whether a store of another model is migrated when it is opened, if the mapping can be inferred.
+  public var migratesAutomatically = true
+  /// Whether families of entities that the model has no more keep their tables, so that a model that has them again
+  /// finds their objects.
+  public var keepsRemovedEntities = false
+  /// Versions with code of their own between them, for what can't be inferred.
+  public var stagedMigration: StagedMigrationManager?
+  /// Whether a store that can't be brought to the model is deleted, with everything that belongs to it, and made anew.
+  ///
+  /// For data that can be had again. The database, `-wal`, `-shm` and the folder of large values go; stores of newer
+  /// releases and files of other programs stay.
+  public var deletesIncompatibleStore = false
+  /// Whether each save and batch request is written to the store's history, in the same transaction.
+  ///
+  /// It stays on in a store once it was, whoever opens it. Delete what nobody needs any more by
+  /// `PersistentHistoryRequest.deleteHistory(before:)`, or the store grows.
+  public var tracksHistory = false
+  /// Whether commits of other processes, and of other coordinators, are noticed: contexts that merge automatically show
+  /// them, and the coordinator's `remoteChanges()` tells of them.
+  ///
+  /// Nothing is polled: the kernel tells when the journal is written to. With history, what others have changed is read
+  /// from there; without, what is in memory is read again.
+  public var noticesOtherWriters = true
   /// Called after each statement on the thread that ran it, with locks held: it must be quick and not use the store.
   public var statementLog: (@Sendable (StatementEvent) -> Void)?
-  /// Asked before each step of a save; a result other than nil is taken for SQLite's. For tests.
-  package var failure: (@Sendable (FaultPoint) -> Int32?)?
+  /// Asked at each ``FaultPoint``, on the thread that comes there, with locks held; the store fails with what it
+  /// returns. For tests; a body that waits holds the store up.
+  public var failure: (@Sendable (FaultPoint) -> StoreFault?)?
 
+  /// The options of a store that is opened in the usual way.
   public init() {}
-}
-
-/// A place in a save where a test can make it fail.
-package struct FaultPoint: Sendable {
-  package enum Step: String, Sendable { case begin, reserve, delete, update, insert, commit }
-  package let step: Step
-  /// How many steps of the save came before.
-  package let index: Int
 }

@@ -79,6 +79,12 @@ struct SaveFiles {
     for name in dropped { FileSystem.remove(files.path(name)) }
   }
 
+  /// Goes back to an earlier state of the same save, and removes the files made since.
+  mutating func undo(to earlier: SaveFiles) {
+    for name in added.dropFirst(earlier.added.count) { FileSystem.remove(files.path(name)) }
+    self = earlier
+  }
+
   /// Removes the new files of a save that was undone.
   func undo() {
     for name in added { FileSystem.remove(files.path(name)) }

@@ -7,72 +7,145 @@ import SQLGeneration
 struct SaveTransaction {
   let connection: Connection
   let statements: [EntityStatements]
+  let links: [LinkTable]
+  let linkDeletes: [Int: [String]]
+  let derived: DerivedColumns
   let keys: KeyBlocks
   let decoder: RowSource
-  let failure: (@Sendable (FaultPoint) -> Int32?)?
+  let failure: (@Sendable (FaultPoint) -> StoreFault?)?
+  let model: ManagedObjectModel
   var files: SaveFiles
+  var history: HistoryWriter
   private var stepCount = 0
   private var conflicts: [StoreConflict] = []
-  /// The first violation, which counts only if there is no conflict.
-  private var violation: StoreError?
+  /// Updates to unique values that others have, who may give them up in this save.
+  private var postponed: [(change: RowChange, binaries: [RowBinder.Binary])] = []
+  /// What was computed from what was written.
+  private(set) var derivedValues: [DerivedValue] = []
 
   init(
-    connection: Connection, statements: [EntityStatements], keys: KeyBlocks, decoder: RowSource, files: SaveFiles,
-    failure: (@Sendable (FaultPoint) -> Int32?)?
+    connection: Connection, schema: Schema, statements: [EntityStatements], linkDeletes: [Int: [String]],
+    derived: DerivedColumns, keys: KeyBlocks, decoder: RowSource, files: SaveFiles, history: HistoryWriter,
+    failure: (@Sendable (FaultPoint) -> StoreFault?)?
   ) {
     self.connection = connection
     self.statements = statements
+    links = schema.linkTables
+    self.linkDeletes = linkDeletes
+    self.derived = derived
     self.keys = keys
     self.decoder = decoder
     self.files = files
+    self.history = history
+    model = schema.model
     self.failure = failure
   }
 
   mutating func run(_ request: StoreSaveRequest) throws(StoreError) -> StoreSaveResult {
     var result = StoreSaveResult()
     do throws(StoreError) {
-      try control("BEGIN IMMEDIATE", .begin)
-      try writeChanges(request)
+      try begin()
+      for change in request.checks { try checkVersion(of: change) }
+      try writeChanges(request.changes)
       if !conflicts.isEmpty {
-        connection.rollBack()
-        files.undo()
+        undo()
         return StoreSaveResult(conflicts: conflicts)
       }
-      for reservation in request.reservations {
-        try check(.reserve)
-        result.reserved.append(try keys.reserve(reservation))
-      }
-      try files.sync()
+      for reservation in request.reservations { result.reserved.append(try reserve(reservation)) }
     } catch {
-      connection.rollBack()
-      files.undo()
+      undo()
       throw error
     }
     try commit()
-    stamp(request)
+    stamp(request.changes)
+    result.derived = derivedValues
     return result
   }
 
-  private mutating func commit() throws(StoreError) {
+  mutating func begin() throws(StoreError) { try control("BEGIN IMMEDIATE", .begin) }
+
+  mutating func reserve(_ reservation: KeyReservation) throws(StoreError) -> Range<Int64> {
+    try check(.reserve)
+    return try keys.reserve(reservation)
+  }
+
+  /// Writes one of several sets; where it meets conflicts or a violated constraint, nothing of the set is written.
+  mutating func write(_ set: ChangeSet) throws(StoreError) -> [StoreConflict] {
+    let before = (files: files, history: history)
+    conflicts = []
+    postponed = []
+    try connection.control("SAVEPOINT step")
+    do throws(StoreError) {
+      try writeChanges([set])
+    } catch {
+      try takeBack(to: before.files, before.history)
+      throw error
+    }
+    if conflicts.isEmpty {
+      try connection.control("RELEASE step")
+      stamp([set])
+    } else {
+      try takeBack(to: before.files, before.history)
+    }
+    return conflicts
+  }
+
+  private mutating func takeBack(to earlier: SaveFiles, _ history: HistoryWriter) throws(StoreError) {
+    self.history = history
+    // Some failures, such as a full disk, end the transaction by themselves.
+    if connection.isInTransaction {
+      try connection.control("ROLLBACK TO step")
+      try connection.control("RELEASE step")
+    }
+    files.undo(to: earlier)
+  }
+
+  /// Takes everything back.
+  func undo() {
+    connection.rollBack()
+    files.undo()
+  }
+
+  mutating func commit() throws(StoreError) {
+    do throws(StoreError) {
+      try history.flush()
+      try files.sync()
+    } catch {
+      undo()
+      throw error
+    }
     do throws(StoreError) { try control("COMMIT", .commit) } catch {
       connection.rollBack()
       // A commit that failed to be written may be found on disk later, with rows that refer to the new files.
       if error.code != .inputOutput { files.undo() }
       throw error
     }
+    _ = failure?(FaultPoint(step: .committed, index: stepCount))
     files.commit()
   }
 
   /// Deletes first and inserts last, so that a unique value can move from one object to another in one save.
-  private mutating func writeChanges(_ request: StoreSaveRequest) throws(StoreError) {
-    for set in request.changes { for change in set.changes where change.kind == .delete { try delete(change) } }
-    for set in request.changes { for change in set.changes where change.kind == .update { try update(change) } }
+  private mutating func writeChanges(_ sets: [ChangeSet]) throws(StoreError) {
+    let changes = ChangedKeys(derived.isEmpty ? [] : sets)
+    let affected = try derived.affected(by: changes, connection)
+    for set in sets where !set.isAllInserts {
+      let changes = set.changes
+      for index in changes.indices where changes[index].kind == .delete { try delete(changes[index]) }
+    }
+    for set in sets where !set.isAllInserts {
+      let changes = set.changes
+      for index in changes.indices where changes[index].kind == .update { try update(changes[index]) }
+    }
+    // Conflicts are told before violations, which resolving them may cure.
     if !conflicts.isEmpty { return }
-    if let violation { throw violation }
-    for set in request.changes {
+    try writePostponed()
+    for set in sets {
       try insert(set.changes)
       for batch in set.batches where batch.count > 0 { try insert(batch) }
     }
+    try writeLinks(sets)
+    derivedValues += try derived.compute(changes, affectedBefore: affected, connection)
+    try noteHistory(sets)
   }
 
   private mutating func delete(_ change: RowChange) throws(StoreError) {
@@ -85,6 +158,7 @@ struct SaveTransaction {
       return statement.step()
     }
     guard count == 1 else { return try addConflict(change) }
+    try deleteLinks(of: change.id)
     for case let name? in oldNames { files.drop(name) }
   }
 
@@ -93,18 +167,38 @@ struct SaveTransaction {
     let entity = statements[Int(row.entityIndex)]
     let binaries = try binaries(change, row, entity.update, oldNames: try fileNames(change, entity))
     do throws(StoreError) {
-      let count = try write(entity.updateSQL, .update) { statement in
-        withExtendedLifetime(row) {
-          statement.bind(change.id.key, 1)
-          statement.bind(change.base?.version ?? 0, 2)
-          entity.update.bind(row, to: statement)
-          return entity.update.step(statement, binding: binaries[...])
-        }
+      try update(change, row, entity, binaries)
+    } catch  where error.code == .constraint && entity.freeUniqueSQL != nil {
+      postponed.append((change, binaries))
+    }
+  }
+
+  private mutating func update(
+    _ change: RowChange, _ row: Row, _ entity: EntityStatements, _ binaries: [RowBinder.Binary]
+  ) throws(StoreError) {
+    let count = try write(entity.updateSQL, .update) { statement in
+      withExtendedLifetime(row) {
+        statement.bind(change.id.key, 1)
+        statement.bind(change.base?.version ?? 0, 2)
+        entity.update.bind(row, to: statement)
+        return entity.update.step(statement, binding: binaries[...])
       }
-      if count != 1 { try addConflict(change) }
-    } catch  where error.code == .constraint {
-      // Conflicts are told before violations, which resolving them may cure: look on.
-      violation = violation ?? error
+    }
+    if count != 1 { try addConflict(change) }
+  }
+
+  /// Writes what was postponed when nobody who is to give a unique value up has it any more; what fails now is an error.
+  private mutating func writePostponed() throws(StoreError) {
+    for (change, _) in postponed {
+      guard let row = change.row, let sql = statements[Int(row.entityIndex)].freeUniqueSQL else { continue }
+      _ = try write(sql, .update) { statement in
+        statement.bind(change.id.key, 1)
+        return statement.step()
+      }
+    }
+    for (change, binaries) in postponed {
+      guard let row = change.row else { continue }
+      try update(change, row, statements[Int(row.entityIndex)], binaries)
     }
   }
 
@@ -129,13 +223,13 @@ struct SaveTransaction {
     let binder = entity.insert
     let statement = try connection.prepare(entity.insertSQL)
     defer { connection.recycle(statement) }
-    for change in changes {
-      guard let row = change.row else { continue }
+    for index in changes.indices {
+      guard let row = changes[index].row else { continue }
       try check(.insert)
       let start = connection.started()
-      let binaries = binder.blobs.isEmpty ? [] : try binaries(change, row, binder, oldNames: [])
+      let binaries = binder.blobs.isEmpty ? [] : try binaries(changes[index], row, binder, oldNames: [])
       let code = withExtendedLifetime(row) {
-        statement.bind(change.id.key, 1)
+        statement.bind(changes[index].id.key, 1)
         binder.bind(row, to: statement)
         return binder.step(statement, binding: binaries[...])
       }
@@ -152,7 +246,7 @@ struct SaveTransaction {
     defer { connection.recycle(statement) }
     let start = connection.started()
     let failed = binder.run(statement, names: keys.names) { [failure, stepCount] row in
-      failure?(FaultPoint(step: .insert, index: stepCount + row))
+      failure?(FaultPoint(step: .insert, index: stepCount + row))?.code
     }
     stepCount += batch.count
     if failed != SQLITE_OK { throw self.failed(statement, failed) }
@@ -160,7 +254,7 @@ struct SaveTransaction {
   }
 
   /// Runs a statement once and returns the number of rows that it wrote.
-  private mutating func write(
+  mutating func write(
     _ sql: String, _ step: FaultPoint.Step, _ body: (Statement) -> Int32
   ) throws(StoreError) -> Int {
     try check(step)
@@ -185,12 +279,19 @@ struct SaveTransaction {
     try connection.control(sql)
   }
 
-  /// Fails if a test wants it to.
+  /// Fails if a test wants it to; see ``FaultPoint``.
   private mutating func check(_ step: FaultPoint.Step) throws(StoreError) {
-    if let failure, let code = failure(FaultPoint(step: step, index: stepCount)) {
-      throw connection.error(code, sql: nil)
+    if let failure, let fault = failure(FaultPoint(step: step, index: stepCount)) {
+      throw connection.error(fault.code, sql: nil)
     }
     stepCount += 1
+  }
+
+  private mutating func checkVersion(of change: RowChange) throws(StoreError) {
+    let stored = try decoder.row(for: change.id, connection)
+    if stored == nil || stored?.version != change.base?.version {
+      conflicts.append(StoreConflict(change, stored: stored))
+    }
   }
 
   private mutating func addConflict(_ change: RowChange) throws(StoreError) {
@@ -213,6 +314,7 @@ struct SaveTransaction {
     for (place, field) in binder.blobs.enumerated() {
       func blob(_ row: Row?) -> Blob? { row.flatMap { $0.isNull(field.slot) ? nil : $0.blob(field.slot) } }
       let property = statements[Int(row.entityIndex)].entity.properties[field.slot]
+      if property.attribute?.allowsExternalBinaryDataStorage == true, !row.isNull(field.slot) { try check(.file) }
       binaries.append(
         try files.prepare(
           blob(row), property, base: blob(change.base), oldName: place < oldNames.count ? oldNames[place] : nil))
@@ -221,8 +323,8 @@ struct SaveTransaction {
   }
 
   /// Tells the rows that they are in the store now.
-  private func stamp(_ request: StoreSaveRequest) {
-    for set in request.changes {
+  private func stamp(_ sets: [ChangeSet]) {
+    for set in sets {
       for change in set.changes {
         switch change.kind {
         case .insert: change.row?.stamp(version: 1)

@@ -3,10 +3,12 @@ import ObjectGraph
 import ObjectModel
 import SQLGeneration
 
-/// Makes the tables of a new store, and compares those of an old one with the model.
+/// Makes the tables of a new store, and brings those of an old one to the model.
 struct SchemaUpdater {
   let connection: Connection
   let schema: Schema
+  let files: ExternalFiles
+  let options: SQLiteStoreOptions
 
   /// Makes everything in one transaction.
   func create() throws(StoreError) {
@@ -22,37 +24,82 @@ struct SchemaUpdater {
     }
   }
 
-  /// Adds what the model has and the store lacks; throws if the store has something of the model in another shape.
-  func update() throws(StoreError) {
-    if try missing().isEmpty, try staleIndexes().isEmpty, try missingIndexes().isEmpty { return }
+  /// Brings tables and indexes in line with the model, in one transaction.
+  ///
+  /// - Parameter also: what else is to be done in the transaction, if the model changes.
+  /// - Throws: ``StoreError`` that names what can't be inferred; the store is as it was then.
+  func update(also: () throws(StoreError) -> Void = {}) throws(StoreError) {
+    let stored = try StoredModel(connection)
+    if stored.fits(schema.model), stored.definition != nil, try staleIndexes().isEmpty, try missingIndexes().isEmpty,
+      try missingTriggers().isEmpty
+    {
+      return
+    }
     try connection.transaction { () throws(StoreError) in
       // Read again: another process may have done it meanwhile.
-      try add(try missing())
+      let stored = try StoredModel(connection)
+      if stored.fits(schema.model) { return try add([]) }
+      try migrate(stored)
+      try also()
     }
   }
 
-  /// The entities that the store does not know yet.
-  private func missing() throws(StoreError) -> [Entity] {
-    var known: [String: (hash: String, properties: String)] = [:]
-    try connection.runControl("SELECT name, hash, properties FROM _entity") { statement in
-      known[statement.text(0)] = (statement.text(1), statement.text(2))
-      return true
+  private func migrate(_ stored: StoredModel) throws(StoreError) {
+    guard options.migratesAutomatically else {
+      throw incompatible("\(difference(stored)). Migrating is switched off for this store")
     }
-    var missing: [Entity] = []
-    for entity in schema.model.entities {
-      guard let stored = known[entity.name] else {
-        missing.append(entity)
-        continue
+    guard let source = try stored.model(path: connection.path) else {
+      // Stores of the first releases do not keep their model; what is new can be added nevertheless.
+      if let changed = stored.changedEntities(in: schema.model).first {
+        throw incompatible(
+          "\(Self.difference(stored.properties[changed.name] ?? "", changed)). The store does not tell its model, so "
+            + "it can't be migrated; open it once with the model it was made with")
       }
-      guard stored.hash == entity.versionHash.description else {
-        throw StoreError(
-          .incompatibleModel,
-          "the store was made with another model: \(Self.difference(stored.properties, entity)). This release does "
-            + "not migrate stores; open it with the model it was made with, or use a new store and import again",
-          path: connection.path)
-      }
+      return try add(schema.model.entities.filter { stored.hashes[$0.name] == nil })
     }
-    return missing
+    let mapping = MappingInference(from: source, to: schema.model)
+    guard mapping.problems.isEmpty else {
+      throw incompatible(
+        mapping.problems.joined(separator: "; ")
+          + ". This can't be inferred: use a staged migration, or change the model")
+    }
+    try checkKeptFamilies(stored, mapping)
+    let old = Schema(source)
+    let keys = KeyBlocks(connection: connection, names: EntityNames(source))
+    var nextKeys: [String: Int64] = [:]
+    for table in old.tables { nextKeys[table.name] = try keys.next(table.name) }
+    let plan = MigrationPlan(mapping, source: old, destination: schema) { nextKeys[$0.name] ?? 1 }
+    try Migrator(
+      connection: connection, plan: plan, files: files, keepsLostFamilies: options.keepsRemovedEntities
+    ).run()
+    do throws(StoreError) { try add(schema.model.entities) } catch  where error.code == .constraint {
+      throw incompatible("\(error.message), which the model demands now")
+    }
+    try DerivedColumns(schema.model, coordinatorOrdinal: 0).computeAll(connection)
+  }
+
+  /// A family that was kept for a model without it can only come back as it was.
+  private func checkKeptFamilies(_ stored: StoredModel, _ mapping: MappingInference) throws(StoreError) {
+    for entity in schema.model.entities where mapping.entities[entity.index] == nil {
+      guard let hash = stored.hashes[entity.name], mapping.source.entitiesByName[entity.name] == nil,
+        hash != entity.versionHash.description
+      else { continue }
+      throw incompatible("\(entity.name) was kept from an earlier model and had another shape there")
+    }
+  }
+
+  private func incompatible(_ text: String) -> StoreError {
+    StoreError(.incompatibleModel, "the store was made with another model: \(text)", path: connection.path)
+  }
+
+  private func difference(_ stored: StoredModel) -> String {
+    if let changed = stored.changedEntities(in: schema.model).first {
+      return Self.difference(stored.properties[changed.name] ?? "", changed)
+    }
+    let names = Set(schema.model.entities.map(\.name))
+    let added = names.subtracting(stored.hashes.keys).sorted().map { "\($0) is new" }
+    let removed = Set(stored.hashes.keys).subtracting(names).sorted().map { "\($0) is missing" }
+    return (added + removed).joined(separator: ", ")
   }
 
   private func add(_ entities: [Entity]) throws(StoreError) {
@@ -71,10 +118,13 @@ struct SchemaUpdater {
         }
       }
     }
+    let stored = try tableNames()
+    for table in schema.linkTables where !stored.contains(table.name) { try connection.control(table.createSQL) }
     for name in try staleIndexes() { try connection.control("DROP INDEX \(SchemaName.quoted(name))") }
     for index in try missingIndexes() { try connection.control(index.sql) }
+    for trigger in try missingTriggers() { try connection.control(trigger.sql) }
     for entity in entities {
-      try connection.control("INSERT INTO _entity VALUES (?1, ?2, ?3, ?4)") { statement in
+      try connection.control("INSERT OR REPLACE INTO _entity VALUES (?1, ?2, ?3, ?4)") { statement in
         statement.bindCopy(entity.name, 1)
         statement.bindCopy(entity.root.name, 2)
         statement.bindCopy(entity.versionHash.description, 3)
@@ -82,13 +132,23 @@ struct SchemaUpdater {
       }
     }
     try setMetadata("model", schema.model.versionHash.description)
+    try setMetadata(StoredModel.definitionKey, ModelText.xml(schema.model))
   }
 
-  private func setMetadata(_ key: String, _ value: String) throws(StoreError) {
+  func setMetadata(_ key: String, _ value: String) throws(StoreError) {
     try connection.control("INSERT OR REPLACE INTO _metadata VALUES (?1, ?2)") { statement in
       statement.bindCopy(key, 1)
       statement.bindCopy(value, 2)
     }
+  }
+
+  private func tableNames() throws(StoreError) -> Set<String> {
+    var names: Set<String> = []
+    try connection.runControl("SELECT name FROM sqlite_master WHERE type = 'table'") { statement in
+      names.insert(statement.text(0))
+      return true
+    }
+    return names
   }
 
   private func columns(of table: SchemaTable) throws(StoreError) -> Set<String> {
@@ -114,13 +174,22 @@ struct SchemaUpdater {
 
   private func missingIndexes() throws(StoreError) -> [SchemaTable.Index] {
     let stored = try indexes()
-    return schema.tables.flatMap(\.indexes).filter { stored[$0.name] != $0.sql }
+    return schema.allIndexes.filter { stored[$0.name] != $0.sql }
+  }
+
+  private func missingTriggers() throws(StoreError) -> [SchemaTable.Trigger] {
+    var stored: Set<String> = []
+    try connection.runControl("SELECT name FROM sqlite_master WHERE type = 'trigger'") { statement in
+      stored.insert(statement.text(0))
+      return true
+    }
+    return schema.tables.map(\.versionTrigger).filter { !stored.contains($0.name) }
   }
 
   /// Indexes of the model's tables that it defines no longer or otherwise; those of unknown tables stay.
   private func staleIndexes() throws(StoreError) -> [String] {
-    let wanted = Dictionary(uniqueKeysWithValues: schema.tables.flatMap(\.indexes).map { ($0.name, $0.sql) })
-    let tables = schema.tables.map { " ON \(SchemaName.quoted($0.name)) (" }
+    let wanted = Dictionary(uniqueKeysWithValues: schema.allIndexes.map { ($0.name, $0.sql) })
+    let tables = (schema.tables.map(\.name) + schema.linkTables.map(\.name)).map { " ON \(SchemaName.quoted($0)) (" }
     return try indexes().filter { name, sql in
       wanted[name] != sql && tables.contains { sql.contains($0) }
     }.map(\.key)

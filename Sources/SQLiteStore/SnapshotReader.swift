@@ -1,4 +1,5 @@
 import ObjectGraph
+import ObjectModel
 import SQLGeneration
 
 /// Reads one state of the store through one connection.
@@ -10,7 +11,25 @@ struct SnapshotReader: StoreReader {
 
   func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [Row?] { try store.rows.rows(for: ids, connection) }
 
+  func links(of id: ManagedObjectID, _ property: Property) throws(StoreError) -> [Link] {
+    guard let table = property.joinTable, let destination = property.destination else { return [] }
+    var links: [Link] = []
+    let model = store.schema.model
+    try connection.run(store.schema.linkTables[table.index].selectSQL(property), { $0.bind(id.key, 1) }) { statement in
+      let entity = destination.isInHierarchy ? model.entitiesByName[statement.text(2)] : nil
+      let other = ManagedObjectID(
+        key: statement.integer(0), entity: entity ?? destination, coordinatorOrdinal: id.coordinatorOrdinal)
+      links.append(Link(destination: other, order: statement.isNull(1) ? nil : statement.integer(1)))
+      return true
+    }
+    return links
+  }
+
   func fetch(_ query: StoreQuery, _ body: (ManagedObjectID, Row?) throws -> Bool) throws {
+    try connection.endingEarly(query.isCancellable) { try run(query, body) }
+  }
+
+  private func run(_ query: StoreQuery, _ body: (ManagedObjectID, Row?) throws -> Bool) throws {
     let select = try SelectGenerator(query).statement()
     let table = store.schema.table(of: query.entity)
     var family = FamilyDecoder(table, columns: select.columns, schema: store.schema, files: store.files)
@@ -21,19 +40,20 @@ struct SnapshotReader: StoreReader {
     let start = connection.started()
     var rowCount = 0
     defer { connection.finished(select.segment.text, start, rowCount: rowCount) }
+    let single = family.single
     while try statement.stepToRow(of: connection) {
       // A row of an entity that the model has no more is not of a queried one.
-      guard let decoder = family.decoder(statement) else { continue }
+      guard let decoder = single ?? family.decoder(statement) else { continue }
       rowCount += 1
-      let id = ManagedObjectID(key: statement.integer(0), entity: decoder.entity, coordinatorOrdinal: ordinal)
       let row = query.wantsRows ? decoder.row(statement, ordinal: ordinal) : nil
-      if try !body(id, row) { return }
+      if try !body(decoder.id(statement, ordinal: ordinal), row) { return }
     }
   }
 
   func count(_ query: StoreQuery) throws -> Int {
     let segment = try SelectGenerator(query).countQuery().segment
-    let count = try connection.first(segment.text, { $0.bind(segment.bindings) }, { Int($0.integer(0)) })
-    return count ?? 0
+    return try connection.endingEarly(query.isCancellable) {
+      try connection.first(segment.text, { $0.bind(segment.bindings) }, { Int($0.integer(0)) }) ?? 0
+    }
   }
 }

@@ -62,6 +62,11 @@ final class Statement {
     }
   }
 
+  /// Binds a text, which SQLite copies, or null.
+  func bindCopy(_ text: String?, _ index: Int32) {
+    if let text { bindCopy(text, index) } else { bindNull(index) }
+  }
+
   /// Binds values of generated SQL, which SQLite copies where they have bytes.
   func bind(_ bindings: [SQLBinding]) {
     for (place, binding) in bindings.enumerated() {
@@ -119,4 +124,6 @@ final class Statement {
   }
 
   func text(_ column: Int32) -> String { String(decoding: textBytes(column), as: UTF8.self) }
+
+  func textIfPresent(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
 }

@@ -3,10 +3,16 @@ internal import Foundation
 /// A statement that a store ran.
 public struct StatementEvent: Sendable {
   /// What a connection is for.
-  public enum Role: String, Sendable { case writer, reader }
+  public enum Role: String, Sendable {
+    /// The one connection that writes.
+    case writer
+    /// One of several that read a snapshot each.
+    case reader
+  }
 
   /// The SQL, without the values.
   public let sql: String
+  /// What the connection that ran it is for.
   public let role: Role
   /// The label of the dispatch queue it ran on, else the name of the thread.
   public let executor: String

@@ -24,10 +24,45 @@ struct StoreOpener {
         path: path)
     }
     if try !checkHeader() { try create() }
+    do throws(StoreError) { return try openFitting() } catch {
+      guard options.deletesIncompatibleStore, error.code == .incompatibleModel, try isOfThisFormat() else {
+        throw error
+      }
+    }
+    deleteStore()
+    try create()
+    return try openFitting()
+  }
+
+  /// The writer's connection to a store that is there and fits the model, or is made to fit.
+  private func openFitting() throws(StoreError) -> Connection {
     let connection = try connect(.writer)
     try checkFormat(connection)
-    try SchemaUpdater(connection: connection, schema: schema).update()
+    if let stages = options.stagedMigration {
+      try StagedMigration(path: path, options: options) { () throws(StoreError) in try connect(.writer) }.run(stages)
+    }
+    try updater(connection).update()
+    if options.tracksHistory { try HistorySchema(connection: connection).create() }
     return connection
+  }
+
+  private func updater(_ connection: Connection) -> SchemaUpdater {
+    SchemaUpdater(
+      connection: connection, schema: schema, files: ExternalFiles(storePath: path), options: options)
+  }
+
+  /// Whether what does not fit is the model, and not the release that wrote the store.
+  private func isOfThisFormat() throws(StoreError) -> Bool {
+    do throws(StoreError) { return try checkHeader() } catch {
+      if error.code == .incompatibleModel { return false }
+      throw error
+    }
+  }
+
+  /// Removes the database with its journal and its large values; nobody may have it open.
+  private func deleteStore() {
+    let folder = ExternalFiles(storePath: path).folder
+    for place in [path, path + "-wal", path + "-shm", folder] { try? FileManager.default.removeItem(atPath: place) }
   }
 
   /// Another connection, with the settings that all of them have.
@@ -142,7 +177,7 @@ struct StoreOpener {
     try connection.control("PRAGMA application_id = \(Self.applicationID)")
     try connection.control("PRAGMA user_version = \(Self.formatVersion)")
     try Self.configure(connection)
-    try SchemaUpdater(connection: connection, schema: schema).create()
+    try updater(connection).create()
     try connection.control("PRAGMA wal_checkpoint(TRUNCATE)")
   }
 }

@@ -71,6 +71,10 @@ struct Command {
     let coordinator = PersistentStoreCoordinator(model: model)
     var storeOptions = SQLiteStoreOptions()
     storeOptions.externalDataThreshold = configuration.store.externalDataThreshold
+    // An operator's model file may be missing for a while.
+    storeOptions.keepsRemovedEntities = true
+    // The daemon is the only one to write.
+    storeOptions.noticesOtherWriters = false
     try coordinator.open(.sqlite(at: URL(fileURLWithPath: paths.store), options: storeOptions))
     let listener = try listen(paths)
     let parts = Daemon.Parts(

@@ -64,7 +64,7 @@ struct PoolTests {
 
   @Test("A stopped helper is killed at the limit for one job")
   func stopped() async throws {
-    let bench = try Workbench(wallClockLimit: .seconds(8))
+    let bench = try Workbench(wallClockLimit: .seconds(20))
     _ = try await bench.encode(Self.photograph, Self.small)
     let helper = try #require(await bench.pool.processIDs.first)
     #expect(kill(helper, SIGSTOP) == 0)

@@ -36,6 +36,10 @@ final class FailingStore: PersistentStore {
     return try store.save(request)
   }
 
+  func transaction<Result: Sendable>(
+    from origin: TransactionOrigin, _ body: (any StoreTransaction) throws -> Result
+  ) throws -> Result { try store.transaction(from: origin, body) }
+
   func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result { try store.read(body) }
 
   func close(returning unused: [KeyBlock]) throws(StoreError) { try store.close(returning: unused) }

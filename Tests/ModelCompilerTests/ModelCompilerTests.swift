@@ -116,6 +116,7 @@ struct ModelCompilerTests {
         /// An object of the entity `Person`.
         open class Company: ManagedObject {
           open override class var entityName: String { "Person" }
+          open override class var isGenerated: Bool { self == Company.self }
 
           public final var firstName: String? {
             get { self[text: 0] }
@@ -191,10 +192,33 @@ struct ModelCompilerTests {
     #expect(!(try generated()).contains("open "))
   }
 
+  @Test("Derived attributes and fetched properties can be read only, and a transformable has the type it names")
+  func specialProperties() async throws {
+    let outcome = try await compile(
+      """
+      <model>
+        <entity name="E" representedClassName="E">
+          <attribute name="a" optional="YES" attributeType="String" derived="YES" derivationExpression="uppercase:(b)"/>
+          <attribute name="b" optional="YES" attributeType="String"/>
+          <attribute name="c" optional="YES" attributeType="Transformable" customClassName="[String: Color]"/>
+          <attribute name="d" optional="YES" attributeType="Transformable" customClassName="NSArray"/>
+          <fetchedProperty name="f"><fetchRequest entity="E" predicateString="b == $FETCH_SOURCE.b"/></fetchedProperty>
+        </entity>
+      </model>
+      """)
+    #expect(outcome.errors == "")
+    let text = try body(of: "E")
+    #expect(text.contains("final var a: String? {\n    self[text: 0]\n  }"))
+    #expect(
+      text.contains("final var c: [String: Color]? {\n    get { self[transformable: 2, as: [String: Color].self] }"))
+    #expect(text.contains("final var d: Data? {\n    get { self[data: 3] }"))
+    #expect(text.contains("final var f: [E] {\n    self[fetched: \"f\", as: E.self]\n  }"))
+  }
+
   @Test(
     "The fixtures' classes are formatted as the formatter would, the same each time",
     arguments: [
-      "People", "Gallery", "Zoo",
+      "People", "Gallery", "Zoo", "Shop",
     ])
   func formatting(name: String) async throws {
     let fixture = RepositoryPaths.root.appending(path: "Tests/ObjectGraphTests/Fixtures/\(name).xcdatamodeld")
@@ -219,6 +243,10 @@ struct ModelCompilerTests {
     arguments: [
       ("<attribute name=\"a\" attributeType=\"Text\"/>", "a: the attribute type \"Text\" does not exist"),
       ("<relationship name=\"a\" destinationEntity=\"X\"/>", "a: the destination entity \"X\" does not exist"),
+      (
+        "<attribute name=\"a\" attributeType=\"Transformable\" customClassName=\"A; B\"/>",
+        "a: \"A; B\" can't be the type of a transformable"
+      ),
       (
         "<attribute name=\"isFault\" attributeType=\"Date\"/>",
         "isFault: every managed object has a property of this name"

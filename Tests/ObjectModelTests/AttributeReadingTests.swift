@@ -47,7 +47,7 @@ struct AttributeReadingTests {
       """
       attributeType="String" optional="YES" transient="YES" usesScalarValueType="YES" minValueString="2"
       maxValueString="9" regularExpressionString="[a-z]+" allowsExternalBinaryDataStorage="YES"
-      preserveAfterDeletion="YES" derived="YES" derivationExpression="canonical:(b)" customClassName="C"
+      preserveAfterDeletion="YES" customClassName="C"
       valueTransformerName="T" elementID="old" versionHashModifier="2">
       <userInfo><entry key="k" value="v"/><entry key="empty" value=""/></userInfo></attribute>
       """)
@@ -59,7 +59,6 @@ struct AttributeReadingTests {
     expected.pattern = "[a-z]+"
     expected.allowsExternalBinaryDataStorage = true
     expected.preservesValueInHistoryOnDeletion = true
-    expected.derivation = "canonical:(b)"
     expected.customClassName = "C"
     expected.valueTransformerName = "T"
     expected.renamingIdentifier = "old"

@@ -85,6 +85,47 @@ struct EntityReadingTests {
     #expect(model.versionIdentifiers == ["1", "beta"])
   }
 
+  @Test("Fetch requests are read with their settings")
+  func fetchRequests() throws {
+    let model = try model(
+      """
+      <entity name="E"/>
+      <fetchRequest name="All" entity="E"/>
+      <fetchRequest name="Some" entity="E" predicateString="a == $A" fetchLimit="3" fetchBatchSize="20"
+        includesSubentities="NO" includesPropertyValues="NO" returnObjectsAsFaults="NO" returnDistinctResults="YES"/>
+      """)
+    var some = FetchRequestTemplate("Some", entity: "E", predicate: "a == $A")
+    some.fetchLimit = 3
+    some.fetchBatchSize = 20
+    some.includesSubentities = false
+    some.includesPropertyValues = false
+    some.returnsObjectsAsFaults = false
+    some.returnsDistinctResults = true
+    #expect(model.fetchRequestTemplates == ["All": FetchRequestTemplate("All", entity: "E"), "Some": some])
+  }
+
+  @Test(
+    "Derivations are read in each of their spellings",
+    arguments: [
+      ("n", "copy", [], "n"), ("one.n", "copy", ["one"], "n"), ("canonical:(one.n)", "canonical", ["one"], "n"),
+      ("many.@count", "count", ["many"], nil), ("count:(many)", "count", ["many"], nil),
+      ("many.@max.n", "max", ["many"], "n"), ("many.n.@min", "min", ["many"], "n"),
+      ("one.many.@count", "count", ["one", "many"], nil), ("now( )", "now", [], nil),
+    ] as [(String, String, [String], String?)])
+  func derivations(text: String, operation: String, relationships: [String], attribute: String?) throws {
+    let type = operation == "now" ? "Date" : operation == "count" ? "Integer 64" : "String"
+    let model = try model(
+      """
+      <entity name="E"><attribute name="n" attributeType="String"/>
+        <attribute name="d" optional="YES" attributeType="\(type)" derived="YES" derivationExpression="\(text)"/>
+        <relationship name="many" toMany="YES" destinationEntity="E" inverseName="one"/>
+        <relationship name="one" destinationEntity="E" inverseName="many"/></entity>
+      """)
+    let derivation = try #require(model.entities[0].property(named: "d")?.derivation)
+    #expect(derivation.operation.rawValue == operation && derivation.relationships == relationships)
+    #expect(derivation.attribute == attribute)
+  }
+
   @Test("Elements that stand where the format has none are passed over")
   func strayElements() throws {
     let model = try model(

@@ -19,6 +19,16 @@ struct ModelErrorTests {
 
   private static let reference = #"<relationship name="r" destinationEntity="#
 
+  /// A derived attribute of an entity with a text.
+  private static func derived(
+    _ type: String, _ expression: String, _ code: ModelError.Code, _ message: String
+  ) -> Case {
+    Case(
+      "<entity name=\"E\"><attribute name=\"b\" attributeType=\"String\"/>\n<attribute name=\"a\" "
+        + "attributeType=\"\(type)\" derived=\"YES\" derivationExpression=\"\(expression)\"/></entity>", code,
+      ":3: E.a: the derivation \"\(expression)\" \(message)")
+  }
+
   static let cases = [
     Case("<entity/>", .malformed, ":2: <entity> has no name"),
     Case(
@@ -33,6 +43,21 @@ struct ModelErrorTests {
     Case(
       "<entity name=\"E\"><attribute name=\"a\" attributeType=\"Date\" derived=\"YES\"/></entity>", .malformed,
       ":2: E.a: <attribute> has no derivationExpression"),
+    Case(
+      "<entity name=\"E\">\n<attribute name=\"a\" attributeType=\"Composite\"/></entity>", .unknownType,
+      ":3: E.a: composite attributes can't be kept; give the entity the parts as attributes of its own, or use a "
+        + "Transformable"),
+    derived(
+      "String", "reverse:(b)", .invalidValue,
+      "can't be read; there are key paths, canonical:, lowercase:, "
+        + "uppercase:, now(), and @count, @sum, @min, @max and @avg of a to-many relationship"),
+    derived("String", "c", .unresolvedReference, "names \"c\", which is no attribute of E"),
+    derived("Integer 16", "b.@count", .unresolvedReference, "names \"b\", which is no relationship of E"),
+    derived("Date", "uppercase:(b)", .contradiction, "of String gives no Date"),
+    derived("String", "now()", .contradiction, "gives no String"),
+    Case(
+      "<fetchRequest name=\"f\" entity=\"X\"/>", .unresolvedReference,
+      ": the fetch request \"f\" is of the entity \"X\", which does not exist"),
     Case("<entity name=\"E\"/>\n<entity name=\"E\"/>", .invalidName, ":3: E: the entity is defined twice"),
     Case(
       "<entity name=\"Ex\"/>\n<entity name=\"EX\"/>", .invalidName,
@@ -68,9 +93,6 @@ struct ModelErrorTests {
     Case(
       "<entity name=\"E\">\n\(reference)\"F\"/></entity>", .unresolvedReference,
       ":3: E.r: the destination entity \"F\" does not exist"),
-    Case(
-      "<entity name=\"E\">\n\(reference)\"E\" toMany=\"YES\"/></entity>", .contradiction,
-      ":3: E.r: a to-many relationship needs an inverse, through which its objects are found"),
     Case(
       "<entity name=\"E\">\n\(reference)\"E\" inverseName=\"s\"/></entity>", .unresolvedReference,
       ":3: E.r: the inverse \"E.s\" is no relationship"),

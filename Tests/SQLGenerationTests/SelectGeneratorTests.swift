@@ -70,7 +70,7 @@ struct SelectGeneratorTests {
   @Test("selects columns of all entities asked for, and only rows of those")
   func hierarchy() throws {
     var query = try query("Dog")
-    query.sortDescriptors = [ResolvedSort(keyPath: ["name"], isAscending: false, isCaseInsensitive: true)]
+    query.sortDescriptors = [ResolvedSort(keyPath: ["name"], isAscending: false, textOrder: .caseInsensitive)]
     query.limit = 5
     query.offset = 2
     let rows = try SelectGenerator(query).statement()

@@ -1,39 +1,28 @@
 import Foundation
 import ObjectGraph
+import ObjectGraphTesting
 import ObjectModel
 @testable import SQLiteStore
-import Synchronization
 import Testing
 
 @Suite("Saving to an SQLite store")
 struct SQLiteStoreSavingTests {
-  private static let errors: [(code: Int32, expected: StoreError.Code)] = [
-    (5, .busy), (8, .readOnly), (10, .inputOutput), (11, .corrupt), (13, .full),
+  private static let faults: [(fault: StoreFault, expected: StoreError.Code)] = [
+    (.busy, .busy), (.readOnly, .readOnly), (.inputOutput, .inputOutput), (.corrupt, .corrupt), (.full, .full),
   ]
-
-  /// Fails the n-th step of a save while it is armed.
-  private final class Fault: Sendable {
-    let armed = Mutex<(step: Int, code: Int32)?>(nil)
-
-    func options() -> SQLiteStoreOptions {
-      var options = SQLiteStoreOptions()
-      options.externalDataThreshold = 10
-      options.failure = { [self] point in
-        armed.withLock { armed in armed?.step == point.index ? armed?.code : nil }
-      }
-      return options
-    }
-  }
 
   private func files(_ fixture: StoreFixture) throws -> Set<String> {
     Set(try FileManager.default.contentsOfDirectory(atPath: fixture.filesFolder.path).filter { $0 != "staging" })
   }
 
-  @Test("leaves nothing half done, whichever step fails and however", arguments: errors.indices)
+  @Test("leaves nothing half done, whichever step fails and however", arguments: faults.indices)
   func failingSteps(index: Int) throws {
-    let (code, expected) = Self.errors[index]
-    let fault = Fault()
-    let fixture = try StoreFixture(options: fault.options())
+    let (fault, expected) = Self.faults[index]
+    let faults = StoreFaults()
+    var options = SQLiteStoreOptions()
+    options.externalDataThreshold = 10
+    options.failure = faults.strike
+    let fixture = try StoreFixture(options: options)
     let (deleted, deletedRow) = try fixture.insert("Person", ["name": "deleted", "photo": Data(count: 100)])
     let (updated, updatedRow) = try fixture.insert("Person", ["name": "updated", "photo": Data(count: 200)])
     let before = try files(fixture)
@@ -51,11 +40,16 @@ struct SQLiteStoreSavingTests {
             RowChange(.delete, deleted, row: nil, base: deletedRow),
           ], batches: [batch])
       ], reservations: [KeyReservation(root: try fixture.entity("Company"), count: 1)])
-    // begin, delete, update, insert, two rows of the batch, reserve, commit
-    for step in 0..<8 {
-      fault.armed.withLock { $0 = (step, code) }
+    // In this order, with two inserts for the rows of the batch.
+    let steps: [FaultPoint.Step] = [
+      .begin, .delete, .file, .update, .insert, .file, .insert, .insert, .reserve, .commit,
+    ]
+    for (number, step) in steps.enumerated() {
+      _ = faults.takeSteps()
+      faults.fail(with: fault, atStatement: number)
       let error = #expect(throws: StoreError.self) { try fixture.store.save(request) }
-      #expect(error?.code == expected, "step \(step)")
+      #expect(error?.code == expected, "\(step)")
+      #expect(faults.takeSteps() == Array(steps[...number]))
       #expect(error?.path == fixture.url.path)
       #expect(inserted.version == 0 && change.row?.version == 0 && batch.row(at: 0).version == 0)
       #expect(try fixture.stored(id) == nil)
@@ -63,9 +57,8 @@ struct SQLiteStoreSavingTests {
       #expect(try fixture.stored(updated)?.version == 1)
       #expect(try fixture.stored(deleted) != nil)
       // The files of a commit whose outcome is unknown stay until the store is opened again.
-      if expected != .inputOutput || step < 7 { #expect(try files(fixture) == before, "step \(step)") }
+      if expected != .inputOutput || step != .commit { #expect(try files(fixture) == before, "\(step)") }
     }
-    fault.armed.withLock { $0 = nil }
     #expect(try fixture.store.save(request).conflicts.isEmpty)
     let photo = try fixture.slot("Person", "photo")
     #expect(inserted.version == 1 && batch.row(at: 0).version == 1)
@@ -128,19 +121,19 @@ struct SQLiteStoreSavingTests {
 
   @Test("logs each statement without values, with role and executor, and counts it")
   func log() throws {
-    let log = EventLog()
+    let log = StatementRecorder()
     var options = SQLiteStoreOptions()
-    options.statementLog = { event in log.events.withLock { $0.append(event) } }
+    options.statementLog = log.record
     let fixture = try StoreFixture(options: options)
     let store = try #require(fixture.store as? SQLiteStore)
     try fixture.insert("Person", ["name": "secret"])
-    log.events.withLock { $0 = [] }
+    _ = log.take()
     let before = store.statementCount
     let id = try fixture.newID("Person")
     let queue = DispatchQueue(label: "org.example.queue")
     let row = try queue.sync { try fixture.stored(id) }
     #expect(row == nil)
-    let seen = log.events.withLock { $0 }
+    let seen = log.take()
     #expect(seen.count == store.statementCount - before)
     let select = try #require(seen.last)
     #expect(select.sql.hasPrefix("SELECT") && select.sql.contains("FROM \"Person\" WHERE _key = ?1"))
@@ -150,8 +143,4 @@ struct SQLiteStoreSavingTests {
     #expect(seen.first?.role == .writer)
     #expect(!seen.contains { $0.sql.contains("secret") })
   }
-}
-
-private final class EventLog: Sendable {
-  let events = Mutex<[StatementEvent]>([])
 }

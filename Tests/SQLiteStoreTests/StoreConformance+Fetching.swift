@@ -68,7 +68,7 @@ extension StoreConformance {
     var query = try query(fixture, "Person", condition)
     #expect(try ages(fixture, query) == [0, 10, 20, 30, 40])
     query.condition = nil
-    query.sortDescriptors = [ResolvedSort(keyPath: ["name"], isAscending: true, isCaseInsensitive: true)]
+    query.sortDescriptors = [ResolvedSort(keyPath: ["name"], isAscending: true, textOrder: .caseInsensitive)]
     query.limit = 1
     #expect(try ages(fixture, query) == [50])
   }

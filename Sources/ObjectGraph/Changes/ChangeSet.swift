@@ -7,6 +7,8 @@ package final class ChangeSet: Sendable {
   package let changes: [RowChange]
   /// Inserts that never were objects.
   package let batches: [RowBatch]
+  /// What became of links between objects, one change per link.
+  package let links: [LinkChange]
   /// The number of changed objects.
   package let objectCount: Int
   /// Bytes of memory that the changes keep alive.
@@ -15,36 +17,72 @@ package final class ChangeSet: Sendable {
   private let positions = Mutex<[ManagedObjectID: Int]?>(nil)
 
   /// Whether nothing but inserts is in it.
-  let isAllInserts: Bool
+  package let isAllInserts: Bool
+  /// Whether any of `changes` is an insert.
+  let hasInserts: Bool
   /// The keys of `changes` lie between these, so that most look-ups in sets of inserts need no table.
   private let keys: ClosedRange<Int64>
 
-  package init(_ changes: [RowChange], batches: [RowBatch] = []) {
+  package init(_ changes: [RowChange], batches: [RowBatch] = [], links: [LinkChange] = []) {
     self.changes = changes
     self.batches = batches
+    self.links = links
     var summary = Summary()
-    for change in changes { summary.add(change) }
+    for index in changes.indices { summary.add(changes[index]) }
     isAllInserts = summary.isAllInserts
+    hasInserts = summary.hasInserts
     keys = summary.lowest...max(summary.lowest, summary.highest)
     objectCount = changes.count + batches.reduce(0) { $0 + $1.count }
-    byteCount = summary.byteCount + batches.reduce(0) { $0 + $1.byteCount }
+    byteCount =
+      summary.byteCount + links.count * MemoryLayout<LinkChange>.stride + batches.reduce(0) { $0 + $1.byteCount }
+  }
+
+  /// Sets that have no object in common as one.
+  convenience init(joining sets: [ChangeSet]) {
+    self.init(sets.flatMap(\.changes), batches: sets.flatMap(\.batches), links: sets.flatMap(\.links))
   }
 
   private struct Summary {
     var isAllInserts = true
+    var hasInserts = false
     var byteCount = 0
     var lowest = Int64.max
     var highest = Int64.min
 
-    mutating func add(_ change: RowChange) {
-      if change.kind != .insert { isAllInserts = false }
+    mutating func add(_ change: borrowing RowChange) {
+      if change.kind == .insert {
+        hasInserts = true
+      } else {
+        isAllInserts = false
+      }
       byteCount += change.byteCount
       lowest = min(lowest, change.id.key)
       highest = max(highest, change.id.key)
     }
   }
 
-  package var isEmpty: Bool { objectCount == 0 }
+  package var isEmpty: Bool { objectCount == 0 && links.isEmpty }
+
+  /// The keys of inserts that are no batch's, as runs of keys that follow each other, with their root's index.
+  var insertedKeys: [(root: Int, keys: Range<Int64>)] {
+    var runs: [(root: Int, keys: Range<Int64>)] = []
+    // By index: a loop over the changes would count references to their rows.
+    for index in changes.indices where changes[index].kind == .insert {
+      let (root, key) = (Int(changes[index].id.rootIndex), changes[index].id.key)
+      if let last = runs.last, last.root == root, last.keys.upperBound == key {
+        runs[runs.count - 1].keys = last.keys.lowerBound..<key + 1
+      } else {
+        runs.append((root, key..<key + 1))
+      }
+    }
+    return runs
+  }
+
+  /// The set without updates that no row has to be written for, and no version to be checked or raised.
+  func withoutUpdates(_ isVoid: (RowChange) -> Bool) -> ChangeSet {
+    if isAllInserts || !changes.contains(where: isVoid) { return self }
+    return ChangeSet(changes.filter { !isVoid($0) }, batches: batches, links: links)
+  }
 
   /// The set without some objects, which are looked for one by one.
   func without(_ isExcluded: (ManagedObjectID) -> Bool) -> ChangeSet {

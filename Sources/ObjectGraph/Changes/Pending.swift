@@ -10,10 +10,14 @@ struct Pending {
   /// One change per object in the order of the first touch, and holes where changes were removed.
   private(set) var changes: [RowChange] = []
   private var positions: [ManagedObjectID: Int] = [:]
+  /// The set that `changes` are, while nothing else has come.
+  private var only: ChangeSet?
   /// Sets of inserts with no object in common.
   private(set) var bulk: [ChangeSet] = []
   /// How many of `changes` override one in `bulk`.
   private var overriding = 0
+  /// What became of links, which are not counted: the objects at their ends are.
+  private(set) var links: [LinkKey: LinkChange] = [:]
   /// Bytes of memory that the changes keep alive.
   private(set) var byteCount = 0
   /// The number of objects with a change; those that were inserted and deleted again do not count.
@@ -23,7 +27,7 @@ struct Pending {
   var isEmpty: Bool { objectCount == 0 }
 
   /// Whether there is nothing at all, not even a change that came to nothing.
-  var isUnused: Bool { changes.isEmpty && bulk.isEmpty }
+  var isUnused: Bool { changes.isEmpty && bulk.isEmpty && links.isEmpty }
 
   /// The change of an object, or nil if there is none or it came to nothing.
   func change(of id: ManagedObjectID) -> RowChange? {
@@ -35,8 +39,14 @@ struct Pending {
   ///
   /// - Parameter layouts: by entity index, to merge changes of different properties of one object.
   mutating func absorb(_ set: ChangeSet, layouts: [RowLayout]) {
-    if set.isAllInserts, set.objectCount >= Self.bulkThreshold {
+    if !set.links.isEmpty {
+      for link in set.links { links[link.key] = links[link.key]?.followed(by: link) ?? link }
+      return absorb(ChangeSet(set.changes, batches: set.batches), layouts: layouts)
+    }
+    if set.isAllInserts, set.objectCount >= Self.bulkThreshold, !knowsObject(of: set) {
       keepWhole(set)
+    } else if isUnused, set.batches.isEmpty {
+      takeOver(set)
     } else {
       for change in set.changes { absorb(change, layouts: layouts) }
       if !set.batches.isEmpty { keepWhole(ChangeSet([], batches: set.batches)) }
@@ -53,14 +63,34 @@ struct Pending {
     }
   }
 
-  /// Inserts are always of objects that were not here before, so a set of nothing else overlaps with nothing.
+  /// Whether an insert is of an object that is known here, because somebody undid its delete.
+  ///
+  /// Cost: a comparison per change here, or per change of the set, whichever are fewer.
+  private func knowsObject(of set: ChangeSet) -> Bool {
+    if positions.isEmpty { return false }
+    return positions.count < set.changes.count
+      ? positions.keys.contains { set.change(of: $0) != nil } : set.changes.contains { positions[$0.id] != nil }
+  }
+
+  /// Keeps a set that has no object in common with what is here.
   private mutating func keepWhole(_ set: ChangeSet) {
     bulk.append(set)
     byteCount += set.byteCount
     objectCount += set.objectCount
   }
 
+  /// Makes the first set's changes these, without a copy.
+  private mutating func takeOver(_ set: ChangeSet) {
+    only = set
+    changes = set.changes
+    positions = Dictionary(minimumCapacity: changes.count)
+    for index in changes.indices { positions[changes[index].id] = index }
+    byteCount = set.byteCount
+    objectCount = set.objectCount
+  }
+
   private mutating func absorb(_ change: RowChange, layouts: [RowLayout]) {
+    only = nil
     if let position = positions[change.id] {
       replace(position, with: changes[position].followed(by: change, layouts: layouts))
     } else if change.kind != .insert, let earlier = bulkChange(of: change.id) {
@@ -88,10 +118,18 @@ struct Pending {
   /// Drops the change of an object, which is then as the next level has it; not for objects inserted here.
   mutating func remove(_ id: ManagedObjectID) {
     guard let position = positions.removeValue(forKey: id) else { return }
+    only = nil
     replace(position, with: RowChange(.forget, id, row: nil, base: nil))
     if changes.count > 2 * positions.count + 16 { closeHoles() }
     assert(hasValidState)
   }
+
+  /// Drops what became of an object's links.
+  mutating func removeLinks(of id: ManagedObjectID) {
+    if !links.isEmpty { links = links.filter { $0.key.left != id && $0.key.right != id } }
+  }
+
+  mutating func removeLink(_ key: LinkKey) { links[key] = nil }
 
   private mutating func closeHoles() {
     changes = changes.indices.filter { positions[changes[$0].id] == $0 }.map { changes[$0] }
@@ -110,8 +148,9 @@ struct Pending {
   func sets() -> [ChangeSet] {
     var sets: [ChangeSet] = []
     for set in bulk { sets.append(overriding == 0 ? set : set.without { positions[$0] != nil }) }
+    if let only, links.isEmpty { return sets + [only] }
     let rest = changes.contains { $0.kind == .forget } ? changes.filter { $0.kind != .forget } : changes
-    if !rest.isEmpty { sets.append(ChangeSet(rest)) }
+    if !rest.isEmpty || !links.isEmpty { sets.append(ChangeSet(rest, links: Array(links.values))) }
     return sets.filter { !$0.isEmpty }
   }
 

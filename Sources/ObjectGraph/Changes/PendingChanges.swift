@@ -18,6 +18,11 @@ package final class PendingChanges: Sendable {
     var arrived = Pending()
     /// What arrived, as it came, for observers.
     var news: [ChangeSet] = []
+    /// Who made what the next save will write.
+    var contributors = Contributors.nobody
+    var contributorsInFlight = Contributors.nobody
+    /// Who is to be named in the history.
+    var author: String?
     /// Counts the saves that moved changes on, so that a reader can tell whether one came between two looks.
     var moves = 0
 
@@ -45,10 +50,36 @@ package final class PendingChanges: Sendable {
   // MARK: For the context
 
   /// Takes changes that the context's own objects made.
-  func append(_ set: ChangeSet) { state.withLock { $0.current.absorb(set, layouts: layouts) } }
+  func append(_ set: ChangeSet) {
+    state.withLock { state in
+      state.current.absorb(set, layouts: layouts)
+      state.contributors = .several
+    }
+  }
+
+  /// Who is to be named in the history as the author of this context's changes.
+  var author: String? {
+    get { state.withLock { $0.author } }
+    set { state.withLock { $0.author = newValue } }
+  }
+
+  /// The one child whose changes are all that the next save will write; nil if it is not so.
+  var soleContributor: TransactionOrigin? {
+    state.withLock { if case .one(let origin) = $0.contributors { origin } else { nil } }
+  }
 
   /// Whether a child has saved something that the context has not taken notice of.
   var hasNews: Bool { state.withLock { !$0.news.isEmpty } }
+
+  /// What children saved and the context has not taken notice of.
+  var news: [ChangeSet] { state.withLock { $0.news } }
+
+  /// Makes what children saved current, if it is that many sets.
+  ///
+  /// - Returns: what they saved, or nil.
+  func takeNews(count: Int) -> [ChangeSet]? {
+    state.withLock { $0.news.count == count } ? takeNews() : nil
+  }
 
   /// Makes what children saved current.
   ///
@@ -67,11 +98,36 @@ package final class PendingChanges: Sendable {
   /// The change that the next save will write for an object, or nil if there is none or it came to nothing.
   func currentChange(of id: ManagedObjectID) -> RowChange? { state.withLock { $0.current.change(of: id) } }
 
+  /// Whether the next save will write anything, changes that came to nothing included.
+  var hasCurrentChanges: Bool { state.withLock { !$0.current.isUnused } }
+
   /// All changes that the next save will write.
   func currentSets() -> [ChangeSet] { state.withLock { $0.current.sets() } }
 
   /// Drops the change of an object that was not inserted here.
   func remove(_ id: ManagedObjectID) { state.withLock { $0.current.remove(id) } }
+
+  /// Replaces the change of an object that was not inserted here.
+  func replace(_ change: RowChange) {
+    state.withLock { state in
+      state.current.remove(change.id)
+      state.current.absorb(ChangeSet([change]), layouts: layouts)
+    }
+  }
+
+  /// What the next save will write for a link, or nil if it has not changed.
+  func currentLink(_ key: LinkKey) -> LinkChange? { state.withLock { $0.current.links[key] } }
+
+  /// The objects at both ends of the links that the next save will write.
+  var linkedObjects: Set<ManagedObjectID> {
+    state.withLock { state in state.current.links.keys.reduce(into: []) { $0.formUnion([$1.left, $1.right]) } }
+  }
+
+  /// Drops what became of a link.
+  func removeLink(_ key: LinkKey) { state.withLock { $0.current.removeLink(key) } }
+
+  /// Drops what became of an object's links.
+  func removeLinks(of id: ManagedObjectID) { state.withLock { $0.current.removeLinks(of: id) } }
 
   /// Forgets everything that is not being written already, also what has just arrived.
   func removeAll() {
@@ -79,6 +135,7 @@ package final class PendingChanges: Sendable {
       state.current = Pending()
       state.arrived = Pending()
       state.news = []
+      state.contributors = .nobody
     }
   }
 
@@ -89,6 +146,8 @@ package final class PendingChanges: Sendable {
       state.inFlight = state.current
       let sets = state.current.sets()
       state.current = Pending()
+      state.contributorsInFlight = state.contributors
+      state.contributors = .nobody
       return sets
     }
   }
@@ -108,6 +167,7 @@ package final class PendingChanges: Sendable {
       pending.absorb(state.current, layouts: layouts)
       state.current = pending
       state.inFlight = nil
+      state.contributors.add(state.contributorsInFlight)
     }
   }
 
@@ -116,8 +176,9 @@ package final class PendingChanges: Sendable {
   /// Takes what a child saved.
   ///
   /// - Returns: whether the context has to be told; if not, it was told of earlier news and has not come to look yet.
-  func adopt(_ sets: [ChangeSet]) -> Bool {
+  func adopt(_ sets: [ChangeSet], from origin: TransactionOrigin = TransactionOrigin()) -> Bool {
     state.withLock { state in
+      state.contributors.add(.one(origin))
       let isFirst = state.news.isEmpty
       for set in sets { state.arrived.absorb(set, layouts: layouts) }
       state.news += sets
@@ -136,6 +197,18 @@ package final class PendingChanges: Sendable {
   /// How often changes have moved on from here.
   var moves: Int { state.withLock { $0.moves } }
 
+  /// What contradicts something else.
+  var findings: [String] {
+    state.withLock { state in
+      let layers = [("in flight", state.inFlight), ("current", state.current), ("arrived", state.arrived)]
+      var found = layers.filter { $0.1?.hasValidState == false }.map {
+        "the pending changes \($0.0) miscount themselves"
+      }
+      if state.news.isEmpty != state.arrived.isUnused { found.append("what children saved is told wrongly") }
+      return found
+    }
+  }
+
   /// Whether nothing waits for a save, or for the end of one.
   package var isEmpty: Bool {
     state.withLock { $0.current.isEmpty && $0.arrived.isEmpty && $0.inFlight?.isEmpty != false }
@@ -145,6 +218,22 @@ package final class PendingChanges: Sendable {
   package var size: (objects: Int, bytes: Int) {
     state.withLock { state in
       (state.current.objectCount + state.arrived.objectCount, state.current.byteCount + state.arrived.byteCount)
+    }
+  }
+}
+
+/// Who made some changes, as far as it can be told: one child of a context, or not only one.
+private enum Contributors {
+  case nobody
+  case one(TransactionOrigin)
+  case several
+
+  mutating func add(_ others: Contributors) {
+    switch (self, others) {
+    case (_, .nobody): break
+    case (.nobody, _): self = others
+    case (.one(let mine), .one(let theirs)) where mine == theirs: break
+    default: self = .several
     }
   }
 }

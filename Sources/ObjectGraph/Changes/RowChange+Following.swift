@@ -5,7 +5,10 @@ extension RowChange {
   ///
   /// A delete is final: an update by somebody who did not know of it yet comes to nothing.
   func followed(by next: RowChange, layouts: [RowLayout]) -> RowChange {
-    switch (kind, next.kind) {
+    // An empty update tells that links changed and knows nothing of the row.
+    if next.isEmptyUpdate, row != nil { return self }
+    if isEmptyUpdate, next.kind == .update { return next }
+    return switch (kind, next.kind) {
     case (.insert, .update):
       RowChange(.insert, next.id, row: merged(with: next, layouts: layouts), base: nil)
     case (.update, .update):
@@ -14,6 +17,11 @@ extension RowChange {
       RowChange(.forget, id, row: nil, base: nil)
     case (.update, .delete):
       RowChange(.delete, id, row: nil, base: base)
+    case (.forget, .insert):
+      next
+    case (.delete, .insert):
+      // The delete was undone by who had made it.
+      RowChange(.update, id, row: next.row, base: base)
     case (.delete, _), (.forget, _):
       self
     case (_, .insert), (_, .forget):

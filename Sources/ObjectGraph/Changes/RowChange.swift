@@ -22,6 +22,12 @@ package struct RowChange: Sendable {
     self.base = base
   }
 
+  /// Whether the row is the one that it was: a relationship that no column of the row tells of has changed.
+  package var isEmptyUpdate: Bool {
+    kind == .update && row != nil
+      && row.map { ObjectIdentifier($0.storage) } == base.map { ObjectIdentifier($0.storage) }
+  }
+
   /// Bytes of memory that the change keeps alive.
   package var byteCount: Int { 48 + (row?.byteCount ?? 0) }
 }

@@ -1,68 +1,173 @@
 import Dispatch
+import Foundation
+import Synchronization
 
-/// The serial executor of one or several contexts: a dispatch queue.
+/// The serial executor of one or several contexts: a dispatch queue, or the thread that made it.
 ///
 /// All objects of a context may be used on its executor only. Contexts that share an executor need no hop between them.
 public final class ContextExecutor: SerialExecutor {
   /// The queue's label, which shows in logs, statement logs and debuggers.
   public let label: String
-  private let queue: DispatchQueue
+  private let place: Place
   private let occupation: OccupationRecorder?
+  /// The executor that work which runs here is waiting for.
+  private let awaited = Mutex<ContextExecutor?>(nil)
   private static let key = DispatchSpecificKey<ObjectIdentifier>()
+  private static let referenceKey = DispatchSpecificKey<Reference>()
+
+  private enum Place {
+    case queue(DispatchQueue)
+    case thread(pthread_t)
+  }
+
+  /// How a queue knows its executor without keeping it.
+  private struct Reference: Sendable {
+    unowned let executor: ContextExecutor
+  }
 
   /// An executor with a queue of its own.
   ///
-  /// - Parameter occupation: where to count how long each piece of work occupied the executor.
+  /// - Parameters:
+  ///   - label: the queue's label.
+  ///   - occupation: where to count how long each piece of work occupied the executor.
   public init(label: String, occupation: OccupationRecorder? = nil) {
     self.label = label
     self.occupation = occupation
-    queue = DispatchQueue(label: label)
-    queue.setSpecific(key: Self.key, value: ObjectIdentifier(self))
+    place = .queue(DispatchQueue(label: label))
+    nameQueue()
   }
 
   private init(main: DispatchQueue) {
     label = "main"
     occupation = nil
-    queue = main
+    place = .queue(main)
+    nameQueue()
+  }
+
+  private init(label: String, thread: pthread_t) {
+    self.label = label
+    occupation = nil
+    place = .thread(thread)
+  }
+
+  private func nameQueue() {
+    guard case .queue(let queue) = place else { return }
     queue.setSpecific(key: Self.key, value: ObjectIdentifier(self))
+    queue.setSpecific(key: Self.referenceKey, value: Reference(executor: self))
   }
 
   /// The executor of the main queue.
   public static let main = ContextExecutor(main: .main)
 
+  /// An executor that is the calling thread: its contexts need no hop there, and trap when used anywhere else.
+  ///
+  /// For synchronous code on a thread of its own: nothing can be queued here, so such a context can't be awaited from
+  /// elsewhere, nor merge by itself.
+  public static func confined(label: String) -> ContextExecutor {
+    ContextExecutor(label: label, thread: pthread_self())
+  }
+
+  /// Whether this executor is a thread and not a queue.
+  var isConfined: Bool { if case .thread = place { true } else { false } }
+
   /// Whether the caller runs on this executor.
   public var isCurrent: Bool {
-    // The queue knows also of work that others put on the main queue; asking it takes several times as long.
-    RunningExecutor.current == address
-      || DispatchQueue.getSpecific(key: Self.key) == ObjectIdentifier(self)
+    switch place {
+    case .queue:
+      // The queue knows also of work that others put on the main queue; asking it takes several times as long.
+      RunningExecutor.current == address || DispatchQueue.getSpecific(key: Self.key) == ObjectIdentifier(self)
+    case .thread(let thread): pthread_equal(thread, pthread_self()) != 0
+    }
   }
 
+  /// Runs a task's next piece of work here; called by Swift's runtime.
   public func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    queue.async { self.timed { job.runSynchronously(on: self.asUnownedSerialExecutor()) } }
+    switch place {
+    case .queue(let queue):
+      queue.async { self.timed { job.runSynchronously(on: self.asUnownedSerialExecutor()) } }
+    case .thread:
+      precondition(isCurrent, refusal)
+      job.runSynchronously(on: asUnownedSerialExecutor())
+    }
   }
 
+  /// Traps, with the executor's name, if the caller runs elsewhere; called by Swift's runtime.
   public func checkIsolated() {
-    precondition(isCurrent, "this must run on the executor \"\(label)\"")
+    precondition(
+      isCurrent,
+      isConfined
+        ? refusal
+        : "the context of the executor \"\(label)\" and its objects may be used there only; use perform or performAndWait"
+    )
   }
+
+  private var refusal: String { "the executor \"\(label)\" is the thread that made it; use its context there only" }
 
   /// Runs work after what is queued already; returns at once.
-  func async(_ work: @escaping @Sendable () -> Void) { queue.async { self.timed(work) } }
+  func async(_ work: @escaping @Sendable () -> Void) {
+    switch place {
+    case .queue(let queue): queue.async { self.timed(work) }
+    case .thread:
+      precondition(isCurrent, refusal)
+      work()
+    }
+  }
 
-  /// Runs work after what is queued already and waits for it; at once if the caller runs here.
+  /// Whether the calling thread runs here, or will go on here once what it does now has returned.
+  ///
+  /// Nothing else can run here meanwhile.
+  var isOnCallersStack: Bool { RunningExecutor.contains(address) || isCurrent }
+
+  /// Runs work after what is queued already and waits for it; at once if the caller runs here, or if the work that
+  /// occupies this executor waits for the caller on the same thread.
   func sync<Result>(_ work: () throws -> Result) rethrows -> Result {
-    isCurrent ? try work() : try queue.sync { try timed(work) }
+    if isCurrent { return try work() }
+    if RunningExecutor.contains(address) { return try RunningExecutor.run(address, work) }
+    guard case .queue(let queue) = place else { preconditionFailure(refusal) }
+    let waiter = DispatchQueue.getSpecific(key: Self.referenceKey)?.executor
+    waiter?.awaited.withLock { $0 = self }
+    defer { waiter?.awaited.withLock { $0 = nil } }
+    return try queue.sync { try timed(work) }
+  }
+
+  /// Queues work and waits until it is done, but not longer than that; after that it still runs when its turn comes.
+  ///
+  /// - Returns: whether it was done in time; false at once if this executor is waiting for the caller.
+  func sync(timeout: Duration, _ work: @escaping @Sendable () -> Void) -> Bool {
+    if isCurrent {
+      work()
+      return true
+    }
+    let done = DispatchSemaphore(value: 0)
+    async {
+      work()
+      done.signal()
+    }
+    if isWaitingForCaller { return false }
+    let (seconds, attoseconds) = timeout.components
+    return done.wait(timeout: .now() + Double(seconds) + Double(attoseconds) / 1e18) == .success
+  }
+
+  /// Whether the work that occupies this executor waits, directly or through others, for the caller's executor.
+  private var isWaitingForCaller: Bool {
+    let caller = DispatchQueue.getSpecific(key: Self.referenceKey)?.executor
+    var next = awaited.withLock { $0 }
+    // Waits are few and can't form a ring that has gone unnoticed, but they change while we look.
+    for _ in 0..<64 {
+      guard let executor = next, let caller else { return false }
+      if executor === caller { return true }
+      next = executor.awaited.withLock { $0 }
+    }
+    return false
   }
 
   private var address: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()) }
 
   private func timed<Result>(_ work: () throws -> Result) rethrows -> Result {
-    let outer = RunningExecutor.current
-    RunningExecutor.current = address
-    defer { RunningExecutor.current = outer }
-    guard let occupation else { return try work() }
+    guard let occupation else { return try RunningExecutor.run(address, work) }
     let start = DispatchTime.now().uptimeNanoseconds
     defer { occupation.record(DispatchTime.now().uptimeNanoseconds - start) }
-    return try work()
+    return try RunningExecutor.run(address, work)
   }
 }

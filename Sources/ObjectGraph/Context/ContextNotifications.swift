@@ -2,19 +2,27 @@ import ObjectModel
 
 /// What a context tells its observers.
 public enum ContextEvent: Sendable {
+  /// Comes before a save checks anything; what observers change is saved too.
   case willSave(ContextWillSave)
+  /// Comes after a save, with what is needed to merge it.
   case didSave(ContextDidSave)
+  /// Comes right after ``didSave(_:)``, with IDs alone.
+  case didSaveObjectIDs(ContextDidSaveObjectIDs)
+  /// Comes at the end of an event that changed objects, and when a child has saved or a save was merged.
   case didChange(ObjectsDidChange)
+  /// Comes when the context has forgotten all its objects.
   case didReset(ContextDidReset)
 }
 
 /// A context is about to save.
 public struct ContextWillSave: Sendable {
+  /// The context that is about to save.
   public let context: ManagedObjectContext
 }
 
 /// A context has saved one level up; `isRoot` tells whether that level was the store.
 public struct ContextDidSave: Sendable {
+  /// The context that has saved.
   public let context: ManagedObjectContext
   /// Whether the changes are in the store now.
   public let isRoot: Bool
@@ -28,28 +36,81 @@ public struct ContextDidSave: Sendable {
 
   /// The IDs of the inserted objects, in order. Cost: a pass over the changes, also of the others.
   public var insertedObjectIDs: [ManagedObjectID] { sets.ids(of: .insert) }
+  /// The IDs of the updated objects, in order. Cost: a pass over the changes.
   public var updatedObjectIDs: [ManagedObjectID] { sets.ids(of: .update) }
+  /// The IDs of the deleted objects, in order. Cost: a pass over the changes.
   public var deletedObjectIDs: [ManagedObjectID] { sets.ids(of: .delete) }
+}
+
+/// The same as ``ContextDidSave``, with IDs alone: it keeps neither the context nor its rows, and may be kept for long.
+public struct ContextDidSaveObjectIDs: Sendable {
+  /// What the context is called.
+  public let contextName: String
+  /// Whether the changes are in the store now.
+  public let isRoot: Bool
+  /// The IDs of the inserted objects, in order.
+  public let insertedObjectIDs: [ManagedObjectID]
+  /// The IDs of the updated objects, in order.
+  public let updatedObjectIDs: [ManagedObjectID]
+  /// The IDs of the deleted objects, in order.
+  public let deletedObjectIDs: [ManagedObjectID]
+
+  init(_ save: ContextDidSave) {
+    contextName = save.context.name
+    isRoot = save.isRoot
+    insertedObjectIDs = save.insertedObjectIDs
+    updatedObjectIDs = save.updatedObjectIDs
+    deletedObjectIDs = save.deletedObjectIDs
+  }
+}
+
+extension ContextDidSave {
+  /// The inserted objects, for an observer, which is called on the context's executor.
+  public func insertedObjects(in context: isolated ManagedObjectContext) -> [ManagedObject] {
+    context.objects(with: insertedObjectIDs)
+  }
+
+  /// The updated objects, for an observer, which is called on the context's executor.
+  public func updatedObjects(in context: isolated ManagedObjectContext) -> [ManagedObject] {
+    context.objects(with: updatedObjectIDs)
+  }
+
+  /// The deleted objects with the values they had, for an observer, which is called on the context's executor.
+  ///
+  /// They belong to no context any more. While the save is being told they are the instances that were deleted.
+  public func deletedObjects(in context: isolated ManagedObjectContext) -> [ManagedObject] {
+    sets.flatMap { set in
+      set.changes.filter { $0.kind == .delete }.map(context.registry.departedObject)
+    }
+  }
 }
 
 /// Objects of a context have changed: by its own event, or because a child saved into it.
 public struct ObjectsDidChange: Sendable {
+  /// The context whose objects have changed.
   public let context: ManagedObjectContext
+  /// Whether more may have changed than is named here: somebody else has written to the store and left no history, so
+  /// only objects in memory could be compared. What was fetched should be fetched again.
+  public let isIncomplete: Bool
   let sets: [ChangeSet]
 
-  init(context: ManagedObjectContext, _ sets: [ChangeSet]) {
+  init(context: ManagedObjectContext, _ sets: [ChangeSet], isIncomplete: Bool = false) {
     self.context = context
     self.sets = sets
+    self.isIncomplete = isIncomplete
   }
 
   /// The IDs of the inserted objects, in order. Cost: a pass over the changes, also of the others.
   public var insertedObjectIDs: [ManagedObjectID] { sets.ids(of: .insert) }
+  /// The IDs of the updated objects, in order. Cost: a pass over the changes.
   public var updatedObjectIDs: [ManagedObjectID] { sets.ids(of: .update) }
+  /// The IDs of the deleted objects, in order. Cost: a pass over the changes.
   public var deletedObjectIDs: [ManagedObjectID] { sets.ids(of: .delete) }
 }
 
 /// A context has forgotten all its objects.
 public struct ContextDidReset: Sendable {
+  /// The context that was reset.
   public let context: ManagedObjectContext
   /// The objects that were in memory.
   public let objectIDs: [ManagedObjectID]

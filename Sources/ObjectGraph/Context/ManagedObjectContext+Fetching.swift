@@ -1,3 +1,5 @@
+public import ObjectModel
+
 extension ManagedObjectContext {
   /// Fetches objects: those in the store, with what has changed since in this context and its ancestors.
   ///
@@ -5,16 +7,21 @@ extension ManagedObjectContext {
   /// entity's family.
   /// - Throws: ``ConditionError`` if the request names what does not exist, ``StoreError`` if the store can't be read.
   public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
-    let objects = try execution(request).objects()
+    let objects = try execution(request).objects(as: Object.self)
     if !request.returnsObjectsAsFaults {
       for object in objects { _ = try registry.realize(object) }
     }
-    return objects.map { object in
-      guard let typed = object as? Object else {
-        preconditionFailure("\(request.entityName) has objects of \(type(of: object)), not of \(Object.self)")
-      }
-      return typed
-    }
+    return objects
+  }
+
+  /// Fetches objects as a collection that makes them, and reads their rows, batch by batch when they are asked for.
+  ///
+  /// The number of objects and their order are known at once. At most ``FetchRequest/fetchBatchSize`` rows are read by
+  /// one statement; 64 if the request leaves it at 0. Cost: one statement for the IDs.
+  public func fetchLazily<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> LazyObjects<Object> {
+    enterReading()
+    let query = try FetchQuery(request, coordinator.model)
+    return LazyObjects(registry, request, ids: try fetchIDs(request), prefetching: query.prefetching)
   }
 
   /// Fetches IDs only: no object is made, and the order of the request is kept.
@@ -27,8 +34,25 @@ extension ManagedObjectContext {
     try execution(request).count()
   }
 
-  private func execution<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> FetchExecution {
-    enter()
+  /// Fetches dictionaries: values of rows, or aggregates over groups of rows; no object is made.
+  ///
+  /// What they hold is told by the request's `propertiesToFetch`, `propertiesToGroupBy`, `havingCondition` and
+  /// `returnsDistinctResults`. Groups are sorted by entries of their dictionaries.
+  /// - Parameters:
+  ///   - request: which objects, and what to tell of them.
+  ///   - includingPendingChanges: whether changes that are not saved count; by default the result is the store's.
+  /// - Throws: ``ConditionError`` for unknown names, and for what a group has no single value of; ``StoreError``.
+  public func fetchDictionaries<Object: ManagedObject>(
+    _ request: FetchRequest<Object>, includingPendingChanges: Bool = false
+  ) throws -> [[String: Value]] {
+    enterReading()
+    let fetch = try DictionaryFetch(request, includingPendingChanges: includingPendingChanges, registry)
+    if includingPendingChanges { registry.processPendingChanges() }
+    return try fetch.run()
+  }
+
+  func execution<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> FetchExecution {
+    enterReading()
     let query = try FetchQuery(request, coordinator.model)
     if query.includesPendingChanges { registry.processPendingChanges() }
     return FetchExecution(registry, query)

@@ -24,6 +24,7 @@ extension ManagedObjectContext {
 
   /// Runs a block on the context's executor while the caller waits; re-entrant on that executor.
   ///
+  /// That includes blocks inside of another context's block which this one waits for: from child to parent and back.
   /// For synchronous code; it blocks the calling thread, so `perform` is the better choice in a task.
   public nonisolated func performAndWait<Result: Sendable>(
     _ block: @Sendable (isolated ManagedObjectContext) throws -> Result
@@ -38,7 +39,7 @@ extension ManagedObjectContext {
   }
 
   func beginEvent() {
-    enter()
+    enterReading()
     depth += 1
   }
 
@@ -51,20 +52,40 @@ extension ManagedObjectContext {
   func enter() {
     guard pending.hasNews else { return }
     let news = registry.takeNoticeOfChildren()
+    if depth == 0 { registry.undoManager?.endEvent() }
     if !news.isEmpty { observers.post(.didChange(ObjectsDidChange(context: self, news))) }
+  }
+
+  /// Called first by whatever reads the levels above: lets them show what their own events have done so far, where
+  /// those events wait for the caller.
+  func enterReading() {
+    enter()
+    var ancestor = parent
+    while let context = ancestor {
+      if context.executor.isOnCallersStack { context.publishChanges() }
+      ancestor = context.parent
+    }
+  }
+
+  private nonisolated func publishChanges() {
+    executor.sync { assumeIsolated { $0.registryStorage?.publishChanges() } }
   }
 
   /// Tells observers of changes that were published and not reported.
   func reportChanges() {
     let sets = registry.takeUnreported()
-    if !sets.isEmpty { observers.post(.didChange(ObjectsDidChange(context: self, sets))) }
+    if sets.isEmpty { return }
+    registry.reporting = sets
+    observers.post(.didChange(ObjectsDidChange(context: self, sets)))
+    registry.reporting = []
   }
 
-  /// Makes this context look at what children saved: at once if the caller runs on its executor, else soon.
+  /// Makes this context look at what children saved: at once if nothing else can run there meanwhile, else soon.
   nonisolated func childDidSave() {
-    if executor.isCurrent {
-      assumeIsolated { $0.enter() }
-    } else {
+    if executor.isOnCallersStack {
+      executor.sync { assumeIsolated { $0.enter() } }
+    } else if !executor.isConfined {
+      // A context confined to its thread looks when it is next used.
       executor.async { self.assumeIsolated { $0.enter() } }
     }
   }

@@ -4,44 +4,72 @@ extension ManagedObjectContext {
   /// The save is atomic. A failed save keeps all changes, so that the same save can succeed after they were corrected
   /// or the disk has room again. A root's save blocks its executor until the changes are on disk. A value that could
   /// not be read since the last save makes the save fail once, because what was derived from it may be wrong.
-  /// - Throws: ``ValidationError``, ``ValidationErrors``, ``SaveConflicts`` or ``StoreError``.
-  public func save() throws {
-    processPendingChanges()
+  /// - Throws: ``ValidationError``, ``ValidationErrors``, ``EndlessWillSave``, ``SaveConflicts`` or ``StoreError``.
+  public func save() throws { try saveReporting() }
+
+  /// Saves, and returns what was saved; nil if there was nothing.
+  @discardableResult
+  func saveReporting() throws -> ContextDidSave? {
+    enter()
+    registry.propagateDeletes()
+    registry.processPendingChanges()
+    reportChanges()
     if let failure = registry.takeFaultFailure() { throw failure }
     // Objects that were inserted and deleted again leave without anybody being told.
-    if pending.isEmpty { return registry.finishSave(rewritten: []) }
+    if pending.isEmpty && registry.conflictChecks.isEmpty {
+      registry.finishSave(SaveOutcome(sets: []))
+      registry.departed = [:]
+      return nil
+    }
     observers.post(.willSave(ContextWillSave(context: self)))
     registry.processPendingChanges()
-    registry.runWillSave()
+    try registry.runWillSave()
     try registry.validate()
     reportChanges()
-    if let parent { saveToParent(parent) } else { try saveToStore() }
+    return if let parent { try saveToParent(parent) } else { try saveToStore() }
   }
 
-  private func saveToParent(_ parent: ManagedObjectContext) {
+  private func saveToParent(_ parent: ManagedObjectContext) throws -> ContextDidSave {
+    if !registry.conflictChecks.isEmpty { try registry.checkAgainstParent() }
+    let origin = transactionOrigin
     let sets = pending.beginSave()
     // The parent has the changes before they leave here, so that no reader misses them.
-    let mustTell = parent.pending.adopt(sets)
+    let mustTell = parent.pending.adopt(sets, from: origin)
     pending.commitSave()
-    finishSave(sets, rewritten: [])
+    let save = finishSave(SaveOutcome(sets: sets))
     if mustTell { parent.childDidSave() }
+    return save
   }
 
-  private func saveToStore() throws {
+  private func saveToStore() throws -> ContextDidSave {
+    let origin = transactionOrigin
     let sets = pending.beginSave()
-    let rewritten: [RowChange]
+    var outcome = SaveOutcome(sets: sets)
     do {
-      rewritten = sets.isEmpty ? [] : try coordinator.save(sets, from: pending.rootNumber)
+      let checks = registry.checks(besides: sets)
+      if !sets.isEmpty || !checks.isEmpty {
+        outcome = try coordinator.save(
+          sets, from: pending.rootNumber, policy: mergePolicy, checks: checks, origin: origin)
+      }
     } catch {
       pending.abortSave()
       throw error
     }
     pending.commitSave()
-    finishSave(sets, rewritten: rewritten)
+    return finishSave(outcome)
   }
 
-  private func finishSave(_ sets: [ChangeSet], rewritten: [RowChange]) {
-    registry.finishSave(rewritten: rewritten)
-    observers.post(.didSave(ContextDidSave(context: self, sets, isRoot: parent == nil)))
+  private func finishSave(_ outcome: SaveOutcome) -> ContextDidSave {
+    registry.finishSave(outcome)
+    registry.undoManager?.endEvent()
+    if let resolved = outcome.resolved { observers.post(.didChange(ObjectsDidChange(context: self, [resolved]))) }
+    let save = ContextDidSave(context: self, outcome.sets, isRoot: parent == nil)
+    observers.post(.didSave(save))
+    registry.departed = [:]
+    observers.post(.didSaveObjectIDs(ContextDidSaveObjectIDs(save)))
+    // Those beside this context see the changes now; and those below, if they were made or changed here.
+    (parent?.merging ?? coordinator.merging).tell(save)
+    merging.tell(save)
+    return save
   }
 }

@@ -4,7 +4,7 @@ import Synchronization
 /// A scratch pad of managed objects with a parent: another context, or the coordinator and its store.
 ///
 /// A save goes one level up. A context is an actor on a serial executor of its own: its objects are used inside
-/// ``perform(_:)-(_)`` or ``performAndWait(_:)``, and what leaves is `Sendable`: values and object IDs.
+/// `perform` or ``performAndWait(_:)``, and what leaves is `Sendable`: values and object IDs.
 ///
 ///     let ids = try await background.perform { context in
 ///       try context.fetchIDs(FetchRequest<Person>(#Predicate { $0.age >= 100 }, sortBy: [.ascending(\.age)]))
@@ -14,22 +14,32 @@ public actor ManagedObjectContext {
   public nonisolated let name: String
   /// The context that a save goes to; nil for a root, whose saves go to the store.
   public nonisolated let parent: ManagedObjectContext?
+  /// What stands between the whole stack of contexts and the store.
   public nonisolated let coordinator: PersistentStoreCoordinator
   /// Where the context and its objects are used.
   public nonisolated let executor: ContextExecutor
+  /// The executor, as Swift's runtime asks for it.
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   /// Changes that wait for a save, readable from any thread.
   package nonisolated let pending: PendingChanges
-  nonisolated let observers = ContextObservers()
+  nonisolated let observers = EventObservers<ContextEvent>()
+  nonisolated let merging = MergingState()
 
   private(set) var registryStorage: ObjectRegistry?
   /// How many `perform` blocks are on the stack.
   var depth = 0
+  /// Whether delete rules are applied at the end of each event, or not before the save.
+  public var propagatesDeletesAtEndOfEvent = true {
+    didSet { registry.propagatesDeletesAtEndOfEvent = propagatesDeletesAtEndOfEvent }
+  }
 
   /// A root context: its saves go to the coordinator's store, and are the only ones that do I/O.
   ///
-  /// - Parameter executor: where to run; nil for an executor of its own.
+  /// - Parameters:
+  ///   - coordinator: what it reads from and saves to.
+  ///   - name: what it is called in messages, logs and history.
+  ///   - executor: where to run; nil for an executor of its own.
   public init(coordinator: PersistentStoreCoordinator, name: String = "root", executor: ContextExecutor? = nil) {
     self.name = name
     self.coordinator = coordinator
@@ -41,8 +51,11 @@ public actor ManagedObjectContext {
   /// A child context: its saves go to its parent, in memory.
   ///
   /// Cost: a few microseconds and an empty queue, so contexts may be made for every unit of work.
-  /// - Parameter executor: where to run; nil for an executor of its own. A child that shares its parent's
-  ///   executor, for editing, needs no hop to be used there.
+  /// - Parameters:
+  ///   - parent: the context that it reads from and saves to.
+  ///   - name: what it is called in messages, logs and history.
+  ///   - executor: where to run; nil for an executor of its own. A child that shares its parent's executor, for editing,
+  ///     needs no hop to be used there.
   public init(parent: ManagedObjectContext, name: String = "child", executor: ContextExecutor? = nil) {
     self.name = name
     self.parent = parent
@@ -98,7 +111,7 @@ extension ManagedObjectContext {
   }
 
   /// The objects that are in memory, faults included.
-  public var registeredObjects: Set<ManagedObject> { Set(registry.objects.values.map { $0.takeUnretainedValue() }) }
+  public var registeredObjects: Set<ManagedObject> { Set(registry.objects.all) }
 
   /// The object with that ID if it is in memory; does no I/O.
   public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
@@ -119,7 +132,7 @@ extension ManagedObjectContext {
   ///
   /// - Throws: ``ObjectNotFound`` if it does not exist, ``StoreError`` if the store can't be read.
   public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
-    enter()
+    enterReading()
     let object = registry.object(with: id)
     guard try registry.realize(object), !object.isDeleted else { throw ObjectNotFound(objectID: id) }
     return object
@@ -145,40 +158,57 @@ extension ManagedObjectContext {
   public func processPendingChanges() {
     enter()
     registry.processPendingChanges()
+    registry.undoManager?.endEvent()
     reportChanges()
   }
 
   /// Drops all changes since the last save; inserted objects leave the context.
+  ///
+  /// Observers get one did-change that takes back what they were told.
   public func rollback() {
     enter()
+    let dropped = observers.hasObservers ? pending.currentSets() : []
     registry.rollback()
+    let undone = dropped.map(\.undone)
+    if !undone.isEmpty { observers.post(.didChange(ObjectsDidChange(context: self, undone))) }
   }
 
   /// Forgets all objects and changes; objects that somebody still holds belong to no context any more.
   public func reset() {
     enter()
-    let ids = Array(registry.objects.keys)
+    let ids = registry.objects.all.map(\.objectID)
     pending.removeAll()
+    registry.undoManager?.removeAllActions()
     registry.orphanAll()
     observers.post(.didReset(ContextDidReset(context: self, objectIDs: ids)))
   }
 
   /// Reads an object's values anew when they are next asked for.
   ///
-  /// - Parameter mergeChanges: whether the object's changes are put on top of the new values, or dropped.
+  /// - Parameters:
+  ///   - object: an object of this context.
+  ///   - mergeChanges: whether the object's changes are put on top of the new values, or dropped.
   /// - Throws: ``StoreError`` if the new values can't be read; the object is as it was then.
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
     enter()
+    let hadChanges = object.hasChanges && !object.isInserted
     try registry.refresh(object, mergeChanges: mergeChanges)
+    if hadChanges && observers.hasObservers {
+      let change = RowChange(.update, object.objectID, row: object.row, base: nil)
+      observers.post(.didChange(ObjectsDidChange(context: self, [ChangeSet([change])])))
+    }
   }
 }
 
 /// An object that was asked for by its ID and does not exist, or not any more.
-public struct ObjectNotFound: Error, Sendable, CustomStringConvertible {
+public struct ObjectNotFound: Error, Sendable, Hashable, CustomStringConvertible {
+  /// What was asked for.
   public let objectID: ManagedObjectID
 
+  /// An error about an object that is not there.
   public init(objectID: ManagedObjectID) { self.objectID = objectID }
 
+  /// Which object does not exist.
   public var description: String { "\(objectID) does not exist" }
 }
 

@@ -12,6 +12,7 @@ public final class OccupationRecorder: Sendable {
 
   private let state = Mutex(State())
 
+  /// A recorder that has counted nothing.
   public init() {}
 
   /// Counts one occupation, in nanoseconds.

@@ -1,16 +1,39 @@
-import Glibc
-
-/// The executor whose work the calling thread does, as an address to compare; the innermost one if there are several.
+/// The executors whose work the calling thread does, innermost first, as addresses to compare.
+///
+/// There are several where work waits for another executor's, which then runs on the same thread.
 enum RunningExecutor {
-  private static let key: pthread_key_t = {
-    var key = pthread_key_t()
-    let code = pthread_key_create(&key, nil)
-    precondition(code == 0, "there is no room for another thread-specific value")
-    return key
-  }()
+  private struct Frame {
+    let executor: UnsafeRawPointer
+    let outer: UnsafePointer<Frame>?
+  }
 
-  static var current: UnsafeRawPointer? {
-    get { UnsafeRawPointer(pthread_getspecific(key)) }
-    set { pthread_setspecific(key, newValue) }
+  private static let pointer = ThreadPointer()
+
+  private static var innermost: UnsafePointer<Frame>? {
+    get { UnsafePointer(pointer.value?.assumingMemoryBound(to: Frame.self)) }
+    set { pointer.value = UnsafeMutableRawPointer(mutating: newValue) }
+  }
+
+  /// The executor whose work the thread does now.
+  static var current: UnsafeRawPointer? { innermost?.pointee.executor }
+
+  /// Whether the thread does work of that executor, now or as soon as what it does now has returned.
+  static func contains(_ executor: UnsafeRawPointer) -> Bool {
+    var frame = innermost
+    while let present = frame {
+      if present.pointee.executor == executor { return true }
+      frame = present.pointee.outer
+    }
+    return false
+  }
+
+  /// Runs work as that executor's.
+  static func run<Result>(_ executor: UnsafeRawPointer, _ work: () throws -> Result) rethrows -> Result {
+    let outer = innermost
+    return try withUnsafePointer(to: Frame(executor: executor, outer: outer)) { frame in
+      innermost = frame
+      defer { innermost = outer }
+      return try work()
+    }
   }
 }

@@ -2,8 +2,8 @@ import ObjectModel
 
 /// One fetch in one context: what the store says, under what has changed since in the context and its ancestors.
 ///
-/// Related objects that a condition or sort leads to count as the store has them, where the fetched object itself has
-/// no pending change.
+/// Where pending changes touch what a condition's or a sort's relationships lead to, all rows are tested and sorted in
+/// memory, since the store can't know which of them match, or where they are.
 struct FetchExecution {
   typealias Rows = [(id: ManagedObjectID, row: Row?)]
 
@@ -11,6 +11,8 @@ struct FetchExecution {
   private let query: FetchQuery
   /// How often to look again when a save moves changes on between two looks; each look takes microseconds.
   private static let attemptLimit = 16
+  /// How many rows are kept for faults of other contexts; all of a large result would only push out the rest.
+  private static let keptRowLimit = 1_000
 
   /// - Parameter registry: has published the changes that are to count.
   init(_ registry: ObjectRegistry, _ query: FetchQuery) {
@@ -18,35 +20,91 @@ struct FetchExecution {
     self.query = query
   }
 
-  func objects() throws -> [ManagedObject] {
-    try rows(wantsRows: true).map { id, row in
-      if let row { registry.object(with: id, fetched: row) } else { registry.object(with: id) }
+  /// The objects as the class that the request names; told one by one, while they are at hand.
+  func objects<Object: ManagedObject>(as type: Object.Type) throws -> [Object] {
+    if query.batchSize > 0 || !query.includesPropertyValues {
+      return registry.objects(with: try ids(), batchSize: query.batchSize).map { $0.typed(as: type) }
+    }
+    let saves = registry.coordinator.saveCount
+    let hasChanges = registry.pending.hasCurrentChanges
+    var objects: [Object] = []
+    var kept: [(ManagedObjectID, Row)] = []
+    try forEachRow { id, row, _ in
+      if query.refreshesObjects { registry.refetch(id, row) }
+      let object = registry.object(with: id, fetched: row, hasChanges: hasChanges, saveCount: saves)
+      objects.append(object.typed(as: type))
+      if row.version > 0, query.keepsAllRows || kept.count < Self.keptRowLimit { kept.append((id, row)) }
+    }
+    registry.coordinator.keep(kept, readBefore: saves)
+    for path in query.prefetching { try registry.prefetch(path, for: objects) }
+    return objects
+  }
+
+  /// Lends the rows of the result one by one, with what reads objects related to them in the same state.
+  func forEachRow(_ body: (ManagedObjectID, Row, RelatedObjects) throws -> Void) throws {
+    try read { view in
+      let related = RelatedObjects(
+        row: query.includesPendingChanges ? view.row(for:) : { try view.reader.row(for: $0) },
+        destinations: { try view.destinations(of: $0, $1) })
+      if try isAnsweredByStore(view) {
+        try view.reader.fetch(storeQuery(wantsRows: true)) { id, row in
+          if let row { try body(id, row, related) }
+          return true
+        }
+      } else {
+        for (id, row) in try merged(view, wantsRows: true) {
+          if let row { try body(id, row, related) }
+        }
+      }
     }
   }
 
-  func ids() throws -> [ManagedObjectID] { try rows(wantsRows: false).map(\.id) }
+  func ids() throws -> [ManagedObjectID] {
+    try read { view in
+      guard try isAnsweredByStore(view) else { return try merged(view, wantsRows: false).map(\.id) }
+      var ids: [ManagedObjectID] = []
+      try view.reader.fetch(storeQuery(wantsRows: false)) { id, _ in
+        ids.append(id)
+        return true
+      }
+      return ids
+    }
+  }
 
   func count() throws -> Int {
-    try read { overlay, reader in
-      overlay.isEmpty
-        ? try reader.count(storeQuery(wantsRows: false)) : try merged(overlay, wantsRows: false, reader).count
+    try read { view in
+      try isAnsweredByStore(view)
+        ? try view.reader.count(storeQuery(wantsRows: false)) : try merged(view, wantsRows: false).count
     }
   }
 
-  private func rows(wantsRows: Bool) throws -> Rows {
-    let saves = registry.coordinator.saveCount
-    let rows = try read { overlay, reader in
-      overlay.isEmpty
-        ? try stored(storeQuery(wantsRows: wantsRows), reader) : try merged(overlay, wantsRows: wantsRows, reader)
+  /// The destinations of a to-many relationship, in its order if it has one.
+  ///
+  /// Those that no pending change bears on are remembered for all contexts until the next save.
+  func destinations(of id: ManagedObjectID, _ property: Property) throws -> [ManagedObjectID] {
+    let coordinator = registry.coordinator
+    let families = RelatedFamilies(destinationsOf: property)
+    func isStored(_ levels: [[Pending]]) -> Bool { !levels.joined().contains { $0.touches(families) } }
+    if isStored(levels), let known = coordinator.cachedDestinations(of: id, property) { return known }
+    let saves = coordinator.saveCount
+    let found = try read { view in
+      let ids =
+        if property.joinTable != nil {
+          try view.links(of: id, property).map(\.destination)
+        } else if try isAnsweredByStore(view) {
+          try stored(storeQuery(wantsRows: false), view.reader).map(\.id)
+        } else {
+          try merged(view, wantsRows: false).map(\.id)
+        }
+      return (ids: ids, isStored: isStored(view.levels))
     }
-    keep(rows, readBefore: saves)
-    return rows
+    if found.isStored { coordinator.keep(found.ids, asDestinationsOf: id, property, readBefore: saves) }
+    return found.ids
   }
 
-  /// Keeps some of the rows for faults of other contexts; all of a large result would only push out the rest.
-  private func keep(_ rows: Rows, readBefore saves: Int) {
-    let kept = rows.prefix(1_000).compactMap { id, row in row.map { (id, $0) } }.filter { $0.1.version > 0 }
-    registry.coordinator.keep(kept, readBefore: saves)
+  /// The links of an object in its relationship's order.
+  func links(of id: ManagedObjectID, _ property: Property, includingDeleted: Bool = false) throws -> [Link] {
+    try read { try $0.links(of: id, property, includingDeleted: includingDeleted) }
   }
 }
 
@@ -58,14 +116,14 @@ extension FetchExecution {
   /// The store's state is fixed before the pending changes are looked at, from below; changes only move upwards, so
   /// none is missed and those seen twice are the same. If a save moved changes on just then, a newer change could have
   /// come to the store together with others: then both looks are taken again.
-  private func read<Result>(_ body: (Overlay, any StoreReader) throws -> Result) throws -> Result {
+  private func read<Result>(_ body: (PendingView) throws -> Result) throws -> Result {
     let store = try registry.coordinator.openStore()
     for attempt in 1... {
       let movesBefore = moves
       let result: Result? = try store.read { reader in
         let levels = levels
         guard attempt == Self.attemptLimit || moves == movesBefore else { return nil }
-        return try body(overlay(levels), reader)
+        return try body(PendingView(registry.coordinator, reader: reader, levels: levels))
       }
       if let result { return result }
     }
@@ -82,11 +140,6 @@ extension FetchExecution {
     return [registry.pending.layers(withArrivals: false)] + registry.ancestors.map { $0.layers(withArrivals: true) }
   }
 
-  private func overlay(_ levels: [[Pending]]) -> Overlay {
-    var overlay = Overlay()
-    for layers in levels { overlay.add(layers, root: query.entity.root, layouts: registry.coordinator.layouts) }
-    return overlay
-  }
 }
 
 // MARK: - Rows
@@ -96,7 +149,7 @@ extension FetchExecution {
     StoreQuery(
       entity: query.entity, includesSubentities: query.includesSubentities, condition: query.condition,
       sortDescriptors: query.sorts, limit: query.limit, offset: query.offset, wantsRows: wantsRows,
-      coordinatorOrdinal: registry.coordinator.ordinal)
+      coordinatorOrdinal: registry.coordinator.ordinal, isCancellable: query.isCancellable)
   }
 
   private func stored(_ query: StoreQuery, _ reader: any StoreReader) throws -> Rows {
@@ -109,11 +162,14 @@ extension FetchExecution {
   }
 
   /// The store's rows without those that have changed since, and those that have changed, in one order.
-  private func merged(_ overlay: Overlay, wantsRows: Bool, _ reader: any StoreReader) throws -> Rows {
+  private func merged(_ view: PendingView, wantsRows: Bool) throws -> Rows {
+    let overlay = view.overlay(of: query.entity.root)
     let needsRows = wantsRows || !query.sorts.isEmpty
-    var rows = try unchanged(overlay, wantsRows: needsRows, reader)
-    rows += try changed(overlay)
-    rows += try packed(overlay, wantsRows: needsRows)
+    var rows =
+      try isDisturbed(view)
+      ? try tested(overlay, view) : try unchanged(overlay, wantsRows: needsRows, view.reader)
+    rows += try changed(overlay, view)
+    rows += try packed(overlay, view, wantsRows: needsRows)
     if !query.sorts.isEmpty { rows = try sorted(rows) }
     let wanted = rows.dropFirst(query.offset).prefix(query.limit ?? .max)
     return wantsRows ? wanted.map { ($0.id, overlay.lastingRow(of: $0.id) ?? $0.row) } : Array(wanted)
@@ -135,8 +191,8 @@ extension FetchExecution {
     return rows
   }
 
-  private func changed(_ overlay: Overlay) throws -> Rows {
-    let evaluator = try evaluator()
+  private func changed(_ overlay: Overlay, _ view: PendingView) throws -> Rows {
+    let evaluator = try evaluator(view)
     let family = family
     var matches: Rows = []
     for id in overlay.order {
@@ -146,8 +202,8 @@ extension FetchExecution {
     return matches
   }
 
-  private func packed(_ overlay: Overlay, wantsRows: Bool) throws -> Rows {
-    let evaluator = try evaluator()
+  private func packed(_ overlay: Overlay, _ view: PendingView, wantsRows: Bool) throws -> Rows {
+    let evaluator = try evaluator(view)
     let family = family
     var matches: Rows = []
     for batch in overlay.batches where family.contains(batch.layout.entityIndex) {
@@ -162,9 +218,38 @@ extension FetchExecution {
     return matches
   }
 
-  private func evaluator() throws -> ConditionEvaluator? {
-    try query.condition.map {
-      try ConditionEvaluator($0, entity: query.entity, related: { try registry.visibleRow(for: $0) })
+  private func evaluator(_ view: PendingView) throws -> ConditionEvaluator? {
+    let related = RelatedObjects(
+      row: { try registry.visibleRow(for: $0) }, destinations: { try view.destinations(of: $0, $1) })
+    return try query.condition.map { try ConditionEvaluator($0, entity: query.entity, related: related) }
+  }
+
+  private func isAnsweredByStore(_ view: PendingView) throws -> Bool {
+    try view.overlay(of: query.entity.root).isEmpty && !isDisturbed(view)
+  }
+
+  /// Whether pending changes touch objects that the condition's or the sorts' relationships lead to.
+  private func isDisturbed(_ view: PendingView) throws -> Bool {
+    guard view.levels.contains(where: { !$0.isEmpty }) else { return false }
+    let families = try RelatedFamilies(query.condition, query.sorts, entity: query.entity)
+    return view.levels.joined().contains { $0.touches(families) }
+  }
+
+  /// The store's rows that have not changed, tested one by one. Cost: a pass over the entity's rows.
+  private func tested(_ overlay: Overlay, _ view: PendingView) throws -> Rows {
+    var all = storeQuery(wantsRows: true)
+    all.condition = nil
+    all.limit = nil
+    all.offset = 0
+    let evaluator = try evaluator(view)
+    var rows: Rows = []
+    try view.reader.fetch(all) { id, row in
+      if !overlay.contains(id) { rows.append((id, row)) }
+      return true
+    }
+    return try rows.filter { id, row in
+      if query.isCancellable { try Task.checkCancellation() }
+      return try row.map { try evaluator?.matches(id: id, row: $0) ?? true } ?? false
     }
   }
 

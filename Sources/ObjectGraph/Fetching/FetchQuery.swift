@@ -9,6 +9,16 @@ struct FetchQuery {
   var offset = 0
   var includesSubentities = true
   var includesPendingChanges = true
+  var includesPropertyValues = true
+  /// Whether realised objects without changes get the values that were found.
+  var refreshesObjects = false
+  /// How many rows to read at a time; 0 for all.
+  var batchSize = 0
+  var prefetching: [PrefetchPath] = []
+  /// Whether all rows go to the row cache, and not only the first ones.
+  var keepsAllRows = false
+  /// Whether the fetch ends when the task that it runs in is cancelled.
+  var isCancellable = false
 
   init(entity: Entity) { self.entity = entity }
 }
@@ -16,7 +26,6 @@ struct FetchQuery {
 extension FetchQuery {
   /// - Throws: ``ConditionError`` that names what does not exist in the model.
   init<Object>(_ request: FetchRequest<Object>, _ model: ManagedObjectModel) throws(ConditionError) {
-    if let failure = request.failure { throw failure }
     guard let entity = model.entitiesByName[request.entityName] else {
       throw ConditionError(.unknownEntity, "the model has no entity \"\(request.entityName)\"")
     }
@@ -29,5 +38,9 @@ extension FetchQuery {
     offset = max(0, request.fetchOffset)
     includesSubentities = request.includesSubentities
     includesPendingChanges = request.includesPendingChanges
+    includesPropertyValues = request.includesPropertyValues
+    refreshesObjects = request.shouldRefreshRefetchedObjects
+    batchSize = max(0, request.fetchBatchSize)
+    prefetching = try PrefetchPath.paths(request.relationshipKeyPathsForPrefetching, from: entity)
   }
 }

@@ -51,6 +51,12 @@ package struct AttributeRules: Sendable {
     return nil
   }
 
+  /// What is wrong with a value of the attribute's type.
+  func violation(of value: Value) -> Violation? {
+    if case .string(var text) = value { return text.withUTF8 { violation(text: UnsafeRawBufferPointer($0)) } }
+    return value.number.flatMap(violation(number:))
+  }
+
   private func shown(_ number: Double) -> String {
     if attribute.type == .date { return "\(Date(timeIntervalSinceReferenceDate: number))" }
     return Int64(exactly: number).map { "\($0)" } ?? "\(number)"

@@ -8,15 +8,16 @@ import ObjectModel
 extension ManagedObject {
   /// An integer; 0 where it is nil.
   public final subscript(integer slot: Int) -> Int64 {
-    get { readable.isNull(slot) ? 0 : row.integer(slot) }
+    get { values.integer(slot) ?? 0 }
     set {
       willChange(slot)
       row.setInteger(newValue, slot)
     }
   }
 
+  /// An integer, or nil.
   public final subscript(optionalInteger slot: Int) -> Int64? {
-    get { readable.isNull(slot) ? nil : row.integer(slot) }
+    get { values.integer(slot) }
     set {
       willChange(slot)
       if let newValue { row.setInteger(newValue, slot) } else { row.setNull(slot) }
@@ -25,15 +26,16 @@ extension ManagedObject {
 
   /// A number; 0 where it is nil.
   public final subscript(real slot: Int) -> Double {
-    get { readable.isNull(slot) ? 0 : row.real(slot) }
+    get { values.real(slot) ?? 0 }
     set {
       willChange(slot)
       row.setReal(newValue, slot)
     }
   }
 
+  /// A number, or nil.
   public final subscript(optionalReal slot: Int) -> Double? {
-    get { readable.isNull(slot) ? nil : row.real(slot) }
+    get { values.real(slot) }
     set {
       willChange(slot)
       if let newValue { row.setReal(newValue, slot) } else { row.setNull(slot) }
@@ -46,24 +48,28 @@ extension ManagedObject {
     set { self[integer: slot] = newValue ? 1 : 0 }
   }
 
+  /// A Boolean, or nil.
   public final subscript(optionalBoolean slot: Int) -> Bool? {
     get { self[optionalInteger: slot].map { $0 != 0 } }
     set { self[optionalInteger: slot] = newValue.map { $0 ? 1 : 0 } }
   }
 
+  /// A text, or nil.
   public final subscript(text slot: Int) -> String? {
-    get { readable.isNull(slot) ? nil : row.text(slot) }
+    get { values.text(slot) }
     set {
       willChange(slot)
       if let newValue { row.setText(newValue, slot) } else { row.setNull(slot) }
     }
   }
 
+  /// A date, or nil; kept as seconds since 2001.
   public final subscript(date slot: Int) -> Date? {
     get { self[optionalReal: slot].map(Date.init(timeIntervalSinceReferenceDate:)) }
     set { self[optionalReal: slot] = newValue?.timeIntervalSinceReferenceDate }
   }
 
+  /// A UUID, or nil.
   public final subscript(uuid slot: Int) -> UUID? {
     get { readable.isNull(slot) ? nil : row.uuid(slot) }
     set {
@@ -72,11 +78,13 @@ extension ManagedObject {
     }
   }
 
+  /// A URI, or nil, also if the stored text is none; kept as text.
   public final subscript(url slot: Int) -> URL? {
     get { self[text: slot].flatMap(URL.init(string:)) }
     set { self[text: slot] = newValue?.absoluteString }
   }
 
+  /// A decimal number, or nil, also if the stored text is none; kept as text.
   public final subscript(decimal slot: Int) -> Decimal? {
     get { self[text: slot].flatMap { Decimal(string: $0) } }
     set { self[text: slot] = newValue?.description }
@@ -106,15 +114,37 @@ extension ManagedObject {
   /// The row, with the fault fired.
   @inline(__always)
   final var readable: Row {
+    assertExecutor()
     if state.contains(.fault) { fireFault() }
     return row
+  }
+
+  /// Where the row's values lie, with the fault fired; to be read at once.
+  @inline(__always)
+  private var values: RowPointers {
+    assertExecutor()
+    if state.contains(.fault) { fireFault() }
+    return row.pointers
   }
 
   /// Fires the fault and notes that the object is about to change.
   @inline(__always)
   final func willChange(_ slot: Int) {
+    assertExecutor()
     if state.isDisjoint(with: .fault), state.contains(.touched) { return }
     beginChange()
+  }
+
+  /// Traps in debug builds unless the caller runs on the context's executor; a release build looks only where more is
+  /// done than reading or writing memory.
+  @inline(__always)
+  private func assertExecutor() {
+    assert(isOnExecutor)
+  }
+
+  private var isOnExecutor: Bool {
+    registry?.checkExecutor()
+    return true
   }
 
   private func beginChange() {

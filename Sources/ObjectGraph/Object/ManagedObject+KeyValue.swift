@@ -4,19 +4,21 @@ public import ObjectModel
 // Values by property name, for models that are known at run time only.
 
 extension ManagedObject {
-  /// The value of a property: an attribute's value, a destination object, a set of them, or nil.
+  /// The value of a property: an attribute's value, a destination object, a set or ordered array of them, or nil.
   ///
-  /// An unknown name is a programmer's error and traps.
+  /// A fetched property's value is an array of objects. An unknown name is a programmer's error and traps.
   public final func value(forKey key: String) -> Any? {
+    if let fetched = entity.fetchedProperty(named: key) { return self[fetched: fetched.name, as: ManagedObject.self] }
     let property = requireProperty(key)
     switch property.kind {
     case .attribute: return attributeValue(property).unwrapped
     case .relationship(let relationship):
-      return relationship.isToMany ? Set(destinations(property.slot)) : destination(property.slot)
+      if !relationship.isToMany { return destination(property.slot) }
+      return relationship.isOrdered ? destinations(property.slot) : Set(destinations(property.slot))
     }
   }
 
-  /// Sets a property by name; a value that is not of the property's type is a programmer's error and traps.
+  /// Sets a property by name, a to-many relationship to a set or array of objects; a value that is not of the property's type is a programmer's error and traps.
   public final func setValue(_ value: Any?, forKey key: String) {
     let property = requireProperty(key)
     switch property.kind {
@@ -28,7 +30,8 @@ extension ManagedObject {
       setAttributeValue(converted, property)
     case .relationship(let relationship):
       if relationship.isToMany {
-        setDestinations((value as? Set<ManagedObject>) ?? [], property.slot)
+        let objects = (value as? [ManagedObject]) ?? (value as? Set<ManagedObject>).map(Array.init) ?? []
+        setDestinations(objects, property.slot)
       } else {
         setDestination(value as? ManagedObject, property.slot)
       }
@@ -47,13 +50,27 @@ extension ManagedObject {
     return Dictionary(uniqueKeysWithValues: keys.map { ($0, value(requireProperty($0), in: committed)) })
   }
 
-  /// The attributes and to-one relationships that differ from what was last fetched or saved, by name.
-  public final func changedValues() -> [String: Value] {
-    guard hasChanges else { return [:] }
+  /// The stored attributes and to-one relationships that differ from what was last fetched or saved, with their new
+  /// values by name; of a new object those that are not nil.
+  public final func changedValues() -> [String: Value] { hasChanges ? values(changedFrom: base) : [:] }
+
+  /// Whether something differs from what was last fetched or saved that a save would write.
+  public final var hasPersistentChangedValues: Bool { isInserted || !changedValues().isEmpty }
+
+  /// The stored attributes and to-one relationships that were changed by this event, with their new values by name.
+  ///
+  /// The event is what happened since observers were last told that objects changed; while they are being told, it is
+  /// what they are told of.
+  public final func changedValuesForCurrentEvent() -> [String: Value] {
+    guard let registry, let before = registry.rowBeforeEvent(of: self) else { return [:] }
+    return values(changedFrom: before)
+  }
+
+  private func values(changedFrom former: Row?) -> [String: Value] {
     var changed: [String: Value] = [:]
-    for property in entity.properties where property.storage.isStored {
+    for property in entity.properties where property.storage.isStored && property.isPersistent && !property.isHidden {
       let differs =
-        base.map { !row.hasSameValue(as: $0, property.slot, property.storage) } ?? !row.isNull(property.slot)
+        former.map { !row.hasSameValue(as: $0, property.slot, property.storage) } ?? !row.isNull(property.slot)
       if differs { changed[property.name] = value(property, in: row) }
     }
     return changed
@@ -66,7 +83,7 @@ extension ManagedObject {
     row.set(value, property.slot)
   }
 
-  private func value(_ property: Property, in row: Row) -> Value {
+  final func value(_ property: Property, in row: Row) -> Value {
     guard let attribute = property.attribute else {
       return row.referenceIfPresent(property.slot).flatMap { $0.uriRepresentation }.map(Value.url) ?? .null
     }
@@ -76,7 +93,7 @@ extension ManagedObject {
     }
   }
 
-  private func requireProperty(_ key: String) -> Property {
+  final func requireProperty(_ key: String) -> Property {
     guard let property = entity.property(named: key) else {
       preconditionFailure("the entity \(entity.name) has no property \"\(key)\"")
     }

@@ -19,16 +19,24 @@ extension ManagedObject {
     set { setDestinations(newValue, slot) }
   }
 
-  /// Adds a destination to a to-many relationship.
+  /// The destinations of an ordered to-many relationship in their order; a fetch when first asked for.
+  ///
+  /// An object that occurs twice in what is set counts where it occurs first.
+  public final subscript<Destination: ManagedObject>(
+    ordered slot: Int, as type: Destination.Type
+  ) -> [Destination] {
+    get { destinations(slot).compactMap { $0 as? Destination } }
+    set { setDestinations(newValue, slot) }
+  }
+
+  /// Adds a destination to a to-many relationship, at the end if that is ordered.
   public final func add(_ object: ManagedObject, toMany slot: Int) {
-    requireRegistry().setToOne(of: object, inverseSlot(slot), to: self)
+    requireRegistry().add(object, to: self, slot)
   }
 
   /// Removes a destination from a to-many relationship.
   public final func remove(_ object: ManagedObject, fromMany slot: Int) {
-    let inverse = inverseSlot(slot)
-    guard object.readable.referenceIfPresent(inverse) == objectID else { return }
-    requireRegistry().setToOne(of: object, inverse, to: nil)
+    requireRegistry().remove(object, from: self, slot)
   }
 
   final func destination(_ slot: Int) -> ManagedObject? {
@@ -40,22 +48,14 @@ extension ManagedObject {
     requireRegistry().setToOne(of: self, slot, to: destination)
   }
 
+  /// The destinations of a to-many relationship, in their order if they have one.
   final func destinations(_ slot: Int) -> [ManagedObject] {
     guard let registry else { return [] }
-    return registry.toManyIDs(of: self, slot).map { registry.object(with: $0) }
+    return registry.sequence(of: self, slot).map { registry.object(with: $0) }
   }
 
   final func setDestinations(_ destinations: some Sequence<ManagedObject>, _ slot: Int) {
-    let wanted = Set(destinations)
-    for object in self.destinations(slot) where !wanted.contains(object) { remove(object, fromMany: slot) }
-    for object in wanted { add(object, toMany: slot) }
-  }
-
-  private func inverseSlot(_ slot: Int) -> Int {
-    guard let inverse = entity.properties[slot].inverse else {
-      preconditionFailure("\(entity.name).\(entity.properties[slot].name) has no inverse")
-    }
-    return inverse.slot
+    requireRegistry().setDestinations(of: self, slot, to: Array(destinations))
   }
 
   private func requireRegistry() -> ObjectRegistry {
@@ -63,5 +63,39 @@ extension ManagedObject {
       preconditionFailure("\(self) belongs to no context any more and can't be changed")
     }
     return registry
+  }
+}
+
+// MARK: - Ordered relationships by index; an index out of bounds is a programmer's error and traps
+
+extension ManagedObject {
+  /// Puts a destination at an index; one that is there already moves.
+  public final func insert(_ object: ManagedObject, ordered slot: Int, at index: Int) {
+    var objects = destinations(slot)
+    objects.removeAll { $0 === object }
+    objects.insert(object, at: index)
+    setDestinations(objects, slot)
+  }
+
+  /// Removes the destination at an index.
+  public final func remove(at index: Int, ordered slot: Int) {
+    remove(destinations(slot)[index], fromMany: slot)
+  }
+
+  /// Puts another destination in the place of the one at an index.
+  public final func replace(at index: Int, with object: ManagedObject, ordered slot: Int) {
+    var objects = destinations(slot)
+    let replaced = objects[index]
+    if replaced === object { return }
+    objects.removeAll { $0 === object }
+    if let place = objects.firstIndex(where: { $0 === replaced }) { objects[place] = object }
+    setDestinations(objects, slot)
+  }
+
+  /// Moves the destination at an index to where another is; those between make room.
+  public final func move(from index: Int, to newIndex: Int, ordered slot: Int) {
+    var objects = destinations(slot)
+    objects.insert(objects.remove(at: index), at: newIndex)
+    setDestinations(objects, slot)
   }
 }

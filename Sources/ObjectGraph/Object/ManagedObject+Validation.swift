@@ -2,25 +2,57 @@ import Foundation
 import ObjectModel
 
 extension ManagedObject {
-  /// Checks each property's rules: optionality, minimum and maximum, length, pattern, counts.
+  /// What is wrong with the properties: optionality, minimum and maximum, length, pattern, counts, and what hooks say.
   ///
-  /// - Throws: the one ``ValidationError``, or ``ValidationErrors`` with all of them.
-  final func validateProperties() throws {
+  /// - Parameter ofRelationships: whether relationships are checked too; those of a deleted object don't matter.
+  final func propertyErrors(ofRelationships: Bool = true) -> [any Error] {
+    guard let registry else { return [] }
     var errors: [any Error] = []
-    for (property, rules) in registry?.rules(of: self) ?? [] {
-      do { try validate(property, rules) } catch { errors.append(error) }
+    func note(_ check: () throws -> Void) { do { try check() } catch { errors.append(error) } }
+    if type(of: self).isGenerated {
+      for (property, rules) in registry.rules(of: self) where ofRelationships || property.relationship == nil {
+        note { try checkRules(of: property, rules) }
+      }
+    } else {
+      for property in entity.properties where !property.isHidden && (ofRelationships || property.relationship == nil) {
+        let isStored = property.storage.isStored
+        note { try validateValue(isStored ? value(property, in: row) : .null, forKey: property.name) }
+      }
     }
+    return errors
+  }
+
+  /// - Throws: the one error, or ``ValidationErrors`` with all of them.
+  final func throwAll(_ errors: [any Error]) throws {
     if errors.count == 1 { throw errors[0] }
     if !errors.isEmpty { throw ValidationErrors(errors: errors) }
   }
 
-  private func validate(_ property: Property, _ rules: AttributeRules?) throws(ValidationError) {
+  /// Checks the model's rules on a value that a property has or could have.
+  final func checkRules(of property: Property, _ value: () -> Value) throws(ValidationError) {
+    guard let (_, rules) = registry?.rules(of: self).first(where: { $0.0 === property }) else { return }
+    if property.storage == .toMany { return try checkRules(of: property, nil) }
+    let value = value()
+    if value.isNull {
+      if !property.isOptional { throw missing(property) }
+      return
+    }
+    guard let attribute = property.attribute, let rules else { return }
+    guard let converted = value.converted(to: attribute.type) else {
+      throw ValidationError(
+        self, property: property.name, value: value, rule: .wrongType, message: "is no \(attribute.type.rawValue)")
+    }
+    if let violation = rules.violation(of: converted) { throw error(violation, property, value) }
+  }
+
+  /// Checks the rules on the property's present value, where it lies.
+  private func checkRules(of property: Property, _ rules: AttributeRules?) throws(ValidationError) {
     switch property.kind {
     case .attribute(let attribute):
       if row.isNull(property.slot) {
         if !attribute.isOptional { throw missing(property) }
       } else if let violation = rules.flatMap({ violation(of: $0, attribute, property.slot) }) {
-        throw ValidationError(self, property: property.name, rule: violation.rule, message: violation.message)
+        throw error(violation, property, value(property, in: row))
       }
     case .relationship(let relationship):
       if relationship.isToMany {
@@ -32,7 +64,11 @@ extension ManagedObject {
   }
 
   private func missing(_ property: Property) -> ValidationError {
-    ValidationError(self, property: property.name, rule: .missingValue, message: "is required, but is nil")
+    .missing(property, of: objectID, entity)
+  }
+
+  private func error(_ violation: AttributeRules.Violation, _ property: Property, _ value: Value) -> ValidationError {
+    ValidationError(self, property: property.name, value: value, rule: violation.rule, message: violation.message)
   }
 
   private func violation(
@@ -51,17 +87,15 @@ extension ManagedObject {
   }
 
   private func validateCount(_ relationship: RelationshipDescription, _ property: Property) throws(ValidationError) {
-    guard relationship.minimumCount > 0 || relationship.maximumCount > 0, let registry else { return }
-    let count = registry.toManyIDs(of: self, property.slot).count
-    if count > 0, count < relationship.minimumCount {
-      throw ValidationError(
-        self, property: property.name, rule: .tooFewDestinations,
-        message: "has \(count) destinations, fewer than \(relationship.minimumCount)")
+    guard let count = registry?.toManyIDs(of: self, property.slot).count, count > 0 else { return }
+    func fail(_ rule: ValidationError.Rule, _ message: String) -> ValidationError {
+      ValidationError(self, property: property.name, value: .integer(Int64(count)), rule: rule, message: message)
+    }
+    if count < relationship.minimumCount {
+      throw fail(.tooFewDestinations, "has \(count) destinations, fewer than \(relationship.minimumCount)")
     }
     if relationship.maximumCount > 0, count > relationship.maximumCount {
-      throw ValidationError(
-        self, property: property.name, rule: .tooManyDestinations,
-        message: "has \(count) destinations, more than \(relationship.maximumCount)")
+      throw fail(.tooManyDestinations, "has \(count) destinations, more than \(relationship.maximumCount)")
     }
   }
 }

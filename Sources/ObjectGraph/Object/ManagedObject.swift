@@ -27,9 +27,12 @@ open class ManagedObject {
   final let entityReference: Unmanaged<Entity>
   /// Where the object is registered; nil once its context is gone, was reset, or rolled the object back.
   final unowned(unsafe) var registry: ObjectRegistry?
-  final var state: State
+  // Each access is over before it calls anybody, on the context's executor: there is nothing to look for at run time.
+  @exclusivity(unchecked) final var state: State
+  /// The coordinator's number of saves when a fetch began to read the row of this fault; 0 for rows from elsewhere.
+  final var saveCount: UInt32 = 0
   /// The values; while the object is a fault, those that it will have without asking anybody.
-  final var row: Row
+  @exclusivity(unchecked) final var row: Row
   final var hasRow: Bool
   /// The values as last fetched or saved, while there are others.
   final var base: Row?
@@ -37,6 +40,8 @@ open class ManagedObject {
   final var published: Row?
   /// The destinations of to-many relationships that were asked for, by slot.
   final var toMany: [Int: ToManyCache]?
+  /// The faults that get their values together with this one; nil once it has some.
+  final var faultGroup: FaultGroup?
 
   /// Makes an object for its context; not to be called by others.
   public required init(_ seed: Seed) {
@@ -53,7 +58,7 @@ open class ManagedObject {
   /// What a context makes an object from.
   public struct Seed {
     let objectID: ManagedObjectID
-    let entity: Entity
+    unowned(unsafe) let entity: Entity
     unowned(unsafe) let registry: ObjectRegistry
     let state: State
     let row: Row
@@ -74,24 +79,58 @@ open class ManagedObject {
   /// Called when the object's values were fetched, with change tracking off.
   open func awakeFromFetch() {}
 
+  /// Called after the object's values were replaced as a whole, with change tracking off.
+  open func awake(fromSnapshotEvents events: SnapshotEventType) {}
+
+  /// Called once when the object is marked for deletion, by `delete` or by a cascade: its relationships still stand.
+  open func prepareForDeletion() {}
+
+  /// Called before the object's values are dropped because it becomes a fault; not when it leaves memory.
+  open func willTurnIntoFault() {}
+
+  /// Called after the object has become a fault.
+  open func didTurnIntoFault() {}
+
   /// Called on each changed object before a save; values set here are saved with the rest.
+  ///
+  /// It is called again on objects that were changed by that, until nothing changes any more.
   open func willSave() {}
 
   /// Called once on each changed object after a save, deleted ones included.
   open func didSave() {}
 
+  /// Checks a value of one property; the default checks the model's rules. Overrides call `super`.
+  ///
+  /// Called for each property before a save, and by whoever wants to know whether a value could be set.
+  /// - Parameters:
+  ///   - value: a relationship's is the destination's URI, and nil if that is to-many: its current count is checked.
+  ///     It is not made, and no file is read for it, unless it is looked at.
+  ///   - key: the name of the property; an unknown name traps.
+  /// - Throws: ``ValidationError``, or whatever an override throws; a save passes it on.
+  open func validateValue(_ value: @autoclosure () -> Value, forKey key: String) throws {
+    try checkRules(of: requireProperty(key), value)
+  }
+
   /// Checks a new object before a save; the default checks each property. Overrides call `super` first.
-  open func validateForInsert() throws { try validateProperties() }
+  open func validateForInsert() throws { try throwAll(propertyErrors()) }
 
   /// Checks a changed object before a save; the default checks each property. Overrides call `super` first.
-  open func validateForUpdate() throws { try validateProperties() }
+  open func validateForUpdate() throws { try throwAll(propertyErrors()) }
 
-  /// Checks whether the object may be deleted, before a save.
-  open func validateForDelete() throws {}
+  /// Checks whether the object may be deleted, before a save; the default checks each attribute, and then that no
+  /// relationship denies it. Overrides call `super` first.
+  open func validateForDelete() throws {
+    try throwAll(propertyErrors(ofRelationships: false) + (registry?.denials(of: self) ?? []))
+  }
+
+  /// Whether this very class was generated from a model, so that it overrides no hook; generated classes override it.
+  open class var isGenerated: Bool { self == ManagedObject.self }
 }
 
 extension ManagedObject: Hashable {
+  /// Whether they are one instance; objects of two contexts never are, though their IDs may be equal. Fires no fault.
   public static func == (left: ManagedObject, right: ManagedObject) -> Bool { left === right }
+  /// The hash of the ID; fires no fault.
   public func hash(into hasher: inout Hasher) { hasher.combine(objectID) }
 }
 

@@ -23,6 +23,7 @@ extension ManagedObjectID {
 }
 
 extension ManagedObjectID: CustomStringConvertible {
+  /// The entity's name and the key.
   public var description: String { "<\(entity?.name ?? "?") \(key)>" }
 }
 

@@ -8,6 +8,9 @@ extension Condition: CustomStringConvertible {
     case .isIn(let operand, let list, let options):
       "\(operand) IN\(options) {\(list.map(\.description).joined(separator: ", "))}"
     case .isNull(let operand): "\(operand) == nil"
+    case .quantified(let quantifier, let condition): "\(quantifier.rawValue) \(condition)"
+    case .exists(let collection, let variable, let condition):
+      "SUBQUERY(\(collection), $\(variable), \(condition)).@count > 0"
     case .not(let condition): "NOT (\(condition))"
     case .and(let conditions): Self.joined(conditions, " AND ", empty: "TRUEPREDICATE")
     case .or(let conditions): Self.joined(conditions, " OR ", empty: "FALSEPREDICATE")

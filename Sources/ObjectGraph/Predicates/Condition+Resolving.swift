@@ -3,16 +3,16 @@ package import ObjectModel
 extension Condition {
   /// The same condition in the form that stores and evaluators take: every key path exists, constants have their
   /// property's type and stand on the right, comparisons with nil are ``isNull(_:)``.
-  ///
   /// - Throws: ``ConditionError`` that quotes the part that does not fit the entity.
-  package func resolved(for entity: Entity) throws(ConditionError) -> Condition {
-    try ConditionResolver(entity: entity).resolve(self, depth: 0)
+  /// - Parameter includesTransient: whether the condition is for objects in memory, which have transient values too.
+  package func resolved(for entity: Entity, includesTransient: Bool = false) throws(ConditionError) -> Condition {
+    try ConditionResolver(scope: EntityScope(entity, includesTransient: includesTransient)).resolve(self, depth: 0)
   }
 }
 
 /// Fits a condition to an entity.
 struct ConditionResolver {
-  let entity: Entity
+  let scope: EntityScope
 
   /// SQLite refuses expressions 1,000 deep, and recursion needs an end.
   private static let depthLimit = 256
@@ -28,8 +28,13 @@ struct ConditionResolver {
     case .or(let parts): return .or(try resolve(parts, depth: depth + 1))
     case .isNull(let operand):
       if case .value(let value) = operand { return .constant(value.isNull) }
+      let operand = try resolve(operand)
       if try type(of: operand) == nil { return .constant(false) }
-      return condition
+      return .isNull(operand)
+    case .quantified(let quantifier, let comparison):
+      return try resolve(quantifier, comparison, depth: depth + 1)
+    case .exists(let collection, let variable, let inner):
+      return .exists(collection, variable: variable, try resolve(inner, of: collection, variable, depth: depth))
     case .compare(let left, let comparison, let right, let options):
       return try resolve(left, comparison, right, options, in: condition)
     case .between(let operand, let lower, let upper):
@@ -50,20 +55,17 @@ struct ConditionResolver {
 
   /// The type of a key path or of the object under test; nil if the operand is a constant.
   private func type(of operand: Operand) throws(ConditionError) -> OperandType? {
-    switch operand {
-    case .value, .object: return nil
-    case .variable(let name):
-      throw ConditionError(
-        .argument, "the variable has no value; give it one with substituting(_:)", fragment: "$\(name)")
-    case .evaluatedObject: return OperandType(objectsOf: entity)
-    case .keyPath(let names): return try PropertyPath(names, from: entity).type
-    }
+    try scope.type(of: operand)
   }
 
   private func resolve(
     _ left: Operand, _ comparison: Condition.Comparison, _ right: Operand, _ options: Condition.TextOptions,
     in condition: Condition
   ) throws(ConditionError) -> Condition {
+    if comparison == .contains, let path = left.path, try scope.endOfToMany(path.names, from: path.variable) != nil {
+      return try resolve(.quantified(.any, .compare(left, .equal, right, options)), depth: 1)
+    }
+    let (left, right) = (try resolve(left), try resolve(right))
     let types = (try type(of: left), try type(of: right))
     switch types {
     case (nil, nil): return try resolveConstants(left, comparison, right, options, in: condition)
@@ -119,21 +121,27 @@ struct ConditionResolver {
       let areEqual = first.isNull && second.isNull
       return .constant(comparison == .equal ? areEqual : comparison == .notEqual && !areEqual)
     }
+    // A text may be the spelling of the other side's value.
+    if case .string = first, !OperandType(second).isText, let mirrored = comparison.mirrored {
+      return try resolveConstants(right, mirrored, left, options, in: condition)
+    }
     let type = OperandType(first)
     try check(type, comparison, options, in: condition)
     try check(comparison, pattern: right, options, in: condition)
     let converted = try converted(right, to: type, for: comparison, in: condition)
-    let test = try ComparisonTest(left, comparison, converted, type: type, options, entity: entity)
+    let test = try ComparisonTest(left, comparison, converted, type: type, options, scope: scope)
     return .constant(test.isTrueOfConstants)
   }
 
   private func resolve(
     _ operand: Operand, _ list: [Operand], _ options: Condition.TextOptions, in condition: Condition
   ) throws(ConditionError) -> Condition {
+    let operand = try resolve(operand)
     var constants: [Operand] = []
     var others: [Condition] = []
     let type = try type(of: operand)
     for element in list {
+      let element = try resolve(element)
       guard let type, try self.type(of: element) == nil else {
         others.append(try resolve(operand, .equal, element, options, in: condition))
         continue
@@ -196,7 +204,8 @@ struct ConditionResolver {
       }
       if let converted = value.comparable(with: type) { return .value(converted) }
       throw mismatch("\(value.predicateText) can't be compared with \(type.name)", condition)
-    case .evaluatedObject, .keyPath, .variable: return operand
+    case .evaluatedObject, .keyPath, .variable, .variablePath, .arithmetic, .function, .aggregate, .entityName:
+      return operand
     }
   }
 

@@ -2,7 +2,9 @@
 public struct ConditionError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kind of a predicate error; open, so that more can be added.
   public struct Code: RawRepresentable, Sendable, Hashable {
+    /// The code as text, which stays the same from release to release.
     public let rawValue: String
+    /// A code by its text: one of those below, one of a later release, or one of your own.
     public init(rawValue: String) { self.rawValue = rawValue }
     /// The format string breaks the grammar.
     public static let syntax = Code(rawValue: "syntax")
@@ -18,6 +20,7 @@ public struct ConditionError: Error, Sendable, Hashable, CustomStringConvertible
     public static let unsupported = Code(rawValue: "unsupported")
   }
 
+  /// What kind of mistake it is.
   public var code: Code
   /// What is wrong and what to do, in words.
   public var message: String
@@ -26,6 +29,7 @@ public struct ConditionError: Error, Sendable, Hashable, CustomStringConvertible
   /// Where the offending part begins in the format string, in characters from 1.
   public var column: Int?
 
+  /// An error about a condition.
   public init(_ code: Code, _ message: String, fragment: String? = nil, column: Int? = nil) {
     self.code = code
     self.message = message
@@ -33,6 +37,7 @@ public struct ConditionError: Error, Sendable, Hashable, CustomStringConvertible
     self.column = column
   }
 
+  /// The message with the offending part of the text and its place.
   public var description: String {
     var text = message
     if let fragment { text += ": \(fragment)" }

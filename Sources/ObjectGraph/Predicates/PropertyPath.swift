@@ -18,9 +18,10 @@ package struct PropertyPath: Sendable {
 
   /// Finds the properties.
   ///
+  /// - Parameter includesTransient: whether transient attributes have values where the path is followed.
   /// - Throws: ``ConditionError`` that names the entity, the missing property and the one nearest to it, or the property
   ///   that no store can be asked for.
-  package init(_ names: [String], from entity: Entity) throws(ConditionError) {
+  package init(_ names: [String], from entity: Entity, includesTransient: Bool = false) throws(ConditionError) {
     let fragment = names.joined(separator: ".")
     var properties: [Property] = []
     var entity = entity
@@ -31,10 +32,11 @@ package struct PropertyPath: Sendable {
       properties.append(property)
       if property.storage == .toMany {
         throw ConditionError(
-          .unsupported, "\(entity.name).\(name) is a to-many relationship, which a predicate can't go through yet",
+          .unsupported,
+          "\(entity.name).\(name) is a to-many relationship, which takes ANY, ALL, NONE, @count or SUBQUERY",
           fragment: fragment)
       }
-      guard property.isPersistent else {
+      guard property.isPersistent || includesTransient else {
         throw ConditionError(
           .unsupported, "\(entity.name).\(name) is transient, so a store knows nothing of it", fragment: fragment)
       }
@@ -52,30 +54,11 @@ package struct PropertyPath: Sendable {
     self.properties = properties
   }
 
-  private static func message(_ name: String, _ entity: Entity) -> String {
+  static func message(_ name: String, _ entity: Entity) -> String {
     var message = "\(entity.name) has no property \"\(name)\""
     if let nearest = NearestName.find(name, in: entity.properties.map(\.name)) {
       message += "; did you mean \"\(nearest)\"?"
     }
     return message
-  }
-}
-
-extension Entity {
-  /// How two operands of a resolved comparison are compared: as decimals if one is, else by the type of the key path.
-  package func comparedType(_ left: Operand, _ right: Operand?) throws(ConditionError) -> OperandType {
-    let leftType = try comparedType(left)
-    var rightType: OperandType?
-    if let right { rightType = try comparedType(right) }
-    if leftType == .decimal || rightType == .decimal { return .decimal }
-    return leftType ?? rightType ?? .null
-  }
-
-  private func comparedType(_ operand: Operand) throws(ConditionError) -> OperandType? {
-    switch operand {
-    case .value, .object, .variable: nil
-    case .evaluatedObject: OperandType(objectsOf: self)
-    case .keyPath(let names): try PropertyPath(names, from: self).type
-    }
   }
 }

@@ -21,7 +21,8 @@ extension Value {
     case (.decimal, .double(let number)): number.isFinite ? Decimal(string: "\(number)").map(Value.decimal) : nil
     case (.decimal, .string(let text)):
       DecimalKey(text) == nil ? nil : Decimal(string: text).map(Value.decimal)
-    case (.uri, .string(let text)): URL(string: text).map(Value.url)
+    // A text that is no URI equals none, but has its place in their order.
+    case (.uri, .string(let text)): URL(string: text).map(Value.url) ?? self
     case (.text, .url(let url)): .string(url.absoluteString)
     case (.uuid, .string(let text)): UUID(uuidString: text).map(Value.uuid)
     default: nil

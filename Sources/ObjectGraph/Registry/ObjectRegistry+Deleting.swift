@@ -12,10 +12,14 @@ extension ObjectRegistry {
     touch(object)
     object.state.insert(.deleted)
     deletes.append(object)
+    object.prepareForDeletion()
   }
 
   /// Applies the delete rules of all objects deleted in this event, and of those that their rules delete.
   func propagateDeletes() {
+    if deletes.isEmpty { return }
+    // Owners of relationships without an inverse are not known here.
+    if coordinator.model.joinTables.contains(where: { $0.inverse == nil }) { relationshipGeneration += 1 }
     while let object = deletes.popLast() {
       for property in object.entity.properties {
         guard let relationship = property.relationship else { continue }
@@ -23,6 +27,7 @@ extension ObjectRegistry {
         case .noAction, .deny:
           // A delete that is refused must find its destinations again, so nothing is cleared but what was cached.
           if property.storage == .reference { forgetInCachedInverse(object, property) }
+          if property.joinTable != nil { relationshipGeneration += 1 }
         case .nullify, .cascade:
           let destinations = destinations(of: object, property)
           if relationship.deleteRule == .cascade { destinations.forEach(delete) }
@@ -36,20 +41,17 @@ extension ObjectRegistry {
     guard let inverse = property.inverse, inverse.storage == .toMany,
       let id = object.readable.referenceIfPresent(property.slot), let destination = registeredObject(for: id)
     else { return }
-    destination.toMany?[inverse.slot]?.ids.remove(object.objectID)
+    destination.toMany?[inverse.slot]?.remove(object.objectID)
+    noteRelationshipChange(of: destination, firesFault: false)
   }
 
-  /// Checks that no relationship of a deleted object refuses the delete.
-  func validateDelete(of object: ManagedObject) throws {
-    for property in object.entity.properties where property.relationship?.deleteRule == .deny {
-      let remaining = destinations(of: object, property).filter { !$0.isDeleted }
-      if !remaining.isEmpty {
-        throw ValidationError(
-          object, property: property.name, rule: .deniedDelete,
-          message: "refuses the delete of its object while it has \(remaining.count) destinations")
-      }
+  /// Which relationships of a deleted object refuse the delete.
+  func denials(of object: ManagedObject) -> [any Error] {
+    object.entity.properties.filter { $0.relationship?.deleteRule == .deny }.compactMap { property in
+      let remaining = destinations(of: object, property).filter { !$0.isDeleted }.count
+      if remaining == 0 { return nil }
+      return ValidationError.deniedDelete(of: object.objectID, object.entity, by: property, count: remaining)
     }
-    try object.validateForDelete()
   }
 
   private func destinations(of object: ManagedObject, _ property: Property) -> [ManagedObject] {
@@ -59,13 +61,19 @@ extension ObjectRegistry {
 
   /// Clears what leads back to a deleted object, so that nothing refers to it after the save.
   private func nullifyInverses(of object: ManagedObject, _ property: Property, _ destinations: [ManagedObject]) {
+    if property.joinTable != nil {
+      for destination in destinations { setLink(object, property, destination, isPresent: false) }
+      return
+    }
     guard let inverse = property.inverse else { return }
     for destination in destinations where !destination.isDeleted {
       if inverse.storage == .toMany {
-        destination.toMany?[inverse.slot]?.ids.remove(object.objectID)
+        destination.toMany?[inverse.slot]?.remove(object.objectID)
+        noteRelationshipChange(of: destination, firesFault: false)
       } else if destination.readable.referenceIfPresent(inverse.slot) == object.objectID {
         destination.willChange(inverse.slot)
         destination.row.setNull(inverse.slot)
+        if let order = inverse.orderProperty { destination.row.setNull(order.slot) }
       }
     }
   }

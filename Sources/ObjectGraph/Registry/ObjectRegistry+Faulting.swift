@@ -5,7 +5,7 @@ extension ObjectRegistry {
   func fire(_ object: ManagedObject) {
     checkExecutor()
     do {
-      if try !realize(object) { markInaccessible(object) }
+      if try !realize(object) { noteMissing(object) }
     } catch {
       noteFaultFailure(error)
       markInaccessible(object)
@@ -15,8 +15,15 @@ extension ObjectRegistry {
   /// Gives a fault its values; returns false if there is no such row.
   func realize(_ object: ManagedObject) throws -> Bool {
     guard object.isFault else { return !object.state.contains(.inaccessible) }
-    let row = object.hasRow ? freshestKnownRow(of: object) : try row(for: object.objectID)
+    if object.hasRow, ancestors.isEmpty, object.saveCount == UInt32(truncatingIfNeeded: coordinator.saveCount) {
+      // Nobody has saved since the row was read, so there is no newer one.
+      object.state.remove(.fault)
+      awake(object)
+      return true
+    }
+    let row = object.hasRow ? freshestKnownRow(of: object) : try row(ofFault: object)
     guard let row else { return false }
+    object.faultGroup = nil
     object.row = row
     object.hasRow = true
     object.state.remove(.fault)
@@ -31,7 +38,7 @@ extension ObjectRegistry {
   }
 
   /// The values of a fault that was fetched, or newer ones that are at hand; nil if it was deleted since. Does no I/O.
-  private func freshestKnownRow(of object: ManagedObject) -> Row? {
+  func freshestKnownRow(of object: ManagedObject) -> Row? {
     if let change = ancestorsChange(of: object.objectID) { return change.row }
     guard let cached = coordinator.cachedRow(for: object.objectID) else { return object.row }
     // Rows that came from an ancestor's pending changes are newer than any that was stored before them.
@@ -39,7 +46,7 @@ extension ObjectRegistry {
   }
 
   /// The nearest ancestor's pending change of an object; its row is nil if it was deleted there.
-  private func ancestorsChange(of id: ManagedObjectID) -> RowChange? {
+  func ancestorsChange(of id: ManagedObjectID) -> RowChange? {
     for ancestor in ancestors {
       if let change = ancestor.visibleChange(of: id) { return change }
     }
@@ -54,12 +61,45 @@ extension ObjectRegistry {
   }
 
   /// Runs the hook with change tracking off: what it sets is part of what was fetched, under the same version.
-  private func awake(_ object: ManagedObject) {
-    let fetched = object.row
+  func awake(_ object: ManagedObject) { withoutTracking(object) { object.awakeFromFetch() } }
+
+  /// Tells an object that its values were replaced.
+  func awake(_ object: ManagedObject, from event: SnapshotEventType) {
+    withoutTracking(object) { object.awake(fromSnapshotEvents: event) }
+  }
+
+  /// What the body sets is written in place, or into a copy without a version if others have the row too.
+  private func withoutTracking(_ object: ManagedObject, _ body: () -> Void) {
+    let (former, version) = (ObjectIdentifier(object.row.storage), object.row.version)
+    let wasTouched = object.state.contains(.touched)
     object.state.insert(.touched)
-    object.awakeFromFetch()
-    object.state.remove(.touched)
-    if !object.row.isIdentical(to: fetched) { object.row.stamp(version: fetched.version) }
+    body()
+    if !wasTouched { object.state.remove(.touched) }
+    if ObjectIdentifier(object.row.storage) == former { return }
+    object.row.stamp(version: version)
+    // What is pending for an object is what it shows.
+    if object.hasChanges && !wasTouched { touch(object) }
+  }
+
+  /// Drops the values of an object.
+  func turnIntoFault(_ object: ManagedObject) {
+    let wasFault = object.isFault
+    if !wasFault { object.willTurnIntoFault() }
+    object.state.insert(.fault)
+    object.hasRow = false
+    object.toMany = nil
+    if !wasFault { object.didTurnIntoFault() }
+  }
+
+  /// The object's row is gone: it reads as nil, and is a deleted object or an error of the next save.
+  private func noteMissing(_ object: ManagedObject) {
+    let isNew = !object.state.contains(.inaccessible)
+    markInaccessible(object)
+    if deletesInaccessibleFaults {
+      object.state.insert(.deleted)
+    } else if isNew {
+      noteFaultFailure(ObjectNotFound(objectID: object.objectID))
+    }
   }
 
   private func markInaccessible(_ object: ManagedObject) {

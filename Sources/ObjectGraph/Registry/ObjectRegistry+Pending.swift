@@ -4,24 +4,39 @@ extension ObjectRegistry {
   /// Ends an event: propagates deletes, and makes the changes of the event visible to children and fetches.
   func processPendingChanges() {
     checkExecutor()
-    propagateDeletes()
+    if propagatesDeletesAtEndOfEvent { propagateDeletes() }
     publishChanges()
     assertInvariants()
   }
 
   /// Makes what objects were changed to visible to children and fetches.
   func publishChanges() {
-    if touched.isEmpty { return }
+    if touched.isEmpty, linkChanges.isEmpty { return }
+    let links = takeLinkChanges()
     let touched = takeTouched()
     var changes: [RowChange] = []
     changes.reserveCapacity(touched.count)
+    var record = isRecording ? UndoRecord(saveCount: saveCount) : nil
     for object in touched {
+      if record != nil, let undone = undoChange(of: object) { record?.objects.append(undone) }
       if let change = publish(object) { changes.append(change) }
     }
-    if changes.isEmpty { return }
-    let set = ChangeSet(changes)
-    pending.append(set)
-    unreported.append(set)
+    record?.links = takeLinksBefore()
+    for set in Self.sets(of: changes, links) {
+      pending.append(set)
+      unreported.append(set)
+    }
+    if let record { register(record) }
+  }
+
+  /// The changes in one set; many inserts go into a set of their own, which stays whole.
+  private static func sets(of changes: [RowChange], _ links: [LinkChange]) -> [ChangeSet] {
+    if changes.isEmpty && links.isEmpty { return [] }
+    let together = ChangeSet(changes, links: links)
+    let isMixed = together.hasInserts && !(together.isAllInserts && links.isEmpty)
+    if changes.count < Pending.bulkThreshold || !isMixed { return [together] }
+    let inserts = changes.filter { $0.kind == .insert }
+    return [ChangeSet(inserts), ChangeSet(changes.filter { $0.kind != .insert }, links: links)].filter { !$0.isEmpty }
   }
 
   /// Hands over the changes that observers have not been told of, one per object.
@@ -31,6 +46,15 @@ extension ObjectRegistry {
     var together = Pending()
     for set in unreported { together.absorb(set, layouts: coordinator.layouts) }
     return together.sets()
+  }
+
+  /// The values that an object had when the event began, if it has changed since; nil inside if it is new.
+  func rowBeforeEvent(of object: ManagedObject) -> Row?? {
+    for set in reporting + unreported {
+      if let change = set.change(of: object.objectID) { return .some(change.kind == .insert ? nil : change.base) }
+    }
+    guard object.state.contains(.touched) else { return nil }
+    return .some(object.published ?? (object.isInserted ? nil : object.base))
   }
 
   /// The change that an object made since its values were last published.
@@ -56,7 +80,7 @@ extension ObjectRegistry {
   /// - Returns: what the children saved, for those who observe.
   func takeNoticeOfChildren() -> [ChangeSet] {
     checkExecutor()
-    let news = pending.takeNews()
+    let news = takeNews()
     if news.isEmpty { return news }
     relationshipGeneration += 1
     for set in news where !objects.isEmpty { takeNotice(of: set) }
@@ -64,9 +88,22 @@ extension ObjectRegistry {
     return news
   }
 
+  /// Hands over what children saved, and records it if it may be undone.
+  private func takeNews() -> [ChangeSet] {
+    guard isRecording else { return pending.takeNews() }
+    while true {
+      // What links were is known only before the news are current; more may arrive meanwhile.
+      let expected = pending.news
+      let record = record(of: expected)
+      guard let news = pending.takeNews(count: expected.count) else { continue }
+      register(record)
+      return news
+    }
+  }
+
   private func takeNotice(of set: ChangeSet) {
     if set.objectCount > objects.count {
-      for object in objects.values.map({ $0.takeUnretainedValue() }) where set.change(of: object.objectID) != nil {
+      for object in objects.all where set.change(of: object.objectID) != nil {
         adjust(object)
       }
       return
@@ -93,12 +130,20 @@ extension ObjectRegistry {
       object.published = nil
       return markDeleted(object, base: change.base)
     }
+    if change.isEmptyUpdate, !object.isFault {
+      if object.base == nil { object.base = object.row }
+      if object.published == nil { object.published = object.base }
+      object.state.insert(.updated)
+      return
+    }
     let before = object.published ?? object.base
     if change.kind == .update, object.base == nil { object.base = object.isFault ? change.base : object.row }
     object.published = row
     if object.state.contains(.touched), let before {
       object.row = row.applying(changesFrom: before, to: object.row, layout: layout(of: object))
-    } else if !object.isDeleted {
+    } else if !object.isDeleted || !object.state.contains(.touched) {
+      // Deleted before, and brought back by a child that undid it.
+      object.state.remove(.deleted)
       object.row = row
     }
     object.hasRow = true

@@ -12,9 +12,23 @@ extension ObjectRegistry {
     write(object, slot, destination)
     guard let inverse = property.inverse else { return }
     if inverse.storage == .toMany {
+      if let order = property.orderProperty {
+        // Whoever comes by this end comes last.
+        if destination == nil {
+          object.row.setNull(order.slot)
+        } else {
+          object.row.setInteger(coordinator.drawOrder(), order.slot)
+        }
+      }
       // Relationships that nobody asked for are fetched when somebody does.
-      if let oldID { registeredObject(for: oldID)?.toMany?[inverse.slot]?.ids.remove(object.objectID) }
-      destination?.toMany?[inverse.slot]?.ids.insert(object.objectID)
+      if let old = oldID.flatMap(registeredObject) {
+        old.toMany?[inverse.slot]?.remove(object.objectID)
+        noteRelationshipChange(of: old, firesFault: false)
+      }
+      if let destination {
+        destination.toMany?[inverse.slot]?.append(object.objectID)
+        noteRelationshipChange(of: destination, firesFault: true)
+      }
     } else {
       if let oldID { clear(inverse.slot, of: self.object(with: oldID), leadingTo: object) }
       if let destination { take(destination, inverse.slot, for: object, slot) }
@@ -36,7 +50,7 @@ extension ObjectRegistry {
     }
   }
 
-  private func check(_ destination: ManagedObject, _ property: Property) {
+  func check(_ destination: ManagedObject, _ property: Property) {
     precondition(
       destination.registry === self,
       "\(property.name) can't lead from \"\(context.name)\" to an object of another context; use object(with:)")
@@ -47,29 +61,19 @@ extension ObjectRegistry {
     }
   }
 
+  /// Marks an object as updated because one of its to-many relationships has changed.
+  ///
+  /// - Parameter firesFault: whether to read the object's values for it, if nobody has yet.
+  func noteRelationshipChange(of object: ManagedObject, firesFault: Bool) {
+    if object.state.contains(.touched) || object.isDeleted { return }
+    if object.isFault && !object.hasRow && !firesFault { return }
+    // The change itself is recorded elsewhere; an object that can't be read can't be shown as updated either.
+    guard (try? realize(object)) == true else { return }
+    touch(object)
+  }
+
   private func write(_ object: ManagedObject, _ slot: Int, _ destination: ManagedObject?) {
     object.willChange(slot)
     if let destination { object.row.setReference(destination.objectID, slot) } else { object.row.setNull(slot) }
-  }
-
-  /// The IDs of a to-many relationship's destinations: one fetch, then remembered.
-  func toManyIDs(of object: ManagedObject, _ slot: Int) -> Set<ManagedObjectID> {
-    checkExecutor()
-    if let cache = object.toMany?[slot], cache.generation == relationshipGeneration { return cache.ids }
-    let property = object.entity.properties[slot]
-    guard let inverse = property.inverse, let destination = property.destination else { return [] }
-    // Rows with what this event changed.
-    publishChanges()
-    do {
-      var query = FetchQuery(entity: destination)
-      query.condition = .compare(.keyPath([inverse.name]), .equal, .object(object.objectID), [])
-      let ids = Set(try FetchExecution(self, query).ids())
-      object.toMany = object.toMany ?? [:]
-      object.toMany?[slot] = ToManyCache(ids: ids, generation: relationshipGeneration)
-      return ids
-    } catch {
-      noteFaultFailure(error)
-      return []
-    }
   }
 }

@@ -5,13 +5,16 @@ extension ObjectRegistry {
   func rollback() {
     checkExecutor()
     let changed = held
+    let conflicting = conflicting
     pending.removeAll()
     forgetChanges()
     relationshipGeneration += 1
     for object in changed {
       object.state.subtract([.updated, .deleted, .touched, .held])
-      if object.isInserted { orphan(object) } else { revert(object) }
+      if object.isInserted { orphan(object) } else { revert(object, conflicting[object.objectID]) }
     }
+    undoManager?.removeAllActions()
+    for object in changed where object.registry === self && !object.isFault { awake(object, from: .rollback) }
     assertInvariants()
   }
 
@@ -19,16 +22,21 @@ extension ObjectRegistry {
   func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
     checkExecutor()
     if object.isInserted { return }
+    conflictChecks[object.objectID] = nil
+    conflicting[object.objectID] = nil
     // What was changed by this event must not be published against the old values.
     publishChanges()
     if object.hasChanges && mergeChanges {
       try rebase(object)
     } else {
-      if object.hasChanges { pending.remove(object.objectID) }
-      letGo(of: object)
+      if object.hasChanges {
+        pending.remove(object.objectID)
+        pending.removeLinks(of: object.objectID)
+        relationshipGeneration += 1
+      }
+      letGo(of: [object])
       revert(object)
-      object.state.insert(.fault)
-      object.hasRow = false
+      turnIntoFault(object)
     }
     object.toMany = nil
     assertInvariants()
@@ -42,12 +50,13 @@ extension ObjectRegistry {
     object.published = nil
     object.base = fresh
     object.row = fresh.applying(changesFrom: base, to: changed, layout: layout(of: object))
+    awake(object, from: .refresh)
     touch(object)
   }
 
-  /// Gives an object its committed values back.
-  private func revert(_ object: ManagedObject) {
-    if let base = object.base { object.row = base }
+  /// Gives an object its committed values back, or those that a merge found stored.
+  private func revert(_ object: ManagedObject, _ stored: Row? = nil) {
+    if let row = stored ?? object.base { object.row = row }
     object.base = nil
     object.published = nil
     object.toMany = nil

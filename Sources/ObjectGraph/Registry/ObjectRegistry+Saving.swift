@@ -5,16 +5,27 @@ extension ObjectRegistry {
   private static let willSaveLimit = 1_000
 
   /// Lets changed objects prepare for the save, and again those that were changed by that.
-  func runWillSave() {
+  ///
+  /// - Throws: ``EndlessWillSave`` if that does not come to an end.
+  func runWillSave() throws(EndlessWillSave) {
+    // Whether or not they were propagated at the end of the event: now they are.
+    propagateDeletes()
+    publishChanges()
     var waiting = held
     for _ in 0..<Self.willSaveLimit {
-      for object in waiting { object.willSave() }
+      for object in waiting where !(object.isInserted && object.isDeleted) { object.willSave() }
       propagateDeletes()
-      waiting = touched
+      waiting = touched.filter(hasNewValues)
       publishChanges()
       if waiting.isEmpty { return }
     }
-    preconditionFailure("willSave goes on changing objects of \"\(context.name)\" without end")
+    throw EndlessWillSave(contextName: context.name, objectIDs: waiting.map(\.objectID))
+  }
+
+  /// Whether an object is otherwise than it was published.
+  private func hasNewValues(_ object: ManagedObject) -> Bool {
+    guard let published = object.published ?? object.base, !object.isDeleted else { return true }
+    return !object.row.changedSlots(from: published, layout: layout(of: object)).isEmpty
   }
 
   /// Checks all changed objects.
@@ -38,7 +49,7 @@ extension ObjectRegistry {
   private func validate(_ object: ManagedObject) throws {
     switch (object.isInserted, object.isDeleted) {
     case (true, true): break
-    case (false, true): try validateDelete(of: object)
+    case (false, true): try object.validateForDelete()
     case (true, false):
       try checkKey(of: object)
       try object.validateForInsert()
@@ -47,23 +58,67 @@ extension ObjectRegistry {
   }
 
   /// Makes the saved state the committed one.
-  ///
-  /// - Parameter rewritten: changes that came to the store with other values than they were saved with.
-  func finishSave(rewritten: [RowChange]) {
-    for change in rewritten {
-      if let row = change.row, let object = registeredObject(for: change.id) { object.row = row }
+  func finishSave(_ outcome: SaveOutcome) {
+    saveCount += 1
+    conflictChecks = [:]
+    conflicting = [:]
+    for change in outcome.rewritten {
+      guard let row = change.row, let object = registeredObject(for: change.id) else { continue }
+      object.row = row
+      object.hasRow = true
+      if !object.isFault { awake(object, from: .mergePolicy) }
     }
     let saved = takeHeld()
     for object in saved {
-      object.base = nil
+      // Deleted before they were saved: nobody is told of them.
+      if object.state.isSuperset(of: [.inserted, .deleted]) {
+        orphan(object)
+        continue
+      }
+      if object.base != nil { object.base = nil }
       object.published = nil
       object.state.subtract([.inserted, .updated])
     }
-    for object in saved {
+    take(outcome.derived)
+    for object in saved where object.registry === self && outcome.dropped[object.objectID] == nil {
       let wasDeleted = object.isDeleted
       object.didSave()
-      if wasDeleted { orphan(object) }
+      guard wasDeleted else { continue }
+      departed[object.objectID] = object
+      orphan(object)
     }
+    if !outcome.dropped.isEmpty { giveWay(outcome.dropped) }
     assertInvariants()
+  }
+
+  /// Gives objects the stored values in place of changes that were not saved; those that are not stored leave.
+  private func giveWay(_ dropped: [ManagedObjectID: Row?]) {
+    relationshipGeneration += 1
+    for (id, row) in dropped {
+      guard let object = registeredObject(for: id) else { continue }
+      object.state.subtract([.updated, .deleted])
+      if let row {
+        object.row = row
+        object.hasRow = true
+        object.toMany = nil
+      } else {
+        orphan(object)
+      }
+    }
+  }
+}
+
+/// Objects whose `willSave` changes them, or others, each time it is called.
+public struct EndlessWillSave: Error, Sendable, CustomStringConvertible {
+  /// What the context is called.
+  public let contextName: String
+  /// The objects that were changed last.
+  public let objectIDs: [ManagedObjectID]
+
+  /// The context, some of the objects, and what to do.
+  public var description: String {
+    let shown = objectIDs.prefix(5).map { "\($0)" }.joined(separator: ", ")
+    return "willSave goes on changing objects of \"\(contextName)\" (\(shown)); set a value there only if it differs, "
+      + "or set it with setPrimitiveValue(_:forKey:)"
   }
 }

@@ -77,6 +77,9 @@ extension Row {
     self = copy(tailSpace: tailSpace)
   }
 
+  /// The same values in a buffer of their own, which is not stored under any version yet.
+  var unversioned: Row { copy(tailSpace: 0) }
+
   /// A copy under version 0, without the bytes that were overwritten.
   private func copy(tailSpace: Int) -> Row {
     let old = pointers

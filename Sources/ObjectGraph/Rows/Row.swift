@@ -53,6 +53,7 @@ package struct Row: @unchecked Sendable {
   package var byteCount: Int {
     let header = pointers.header
     var bytes = 64 + header.pointee.fixedWordCount * 8 + Int(header.pointee.tailCapacity)
+    if header.pointee.blobs.isEmpty { return bytes }
     for blob in header.pointee.blobs { bytes += blob.residentByteCount }
     return bytes
   }

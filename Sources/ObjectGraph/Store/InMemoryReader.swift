@@ -3,12 +3,23 @@ import ObjectModel
 /// Reads the state that an in-memory store had when the reader was made.
 struct InMemoryReader: StoreReader {
   let tables: [InMemoryState.Table]
+  let links: [InMemoryLinks]
   let model: ManagedObjectModel
 
   func row(for id: ManagedObjectID) throws(StoreError) -> Row? { tables[Int(id.rootIndex)][id.key] }
 
   func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [Row?] {
     ids.map { tables[Int($0.rootIndex)][$0.key] }
+  }
+
+  func links(of id: ManagedObjectID, _ property: Property) throws(StoreError) -> [Link] {
+    guard let table = property.joinTable, let destination = property.destination else { return [] }
+    return links[table.index].links(of: id.key, isLeft: property.isLeftEnd).compactMap { key, order in
+      guard let row = tables[destination.root.index][key] else { return nil }
+      let entity = model.entities[Int(row.entityIndex)]
+      let id = ManagedObjectID(key: key, entity: entity, coordinatorOrdinal: id.coordinatorOrdinal)
+      return Link(destination: id, order: order)
+    }
   }
 
   /// Cost: a pass over the family's rows, and sorting those that match.
@@ -20,11 +31,14 @@ struct InMemoryReader: StoreReader {
 
   private func matches(_ query: StoreQuery) throws -> ArraySlice<(id: ManagedObjectID, row: Row)> {
     let related: (ManagedObjectID) throws -> Row? = { try row(for: $0) }
+    let index = InMemoryToMany(self)
     let evaluator = try query.condition.map {
-      try ConditionEvaluator($0, entity: query.entity, related: related)
+      try ConditionEvaluator(
+        $0, entity: query.entity, related: RelatedObjects(row: related, destinations: index.destinations))
     }
     var matches: [(id: ManagedObjectID, row: Row)] = []
     for (key, row) in tables[query.entity.root.index] {
+      if query.isCancellable { try Task.checkCancellation() }
       let entity = model.entities[Int(row.entityIndex)]
       guard query.includesSubentities ? entity.isKind(of: query.entity) : entity === query.entity else { continue }
       let id = ManagedObjectID(key: key, entity: entity, coordinatorOrdinal: query.coordinatorOrdinal)

@@ -7,9 +7,14 @@ struct InMemoryRows {
   /// Updates with the row to keep.
   var updates: [(change: RowChange, row: Row)] = []
   var inserts: [(id: ManagedObjectID, row: Row)] = []
+  var links: [LinkChange] = []
+
+  let checks: [RowChange]
 
   init(_ request: StoreSaveRequest, model: ManagedObjectModel) throws(StoreError) {
+    checks = request.checks
     for set in request.changes {
+      links += set.links
       for change in set.changes {
         switch (change.kind, change.row) {
         case (.delete, _): deletes.append(change)
@@ -27,13 +32,13 @@ struct InMemoryRows {
   }
 
   /// Tells the rows that they are in the store now.
-  func stamp(_ request: StoreSaveRequest) {
+  func stamp(_ sets: [ChangeSet]) {
     for (_, row) in inserts { row.stamp(version: 1) }
     for (change, row) in updates {
       row.stamp(version: (change.base?.version ?? 0) + 1)
       change.row?.stamp(version: row.version)
     }
-    for set in request.changes {
+    for set in sets {
       for change in set.changes where change.kind == .insert { change.row?.stamp(version: 1) }
       for batch in set.batches { batch.stamp(version: 1) }
     }

@@ -19,16 +19,23 @@ struct InMemoryState {
 
   /// Rows by key, by the index of the root entity.
   var tables: [Table]
+  /// Links by the index of their join table.
+  var links: [InMemoryLinks]
   var isClosed = false
   private var nextKeys: [Int64]
-  private let model: ManagedObjectModel
+  let model: ManagedObjectModel
+  let coordinatorOrdinal: UInt32
+  let derived: [DerivedAttribute]
   private let constraints: [Constraint]
   /// Which row has which values.
   private var entries: [Entry: Int64] = [:]
 
-  init(_ model: ManagedObjectModel) {
+  init(_ model: ManagedObjectModel, coordinatorOrdinal: UInt32) {
     self.model = model
+    self.coordinatorOrdinal = coordinatorOrdinal
+    derived = DerivedAttribute.all(model)
     tables = Array(repeating: [:], count: model.entities.count)
+    links = Array(repeating: InMemoryLinks(), count: model.joinTables.count)
     nextKeys = Array(repeating: 1, count: model.entities.count)
     constraints = model.entities.flatMap { entity in
       entity.entityDescription.uniquenessConstraints.filter { !$0.isEmpty }
@@ -47,7 +54,7 @@ struct InMemoryState {
   }
 
   func conflicts(of rows: InMemoryRows) -> [StoreConflict] {
-    (rows.deletes + rows.updates.map(\.change)).compactMap { change in
+    (rows.deletes + rows.updates.map(\.change) + rows.checks).compactMap { change in
       let stored = tables[Int(change.id.rootIndex)][change.id.key]
       return stored != nil && stored?.version == change.base?.version ? nil : StoreConflict(change, stored: stored)
     }
@@ -81,7 +88,19 @@ struct InMemoryState {
     return added
   }
 
-  mutating func write(_ rows: InMemoryRows, _ added: [Entry: Int64]) {
+  /// Writes rows with their links, and computes what is derived from them.
+  mutating func write(
+    _ rows: InMemoryRows, _ added: [Entry: Int64], _ sets: [ChangeSet]
+  ) throws(StoreError) -> [DerivedValue] {
+    let changes = ChangedKeys(derived.isEmpty ? [] : sets)
+    var affected: [Set<Int64>] = []
+    for attribute in derived { affected.append(try self.affected(attribute, by: changes)) }
+    write(rows, added)
+    rows.stamp(sets)
+    return try computeDerived(changes, affectedBefore: affected)
+  }
+
+  private mutating func write(_ rows: InMemoryRows, _ added: [Entry: Int64]) {
     for change in rows.deletes {
       let row = tables[Int(change.id.rootIndex)].removeValue(forKey: change.id.key)
       if let row { for entry in entries(of: row) { entries[entry] = nil } }
@@ -92,6 +111,23 @@ struct InMemoryState {
     }
     for (id, row) in rows.inserts { tables[Int(id.rootIndex)][id.key] = row }
     entries.merge(added) { $1 }
+    writeLinks(rows)
+  }
+
+  /// Links follow the rows: those of deleted objects go with them, and none is made to an object that is not there.
+  private mutating func writeLinks(_ rows: InMemoryRows) {
+    for table in model.joinTables {
+      for change in rows.deletes {
+        let root = Int(change.id.rootIndex)
+        let sides = (root == table.left.root.index, root == table.right.root.index)
+        if sides.0 || sides.1 { links[table.index].removeAll(of: change.id.key, onLeft: sides.0, onRight: sides.1) }
+      }
+    }
+    for change in rows.links {
+      let (left, right) = (change.key.left, change.key.right)
+      let exist = tables[Int(left.rootIndex)][left.key] != nil && tables[Int(right.rootIndex)][right.key] != nil
+      if exist || !change.isPresent { links[change.key.table].apply(change) }
+    }
   }
 
   private func violation(_ entry: Entry) -> StoreError {

@@ -12,41 +12,60 @@ package final class InMemoryStore: PersistentStore {
   let model: ManagedObjectModel
   let coordinatorOrdinal: UInt32
   private let state: Mutex<InMemoryState>
+  /// Held by whoever writes, so that readers need not wait for a transaction.
+  private let writing = Mutex(())
 
   package init(model: ManagedObjectModel, coordinatorOrdinal: UInt32) {
     self.model = model
     self.coordinatorOrdinal = coordinatorOrdinal
-    state = Mutex(InMemoryState(model))
+    state = Mutex(InMemoryState(model, coordinatorOrdinal: coordinatorOrdinal))
   }
 
   package func reserveKeys(_ request: KeyReservation) throws(StoreError) -> Range<Int64> {
-    try withState { state throws(StoreError) in try state.reserve(request) }
+    try writing.withLock { _ throws(StoreError) in
+      try withState { state throws(StoreError) in try state.reserve(request) }
+    }
   }
 
   package func save(_ request: StoreSaveRequest) throws(StoreError) -> StoreSaveResult {
     // Files are read before the lock is taken.
     let rows = try InMemoryRows(request, model: model)
-    return try withState { state throws(StoreError) in
-      let conflicts = state.conflicts(of: rows)
-      if !conflicts.isEmpty { return StoreSaveResult(conflicts: conflicts) }
-      let entries = try state.uniqueEntries(of: rows)
-      var result = StoreSaveResult()
-      for reservation in request.reservations { result.reserved.append(try state.reserve(reservation)) }
-      state.write(rows, entries)
-      rows.stamp(request)
+    return try writing.withLock { _ throws(StoreError) in
+      try withState { state throws(StoreError) in
+        let conflicts = state.conflicts(of: rows)
+        if !conflicts.isEmpty { return StoreSaveResult(conflicts: conflicts) }
+        let entries = try state.uniqueEntries(of: rows)
+        var result = StoreSaveResult()
+        for reservation in request.reservations { result.reserved.append(try state.reserve(reservation)) }
+        result.derived = try state.write(rows, entries, request.changes)
+        return result
+      }
+    }
+  }
+
+  /// Cost: a copy of each table that is written.
+  package func transaction<Result: Sendable>(
+    from origin: TransactionOrigin, _ body: (any StoreTransaction) throws -> Result
+  ) throws -> Result {
+    try writing.withLock { _ in
+      let state = try withState { state throws(StoreError) in state }
+      let transaction = InMemoryTransaction(state, model: model)
+      let result = try body(transaction)
+      try withState { state throws(StoreError) in state = transaction.state }
       return result
     }
   }
 
   package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
-    let tables = try withState { state throws(StoreError) in state.tables }
-    return try body(InMemoryReader(tables: tables, model: model))
+    let (tables, links) = try withState { state throws(StoreError) in (state.tables, state.links) }
+    return try body(InMemoryReader(tables: tables, links: links, model: model))
   }
 
   package func close(returning unused: [KeyBlock]) throws(StoreError) {
     state.withLock { state in
       state.isClosed = true
       state.tables = []
+      state.links = []
     }
   }
 

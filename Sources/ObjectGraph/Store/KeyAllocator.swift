@@ -4,10 +4,10 @@ struct KeyAllocator {
   static let blockSize = 1 << 16
 
   private var block: Range<Int64> = 0..<0
-  /// The first key that this process could have drawn; nil before the first block.
-  private var first: Int64?
-  /// Drawn keys whose objects are stored: disjoint ranges in order, adjacent ones joined.
-  private var saved: [Range<Int64>] = []
+  /// All keys that were reserved to be drawn here.
+  private var reserved = KeyRanges()
+  /// Drawn keys whose objects are stored.
+  private var saved = KeyRanges()
 
   /// How many keys to reserve with the next save; 0 while the block lasts.
   var shortage: Int { block.count < Self.blockSize / 2 ? Self.blockSize : 0 }
@@ -27,41 +27,25 @@ struct KeyAllocator {
   }
 
   /// Adds a reserved block; one that does not follow the present block replaces it.
-  mutating func add(_ reserved: Range<Int64>) {
-    first = min(first ?? reserved.lowerBound, reserved.lowerBound)
-    block = reserved.lowerBound == block.upperBound ? block.lowerBound..<reserved.upperBound : reserved
+  mutating func add(_ added: Range<Int64>) {
+    reserved.insert(added)
+    block = added.lowerBound == block.upperBound ? block.lowerBound..<added.upperBound : added
+  }
+
+  /// Gives up the keys of the block up to one that somebody else has taken.
+  mutating func skip(through key: Int64) {
+    guard block.contains(key) else { return }
+    saved.insert(block.lowerBound..<key + 1)
+    block = key + 1..<block.upperBound
   }
 
   /// Whether the key was drawn here and its object has not reached the store.
   func isTemporary(_ key: Int64) -> Bool {
-    guard let first, key >= first else { return false }
-    let index = saved.partitioningIndex { $0.upperBound > key }
-    return index == saved.count || !saved[index].contains(key)
+    reserved.contains(key) && !block.contains(key) && !saved.contains(key)
   }
 
-  /// Notes that objects with these keys are in the store.
+  /// Notes that objects with these keys are in the store; those that were not drawn here are so anyway.
   mutating func markSaved(_ keys: Range<Int64>) {
-    guard let first, keys.upperBound > first else { return }
-    let index = saved.partitioningIndex { $0.upperBound >= keys.lowerBound }
-    var range = keys
-    var end = index
-    while end < saved.count, saved[end].lowerBound <= range.upperBound {
-      range = min(range.lowerBound, saved[end].lowerBound)..<max(range.upperBound, saved[end].upperBound)
-      end += 1
-    }
-    saved.replaceSubrange(index..<end, with: CollectionOfOne(range))
-  }
-}
-
-extension Array {
-  /// The first index whose element satisfies a condition that all later elements satisfy too; binary search.
-  func partitioningIndex(where belongsToEnd: (Element) -> Bool) -> Int {
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = (low + high) / 2
-      if belongsToEnd(self[middle]) { high = middle } else { low = middle + 1 }
-    }
-    return low
+    if reserved.contains(keys.lowerBound) { saved.insert(keys) }
   }
 }

@@ -24,11 +24,28 @@ package protocol PersistentStore: AnyObject, Sendable {
   /// written and all of them are returned.
   func save(_ request: StoreSaveRequest) throws(StoreError) -> StoreSaveResult
 
+  /// Calls the body with what reads and writes in one transaction, which is durable when this returns, and undone if
+  /// the body or the commit throws.
+  ///
+  /// Other writers wait meanwhile, so the body must not call other methods of the store.
+  func transaction<Result: Sendable>(
+    from origin: TransactionOrigin, _ body: (any StoreTransaction) throws -> Result
+  ) throws -> Result
+
   /// Calls the body with a reader that sees one state of the store.
   func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result
 
+  /// The history of the store's transactions; nil if it keeps none.
+  var history: (any StoreHistory)? { get }
+
+  /// Calls the handler each time it is noticed that others have committed, if the store is opened to notice.
+  func observeForeignCommits(_ handler: @escaping @Sendable (ForeignCommit) -> Void) throws(StoreError)
+
   /// Where files that a save is to take over should be made (same file system); nil if the store has none.
   var stagingDirectory: String? { get }
+
+  /// Checks the store in itself, while nobody saves; each contradiction in a sentence, without values.
+  func findings() throws(StoreError) -> [String]
 
   /// Writes what is left to write and lets go of the files. Later calls of other methods throw.
   ///
@@ -63,10 +80,19 @@ package struct StoreSaveRequest: Sendable {
   package let changes: [ChangeSet]
   /// Keys to reserve in the same transaction, because their blocks run low.
   package let reservations: [KeyReservation]
+  /// Rows that are not written, but are conflicts if their stored version is not their base's.
+  package let checks: [RowChange]
+  /// Who saves, for the history.
+  package let origin: TransactionOrigin
 
-  package init(_ changes: [ChangeSet], reservations: [KeyReservation] = []) {
+  package init(
+    _ changes: [ChangeSet], reservations: [KeyReservation] = [], checks: [RowChange] = [],
+    origin: TransactionOrigin = TransactionOrigin()
+  ) {
     self.changes = changes
     self.reservations = reservations
+    self.checks = checks
+    self.origin = origin
   }
 }
 
@@ -76,6 +102,8 @@ package struct StoreSaveResult: Sendable {
   package var reserved: [Range<Int64>]
   /// Objects whose stored version was not the expected one; not empty means that nothing was written.
   package var conflicts: [StoreConflict]
+  /// Derived attributes that have new values, in rows that were written and in others; no version is raised for them.
+  package var derived: [DerivedValue] = []
 
   package init(reserved: [Range<Int64>] = [], conflicts: [StoreConflict] = []) {
     self.reserved = reserved
@@ -103,6 +131,9 @@ package protocol StoreReader {
   /// The rows of several objects of one family, each nil where there is none; as few statements as the store can do.
   func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [Row?]
 
+  /// The links of an object in one direction of a join table, to objects that exist, in no particular order.
+  func links(of id: ManagedObjectID, _ property: Property) throws(StoreError) -> [Link]
+
   /// The objects that a query matches, in its order, each with its row if the query asks for rows.
   ///
   /// - Parameter body: returns false to stop.
@@ -112,6 +143,21 @@ package protocol StoreReader {
 
   /// The number of objects that a query matches, its limit and offset included.
   func count(_ query: StoreQuery) throws -> Int
+}
+
+/// Reads and writes in one transaction of a store, and sees what it wrote; valid during the call that lent it.
+package protocol StoreTransaction: StoreReader {
+  /// Reserves primary keys of a table; they are free again if the transaction is undone.
+  func reserveKeys(_ request: KeyReservation) throws(StoreError) -> Range<Int64>
+
+  /// Writes changes, deletes first and inserts last.
+  ///
+  /// If it throws ``StoreError/Code/constraint``, or returns conflicts, none of them is written, and the transaction
+  /// goes on as it was before.
+  func write(_ set: ChangeSet) throws(StoreError) -> [StoreConflict]
+
+  /// Derived attributes that have new values because of what was written.
+  var derived: [DerivedValue] { get }
 }
 
 /// A fetch as a store answers it: resolved and without regard to pending changes.
@@ -126,11 +172,13 @@ package struct StoreQuery: Sendable {
   /// Whether rows are wanted, or IDs only.
   package var wantsRows: Bool
   package var coordinatorOrdinal: UInt32
+  /// Whether to end with a `CancellationError` when the task that asks is cancelled.
+  package var isCancellable: Bool
 
   package init(
     entity: Entity, includesSubentities: Bool = true, condition: Condition? = nil,
     sortDescriptors: [ResolvedSort] = [], limit: Int? = nil, offset: Int = 0, wantsRows: Bool = true,
-    coordinatorOrdinal: UInt32
+    coordinatorOrdinal: UInt32, isCancellable: Bool = false
   ) {
     self.entity = entity
     self.includesSubentities = includesSubentities
@@ -140,23 +188,29 @@ package struct StoreQuery: Sendable {
     self.offset = offset
     self.wantsRows = wantsRows
     self.coordinatorOrdinal = coordinatorOrdinal
+    self.isCancellable = isCancellable
   }
 }
 
-/// A sort by a path of property names; nil sorts first, texts by their code points unless they disregard case.
+/// A sort by a path of property names; nil sorts first.
 package struct ResolvedSort: Sendable {
   package let keyPath: [String]
   package let isAscending: Bool
-  package let isCaseInsensitive: Bool
+  package let textOrder: TextOrder
 
-  package init(keyPath: [String], isAscending: Bool, isCaseInsensitive: Bool = false) {
+  package init(keyPath: [String], isAscending: Bool, textOrder: TextOrder = .codePoints) {
     self.keyPath = keyPath
     self.isAscending = isAscending
-    self.isCaseInsensitive = isCaseInsensitive
+    self.textOrder = textOrder
   }
 }
 
 extension PersistentStore {
+  package var history: (any StoreHistory)? { nil }
+
+  package func observeForeignCommits(_ handler: @escaping @Sendable (ForeignCommit) -> Void) throws(StoreError) {}
+  package func findings() throws(StoreError) -> [String] { [] }
+
   /// Closes without returning keys.
   package func close() throws(StoreError) { try close(returning: []) }
 }

@@ -1,3 +1,4 @@
+import Foundation
 public import ObjectModel
 import Synchronization
 
@@ -5,6 +6,7 @@ import Synchronization
 ///
 /// All methods may be called from any thread. The order of locks is context, coordinator, store.
 public final class PersistentStoreCoordinator: Sendable {
+  /// The model of the store and of all contexts on it.
   public let model: ManagedObjectModel
   package let ordinal: UInt32
   /// Layouts of rows by entity index.
@@ -12,13 +14,22 @@ public final class PersistentStoreCoordinator: Sendable {
   /// A row of defaults by entity index.
   let defaults: [Row]
   let classes: ObjectClasses
+  /// Slots of transient values by entity index.
+  let transientSlots: [[Int]]
+  /// Slots of derived attributes by entity index.
+  let derivedSlots: [[Int]]
 
   private let store: Mutex<(any PersistentStore)?> = Mutex(nil)
   /// Keys by the index of the root entity.
   private let keys: Mutex<[KeyAllocator]>
   private let cache: Mutex<RowCache>
+  private let saves = SaveCount()
   private let ownWrites = Mutex(OwnWrites())
   private let rootCount = Atomic(0)
+  let merging = MergingState()
+  let remoteObservers = EventObservers<PersistentStoreRemoteChange>()
+  private let lastSeenHistory = Mutex<PersistentHistoryToken?>(nil)
+  private let lastOrder = Atomic<Int64>(0)
 
   /// Makes a coordinator without a store.
   ///
@@ -31,8 +42,12 @@ public final class PersistentStoreCoordinator: Sendable {
     layouts = model.entities.map(RowLayout.init)
     defaults = zip(model.entities, layouts).map { Row(defaultsOf: $0, layout: $1) }
     classes = ObjectClasses(model)
+    transientSlots = model.entities.map { entity in
+      entity.properties.filter { $0.storage.isStored && !$0.isPersistent }.map(\.slot)
+    }
+    derivedSlots = model.entities.map { $0.properties.filter { $0.derivation != nil }.map(\.slot) }
     keys = Mutex(Array(repeating: KeyAllocator(), count: model.entities.count))
-    cache = Mutex(RowCache(byteLimit: rowCacheByteLimit))
+    cache = Mutex(RowCache(byteLimit: rowCacheByteLimit, saveCount: saves))
     CoordinatorRegistry.register(self)
   }
 
@@ -41,9 +56,10 @@ public final class PersistentStoreCoordinator: Sendable {
   /// Opens a store and makes it this coordinator's.
   ///
   /// Cost: I/O, and one durable transaction that reserves keys.
-  /// - Throws: ``StoreError`` if the store can't be opened, or if there is one already.
+  /// - Throws: ``StoreError`` if the store can't be opened, or if there is one already; `ModelError` if a predicate of
+  ///   the model can't be read.
   public func open(_ description: PersistentStoreDescription) throws {
-    try checkModel()
+    try checkPredicates()
     let opened = try description.open(model, ordinal)
     let isFirst = store.withLock { store in
       if store != nil { return false }
@@ -55,6 +71,8 @@ public final class PersistentStoreCoordinator: Sendable {
       throw StoreError(.cannotOpen, "the coordinator has a store already", path: opened.path)
     }
     for root in model.entities where root.parent == nil { try reserveKeys(for: root, count: KeyAllocator.blockSize) }
+    seenHistory = try opened.history?.currentToken()
+    try opened.observeForeignCommits { [weak self] in self?.takeNotice(of: $0) }
   }
 
   /// Closes the store; contexts that go on will be told that there is none.
@@ -80,16 +98,18 @@ public final class PersistentStoreCoordinator: Sendable {
     return store
   }
 
-  private func checkModel() throws {
-    for entity in model.entities {
-      for property in entity.properties where property.storage == .toMany {
-        if property.inverse?.storage != .reference || property.relationship?.isOrdered == true {
-          throw ModelError(
-            .contradiction,
-            "ordered relationships and to-many relationships without a to-one inverse are not supported yet",
-            entity: entity.name, property: property.name)
-        }
-      }
+  /// A place at the end of an ordered relationship: greater than all drawn before, here or earlier elsewhere.
+  ///
+  /// Taken from the clock, in microseconds since 2001 with room for a thousand places between two, so that appending
+  /// needs to know nothing of what is there.
+  func drawOrder() -> Int64 {
+    let now = Int64(Date().timeIntervalSinceReferenceDate * 1e6) << 10
+    var last = lastOrder.load(ordering: .relaxed)
+    while true {
+      let next = max(now, last + 1 << 10)
+      let (exchanged, original) = lastOrder.compareExchange(expected: last, desired: next, ordering: .relaxed)
+      if exchanged { return next }
+      last = original
     }
   }
 }
@@ -99,10 +119,10 @@ public final class PersistentStoreCoordinator: Sendable {
 extension PersistentStoreCoordinator {
   /// Draws keys for new objects; does I/O only if more than a block was drawn since the last save.
   package func drawKeys(for entity: Entity, count: Int = 1) throws(StoreError) -> Range<Int64> {
-    let root = entity.root
-    if let drawn = keys.withLock({ $0[root.index].draw(count) }) { return drawn }
-    try reserveKeys(for: root, count: max(count, KeyAllocator.blockSize))
-    if let drawn = keys.withLock({ $0[root.index].draw(count) }) { return drawn }
+    let index = entity.rootIndex
+    if let drawn = keys.withLock({ $0[index].draw(count) }) { return drawn }
+    try reserveKeys(for: entity.root, count: max(count, KeyAllocator.blockSize))
+    if let drawn = keys.withLock({ $0[index].draw(count) }) { return drawn }
     return try drawKeys(for: entity, count: count)
   }
 
@@ -128,9 +148,7 @@ extension PersistentStoreCoordinator {
   private func markSaved(_ sets: [ChangeSet]) {
     keys.withLock { keys in
       for set in sets {
-        for change in set.changes where change.kind == .insert {
-          keys[Int(change.id.rootIndex)].markSaved(change.id.key..<change.id.key + 1)
-        }
+        for (root, run) in set.insertedKeys { keys[root].markSaved(run) }
         for batch in set.batches {
           keys[batch.entity.root.index].markSaved(batch.firstKey..<batch.firstKey + Int64(batch.count))
         }
@@ -144,29 +162,128 @@ extension PersistentStoreCoordinator {
 extension PersistentStoreCoordinator {
   /// Writes changes in one transaction; blocks until they are on disk.
   ///
-  /// - Parameter root: the number of the root context, from ``drawRootNumber()``.
-  /// - Returns: the changes that were written with other values than they came with.
+  /// Conflicts are looked for in the row cache first, then by the store, and what the policy made of them is tried again.
+  /// - Parameters:
+  ///   - root: the number of the root context, from ``drawRootNumber()``.
+  ///   - checks: rows that are not written, and must not have changed either.
+  ///   - origin: who saves, for the history.
   /// - Throws: ``StoreError``, or ``SaveConflicts`` with all conflicts; nothing was written then.
-  func save(_ sets: [ChangeSet], from root: Int) throws -> [RowChange] {
+  func save(
+    _ sets: [ChangeSet], from root: Int, policy: MergePolicy, checks: [RowChange] = [], origin: TransactionOrigin
+  ) throws -> SaveOutcome {
     let store = try openStore()
-    var sets = sets
-    var rewritten: [ManagedObjectID: RowChange] = [:]
     let reservations = keyReservations()
-    var result = try store.save(StoreSaveRequest(sets, reservations: reservations))
-    if !result.conflicts.isEmpty {
-      rewritten = try resolve(result.conflicts, from: root)
-      sets = sets.map { set in ChangeSet(set.changes.map { rewritten[$0.id] ?? $0 }, batches: set.batches) }
-      result = try store.save(StoreSaveRequest(sets, reservations: reservations))
-      if !result.conflicts.isEmpty { throw SaveConflicts(result.conflicts, model: model) }
-    }
+    let changes = sets.map { $0.withoutUpdates { $0.isEmptyUpdate || changesTransientsOnly($0) } }
+    var resolver = ConflictResolver(self, policy: policy, root: root, sets: changes, checks: checks)
+    let result = try write(&resolver, to: store, reservations, from: origin)
     keys.withLock { keys in
       for (reservation, block) in zip(reservations, result.reserved) { keys[reservation.root.index].add(block) }
     }
-    markSaved(sets)
-    cache.withLock { $0.apply(sets) }
-    noteUpdates(sets, from: root)
-    return Array(rewritten.values)
+    let written = resolver.outcome.sets
+    markSaved(written)
+    cache.withLock { cache in
+      cache.apply(written, kept: withoutTransients)
+      cache.take(result.derived)
+    }
+    noteUpdates(written, from: root)
+    var outcome = resolver.finalOutcome(of: sets)
+    outcome.derived = result.derived
+    return outcome
   }
+
+  /// Tries to write until no conflict is left.
+  private func write(
+    _ resolver: inout ConflictResolver, to store: any PersistentStore, _ reservations: [KeyReservation],
+    from origin: TransactionOrigin
+  ) throws -> StoreSaveResult {
+    for _ in 0..<Self.saveAttemptLimit {
+      let cached = conflictsWithCache(resolver.outcome.sets, resolver.request)
+      if !cached.isEmpty { try resolver.resolve(cached, kind: .contextAgainstRowCache) }
+      if resolver.outcome.sets.isEmpty && resolver.checks.isEmpty { return StoreSaveResult() }
+      let request = StoreSaveRequest(
+        resolver.outcome.sets, reservations: reservations, checks: resolver.request, origin: origin)
+      do {
+        let result = try store.save(request)
+        if result.conflicts.isEmpty { return result }
+        noteStored(result.conflicts)
+        try resolver.resolve(result.conflicts, kind: .rowCacheAgainstStore)
+      } catch let error as StoreError where error.code == .constraint {
+        try store.read { try resolver.resolveConstraints(error, $0) }
+      }
+    }
+    throw StoreError(.busy, "others change the same objects all the time; save again", path: store.path)
+  }
+
+  /// How often to resolve conflicts before giving up; each round needs another writer who came in between.
+  private static var saveAttemptLimit: Int { 64 }
+
+  /// Changes of rows that the cache knows in a later version; no I/O.
+  private func conflictsWithCache(_ sets: [ChangeSet], _ checks: [RowChange]) -> [StoreConflict] {
+    cache.withLock { cache in
+      var conflicts: [StoreConflict] = []
+      func look(at change: RowChange) {
+        guard let base = change.base, base.version > 0, let cached = cache.peek(change.id) else { return }
+        if cached.version > base.version { conflicts.append(StoreConflict(change, stored: cached)) }
+      }
+      for set in sets where !set.isAllInserts {
+        let changes = set.changes
+        for index in changes.indices where changes[index].kind == .update || changes[index].kind == .delete {
+          if cache.contains(changes[index].id) { look(at: changes[index]) }
+        }
+      }
+      checks.forEach(look)
+      return conflicts
+    }
+  }
+
+  /// Brings the cache in line with what conflicts have shown to be stored.
+  private func noteStored(_ conflicts: [StoreConflict]) {
+    cache.withLock { cache in
+      for conflict in conflicts {
+        if let stored = conflict.stored {
+          cache.insert(stored, for: conflict.change.id)
+        } else {
+          cache.remove(conflict.change.id)
+        }
+      }
+    }
+  }
+
+  /// The row as the store has it: transient values belong to the object that they were set in.
+  func withoutTransients(_ row: Row) -> Row {
+    let slots = transientSlots[Int(row.entityIndex)]
+    if slots.allSatisfy(row.isNull) { return row }
+    var kept = row
+    for slot in slots { kept.setNull(slot) }
+    kept.stamp(version: row.version)
+    return kept
+  }
+
+  /// How far the history was read for what others have written.
+  var seenHistory: PersistentHistoryToken? {
+    get { lastSeenHistory.withLock { $0 } }
+    set { lastSeenHistory.withLock { $0 = newValue } }
+  }
+
+  /// Gives up keys that others have taken without reserving them.
+  func skipKeys(through highest: [(root: Entity, key: Int64)]) {
+    keys.withLock { keys in
+      for (root, key) in highest { keys[root.index].skip(through: key) }
+    }
+  }
+
+  /// Forgets all rows, since any may have been changed behind this coordinator's back.
+  func forgetAllRows() { cache.withLock { $0.removeAll() } }
+
+  /// Takes notice of what a batch request has stored.
+  func takeNotice(of log: BatchLog) {
+    cache.withLock { cache in
+      if let stale = log.stale { cache.forget(stale) } else { cache.removeAll() }
+    }
+  }
+
+  /// Forgets rows that were changed behind this coordinator's back.
+  func forgetRows(of ids: some Sequence<ManagedObjectID>) { cache.withLock { $0.forget(ids) } }
 
   /// What a root context names itself with when it saves.
   func drawRootNumber() -> Int { rootCount.wrappingAdd(1, ordering: .relaxed).newValue }
@@ -174,33 +291,16 @@ extension PersistentStoreCoordinator {
   private func noteUpdates(_ sets: [ChangeSet], from root: Int) {
     ownWrites.withLock { ownWrites in
       for set in sets where !set.isAllInserts {
-        for change in set.changes where change.kind == .update {
-          if let row = change.row { ownWrites.note(row.version, of: change.id, root: root) }
+        let changes = set.changes
+        for index in changes.indices where changes[index].kind == .update {
+          if let version = changes[index].row?.version { ownWrites.note(version, of: changes[index].id, root: root) }
         }
       }
     }
   }
 
-  /// Rewrites changes that only look like conflicts, because another context of the same stack saved in between.
-  ///
-  /// - Throws: ``SaveConflicts`` if any is a conflict.
-  private func resolve(_ conflicts: [StoreConflict], from root: Int) throws -> [ManagedObjectID: RowChange] {
-    var rewritten: [ManagedObjectID: RowChange] = [:]
-    for conflict in conflicts {
-      guard let base = conflict.change.base, let stored = conflict.stored, canMerge(conflict, base, stored, root) else {
-        throw SaveConflicts(conflicts, model: model)
-      }
-      var change = conflict.change
-      change.base = stored
-      change.row = change.row.map {
-        stored.applying(changesFrom: base, to: $0, layout: layouts[Int(stored.entityIndex)])
-      }
-      rewritten[change.id] = change
-    }
-    return rewritten
-  }
-
-  private func canMerge(_ conflict: StoreConflict, _ base: Row, _ stored: Row, _ root: Int) -> Bool {
+  /// Whether a conflict only looks like one, because another context of the same stack saved in between.
+  func canMerge(_ conflict: StoreConflict, _ base: Row, _ stored: Row, _ root: Int) -> Bool {
     // Who holds values of an object that never were stored has them from the stack that inserted it.
     if base.version == 0 && stored.version == 1 { return true }
     let first = base.version == 0 ? stored.version : base.version + 1
@@ -220,7 +320,7 @@ extension PersistentStoreCoordinator {
   /// The row of an object, from the cache or the store; nil if there is none.
   func row(for id: ManagedObjectID) throws -> Row? {
     if let row = cachedRow(for: id) { return row }
-    let saves = cache.withLock { $0.saves }
+    let saves = saveCount
     let row = try openStore().read { try $0.row(for: id) }
     if let row { keep([(id, row)], readBefore: saves) }
     return row
@@ -228,13 +328,29 @@ extension PersistentStoreCoordinator {
 
   func cachedRow(for id: ManagedObjectID) -> Row? { cache.withLock { $0.row(for: id) } }
 
+  /// The stored destinations of a to-many relationship, if somebody has asked for them since the last save.
+  func cachedDestinations(of owner: ManagedObjectID, _ property: Property) -> [ManagedObjectID]? {
+    cache.withLock { $0.relationships.destinations(of: owner, property) }
+  }
+
+  /// Keeps the stored destinations of a to-many relationship, unless a save came in between.
+  func keep(
+    _ ids: [ManagedObjectID], asDestinationsOf owner: ManagedObjectID, _ property: Property, readBefore saves: Int
+  ) {
+    cache.withLock { cache in
+      if saveCount == saves { cache.relationships.insert(ids, of: owner, property) }
+    }
+  }
+
+  func cachedRows() -> [ManagedObjectID: Row] { cache.withLock { $0.all } }
+
   /// How many saves there have been; to be noted before a read whose rows are to be kept.
-  var saveCount: Int { cache.withLock { $0.saves } }
+  var saveCount: Int { saves.current }
 
   /// Keeps rows for the next fault, unless a save came in between.
   func keep(_ rows: [(ManagedObjectID, Row)], readBefore saves: Int) {
     cache.withLock { cache in
-      guard cache.saves == saves else { return }
+      guard saveCount == saves else { return }
       for (id, row) in rows { cache.insert(row, for: id) }
     }
   }

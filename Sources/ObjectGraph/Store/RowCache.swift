@@ -8,9 +8,14 @@ struct RowCache {
   private var youngBytes = 0
   private let generationBytes: Int
   /// Counts saves, so that a reader does not put rows here that a save has overtaken.
-  private(set) var saves = 0
+  private let saveCount: SaveCount
+  /// Destinations of to-many relationships; any save may change them.
+  var relationships = RelationshipCache()
 
-  init(byteLimit: Int) { generationBytes = byteLimit / 2 }
+  init(byteLimit: Int, saveCount: SaveCount) {
+    generationBytes = byteLimit / 2
+    self.saveCount = saveCount
+  }
 
   mutating func row(for id: ManagedObjectID) -> Row? {
     if let row = young[id] { return row }
@@ -18,6 +23,14 @@ struct RowCache {
     insert(row, for: id)
     return row
   }
+
+  /// The row without making it young again.
+  func peek(_ id: ManagedObjectID) -> Row? { young[id] ?? old[id] }
+
+  func contains(_ id: ManagedObjectID) -> Bool { young[id] != nil || old[id] != nil }
+
+  /// All rows that are kept.
+  var all: [ManagedObjectID: Row] { old.merging(young) { $1 } }
 
   mutating func insert(_ row: Row, for id: ManagedObjectID) {
     if youngBytes >= generationBytes {
@@ -33,23 +46,45 @@ struct RowCache {
     old.removeValue(forKey: id)
   }
 
+  /// Removes rows that others have changed; readers that began before must not bring them back.
+  mutating func forget(_ ids: some Sequence<ManagedObjectID>) {
+    for id in ids { remove(id) }
+    noteSave()
+  }
+
   mutating func removeAll() {
     young = [:]
     old = [:]
     youngBytes = 0
-    saves += 1
+    noteSave()
   }
 
+  private mutating func noteSave() {
+    saveCount.increment()
+    relationships = RelationshipCache()
+  }
+
+  /// How many rows of a save are kept that were not here before; all of a large one would only push out the rest.
+  private static let newRowLimit = 1_000
+
   /// Takes notice of what a save wrote: rows that were here are replaced.
-  mutating func apply(_ sets: [ChangeSet]) {
-    saves += 1
-    for set in sets {
-      for change in set.changes {
-        if let row = change.row, change.kind == .update {
-          old.removeValue(forKey: change.id)
-          insert(row, for: change.id)
-        } else if change.kind == .delete {
-          remove(change.id)
+  ///
+  /// - Parameter kept: the part of a row that others may see.
+  mutating func apply(_ sets: [ChangeSet], kept: (Row) -> Row) {
+    noteSave()
+    var newRows = 0
+    for set in sets where !set.isAllInserts {
+      let changes = set.changes
+      for index in changes.indices {
+        let id = changes[index].id
+        if changes[index].kind == .delete { remove(id) }
+        guard changes[index].kind == .update else { continue }
+        let isKnown = contains(id)
+        if !isKnown, newRows >= Self.newRowLimit { continue }
+        newRows += isKnown ? 0 : 1
+        if let row = changes[index].row {
+          old.removeValue(forKey: id)
+          insert(kept(row), for: id)
         }
       }
     }

@@ -1,33 +1,25 @@
 import ObjectModel
 
-/// A save that would overwrite what somebody else saved since; nothing was written.
+/// A save that would overwrite what somebody else saved since, or store a unique value twice; nothing was written.
 public struct SaveConflicts: Error, Sendable, CustomStringConvertible {
-  /// One object whose stored row is not the one that the change was made against.
-  public struct Conflict: Sendable {
-    public let objectID: ManagedObjectID
-    public let entityName: String
-    /// The version that the change was made against.
-    public let expectedVersion: Int64
-    /// The version in the store, or nil if the object was deleted there.
-    public let storedVersion: Int64?
+  /// The objects whose stored rows are not those that the changes were made against.
+  public let conflicts: [MergeConflict]
+  /// The violated uniqueness constraints; looked for only when there are no other conflicts, or these were resolved.
+  public let constraintConflicts: [ConstraintConflict]
+
+  init(_ conflicts: [MergeConflict] = [], constraints: [ConstraintConflict] = []) {
+    self.conflicts = conflicts
+    constraintConflicts = constraints
   }
 
-  public let conflicts: [Conflict]
-
-  init(_ conflicts: [StoreConflict], model: ManagedObjectModel) {
-    self.conflicts = conflicts.map {
-      Conflict(
-        objectID: $0.change.id, entityName: model.entities[Int($0.change.id.entityIndex)].name,
-        expectedVersion: $0.change.base?.version ?? 0, storedVersion: $0.stored?.version)
-    }
-  }
-
+  /// The first conflicts of each kind and how many more there are; no values.
   public var description: String {
-    let first = conflicts.prefix(3).map { conflict in
+    var reports = conflicts.prefix(3).map { conflict in
       let now = conflict.storedVersion.map { "is at version \($0)" } ?? "was deleted"
       return "\(conflict.entityName) \(conflict.objectID.key), changed at version \(conflict.expectedVersion), \(now)"
     }
-    let more = conflicts.count > 3 ? " and \(conflicts.count - 3) more" : ""
-    return "the save conflicts with another: " + first.joined(separator: "; ") + more
+    reports += constraintConflicts.prefix(3).map { "\($0)" }
+    let more = conflicts.count + constraintConflicts.count - reports.count
+    return "the save conflicts with another: " + reports.joined(separator: "; ") + (more > 0 ? " and \(more) more" : "")
   }
 }

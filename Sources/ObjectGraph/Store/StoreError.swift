@@ -2,7 +2,9 @@
 public struct StoreError: Error, Sendable, CustomStringConvertible, CustomDebugStringConvertible {
   /// The kind of a store error; open, so that more can be added.
   public struct Code: RawRepresentable, Sendable, Hashable {
+    /// The code as text, which stays the same from release to release.
     public let rawValue: String
+    /// A code by its text: one of those below, one of a later release, or one of your own.
     public init(rawValue: String) { self.rawValue = rawValue }
     /// The file is no store, or damaged.
     public static let notAStore = Code(rawValue: "not-a-store")
@@ -24,10 +26,13 @@ public struct StoreError: Error, Sendable, CustomStringConvertible, CustomDebugS
     public static let constraint = Code(rawValue: "constraint")
     /// The coordinator has no store, or the store is closed.
     public static let noStore = Code(rawValue: "no-store")
+    /// Transactions after a history token were deleted, so that what has come since can't be told any more.
+    public static let expiredHistoryToken = Code(rawValue: "expired-history-token")
     /// A fetch can't be answered by this store.
     public static let unsupported = Code(rawValue: "unsupported")
   }
 
+  /// What kind of failure it is.
   public var code: Code
   /// What happened and what to do, safe to show: no values, no SQL.
   public var message: String
@@ -36,6 +41,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible, CustomDebugS
   /// The SQL or other detail for developers; shown in `debugDescription` only.
   public var detail: String?
 
+  /// An error of a store; for stores.
   public init(_ code: Code, _ message: String, path: String? = nil, detail: String? = nil) {
     self.code = code
     self.message = message
@@ -43,6 +49,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible, CustomDebugS
     self.detail = detail
   }
 
+  /// The path and the message.
   public var description: String { (path.map { "\($0): " } ?? "") + message }
+  /// The path, the message, and the detail for developers.
   public var debugDescription: String { description + (detail.map { " [\($0)]" } ?? "") }
 }

@@ -1,79 +1,56 @@
+import Foundation
+import TestSupport
 import Testing
 
-@Suite("Threading mistakes do not compile")
+@Suite("Threading mistakes do not compile, and their cures do")
 struct IsolationTests {
-  @Test("Returning an object from perform is an error, returning its ID is none")
-  func returningObjects() throws {
-    let errors = try Compiler.errors(
-      in: """
-        func leak(_ context: ManagedObjectContext, _ id: ManagedObjectID) async -> Person? {
-          await context.perform { $0.object(with: id) as? Person }
-        }
-        """)
-    #expect(errors.contains { $0.contains("'Person'") && $0.contains("'Sendable'") })
-    let none = try Compiler.errors(
-      in: """
-        func insert(_ context: ManagedObjectContext) async -> ManagedObjectID {
-          await context.perform { Person(context: $0).objectID }
-        }
-        func age(_ context: ManagedObjectContext, _ id: ManagedObjectID) throws -> Bool {
-          try context.performAndWait { try $0.existingObject(with: id).isFault }
-        }
-        """)
-    #expect(none == [])
+  private static let mistakes = Result {
+    try Compiler.errors(in: Dictionary(uniqueKeysWithValues: cases.map { ($0.name, $0.mistake) }))
   }
 
-  @Test("Using an object in the block of another context is an error")
-  func capturingObjects() throws {
+  @Test("Each mistake is an error that says what is wrong", arguments: cases)
+  func mistake(_ mistake: IsolationCase) throws {
+    let errors = try Self.mistakes.get()[mistake.name] ?? []
+    #expect(
+      errors.contains { error in mistake.diagnostic.allSatisfy { error.localizedCaseInsensitiveContains($0) } },
+      "\(errors)")
+  }
+
+  @Test("The same sources without the mistakes compile, so nothing else in them was wrong")
+  func cures() throws {
+    let errors = try Compiler.errors(in: Dictionary(uniqueKeysWithValues: Self.cases.map { ($0.name, $0.cure) }))
+    #expect(errors == [:])
+  }
+
+  @Test("IDs, counts, dictionary results and snapshots of rows leave their context, with and without await")
+  func whatLeaves() throws {
     let errors = try Compiler.errors(
       in: """
-        func smuggle(_ first: ManagedObjectContext, _ second: ManagedObjectContext) async {
-          await first.perform { context in
-            let person = Person(context: context)
-            second.perform { _ in print(person.objectID) }
+        struct Card: Sendable { let id: ManagedObjectID; let committed: [String: Value] }
+        func cards(_ context: ManagedObjectContext) async throws -> [Card] {
+          try await context.perform { context in
+            try context.fetch(FetchRequest<Person>()).map {
+              Card(id: $0.objectID, committed: $0.committedValues(forKeys: ["age"]))
+            }
           }
         }
-        """)
-    #expect(errors.contains { $0.contains("'person'") && $0.contains("Sendable") })
-  }
-
-  @Test("Calling a context from outside without await is an error")
-  func callingFromOutside() throws {
-    let errors = try Compiler.errors(
-      in: """
-        func look(_ context: ManagedObjectContext) throws -> Int {
-          try context.count(for: FetchRequest<Person>())
+        func rows(_ context: ManagedObjectContext) async throws -> [[String: Value]] {
+          try await context.fetchDictionaries(FetchRequest<Person>())
         }
-        """)
-    #expect(errors.contains { $0.contains("actor-isolated instance method 'count(for:)'") })
-  }
-
-  @Test("Fetching objects from outside is an error, with await too")
-  func fetchingFromOutside() throws {
-    let errors = try Compiler.errors(
-      in: """
-        func take(_ context: ManagedObjectContext) async throws -> [Person] {
-          try await context.fetch(FetchRequest<Person>())
-        }
-        """)
-    #expect(errors.contains { $0.contains("Person") && $0.localizedCaseInsensitiveContains("sendable") })
-  }
-
-  @Test("Asking a context from outside with await for what is Sendable is none")
-  func awaiting() throws {
-    let none = try Compiler.errors(
-      in: """
         func count(_ context: ManagedObjectContext) async throws -> Int {
-          try await context.count(for: FetchRequest<Person>())
+          let ids = try await context.fetchIDs(FetchRequest<Person>())
+          return try await context.count(for: FetchRequest<Person>()) + ids.count
         }
-        func run(_ context: ManagedObjectContext) {
+        func saves(_ context: ManagedObjectContext, into other: ManagedObjectContext) async {
+          for await case .didSave(let save) in context.events() {
+            await other.mergeChanges(fromContextDidSave: save)
+          }
+        }
+        func run(_ context: ManagedObjectContext) throws {
           context.perform { context in context.rollback() }
-        }
-        func runAsync(_ context: ManagedObjectContext) async throws {
-          try await context.perform { context in try context.save() }
-          await context.perform { context in context.rollback() }
+          try context.performAndWait { try $0.save() }
         }
         """)
-    #expect(none == [])
+    #expect(errors == [])
   }
 }

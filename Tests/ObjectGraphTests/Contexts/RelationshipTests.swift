@@ -64,56 +64,6 @@ struct RelationshipTests {
     }
   }
 
-  @Test("Nullify clears what led to a deleted object, cascade deletes, no action leaves, deny refuses the save")
-  func deleteRules() throws {
-    let stack = try Stack(Zoo.model)
-    try stack.main.performAndWait { main in
-      let keeper = Keeper(context: main)
-      let shifts = (0..<2).map { _ in Shift(context: main) }
-      let dog = Dog(context: main)
-      let cage = Cage(context: main)
-      keeper.setValue(Set<ManagedObject>(shifts), forKey: "shifts")
-      dog.setValue(keeper, forKey: "keeper")
-      dog.setValue(cage, forKey: "cage")
-      try main.save()
-      try stack.writer.performAndWait { try $0.save() }
-
-      main.delete(keeper)
-      main.processPendingChanges()
-      #expect(shifts.filter(\.isDeleted).count == 2)
-      #expect(dog.value(forKey: "keeper") == nil && !dog.isDeleted)
-      try main.save()
-
-      main.delete(cage)
-      let error = #expect(throws: ValidationError.self) { try main.save() }
-      #expect(error?.rule == .deniedDelete && error?.property == "animals")
-      #expect(dog.value(forKey: "cage") as? Cage === cage)
-      main.delete(dog)
-      try main.save()
-      try stack.writer.performAndWait { try $0.save() }
-      for table in ["Keeper", "Shift", "Animal", "Cage"] {
-        let count = try SQLiteShell(path: stack.storePath).run("SELECT count(*) FROM \(table)")
-        #expect(count == "0")
-      }
-    }
-  }
-
-  @Test("A cascade from an object that was never saved leaves nothing behind")
-  func cascadeOfNew() throws {
-    let stack = try Stack(Zoo.model)
-    try stack.main.performAndWait { main in
-      let keeper = Keeper(context: main)
-      let shift = Shift(context: main)
-      shift.setValue(keeper, forKey: "keeper")
-      main.processPendingChanges()
-      main.delete(keeper)
-      main.processPendingChanges()
-      #expect(main.hasChanges == false && main.deletedObjects.isEmpty && main.insertedObjects.isEmpty)
-      try main.save()
-      #expect(shift.managedObjectContext == nil)
-    }
-  }
-
   @Test("A child's relationship changes reach the parent's objects with their inverses")
   func relationshipsFromChildren() throws {
     let stack = try Stack(People.model)

@@ -1,5 +1,6 @@
 import Foundation
 import ObjectGraph
+import ObjectGraphTesting
 import ObjectModel
 import Testing
 
@@ -9,41 +10,11 @@ struct SavingTests {
 
   init() throws { stack = try Stack(People.model) }
 
-  @Test("A save goes one level up only, through a chain of five contexts, and at last into the store")
-  func oneLevelAtATime() throws {
-    let chain = stack.chain(5)
-    let id = try chain[4].performAndWait { context in
-      let person = Person(context: context)
-      person.firstName = "Ada"
-      try context.save()
-      return person.objectID
-    }
-    let levels = Array(([stack.writer, stack.main] + chain).reversed())
-    for (below, level) in zip(levels, levels.dropFirst()) {
-      let isClean = below.performAndWait { !$0.hasChanges }
-      #expect(isClean)
-      try level.performAndWait { context in
-        #expect(context.insertedObjects.map(\.objectID) == [id])
-        #expect(id.isTemporaryID)
-        try context.save()
-      }
-    }
-    #expect(!id.isTemporaryID)
-    let stored = try stack.root().performAndWait { try $0.fetch(FetchRequest<Person>()).map(\.firstName) }
-    #expect(stored == ["Ada"])
-  }
-
   @Test("A failed save keeps the changes, at every step where the store can fail, and the next try succeeds")
   func failingStore() throws {
-    let remaining = Recorder<Int>()
     for step in 0..<5 {
-      let stack = try Stack(People.model) { point in
-        if point.index == step && remaining.all.count <= step {
-          remaining.append(step)
-          return 10
-        }
-        return nil
-      }
+      let stack = try Stack(People.model)
+      stack.faults.fail(with: .inputOutput, atStatement: step)
       try stack.writer.performAndWait { writer in
         let people = (0..<3).map { index in
           let person = Person(context: writer)
@@ -67,14 +38,12 @@ struct SavingTests {
   func childrenDuringFailure() throws {
     let inSave = DispatchSemaphore(value: 0)
     let goOn = DispatchSemaphore(value: 0)
-    let failures = Recorder<Int>()
-    let stack = try Stack(People.model) { point in
-      guard point.step == .commit, failures.all.isEmpty else { return nil }
-      failures.append(1)
+    stack.faults.beforeEachStep { point in
+      guard point.step == .commit else { return }
       inSave.signal()
       _ = goOn.wait(timeout: .now() + 10)
-      return 10
     }
+    stack.faults.fail(with: .inputOutput, at: .commit)
     let ids = try stack.main.performAndWait { main in
       let people = (0..<4).map { index in
         let person = Person(context: main)
@@ -98,6 +67,7 @@ struct SavingTests {
       let ages = try main.fetch(FetchRequest<Person>(sortBy: [.ascending(\.age)])).map(\.age)
       #expect(ages == [2, 3, 100, 200])
     }
+    stack.faults.beforeEachStep(nil)
     goOn.signal()
     #expect(saved.wait(timeout: .now() + 10) == .success)
     try stack.writer.performAndWait { writer in
@@ -114,13 +84,10 @@ struct SavingTests {
   func childrenDuringSave() throws {
     let inSave = DispatchSemaphore(value: 0)
     let goOn = DispatchSemaphore(value: 0)
-    let calls = Recorder<Int>()
-    let stack = try Stack(People.model) { point in
-      guard point.step == .commit, calls.all.isEmpty else { return nil }
-      calls.append(1)
+    stack.faults.beforeEachStep { point in
+      guard point.step == .commit else { return }
       inSave.signal()
       _ = goOn.wait(timeout: .now() + 10)
-      return nil
     }
     let (kept, gone) = try stack.main.performAndWait { main in
       let people = (0..<2).map { _ in Person(context: main) }
@@ -143,6 +110,7 @@ struct SavingTests {
       main.delete(main.object(with: gone))
       try main.save()
     }
+    stack.faults.beforeEachStep(nil)
     goOn.signal()
     #expect(saved.wait(timeout: .now() + 10) == .success)
     let hasChanges = stack.writer.performAndWait { $0.hasChanges }
@@ -150,52 +118,6 @@ struct SavingTests {
     try stack.writer.performAndWait { try $0.save() }
     let ages = try stack.root().performAndWait { try $0.fetch(FetchRequest<Person>()).map(\.age) }
     #expect(ages == [5])
-  }
-
-  @Test("An object that was inserted and deleted again leaves no ghost in any set, at any level")
-  func insertAndDelete() throws {
-    let worker = ManagedObjectContext(parent: stack.main, name: "worker")
-    try worker.performAndWait { worker in
-      let first = Person(context: worker)
-      worker.delete(first)
-      #expect(worker.hasChanges == false)
-      let second = Person(context: worker)
-      worker.processPendingChanges()
-      worker.delete(second)
-      worker.processPendingChanges()
-      #expect(worker.hasChanges == false && worker.insertedObjects.isEmpty && worker.deletedObjects.isEmpty)
-      let third = Person(context: worker)
-      try worker.save()
-      worker.delete(third)
-      try worker.save()
-      #expect(third.managedObjectContext == nil)
-    }
-    let hasChanges = stack.main.performAndWait { $0.hasChanges }
-    #expect(!hasChanges)
-  }
-
-  @Test("Saves post will-save and did-save once each, with the objects of all levels below, on the executor")
-  func notifications() throws {
-    let id = try stack.savedPerson()
-    let events = EventRecorder(stack.main)
-    let worker = ManagedObjectContext(parent: stack.main, name: "worker")
-    let inserted = try worker.performAndWait { worker in
-      (worker.object(with: id) as? Person)?.age = 5
-      let person = Person(context: worker)
-      try worker.save()
-      return person.objectID
-    }
-    try stack.main.performAndWait { main in
-      (main.object(with: id) as? Person)?.lastName = "King"
-      _ = try main.fetch(FetchRequest<Person>())
-      try main.save()
-      try main.save()
-    }
-    #expect(events.kinds == ["didChange", "didChange", "willSave", "didSave"])
-    #expect(events.allCameOnExecutor)
-    let save = try #require(events.didSaves.first)
-    #expect(!save.isRoot && save.insertedObjectIDs == [inserted] && save.updatedObjectIDs == [id])
-    #expect(save.deletedObjectIDs.isEmpty)
   }
 
   @Test("Without a store, inserting works and saving tells that there is none, again and again")

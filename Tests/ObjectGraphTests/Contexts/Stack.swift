@@ -1,5 +1,6 @@
 import Foundation
 import ObjectGraph
+import ObjectGraphTesting
 import ObjectModel
 import SQLiteStore
 import TestSupport
@@ -11,19 +12,28 @@ final class Stack: Sendable {
   let writer: ManagedObjectContext
   let main: ManagedObjectContext
   let statements = StatementRecorder()
+  let faults = StoreFaults()
 
   var storePath: String { directory.path("store.sqlite") }
 
+  /// - Parameters:
+  ///   - directory: where the store is, if it is another stack's; a fresh one if nil.
+  ///   - busyTimeout: how long to wait for other processes, in milliseconds.
   init(
-    _ model: ManagedObjectModel, inMemory: Bool = false, failure: (@Sendable (FaultPoint) -> Int32?)? = nil
+    _ model: ManagedObjectModel, inMemory: Bool = false, directory: TemporaryDirectory? = nil,
+    tracksHistory: Bool = false, noticesOtherWriters: Bool = true, busyTimeout: Int32 = 10_000
   ) throws {
-    directory = try TemporaryDirectory()
+    let directory = try directory ?? TemporaryDirectory()
+    self.directory = directory
     coordinator = PersistentStoreCoordinator(model: model)
     writer = ManagedObjectContext(coordinator: coordinator, name: "writer")
     main = ManagedObjectContext(parent: writer, name: "main")
     var options = SQLiteStoreOptions()
-    options.statementLog = { [statements] in statements.record($0) }
-    options.failure = failure
+    options.statementLog = statements.record
+    options.failure = faults.strike
+    options.busyTimeout = busyTimeout
+    options.tracksHistory = tracksHistory
+    options.noticesOtherWriters = noticesOtherWriters
     let url = URL(fileURLWithPath: directory.path("store.sqlite"))
     try coordinator.open(inMemory ? .inMemory : .sqlite(at: url, options: options))
   }
@@ -59,9 +69,11 @@ final class Stack: Sendable {
   }
 
   /// Runs the body and returns how many statements it made the store run.
-  func statementCount(_ body: () throws -> Void) rethrows -> Int {
-    _ = statements.take()
-    try body()
-    return statements.take().count
+  func statementCount(_ body: () throws -> Void) rethrows -> Int { try statements.count(body) }
+
+  /// Checks the coordinator, its store, and contexts of the stack.
+  func checkInvariants(_ contexts: ManagedObjectContext...) throws {
+    for context in [writer, main] + contexts { try context.performAndWait { try $0.checkInvariants() } }
+    try coordinator.checkInvariants()
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import ObjectGraph
+import ObjectGraphTesting
 import ObjectModel
 import SQLiteStore
 import TestSupport
@@ -23,7 +24,7 @@ final class GalleryStack: Sendable {
     main = ManagedObjectContext(
       parent: writer, name: "main", executor: ContextExecutor(label: "main", occupation: occupation))
     var options = SQLiteStoreOptions()
-    options.statementLog = { [statements] in statements.record($0) }
+    options.statementLog = statements.record
     try coordinator.open(.sqlite(at: URL(fileURLWithPath: self.storePath), options: options))
   }
 
@@ -31,14 +32,8 @@ final class GalleryStack: Sendable {
     ManagedObjectContext(parent: main, name: name)
   }
 
-  /// The bytes of the store's files, to tell whether anything was written.
-  func storeFiles() throws -> [String: Data] {
-    var files: [String: Data] = [:]
-    for suffix in ["", "-wal"] {
-      files[suffix] = try? Data(contentsOf: URL(fileURLWithPath: storePath + suffix))
-    }
-    return files
-  }
+  /// The hashes of the store's files, to tell whether anything was written.
+  func storeFiles() throws -> StoreFileHashes { try StoreFileHashes(of: URL(fileURLWithPath: storePath)) }
 
   /// The files of large values beside the store.
   func externalFiles() -> [URL] {

@@ -69,10 +69,17 @@ struct FormatParserTests {
       ("", 1, nil), ("age >", 6, nil), ("age > > 1", 7, ">"), ("age = 1 name = 2", 9, "name"),
       ("name = 'abc", 8, "'abc"),
       ("(age = 1", 9, nil), ("age", 4, nil), ("name = 'a\\d'", 10, "\\d"), ("age = 1x", 7, "1x"), ("age = 1e", 7, "1e"),
-      ("ANY pets.name = 'a'", 1, "ANY"), ("pets.@count > 1", 6, "@"), ("age + 1 > 2", 5, "+"), ("in = 1", 1, "in"),
+      ("ANY pets.name", 14, nil), ("pets.@sum > 1", 7, "sum"), ("pets.@mean.age > 1", 7, "mean"), ("age + > 2", 7, ">"),
+      ("in = 1", 1, "in"),
+      ("sum:(age) = 3", 1, "sum"), ("SUBQUERY(pets, x, age = 1).@count = 1", 16, "x"), ("(age + 1 = 2", 13, nil),
+      ("SUBQUERY(pets, $x, age = 1) = 1", 29, "="),
       ("age = %@", 7, "%@"), ("age = %q", 7, "%q"), ("é = 1 ~", 7, "~"), ("name =[x] 'a'", 8, "x"),
       ("age = 99999999999999999999", 7, "99999999999999999999"), ("age BETWEEN {1}", 13, "{"),
-      ("age IN 3", 8, "3"), ("sum(age) = 3", 4, "("), ("$ = 1", 1, "$"),
+      ("age IN 3", 8, "3"), ("sum(age) = 3", 4, "("), ("$ = 1", 1, "$"), ("age = 0xG", 7, "0xG"),
+      ("CAST(age, 'NSArray') = 1", 11, "'NSArray'"), ("FUNCTION(age, 'f') = 1", 1, "FUNCTION"),
+      ("pets[FIRST] = 1", 6, "FIRST"),
+      ("SELF.@count = 1", 6, "@"), ("SELF[SIZE] = 1", 5, "["),
+      ("modulus:by:(age) = 1", 16, ")"), ("name =[l] 'a'", 8, "l"),
     ] as [(String, Int, String?)])
   func errors(format: String, column: Int, fragment: String?) {
     let error = #expect(throws: ConditionError.self) { try Condition(format: format) }
@@ -100,7 +107,7 @@ struct FormatParserTests {
       "age >= %@ AND name BEGINSWITH[c] 'a'", "NOT (a.b IN {1, 2.5e3, \"x\\n\"} OR #in == nil)",
       "a BETWEEN $x && SELF == %K",
     ].map { Array($0.utf8) }
-    let arguments: [[(any Sendable)?]] = [[1], [], ["k"]]
+    let arguments: [[Any?]] = [[1], [], ["k"]]
     var state: UInt64 = 1
     func random(_ bound: Int) -> Int {
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

@@ -49,7 +49,7 @@ struct ResolvingTests {
       ("name.age = 1", "Person.name is an attribute, so nothing can follow it in a key path: name.age"),
       (
         "staff.name = 'x'",
-        "Person.staff is a to-many relationship, which a predicate can't go through yet: staff.name"
+        "Person.staff is a to-many relationship, which takes ANY, ALL, NONE, @count or SUBQUERY: staff.name"
       ),
       ("secret = 'x'", "Person.secret is transient, so a store knows nothing of it: secret"),
       ("age = 'x'", "\"x\" can't be compared with an integer: age == \"x\""),

@@ -10,13 +10,13 @@ struct ComparisonTest: Sendable {
   /// - Parameter type: the type of the left operand; decimal if the right one is.
   init(
     _ left: Operand, _ comparison: Condition.Comparison, _ right: Operand, type: OperandType,
-    _ options: Condition.TextOptions, entity: Entity
+    _ options: Condition.TextOptions, scope: EntityScope
   ) throws(ConditionError) {
-    let transform: ScalarTransform = type == .decimal ? .decimalKey : options.isEmpty ? .none : .fold(options)
+    let transform = ScalarTransform(type, options)
     // A regular expression sees to its options itself.
     let isPattern = comparison == .matches
-    self.left = try ScalarReader(left, isPattern ? .none : transform, entity: entity)
-    self.right = try ScalarReader(right, isPattern ? .none : transform, entity: entity)
+    self.left = try ScalarReader(left, isPattern ? .none : transform, scope: scope)
+    self.right = try ScalarReader(right, isPattern ? .none : transform, scope: scope)
     self.comparison = comparison
     if isPattern, case .value(.string(let text)) = right {
       pattern = WholeTextPattern.cached(text, options)
@@ -25,9 +25,9 @@ struct ComparisonTest: Sendable {
     }
   }
 
-  func isTrue(_ id: ManagedObjectID, _ row: Row, _ related: (ManagedObjectID) throws -> Row?) throws -> Bool {
-    try left.read(id, row, related) { left in
-      try right.read(id, row, related) { right in isTrue(left, right) }
+  func isTrue(_ scope: EvaluationScope) throws -> Bool {
+    try left.read(scope) { left in
+      try right.read(scope) { right in isTrue(left, right) }
     }
   }
 

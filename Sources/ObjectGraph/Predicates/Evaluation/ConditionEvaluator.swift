@@ -6,21 +6,31 @@ package import ObjectModel
 /// Cost: no look-up by name and, but for `[c]`, `[d]`, MATCHES and decimals, no allocation per row.
 package struct ConditionEvaluator {
   private let test: ConditionTest
-  private let related: (ManagedObjectID) throws -> Row?
+  private let related: RelatedObjects
 
   /// - Parameters:
   ///   - condition: a resolved condition.
   ///   - entity: the entity it was resolved for.
-  ///   - related: the row of an object that a to-one relationship leads to, or nil if there is none.
+  ///   - related: where to find the objects that relationships lead to.
+  package init(_ condition: Condition, entity: Entity, related: RelatedObjects) throws(ConditionError) {
+    test = try ConditionTest(condition, scope: EntityScope(entity))
+    self.related = related
+  }
+
+  /// An evaluator for conditions without to-many relationships; those lead nowhere.
+  ///
+  /// - Parameter related: the row of an object that a to-one relationship leads to, or nil if there is none.
   package init(
     _ condition: Condition, entity: Entity, related: @escaping (ManagedObjectID) throws -> Row?
   ) throws(ConditionError) {
-    test = try ConditionTest(condition, entity: entity)
-    self.related = related
+    try self.init(
+      condition, entity: entity, related: RelatedObjects(row: related, destinations: { _, _ in [] }))
   }
 
   /// Whether the condition is true of an object with those values.
   ///
   /// - Throws: what following a relationship throws.
-  package func matches(id: ManagedObjectID, row: Row) throws -> Bool { try test.isTrue(id, row, related) }
+  package func matches(id: ManagedObjectID, row: Row) throws -> Bool {
+    try test.isTrue(EvaluationScope(id: id, row: row, related: related))
+  }
 }

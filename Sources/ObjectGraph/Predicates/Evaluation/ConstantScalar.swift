@@ -11,8 +11,14 @@ final class ConstantScalar: Sendable {
     switch operand {
     case .object(let id): scalar = .object(id)
     case .value(let value): scalar = Self.scalar(of: value, transform)
-    case .evaluatedObject, .keyPath, .variable: scalar = .null
+    case .evaluatedObject, .keyPath, .variable, .variablePath, .arithmetic, .function, .aggregate, .entityName:
+      scalar = .null
     }
+  }
+
+  /// A value of an object, to be kept beyond the loan.
+  init(copying scalar: Scalar) {
+    if case .bytes(let bytes) = scalar { self.scalar = .bytes(Self.copy(bytes)) } else { self.scalar = scalar }
   }
 
   deinit {
@@ -28,7 +34,7 @@ final class ConstantScalar: Sendable {
     case .date(let date): .real(date.timeIntervalSinceReferenceDate)
     case .string(let text): bytes(of: text, transform)
     case .url(let url): bytes(of: url.absoluteString, transform)
-    case .decimal(let number): bytes(of: "\(number)", .decimalKey)
+    case .decimal(let number): bytes(of: "\(number)", transform)
     case .uuid(let uuid): withUnsafeBytes(of: uuid.uuid) { .bytes(copy($0)) }
     }
   }

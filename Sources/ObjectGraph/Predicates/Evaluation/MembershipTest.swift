@@ -7,15 +7,15 @@ struct MembershipTest: Sendable {
   private let constants: [ConstantScalar]
 
   init(
-    _ operand: Operand, _ list: [Operand], type: OperandType, _ options: Condition.TextOptions, entity: Entity
+    _ operand: Operand, _ list: [Operand], type: OperandType, _ options: Condition.TextOptions, scope: EntityScope
   ) throws(ConditionError) {
-    let transform: ScalarTransform = type == .decimal ? .decimalKey : options.isEmpty ? .none : .fold(options)
-    self.operand = try ScalarReader(operand, transform, entity: entity)
+    let transform = ScalarTransform(type, options)
+    self.operand = try ScalarReader(operand, transform, scope: scope)
     constants = list.map { ConstantScalar($0, transform) }.sorted { $0.scalar.order($1.scalar) < 0 }
   }
 
-  func isTrue(_ id: ManagedObjectID, _ row: Row, _ related: (ManagedObjectID) throws -> Row?) throws -> Bool {
-    try operand.read(id, row, related) { value in
+  func isTrue(_ scope: EvaluationScope) throws -> Bool {
+    try operand.read(scope) { value in
       if value.isNull { return false }
       var range = constants.indices
       while !range.isEmpty {

@@ -3,7 +3,7 @@ package import ObjectModel
 /// Orders rows in memory as a store's SQL orders them: nil first when ascending, ties by primary key.
 package struct RowComparator {
   private let keys: [(reader: ScalarReader, isAscending: Bool)]
-  private let related: (ManagedObjectID) throws -> Row?
+  private let related: RelatedObjects
 
   /// - Parameters:
   ///   - sorts: sorts by key paths of the entity.
@@ -11,13 +11,12 @@ package struct RowComparator {
   package init(
     _ sorts: [ResolvedSort], entity: Entity, related: @escaping (ManagedObjectID) throws -> Row?
   ) throws(ConditionError) {
-    self.related = related
+    self.related = RelatedObjects(row: related, destinations: { _, _ in [] })
     var keys: [(reader: ScalarReader, isAscending: Bool)] = []
     for sort in sorts {
       let path = try sort.propertyPath(from: entity)
-      let transform: ScalarTransform =
-        path.type == .decimal ? .decimalKey : sort.isCaseInsensitive ? .fold(.caseInsensitive) : .none
-      keys.append((try ScalarReader(.keyPath(sort.keyPath), transform, entity: entity), sort.isAscending))
+      let transform = ScalarTransform(path.type, sortedBy: sort.textOrder)
+      keys.append((try ScalarReader(.keyPath(sort.keyPath), transform, scope: EntityScope(entity)), sort.isAscending))
     }
     self.keys = keys
   }
@@ -29,8 +28,8 @@ package struct RowComparator {
     _ left: (id: ManagedObjectID, row: Row), _ right: (id: ManagedObjectID, row: Row)
   ) throws -> Bool {
     for (reader, isAscending) in keys {
-      let order = try reader.read(left.id, left.row, related) { first in
-        try reader.read(right.id, right.row, related) { second in first.order(second) }
+      let order = try reader.read(EvaluationScope(id: left.id, row: left.row, related: related)) { first in
+        try reader.read(EvaluationScope(id: right.id, row: right.row, related: related)) { first.order($0) }
       }
       if order != 0 { return isAscending == (order < 0) }
     }
@@ -51,8 +50,8 @@ extension ResolvedSort {
       throw ConditionError(.unsupported, "objects can't be sorted by; name an attribute", fragment: fragment)
     default: break
     }
-    if isCaseInsensitive && !path.type.isText {
-      throw ConditionError(.typeMismatch, "only texts can be sorted without regard to case", fragment: fragment)
+    if textOrder != .codePoints && !path.type.isText {
+      throw ConditionError(.typeMismatch, "only texts have an order of texts", fragment: fragment)
     }
     return path
   }

@@ -2,25 +2,44 @@ import ObjectModel
 
 /// Reads one operand of a condition from an object, by slots.
 struct ScalarReader: Sendable {
-  private enum Source: Sendable {
+  private indirect enum Source: Sendable {
     case constant(ConstantScalar)
-    case evaluatedObject
-    /// Slots of to-one relationships to follow, and the slot at the end.
-    case path([Int], Int, StorageClass)
+    /// The object under test, or a subquery's element.
+    case object(Int?)
+    /// Where to begin, slots of to-one relationships to follow, and the slot at the end.
+    case path(Int?, [Int], Int, StorageClass)
+    case arithmetic(ScalarReader, Operand.Arithmetic, ScalarReader)
+    case function(Operand.Function, ScalarReader)
+    case aggregate(AggregateReader)
+    case entityName(EntityNameReader)
   }
 
   private let source: Source
   private let transform: ScalarTransform
 
-  init(_ operand: Operand, _ transform: ScalarTransform, entity: Entity) throws(ConditionError) {
+  init(_ operand: Operand, _ transform: ScalarTransform, scope: EntityScope) throws(ConditionError) {
     self.transform = transform
     switch operand {
-    case .value, .object, .variable: source = .constant(ConstantScalar(operand, transform))
-    case .evaluatedObject: source = .evaluatedObject
-    case .keyPath(let names):
-      let path = try PropertyPath(names, from: entity)
-      source = .path(path.relationships.map(\.slot), path.last.slot, path.last.storage)
+    case .value, .object: source = .constant(ConstantScalar(operand, transform))
+    case .variable(let name):
+      source = scope.index(of: name).map(Source.object) ?? .constant(ConstantScalar(operand, transform))
+    case .evaluatedObject: source = .object(nil)
+    case .keyPath(let names): source = Self.path(nil, try scope.path(names, from: nil))
+    case .variablePath(let name, let names):
+      source = Self.path(scope.index(of: name), try scope.path(names, from: name))
+    case .arithmetic(let left, let arithmetic, let right):
+      source = .arithmetic(
+        try ScalarReader(left, .none, scope: scope), arithmetic, try ScalarReader(right, .none, scope: scope))
+    case .function(let function, let inner):
+      source = .function(function, try ScalarReader(inner, .none, scope: scope))
+    case .aggregate(let aggregation, let collection, let variable, let condition):
+      source = .aggregate(try AggregateReader(aggregation, collection, variable, condition, scope: scope))
+    case .entityName(let object): source = .entityName(try EntityNameReader(object, scope: scope))
     }
+  }
+
+  private static func path(_ origin: Int?, _ path: PropertyPath) -> Source {
+    .path(origin, path.relationships.map(\.slot), path.last.slot, path.last.storage)
   }
 
   /// The constant, or nil if the operand depends on the object.
@@ -28,21 +47,22 @@ struct ScalarReader: Sendable {
 
   /// Lends the operand's value.
   @inline(__always)
-  func read<Result>(
-    _ id: ManagedObjectID, _ row: Row, _ related: (ManagedObjectID) throws -> Row?, _ body: (Scalar) throws -> Result
-  ) throws -> Result {
+  func read<Result>(_ scope: EvaluationScope, _ body: (Scalar) throws -> Result) throws -> Result {
     switch source {
     case .constant(let constant): return try withExtendedLifetime(constant) { try body(constant.scalar) }
-    case .evaluatedObject: return try body(.object(id))
-    case .path(let relationships, let slot, let storage):
-      var row = row
+    case .object(let origin): return try body(.object(scope.object(origin).id))
+    case .path(let origin, let relationships, let slot, let storage):
+      var row = scope.object(origin).row
       for relationship in relationships {
-        guard let next = row.referenceIfPresent(relationship), let destination = try related(next) else {
+        guard let next = row.referenceIfPresent(relationship), let destination = try scope.related.row(next) else {
           return try body(.null)
         }
         row = destination
       }
       return try withExtendedLifetime(row) { try transform.apply(Self.scalar(row, slot, storage), body) }
+    case .arithmetic, .function: return try transform.apply(computed: try compute(scope), body)
+    case .aggregate(let reader): return try reader.read(scope, transform, body)
+    case .entityName(let reader): return try reader.read(scope) { try transform.apply($0, body) }
     }
   }
 
@@ -61,5 +81,53 @@ struct ScalarReader: Sendable {
     case .blob: return .integer(1)
     case .toMany: return .null
     }
+  }
+}
+
+// MARK: - Computing
+
+extension ScalarReader {
+  private func compute(_ scope: EvaluationScope) throws -> ComputedValue {
+    switch source {
+    case .arithmetic(let left, let arithmetic, let right):
+      return ComputedValue.compute(try left.number(scope), arithmetic, try right.number(scope))
+    case .function(let function, let inner):
+      return try inner.read(scope) { ComputedValue($0, for: function).applying(function) }
+    case .constant, .object, .path, .aggregate, .entityName: return .null
+    }
+  }
+
+  /// The operand as a number; texts are those of decimal numbers.
+  func number(_ scope: EvaluationScope) throws -> ComputedValue {
+    try read(scope) { ComputedValue($0, for: .absolute) }
+  }
+}
+
+extension ComputedValue {
+  fileprivate init(_ scalar: Scalar, for function: Operand.Function) {
+    switch scalar {
+    case .null, .object: self = .null
+    case .integer(let number): self = .integer(number)
+    case .real(let number): self.init(number)
+    case .bytes(let bytes): self.init(bytes, for: function)
+    }
+  }
+}
+
+extension ScalarTransform {
+  /// Lends the transformed value of what was computed.
+  func apply<Result>(computed value: ComputedValue, _ body: (Scalar) throws -> Result) throws -> Result {
+    switch value {
+    case .null: return try body(.null)
+    case .integer(let number): return try apply(.integer(number), body)
+    case .real(let number): return try apply(.real(number), body)
+    case .decimal(let number): return try apply(text: "\(number)", body)
+    case .text(let text): return try apply(text: text, body)
+    }
+  }
+
+  private func apply<Result>(text: String, _ body: (Scalar) throws -> Result) throws -> Result {
+    var text = text
+    return try text.withUTF8 { try apply(.bytes(UnsafeRawBufferPointer($0)), body) }
   }
 }

@@ -3,6 +3,20 @@ enum ScalarTransform: Hashable, Sendable {
   case none
   case fold(Condition.TextOptions)
   case decimalKey
+  /// What ``TextOrder/localizedStandard`` compares.
+  case standardKey
+
+  init(_ type: OperandType, _ options: Condition.TextOptions) {
+    self = type == .decimal ? .decimalKey : options.isEmpty ? .none : .fold(options)
+  }
+
+  init(_ type: OperandType, sortedBy order: TextOrder) {
+    switch order {
+    case .codePoints: self.init(type, [])
+    case .caseInsensitive: self.init(type, .caseInsensitive)
+    case .localizedStandard: self = .standardKey
+    }
+  }
 
   /// Lends the transformed value.
   @inline(__always)
@@ -13,6 +27,7 @@ enum ScalarTransform: Hashable, Sendable {
     case .none: try body(scalar)
     case .fold(let options): try Self.folded(scalar, options, body)
     case .decimalKey: try Self.decimalKey(scalar, body)
+    case .standardKey: try Self.standardKey(scalar, body)
     }
   }
 
@@ -21,6 +36,13 @@ enum ScalarTransform: Hashable, Sendable {
   ) throws(Failure) -> Result {
     guard case .bytes(let bytes) = scalar else { return try body(scalar) }
     return try lend(TextFolding.fold(bytes, options), body)
+  }
+
+  private static func standardKey<Result, Failure: Error>(
+    _ scalar: Scalar, _ body: (Scalar) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    guard case .bytes(let bytes) = scalar else { return try body(scalar) }
+    return try lend(TextFolding.standardKey(bytes), body)
   }
 
   private static func decimalKey<Result, Failure: Error>(

@@ -2,12 +2,15 @@ import ObjectModel
 
 /// The arguments of a format string, taken in order.
 struct FormatArguments {
-  private let values: [(any Sendable)?]
+  private let values: [Any?]
   private(set) var used = 0
 
-  init(_ values: [(any Sendable)?]) { self.values = values }
+  init(_ values: [Any?]) { self.values = values }
 
   var remaining: Int { values.count - used }
+
+  /// The next argument, which stays the next one; nil if there is none left.
+  func peek() -> FormatArgument? { used < values.count ? FormatArgument(value: values[used]) : nil }
 
   /// The next argument; nil if there is none left.
   mutating func next() -> FormatArgument? {
@@ -17,15 +20,38 @@ struct FormatArguments {
   }
 }
 
+extension Operand.Aggregation {
+  /// `@count`, or `@sum` and the like with the path from the element, whose variable is `_`.
+  init?(_ name: String, of path: [String], variable: String = "_") {
+    let operand = Operand(path: path, from: variable)
+    switch (name, path.isEmpty) {
+    case ("count", true): self = .count
+    case ("sum", false): self = .sum(operand)
+    case ("min", false): self = .min(operand)
+    case ("max", false): self = .max(operand)
+    case ("avg", false): self = .average(operand)
+    default: return nil
+    }
+  }
+}
+
 /// One argument of a format string.
 struct FormatArgument {
-  let value: (any Sendable)?
+  let value: Any?
 
   /// The argument of `%@` as one value; nil if it is none.
   var operand: Operand? { value.map { Operand(constant: $0) } ?? .value(.null) }
 
   /// The argument of `%@` as several values; nil if it is no collection.
   var list: [Operand]? { value.flatMap { Operand.list(of: $0) } }
+
+  /// The argument of BETWEEN: a range, or two values; nil if it is neither.
+  var bounds: [Operand]? {
+    if case .range(let lower?, let upper?, includesUpper: true)? = (value as? any ConstantRange)?.converted {
+      return [lower, upper]
+    }
+    return list
+  }
 
   /// The argument of `%d` and the like.
   var integer: Operand? {
@@ -45,7 +71,13 @@ struct FormatArgument {
   /// The argument of `%K`.
   var keyPath: Operand? {
     guard let text = value as? String, !text.isEmpty else { return nil }
-    let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    return text == "SELF" ? .evaluatedObject : .keyPath(names)
+    var names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    if names[0].uppercased() == "SELF" { names.removeFirst() }
+    guard let place = names.firstIndex(where: { $0.hasPrefix("@") }) else { return Operand(path: names, from: nil) }
+    let rest = Array(names[(place + 1)...])
+    guard place > 0, let aggregation = Operand.Aggregation(String(names[place].dropFirst()), of: rest) else {
+      return nil
+    }
+    return .aggregate(aggregation, Operand.Collection(names[..<place]), variable: "_", .constant(true))
   }
 }

@@ -46,6 +46,7 @@ struct FormatLexer {
       return .variable(name)
     case "%": return .argument(try argument())
     case "0"..."9": return .number(try number())
+    case "." where peek(1).map { ("0"..."9").contains($0) } ?? false: return .number(try number())
     case _ where Self.isNameStart(scalar): return .name(name())
     default: return .symbol(try symbol())
     }
@@ -66,6 +67,11 @@ struct FormatLexer {
 
   private mutating func number() throws(ConditionError) -> String {
     let start = position
+    if peek() == "0", let mark = peek(1), "xXoObB".unicodeScalars.contains(mark) {
+      position += 2
+      while let scalar = peek(), Self.isNameStart(scalar) || ("0"..."9").contains(scalar) { position += 1 }
+      return text(start..<position)
+    }
     skipDigits()
     if peek() == ".", let digit = peek(1), ("0"..."9").contains(digit) {
       position += 1
@@ -91,7 +97,9 @@ struct FormatLexer {
   private mutating func argument() throws(ConditionError) -> String {
     let start = position
     position += 1
-    for specifier in ["@", "K", "lld", "llu", "ld", "lu", "lf", "d", "i", "u", "f"] {
+    for specifier in [
+      "@", "K", "lld", "lli", "llu", "ld", "li", "lu", "lf", "hd", "hi", "hu", "zd", "zu", "d", "i", "u", "f", "g",
+    ] {
       let length = specifier.unicodeScalars.count
       if position + length <= scalars.count, text(position..<(position + length)) == specifier {
         position += length
@@ -112,7 +120,7 @@ struct FormatLexer {
     let start = position
     position += 1
     let symbol = text(start..<position)
-    guard "=<>!(){}[],.-+*/@&|".contains(symbol) else {
+    guard "=<>!(){}[],.-+*/@&|:".contains(symbol) else {
       throw error(.syntax, "a sign that has no meaning here", start..<position)
     }
     return symbol

@@ -9,24 +9,55 @@ extension FormatParser {
     "FUNCTION",
   ]
 
+  /// A sum or difference of products of powers.
   mutating func operand() throws(ConditionError) -> Operand {
+    try chain(["+": .add, "-": .subtract]) { parser throws(ConditionError) in
+      try parser.chain(["*": .multiply, "/": .divide]) { parser throws(ConditionError) in
+        try parser.chain(["**": .power]) { parser throws(ConditionError) in try parser.primary() }
+      }
+    }
+  }
+
+  /// Operands with signs of one rank between them, which bind from the left.
+  private mutating func chain(
+    _ signs: [String: Operand.Arithmetic], _ part: (inout Self) throws(ConditionError) -> Operand
+  ) throws(ConditionError) -> Operand {
+    var result = try part(&self)
+    var count = 0
+    while case .symbol(let symbol) = token.kind, let sign = signs[symbol] {
+      count += 1
+      if count > Self.depthLimit { throw error("more than \(Self.depthLimit) operands in a row") }
+      try advance()
+      result = .arithmetic(result, sign, try part(&self))
+    }
+    return result
+  }
+
+  private mutating func primary() throws(ConditionError) -> Operand {
+    depth += 1
+    defer { depth -= 1 }
+    if depth > Self.depthLimit { throw error("nested more than \(Self.depthLimit) deep") }
     switch token.kind {
+    case .symbol("("):
+      try advance()
+      let inner = try operand()
+      try expect(")")
+      return inner
     case .string(let text): return try literal(.string(text))
     case .number(let text): return try number(text, isNegative: false)
     case .symbol("-"):
       try advance()
       guard case .number(let text) = token.kind else {
-        throw error("arithmetic can't be used in predicates yet", .unsupported)
+        return .arithmetic(.value(.integer(0)), .subtract, try primary())
       }
       return try number(text, isNegative: true)
     case .variable(let name):
       try advance()
-      return .variable(name)
+      return try path([], from: name)
     case .argument(let specifier): return try argument(specifier)
     case .escapedName(let name): return try keyPath(name)
     case .name(let name): return try named(name)
     case .symbol("{"): throw error("a list can only follow IN or BETWEEN")
-    case .symbol("@"): throw error("operators such as @count can't be used yet", .unsupported)
     case .symbol, .end: throw error("a property or value was expected")
     }
   }
@@ -37,6 +68,11 @@ extension FormatParser {
   }
 
   private mutating func number(_ text: String, isNegative: Bool) throws(ConditionError) -> Operand {
+    if let radix = ["0x": 16, "0o": 8, "0b": 2][text.prefix(2).lowercased()] {
+      let digits = (isNegative ? "-" : "") + text.dropFirst(2)
+      guard let number = Int64(digits, radix: radix) else { throw error("not a number of 64 bits") }
+      return try literal(.integer(number))
+    }
     let text = isNegative ? "-" + text : text
     if let number = Int64(text) { return try literal(.integer(number)) }
     if text.contains(where: { ".eE".contains($0) }), let number = Double(text), number.isFinite {
@@ -52,30 +88,46 @@ extension FormatParser {
     case "NIL", "NULL": return try literal(.null)
     case "SELF":
       try advance()
-      guard try take(".") else { return .evaluatedObject }
-      guard case .name(let name) = token.kind else { throw error("a property's name was expected") }
-      return try keyPath(name)
-    case "SUBQUERY", "CAST", "FUNCTION": throw error("functions can't be used in predicates yet", .unsupported)
+      return try path([], from: nil)
+    case "SUBQUERY": return try subquery()
+    case "CAST": return try cast()
+    case "FUNCTION":
+      throw error("FUNCTION calls methods, which a store does not have; write name:(argument)", .unsupported)
     case let keyword where Self.keywords.contains(keyword):
       throw error("a property or value was expected; a property of this name is written #\(name)")
     default: return try keyPath(name)
     }
   }
 
-  /// The names after the first, which is the current word.
+  /// The names after the first, which is the current word; or what a function computes.
   private mutating func keyPath(_ first: String) throws(ConditionError) -> Operand {
-    var names = [first]
+    let place = token
     try advance()
-    if token.isSymbol("(") { throw error("functions can't be used in predicates yet", .unsupported) }
+    if token.isSymbol("(") { throw error("functions are written name:(argument)", .unsupported) }
+    guard token.isSymbol(":") else { return try path([first], from: nil) }
+    return try function(first, place)
+  }
+
+  /// The rest of a path, each name after a dot, perhaps with an aggregation at its end.
+  private mutating func path(_ names: [String], from variable: String?) throws(ConditionError) -> Operand {
+    var names = names
     while try take(".") {
       switch token.kind {
       case .name(let name), .escapedName(let name): names.append(name)
-      case .symbol("@"): throw error("operators such as @count can't be used yet", .unsupported)
+      case .symbol("@"):
+        if names.isEmpty { throw error("a to-many relationship was expected before this") }
+        return try aggregate(of: Operand.Collection(names, from: variable), variable: "_", .constant(true))
       default: throw error("a property's name was expected after the dot")
       }
       try advance()
     }
-    return .keyPath(names)
+    if !names.isEmpty, try take("[") {
+      guard token.keyword == "SIZE" else { throw error("only [SIZE] can be asked of a collection", .unsupported) }
+      try advance()
+      try expect("]")
+      return .count(of: Operand.Collection(names, from: variable))
+    }
+    return Operand(path: names, from: variable)
   }
 
   private mutating func argument(_ specifier: String) throws(ConditionError) -> Operand {
@@ -95,21 +147,28 @@ extension FormatParser {
     return operand
   }
 
-  /// `{a, b}`, an argument that is a collection, or a variable that will be one.
-  mutating func list() throws(ConditionError) -> [Operand] {
-    if case .argument("@") = token.kind {
-      guard let argument = arguments.next() else { throw error("there is no argument for this", .argument) }
-      guard let list = argument.list else {
-        throw error("argument \(arguments.used) is no collection of values", .argument)
-      }
+  /// The bounds of BETWEEN.
+  mutating func bounds() throws(ConditionError) -> [Operand] {
+    guard case .argument("@") = token.kind else {
+      if let list = try list() { return list }
+      throw error("two bounds in braces, or a collection of two, were expected")
+    }
+    guard let argument = arguments.next() else { throw error("there is no argument for this", .argument) }
+    guard let bounds = argument.bounds else {
+      throw error("argument \(arguments.used) is no range and no collection of values", .argument)
+    }
+    try advance()
+    return bounds
+  }
+
+  /// `{a, b}` or an argument that is a collection; nil if something else follows.
+  mutating func list() throws(ConditionError) -> [Operand]? {
+    if case .argument("@") = token.kind, let list = arguments.peek()?.list {
+      _ = arguments.next()
       try advance()
       return list
     }
-    if case .variable(let name) = token.kind {
-      try advance()
-      return [.variable(name)]
-    }
-    guard try take("{") else { throw error("a list in braces or a collection was expected") }
+    guard try take("{") else { return nil }
     if try take("}") { return [] }
     var list = [try operand()]
     while try take(",") { list.append(try operand()) }

@@ -5,26 +5,39 @@ struct FormatParser {
   var lexer: FormatLexer
   var arguments: FormatArguments
   var token: FormatToken
-  private var depth = 0
+  private let operandParentheses: Set<Int>
+  var depth = 0
   /// Deeper nesting is refused, so that hostile text can't exhaust the stack.
-  private static let depthLimit = 128
+  static let depthLimit = 128
 
-  init(_ format: String, _ arguments: [(any Sendable)?]) throws(ConditionError) {
+  init(_ format: String, _ arguments: [Any?]) throws(ConditionError) {
     lexer = FormatLexer(format)
+    operandParentheses = Self.operandParentheses(lexer)
     self.arguments = FormatArguments(arguments)
     token = try lexer.next()
   }
 
-  /// Reads the whole text.
+  /// Reads the whole text as a condition.
   mutating func parse() throws(ConditionError) -> Condition {
     let condition = try disjunction()
-    if token.kind != .end { throw error("AND, OR or the end was expected") }
+    try expectEnd("AND, OR or the end was expected")
+    return condition
+  }
+
+  /// Reads the whole text as a value.
+  mutating func parseOperand() throws(ConditionError) -> Operand {
+    let operand = try operand()
+    try expectEnd("an operator or the end was expected")
+    return operand
+  }
+
+  private func expectEnd(_ message: String) throws(ConditionError) {
+    if token.kind != .end { throw error(message) }
     if arguments.remaining > 0 {
       let given = arguments.used + arguments.remaining
       throw ConditionError(
         .argument, "the format string takes \(arguments.used) arguments, but \(given) were given")
     }
-    return condition
   }
 
   // MARK: Words
@@ -49,7 +62,7 @@ struct FormatParser {
 
   // MARK: Logic
 
-  private mutating func disjunction() throws(ConditionError) -> Condition {
+  mutating func disjunction() throws(ConditionError) -> Condition {
     var parts = [try conjunction()]
     while token.keyword == "OR" || token.isSymbol("||") {
       try advance()
@@ -75,12 +88,36 @@ struct FormatParser {
       try advance()
       return .not(try negation())
     }
-    if try take("(") {
+    if token.isSymbol("("), !operandParentheses.contains(token.start) {
+      try advance()
       let condition = try disjunction()
       try expect(")")
       return condition
     }
     return try predicate()
+  }
+
+  private mutating func quantified(_ quantifier: Condition.Quantifier) throws(ConditionError) -> Condition {
+    try advance()
+    return .quantified(quantifier, try comparison())
+  }
+
+  /// Where parentheses open that hold a value and not a condition: what follows the closing one shows it.
+  ///
+  /// - Complexity: one pass over the text, so that nesting costs no more.
+  private static func operandParentheses(_ lexer: FormatLexer) -> Set<Int> {
+    var rest = lexer
+    var found: Set<Int> = []
+    var open: [Int] = []
+    var closed: Int?
+    while let next = try? rest.next(), next.kind != .end {
+      if let closed, next.isComparison || ["+", "-", "*", "/", "**"].contains(where: { next.isSymbol($0) }) {
+        found.insert(closed)
+      }
+      closed = next.isSymbol(")") ? open.popLast() : nil
+      if next.isSymbol("(") { open.append(next.start) }
+    }
+    return found
   }
 
   private mutating func predicate() throws(ConditionError) -> Condition {
@@ -91,7 +128,9 @@ struct FormatParser {
     case "FALSEPREDICATE":
       try advance()
       return .constant(false)
-    case "ANY", "SOME", "ALL", "NONE": throw error("to-many relationships can't be asked for yet", .unsupported)
+    case "ANY", "SOME": return try quantified(.any)
+    case "ALL": return try quantified(.all)
+    case "NONE": return try quantified(.none)
     default: return try comparison()
     }
   }

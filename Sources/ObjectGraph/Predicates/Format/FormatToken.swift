@@ -25,5 +25,14 @@ struct FormatToken {
   /// The name in capitals if it may be a keyword.
   var keyword: String? { if case .name(let name) = kind { name.uppercased() } else { nil } }
 
+  /// Whether it compares what stands before it.
+  var isComparison: Bool {
+    switch kind {
+    case .symbol(let symbol): FormatParser.symbols[symbol] != nil
+    case .name: keyword.map { FormatParser.words[$0] != nil || $0 == "IN" || $0 == "BETWEEN" } ?? false
+    default: false
+    }
+  }
+
   func isSymbol(_ symbol: String) -> Bool { kind == .symbol(symbol) }
 }

@@ -10,6 +10,8 @@ enum ConvertedExpression {
   case coalesced(Operand, fallback: Operand)
   /// A constant collection.
   case list([Operand])
+  /// A to-many relationship, with a condition that its elements must meet.
+  case filtered(Operand.Collection, variable: String, Condition)
   /// A constant range; nil for no bound.
   case range(lower: Operand?, upper: Operand?, includesUpper: Bool)
 
@@ -21,7 +23,7 @@ enum ConvertedExpression {
     case .operand(.value(.boolean(let truth))): return .constant(truth)
     case .operand, .coalesced:
       return try comparison(.equal, .operand(.value(.boolean(true))), expression)
-    case .list, .range: throw unsupported(expression, "is not true or false")
+    case .list, .range, .filtered: throw unsupported(expression, "is not true or false")
     }
   }
 

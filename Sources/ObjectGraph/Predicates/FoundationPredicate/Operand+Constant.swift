@@ -8,6 +8,8 @@ extension Operand {
     case let operand as Operand: self = operand
     case let value as Value: self = .value(value)
     case let id as ManagedObjectID: self = .object(id)
+    case let object as ManagedObject: self = .object(object.objectID)
+    case let entity as Entity: self = .value(.string(entity.name))
     case let text as String: self = .value(.string(text))
     case let text as Substring: self = .value(.string(String(text)))
     case let character as Character: self = .value(.string(String(character)))
@@ -28,6 +30,7 @@ extension Operand {
         return
       }
       self.init(constant: wrapped)
+    case is NSNull: self = .value(.null)
     case let raw as any RawRepresentable: self.init(constant: raw.rawValue)
     default: return nil
     }

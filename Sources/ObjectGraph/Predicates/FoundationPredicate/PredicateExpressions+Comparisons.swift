@@ -64,6 +64,8 @@ extension PredicateExpressions.SequenceContains: ConvertibleExpression {
     // A text is a sequence of characters.
     case .operand(let text) where LHS.Output.Element.self == Character.self:
       return .condition(.compare(text, .contains, try element.operand(self), []))
+    case .operand(let relationship) where LHS.Output.Element.self is ManagedObject.Type:
+      return .condition(.compare(relationship, .contains, try element.operand(self), []))
     default: throw unsupported(self)
     }
   }

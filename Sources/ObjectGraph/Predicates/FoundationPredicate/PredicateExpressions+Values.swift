@@ -23,13 +23,24 @@ extension PredicateExpressions.NilLiteral: ConvertibleExpression {
 
 extension PredicateExpressions.KeyPath: ConvertibleExpression {
   func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
-    let base = try scope.convert(root).operand(root)
+    let converted = try scope.convert(root)
+    if let counted = counted(converted) {
+      switch kind {
+      case .collectionCount: return .operand(counted)
+      case .collectionIsEmpty: return .condition(.compare(counted, .equal, .value(.integer(0)), []))
+      default: break
+      }
+    }
+    let base = try converted.operand(root)
+    if kind == .collectionCount, Root.Output.self == String.self { return .operand(.function(.length, base)) }
     if let type = Root.Output.self as? ManagedObject.Type {
       if let name = type.propertyNamesByKeyPath[keyPath] {
         switch base {
         case .evaluatedObject: return .operand(.keyPath([name]))
         case .keyPath(let names): return .operand(.keyPath(names + [name]))
-        case .value, .object, .variable: break
+        case .variable(let variable): return .operand(.variablePath(variable, [name]))
+        case .variablePath(let variable, let names): return .operand(.variablePath(variable, names + [name]))
+        case .value, .object, .arithmetic, .function, .aggregate, .entityName: break
         }
       }
       // The only member of the class that is an ID and not optional.
@@ -77,6 +88,7 @@ extension PredicateExpressions.UnaryMinus: ConvertibleExpression {
     case .operand(.value(.integer(let number))) where number != .min: .operand(.value(.integer(-number)))
     case .operand(.value(.double(let number))): .operand(.value(.double(-number)))
     case .operand(.value(.decimal(let number))): .operand(.value(.decimal(-number)))
+    case .operand(let operand): .operand(.arithmetic(.value(.integer(0)), .subtract, operand))
     default: throw unsupported(self)
     }
   }

@@ -15,6 +15,27 @@ package enum TextFolding {
     return Array(fold(String(decoding: text, as: UTF8.self), options).utf8)
   }
 
+  /// Bytes that order as ``TextOrder/localizedStandard`` orders the texts that they are made of.
+  ///
+  /// A number becomes the digit 0, the count of its digits without leading zeros, and these; the text itself follows.
+  package static func standardKey(_ text: UnsafeRawBufferPointer) -> [UInt8] {
+    var key: [UInt8] = []
+    var rest = fold(text, [.caseInsensitive, .diacriticInsensitive])[...]
+    let zero = UInt8(ascii: "0")
+    while let byte = rest.first {
+      guard byte >= zero, byte <= UInt8(ascii: "9") else {
+        key.append(byte)
+        rest.removeFirst()
+        continue
+      }
+      let number = rest.prefix { $0 >= zero && $0 <= UInt8(ascii: "9") }
+      let digits = number.drop { $0 == zero }
+      key += [zero, UInt8(clamping: digits.count)] + digits
+      rest = rest[number.endIndex...]
+    }
+    return key + [0] + text
+  }
+
   /// The folded text.
   package static func fold(_ text: String, _ options: Condition.TextOptions) -> String {
     var text = text

@@ -1,0 +1,78 @@
+import ObjectGraph
+import ObjectModel
+import Synchronization
+
+/// Rows inserted as batches, without objects, against plain C with one prepared statement.
+///
+/// Making the batches from texts is part of our time.
+struct BatchInsertGroup: BenchGroup {
+  static let name = "batch"
+
+  private let options: Options
+  private let workplace: Workplace
+  private let values = PersonValues()
+  private var rows: Int { options.isQuick ? 100_000 : 1_000_000 }
+
+  init(_ options: Options, _ workplace: Workplace) {
+    self.options = options
+    self.workplace = workplace
+  }
+
+  func run() async throws -> [Figure] {
+    let program = Program(try await workplace.peer("insert_rows"))
+    var (saved, packed, dictionaries, peer): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
+    for _ in 0..<options.pairs {
+      saved.append(try await rate { try await $0.fill(rows: rows, values) })
+      let path = try workplace.emptyFolder("p") + "/peer.sqlite"
+      workplace.settle()
+      peer.append(Double(rows) / (try await program.measure(path, "\(rows)", "\(PeopleStore.rowsPerSave)")))
+      packed.append(try await rate(insertPacked))
+      dictionaries.append(try await rate(insertDictionaries))
+    }
+    return [
+      figure("saves of packed rows", saved, peer), figure("request with packed rows", packed, peer),
+      figure("request with a dictionary per row", dictionaries, peer),
+    ]
+  }
+
+  private func figure(_ name: String, _ ours: [Double], _ peer: [Double]) -> Figure {
+    Figure(
+      name: "batch.insert, " + name, unit: "rows/s", ours: ours, peer: peer, peerName: "plain C",
+      target: .atLeast(0.85))
+  }
+
+  private func rate(_ insert: (PeopleStore) async throws -> Void) async throws -> Double {
+    let store = try PeopleStore(in: workplace.emptyFolder("o"))
+    workplace.settle()
+    let start = ContinuousClock.now
+    try await insert(store)
+    let seconds = (ContinuousClock.now - start) / .seconds(1)
+    try await store.check(rows: rows)
+    try store.coordinator.close()
+    return Double(rows) / seconds
+  }
+
+  /// In one transaction, a batch at a time.
+  private func insertPacked(_ store: PeopleStore) async throws {
+    let saves = Mutex(PeopleStore.saves(of: rows)[...])
+    let request = BatchInsertRequest(
+      entity: Person.entityName,
+      batch: { try saves.withLock { $0.popFirst() }.map { try values.batch(of: $0, for: store.coordinator) } })
+    let context = ManagedObjectContext(coordinator: store.coordinator, name: "importer")
+    try await context.perform { _ = try $0.execute(request) }
+  }
+
+  /// In one transaction, a row at a time.
+  private func insertDictionaries(_ store: PeopleStore) async throws {
+    let request = BatchInsertRequest(entity: Person.entityName) { (row: Int) -> BatchInsertRequest.Values? in
+      if row == rows { return nil }
+      let value = row % PersonValues.count
+      return [
+        "firstName": values.first[value], "lastName": values.last[value], "age": row % 100,
+        "address": values.addresses[value],
+      ]
+    }
+    let context = ManagedObjectContext(coordinator: store.coordinator, name: "importer")
+    try await context.perform { _ = try $0.execute(request) }
+  }
+}

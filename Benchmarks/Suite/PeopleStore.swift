@@ -1,0 +1,42 @@
+import Foundation
+import ObjectGraph
+import ObjectModel
+import SQLiteStore
+
+/// A store of people in a folder of its own, and the coordinator that has it open.
+struct PeopleStore {
+  let coordinator: PersistentStoreCoordinator
+  let path: String
+  /// The most rows that are saved together.
+  static let rowsPerSave = 10_000
+
+  /// An empty store in a new folder.
+  init(in folder: String) throws {
+    path = folder + "/ours.sqlite"
+    coordinator = PersistentStoreCoordinator(model: People.model)
+    try coordinator.open(.sqlite(at: URL(filePath: path)))
+  }
+
+  /// Adds rows as batches, a save every ``rowsPerSave`` of them.
+  func fill(rows: Int, _ values: PersonValues) async throws {
+    let context = ManagedObjectContext(coordinator: coordinator, name: "filler")
+    for range in Self.saves(of: rows) {
+      try await context.perform { context in
+        try context.insert(values.batch(of: range, for: coordinator))
+        try context.save()
+      }
+    }
+  }
+
+  /// The rows of each save.
+  static func saves(of rows: Int) -> [Range<Int>] {
+    stride(from: 0, to: rows, by: rowsPerSave).map { $0..<min($0 + rowsPerSave, rows) }
+  }
+
+  /// Both sides must have done the work.
+  func check(rows: Int) async throws {
+    let context = ManagedObjectContext(coordinator: coordinator, name: "checker")
+    let count = try await context.perform { try $0.count(for: FetchRequest<Person>()) }
+    guard count == rows else { throw BenchError("\(path) should hold \(rows) objects, but has \(count)") }
+  }
+}

@@ -1,0 +1,52 @@
+import ObjectModel
+
+/// Inserts many objects of one entity straight into the store, in one transaction: none of them becomes an object.
+///
+/// Rows are dictionaries by property name: values of attributes, an object's ID for a to-one relationship, an array of
+/// IDs for a to-many one. What a row does not name has its default; a required property that has neither makes the
+/// request fail, like a value of another type. Other validation rules are not looked at.
+///
+///     try context.execute(BatchInsertRequest(entity: "Person", rows: [["firstName": "Ada", "department": id]]))
+///     try context.execute(BatchInsertRequest(entity: "Person") { $0 < 1_000_000 ? ["age": $0] : nil })
+///
+/// Where a row has the unique values of a stored object, the context's merge policy decides: `error` makes the request
+/// fail, by object trump the stored object takes over what the row names, by store trump it stays as it is.
+public struct BatchInsertRequest: Sendable {
+  /// The values of one object by property name.
+  public typealias Values = [String: (any Sendable)?]
+
+  enum Source: Sendable {
+    case rows(@Sendable (Int) throws -> Values?)
+    case packed(@Sendable () throws -> RowBatch?)
+  }
+
+  /// The name of the entity, which must not be abstract.
+  public var entityName: String
+  /// What the result tells.
+  public var resultType = BatchResult.Kind.statusOnly
+  let source: Source
+
+  /// Inserts rows that are in memory.
+  public init(entity entityName: String, rows: [Values]) {
+    self.init(entity: entityName) { $0 < rows.count ? rows[$0] : nil }
+  }
+
+  /// Inserts rows that are made one by one, so that memory does not grow with their number.
+  ///
+  /// - Parameters:
+  ///   - entityName: the name of the entity.
+  ///   - row: returns the row of that number, from 0, or nil at the end. It is called inside of the transaction, on the
+  ///     executor of the context, which it must not use. What it throws undoes everything.
+  public init(entity entityName: String, row: @escaping @Sendable (_ number: Int) throws -> Values?) {
+    self.entityName = entityName
+    source = .rows(row)
+  }
+
+  /// Inserts packed rows, which are as fast as can be; whoever packs them has checked them.
+  ///
+  /// - Parameter batch: returns the next rows, or nil at the end. Their keys must have been drawn, in order.
+  package init(entity entityName: String, batch: @escaping @Sendable () throws -> RowBatch?) {
+    self.entityName = entityName
+    source = .packed(batch)
+  }
+}

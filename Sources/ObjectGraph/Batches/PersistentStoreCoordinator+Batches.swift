@@ -1,0 +1,17 @@
+extension PersistentStoreCoordinator {
+  /// Runs a batch request in one transaction and takes notice of what it did.
+  func execute(
+    from origin: TransactionOrigin, _ policy: MergePolicy, _ kind: BatchResult.Kind,
+    _ body: (inout BatchWriter) throws -> Void
+  ) throws -> BatchResult {
+    let log = try openStore().transaction(from: origin) { transaction in
+      var writer = BatchWriter(self, transaction, policy: policy, kind)
+      try body(&writer)
+      var log = writer.log
+      log.note(transaction.derived)
+      return log
+    }
+    takeNotice(of: log)
+    return log.result
+  }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import ObjectModel
+
+extension InMemoryState {
+  /// The keys of the objects whose value may change.
+  func affected(_ attribute: DerivedAttribute, by changes: ChangedKeys) throws(StoreError) -> Set<Int64> {
+    try attribute.affected(by: changes) { hop, origin, keys throws(StoreError) in near(hop, origin, keys) }
+  }
+
+  private func near(_ hop: Property, _ origin: Entity, _ keys: Set<Int64>) -> Set<Int64> {
+    if let table = hop.joinTable {
+      return Set(keys.flatMap { links[table.index].links(of: $0, isLeft: !hop.isLeftEnd).map(\.key) })
+    }
+    if hop.storage == .reference {
+      return Set(
+        tables[origin.root.index].filter { _, row in
+          isKind(row, of: origin) && row.referenceIfPresent(hop.slot).map { keys.contains($0.key) } ?? false
+        }.keys)
+    }
+    guard let inverse = hop.inverse, let destination = hop.destination else { return [] }
+    return Set(keys.compactMap { tables[destination.root.index][$0]?.referenceIfPresent(inverse.slot)?.key })
+  }
+
+  private func isKind(_ row: Row, of entity: Entity) -> Bool { model.entities[Int(row.entityIndex)].isKind(of: entity) }
+
+  /// Computes what may have changed.
+  mutating func computeDerived(
+    _ changes: ChangedKeys, affectedBefore: [Set<Int64>]
+  ) throws(StoreError) -> [DerivedValue] {
+    let now = Date()
+    var changes = changes
+    var values: [DerivedValue] = []
+    // Attributes that are computed from others come behind them.
+    for (attribute, before) in zip(derived, affectedBefore) {
+      let computed = try compute(attribute, of: before.union(try affected(attribute, by: changes)), now)
+      if attribute.operation != .now { changes.add(computed) }
+      values += computed
+    }
+    return values
+  }
+
+  private mutating func compute(
+    _ attribute: DerivedAttribute, of keys: Set<Int64>, _ now: Date
+  ) throws(StoreError) -> [DerivedValue] {
+    var values: [DerivedValue] = []
+    let (root, slot) = (attribute.entity.root.index, attribute.property.slot)
+    guard let type = attribute.property.attribute?.type else { return [] }
+    for key in keys {
+      guard var row = tables[root][key], isKind(row, of: attribute.entity) else { continue }
+      let computed = try value(attribute, key, row, now)
+      let value = type.isReal ? computed.asDouble : computed
+      let version = row.version
+      row.set(value, slot)
+      row.stamp(version: version)
+      tables[root][key] = row
+      let id = ManagedObjectID(key: key, entity: attribute.entity, coordinatorOrdinal: coordinatorOrdinal)
+      values.append(DerivedValue(id: id, slot: slot, value: value))
+    }
+    return values
+  }
+
+  private func value(
+    _ attribute: DerivedAttribute, _ key: Int64, _ row: Row, _ now: Date
+  ) throws(StoreError) -> Value {
+    if attribute.operation == .now { return .date(now) }
+    var (key, row) = (key, row)
+    for hop in attribute.hops where hop.storage == .reference {
+      guard let next = row.referenceIfPresent(hop.slot), let destination = tables[Int(next.rootIndex)][next.key] else {
+        return attribute.operation == .count ? 0 : .null
+      }
+      (key, row) = (next.key, destination)
+    }
+    guard let function = FetchExpression.Function(attribute.operation) else {
+      return attribute.operation.applied(to: value(of: attribute.source, in: row))
+    }
+    var aggregate = Aggregate(function, isDecimal: attribute.source?.attribute?.type == .decimal)
+    for row in destinations(of: key, attribute) {
+      if let source = attribute.source { aggregate.add(value(of: source, in: row)) } else { aggregate.addRow() }
+    }
+    return try aggregate.result()
+  }
+
+  private func destinations(of key: Int64, _ attribute: DerivedAttribute) -> [Row] {
+    guard let hop = attribute.hops.last, let destination = hop.destination else { return [] }
+    let table = tables[destination.root.index]
+    if let join = hop.joinTable {
+      return links[join.index].links(of: key, isLeft: hop.isLeftEnd).compactMap { table[$0.key] }
+    }
+    guard let inverse = hop.inverse else { return [] }
+    return table.values.filter {
+      isKind($0, of: destination) && $0.referenceIfPresent(inverse.slot)?.key == key
+    }
+  }
+
+  private func value(of property: Property?, in row: Row) -> Value {
+    guard let property, let attribute = property.attribute else { return .null }
+    // Only binary data can fail to be read, and nothing is derived from that.
+    return (try? row.value(of: attribute, property.slot)) ?? .null
+  }
+}
+
+extension FetchExpression.Function {
+  fileprivate init?(_ operation: Derivation.Operation) {
+    switch operation {
+    case .count: self = .count
+    case .sum: self = .sum
+    case .min: self = .min
+    case .max: self = .max
+    case .average: self = .average
+    case .copy, .canonical, .lowercase, .uppercase, .now: return nil
+    }
+  }
+}
+
+extension Derivation.Operation {
+  /// What becomes of one text.
+  package func applied(to text: String) -> String {
+    switch self {
+    case .canonical: TextFolding.fold(text, [.caseInsensitive, .diacriticInsensitive])
+    case .lowercase: text.lowercased()
+    case .uppercase: text.uppercased()
+    case .copy, .count, .sum, .min, .max, .average, .now: text
+    }
+  }
+
+  fileprivate func applied(to value: Value) -> Value {
+    if case .string(let text) = value { .string(applied(to: text)) } else { value }
+  }
+}
+
+extension AttributeType {
+  fileprivate var isReal: Bool { self == .double || self == .float }
+}
+
+extension Value {
+  fileprivate var asDouble: Value { if case .integer(let number) = self { .double(Double(number)) } else { self } }
+}
+
+/// Sums and the like of decimal numbers, for stores whose database has none.
+package enum DecimalAggregate {
+  /// - Parameter numbers: the numbers with spaces between them; nil for none.
+  /// - Returns: nil for an unknown name, and where there is no result.
+  package static func result(_ name: String, _ numbers: String?) -> String? {
+    guard let function = FetchExpression.Function(rawValue: name) else { return nil }
+    var aggregate = Aggregate(function, isDecimal: true)
+    for number in (numbers ?? "").split(separator: " ") {
+      if let decimal = Decimal(string: String(number)) { aggregate.add(.decimal(decimal)) }
+    }
+    guard case .decimal(let result)? = try? aggregate.result() else { return nil }
+    return result.description
+  }
+}

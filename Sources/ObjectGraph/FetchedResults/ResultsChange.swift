@@ -1,0 +1,116 @@
+import ObjectModel
+
+/// The way from one result to the next, as events.
+struct ResultsChange {
+  private struct Place {
+    let path: ResultsIndexPath
+    let position: Int
+  }
+
+  let events: [FetchedResultsEvent]
+  let updated: Set<ManagedObjectID>
+
+  /// - Parameters:
+  ///   - isSectioned: whether sections are made of values; if not, there is always one.
+  ///   - isUpdated: whether the values differ.
+  init(
+    from old: [ResultsEntry], to new: [ResultsEntry], isSectioned: Bool,
+    isUpdated: (ResultsEntry, ResultsEntry) -> Bool
+  ) {
+    let (oldSections, oldPlaces) = Self.places(old, isSectioned)
+    let (newSections, newPlaces) = Self.places(new, isSectioned)
+    let updated = Self.updated(old, new, newPlaces, isUpdated)
+    let moved = Self.moved(old, new, newPlaces, updated)
+    var events = Self.sectionEvents(oldSections, newSections)
+    for entry in old.reversed() where newPlaces[entry.id] == nil {
+      events.append(Self.event(.delete, entry.id, oldPlaces[entry.id]?.path, nil))
+    }
+    for entry in new where oldPlaces[entry.id] == nil {
+      events.append(Self.event(.insert, entry.id, nil, newPlaces[entry.id]?.path))
+    }
+    for entry in new {
+      guard let from = oldPlaces[entry.id]?.path, let to = newPlaces[entry.id]?.path else { continue }
+      if moved.contains(entry.id) {
+        events.append(Self.event(.move, entry.id, from, to))
+      } else if updated.contains(entry.id) {
+        events.append(Self.event(.update, entry.id, from, to))
+      }
+    }
+    self.events = events.isEmpty ? [] : [.willChange] + events + [.didChange]
+    self.updated = updated
+  }
+
+  private static func event(
+    _ kind: FetchedResultsEvent.ObjectChange.Kind, _ id: ManagedObjectID, _ old: ResultsIndexPath?,
+    _ new: ResultsIndexPath?
+  ) -> FetchedResultsEvent {
+    .object(FetchedResultsEvent.ObjectChange(kind: kind, objectID: id, indexPath: old, newIndexPath: new))
+  }
+
+  /// The names of the sections, and where each object is.
+  private static func places(
+    _ entries: [ResultsEntry], _ isSectioned: Bool
+  ) -> ([String], [ManagedObjectID: Place]) {
+    var sections = isSectioned ? [] : [""]
+    var places: [ManagedObjectID: Place] = [:]
+    places.reserveCapacity(entries.count)
+    var item = 0
+    for (position, entry) in entries.enumerated() {
+      if sections.last != entry.section {
+        sections.append(entry.section)
+        item = 0
+      }
+      let path = ResultsIndexPath(section: sections.count - 1, item: item)
+      places[entry.id] = Place(path: path, position: position)
+      item += 1
+    }
+    return (sections, places)
+  }
+
+  private static func sectionEvents(_ old: [String], _ new: [String]) -> [FetchedResultsEvent] {
+    let (before, after) = (Set(old), Set(new))
+    let gone = old.enumerated().reversed().filter { !after.contains($0.element) }.map { index, name in
+      FetchedResultsEvent.section(FetchedResultsEvent.SectionChange(kind: .delete, name: name, index: index))
+    }
+    let come = new.enumerated().filter { !before.contains($0.element) }.map { index, name in
+      FetchedResultsEvent.section(FetchedResultsEvent.SectionChange(kind: .insert, name: name, index: index))
+    }
+    return gone + come
+  }
+
+  private static func updated(
+    _ old: [ResultsEntry], _ new: [ResultsEntry], _ newPlaces: [ManagedObjectID: Place],
+    _ isUpdated: (ResultsEntry, ResultsEntry) -> Bool
+  ) -> Set<ManagedObjectID> {
+    var updated: Set<ManagedObjectID> = []
+    for entry in old {
+      if let place = newPlaces[entry.id], isUpdated(entry, new[place.position]) { updated.insert(entry.id) }
+    }
+    return updated
+  }
+
+  /// The objects that changed places with others: as few as possible, and updated ones rather than others.
+  private static func moved(
+    _ old: [ResultsEntry], _ new: [ResultsEntry], _ newPlaces: [ManagedObjectID: Place],
+    _ updated: Set<ManagedObjectID>
+  ) -> Set<ManagedObjectID> {
+    var moved: Set<ManagedObjectID> = []
+    var staying: [(id: ManagedObjectID, place: OrderedPlaces.Place)] = []
+    for (index, entry) in old.enumerated() {
+      guard let position = newPlaces[entry.id]?.position else { continue }
+      if entry.section == new[position].section {
+        staying.append((entry.id, (old: index, new: position)))
+      } else {
+        moved.insert(entry.id)
+      }
+    }
+    // Objects that did not change keep their order, but for what related objects did to it.
+    let unchanged = staying.filter { !updated.contains($0.id) }
+    var kept = OrderedPlaces(longestRunOf: unchanged.map(\.place))
+    for entry in unchanged where !kept.contains(entry.place) { moved.insert(entry.id) }
+    for entry in staying where updated.contains(entry.id) {
+      if !kept.insert(entry.place) { moved.insert(entry.id) }
+    }
+    return moved
+  }
+}

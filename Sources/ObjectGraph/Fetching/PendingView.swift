@@ -1,0 +1,104 @@
+import ObjectModel
+
+/// What one context sees at a moment: a store's state, under the pending changes of the context and its ancestors.
+final class PendingView {
+  let reader: any StoreReader
+  /// The pending changes of the context and its ancestors, nearest first; of each the newest layer first.
+  let levels: [[Pending]]
+  private let coordinator: PersistentStoreCoordinator
+  /// What the levels do to a family, by the index of its root, made when first needed.
+  private var overlays: [Int: Overlay] = [:]
+
+  init(_ coordinator: PersistentStoreCoordinator, reader: any StoreReader, levels: [[Pending]]) {
+    self.coordinator = coordinator
+    self.reader = reader
+    self.levels = levels
+  }
+
+  func overlay(of root: Entity) -> Overlay {
+    if let overlay = overlays[root.index] { return overlay }
+    var overlay = Overlay()
+    for layers in levels { overlay.add(layers, root: root, layouts: coordinator.layouts) }
+    overlays[root.index] = overlay
+    return overlay
+  }
+
+  /// The row of any object, or nil if there is none any more.
+  func row(for id: ManagedObjectID) throws -> Row? {
+    switch pendingChange(of: id) {
+    case .some(let change): change.row
+    case nil: try coordinator.cachedRow(for: id) ?? reader.row(for: id)
+    }
+  }
+
+  private func pendingChange(of id: ManagedObjectID) -> RowChange? {
+    for layers in levels {
+      if let change = layers[...].change(of: id, layouts: coordinator.layouts) { return change }
+    }
+    return nil
+  }
+
+  /// The links of an object that lead to objects which exist, in their order, else by key.
+  ///
+  /// - Parameter includingDeleted: whether those to objects whose delete is pending count too.
+  func links(of id: ManagedObjectID, _ property: Property, includingDeleted: Bool = false) throws -> [Link] {
+    guard let table = property.joinTable else { return [] }
+    var links: [ManagedObjectID: Link] = [:]
+    if !coordinator.isTemporary(id) {
+      for link in try reader.links(of: id, property) { links[link.destination] = link }
+    }
+    for layers in levels.reversed() {
+      for layer in layers.reversed() {
+        for change in layer.links.values where change.key.table == table.index {
+          let key = change.key
+          guard (property.isLeftEnd ? key.left : key.right) == id else { continue }
+          let destination = property.isLeftEnd ? key.right : key.left
+          let order = property.isLeftEnd ? change.order : change.inverseOrder
+          links[destination] =
+            change.isPresent ? Link(destination: destination, order: order ?? links[destination]?.order) : nil
+        }
+      }
+    }
+    return links.values.filter { link in
+      guard !includingDeleted, let change = pendingChange(of: link.destination) else { return true }
+      return change.row != nil
+    }.sorted { left, right in
+      (left.order ?? .min, left.destination.key) < (right.order ?? .min, right.destination.key)
+    }
+  }
+
+  /// The destinations of a to-many relationship with their rows.
+  func destinations(of id: ManagedObjectID, _ property: Property) throws -> [(id: ManagedObjectID, row: Row)] {
+    if property.joinTable != nil {
+      var found: [(id: ManagedObjectID, row: Row)] = []
+      for link in try links(of: id, property) {
+        if let row = try row(for: link.destination) { found.append((link.destination, row)) }
+      }
+      return found
+    }
+    guard let destination = property.destination, let inverse = property.inverse else { return [] }
+    let overlay = overlay(of: destination.root)
+    var found: [(id: ManagedObjectID, row: Row)] = []
+    if !coordinator.isTemporary(id) {
+      let query = StoreQuery(
+        entity: destination, condition: .compare(.keyPath([inverse.name]), .equal, .object(id), []),
+        coordinatorOrdinal: coordinator.ordinal)
+      try reader.fetch(query) { id, row in
+        if let row, !overlay.contains(id) { found.append((id, row)) }
+        return true
+      }
+    }
+    let family = Set(destination.withDescendants.map { UInt16(truncatingIfNeeded: $0.index) })
+    for other in overlay.order {
+      guard let row = overlay.changes[other]?.row, family.contains(row.entityIndex) else { continue }
+      if row.referenceIfPresent(inverse.slot) == id { found.append((other, row)) }
+    }
+    for batch in overlay.batches where family.contains(batch.layout.entityIndex) {
+      for index in 0..<batch.count where overlay.changes[batch.id(at: index)] == nil {
+        let row = batch.copy(of: index)
+        if row.referenceIfPresent(inverse.slot) == id { found.append((batch.id(at: index), row)) }
+      }
+    }
+    return found
+  }
+}

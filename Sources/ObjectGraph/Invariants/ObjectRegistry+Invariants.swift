@@ -1,0 +1,87 @@
+import ObjectModel
+
+extension ObjectRegistry {
+  /// Traps in debug builds if objects and pending changes contradict each other; looks only while there are few.
+  func assertInvariants() {
+    assert(held.count > 256 || contradictions.isEmpty, contradictions.first ?? "")
+  }
+
+  /// Whatever contradicts something else.
+  var findings: [String] {
+    contradictions + objects.all.flatMap(contradictions(ofRegistered:)) + held.flatMap(contradictionsOfInverses)
+  }
+
+  /// What contradicts something else among the objects with changes.
+  private var contradictions: [String] {
+    var found: [String] = []
+    if touched.contains(where: { !$0.state.isSuperset(of: [.touched, .held]) }) {
+      found.append("an object is listed as touched and does not know it")
+    }
+    if Set(held.map(ObjectIdentifier.init)).count != held.count { found.append("an object is held twice") }
+    return found + held.compactMap(contradiction(of:))
+  }
+
+  private func contradiction(of object: ManagedObject) -> String? {
+    if registeredObject(for: object.objectID) !== object { return "\(object) is held and not registered" }
+    if !object.state.contains(.held) || object.isFault { return "\(object) is held and looks as if it were not" }
+    if object.state.contains(.touched) { return nil }
+    let change = pending.currentChange(of: object.objectID)
+    if object.isDeleted {
+      let expected: RowChange.Kind? = object.isInserted ? nil : .delete
+      return change?.kind == expected ? nil : "\(object) is deleted, and pending is \(String(describing: change?.kind))"
+    }
+    guard let change, let row = change.row, let published = object.published else {
+      return "\(object) has changes, and nothing is pending for it"
+    }
+    if change.isEmptyUpdate { return nil }
+    if (change.kind == .insert) != object.isInserted { return "\(object) is pending as another kind of change" }
+    let isSame = row.isIdentical(to: published) && row.isIdentical(to: object.row)
+    return isSame ? nil : "\(object) shows other values than are pending"
+  }
+
+  private func contradictions(ofRegistered object: ManagedObject) -> [String] {
+    let id = object.objectID
+    var found: [String] = []
+    if registeredObject(for: id) !== object { found.append("\(object) is registered as another") }
+    if object.registry !== self { found.append("\(object) is registered and belongs elsewhere") }
+    if retained != nil, retained?[id] !== object { found.append("\(object) is registered and not retained") }
+    let isListed = object.state.contains(.held)
+    if object.hasChanges, !isListed, !object.state.contains(.inaccessible) {
+      found.append("\(object) has changes and is not held")
+    }
+    if !isListed, object.published != nil || object.base != nil {
+      found.append("\(object) keeps values of old changes")
+    }
+    if !object.isFault, !object.hasRow { found.append("\(object) is no fault and has no values") }
+    return found
+  }
+
+  /// Relationships that this context changed must be the same from both ends, where both are in memory.
+  private func contradictionsOfInverses(of object: ManagedObject) -> [String] {
+    if object.isDeleted || object.isFault { return [] }
+    return object.entity.properties.flatMap { property -> [String] in
+      guard let inverse = property.inverse else { return [] }
+      let destinations: [ManagedObjectID]
+      if property.storage == .toMany {
+        guard let cache = object.toMany?[property.slot], cache.generation == relationshipGeneration else { return [] }
+        destinations = Array(cache.ids)
+      } else {
+        guard let id = object.row.referenceIfPresent(property.slot) else { return [] }
+        // What was not changed here may lead to what others have changed since.
+        if let base = object.base, base.referenceIfPresent(property.slot) == id { return [] }
+        destinations = [id]
+      }
+      return destinations.compactMap(registeredObject).filter { leadsElsewhere($0, inverse, object.objectID) }.map {
+        "\(object) leads to \($0) by \(property.name), which does not lead back by \(inverse.name)"
+      }
+    }
+  }
+
+  private func leadsElsewhere(_ object: ManagedObject, _ property: Property, _ destination: ManagedObjectID) -> Bool {
+    // An object that was not changed here shows what it was fetched with.
+    if object.isDeleted || object.isFault || !object.state.contains(.held) { return false }
+    if property.storage != .toMany { return object.row.referenceIfPresent(property.slot) != destination }
+    guard let cache = object.toMany?[property.slot], cache.generation == relationshipGeneration else { return false }
+    return !cache.ids.contains(destination)
+  }
+}

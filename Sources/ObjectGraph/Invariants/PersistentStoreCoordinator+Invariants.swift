@@ -1,0 +1,32 @@
+extension PersistentStoreCoordinator {
+  /// Checks the row cache against the store, and the store in itself: its file, references, links and large values.
+  ///
+  /// For tests, while nobody saves, and after what other processes saved was merged. It changes nothing. Cost: I/O, a
+  /// pass over the whole store.
+  /// - Throws: ``InvariantViolation`` with everything that was found, ``StoreError`` if the store can't be read.
+  public func checkInvariants() throws {
+    let store = try openStore()
+    let findings = try cacheFindings(store) + store.findings()
+    if !findings.isEmpty { throw InvariantViolation(subject: store.path ?? "the store in memory", findings: findings) }
+  }
+
+  private func cacheFindings(_ store: any PersistentStore) throws -> [String] {
+    try store.read { reader in
+      try cachedRows().compactMap { id, cached in
+        guard let stored = try reader.row(for: id) else { return "\(id) is in the row cache and not in the store" }
+        if stored.version != cached.version {
+          return "\(id) is in the row cache in version \(cached.version), in the store in \(stored.version)"
+        }
+        let layout = layouts[Int(stored.entityIndex)]
+        let differing = cached.changedSlots(from: withoutTransients(stored), layout: layout).filter { slot in
+          // The same bytes may be in memory here and in a file there.
+          layout.storage[slot] != .blob || cached.isNull(slot) || stored.isNull(slot)
+            || cached.blob(slot).byteCount != stored.blob(slot).byteCount
+        }
+        guard let slot = differing.first else { return nil }
+        let name = model.entities[Int(stored.entityIndex)].properties[slot].name
+        return "\(id) has another \(name) in the row cache than in the store"
+      }
+    }
+  }
+}

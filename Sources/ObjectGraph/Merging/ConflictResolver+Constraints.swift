@@ -1,0 +1,215 @@
+import ObjectModel
+
+/// What becomes of the objects of a save that violate uniqueness constraints.
+struct ConstraintResolution {
+  /// The changes of the objects that stay, by ID; some change nothing.
+  var keepers: [ManagedObjectID: RowChange] = [:]
+  /// The objects that became part of others, or give way to them.
+  var replaced: [ManagedObjectID: ManagedObjectID] = [:]
+  /// Deletes of those that are stored.
+  var removed: [ManagedObjectID: RowChange] = [:]
+  /// Updates without the values that are taken.
+  var reverted: [ManagedObjectID: RowChange] = [:]
+
+  func isDecided(_ id: ManagedObjectID) -> Bool { replaced[id] != nil || reverted[id] != nil }
+}
+
+extension ConflictResolver {
+  /// Resolves violated uniqueness constraints: the object that had the values first stays, under its ID.
+  ///
+  /// Where the context wins, the others become part of it, and are deleted if they are stored. Where the store wins,
+  /// new ones give way, and changed ones keep the unique values that they had.
+  /// - Parameters:
+  ///   - error: what the store said, thrown if no violation can be found.
+  ///   - reader: reads what the changes are to be written over.
+  /// - Throws: ``SaveConflicts`` with a report for each violation if the policy has no answer.
+  mutating func resolveConstraints(_ error: StoreError, _ reader: any StoreReader) throws {
+    let violations = try ConstraintSearch(coordinator: coordinator, sets: outcome.sets).find(reader)
+    if violations.isEmpty { throw error }
+    guard let policy = policy.constraintResolution else {
+      throw SaveConflicts(constraints: violations.map(\.report))
+    }
+    var resolution = ConstraintResolution()
+    for violation in violations {
+      guard var keeper = keeper(of: violation, resolution.keepers) else { throw error }
+      for change in violation.changes where change.id != keeper.id && !resolution.isDecided(change.id) {
+        resolve(change, violation, policy, &keeper, &resolution)
+      }
+      resolution.keepers[keeper.id] = keeper
+    }
+    try apply(resolution, reader)
+  }
+
+  /// The change of the object that stays; one that changes nothing yet if it is stored and not changed.
+  private func keeper(of violation: ConstraintSearch.Violation, _ keepers: [ManagedObjectID: RowChange]) -> RowChange? {
+    if let stored = violation.stored {
+      let changed = violation.changes.first { $0.id == stored.id }
+      return keepers[stored.id] ?? changed ?? RowChange(.update, stored.id, row: stored.row, base: stored.row)
+    }
+    let first = violation.changes.first { $0.kind == .update } ?? violation.changes.first
+    return first.map { keepers[$0.id] ?? $0 }
+  }
+
+  private func resolve(
+    _ change: RowChange, _ violation: ConstraintSearch.Violation, _ policy: MergeResolution, _ keeper: inout RowChange,
+    _ resolution: inout ConstraintResolution
+  ) {
+    guard let row = change.row, let kept = keeper.row else { return }
+    guard let base = change.base, change.kind == .update else {
+      let defaults = coordinator.defaults[Int(row.entityIndex)]
+      keeper.row = merged(row, from: defaults, given: givenSlots[change.id], into: kept, policy)
+      resolution.replaced[change.id] = keeper.id
+      return
+    }
+    switch policy {
+    case .rollback: resolution.reverted[change.id] = RowChange(.update, change.id, row: base, base: base)
+    case .storeTrump:
+      resolution.reverted[change.id] = RowChange(
+        .update, change.id, row: row.taking(violation.report.properties, from: base, entity(of: row)), base: base)
+    case .objectTrump, .overwrite, .values:
+      keeper.row = merged(row, from: base, into: kept, policy)
+      resolution.replaced[change.id] = keeper.id
+      resolution.removed[change.id] = RowChange(.delete, change.id, row: nil, base: base)
+    }
+  }
+
+  /// A row with values of another one, which may be of another entity of the family.
+  ///
+  /// - Parameters:
+  ///   - origin: the values from which the other row was changed.
+  ///   - given: the slots of the values that it was given, if they are known.
+  private func merged(
+    _ row: Row, from origin: Row, given: [Int]? = nil, into kept: Row, _ policy: MergeResolution
+  ) -> Row {
+    var result = kept
+    switch policy {
+    case .rollback, .storeTrump: break
+    case .values(let values): return kept.with(values, entity: entity(of: kept))
+    case .overwrite, .objectTrump:
+      let layout = coordinator.layouts[Int(kept.entityIndex)]
+      // What entities of a family have in common comes first, in the same slots.
+      let shared = sequence(first: entity(of: row), next: \.parent).first { entity(of: kept).isKind(of: $0) }
+      for slot in 0..<(shared?.properties.count ?? 0) {
+        // What it has by default, or had before, says nothing.
+        let isGiven = given?.contains(slot) ?? !row.hasSameValue(as: origin, slot, layout.storage[slot])
+        if case .objectTrump = policy, !isGiven { continue }
+        if row.hasSameValue(as: kept, slot, layout.storage[slot]) { continue }
+        result.copyValue(of: row, slot, layout.storage[slot])
+      }
+    }
+    return result
+  }
+
+  private func entity(of row: Row) -> Entity { coordinator.model.entities[Int(row.entityIndex)] }
+
+  /// Puts the changes in, takes those of replaced objects out, and lets references lead to what replaced them.
+  private mutating func apply(_ resolution: ConstraintResolution, _ reader: any StoreReader) throws {
+    let replaced = resolution.replaced
+    var added = resolution.keepers.filter { !$0.value.isEmptyUpdate }
+    var rewritten = resolution.keepers
+    let resolver = self
+    replaceChanges { change in
+      if let delete = resolution.removed[change.id] { return delete }
+      if replaced[change.id] != nil { return nil }
+      if let reverted = resolution.reverted[change.id] {
+        if reverted.isEmptyUpdate { return nil }
+        rewritten[change.id] = reverted
+        return reverted
+      }
+      let kept = added.removeValue(forKey: change.id)
+      guard let leading = resolver.leading(kept ?? change, replaced) else { return kept ?? change }
+      rewritten[change.id] = leading
+      return leading
+    }
+    for change in added.values { rewritten[change.id] = leading(change, replaced) ?? change }
+    let more = added.keys.compactMap { rewritten[$0] }
+    if !more.isEmpty { add(ChangeSet(more)) }
+    replaceLinks { $0.leading(replaced) }
+    let stored = try storedReferences(to: Set(resolution.removed.keys), replaced, reader)
+    if !stored.isEmpty { add(stored) }
+    for change in stored.changes { rewritten[change.id] = change }
+    for change in rewritten.values { noteRewritten(change) }
+    for id in replaced.keys { noteDropped(id, stored: nil) }
+    for (id, change) in resolution.reverted where change.isEmptyUpdate { noteDropped(id, stored: change.base) }
+  }
+
+  /// A change whose references lead to what replaced their destinations; nil if none does.
+  private func leading(_ change: RowChange, _ replaced: [ManagedObjectID: ManagedObjectID]) -> RowChange? {
+    guard var row = change.row else { return nil }
+    var isChanged = false
+    for property in entity(of: row).properties where property.storage == .reference {
+      if let id = row.referenceIfPresent(property.slot), let keeper = replaced[id] {
+        row.setReference(keeper, property.slot)
+        isChanged = true
+      }
+    }
+    if !isChanged { return nil }
+    var result = change
+    result.row = row
+    return result
+  }
+
+  /// Changes that let what is stored lead to what replaced stored objects. Cost: a look-up per relationship and object.
+  private func storedReferences(
+    to removed: Set<ManagedObjectID>, _ replaced: [ManagedObjectID: ManagedObjectID], _ reader: any StoreReader
+  ) throws -> ChangeSet {
+    if removed.isEmpty { return ChangeSet([]) }
+    let written = Set(outcome.sets.flatMap { $0.changes.map(\.id) })
+    var changes: [ManagedObjectID: RowChange] = [:]
+    var links: [LinkChange] = []
+    for entity in coordinator.model.entities {
+      for property in entity.properties where property.declaringEntity == entity.name {
+        for id in removed {
+          if property.joinTable != nil, entity.root.index == Int(id.rootIndex) {
+            links += try reader.links(of: id, property).map { LinkChange(id, $0, property).leading(replaced) }
+          } else if property.storage == .reference, property.isPersistent,
+            property.destination?.root.index == Int(id.rootIndex)
+          {
+            let query = StoreQuery(
+              entity: entity, condition: .compare(.keyPath([property.name]), .equal, .object(id), []),
+              coordinatorOrdinal: coordinator.ordinal)
+            try reader.fetch(query) { source, row in
+              guard let row, !written.contains(source) else { return true }
+              let change = changes[source] ?? RowChange(.update, source, row: row, base: row)
+              changes[source] = leading(change, replaced)
+              return true
+            }
+          }
+        }
+      }
+    }
+    return ChangeSet(Array(changes.values), links: links)
+  }
+}
+
+extension LinkKey {
+  fileprivate func leading(_ replaced: [ManagedObjectID: ManagedObjectID]) -> LinkKey {
+    LinkKey(table: table, left: replaced[left] ?? left, right: replaced[right] ?? right)
+  }
+}
+
+extension LinkChange {
+  /// A link that an object has in a relationship.
+  fileprivate init(_ id: ManagedObjectID, _ link: Link, _ property: Property) {
+    let (left, right) = property.isLeftEnd ? (id, link.destination) : (link.destination, id)
+    self.init(
+      LinkKey(table: property.joinTable?.index ?? 0, left: left, right: right), isPresent: true,
+      order: property.isLeftEnd ? link.order : nil, inverseOrder: property.isLeftEnd ? nil : link.order)
+  }
+
+  fileprivate func leading(_ replaced: [ManagedObjectID: ManagedObjectID]) -> LinkChange {
+    LinkChange(key.leading(replaced), isPresent: isPresent, order: order, inverseOrder: inverseOrder)
+  }
+}
+
+extension Row {
+  /// A copy with the values that another row has in some properties; that row itself if nothing else differs.
+  fileprivate func taking(_ names: [String], from other: Row, _ entity: Entity) -> Row {
+    var row = self
+    let layout = RowLayout(entity)
+    for slot in names.compactMap({ entity.property(named: $0)?.slot }) {
+      row.copyValue(of: other, slot, layout.storage[slot])
+    }
+    return row.changedSlots(from: other, layout: layout).isEmpty ? other : row
+  }
+}

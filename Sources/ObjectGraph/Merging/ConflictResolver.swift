@@ -1,0 +1,208 @@
+import ObjectModel
+
+/// Turns the changes of a save that met conflicts into changes that can be written, as a policy says.
+struct ConflictResolver {
+  let coordinator: PersistentStoreCoordinator
+  let policy: MergePolicy
+  /// The number of the saving root context.
+  let root: Int
+  /// The changes still to be written, and what became of the others.
+  private(set) var outcome: SaveOutcome
+  /// Rows that only must not have changed, by object.
+  private(set) var checks: [ManagedObjectID: RowChange]
+  private(set) var rewritten: [ManagedObjectID: RowChange] = [:]
+  /// What new objects were given, by slot, where that is known; else it is what differs from their defaults.
+  var givenSlots: [ManagedObjectID: [Int]] = [:]
+
+  init(
+    _ coordinator: PersistentStoreCoordinator, policy: MergePolicy, root: Int, sets: [ChangeSet], checks: [RowChange]
+  ) {
+    self.coordinator = coordinator
+    self.policy = policy
+    self.root = root
+    outcome = SaveOutcome(sets: sets)
+    self.checks = Dictionary(checks.map { ($0.id, $0) }) { $1 }
+  }
+
+  var request: [RowChange] { Array(checks.values) }
+
+  /// What was saved, once it was, with the updates that changed no row.
+  func finalOutcome(of sets: [ChangeSet]) -> SaveOutcome {
+    var final = outcome
+    final.rewritten = Array(rewritten.values)
+    if rewritten.isEmpty && outcome.dropped.isEmpty {
+      final.sets = sets
+    } else {
+      let empty = sets.flatMap {
+        $0.changes.filter { $0.isEmptyUpdate && outcome.dropped[$0.id] == nil && rewritten[$0.id] == nil }
+      }
+      if !empty.isEmpty { final.sets.append(ChangeSet(empty)) }
+    }
+    return final
+  }
+
+  private enum Decision {
+    case write(RowChange)
+    case drop
+  }
+
+  /// Resolves version conflicts.
+  ///
+  /// - Throws: ``SaveConflicts`` with all those that are errors.
+  mutating func resolve(_ found: [StoreConflict], kind: MergeConflict.Kind) throws {
+    var decisions: [ManagedObjectID: Decision] = [:]
+    var errors: [MergeConflict] = []
+    for found in found {
+      let conflict = MergeConflict(found, kind: kind, model: coordinator.model)
+      if checks[found.change.id] == nil, let merged = mergedWithinStack(found) {
+        decisions[found.change.id] = .write(merged)
+      } else if let resolution = try policy.resolution(of: conflict) {
+        decisions[found.change.id] = decision(resolution, conflict)
+      } else {
+        errors.append(conflict)
+      }
+    }
+    if !errors.isEmpty { throw SaveConflicts(errors) }
+    for found in found {
+      let id = found.change.id
+      // What was only to be checked has nothing to write, whatever the policy says.
+      if checks.removeValue(forKey: id) != nil { decisions[id] = .drop }
+      if case .write(let change) = decisions[id] {
+        rewritten[id] = change
+      } else {
+        noteDropped(id, stored: found.stored)
+      }
+    }
+    let gone = Set(found.filter { $0.stored == nil || $0.change.row == nil }.map(\.change.id)).filter { id in
+      if case .drop = decisions[id] { true } else { false }
+    }
+    if !gone.isEmpty { replaceLinks { gone.contains($0.key.left) || gone.contains($0.key.right) ? nil : $0 } }
+    replaceChanges { change in
+      switch decisions[change.id] {
+      case .write(let rewritten): rewritten
+      case .drop: nil
+      case nil: change
+      }
+    }
+  }
+
+  /// The change against what is stored, if the conflict only looks like one because this stack saved in between.
+  private func mergedWithinStack(_ conflict: StoreConflict) -> RowChange? {
+    guard let base = conflict.change.base, let stored = conflict.stored,
+      coordinator.canMerge(conflict, base, stored, root)
+    else { return nil }
+    var change = conflict.change
+    change.base = stored
+    change.row = change.row.map { stored.applying(changesFrom: base, to: $0, layout: layout(of: stored)) }
+    return change
+  }
+
+  private func decision(_ resolution: MergeResolution, _ conflict: MergeConflict) -> Decision {
+    guard let mine = conflict.change.row else { return decisionOnDelete(resolution, conflict) }
+    guard let stored = conflict.stored else { return decisionOnDeleted(resolution, conflict, mine) }
+    let base = conflict.change.base ?? stored
+    let layout = layout(of: stored)
+    switch resolution {
+    case .rollback: return .drop
+    case .overwrite: return .write(update(conflict, stored, mine))
+    case .objectTrump:
+      return .write(update(conflict, stored, stored.applying(changesFrom: base, to: mine, layout: layout)))
+    case .storeTrump:
+      // The context's values under those that the store changed.
+      let merged = mine.applying(changesFrom: base, to: stored, layout: layout)
+      return merged.changedSlots(from: stored, layout: layout).isEmpty
+        ? .drop : .write(update(conflict, stored, merged))
+    case .values(let values):
+      return .write(update(conflict, stored, stored.with(values, entity: conflict.entity)))
+    }
+  }
+
+  /// The context deletes what others have changed or deleted.
+  private func decisionOnDelete(_ resolution: MergeResolution, _ conflict: MergeConflict) -> Decision {
+    guard let stored = conflict.stored else { return .drop }
+    switch resolution {
+    case .rollback, .storeTrump: return .drop
+    case .objectTrump, .overwrite:
+      return .write(RowChange(.delete, conflict.objectID, row: nil, base: stored))
+    case .values(let values):
+      return .write(update(conflict, stored, stored.with(values, entity: conflict.entity)))
+    }
+  }
+
+  /// The context has changed what others have deleted.
+  private func decisionOnDeleted(_ resolution: MergeResolution, _ conflict: MergeConflict, _ mine: Row) -> Decision {
+    switch resolution {
+    case .rollback, .storeTrump: .drop
+    case .objectTrump, .overwrite: .write(RowChange(.insert, conflict.objectID, row: mine.unversioned, base: nil))
+    case .values(let values):
+      .write(
+        RowChange(.insert, conflict.objectID, row: mine.unversioned.with(values, entity: conflict.entity), base: nil))
+    }
+  }
+
+  private func update(_ conflict: MergeConflict, _ stored: Row, _ row: Row) -> RowChange {
+    RowChange(.update, conflict.objectID, row: row.unversioned, base: stored)
+  }
+
+  private func layout(of row: Row) -> RowLayout { coordinator.layouts[Int(row.entityIndex)] }
+
+  /// Changes, or leaves out, each change that is not of a batch.
+  mutating func replaceChanges(_ replacement: (RowChange) -> RowChange?) {
+    outcome.sets = outcome.sets.map {
+      ChangeSet($0.changes.compactMap(replacement), batches: $0.batches, links: $0.links)
+    }
+    .filter { !$0.isEmpty }
+  }
+
+  /// Makes changes of packed rows, so that each can be resolved by itself.
+  mutating func unpackBatches() {
+    let batches = outcome.sets.flatMap(\.batches)
+    if batches.isEmpty { return }
+    var sets = outcome.sets.map { ChangeSet($0.changes, links: $0.links) }
+    for batch in batches {
+      let slots = batch.columns.map(\.slot)
+      sets.append(
+        ChangeSet(
+          (0..<batch.count).map { index in
+            RowChange(.insert, batch.id(at: index), row: batch.copy(of: index), base: nil)
+          }))
+      for index in 0..<batch.count { givenSlots[batch.id(at: index)] = slots }
+    }
+    outcome.sets = sets
+  }
+
+  /// Changes, or leaves out, each link.
+  mutating func replaceLinks(_ replacement: (LinkChange) -> LinkChange?) {
+    outcome.sets = outcome.sets.map { set in
+      set.links.isEmpty
+        ? set : ChangeSet(set.changes, batches: set.batches, links: set.links.compactMap(replacement))
+    }
+  }
+
+  mutating func add(_ set: ChangeSet) { outcome.sets.append(set) }
+
+  /// Notes a change with other values than it came with.
+  mutating func noteRewritten(_ change: RowChange) { rewritten[change.id] = change }
+
+  /// Notes an object whose change gave way.
+  mutating func noteDropped(_ id: ManagedObjectID, stored: Row?) {
+    rewritten[id] = nil
+    outcome.dropped[id] = .some(stored)
+  }
+}
+
+extension Row {
+  /// A copy with the attributes of these names set; those that can't take their value stay.
+  func with(_ values: [String: Value], entity: Entity) -> Row {
+    var row = self
+    for (name, value) in values {
+      guard let property = entity.property(named: name), let attribute = property.attribute else { continue }
+      if value.isNull {
+        row.setNull(property.slot)
+      } else if let converted = value.converted(to: attribute.type) {
+        row.set(converted, property.slot)
+      }
+    }
+    return row
+  }
+}

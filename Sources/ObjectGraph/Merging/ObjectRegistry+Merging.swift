@@ -1,0 +1,217 @@
+import ObjectModel
+
+extension ObjectRegistry {
+  /// Brings the objects in line with what another context has saved.
+  ///
+  /// - Parameter isObserved: whether somebody is going to look at the inserted objects.
+  /// - Returns: the inserted objects, as faults with their values at hand, to be held while observers look.
+  func merge(_ sets: [ChangeSet], isObserved: Bool) -> [ManagedObject] {
+    checkExecutor()
+    relationshipGeneration += 1
+    var inserted: [ManagedObject] = []
+    for set in sets {
+      forEachRegistered(set) { object, change in merge(change, into: object) }
+      guard isObserved || retained != nil else { continue }
+      for change in set.changes where change.kind == .insert {
+        guard let row = freshRow(change) else { continue }
+        inserted.append(object(with: change.id, fetched: row))
+      }
+    }
+    assertInvariants()
+    return inserted
+  }
+
+  /// Registers those objects of a set that children have changed here and nobody uses, so that a merge finds them.
+  private func registerChanged(in set: ChangeSet) {
+    for pendingSet in pending.currentSets() where !pendingSet.isAllInserts {
+      for change in pendingSet.changes where change.kind != .insert && objects[change.id] == nil {
+        if set.change(of: change.id) != nil { _ = object(with: change.id) }
+      }
+    }
+  }
+
+  /// Calls the body with each registered object of a set, going through whichever is smaller.
+  private func forEachRegistered(_ set: ChangeSet, _ body: (ManagedObject, RowChange) -> Void) {
+    registerChanged(in: set)
+    if objects.isEmpty { return }
+    if set.objectCount > objects.count {
+      for object in objects.all {
+        if let change = set.change(of: object.objectID) { body(object, change) }
+      }
+      return
+    }
+    for change in set.changes {
+      if let object = registeredObject(for: change.id) { body(object, change) }
+    }
+    for batch in set.batches {
+      for index in 0..<batch.count {
+        if let object = registeredObject(for: batch.id(at: index)) {
+          body(object, RowChange(.insert, object.objectID, row: batch.row(at: index), base: nil))
+        }
+      }
+    }
+  }
+
+  private func merge(_ change: RowChange, into object: ManagedObject) {
+    if let fresh = freshRow(change) { take(fresh, into: object) } else { takeDelete(of: object) }
+  }
+
+  /// The newest values of a saved object that are at hand; nil if it was deleted. Does no I/O.
+  private func freshRow(_ change: RowChange) -> Row? {
+    if let pending = ancestorsChange(of: change.id) { return pending.row }
+    guard let row = change.row.map(coordinator.withoutTransients) else { return nil }
+    guard let cached = coordinator.cachedRow(for: change.id), cached.version >= row.version, cached.version > 0 else {
+      return row
+    }
+    // Of the same version, but perhaps with what the save computed.
+    return cached
+  }
+
+  /// Gives an object the values that the next level has now; its unsaved changes stay on top.
+  func take(_ fresh: Row, into object: ManagedObject) {
+    if object.state.contains(.inaccessible) {
+      object.state.subtract([.inaccessible, .deleted])
+      object.state.insert(.fault)
+    }
+    if object.isInserted || object.isDeleted { return }
+    object.toMany = nil
+    if object.isUpdated { return rebase(object, onto: fresh) }
+    if object.hasRow, object.row.isIdentical(to: fresh) || object.row.isNewer(than: fresh) {
+      return takeDerived(from: fresh, into: object)
+    }
+    object.row = fresh
+    object.hasRow = true
+    object.faultGroup = nil
+    if !object.isFault { awake(object) }
+  }
+
+  /// Puts unsaved changes on top of newer values.
+  ///
+  /// Where both sides changed a property, a root keeps its old base for it, and so the old version: its save will
+  /// meet the conflict and ask the policy.
+  private func rebase(_ object: ManagedObject, onto fresh: Row) {
+    guard let base = object.base, !base.isIdentical(to: fresh), !base.isNewer(than: fresh) else { return }
+    let layout = layout(of: object)
+    let mine = object.row
+    var newBase = fresh
+    conflicting[object.objectID] = nil
+    if ancestors.isEmpty {
+      let clashes = mine.changedSlots(from: base, layout: layout).filter { slot in
+        let storage = layout.storage[slot]
+        return !fresh.hasSameValue(as: base, slot, storage) && !fresh.hasSameValue(as: mine, slot, storage)
+      }
+      if !clashes.isEmpty {
+        for slot in clashes { newBase.copyValue(of: base, slot, layout.storage[slot]) }
+        newBase.stamp(version: base.version)
+        conflicting[object.objectID] = fresh
+      }
+    }
+    object.row = newBase.applying(changesFrom: base, to: mine, layout: layout)
+    object.base = newBase
+    object.published = object.row
+    pending.replace(RowChange(.update, object.objectID, row: object.row, base: newBase))
+  }
+
+  /// Takes notice of a delete: the object leaves, unless unsaved edits of a root are at stake.
+  private func takeDelete(of object: ManagedObject) {
+    if object.isInserted { return }
+    // The policy decides about edits when they are saved; other objects that lead here now are none of its own.
+    let isEdited = object.isUpdated && object.base.map { !object.row.isIdentical(to: $0) } ?? true
+    if isEdited, ancestors.isEmpty { return }
+    if object.hasChanges {
+      pending.remove(object.objectID)
+      pending.removeLinks(of: object.objectID)
+      letGo(of: [object])
+    }
+    if !object.hasRow {
+      object.row = Row(coordinator.layouts[object.entity.index])
+      object.hasRow = true
+    }
+    object.state.subtract([.fault, .inaccessible])
+    object.base = nil
+    object.published = nil
+    orphan(object)
+  }
+}
+
+// MARK: - Changes known by ID
+
+extension ObjectRegistry {
+  /// Brings the objects in line with what is stored now; reads the rows of those that had their values.
+  func merge(remote set: ChangeSet) {
+    checkExecutor()
+    relationshipGeneration += 1
+    var stale: [ManagedObject] = []
+    forEachRegistered(set) { object, change in
+      if change.kind == .delete {
+        if ancestorsChange(of: change.id)?.row == nil { takeDelete(of: object) }
+      } else if !object.isInserted && !object.isDeleted {
+        object.toMany = nil
+        if object.isFault { forgetRow(of: object) } else { stale.append(object) }
+      }
+    }
+    read(stale)
+    assertInvariants()
+  }
+
+  /// Gives objects the values that are stored now, or pending in an ancestor; those that are gone leave.
+  ///
+  /// - Parameter trustsVersions: whether equal versions mean equal values; a client that knows nothing of keys can put
+  ///   another row in the place of a deleted one.
+  func read(_ stale: [ManagedObject], trustsVersions: Bool = true) {
+    for family in Dictionary(grouping: stale, by: { $0.objectID.rootIndex }).values {
+      do {
+        let rows = try coordinator.rows(for: family.map(\.objectID))
+        for (object, row) in zip(family, rows) {
+          let pending = ancestorsChange(of: object.objectID)
+          if let fresh = pending == nil ? row : pending?.row {
+            if !trustsVersions, !object.isUpdated, hasOtherValues(object, fresh) { object.hasRow = false }
+            take(fresh, into: object)
+          } else {
+            takeDelete(of: object)
+          }
+        }
+      } catch {
+        // They are read when somebody asks for them, who is told then.
+        for object in family where !object.hasChanges {
+          forgetRow(of: object)
+        }
+      }
+    }
+  }
+}
+
+extension ObjectRegistry {
+  private func hasOtherValues(_ object: ManagedObject, _ fresh: Row) -> Bool {
+    object.row.entityIndex != fresh.entityIndex
+      || !fresh.changedSlots(from: object.row, layout: layout(of: object)).isEmpty
+  }
+}
+
+// MARK: - Refreshing
+
+extension ObjectRegistry {
+  /// Makes unchanged objects faults; changed ones keep their changes and values.
+  func refreshAll() {
+    checkExecutor()
+    publishChanges()
+    relationshipGeneration += 1
+    for object in objects.all {
+      if object.state.contains(.inaccessible) { object.state.subtract([.inaccessible, .deleted]) }
+      if !object.hasChanges { forgetRow(of: object) }
+    }
+    conflictChecks = [:]
+    assertInvariants()
+  }
+
+  /// Makes an unchanged object a fault that will be read together with others.
+  func forgetRow(of object: ManagedObject) {
+    turnIntoFault(object)
+    addToGroup(object)
+  }
+}
+
+extension Row {
+  /// Whether both are stored versions, and this is the later one or the same.
+  fileprivate func isNewer(than other: Row) -> Bool { version > 0 && other.version > 0 && version >= other.version }
+}

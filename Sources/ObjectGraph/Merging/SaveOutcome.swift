@@ -1,0 +1,19 @@
+/// What a save to the store came to, after conflicts were resolved.
+struct SaveOutcome {
+  /// What was written.
+  var sets: [ChangeSet]
+  /// The changes in it that have other values than they were saved with.
+  var rewritten: [RowChange] = []
+  /// Objects whose changes gave way to what is stored, with the stored row; nil if there is none.
+  var dropped: [ManagedObjectID: Row?] = [:]
+  /// Derived attributes with new values, of these objects and others.
+  var derived: [DerivedValue] = []
+
+  /// What conflicts did to objects of the saving context; nil if they did nothing.
+  var resolved: ChangeSet? {
+    let changes =
+      rewritten.filter { $0.kind != .delete }
+      + dropped.map { id, row in RowChange(row == nil ? .delete : .update, id, row: row, base: nil) }
+    return changes.isEmpty ? nil : ChangeSet(changes)
+  }
+}

@@ -1,0 +1,86 @@
+package import Foundation
+
+/// A value that is computed in a condition; both back ends call this very code, SQLite through registered functions.
+package enum ComputedValue: Hashable, Sendable {
+  case null
+  case integer(Int64)
+  case real(Double)
+  case decimal(Decimal)
+  case text(String)
+
+  /// Not-a-number is nil and zero has no sign, as in SQLite.
+  package init(_ number: Double) { self = number.isNaN ? .null : .real(number == 0 ? 0 : number) }
+
+  init(_ number: Decimal) { self = number.isNaN ? .null : .decimal(number) }
+
+  /// Reads the UTF-8 of a decimal number.
+  package init(decimal text: UnsafeRawBufferPointer) {
+    self = Decimal(string: String(decoding: text, as: UTF8.self)).map(Self.init) ?? .null
+  }
+
+  var real: Double? {
+    switch self {
+    case .null, .text: nil
+    case .integer(let number): Double(number)
+    case .real(let number): number
+    case .decimal(let number): Double("\(number)")
+    }
+  }
+
+  private var decimal: Decimal? {
+    switch self {
+    case .integer(let number): Decimal(number)
+    case .decimal(let number): number
+    case .null, .real, .text: nil
+    }
+  }
+
+  // MARK: Arithmetic
+
+  /// The result of arithmetic, the same as SQLite's; see ``Operand/Arithmetic``.
+  package static func compute(_ left: Self, _ arithmetic: Operand.Arithmetic, _ right: Self) -> Self {
+    if case .integer(let first) = left, case .integer(let second) = right, arithmetic != .power {
+      if let result = compute(first, arithmetic, second) { return result }
+    }
+    if case .decimal = left { return compute(left.decimal, arithmetic, right.decimal) }
+    if case .decimal = right { return compute(left.decimal, arithmetic, right.decimal) }
+    guard let first = left.real, let second = right.real else { return .null }
+    switch arithmetic {
+    case .add: return Self(first + second)
+    case .subtract: return Self(first - second)
+    case .multiply: return Self(first * second)
+    case .divide: return second == 0 ? .null : Self(first / second)
+    case .power: return Self(pow(first, second))
+    case .remainder: return .null
+    }
+  }
+
+  /// The result if it is an integer; nil if 64 bits can't hold it.
+  private static func compute(_ left: Int64, _ arithmetic: Operand.Arithmetic, _ right: Int64) -> Self? {
+    let result: (partialValue: Int64, overflow: Bool)
+    switch arithmetic {
+    case .add: result = left.addingReportingOverflow(right)
+    case .subtract: result = left.subtractingReportingOverflow(right)
+    case .multiply: result = left.multipliedReportingOverflow(by: right)
+    case .divide:
+      if right == 0 { return .null }
+      result = left.dividedReportingOverflow(by: right)
+    case .remainder:
+      if right == 0 { return .null }
+      return .integer(right == -1 ? 0 : left % right)
+    case .power: return nil
+    }
+    return result.overflow ? nil : .integer(result.partialValue)
+  }
+
+  private static func compute(_ left: Decimal?, _ arithmetic: Operand.Arithmetic, _ right: Decimal?) -> Self {
+    guard let left, let right else { return .null }
+    switch arithmetic {
+    case .add: return Self(left + right)
+    case .subtract: return Self(left - right)
+    case .multiply: return Self(left * right)
+    case .divide: return right.isZero ? .null : Self(left / right)
+    case .power, .remainder: return .null
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import ObjectModel
+
+// Faults that came without values get them in groups, so that reading many objects takes few statements.
+
+extension ObjectRegistry {
+  /// Lets a new fault share a read with those of its family that came before and after it.
+  func addToGroup(_ object: ManagedObject) {
+    let id = object.objectID
+    var group = faultGroups[id.rootIndex]
+    if group?.isFull ?? true {
+      let made = FaultGroup()
+      faultGroups[id.rootIndex] = made
+      group = made
+    }
+    group?.add(id)
+    object.faultGroup = group
+  }
+
+  /// The objects with these IDs; those without values are read in groups of that many. Does no I/O.
+  func objects(with ids: [ManagedObjectID], batchSize: Int) -> [ManagedObject] {
+    let size = batchSize > 0 ? batchSize : FaultGroup.defaultSize
+    var group = FaultGroup(size: size)
+    return ids.enumerated().map { index, id in
+      let object = object(with: id)
+      // Groups begin where batches do, whichever objects have their values already.
+      if index % size == 0 { group = FaultGroup(size: size) }
+      if object.isFault && !object.hasRow {
+        group.add(id)
+        object.faultGroup = group
+      }
+      return object
+    }
+  }
+
+  /// The values of a fault that came without; reads those of its group too.
+  func row(ofFault object: ManagedObject) throws -> Row? {
+    let id = object.objectID
+    if let change = ancestorsChange(of: id) { return change.row }
+    if let row = coordinator.cachedRow(for: id) { return row }
+    guard let group = object.faultGroup, group.ids.count > 1 else { return try coordinator.row(for: id) }
+    let others = group.ids.compactMap { $0 == id ? nil : registeredObject(for: $0) }.filter {
+      $0.faultGroup === group && isUnread($0)
+    }
+    let rows = try coordinator.rows(for: [id] + others.map(\.objectID))
+    for (other, row) in zip(others, rows.dropFirst()) {
+      other.faultGroup = nil
+      guard let row else { continue }
+      other.row = row
+      other.hasRow = true
+    }
+    return rows[0]
+  }
+
+  /// Gives the objects values to fire with, in one read; those that have some or find them in memory keep them.
+  func preload(_ objects: [ManagedObject]) throws {
+    let unread = objects.filter(isUnread)
+    if unread.isEmpty { return }
+    for (object, row) in zip(unread, try coordinator.rows(for: unread.map(\.objectID))) {
+      object.faultGroup = nil
+      guard let row else { continue }
+      object.row = row
+      object.hasRow = true
+    }
+  }
+
+  /// Whether a fault's values would have to be read from the store.
+  func isUnread(_ object: ManagedObject) -> Bool {
+    object.isFault && !object.hasRow && ancestorsChange(of: object.objectID) == nil
+      && coordinator.cachedRow(for: object.objectID) == nil
+  }
+
+  /// Overwrites the values of a realised object that has no changes with those that a fetch found.
+  func refetch(_ id: ManagedObjectID, _ row: Row) {
+    guard let object = registeredObject(for: id), !object.isFault, !object.hasChanges else { return }
+    if object.row.isIdentical(to: row) || object.state.contains(.touched) { return }
+    object.row = row
+    object.toMany = nil
+    object.state.remove(.inaccessible)
+  }
+}

@@ -1,0 +1,119 @@
+import ObjectModel
+
+extension ObjectRegistry {
+  /// The IDs of a to-many relationship's destinations: one fetch, then remembered.
+  func toManyIDs(of object: ManagedObject, _ slot: Int) -> Set<ManagedObjectID> {
+    checkExecutor()
+    if let cache = object.toMany?[slot], cache.generation == relationshipGeneration { return cache.ids }
+    return Set(loadDestinations(of: object, slot))
+  }
+
+  /// The same in their order, which is that of the keys if the relationship is not ordered.
+  func sequence(of object: ManagedObject, _ slot: Int) -> [ManagedObjectID] {
+    checkExecutor()
+    if let cache = object.toMany?[slot], cache.generation == relationshipGeneration {
+      return object.entity.properties[slot].isOrdered ? cache.sequence : Array(cache.ids)
+    }
+    return loadDestinations(of: object, slot)
+  }
+
+  private func loadDestinations(of object: ManagedObject, _ slot: Int) -> [ManagedObjectID] {
+    let property = object.entity.properties[slot]
+    guard let destination = property.destination else { return [] }
+    // Rows with what this event changed.
+    publishChanges()
+    do {
+      var query = FetchQuery(entity: destination)
+      if property.joinTable == nil {
+        guard let inverse = property.inverse else { return [] }
+        query.condition = .compare(.keyPath([inverse.name]), .equal, .object(object.objectID), [])
+        if property.isOrdered, let order = inverse.orderProperty {
+          query.sorts = [ResolvedSort(keyPath: [order.name], isAscending: true)]
+        }
+      }
+      let ids = try FetchExecution(self, query).destinations(of: object.objectID, property)
+      let cache = ToManyCache(ids: ids, generation: relationshipGeneration, isOrdered: property.isOrdered)
+      object.toMany = object.toMany ?? [:]
+      object.toMany?[slot] = cache
+      return ids
+    } catch {
+      noteFaultFailure(error)
+      return []
+    }
+  }
+
+  // MARK: Changing
+
+  /// Adds a destination, at the end if there is an order; one that is there already stays where it is.
+  func add(_ destination: ManagedObject, to object: ManagedObject, _ slot: Int) {
+    let property = object.entity.properties[slot]
+    precondition(object.registry === self, "\(object) is of another context than \"\(context.name)\"")
+    check(destination, property)
+    if property.joinTable != nil {
+      setLink(object, property, destination, isPresent: true)
+    } else if let inverse = property.inverse {
+      setToOne(of: destination, inverse.slot, to: object)
+    }
+  }
+
+  func remove(_ destination: ManagedObject, from object: ManagedObject, _ slot: Int) {
+    let property = object.entity.properties[slot]
+    if property.joinTable != nil {
+      check(destination, property)
+      setLink(object, property, destination, isPresent: false)
+    } else if let inverse = property.inverse,
+      destination.readable.referenceIfPresent(inverse.slot) == object.objectID
+    {
+      setToOne(of: destination, inverse.slot, to: nil)
+    }
+  }
+
+  /// Makes a to-many relationship lead to these objects, in this order if it has one.
+  func setDestinations(of object: ManagedObject, _ slot: Int, to destinations: [ManagedObject]) {
+    let property = object.entity.properties[slot]
+    let present = toManyIDs(of: object, slot)
+    var wanted: Set<ManagedObjectID> = []
+    let destinations = destinations.filter { wanted.insert($0.objectID).inserted }
+    for id in present where !wanted.contains(id) { remove(self.object(with: id), from: object, slot) }
+    for destination in destinations where !present.contains(destination.objectID) {
+      add(destination, to: object, slot)
+    }
+    if property.isOrdered { order(destinations, of: object, property) }
+  }
+
+  /// Gives the destinations that they have already an order; changes as few of them as that takes.
+  private func order(_ destinations: [ManagedObject], of object: ManagedObject, _ property: Property) {
+    let ids = destinations.map(\.objectID)
+    if sequence(of: object, property.slot) == ids { return }
+    let numbers = orderNumbers(of: object, property, destinations)
+    let renewed = OrderNumbers.renewed(numbers) { coordinator.drawOrder() }
+    for (index, destination) in destinations.enumerated() where numbers[index] != renewed[index] {
+      if let table = property.joinTable {
+        setOrder(renewed[index], of: destination, for: object, property, table)
+      } else if let order = property.inverse?.orderProperty {
+        destination.willChange(order.slot)
+        destination.row.setInteger(renewed[index], order.slot)
+      }
+    }
+    object.toMany = object.toMany ?? [:]
+    object.toMany?[property.slot] = ToManyCache(ids: ids, generation: relationshipGeneration, isOrdered: true)
+    noteRelationshipChange(of: object, firesFault: true)
+  }
+
+  private func orderNumbers(
+    of object: ManagedObject, _ property: Property, _ destinations: [ManagedObject]
+  ) -> [Int64?] {
+    if let order = property.inverse?.orderProperty {
+      return destinations.map { $0.readable.isNull(order.slot) ? nil : $0.row.integer(order.slot) }
+    }
+    publishChanges()
+    do {
+      let links = try FetchExecution(self, FetchQuery(entity: object.entity)).links(of: object.objectID, property)
+      let numbers = Dictionary(links.map { ($0.destination, $0.order) }) { first, _ in first }
+      return destinations.map { numbers[$0.objectID] ?? nil }
+    } catch {
+      noteFaultFailure(error)
+      return destinations.map { _ in nil }
+    }
+  }
+}

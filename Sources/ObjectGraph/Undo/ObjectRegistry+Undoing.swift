@@ -1,0 +1,139 @@
+import Foundation
+import ObjectModel
+
+extension ObjectRegistry {
+  /// Makes objects and links what they were before a record.
+  ///
+  /// - Returns: what takes this back again.
+  func revert(_ record: UndoRecord) -> UndoRecord {
+    checkExecutor()
+    publishChanges()
+    isReverting = true
+    defer { isReverting = false }
+    var inverse = UndoRecord(saveCount: saveCount)
+    let isSaved = record.saveCount != saveCount
+    for link in record.links {
+      inverse.links.append(state(of: link.before.key))
+      if isSaved || link.wasPending {
+        linkChanges[link.before.key] = link.before
+      } else {
+        pending.removeLink(link.before.key)
+      }
+    }
+    publishedLinks = [:]
+    relationshipGeneration += 1
+    var cleaned: [ManagedObject] = []
+    var awoken: [(ManagedObject, SnapshotEventType)] = []
+    let linked = pending.linkedObjects.union(linkChanges.keys.flatMap { [$0.left, $0.right] })
+    for change in record.objects.reversed() {
+      guard let object = instance(of: change) else { continue }
+      let now = object.isDeleted ? nil : object.row
+      let wasClean = !object.hasChanges
+      let mayBecomeClean = change.wasClean && !isSaved && !linked.contains(change.id)
+      switch (change.before, change.after) {
+      case (nil, _): remove(object)
+      case (let before?, nil):
+        restore(object, before)
+        if mayBecomeClean, becomesClean(object, before, reportedAs: .insert) { cleaned.append(object) }
+      case (let before?, let after?):
+        let row = object.row.applying(changesFrom: after, to: before, layout: layout(of: object))
+        if mayBecomeClean, becomesClean(object, row, reportedAs: .update) {
+          cleaned.append(object)
+        } else {
+          touch(object)
+          object.row = row
+        }
+      }
+      object.toMany = nil
+      if !object.isDeleted { dropLostFiles(of: object) }
+      awoken.append((object, change.before == nil ? .undoInsertion : change.after == nil ? .undoDeletion : .undoUpdate))
+      inverse.objects.append(
+        UndoRecord.ObjectChange(
+          id: change.id, object: object, before: now, after: object.isDeleted ? nil : object.row, wasClean: wasClean))
+    }
+    letGo(of: cleaned)
+    for (object, event) in awoken where !object.isDeleted { awake(object, from: event) }
+    publishChanges()
+    assertInvariants()
+    return inverse
+  }
+
+  /// The object of a change with its values; nil if it is gone for another reason than this change.
+  private func instance(of change: UndoRecord.ObjectChange) -> ManagedObject? {
+    if registeredObject(for: change.id) == nil, change.after == nil, pending.currentChange(of: change.id) == nil,
+      let row = change.before
+    {
+      // Its delete was saved.
+      guard let object = change.object, object.registry == nil else {
+        return register(change.id, row: row, state: [.inserted, .deleted])
+      }
+      return readopt(object)
+    }
+    let object = object(with: change.id)
+    if change.after == nil { return object.isDeleted || object.isFault ? object : nil }
+    guard (try? realize(object)) == true, !object.isDeleted else { return nil }
+    return object
+  }
+
+  private func remove(_ object: ManagedObject) {
+    touch(object)
+    object.state.insert(.deleted)
+  }
+
+  /// Makes a deleted object one that is not; as a new one if the delete was saved.
+  private func restore(_ object: ManagedObject, _ row: Row) {
+    withdrawDelete(of: object)
+    let isPending = pending.currentChange(of: object.objectID)?.kind == .delete
+    if isPending { pending.remove(object.objectID) }
+    object.published = nil
+    object.state.subtract([.deleted, .fault, .inaccessible])
+    object.hasRow = true
+    if isPending || (object.isInserted && object.state.contains(.held)) {
+      if !object.isInserted, object.base == nil { object.base = object.row }
+      touch(object)
+      object.row = row
+    } else {
+      object.base = nil
+      object.row = row.unversioned
+      object.state.insert(.inserted)
+      touch(object)
+    }
+  }
+
+  /// Whether an object has no changes any more once it has these values; if so, it gets those it was fetched with.
+  private func becomesClean(_ object: ManagedObject, _ row: Row, reportedAs kind: RowChange.Kind) -> Bool {
+    guard !object.isInserted, let base = object.base,
+      row.changedSlots(from: base, layout: layout(of: object)).isEmpty
+    else { return false }
+    unreported.append(
+      ChangeSet([RowChange(kind, object.objectID, row: base, base: kind == .insert ? nil : object.row)]))
+    pending.remove(object.objectID)
+    object.row = base
+    object.base = nil
+    object.published = nil
+    return true
+  }
+
+  /// Clears large values whose file went with a save, and tells the next save.
+  private func dropLostFiles(of object: ManagedObject) {
+    for property in object.entity.properties where property.storage == .blob && !object.row.isNull(property.slot) {
+      guard case .stored(let path, _) = object.row.blob(property.slot).content,
+        !FileManager.default.fileExists(atPath: path)
+      else { continue }
+      touch(object)
+      object.row.setNull(property.slot)
+      noteFaultFailure(LostValue(entityName: object.entity.name, property: property.name, path: path))
+    }
+  }
+}
+
+/// A large value that an undo would bring back, and whose file a save has removed.
+struct LostValue: Error, CustomStringConvertible {
+  let entityName: String
+  let property: String
+  let path: String
+
+  var description: String {
+    "\(entityName).\(property) can't be brought back, because a save has removed its file \(path); it is nil now"
+  }
+}

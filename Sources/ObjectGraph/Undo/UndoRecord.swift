@@ -1,0 +1,28 @@
+/// What became of a context's objects and links, with what was before: enough to take it back.
+struct UndoRecord {
+  struct ObjectChange {
+    let id: ManagedObjectID
+    /// The instance, so that it is the same one that comes back; nil if the context had none.
+    let object: ManagedObject?
+    /// The values before the change; nil if the object did not exist.
+    let before: Row?
+    /// The values after it; nil if it was deleted.
+    let after: Row?
+    /// Whether the object had no changes before.
+    let wasClean: Bool
+  }
+
+  struct Link {
+    /// What was so before the change.
+    let before: LinkChange
+    /// Whether the link had a change before that was not saved.
+    let wasPending: Bool
+  }
+
+  var objects: [ObjectChange] = []
+  var links: [Link] = []
+  /// How many saves of the context came before.
+  let saveCount: Int
+
+  var isEmpty: Bool { objects.isEmpty && links.isEmpty }
+}

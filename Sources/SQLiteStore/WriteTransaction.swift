@@ -1,0 +1,47 @@
+import ObjectGraph
+import ObjectModel
+
+/// A transaction of several steps on the writer's connection.
+final class WriteTransaction: StoreTransaction {
+  private var save: SaveTransaction
+  private let reader: SnapshotReader
+
+  init(_ save: SaveTransaction, reader: SnapshotReader) {
+    self.save = save
+    self.reader = reader
+  }
+
+  /// Runs the body between begin and commit.
+  func run<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+    let result: Result
+    do {
+      try save.begin()
+      result = try body(self)
+    } catch {
+      save.undo()
+      throw error
+    }
+    try save.commit()
+    return result
+  }
+
+  func reserveKeys(_ request: KeyReservation) throws(StoreError) -> Range<Int64> { try save.reserve(request) }
+
+  var derived: [DerivedValue] { save.derivedValues }
+
+  func write(_ set: ChangeSet) throws(StoreError) -> [StoreConflict] { try save.write(set) }
+
+  func row(for id: ManagedObjectID) throws(StoreError) -> Row? { try reader.row(for: id) }
+
+  func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [Row?] { try reader.rows(for: ids) }
+
+  func links(of id: ManagedObjectID, _ property: Property) throws(StoreError) -> [Link] {
+    try reader.links(of: id, property)
+  }
+
+  func fetch(_ query: StoreQuery, _ body: (ManagedObjectID, Row?) throws -> Bool) throws {
+    try reader.fetch(query, body)
+  }
+
+  func count(_ query: StoreQuery) throws -> Int { try reader.count(query) }
+}

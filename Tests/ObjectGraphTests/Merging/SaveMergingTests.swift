@@ -1,0 +1,169 @@
+import Dispatch
+import Foundation
+import ObjectGraph
+import ObjectGraphTesting
+import ObjectModel
+import Testing
+
+@Suite("Merging saves")
+struct SaveMergingTests {
+  let stack: Stack
+  let here: ManagedObjectContext
+  let there: ManagedObjectContext
+
+  init() throws {
+    stack = try Stack(People.model)
+    here = stack.root("here")
+    there = stack.root("there")
+  }
+
+  private func savedPerson(_ name: String = "Ada", age: Int64 = 1) throws -> ManagedObjectID {
+    try there.performAndWait { context in
+      let person = Person(context: context)
+      person.firstName = name
+      person.age = age
+      try context.save()
+      return person.objectID
+    }
+  }
+
+  private func age(_ id: ManagedObjectID, in context: ManagedObjectContext) -> Int64? {
+    context.performAndWait { ($0.object(with: id) as? Person)?.age }
+  }
+
+  @Test("An older save merged after a newer one does not bring old values back")
+  func outOfOrder() throws {
+    let id = try savedPerson()
+    #expect(age(id, in: here) == 1)
+    let first = try didSave(in: there) { ($0.object(with: id) as? Person)?.age = 2 }
+    let second = try didSave(in: there) { ($0.object(with: id) as? Person)?.age = 3 }
+    here.performAndWait { here in
+      here.mergeChanges(fromContextDidSave: second)
+      here.mergeChanges(fromContextDidSave: first)
+    }
+    #expect(age(id, in: here) == 3)
+  }
+
+  @Test("A relationship that was traversed before the merge shows the merged destinations after it")
+  func relationships() throws {
+    let (department, ada) = try there.performAndWait { there in
+      let department = Department(context: there)
+      let ada = Person(context: there)
+      ada.department = department
+      try there.save()
+      return (department.objectID, ada.objectID)
+    }
+    try here.performAndWait { here in
+      let held = try #require(here.object(with: department) as? Department)
+      #expect(held.employees.map(\.objectID) == [ada])
+      let save = try didSave(in: there) { there in
+        (there.object(with: ada) as? Person)?.department = nil
+        Person(context: there).department = there.object(with: department) as? Department
+      }
+      here.mergeChanges(fromContextDidSave: save)
+      #expect(held.employees.map(\.objectID) == save.insertedObjectIDs)
+      #expect((here.object(with: ada) as? Person)?.department == nil)
+    }
+  }
+
+  private final class Held: @unchecked Sendable {
+    // @unchecked: changed by the test's thread, while it waits in a context's block.
+    var objects: [ManagedObject] = []
+  }
+
+  // MARK: Automatically
+
+  @Test(
+    "A context merges what is saved into its coordinator by itself if it is told to, on its executor, and only then")
+  func automaticFromCoordinator() throws {
+    let id = try savedPerson()
+    #expect(age(id, in: here) == 1)
+    #expect(!here.automaticallyMergesChangesFromParent)
+    _ = try didSave(in: there) { ($0.object(with: id) as? Person)?.age = 2 }
+    let held = Held()
+    here.performAndWait { held.objects = [$0.object(with: id)] }
+    here.automaticallyMergesChangesFromParent = true
+    let merged = DispatchSemaphore(value: 0)
+    let executor = here.executor
+    let observation = here.observe { _ in
+      #expect(executor.isCurrent)
+      merged.signal()
+    }
+    _ = try didSave(in: there) { ($0.object(with: id) as? Person)?.age = 3 }
+    #expect(merged.wait(timeout: .now() + 10) == .success)
+    #expect(age(id, in: here) == 3)
+    here.automaticallyMergesChangesFromParent = false
+    _ = try didSave(in: there) { ($0.object(with: id) as? Person)?.age = 4 }
+    here.performAndWait { _ in }
+    #expect(age(id, in: here) == 3)
+    observation.cancel()
+  }
+
+  @Test("A child with automatic merging takes over its parent's saves and its siblings', and its own edits stay")
+  func automaticFromParent() throws {
+    let id = try savedPerson()
+    let follower = ManagedObjectContext(parent: here, name: "follower")
+    let other = ManagedObjectContext(parent: here, name: "other")
+    let sibling = ManagedObjectContext(parent: here, name: "sibling")
+    let held = Held()
+    for context in [follower, other] {
+      context.performAndWait { context in
+        held.objects.append(context.object(with: id))
+        _ = (held.objects.last as? Person)?.age
+      }
+    }
+    follower.automaticallyMergesChangesFromParent = true
+    follower.performAndWait { ($0.object(with: id) as? Person)?.lastName = "King" }
+    let merged = DispatchSemaphore(value: 0)
+    let observation = follower.observe { event in if case .didChange = event { merged.signal() } }
+    _ = try didSave(in: sibling) { ($0.object(with: id) as? Person)?.age = 2 }
+    #expect(merged.wait(timeout: .now() + 10) == .success)
+    #expect(age(id, in: follower) == 2 && age(id, in: other) == 1)
+    _ = try didSave(in: here) { ($0.object(with: id) as? Person)?.age = 3 }
+    #expect(merged.wait(timeout: .now() + 10) == .success)
+    #expect(age(id, in: follower) == 3 && age(id, in: other) == 1)
+    follower.performAndWait { follower in
+      #expect((follower.object(with: id) as? Person)?.lastName == "King")
+      #expect((follower.object(with: id) as? Person)?.changedValues().keys.sorted() == ["lastName"])
+    }
+    observation.cancel()
+  }
+
+  @Test("Rolling back after a merge that found a conflict shows what is stored")
+  func rollbackAfterMerge() throws {
+    let id = try savedPerson()
+    try here.performAndWait { here in
+      let person = try #require(here.existingObject(with: id) as? Person)
+      person.age = 50
+      let save = try didSave(in: there) { ($0.object(with: id) as? Person)?.age = 9 }
+      here.mergeChanges(fromContextDidSave: save)
+      #expect(person.age == 50)
+      here.rollback()
+      #expect(person.age == 9 && !person.hasChanges)
+      person.age = 10
+      try here.save()
+    }
+    #expect(try SQLiteShell(path: stack.storePath).run("SELECT age FROM Person") == "10")
+  }
+
+  // MARK: Cost
+
+  @Test("Merging ten thousand changes runs no statement")
+  func manyChanges() throws {
+    let ids = try there.performAndWait { there in
+      let people = (0..<10_000).map { _ in Person(context: there) }
+      try there.save()
+      return people.map(\.objectID)
+    }
+    try here.performAndWait { here in
+      let people = try here.fetch(FetchRequest<Person>())
+      for person in people { _ = person.age }
+      let save = try didSave(in: there) { there in
+        for (index, id) in ids.enumerated() { (there.object(with: id) as? Person)?.age = Int64(index) }
+      }
+      let statements = stack.statementCount { here.mergeChanges(fromContextDidSave: save) }
+      #expect(statements == 0)
+      #expect(people.map(\.age).reduce(0, +) == 49_995_000)
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import ObjectGraph
+import ObjectGraphTesting
+import ObjectModel
+import Testing
+
+@Suite("Change tracking, deletion, undo: rollback and refresh")
+struct RevertingTests {
+  let stack: Stack
+
+  init() throws { stack = try Stack(People.model) }
+
+  @Test("Rollback gives committed values back, and takes inserted objects and what children saved out of the context")
+  func rollback() throws {
+    let id = try stack.savedPerson()
+    let worker = ManagedObjectContext(parent: stack.main, name: "worker")
+    try worker.performAndWait { worker in
+      Person(context: worker).firstName = "Bea"
+      try worker.save()
+    }
+    try stack.main.performAndWait { main in
+      let person = try #require(main.object(with: id) as? Person)
+      person.age = 99
+      let inserted = Person(context: main)
+      main.processPendingChanges()
+      main.delete(person)
+      #expect(person.isDeleted)
+      main.rollback()
+      #expect(person.age == 1 && !person.isDeleted && !person.hasChanges)
+      #expect(inserted.managedObjectContext == nil && !inserted.isInserted)
+      #expect(main.hasChanges == false)
+      let names = try main.fetch(FetchRequest<Person>()).map(\.firstName)
+      #expect(names == ["Ada"])
+      person.age = 3
+      try main.save()
+    }
+    try stack.writer.performAndWait { try $0.save() }
+    #expect(try SQLiteShell(path: stack.storePath).run("SELECT age FROM Person") == "3")
+  }
+
+  @Test("Refresh without merging drops the object's changes only, and the next read sees the newest values")
+  func refresh() throws {
+    let id = try stack.savedPerson()
+    try stack.main.performAndWait { main in
+      let person = try #require(main.object(with: id) as? Person)
+      person.age = 7
+      let other = Person(context: main)
+      main.processPendingChanges()
+      person.lastName = "not published"
+      try main.refresh(person, mergeChanges: false)
+      #expect(person.isFault && !person.hasChanges)
+      #expect(person.age == 1 && person.lastName == nil)
+      #expect(main.insertedObjects == [other] && main.updatedObjects.isEmpty)
+      person.age = 8
+      try main.refresh(person, mergeChanges: true)
+      #expect(person.age == 8 && person.isUpdated)
+      #expect(person.changedValues() == ["age": .integer(8)])
+      #expect(person.committedValues(forKeys: ["age"]) == ["age": .integer(1)])
+    }
+  }
+}

@@ -1,0 +1,196 @@
+import Foundation
+import ObjectGraph
+import ObjectModel
+import SQLiteStore
+import Testing
+
+@Suite("Migrating relationships, files and derived attributes")
+struct RelationshipMigrationTests {
+  private static let name = AttributeDescription("name", .string)
+
+  private static func names(_ object: ManagedObject?, _ key: String) -> [String] {
+    let value = object?.value(forKey: key)
+    let objects = value as? [ManagedObject] ?? (value as? Set<ManagedObject>).map(Array.init) ?? []
+    let names = objects.compactMap { $0.value(forKey: "name") as? String }
+    return value is [ManagedObject] ? names : names.sorted()
+  }
+
+  /// A list and its entries.
+  private static func list(
+    ordered: Bool, manyToMany: Bool = false, entries: String = "entries", list: String = "list"
+  ) -> [EntityDescription] {
+    var forward = RelationshipDescription(entries, to: "Entry", inverse: list, isToMany: true)
+    forward.isOrdered = ordered
+    forward.renamingIdentifier = "entries"
+    var back = RelationshipDescription(list, to: "List", inverse: entries, isToMany: manyToMany)
+    back.renamingIdentifier = "list"
+    return [
+      EntityDescription("List", attributes: [name], relationships: [forward]),
+      EntityDescription("Entry", attributes: [name], relationships: [back]),
+    ]
+  }
+
+  @Test(
+    "An ordered relationship keeps its order when it is renamed, when others change, and when it becomes many-to-many")
+  func ordered() throws {
+    let fixture = try MigrationFixture()
+    try fixture.with(Self.list(ordered: true)) { context in
+      let entries = ["a", "b", "c"].map { context.insert("Entry", ["name": $0]) }
+      _ = context.insert("List", ["name": "L", "entries": [entries[2], entries[0], entries[1]]])
+    }
+    var grown = Self.list(ordered: true, entries: "items", list: "owner")
+    grown[1].attributes.append(AttributeDescription("note", .string))
+    try fixture.with(grown) { context in
+      let found = try Self.names(context.all("List").first, "items")
+      #expect(found == ["c", "a", "b"])
+    }
+    try fixture.with(Self.list(ordered: true, manyToMany: true, entries: "items", list: "owner")) { context in
+      let list = try #require(try context.all("List").first)
+      #expect(Self.names(list, "items") == ["c", "a", "b"])
+      let entry = context.insert("Entry", ["name": "d"])
+      entry.setValue([list], forKey: "owner")
+    }
+    try fixture.with(Self.list(ordered: true, manyToMany: true)) { context in
+      let found = try Self.names(context.all("List").first, "entries")
+      #expect(found == ["c", "a", "b", "d"])
+    }
+    try fixture.with(Self.list(ordered: false, manyToMany: true)) { context in
+      let found = try Self.names(context.all("List").first, "entries")
+      #expect(found == ["a", "b", "c", "d"])
+    }
+  }
+
+  @Test("A relationship that becomes ordered keeps its objects and can be ordered", arguments: [true, false])
+  func becomesOrdered(manyToMany: Bool) throws {
+    let fixture = try MigrationFixture()
+    try fixture.with(Self.list(ordered: false, manyToMany: manyToMany)) { context in
+      let entries = ["a", "b", "c"].map { context.insert("Entry", ["name": $0]) }
+      _ = context.insert("List", ["name": "L", "entries": entries])
+    }
+    try fixture.with(Self.list(ordered: true, manyToMany: manyToMany)) { context in
+      let list = try #require(try context.all("List").first)
+      let entries = try #require(list.value(forKey: "entries") as? [ManagedObject])
+      #expect(Self.names(list, "entries").sorted() == ["a", "b", "c"])
+      list.setValue(
+        entries.sorted { ($0.value(forKey: "name") as? String ?? "") > ($1.value(forKey: "name") as? String ?? "") },
+        forKey: "entries")
+    }
+    try fixture.with(Self.list(ordered: true, manyToMany: manyToMany)) { context in
+      let found = try Self.names(context.all("List").first, "entries")
+      #expect(found == ["c", "b", "a"])
+    }
+  }
+
+  @Test("Links of a many-to-many relationship follow renamed entities and relationships, and objects into a hierarchy")
+  func joinTables() throws {
+    let fixture = try MigrationFixture()
+    func model(_ step: Int) -> [EntityDescription] {
+      let (person, club) = (step > 0 ? "Human" : "Person", step > 1 ? "Society" : "Club")
+      var clubs = RelationshipDescription(
+        step > 0 ? "societies" : "clubs", to: club, inverse: "members", isToMany: true)
+      clubs.renamingIdentifier = "clubs"
+      let members = RelationshipDescription("members", to: person, inverse: clubs.name, isToMany: true)
+      let friends = RelationshipDescription("friends", to: person, inverse: "friends", isToMany: true)
+      var people = EntityDescription(person, attributes: [Self.name], relationships: [clubs, friends])
+      people.renamingIdentifier = "Person"
+      var groups = EntityDescription(club, attributes: [Self.name], relationships: [members])
+      groups.renamingIdentifier = "Club"
+      groups.parent = step > 1 ? "Group" : nil
+      return [people, groups] + (step > 1 ? [EntityDescription("Group")] : [])
+    }
+    try fixture.with(model(0)) { context in
+      let people = ["Ada", "Bob", "Eve"].map { context.insert("Person", ["name": $0]) }
+      people[0].setValue([people[1]], forKey: "friends")
+      _ = context.insert("Club", ["name": "empty"])
+      for (name, members) in [("Chess", [0, 1]), ("Go", [1, 2])] {
+        _ = context.insert("Club", ["name": name, "members": members.map { people[$0] }])
+      }
+    }
+    for step in [1, 2, 1] {
+      try fixture.with(model(step)) { context in
+        let people = try context.all("Human")
+        #expect(people.map { Self.names($0, "societies") } == [["Chess"], ["Chess", "Go"], ["Go"]], "step \(step)")
+        #expect(people.map { Self.names($0, "friends") } == [["Bob"], ["Ada"], []], "step \(step)")
+        let clubs = try context.all(step > 1 ? "Society" : "Club")
+        #expect(clubs.map { Self.names($0, "members") } == [[], ["Ada", "Bob"], ["Bob", "Eve"]], "step \(step)")
+      }
+    }
+  }
+
+  @Test(
+    "Large data in files beside the store survives renaming, and goes into the row where files are not allowed any more"
+  )
+  func files() throws {
+    let fixture = try MigrationFixture()
+    let data = Data(repeating: 3, count: 300_000)
+    func model(_ entity: String, _ attribute: String, external: Bool) -> [EntityDescription] {
+      var photo = AttributeDescription(attribute, .binary)
+      photo.allowsExternalBinaryDataStorage = external
+      photo.renamingIdentifier = "photo"
+      var description = EntityDescription(entity, attributes: [photo])
+      description.renamingIdentifier = "Person"
+      return [description]
+    }
+    func fileCount() throws -> Int {
+      let folder = fixture.folder.appendingPathComponent("test_files").path
+      return try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".300000") }.count
+    }
+    try fixture.with(model("Person", "photo", external: true)) { _ = $0.insert("Person", ["photo": data]) }
+    #expect(try fileCount() == 1)
+    for (attribute, external) in [("image", true), ("image", false), ("photo", true)] {
+      try fixture.with(model("Human", attribute, external: external)) { context in
+        let human = try #require(try context.all("Human").first)
+        #expect(human.value(forKey: attribute) as? Data == data)
+      }
+    }
+    #expect(try fileCount() == 0)
+  }
+
+  @Test("A derived attribute that a model adds or defines anew is computed for the objects that are there")
+  func derived() throws {
+    let fixture = try MigrationFixture()
+    func model(_ derivation: String?) -> [EntityDescription] {
+      var attributes = [Self.name]
+      if let derivation {
+        attributes.append(AttributeDescription("shown", .string))
+        attributes[1].derivation = derivation
+      }
+      return [EntityDescription("Person", attributes: attributes)]
+    }
+    try fixture.with(model(nil)) { _ = $0.insert("Person", ["name": "Ada"]) }
+    for (derivation, value) in [("uppercase:(name)", "ADA"), ("lowercase:(name)", "ada")] {
+      try fixture.with(model(derivation)) { context in
+        let found = try context.all("Person").map { $0[attribute: "shown"] }
+        #expect(found == [.string(value)])
+      }
+    }
+  }
+
+  @Test("A staged migration that fails in its code leaves the earlier stages done and the data as it was")
+  func failingStage() throws {
+    struct Failure: Error {}
+    let fixture = try MigrationFixture()
+    let models = try (0..<3).map { count in
+      try ManagedObjectModel([
+        EntityDescription(
+          "Person", attributes: [Self.name] + (0..<count).map { AttributeDescription("a\($0)", .integer64) })
+      ])
+    }
+    try fixture.with(model: models[0]) { _ = $0.insert("Person", ["name": "Ada"]) }
+    var options = SQLiteStoreOptions()
+    options.stagedMigration = StagedMigrationManager([
+      .lightweight([models[0], models[1]]),
+      .custom(
+        "count", from: models[1], to: models[2],
+        willMigrate: { context in
+          for person in try context.all("Person") { person.setValue("lost", forKey: "name") }
+          throw Failure()
+        }),
+    ])
+    #expect(throws: StoreError.self) { try fixture.with(model: models[2], options: options) { _ in } }
+    try fixture.with(model: models[1]) { context in
+      let found = try context.all("Person").map { $0[attribute: "name"] }
+      #expect(found == ["Ada"])
+    }
+  }
+}
