@@ -9,7 +9,8 @@ import Testing
 struct InvariantTests {
   let stack: Stack
 
-  init() throws { stack = try Stack(People.model) }
+  /// Nobody notices other writers, or the row cache would forget what the tests falsify.
+  init() throws { stack = try Stack(People.model, noticesOtherWriters: false) }
 
   private func findings(_ context: ManagedObjectContext) -> [String] {
     context.performAndWait { context in
@@ -101,7 +102,8 @@ struct InvariantTests {
     #expect(try findings(stack) == [])
     try tamper(
       stack,
-      "UPDATE Person SET age = 50 WHERE _key = \(ids[0].key); UPDATE Person SET _version = 9 WHERE _key = \(ids[1].key);"
+      "UPDATE Person SET age = 50 WHERE _key = \(ids[0].key); UPDATE Person SET _version = 1 WHERE _key = \(ids[0].key);"
+        + " UPDATE Person SET _version = 9 WHERE _key = \(ids[1].key);"
         + " DELETE FROM Person WHERE _key = \(ids[2].key)")
     let found = try findings(stack).sorted()
     #expect(found.count == 3)
