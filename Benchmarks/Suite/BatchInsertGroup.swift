@@ -1,6 +1,5 @@
 import ObjectGraph
 import ObjectModel
-import Synchronization
 
 /// Rows inserted as batches, without objects, against plain C with one prepared statement.
 ///
@@ -20,18 +19,16 @@ struct BatchInsertGroup: BenchGroup {
 
   func run() async throws -> [Figure] {
     let program = Program(try await workplace.peer("insert_rows"))
-    var (saved, packed, dictionaries, peer): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
+    var (saved, dictionaries, peer): ([Double], [Double], [Double]) = ([], [], [])
     for _ in 0..<options.pairs {
       saved.append(try await rate { try await $0.fill(rows: rows, values) })
       let path = try workplace.emptyFolder("p") + "/peer.sqlite"
       workplace.settle()
       peer.append(Double(rows) / (try await program.measure(path, "\(rows)", "\(PeopleStore.rowsPerSave)")))
-      packed.append(try await rate(insertPacked))
       dictionaries.append(try await rate(insertDictionaries))
     }
     return [
-      figure("saves of packed rows", saved, peer), figure("request with packed rows", packed, peer),
-      figure("request with a dictionary per row", dictionaries, peer),
+      figure("saves of packed rows", saved, peer), figure("request with a dictionary per row", dictionaries, peer),
     ]
   }
 
@@ -50,16 +47,6 @@ struct BatchInsertGroup: BenchGroup {
     try await store.check(rows: rows)
     try store.coordinator.close()
     return Double(rows) / seconds
-  }
-
-  /// In one transaction, a batch at a time.
-  private func insertPacked(_ store: PeopleStore) async throws {
-    let saves = Mutex(PeopleStore.saves(of: rows)[...])
-    let request = BatchInsertRequest(
-      entity: Person.entityName,
-      batch: { try saves.withLock { $0.popFirst() }.map { try values.batch(of: $0, for: store.coordinator) } })
-    let context = ManagedObjectContext(coordinator: store.coordinator, name: "importer")
-    try await context.perform { _ = try $0.execute(request) }
   }
 
   /// In one transaction, a row at a time.

@@ -220,7 +220,8 @@ extension FetchExecution {
 
   private func evaluator(_ view: PendingView) throws -> ConditionEvaluator? {
     let related = RelatedObjects(
-      row: { try registry.visibleRow(for: $0) }, destinations: { try view.destinations(of: $0, $1) })
+      row: { try registry.visibleRow(for: $0) }, destinations: { try view.destinations(of: $0, $1) }
+    ).stoppingWhenCancelled(query.isCancellable)
     return try query.condition.map { try ConditionEvaluator($0, entity: query.entity, related: related) }
   }
 

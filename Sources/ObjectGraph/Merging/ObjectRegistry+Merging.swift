@@ -79,7 +79,7 @@ extension ObjectRegistry {
     if object.hasRow, object.row.isIdentical(to: fresh) || object.row.isNewer(than: fresh) {
       return takeDerived(from: fresh, into: object)
     }
-    object.row = fresh
+    object.row = object.isFault ? fresh : withTransients(of: object.row, fresh)
     object.hasRow = true
     object.faultGroup = nil
     if !object.isFault { awake(object) }
@@ -93,6 +93,7 @@ extension ObjectRegistry {
     guard let base = object.base, !base.isIdentical(to: fresh), !base.isNewer(than: fresh) else { return }
     let layout = layout(of: object)
     let mine = object.row
+    let fresh = withTransients(of: base, fresh)
     var newBase = fresh
     conflicting[object.objectID] = nil
     if ancestors.isEmpty {

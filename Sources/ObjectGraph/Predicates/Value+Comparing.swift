@@ -10,22 +10,22 @@ extension Value {
     switch (type, self) {
     case (.integer, .integer), (.boolean, .boolean), (.text, .string), (.uuid, .uuid), (.uri, .url): self
     case (.integer, .double(let number)), (.real, .double(let number)):
-      number.isNaN ? nil : Int64(exactly: number).flatMap { type == .integer ? .integer($0) : nil } ?? self
+      number.isNaN ? .none : Int64(exactly: number).flatMap { type == .integer ? .integer($0) : nil } ?? self
     case (.real, .integer(let number)): Double(exactly: number).map(Value.double) ?? self
     case (.integer, .decimal(let number)), (.real, .decimal(let number)): number.comparable(with: type)
-    case (.boolean, .integer(let number)): number == 0 || number == 1 ? .boolean(number == 1) : nil
-    case (.date, .date(let date)): date.timeIntervalSinceReferenceDate.isNaN ? nil : self
+    case (.boolean, .integer(let number)): number == 0 || number == 1 ? .boolean(number == 1) : .none
+    case (.date, .date(let date)): date.timeIntervalSinceReferenceDate.isNaN ? .none : self
     case (.date, .string(let text)): (try? Date(text, strategy: .iso8601)).map(Value.date)
-    case (.decimal, .decimal(let number)): number.isNaN ? nil : self
+    case (.decimal, .decimal(let number)): number.isNaN ? .none : self
     case (.decimal, .integer(let number)): .decimal(Decimal(number))
-    case (.decimal, .double(let number)): number.isFinite ? Decimal(string: "\(number)").map(Value.decimal) : nil
+    case (.decimal, .double(let number)): number.isFinite ? Decimal(string: "\(number)").map(Value.decimal) : .none
     case (.decimal, .string(let text)):
-      DecimalKey(text) == nil ? nil : Decimal(string: text).map(Value.decimal)
+      DecimalKey(text) == nil ? .none : Decimal(string: text).map(Value.decimal)
     // A text that is no URI equals none, but has its place in their order.
     case (.uri, .string(let text)): URL(string: text).map(Value.url) ?? self
     case (.text, .url(let url)): .string(url.absoluteString)
     case (.uuid, .string(let text)): UUID(uuidString: text).map(Value.uuid)
-    default: nil
+    default: .none
     }
   }
 }

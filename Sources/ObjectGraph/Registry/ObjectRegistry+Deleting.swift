@@ -24,6 +24,9 @@ extension ObjectRegistry {
       for property in object.entity.properties {
         guard let relationship = property.relationship else { continue }
         switch relationship.deleteRule {
+        case .noAction where object.isInserted, .deny where object.isInserted:
+          // Nobody validates the delete of an object that was never saved: it just leaves, and no set may keep it.
+          nullifyInverses(of: object, property, destinations(of: object, property))
         case .noAction, .deny:
           // A delete that is refused must find its destinations again, so nothing is cleared but what was cached.
           if property.storage == .reference { forgetInCachedInverse(object, property) }

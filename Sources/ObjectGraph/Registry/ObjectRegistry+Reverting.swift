@@ -28,6 +28,8 @@ extension ObjectRegistry {
     publishChanges()
     if object.hasChanges && mergeChanges {
       try rebase(object)
+    } else if mergeChanges, try refreshKeepingTransients(object) {
+      awake(object, from: .refresh)
     } else {
       if object.hasChanges {
         pending.remove(object.objectID)
@@ -46,12 +48,34 @@ extension ObjectRegistry {
   private func rebase(_ object: ManagedObject) throws {
     guard let base = object.base, let fresh = try row(for: object.objectID) else { return }
     let changed = object.row
+    let newBase = withTransients(of: base, fresh)
     pending.remove(object.objectID)
     object.published = nil
-    object.base = fresh
-    object.row = fresh.applying(changesFrom: base, to: changed, layout: layout(of: object))
+    object.base = newBase
+    object.row = newBase.applying(changesFrom: base, to: changed, layout: layout(of: object))
     awake(object, from: .refresh)
     touch(object)
+  }
+
+  /// Gives an unchanged object that has transient values newer ones of the others; returns false if it must be a fault.
+  private func refreshKeepingTransients(_ object: ManagedObject) throws -> Bool {
+    let slots = coordinator.transientSlots[object.entity.index]
+    if object.isFault || slots.allSatisfy(object.row.isNull) { return false }
+    guard let fresh = try row(for: object.objectID) else { return false }
+    object.row = withTransients(of: object.row, fresh)
+    return true
+  }
+
+  /// Newer values of an object, with the transient ones that it had: no store has those.
+  func withTransients(of former: Row, _ fresh: Row) -> Row {
+    guard former.entityIndex == fresh.entityIndex else { return fresh }
+    let slots = coordinator.transientSlots[Int(fresh.entityIndex)].filter { fresh.isNull($0) && !former.isNull($0) }
+    if slots.isEmpty { return fresh }
+    let layout = coordinator.layouts[Int(fresh.entityIndex)]
+    var row = fresh
+    for slot in slots { row.copyValue(of: former, slot, layout.storage[slot]) }
+    row.stamp(version: fresh.version)
+    return row
   }
 
   /// Gives an object its committed values back, or those that a merge found stored.

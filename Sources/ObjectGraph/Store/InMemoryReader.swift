@@ -34,7 +34,9 @@ struct InMemoryReader: StoreReader {
     let index = InMemoryToMany(self)
     let evaluator = try query.condition.map {
       try ConditionEvaluator(
-        $0, entity: query.entity, related: RelatedObjects(row: related, destinations: index.destinations))
+        $0, entity: query.entity,
+        related: RelatedObjects(row: related, destinations: index.destinations)
+          .stoppingWhenCancelled(query.isCancellable))
     }
     var matches: [(id: ManagedObjectID, row: Row)] = []
     for (key, row) in tables[query.entity.root.index] {

@@ -87,6 +87,41 @@ struct DeletionTests {
     }
   }
 
+  @Test(
+    "An object that was never saved leaves no ghost where its delete rule is deny or no action",
+    arguments: [true, false])
+  func ghostsOfOtherRules(endsEvent: Bool) throws {
+    let stack = try zoo()
+    try stack.writer.performAndWait { writer in
+      let (keeper, cage) = (Keeper(context: writer), Cage(context: writer))
+      let skills = ["a", "b"].map { skill($0, writer) }
+      keeper.skills = Set(skills)
+      try writer.save()
+      let (new, dog) = (skill("new", writer), Dog(context: writer))
+      keeper.addToSkills(new)
+      dog.cage = cage
+      #expect(cage.animals == [dog])
+      if endsEvent { writer.processPendingChanges() }
+      writer.delete(new)
+      writer.delete(dog)
+      writer.processPendingChanges()
+      #expect(keeper.skills == Set(skills) && cage.animals.isEmpty)
+      #expect(writer.insertedObjects.isEmpty && writer.deletedObjects.isEmpty)
+      try writer.save()
+      #expect(keeper.skills == Set(skills) && cage.animals.isEmpty)
+      // One that others refer to can go without them too.
+      let newCage = Cage(context: writer)
+      let cat = Cat(context: writer)
+      cat.cage = newCage
+      writer.delete(newCage)
+      writer.processPendingChanges()
+      #expect(cat.cage == nil && !cat.isDeleted)
+      try writer.save()
+    }
+    #expect(try SQLiteShell(path: stack.storePath).run("SELECT count(*) FROM Keeper_skills") == "2")
+    try stack.checkInvariants()
+  }
+
   @Test("A cascade from an object that was never saved leaves no ghost, linked or not")
   func ghosts() throws {
     let stack = try zoo()

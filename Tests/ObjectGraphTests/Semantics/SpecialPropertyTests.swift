@@ -30,6 +30,30 @@ struct SpecialPropertyTests {
     #expect(try shell.run("SELECT count(*) FROM pragma_table_info('Customer') WHERE name = 'scratch'") == "0")
   }
 
+  @Test("A transient value outlives a refresh that merges, and what other contexts save", arguments: [true, false])
+  func keptTransient(isEdited: Bool) throws {
+    let stack = try Stack(Shop.model)
+    let there = stack.root("there")
+    try stack.writer.performAndWait { writer in
+      let customer = Customer(context: writer)
+      (customer.name, customer.scratch) = ("Ada", "kept")
+      try writer.save()
+      let id = customer.objectID
+      if isEdited { customer.labels = ["mine"] }
+      try writer.refresh(customer, mergeChanges: true)
+      #expect(customer.scratch == "kept" && customer.name == "Ada" && customer.hasChanges == isEdited)
+      let save = try didSave(in: there) { ($0.object(with: id) as? Customer)?.name = "Bea" }
+      writer.mergeChanges(fromContextDidSave: save)
+      #expect(customer.scratch == "kept" && customer.name == "Bea" && customer.hasChanges == isEdited)
+      try writer.save()
+      #expect(customer.scratch == "kept" && customer.labels == (isEdited ? ["mine"] : nil))
+      try writer.checkInvariants()
+      try writer.refresh(customer, mergeChanges: false)
+      #expect(customer.scratch == nil && customer.name == "Bea")
+    }
+    try stack.coordinator.checkInvariants()
+  }
+
   @Test("A transformable holds a Codable value, through the generated class and by name")
   func transformable() throws {
     let stack = try Stack(Shop.model)

@@ -17,6 +17,15 @@ package struct RelatedObjects {
     self.row = row
     self.destinations = destinations
   }
+
+  /// The same, but that a search is over at its next traversal of a to-many relationship when its task is cancelled.
+  func stoppingWhenCancelled(_ isCancellable: Bool) -> RelatedObjects {
+    if !isCancellable { return self }
+    return RelatedObjects(row: row) { [destinations] in
+      try Task.checkCancellation()
+      return try destinations($0, $1)
+    }
+  }
 }
 
 /// The objects that a condition is about while it is tested: the one under test, and the elements of subqueries.
