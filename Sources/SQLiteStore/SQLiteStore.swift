@@ -30,6 +30,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
   private let dataVersion: Mutex<Int64>
   /// What an open store holds; nil once it is closed.
   private let writer: Mutex<(connection: Connection, folderLock: FolderLock)?>
+  private let transactionThread = TransactionThread()
 
   package var stagingDirectory: String? { files.staging }
 
@@ -88,11 +89,12 @@ public final class SQLiteStore: PersistentStore, Sendable {
   package func transaction<Result: Sendable>(
     from origin: TransactionOrigin, _ body: (any StoreTransaction) throws -> Result
   ) throws -> Result {
-    try writer.withLock { held in
+    try transactionThread.checkOutside(path)
+    return try writer.withLock { held in
       guard let connection = held?.connection else { throw closed }
       let transaction = WriteTransaction(
         saveTransaction(connection, from: origin), reader: SnapshotReader(connection: connection, store: self))
-      return try transaction.run(body)
+      return try transactionThread.run { try transaction.run(body) }
     }
   }
 
@@ -155,7 +157,8 @@ public final class SQLiteStore: PersistentStore, Sendable {
   func withWriter<Result>(
     _ body: (Connection) throws(StoreError) -> Result
   ) throws(StoreError) -> Result where Result: Sendable {
-    try writer.withLock { held throws(StoreError) in
+    try transactionThread.checkOutside(path)
+    return try writer.withLock { held throws(StoreError) in
       guard let connection = held?.connection else { throw closed }
       return try body(connection)
     }

@@ -46,6 +46,9 @@ struct SaveTransaction {
     do throws(StoreError) {
       try begin()
       for change in request.checks { try checkVersion(of: change) }
+      for id in request.changes.newDestinations(model) where try decoder.row(for: id, connection) == nil {
+        conflicts.append(StoreConflict(missingDestination: id))
+      }
       try writeChanges(request.changes)
       if !conflicts.isEmpty {
         undo()

@@ -84,6 +84,12 @@ package final class ChangeSet: Sendable {
     return ChangeSet(changes.filter { !isVoid($0) }, batches: batches, links: links)
   }
 
+  /// Updates of objects that were in no store when they were read.
+  var updatesOfUnstored: [RowChange] {
+    if isAllInserts { return [] }
+    return changes.filter { $0.kind == .update && $0.base?.version == 0 }
+  }
+
   /// The set without some objects, which are looked for one by one.
   func without(_ isExcluded: (ManagedObjectID) -> Bool) -> ChangeSet {
     var rest = changes.filter { !isExcluded($0.id) }

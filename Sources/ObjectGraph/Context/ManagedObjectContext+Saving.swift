@@ -30,7 +30,7 @@ extension ManagedObjectContext {
   }
 
   private func saveToParent(_ parent: ManagedObjectContext) throws -> ContextDidSave {
-    if !registry.conflictChecks.isEmpty { try registry.checkAgainstParent() }
+    try registry.checkAgainstParent()
     let origin = transactionOrigin
     let sets = pending.beginSave()
     // The parent has the changes before they leave here, so that no reader misses them.

@@ -57,7 +57,9 @@ struct ConflictResolver {
       if checks[found.change.id] == nil, let merged = mergedWithinStack(found) {
         decisions[found.change.id] = .write(merged)
       } else if let resolution = try policy.resolution(of: conflict) {
-        decisions[found.change.id] = decision(resolution, conflict)
+        // What is gone can't be led to, whoever wins.
+        if found.isMissingDestination, isRequired(found.change.id) { errors.append(conflict) }
+        decisions[found.change.id] = found.isMissingDestination ? .drop : decision(resolution, conflict)
       } else {
         errors.append(conflict)
       }
@@ -76,6 +78,7 @@ struct ConflictResolver {
     let gone = Set(found.filter { $0.stored == nil || $0.change.row == nil }.map(\.change.id)).filter { id in
       if case .drop = decisions[id] { true } else { false }
     }
+    clearReferences(to: Set(found.filter(\.isMissingDestination).map(\.change.id)))
     if !gone.isEmpty { replaceLinks { gone.contains($0.key.left) || gone.contains($0.key.right) ? nil : $0 } }
     replaceChanges { change in
       switch decisions[change.id] {
@@ -84,6 +87,35 @@ struct ConflictResolver {
       case nil: change
       }
     }
+  }
+
+  /// The relationships of a row that lead to one of these objects.
+  private func slots(of row: Row, leadingTo gone: Set<ManagedObjectID>) -> [Property] {
+    coordinator.model.entities[Int(row.entityIndex)].properties.filter { property in
+      property.storage == .reference && row.referenceIfPresent(property.slot).map(gone.contains) == true
+    }
+  }
+
+  /// Whether a change can't do without a reference to that object.
+  private func isRequired(_ id: ManagedObjectID) -> Bool {
+    outcome.sets.contains { set in
+      set.changes.contains { $0.row.map { slots(of: $0, leadingTo: [id]).contains { !$0.isOptional } } ?? false }
+    }
+  }
+
+  /// Lets nothing lead to objects that are not there.
+  private mutating func clearReferences(to gone: Set<ManagedObjectID>) {
+    if gone.isEmpty { return }
+    var cleared: [ManagedObjectID: RowChange] = [:]
+    for change in outcome.sets.lazy.flatMap(\.changes) {
+      guard var row = change.row else { continue }
+      let slots = slots(of: row, leadingTo: gone).map(\.slot)
+      if slots.isEmpty { continue }
+      for slot in slots { row.setNull(slot) }
+      cleared[change.id] = RowChange(change.kind, change.id, row: row, base: change.base)
+    }
+    replaceChanges { cleared[$0.id] ?? $0 }
+    for change in cleared.values { noteRewritten(change) }
   }
 
   /// The change against what is stored, if the conflict only looks like one because this stack saved in between.

@@ -45,13 +45,18 @@ extension ObjectRegistry {
 
   /// Compares the rows that are to be checked with those of the next level up, for a save to a parent.
   ///
+  /// Objects that were changed and that no store had yet must still be there: a rollback may have taken them back.
   /// - Throws: ``SaveConflicts`` if the policy makes that an error, or ``StoreError`` if a row can't be read.
   func checkAgainstParent() throws {
     var conflicts: [MergeConflict] = []
-    for change in checks(besides: pending.currentSets()) {
+    let sets = pending.currentSets()
+    for change in checks(besides: sets) + sets.flatMap(\.updatesOfUnstored) {
       let fresh = try row(for: change.id)
       let layout = coordinator.layouts[Int(change.id.entityIndex)]
-      if let fresh, let base = change.base, fresh.changedSlots(from: base, layout: layout).isEmpty { continue }
+      let isChecked = conflictChecks[change.id] != nil
+      if let fresh, let base = change.base, !isChecked || fresh.changedSlots(from: base, layout: layout).isEmpty {
+        continue
+      }
       let conflict = MergeConflict(
         StoreConflict(change, stored: fresh), kind: .contextAgainstRowCache, model: coordinator.model)
       // There is nothing to write, so any other answer lets the save go on.

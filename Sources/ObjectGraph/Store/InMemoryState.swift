@@ -53,6 +53,11 @@ struct InMemoryState {
     return first..<end
   }
 
+  func missingDestinations(of sets: [ChangeSet]) -> [StoreConflict] {
+    sets.newDestinations(model).filter { tables[Int($0.rootIndex)][$0.key] == nil }
+      .map(StoreConflict.init(missingDestination:))
+  }
+
   func conflicts(of rows: InMemoryRows) -> [StoreConflict] {
     (rows.deletes + rows.updates.map(\.change) + rows.checks).compactMap { change in
       let stored = tables[Int(change.id.rootIndex)][change.id.key]

@@ -14,6 +14,7 @@ package final class InMemoryStore: PersistentStore {
   private let state: Mutex<InMemoryState>
   /// Held by whoever writes, so that readers need not wait for a transaction.
   private let writing = Mutex(())
+  private let transactionThread = TransactionThread()
 
   package init(model: ManagedObjectModel, coordinatorOrdinal: UInt32) {
     self.model = model
@@ -22,7 +23,8 @@ package final class InMemoryStore: PersistentStore {
   }
 
   package func reserveKeys(_ request: KeyReservation) throws(StoreError) -> Range<Int64> {
-    try writing.withLock { _ throws(StoreError) in
+    try transactionThread.checkOutside(nil)
+    return try writing.withLock { _ throws(StoreError) in
       try withState { state throws(StoreError) in try state.reserve(request) }
     }
   }
@@ -30,9 +32,10 @@ package final class InMemoryStore: PersistentStore {
   package func save(_ request: StoreSaveRequest) throws(StoreError) -> StoreSaveResult {
     // Files are read before the lock is taken.
     let rows = try InMemoryRows(request, model: model)
+    try transactionThread.checkOutside(nil)
     return try writing.withLock { _ throws(StoreError) in
       try withState { state throws(StoreError) in
-        let conflicts = state.conflicts(of: rows)
+        let conflicts = state.conflicts(of: rows) + state.missingDestinations(of: request.changes)
         if !conflicts.isEmpty { return StoreSaveResult(conflicts: conflicts) }
         let entries = try state.uniqueEntries(of: rows)
         var result = StoreSaveResult()
@@ -47,10 +50,11 @@ package final class InMemoryStore: PersistentStore {
   package func transaction<Result: Sendable>(
     from origin: TransactionOrigin, _ body: (any StoreTransaction) throws -> Result
   ) throws -> Result {
-    try writing.withLock { _ in
+    try transactionThread.checkOutside(nil)
+    return try writing.withLock { _ in
       let state = try withState { state throws(StoreError) in state }
       let transaction = InMemoryTransaction(state, model: model)
-      let result = try body(transaction)
+      let result = try transactionThread.run { try body(transaction) }
       try withState { state throws(StoreError) in state = transaction.state }
       return result
     }

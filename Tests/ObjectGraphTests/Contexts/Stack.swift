@@ -11,6 +11,9 @@ final class Stack: Sendable {
   let coordinator: PersistentStoreCoordinator
   let writer: ManagedObjectContext
   let main: ManagedObjectContext
+  /// Two contexts on the coordinator, beside the writer.
+  let here: ManagedObjectContext
+  let there: ManagedObjectContext
   let statements = StatementRecorder()
   let faults = StoreFaults()
 
@@ -28,6 +31,8 @@ final class Stack: Sendable {
     coordinator = PersistentStoreCoordinator(model: model)
     writer = ManagedObjectContext(coordinator: coordinator, name: "writer")
     main = ManagedObjectContext(parent: writer, name: "main")
+    here = ManagedObjectContext(coordinator: coordinator, name: "here")
+    there = ManagedObjectContext(coordinator: coordinator, name: "there")
     var options = SQLiteStoreOptions()
     options.statementLog = statements.record
     options.failure = faults.strike

@@ -6,30 +6,10 @@ import ObjectModel
 import Testing
 
 @Suite("Merging saves")
-struct SaveMergingTests {
+struct SaveMergingTests: Neighbours {
   let stack: Stack
-  let here: ManagedObjectContext
-  let there: ManagedObjectContext
 
-  init() throws {
-    stack = try Stack(People.model)
-    here = stack.root("here")
-    there = stack.root("there")
-  }
-
-  private func savedPerson(_ name: String = "Ada", age: Int64 = 1) throws -> ManagedObjectID {
-    try there.performAndWait { context in
-      let person = Person(context: context)
-      person.firstName = name
-      person.age = age
-      try context.save()
-      return person.objectID
-    }
-  }
-
-  private func age(_ id: ManagedObjectID, in context: ManagedObjectContext) -> Int64? {
-    context.performAndWait { ($0.object(with: id) as? Person)?.age }
-  }
+  init() throws { stack = try Stack(People.model) }
 
   @Test("An older save merged after a newer one does not bring old values back")
   func outOfOrder() throws {

@@ -126,6 +126,26 @@ struct BatchRequestTests {
     }
   }
 
+  @Test("Using the store in the closure of a batch insert is an error, and nothing is stored", arguments: [false, true])
+  func reentry(inMemory: Bool) throws {
+    let stack = try Stack(People.model, inMemory: inMemory)
+    let request = BatchInsertRequest(entity: "Person") { [there = stack.there] number in
+      try there.performAndWait { there in
+        Person(context: there).age = 1
+        try there.save()
+      }
+      return number < 10 ? ["age": number] : nil
+    }
+    stack.writer.performAndWait { writer in
+      let error = #expect(throws: StoreError.self) { try writer.execute(request) }
+      #expect(error?.code == .busy && error?.message.contains("closure") == true)
+    }
+    #expect(try stored(stack) == 0)
+    // The object waits for a save outside.
+    try stack.there.performAndWait { try $0.save() }
+    #expect(try stored(stack) == 1)
+  }
+
   @Test("Packed rows upsert too", arguments: [false, true])
   func packed(inMemory: Bool) throws {
     var person = EntityDescription(

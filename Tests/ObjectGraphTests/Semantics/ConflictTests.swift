@@ -5,26 +5,10 @@ import SQLiteStore
 import Testing
 
 @Suite("Conflicts")
-struct ConflictTests {
+struct ConflictTests: Neighbours {
   let stack: Stack
-  let here: ManagedObjectContext
-  let there: ManagedObjectContext
 
-  init() throws {
-    stack = try Stack(People.model)
-    here = stack.root("here")
-    there = stack.root("there")
-  }
-
-  private func savedPerson(_ name: String = "Ada", age: Int64 = 1) throws -> ManagedObjectID {
-    try there.performAndWait { context in
-      let person = Person(context: context)
-      person.firstName = name
-      person.age = age
-      try context.save()
-      return person.objectID
-    }
-  }
+  init() throws { stack = try Stack(People.model) }
 
   private func sqlite(_ sql: String) throws -> String { try SQLiteShell(path: stack.storePath).run(sql) }
 

@@ -75,8 +75,8 @@ struct RandomData {
       tags.append(try fixture.newID("Tag"))
       changes.append(RowChange(.insert, tags[tags.count - 1], row: try fixture.row("Tag", values), base: nil))
     }
-    // Nobody inserts this one: references to it dangle.
-    let missing = try fixture.newID("Tag")
+    // Deleted in the end: references to it dangle, as another program can leave them.
+    let (missing, missingRow) = try fixture.insert("Tag")
     var nodes: [ManagedObjectID] = []
     for _ in 0..<40 {
       var values: [String: Any] = [:]
@@ -111,7 +111,9 @@ struct RandomData {
       try link("peers", node, peer)
       if peer != node { try link("peers", peer, node) }
     }
-    _ = try fixture.store.save(StoreSaveRequest([ChangeSet(changes, links: links)]))
+    let saved = try fixture.store.save(StoreSaveRequest([ChangeSet(changes, links: links)]))
+    let deleted = try fixture.save(RowChange(.delete, missing, row: nil, base: missingRow))
+    #expect(saved.conflicts.isEmpty && deleted.conflicts.isEmpty)
     (self.nodes, self.tags) = (nodes, tags)
   }
 }
