@@ -118,7 +118,8 @@ let package = Package(
     .testTarget(name: "DelimitedTextTests", dependencies: ["DelimitedText"], swiftSettings: strict),
     .testTarget(
       name: "JSONTextTests", dependencies: ["JSONText", "SystemSupport", "TestSupport"], swiftSettings: strict),
-    .testTarget(name: "ConfigurationTests", dependencies: ["Configuration", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "ConfigurationTests", dependencies: ["Configuration", "TextSupport", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "ImageHelperTests",
       dependencies: ["ImageProtocol", "SystemSupport", "TestSupport"], swiftSettings: strict),

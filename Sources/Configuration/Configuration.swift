@@ -76,6 +76,20 @@ package struct Configuration: Sendable, Equatable {
   package struct Jobs: Sendable, Equatable {
     /// How often a job is started before it is given up.
     package internal(set) var maxAttempts = 3
+    /// How the delay after a failed attempt grows.
+    package internal(set) var backoff = BackoffGrowth.exponential
+    /// The delay after the first failed attempt.
+    package internal(set) var backoffBase = Duration.seconds(1)
+    /// The longest delay after a failed attempt.
+    package internal(set) var backoffLimit = Duration.seconds(3600)
+    /// How long an attempt may take; zero for any time.
+    package internal(set) var timeout = Duration.zero
+    /// How long a handler has to end once it was told to.
+    package internal(set) var stopLimit = Duration.seconds(10)
+    /// How long a job of a lower priority waits until it goes before a new one whose priority is one higher.
+    package internal(set) var aging = Duration.seconds(60)
+    /// What becomes of jobs whose type no handler knows.
+    package internal(set) var unknownTypes = UnknownTypes.refuse
   }
 
   /// `[Status]`: the HTTP interface on the Unix socket.

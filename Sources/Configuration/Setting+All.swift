@@ -30,6 +30,17 @@ extension Setting {
     Setting("Image", "MemoryMax", \.image.memoryMax, .size(in: 64 << 20...1 << 40), .onReload),
 
     Setting("Jobs", "MaxAttempts", \.jobs.maxAttempts, .integer(in: 1...1000), .onReload),
+    Setting("Jobs", "Backoff", \.jobs.backoff, .choice, .onReload),
+    Setting(
+      "Jobs", "BackoffBaseSec", \.jobs.backoffBase, .duration(in: .milliseconds(1) ... .seconds(86_400)), .onReload),
+    Setting(
+      "Jobs", "BackoffLimitSec", \.jobs.backoffLimit, .duration(in: .milliseconds(1) ... .seconds(31_536_000)),
+      .onReload),
+    Setting("Jobs", "TimeoutSec", \.jobs.timeout, .duration(in: .zero ... .seconds(31_536_000)), .onReload),
+    Setting("Jobs", "StopGraceSec", \.jobs.stopLimit, .duration(in: .seconds(1) ... .seconds(3600)), .onReload),
+    // The places of waiting jobs are worked out from it once.
+    Setting("Jobs", "AgingSec", \.jobs.aging, .duration(in: .seconds(1) ... .seconds(31_536_000)), .onRestart),
+    Setting("Jobs", "UnknownTypes", \.jobs.unknownTypes, .choice, .onReload),
 
     Setting("Status", "ReadAccess", \.status.readAccess, .choice, .onReload),
     // The HTTP server reserves its connections when it starts.

@@ -1,3 +1,5 @@
+import TextSupport
+
 extension ValueFormat where Value == Duration {
   /// A time span as systemd.time(7) describes it: `250ms`, `5s`, `2min`, `1h 30min`; a number alone is in seconds.
   ///

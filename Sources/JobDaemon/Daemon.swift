@@ -35,7 +35,6 @@ package final class Daemon: Sendable {
   private let core: DaemonCore
   private let pool: ImageHelperPool
   private let server: HTTPServer
-  private let workers = Mutex<[Task<Void, Never>]>([])
 
   /// Ties the parts together; nothing runs yet.
   ///
@@ -72,14 +71,8 @@ package final class Daemon: Sendable {
 
   /// Recovers what an earlier run left, then takes jobs.
   package func start() throws {
-    workers.withLock { workers in
-      workers = (1...core.configuration.value.workers.count).map { number in
-        let worker = Worker(core, number: number)
-        // Started on the main thread a task would ask for a higher priority than a service without privileges may have.
-        return Task(priority: .medium) { await worker.run() }
-      }
-    }
-    try core.intake.begin()
+    core.workers.start(count: core.configuration.value.workers.count)
+    try core.begin()
     try server.start()
   }
 
@@ -91,7 +84,6 @@ package final class Daemon: Sendable {
     core.configuration.replace(settings)
     core.flusher.reconfigure(settings.writer)
     core.intake.reconfigure(settings.spool)
-    core.admission.setMaxAttempts(settings.jobs.maxAttempts)
     core.log.setLevel(settings.log.level)
   }
 
@@ -105,8 +97,9 @@ package final class Daemon: Sendable {
   package func stop() async -> Bool {
     let limit = core.configuration.value.writer.shutdownTimeout
     core.intake.stop()
-    core.readyQueue.close()
-    await endWorkers(within: limit)
+    core.scheduler.close()
+    await core.workers.finish(within: limit)
+    core.control.drain()
     await pool.shutDown(by: .after(.seconds(5)))
     await core.merger.mergeAndWait()
     let isFlushed = await core.flusher.flush()
@@ -118,19 +111,5 @@ package final class Daemon: Sendable {
       }
     }
     return isFlushed
-  }
-
-  /// Waits for the running jobs; those that take too long are cancelled and taken up again at the next start.
-  private func endWorkers(within limit: Duration) async {
-    let tasks = workers.withLock { $0 }
-    let watchdog = DispatchSource.makeTimerSource(queue: .global())
-    watchdog.schedule(deadline: .now() + .nanoseconds(Int(limit / .nanoseconds(1))))
-    watchdog.setEventHandler { [core] in
-      for task in tasks { task.cancel() }
-      core.flusher.endWaiting()
-    }
-    watchdog.activate()
-    for task in tasks { await task.value }
-    watchdog.cancel()
   }
 }

@@ -6,23 +6,18 @@ import Jobs
 extension DaemonCore {
   /// What `/v1/status` tells, all from memory.
   func statusJSON() -> JSONValue {
-    let live = liveJobs.counts()
-    let finished = releaser.finishedCounts
     let flushes = flusher.statistics
-    let count: (JobState) -> JSONValue = { .integer(Int64(live[$0] ?? 0)) }
+    let live = scheduler.read { schedule, _ in schedule.counts }
     return .object([
       "version": .string(Release.version), "state": .string(stateName),
       "pid": .integer(Int64(ProcessInfo.processInfo.processIdentifier)), "startedAt": JobJSON.time(started),
       "uptimeSeconds": .number(-started.timeIntervalSinceNow), "spool": .string(paths.spool),
       "store": .string(paths.store),
       "workers": .object([
-        "count": .integer(Int64(configuration.value.workers.count)), "busy": count(.running),
+        "count": .integer(Int64(configuration.value.workers.count)), "busy": .integer(Int64(live[.running] ?? 0)),
+        "abandoned": .integer(Int64(workers.abandonedCount)),
       ]),
-      "jobs": .object([
-        "available": count(.available), "running": count(.running),
-        "computed": .integer(Int64((live[.completed] ?? 0) + (live[.discarded] ?? 0))),
-        "completed": .integer(Int64(finished.completed)), "discarded": .integer(Int64(finished.discarded)),
-      ]),
+      "jobs": jobsJSON(live),
       "rejectedFiles": .integer(Int64(intake.rejectedCount)),
       "writer": .object([
         "unflushedObjects": .integer(Int64(flushes.unflushedObjects)),
@@ -37,6 +32,18 @@ extension DaemonCore {
         "maxSeconds": .number(mainOccupation.longest),
       ]),
     ])
+  }
+
+  /// How many jobs are in each unfinished state, how many are over and not on disk, and how many ended since the start.
+  private func jobsJSON(_ live: [JobState: Int]) -> JSONValue {
+    let finished = releaser.finishedCounts
+    var object: JSONObject = [:]
+    for state in JobState.allCases {
+      object[state.rawValue] = .integer(Int64((state.isFinal ? finished : live)[state] ?? 0))
+    }
+    let computed = live.reduce(0) { $1.key.isFinal ? $0 + $1.value : $0 }
+    object["computed"] = .integer(Int64(computed))
+    return .object(object)
   }
 
   private var stateName: String {

@@ -16,14 +16,18 @@ final class DaemonCore: Sendable {
   let main: ManagedObjectContext
   let mainOccupation: OccupationRecorder
   let spool: Spool
-  let liveJobs: LiveJobs
-  let readyQueue = ReadyQueue()
+  let policy: JobPolicy
+  let scheduler: Scheduler
+  let waiters: ReleaseWaiters
   let releaser: Releaser
   let flusher: Flusher
   let merger: Merger
   let intake: Intake
   let admission: Admission
   let handlers: [String: any JobHandler]
+  let engine: JobEngine
+  let control: JobControl
+  let workers: WorkerPool
   let started = Date()
   private let problemText = Mutex<String?>(nil)
 
@@ -42,39 +46,57 @@ final class DaemonCore: Sendable {
     main = ManagedObjectContext(
       parent: writer, name: "main", executor: ContextExecutor(label: "main", occupation: occupation))
     spool = try Spool(paths)
-    let liveJobs = LiveJobs()
-    self.liveJobs = liveJobs
-    let releaser = Releaser(spool: spool, liveJobs: liveJobs, log: log)
-    self.releaser = releaser
+    policy = JobPolicy(configuration: configuration)
+    let scheduler = Scheduler(agingStep: settings.jobs.aging)
+    self.scheduler = scheduler
+    let waiters = ReleaseWaiters()
+    self.waiters = waiters
+    releaser = Releaser(spool: spool, scheduler: scheduler, waiters: waiters, log: log)
     let relay = FlushRelay()
     flusher = Flusher(
-      writer: writer, configuration: settings.writer, isAwaited: { liveJobs.isAwaited($0) },
-      onEvent: { relay.handle($0) })
-    merger = Merger(main: main, flusher: flusher) { onFatal(.internalFailure("main can't be saved: \($0)")) }
+      writer: writer, configuration: settings.writer,
+      isAwaited: { waiters.contains($0.lazy.map(\.objectID)) }, onEvent: { relay.handle($0) })
+    let merger = Merger(main: main, flusher: flusher) { onFatal(.internalFailure("main can't be saved: \($0)")) }
+    self.merger = merger
     self.handlers = Dictionary(handlers.map { ($0.type, $0) }) { _, last in last }
-    admission = Admission(
-      main: main, handlers: self.handlers, liveJobs: liveJobs, maxAttempts: settings.jobs.maxAttempts)
-    let (merger, readyQueue) = (merger, readyQueue)
+    engine = JobEngine(
+      main: main, handlers: self.handlers, policy: policy, scheduler: scheduler, merger: merger, flusher: flusher,
+      waiters: waiters, payloadDirectory: paths.payload, log: log)
+    let control = JobControl(engine)
+    self.control = control
+    workers = WorkerPool(engine, AttemptRecorder(engine, control))
+    admission = Admission(main: main, handlers: self.handlers, scheduler: scheduler, policy: policy)
     intake = Intake(
-      spool: spool, admission: admission, liveJobs: liveJobs, release: releaser, log: log,
+      spool: spool, admission: admission, flusher: flusher, release: releaser, log: log,
       configuration: settings.spool, onFatal: onFatal
-    ) { jobs in
-      merger.merge()
-      readyQueue.add(jobs)
+    ) { admitted in
+      merger.merge(finished: admitted.flatMap(\.finished))
+      let jobs = admitted.flatMap(\.jobs)
+      scheduler.add(jobs)
+      control.settleBlockers(of: jobs)
     }
+    scheduler.whenOverdue { [workers] in workers.overdue($0) }
     relay.connect { [weak self] event in self?.handle(event, onFatal) }
+  }
+
+  /// Takes up what an earlier run left unfinished, and begins to take files.
+  func begin() throws {
+    var recovery = Recovery(engine, control)
+    let count = try recovery.takeUpJobs()
+    if count > 0 { log.notice("taking up \(count) jobs of an earlier run") }
+    try intake.begin(known: Set(recovery.files.keys))
   }
 
   /// Accepts a job file that came over the socket: durable in the spool before this returns.
   ///
-  /// - Returns: the IDs of its jobs.
-  func accept(_ data: Data, submitter: UInt32) throws -> [String] {
+  /// - Returns: its jobs, in their order.
+  func accept(_ data: Data, submitter: UInt32) throws -> (ids: [String], objectIDs: [ManagedObjectID]) {
     let name = FileName("submitted-\(UUID().uuidString).json")
     let draft = ClaimedFile(name: name, data: data, submitter: submitter)
-    let jobs = try admission.parse(draft)
+    let contents = try admission.parse(draft)
     let file = try spool.store(data, as: name, owner: submitter)
     do {
-      return try intake.admit(Admission.Candidate(file: file, jobs: jobs))
+      return try intake.admit(Admission.Candidate(file: file, contents: contents))
     } catch {
       // What the client is told to be refused must not run at the next start.
       try spool.release(name)

@@ -1,5 +1,6 @@
 package import Configuration
 import Jobs
+import TextSupport
 package import SystemSupport
 import Synchronization
 
@@ -19,20 +20,33 @@ package struct DaemonLog: Sendable {
   package func warning(_ message: String) { write(.warning, message, nil) }
   package func notice(_ message: String) { write(.notice, message, nil) }
 
-  func error(_ message: String, job: LiveJob) { write(.error, message, job) }
+  func error(_ message: String, job: CurrentAttempt) { write(.error, message, job) }
+  func notice(_ message: String, job: CurrentAttempt) { write(.notice, message, job) }
 
-  /// Tells of a failed attempt.
-  func jobFailed(_ job: LiveJob, _ failure: JobFailure, isLast: Bool) {
-    let next = isLast ? "given up" : "will be tried again"
-    write(.warning, "job \(job.id): attempt \(job.attempt) of \(job.maxAttempts) failed, \(next): \(failure)", job)
+  /// Tells of an attempt that came to nothing.
+  func attemptFailed(_ attempt: CurrentAttempt, _ verdict: Verdict) {
+    let next =
+      switch verdict {
+      case .retry(let delay, _): "will be tried again in \(TimeSpan.print(.milliseconds(delay.milliseconds)))"
+      case .discard: "given up"
+      case .quarantine: "put into quarantine, since its process crashed \(Verdict.crashLimit) times"
+      case .cancel: "called off"
+      case .hold, .interrupt: "put aside"
+      }
+    let limit = attempt.specification.maxAttempts ?? 1
+    let reason = verdict.failure.map { ": \($0)" } ?? ""
+    write(
+      .warning, "job \(attempt.execution.jobID): attempt \(attempt.number) of \(limit) failed, \(next)\(reason)",
+      attempt, state: JobState.running.after(verdict.event) ?? .running)
   }
 
-  private func write(_ priority: JournalPriority, _ message: String, _ job: LiveJob?) {
+  private func write(_ priority: JournalPriority, _ message: String, _ job: CurrentAttempt?, state: JobState = .running)
+  {
     guard priority.rawValue <= level.get().priority else { return }
     var fields: [(String, String)] = []
     if let job {
       fields = [
-        ("JOB_ID", job.id), ("JOB_TYPE", job.specification.type), ("JOB_STATE", job.currentState.rawValue),
+        ("JOB_ID", job.execution.jobID), ("JOB_TYPE", job.specification.type), ("JOB_STATE", state.rawValue),
       ]
     }
     journal.log(priority, message, fields)

@@ -6,8 +6,8 @@ import Synchronization
 public final class JobExecution: Sendable {
   /// The job's ID.
   public let jobID: String
-  /// What the job file says under `arguments`.
-  public let arguments: JSONValue
+  /// The job as its file describes it, with the values that hold for what it leaves open.
+  public let specification: JobSpecification
   /// The number of this attempt, from 1.
   public let attempt: Int
   /// The user who submitted the job.
@@ -22,22 +22,40 @@ public final class JobExecution: Sendable {
   public let cursor: String?
 
   private let currentProgress = Mutex(JobProgress())
+  private let currentLog = Mutex<String?>(nil)
+  private let isCurrent: @Sendable () -> Bool
   private let didCheckpoint: @Sendable () async throws -> Void
 
+  /// - Parameters:
+  ///   - isCurrent: false once the attempt was given up although its handler is still at work.
+  ///   - didCheckpoint: waits until there is room for more.
   package init(
-    jobID: String, arguments: JSONValue, attempt: Int, submitter: UInt32, context: ManagedObjectContext,
+    jobID: String, specification: JobSpecification, attempt: Int, submitter: UInt32, context: ManagedObjectContext,
     objectID: ManagedObjectID, payloadDirectory: String, cursor: String?,
+    isCurrent: @escaping @Sendable () -> Bool = { true },
     didCheckpoint: @escaping @Sendable () async throws -> Void
   ) {
     self.jobID = jobID
-    self.arguments = arguments
+    self.specification = specification
     self.attempt = attempt
     self.submitter = submitter
     self.context = context
     self.objectID = objectID
     self.payloadDirectory = payloadDirectory
     self.cursor = cursor
+    self.isCurrent = isCurrent
     self.didCheckpoint = didCheckpoint
+  }
+
+  /// What the job file says under `arguments`.
+  public var arguments: JSONValue { specification.arguments }
+
+  /// What the attempt wrote, set at its end, also if it failed; nil if the handler keeps no log.
+  ///
+  /// It may have any characters, so it is to be escaped where it is shown.
+  package var log: String? {
+    get { currentLog.withLock { $0 } }
+    set { currentLog.withLock { $0 = newValue } }
   }
 
   /// How far the attempt has come; free to set often.
@@ -49,10 +67,14 @@ public final class JobExecution: Sendable {
   /// Saves what is in the context so far together with a cursor from which a later attempt can go on.
   ///
   /// Both are in one transaction. Waits while too much is unflushed, which bounds the memory of long jobs.
-  /// - Throws: what the save throws, or `CancellationError`.
+  /// - Throws: what the save throws, or `CancellationError`, also when the attempt was given up: nothing is saved then.
   public func checkpoint(_ cursor: String) async throws {
-    try await context.perform { [objectID] context in
-      try context.job(with: objectID).cursor = cursor
+    try await context.perform { [objectID, isCurrent, attempt] context in
+      guard isCurrent() else { throw CancellationError() }
+      let job = try context.job(with: objectID)
+      job.cursor = cursor
+      job.attempt = Int32(attempt)
+      job.currentState = .running
       try context.save()
     }
     try await didCheckpoint()

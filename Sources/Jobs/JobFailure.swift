@@ -4,6 +4,8 @@ public struct JobFailure: Error, Sendable, Hashable, CustomStringConvertible {
   public var message: String
   /// Whether every further attempt would fail in the same way.
   public var isPermanent: Bool
+  /// What is known of the process that did the work, if that crashed; nil for a failure of any other kind.
+  public var crash: CrashEvidence?
 
   /// A failure, with what to do about it in words; permanent unless another attempt may succeed.
   public init(_ message: String, isPermanent: Bool = true) {

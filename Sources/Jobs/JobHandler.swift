@@ -11,6 +11,9 @@ public protocol JobHandler: Sendable {
   /// Whether it has effects beyond its context; the attempt is then on record before the handler starts.
   var hasOutsideEffects: Bool { get }
 
+  /// What holds for jobs of this type that say nothing else.
+  var settings: JobTypeSettings { get }
+
   /// Checks a job's arguments before the job is accepted. Must be quick and do no I/O.
   ///
   /// - Throws: ``JobFileError`` whose key is a path from the job: `arguments.input`.
@@ -33,6 +36,8 @@ public protocol JobHandler: Sendable {
 extension JobHandler {
   /// True: whoever is not sure has some.
   public var hasOutsideEffects: Bool { true }
+  /// Nothing of its own.
+  public var settings: JobTypeSettings { JobTypeSettings() }
   /// Takes nothing back.
   public func revert(_ execution: JobExecution) async throws {}
 }

@@ -1,36 +1,58 @@
 /// Where a job is in its life; the diagram is in Documentation/JobStates.md.
 public enum JobState: String, Sendable, Hashable, CaseIterable {
-  /// Accepted, and ready to run.
+  /// Accepted, and ready to run; leads to ``running``, or to any state that ends or parks it.
   case available
-  /// Its handler is at work.
+  /// Accepted, and to be run at a later time; leads to ``available``.
+  case scheduled
+  /// Accepted, and waiting for other jobs; leads to ``available`` or ``scheduled``, or to ``cancelled`` with them.
+  case waiting
+  /// Put aside until somebody releases it; leads to ``available``, ``scheduled`` or ``waiting``.
+  case held
+  /// Its handler is at work; leads to any other state but ``scheduled`` and ``waiting``.
   case running
+  /// An attempt failed, and another follows after a delay; leads to ``available``.
+  case retryable
   /// Done: its effects are merged, and on disk once the job is durable.
   case completed
+  /// Called off by somebody, or because a job that it needs came to nothing.
+  case cancelled
   /// Given up: a permanent failure, or the last attempt failed.
   case discarded
+  /// Put away because its process crashed too often; leads to ``available`` when somebody has looked at it.
+  case quarantined
 
-  /// Whether nothing will happen to the job any more.
-  public var isFinal: Bool { self == .completed || self == .discarded }
+  /// Whether the daemon will do nothing about the job by itself any more.
+  public var isFinal: Bool { self >= .completed }
 
-  /// The states that may follow.
-  public var successors: Set<JobState> {
+  /// Whether the job has come to nothing.
+  public var isFailure: Bool { isFinal && self != .completed }
+}
+
+extension JobState: Comparable {
+  /// The order of the cases: those that are unfinished come before those that are final.
+  public static func < (left: Self, right: Self) -> Bool { left.ordinal < right.ordinal }
+
+  private var ordinal: Int {
     switch self {
-    case .available: [.running, .completed, .discarded]
-    case .running: [.available, .completed, .discarded]
-    case .completed, .discarded: []
+    case .available: 0
+    case .scheduled: 1
+    case .waiting: 2
+    case .held: 3
+    case .running: 4
+    case .retryable: 5
+    case .completed: 6
+    case .cancelled: 7
+    case .discarded: 8
+    case .quarantined: 9
     }
   }
 }
 
 extension Job {
-  /// The job's state; a move that ``JobState/successors`` does not allow is a programmer's error and traps.
+  /// The job's state as it was last saved; a name that is not known reads as ``JobState/held``, so that a job of a
+  /// newer daemon is kept and not run.
   public var currentState: JobState {
-    get { JobState(rawValue: state) ?? .discarded }
-    set {
-      precondition(
-        newValue == currentState || currentState.successors.contains(newValue),
-        "a job can't go from \(currentState) to \(newValue)")
-      state = newValue.rawValue
-    }
+    get { JobState(rawValue: state) ?? .held }
+    set { state = newValue.rawValue }
   }
 }

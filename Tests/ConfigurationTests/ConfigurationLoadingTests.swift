@@ -100,7 +100,8 @@ struct ConfigurationLoadingTests {
 
     // The ranges and the reload behaviour are told in prose; hold them to the table as well.
     for setting in Setting.all {
-      let index = try #require(uncommented.firstIndex { $0.hasPrefix(setting.key + "=") })
+      let section = try #require(uncommented.firstIndex { $0 == "[\(setting.section)]" })
+      let index = try #require(uncommented[section...].firstIndex { $0.hasPrefix(setting.key + "=") })
       let comment = uncommented[..<index].reversed().prefix { $0.hasPrefix("# ") }.joined(separator: " ")
       #expect(comment.contains("(restart)") == (setting.effect == .onRestart), "\(setting.key)")
       if let range = setting.allowed.firstRange(of: "from ") {

@@ -34,7 +34,7 @@ struct FlusherTests {
   func awaited() async throws {
     let fixture = try WriterFixture("FlushIntervalSec=1h")
     let job = try fixture.finishedJob("j")
-    fixture.liveJobs.whenReleased("j") {}
+    fixture.waiters.add(job.objectID, isLive: { true }) {}
     fixture.merger.merge(finished: [job])
     let seen = try await events(fixture, 1)
     #expect(seen == [.durable(["j"])])

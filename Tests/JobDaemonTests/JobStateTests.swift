@@ -1,29 +1,52 @@
+import Foundation
 import Jobs
-import ObjectGraph
+import TestSupport
 import Testing
-
-@testable import JobDaemon
 
 @Suite("A job's states")
 struct JobStateTests {
-  @Test("What is over stays over, and everything else can end")
-  func successors() {
-    for state in JobState.allCases {
-      #expect(state.isFinal == state.successors.isEmpty)
-      #expect(!state.successors.contains(state))
-      if !state.isFinal { #expect(state.successors.isSuperset(of: [.completed, .discarded])) }
+  @Test("What is over stays over, unless somebody asks for another attempt")
+  func over() {
+    for state in JobState.allCases where state.isFinal {
+      for event in JobEvent.allCases where event != .retried && event != .redriven {
+        #expect(state.after(event) == nil, "\(state) after \(event)")
+      }
     }
+    #expect(JobState.quarantined.after(.retried) == nil)
+    #expect(JobState.allCases.filter { $0.after(.redriven) != nil } == [.quarantined])
   }
 
-  @Test("A move that is not allowed traps")
-  func illegalMove() async {
-    await #expect(processExitsWith: .failure) {
-      let fixture = try WriterFixture()
-      fixture.main.performAndWait { context in
-        let job = Job(context: context)
-        job.currentState = .completed
-        job.currentState = .available
+  @Test("Every unfinished job can be called off, and put aside and back again")
+  func unfinished() {
+    for state in JobState.allCases where !state.isFinal {
+      #expect(state.after(.cancelled) == .cancelled)
+      if state != .held { #expect(state.after(.held) == .held) }
+    }
+    #expect(JobState.held.after(.released) == .available)
+  }
+
+  @Test("Only a running job ends by itself, and every state can be reached from the first")
+  func reachable() {
+    for event in [JobEvent.succeeded, .failed, .gaveUp, .quarantined, .interrupted] {
+      #expect(JobState.allCases.filter { $0.after(event) != nil } == [.running], "\(event)")
+    }
+    var reached: Set<JobState> = [.available, .scheduled, .waiting]
+    for _ in JobState.allCases {
+      for state in reached { reached.formUnion(JobEvent.allCases.compactMap(state.after)) }
+    }
+    #expect(reached.count == JobState.allCases.count)
+  }
+
+  @Test("The table in the documentation is the one in the code")
+  func documented() throws {
+    let page = try String(
+      contentsOf: RepositoryPaths.root.appending(path: "Documentation/JobStates.md"), encoding: .utf8)
+    for state in JobState.allCases {
+      let moves = JobEvent.allCases.compactMap { event in
+        state.after(event).map { "`\(event)` → `\($0)`" }
       }
+      let row = "| `\(state)` | \(moves.isEmpty ? "nothing" : moves.joined(separator: ", ")) |"
+      #expect(page.contains(row), "\(row)")
     }
   }
 }

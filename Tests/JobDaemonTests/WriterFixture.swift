@@ -24,9 +24,10 @@ final class WriterFixture: Sendable {
   let writer: ManagedObjectContext
   let flusher: Flusher
   let merger: Merger
-  let liveJobs = LiveJobs()
+  let waiters = ReleaseWaiters()
+  let scheduler = Scheduler(agingStep: .seconds(60))
   let events: AsyncStream<Event>
-  private let file = LiveFile(name: "test.json", submitter: 0, jobCount: 1_000_000)
+  private let file = LiveFile(name: "test.json", jobCount: 1_000_000)
 
   /// - Parameter settings: lines of the section `[Writer]`.
   init(_ settings: String = "FlushIntervalSec=5ms") throws {
@@ -44,9 +45,9 @@ final class WriterFixture: Sendable {
     main = ManagedObjectContext(parent: writer, name: "main")
     let (events, continuation) = AsyncStream<Event>.makeStream()
     self.events = events
-    let liveJobs = liveJobs
+    let waiters = waiters
     flusher = Flusher(
-      writer: writer, configuration: configuration.writer, isAwaited: { liveJobs.isAwaited($0) },
+      writer: writer, configuration: configuration.writer, isAwaited: { waiters.contains($0.lazy.map(\.objectID)) },
       onEvent: { event in
         switch event {
         case .durable(let jobs): continuation.yield(.durable(jobs.map(\.id)))
@@ -59,7 +60,7 @@ final class WriterFixture: Sendable {
   }
 
   /// Inserts a job in a child of main, as a worker leaves it.
-  func finishedJob(_ id: String, byteCount: Int = 100) throws -> LiveJob {
+  func finishedJob(_ id: String) throws -> FinishedJob {
     let child = ManagedObjectContext(parent: main, name: "child")
     let objectID = try child.performAndWait { context in
       let job = Job(context: context)
@@ -68,12 +69,7 @@ final class WriterFixture: Sendable {
       try context.save()
       return job.objectID
     }
-    let live = LiveJob(
-      id: id, objectID: objectID, specification: JobSpecification(type: "noop"), maxAttempts: 3, attempt: 1,
-      byteCount: byteCount, file: file, sequence: liveJobs.nextSequence())
-    live.end(.completed)
-    liveJobs.insert([live])
-    return live
+    return FinishedJob(objectID: objectID, id: id, state: .completed, failure: nil, file: file)
   }
 
   /// How many jobs the store has.

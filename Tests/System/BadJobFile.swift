@@ -47,8 +47,13 @@ struct BadJobFile: Sendable, CustomTestStringConvertible {
       "with an unknown key", "{\"type\": \"noop\",\n\n\"priorty\": 3}",
       "line 3: \"priorty\": is no key of a job; did you mean \"priority\"?"),
     BadJobFile(
-      "with a key of a later version", "{\"type\": \"noop\",\n\"timeout\": \"2m\"}",
-      "line 2: \"timeout\": is not supported by this version; remove the key"),
+      "with a time span that is none", "{\"type\": \"noop\",\n\"timeout\": \"soon\"}",
+      "line 2: \"timeout\": must be a time span of at most 10 years, such as \"250ms\", \"30s\", \"2m\" or \"1h 30min\""
+    ),
+    BadJobFile(
+      "with jobs that wait for each other",
+      "{\"jobs\": [{\"type\": \"noop\", \"id\": \"a\", \"after\": \"b\"},\n{\"type\": \"noop\", \"id\": \"b\", \"after\": [\"a\"]}]}",
+      "line 1: \"jobs[0].after\": the jobs wait for each other in a circle: a after b after a"),
     BadJobFile(
       "with a mistyped key", "{\"type\": \"noop\",\n\"priority\": \"high\"}",
       #"line 2: "priority": must be a whole number, not a string"#),

@@ -3,36 +3,33 @@ import Foundation
 import JSONText
 import Jobs
 import ObjectGraph
-import Synchronization
 import SystemSupport
 
 /// Turns claimed files into jobs: checks them, finds out which are known already, inserts the rest.
+///
+/// Used from one thread at a time: what one admission has found must hold until its jobs are in the schedule.
 final class Admission: Sendable {
-  /// Beyond so many attempts an interrupted one counts like a failed one.
-  private static let interruptionLimit = 100
-
   private let main: ManagedObjectContext
   private let handlers: [String: any JobHandler]
-  private let liveJobs: LiveJobs
-  private let defaultAttempts: Mutex<Int>
+  private let scheduler: Scheduler
+  private let policy: JobPolicy
 
-  init(main: ManagedObjectContext, handlers: [String: any JobHandler], liveJobs: LiveJobs, maxAttempts: Int) {
+  init(main: ManagedObjectContext, handlers: [String: any JobHandler], scheduler: Scheduler, policy: JobPolicy) {
     self.main = main
     self.handlers = handlers
-    self.liveJobs = liveJobs
-    defaultAttempts = Mutex(maxAttempts)
+    self.scheduler = scheduler
+    self.policy = policy
   }
 
-  func setMaxAttempts(_ count: Int) { defaultAttempts.withLock { $0 = count } }
-
   /// Reads a file's jobs and checks types and arguments.
-  func parse(_ file: ClaimedFile) throws(JobFileError) -> [JobSpecification] {
+  func parse(_ file: ClaimedFile) throws(JobFileError) -> JobFile {
     try JobFile(file.data) { (job) throws(JobFileError) in
-      guard let handler = handlers[job.type] else {
+      if let handler = handlers[job.type] {
+        try handler.validate(job.arguments)
+      } else if policy.configuration.value.jobs.unknownTypes == .refuse {
         throw JobFileError(unknownType(job.type), key: "type")
       }
-      try handler.validate(job.arguments)
-    }.jobs
+    }
   }
 
   private func unknownType(_ type: String) -> String {
@@ -42,133 +39,57 @@ final class Admission: Sendable {
   /// A file that was read, with its jobs.
   struct Candidate: Sendable {
     let file: ClaimedFile
-    let jobs: [JobSpecification]
+    let contents: JobFile
   }
 
   /// What became of one file.
   struct Admitted: Sendable {
     let file: LiveFile
-    /// Jobs to run.
-    let ready: [LiveJob]
+    /// Jobs for the schedule.
+    var jobs: [NewJob] = []
+    /// Jobs that were over before they began, as something that they need has come to nothing.
+    var finished: [FinishedJob] = []
+    /// The objects of all jobs in the file, in order.
+    var objectIDs: [ManagedObjectID] = []
     /// The IDs of all jobs in the file, in order.
     let ids: [String]
-    /// IDs of other files' jobs that are live: this file is released with them.
-    let duplicatesOfLive: [String]
+    /// Other files' jobs that are not over: this file is released with them.
+    var duplicatesOfLive: [ManagedObjectID] = []
     /// What earlier, durable runs of its jobs failed with; the file is released at once if it has no other jobs.
-    let earlierFailures: [String]
-    /// How many of its jobs are over.
-    let finishedCount: Int
+    var earlierFailures: [String] = []
   }
 
-  /// Admits files together, in one save.
+  /// Inserts the jobs of files together, in one save; the caller puts them into the schedule.
   ///
-  /// A job whose ID is in the store and over is not run again; one that is in the store and not over goes on.
+  /// A job whose ID is known is not run again, whether it is over or not.
   func admit(_ candidates: [Candidate]) throws -> [Admitted] {
-    let ids = candidates.map { candidate in candidate.jobs.indices.map { id(of: candidate, $0) } }
+    let jobs = candidates.map { $0.jobs() }
+    let names = jobs.joined().flatMap { [$0.id ?? ""] + $0.after + $0.afterAny }
     let context = ManagedObjectContext(parent: main, name: "admission")
-    let attempts = defaultAttempts.withLock { $0 }
-    // Looked up before the store is: a job that becomes durable in between is known as live, and not run again.
-    let live = Set(ids.joined().filter { liveJobs[id: $0] != nil })
-    let admitted = try context.performAndWait { context in
-      let known = try self.known(ids.flatMap { $0 }, context)
-      var started = live
-      var result: [Admitted] = []
-      for (candidate, ids) in zip(candidates, ids) {
-        result.append(self.admit(candidate, ids, known, &started, attempts, context))
-      }
+    return try context.performAndWait { context in
+      var round = AdmissionRound(
+        known: try KnownJobs(names, context, scheduler), scheduler: scheduler, policy: policy, handlers: handlers)
+      let admitted = zip(candidates, jobs).map { round.admit($0.file, $1, context) }
       try context.save()
-      return result
+      return admitted
     }
-    liveJobs.insert(admitted.flatMap(\.ready))
-    return admitted
   }
+}
 
-  private func id(of candidate: Candidate, _ index: Int) -> String {
-    candidate.jobs[index].id
-      ?? (candidate.jobs.count == 1 ? candidate.file.defaultID : "\(candidate.file.defaultID).\(index + 1)")
-  }
-
-  /// What is known of a job by its ID.
-  private struct KnownJob: Sendable {
-    let objectID: ManagedObjectID
-    let state: JobState
-    let attempt: Int
-    let maxAttempts: Int
-    let failure: String?
-  }
-
-  private func known(
-    _ ids: [String], _ context: isolated ManagedObjectContext
-  ) throws -> [String: KnownJob] {
-    let request = FetchRequest<Job>(.isIn(.keyPath(["id"]), ids.map { .value(.string($0)) }, []))
-    var known: [String: KnownJob] = [:]
-    for job in try context.fetch(request) {
-      known[job.id] = KnownJob(
-        objectID: job.objectID, state: job.currentState, attempt: Int(job.attempt),
-        maxAttempts: Int(job.maxAttempts), failure: job.failure)
-    }
-    return known
-  }
-
-  private func admit(
-    _ candidate: Candidate, _ ids: [String], _ known: [String: KnownJob], _ started: inout Set<String>,
-    _ attempts: Int, _ context: isolated ManagedObjectContext
-  ) -> Admitted {
-    let unfinished = ids.count { !started.contains($0) && known[$0]?.state.isFinal != true }
-    let file = LiveFile(name: candidate.file.name, submitter: candidate.file.submitter, jobCount: unfinished)
-    var ready: [LiveJob] = []
-    var duplicates: [String] = []
-    var failures: [String] = []
-    for (id, specification) in zip(ids, candidate.jobs) {
-      if started.contains(id) {
-        duplicates.append(id)
-        continue
+extension Admission.Candidate {
+  /// The jobs with the IDs and batches that the file leaves open.
+  fileprivate func jobs() -> [JobSpecification] {
+    var jobs = contents.jobs
+    let batch = contents.batch ?? (contents.hasCallback ? file.defaultID : nil)
+    for index in jobs.indices {
+      let isCallback = contents.hasCallback && index == jobs.count - 1
+      if jobs[index].id == nil {
+        jobs[index].id =
+          isCallback
+          ? file.defaultID + ".callback" : jobs.count == 1 ? file.defaultID : "\(file.defaultID).\(index + 1)"
       }
-      if let earlier = known[id], earlier.state.isFinal {
-        if earlier.state == .discarded { failures.append("\(id): \(earlier.failure ?? "failed")") }
-        continue
-      }
-      let job =
-        known[id].map { resume($0, context) }
-        ?? insert(id, specification, candidate.file, maxAttempts: specification.maxAttempts ?? attempts, context)
-      started.insert(id)
-      ready.append(
-        LiveJob(
-          id: id, objectID: job.objectID, specification: specification, maxAttempts: job.maxAttempts,
-          attempt: job.attempt, byteCount: candidate.file.data.count / candidate.jobs.count, file: file,
-          sequence: liveJobs.nextSequence()))
+      if isCallback { jobs[index].afterBatch = batch } else { jobs[index].batch = jobs[index].batch ?? batch }
     }
-    return Admitted(
-      file: file, ready: ready, ids: ids, duplicatesOfLive: duplicates, earlierFailures: failures,
-      finishedCount: ids.count - ready.count - duplicates.count)
-  }
-
-  /// Takes up a job of an earlier run. An attempt that the daemon's end cut short is made up for, within reason: a job
-  /// that ends the daemon itself must not do so for ever.
-  private func resume(_ known: KnownJob, _ context: isolated ManagedObjectContext) -> KnownJob {
-    guard known.state == .running, let job = context.object(with: known.objectID) as? Job else { return known }
-    job.currentState = .available
-    if known.attempt < Self.interruptionLimit { job.maxAttempts += 1 }
-    return KnownJob(
-      objectID: known.objectID, state: .available, attempt: known.attempt, maxAttempts: Int(job.maxAttempts),
-      failure: known.failure)
-  }
-
-  private func insert(
-    _ id: String, _ specification: JobSpecification, _ file: ClaimedFile, maxAttempts: Int,
-    _ context: isolated ManagedObjectContext
-  ) -> KnownJob {
-    let job = Job(context: context)
-    job.id = id
-    job.type = specification.type
-    job.queue = specification.queue
-    job.priority = Int32(specification.priority)
-    job.maxAttempts = Int32(maxAttempts)
-    job.arguments = specification.arguments.serialized()
-    job.file = file.name.description
-    job.submitter = Int64(file.submitter)
-    job.createdAt = Date()
-    return KnownJob(
-      objectID: job.objectID, state: .available, attempt: 0, maxAttempts: maxAttempts, failure: nil)
+    return jobs
   }
 }

@@ -31,26 +31,26 @@ final class Intake: Sendable {
     var rejected = 0
   }
 
-  enum Pause: Sendable { case storageFull, admissionFailed, tooManyJobs, stopping }
+  enum Pause: Sendable { case storageFull, admissionFailed, tooManyJobs, unflushed, stopping }
 
   private let spool: Spool
   private let admission: Admission
-  private let liveJobs: LiveJobs
+  private let flusher: Flusher
   private let queue = DispatchQueue(label: "intake")
   private let log: DaemonLog
   private let release: Releaser
-  private let start: @Sendable ([LiveJob]) -> Void
+  private let start: @Sendable ([Admission.Admitted]) -> Void
   private let onFatal: @Sendable (FatalFailure) -> Void
   private let state: Mutex<State>
 
   init(
-    spool: Spool, admission: Admission, liveJobs: LiveJobs, release: Releaser, log: DaemonLog,
+    spool: Spool, admission: Admission, flusher: Flusher, release: Releaser, log: DaemonLog,
     configuration: Configuration.Spool, onFatal: @escaping @Sendable (FatalFailure) -> Void,
-    start: @escaping @Sendable ([LiveJob]) -> Void
+    start: @escaping @Sendable ([Admission.Admitted]) -> Void
   ) {
     self.spool = spool
     self.admission = admission
-    self.liveJobs = liveJobs
+    self.flusher = flusher
     self.release = release
     self.log = log
     self.start = start
@@ -63,9 +63,11 @@ final class Intake: Sendable {
 
   func reconfigure(_ configuration: Configuration.Spool) { state.withLock { $0.configuration = configuration } }
 
-  /// Takes up what an earlier run left in `cur/`, then watches and scans `new/`.
-  func begin() throws {
-    try queue.sync { try recover() }
+  /// Takes up what an earlier run left, then watches and scans `new/`.
+  ///
+  /// - Parameter known: the names of files in `cur/` whose jobs the store knows and the schedule has already.
+  func begin(known: Set<FileName>) throws {
+    try queue.sync { try recover(known) }
     let watcher = try DirectoryWatcher(spool.new, queue: queue, tellsCreation: true) { [weak self] in
       self?.notice($0)
     }
@@ -151,8 +153,11 @@ final class Intake: Sendable {
     if mustScan { scan() }
     // Paused before the look, so that the call which ends the pause can't come too early.
     pause(.tooManyJobs)
-    guard liveJobs.hasRoom(else: { [weak self] in self?.resume(.tooManyJobs) }) else { return nil }
+    guard release.hasRoom(else: { [weak self] in self?.resume(.tooManyJobs) }) else { return nil }
     _ = state.withLock { $0.pauses.remove(.tooManyJobs) }
+    pause(.unflushed)
+    guard flusher.hasRoom(else: { [weak self] in self?.resume(.unflushed) }) else { return nil }
+    _ = state.withLock { $0.pauses.remove(.unflushed) }
     return state.withLock { state in
       if state.names.isEmpty { return nil }
       let batch = Array(state.names.prefix(Self.batchSize))
@@ -202,7 +207,7 @@ final class Intake: Sendable {
   private func parse(_ file: ClaimedFile) throws(SystemError) -> Admission.Candidate? {
     let problem: String
     do throws(JobFileError) {
-      return Admission.Candidate(file: file, jobs: try admission.parse(file))
+      return Admission.Candidate(file: file, contents: try admission.parse(file))
     } catch {
       problem = error.description
     }
@@ -240,22 +245,22 @@ final class Intake: Sendable {
   private func take(_ admitted: [Admission.Admitted]) {
     admitted.forEach(release.expect)
     // Together, so that the most urgent of them is the first to run.
-    start(admitted.flatMap(\.ready))
+    start(admitted)
   }
 
   /// Admits a file that came over the socket and lies in `cur/` already.
-  func admit(_ candidate: Admission.Candidate) throws -> [String] {
+  func admit(_ candidate: Admission.Candidate) throws -> (ids: [String], objectIDs: [ManagedObjectID]) {
     try queue.sync {
       let admitted = try admission.admit([candidate])
       take(admitted)
-      return admitted.flatMap(\.ids)
+      return (admitted.flatMap(\.ids), admitted.flatMap(\.objectIDs))
     }
   }
 
   /// Files in `cur/` were claimed by an earlier run. What has its outcome in the store is released, the rest runs again.
-  private func recover() throws {
+  private func recover(_ known: Set<FileName>) throws {
     let sizeLimit = max(state.withLock { $0.configuration.maxJobFileSize }, 64 << 20)
-    var names = try spool.current.entries().filter { !$0.isHidden }
+    var names = try spool.current.entries().filter { !$0.isHidden && !known.contains($0) }
     names.sort()
     if !names.isEmpty { log.notice("taking up \(names.count) job files of an earlier run") }
     var rest = names[...]

@@ -18,7 +18,7 @@ struct IntakeBatch {
   mutating func add(_ candidate: Admission.Candidate?) {
     guard let candidate else { return }
     candidates.append(candidate)
-    jobs += candidate.jobs.count
+    jobs += candidate.contents.jobs.count
     bytes += candidate.file.data.count
   }
 }

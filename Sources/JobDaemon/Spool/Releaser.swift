@@ -10,26 +10,30 @@ final class Releaser: Sendable {
   private static let partSize = 64
 
   private let spool: Spool
-  private let liveJobs: LiveJobs
+  private let scheduler: Scheduler
+  private let waiters: ReleaseWaiters
   private let log: DaemonLog
   private let queue = DispatchQueue(label: "release")
-  private let counts = Mutex<(completed: Int, discarded: Int)>((0, 0))
+  private let counts = Mutex<[JobState: Int]>([:])
+  /// Who wants to know when there is room for more jobs.
+  private let whenRoom = Mutex<[@Sendable () -> Void]>([])
   /// Who wants to know when a name in `cur/` is free.
   private let waiting = Mutex<[FileName: [@Sendable () -> Void]]>([:])
 
-  init(spool: Spool, liveJobs: LiveJobs, log: DaemonLog) {
+  init(spool: Spool, scheduler: Scheduler, waiters: ReleaseWaiters, log: DaemonLog) {
     self.spool = spool
-    self.liveJobs = liveJobs
+    self.scheduler = scheduler
+    self.waiters = waiters
     self.log = log
   }
 
   /// Jobs that became durable since the start, by outcome.
-  var finishedCounts: (completed: Int, discarded: Int) { counts.withLock { $0 } }
+  var finishedCounts: [JobState: Int] { counts.withLock { $0 } }
 
   /// Takes over a file: it is released when its jobs, or those that it repeats, are durable.
   func expect(_ admitted: Admission.Admitted) {
     // Jobs of its own release it.
-    if !admitted.ready.isEmpty { return }
+    if !admitted.jobs.isEmpty || !admitted.finished.isEmpty { return }
     let failures = admitted.earlierFailures
     if admitted.duplicatesOfLive.isEmpty {
       queue.async { self.remove(admitted.file.name, failures) }
@@ -38,7 +42,7 @@ final class Releaser: Sendable {
     // A file of nothing but repeated jobs goes with the last of them.
     let countdown = Countdown(admitted.duplicatesOfLive.count)
     for id in admitted.duplicatesOfLive {
-      liveJobs.whenReleased(id) { [self] in
+      waiters.add(id, isLive: { scheduler.read { schedule, _ in schedule.contains(id) } }) { [self] in
         if countdown.reachesZero() { queue.async { self.remove(admitted.file.name, failures) } }
       }
     }
@@ -57,27 +61,49 @@ final class Releaser: Sendable {
   }
 
   /// Releases jobs whose outcome is on disk.
-  func release(_ jobs: [LiveJob]) {
+  func release(_ jobs: [FinishedJob]) {
     queue.async {
-      self.counts.withLock { counts in
-        for job in jobs {
-          if job.currentState == .completed { counts.completed += 1 } else { counts.discarded += 1 }
-        }
-      }
+      self.counts.withLock { counts in for job in jobs { counts[job.state, default: 0] += 1 } }
       // On a disk that is told of free blocks at once, removing a file waits for it; so several do.
       let parts = (jobs.count + Self.partSize - 1) / Self.partSize
       DispatchQueue.concurrentPerform(iterations: parts) { part in
         let start = part * Self.partSize
         for job in jobs[start..<min(start + Self.partSize, jobs.count)] { self.removeFileIfLast(job) }
       }
-      self.liveJobs.remove(jobs)
+      self.scheduler.change { schedule, now in for job in jobs { schedule.remove(job.objectID, at: now) } }
+      self.waiters.release(jobs.lazy.map(\.objectID))
+      self.tellOfRoom()
     }
   }
 
   /// Removes a job's file if all its jobs are on disk now.
-  private func removeFileIfLast(_ job: LiveJob) {
-    let failure = job.currentState == .discarded ? job.failure.map { "\(job.id): \($0)" } : nil
-    if let failures = job.file.finishJob(job.sequence, failure: failure) { remove(job.file.name, failures) }
+  private func removeFileIfLast(_ job: FinishedJob) {
+    if let file = job.file, let failures = file.finish(job) { remove(file.name, failures) }
+  }
+
+  // MARK: Room
+
+  /// Jobs beyond which files stay in `new/`; each costs some 200 bytes.
+  static let jobLimit = 2_000_000
+
+  /// Whether no more jobs may be taken in.
+  var isFull: Bool { scheduler.read { schedule, _ in schedule.count } >= Self.jobLimit }
+
+  /// Returns whether more jobs may be taken in; if not, calls back when some of them are gone.
+  func hasRoom(else call: @escaping @Sendable () -> Void) -> Bool {
+    if !isFull { return true }
+    whenRoom.withLock { $0.append(call) }
+    tellOfRoom()
+    return false
+  }
+
+  private func tellOfRoom() {
+    if isFull { return }
+    let calls = whenRoom.withLock { calls in
+      defer { calls = [] }
+      return calls
+    }
+    for call in calls { call() }
   }
 
   /// Waits for what has been asked so far.

@@ -6,19 +6,23 @@ import Jobs
 struct JobJSON: Sendable {
   let value: JSONValue
 
-  init(_ job: Job, live: LiveJob?, withArguments: Bool) {
-    let state = live?.currentState ?? job.currentState
+  init(_ job: Job, live: LiveView?, withArguments: Bool) {
+    let state = live?.state ?? job.currentState
     var object: JSONObject = [
       "id": .string(job.id), "type": .string(job.type), "queue": .string(job.queue),
       "priority": .integer(Int64(job.priority)), "state": .string(state.rawValue),
       "durable": .bool(live == nil), "attempt": .integer(Int64(live?.attempt ?? Int(job.attempt))),
-      "maxAttempts": .integer(Int64(job.maxAttempts)), "file": job.file.map(JSONValue.string) ?? .null,
+      "maxAttempts": .integer(Int64(job.maxAttempts)), "notBefore": Self.time(job.dueAt),
+      "batch": job.batch.map(JSONValue.string) ?? .null, "file": job.file.map(JSONValue.string) ?? .null,
       "submitter": .integer(job.submitter), "createdAt": Self.time(job.createdAt),
       "startedAt": Self.time(job.startedAt), "finishedAt": Self.time(job.finishedAt),
       "error": (live?.failure ?? job.failure).map(JSONValue.string) ?? .null, "result": Self.json(job.result),
       "progress": live?.progress.map(Self.progress) ?? .null,
     ]
-    if withArguments { object["arguments"] = Self.json(job.arguments) }
+    if withArguments {
+      object["arguments"] = Self.json(job.arguments)
+      if let options = job.options { object["options"] = Self.json(options) }
+    }
     value = .object(object)
   }
 

@@ -61,24 +61,32 @@ final class StatusService: Sendable {
     guard let limit, (1...10_000).contains(limit), let offset, offset >= 0 else {
       return .now(.failure(400, code: "bad-request", message: "limit is 1 to 10000, offset 0 or more"))
     }
-    var conditions: [Condition] = []
-    for key in ["state", "type"] {
-      if let value = request.query(key) {
-        conditions.append(.compare(.keyPath([key]), .equal, .value(.string(value)), []))
-      }
+    let selection: JobSelection
+    switch Self.selection(request) {
+    case .success(let found): selection = found
+    case .failure(let refusal): return .now(.failure(400, code: "bad-request", message: refusal.reason))
     }
-    let condition = conditions
     return read { context, core in
-      var fetch = FetchRequest<Job>(condition.isEmpty ? nil : .and(condition))
-      let total = try context.count(for: fetch)
-      fetch.sortDescriptors = [.descending("createdAt")]
-      fetch.fetchLimit = limit
-      fetch.fetchOffset = offset
-      let jobs = try context.fetch(fetch).map {
-        JobJSON($0, live: core.liveJobs[id: $0.id], withArguments: false).value
-      }
-      return Self.json(.object(["jobs": .array(jobs), "total": .integer(Int64(total))]))
+      let (jobs, total) = try selection.page(context, core.scheduler, limit: limit, offset: offset)
+      let list = jobs.map { JobJSON($0, live: core.live($0), withArguments: false).value }
+      return Self.json(.object(["jobs": .array(list), "total": .integer(Int64(total))]))
     }
+  }
+
+  /// Why a request can't be understood.
+  private struct Refusal: Error { let reason: String }
+
+  private static func selection(_ request: HTTPRequest) -> Result<JobSelection, Refusal> {
+    var selection = JobSelection(
+      queue: request.query("queue"), type: request.query("type"), batch: request.query("batch"))
+    if let name = request.query("state") {
+      guard let state = JobState(rawValue: name) else {
+        let known = JobState.allCases.map(\.rawValue).joined(separator: ", ")
+        return .failure(Refusal(reason: "there is no state \"\(displayName(name))\"; there are \(known)"))
+      }
+      selection.state = state
+    }
+    return .success(selection)
   }
 
   private func job(_ id: String) -> HTTPReply {
@@ -88,7 +96,7 @@ final class StatusService: Sendable {
           404, code: "not-found", message: "there is no job \"\(displayName(id))\"",
           hint: "`bobbinctl list` shows the jobs")
       }
-      return Self.json(JobJSON(job, live: core.liveJobs[id: id], withArguments: true).value)
+      return Self.json(JobJSON(job, live: core.live(job), withArguments: true).value)
     }
   }
 
@@ -135,7 +143,7 @@ final class StatusService: Sendable {
       return .now(.failure(503, code: "storage-full", message: "the disk of the store is full; try again later"))
     default: break
     }
-    if core.liveJobs.isFull {
+    if core.releaser.isFull {
       return .now(
         .failure(503, code: "busy", message: "as many jobs as the daemon takes on are unfinished; try again later"))
     }
@@ -156,9 +164,9 @@ final class StatusService: Sendable {
 
   private func accept(_ body: Data, _ submitter: UInt32, _ wait: Duration?, _ responder: HTTPResponder) {
     do {
-      let ids = try core.accept(body, submitter: submitter)
+      let (ids, objectIDs) = try core.accept(body, submitter: submitter)
       guard let wait else { return answer(ids, responder, status: 202) }
-      let waiting = SubmissionWait(ids, core.liveJobs) { [self] isOver in
+      let waiting = SubmissionWait(objectIDs, core) { [self] isOver in
         answer(ids, responder, status: isOver ? 200 : 202)
       }
       waiting.begin(limit: wait)
@@ -181,7 +189,7 @@ final class StatusService: Sendable {
         for start in stride(from: 0, to: ids.count, by: 500) {
           let part = ids[start..<min(start + 500, ids.count)].map { Operand.value(.string($0)) }
           for job in try context.fetch(FetchRequest<Job>(.isIn(.keyPath(["id"]), part, []))) {
-            jobs[job.id] = JobJSON(job, live: core.liveJobs[id: job.id], withArguments: false).value
+            jobs[job.id] = JobJSON(job, live: core.live(job), withArguments: false).value
           }
         }
         let list = ids.compactMap { jobs[$0] }

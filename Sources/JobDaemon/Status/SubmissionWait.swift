@@ -1,4 +1,5 @@
 import Dispatch
+import ObjectGraph
 import Synchronization
 
 /// Waits until all jobs of a submission are durable, or a time is over; then calls back once.
@@ -8,14 +9,14 @@ final class SubmissionWait: Sendable {
     var isOver = false
   }
 
-  private let ids: [String]
-  private let liveJobs: LiveJobs
+  private let ids: [ManagedObjectID]
+  private let core: DaemonCore
   private let completion: @Sendable (_ isOver: Bool) -> Void
   private let state: Mutex<State>
 
-  init(_ ids: [String], _ liveJobs: LiveJobs, completion: @escaping @Sendable (_ isOver: Bool) -> Void) {
+  init(_ ids: [ManagedObjectID], _ core: DaemonCore, completion: @escaping @Sendable (_ isOver: Bool) -> Void) {
     self.ids = ids
-    self.liveJobs = liveJobs
+    self.core = core
     self.completion = completion
     state = Mutex(State(left: ids.count))
   }
@@ -24,7 +25,11 @@ final class SubmissionWait: Sendable {
     let deadline = DispatchTime.now() + .nanoseconds(Int(clamping: Int64(limit / .nanoseconds(1))))
     DispatchQueue.global().asyncAfter(deadline: deadline) { [weak self] in self?.end(isOver: false) }
     // The callbacks hold this object until the last job is released.
-    for id in ids { liveJobs.whenReleased(id) { self.countDown() } }
+    for id in ids {
+      core.waiters.add(id, isLive: { core.scheduler.read { schedule, _ in schedule.contains(id) } }) {
+        self.countDown()
+      }
+    }
   }
 
   private func countDown() {

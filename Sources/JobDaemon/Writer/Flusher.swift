@@ -11,7 +11,7 @@ final class Flusher: Sendable {
   /// What the flusher tells of its work.
   enum Event: Sendable {
     /// These jobs are on disk.
-    case durable([LiveJob])
+    case durable([FinishedJob])
     /// The disk is full; nothing is lost, and the flush is tried again.
     case storageFull(StoreError)
     /// There is room again.
@@ -23,7 +23,7 @@ final class Flusher: Sendable {
   private struct State {
     var configuration: Configuration.Writer
     /// Finished jobs whose changes are in the writer.
-    var merged: [LiveJob] = []
+    var merged: [FinishedJob] = []
     var isFlushing = false
     /// Another flush was asked for while one was under way.
     var isWanted = false
@@ -31,23 +31,25 @@ final class Flusher: Sendable {
     var retryDelay: Duration?
     /// A dispatch source is not marked as Sendable, but may be used from any thread; the mutex orders its replacement.
     nonisolated(unsafe) var timer: (any DispatchSourceTimer)?
-    var waitingForRoom: [CheckedContinuation<Void, Never>] = []
+    var waitingForRoom: [@Sendable () -> Void] = []
     var waitingForFlush: [CheckedContinuation<Bool, Never>] = []
+    /// Those who also wait while the disk is full.
+    var waitingForDisk: [CheckedContinuation<Bool, Never>] = []
     var statistics = FlushStatistics()
     var hasFailed = false
-    /// Nobody is made to wait for room any more.
+    /// Nobody is made to wait for room or for the disk any more.
     var isEnding = false
   }
 
   private let writer: ManagedObjectContext
   private let queue = DispatchQueue(label: "flusher")
   private let onEvent: @Sendable (Event) -> Void
-  private let isAwaited: @Sendable ([LiveJob]) -> Bool
+  private let isAwaited: @Sendable ([FinishedJob]) -> Bool
   private let state: Mutex<State>
 
   init(
     writer: ManagedObjectContext, configuration: Configuration.Writer,
-    isAwaited: @escaping @Sendable ([LiveJob]) -> Bool, onEvent: @escaping @Sendable (Event) -> Void
+    isAwaited: @escaping @Sendable ([FinishedJob]) -> Bool, onEvent: @escaping @Sendable (Event) -> Void
   ) {
     self.writer = writer
     self.isAwaited = isAwaited
@@ -75,7 +77,7 @@ final class Flusher: Sendable {
   }
 
   /// Called when changes have reached the writer.
-  func noteMerged(finished: [LiveJob]) {
+  func noteMerged(finished: [FinishedJob]) {
     let size = writer.pending.size
     let awaited = isAwaited(finished)
     let isDue = state.withLock { state in
@@ -96,27 +98,46 @@ final class Flusher: Sendable {
   /// Waits while twice the high-water mark is unflushed, so that memory stays bounded.
   func waitForRoom() async {
     await withCheckedContinuation { continuation in
-      let size = writer.pending.size
-      let mustWait = state.withLock { state in
-        let limits = state.configuration.waitingLimits
-        if state.hasFailed || state.isEnding || (size.objects < limits.objects && size.bytes < limits.bytes) {
-          return false
-        }
-        state.waitingForRoom.append(continuation)
-        return true
-      }
-      if mustWait { flushSoon() } else { continuation.resume() }
+      if hasRoom(else: { continuation.resume() }) { continuation.resume() }
     }
   }
 
-  /// Lets go of those who wait for room, for good: a worker that is to end must not wait for a disk that is full.
-  func endWaiting() {
-    let waiting = state.withLock { state in
-      state.isEnding = true
-      defer { state.waitingForRoom = [] }
-      return state.waitingForRoom
+  /// Returns whether more may be merged; if not, starts a flush, and calls back after it.
+  func hasRoom(else call: @escaping @Sendable () -> Void) -> Bool {
+    let size = writer.pending.size
+    let mustWait = state.withLock { state in
+      let limits = state.configuration.waitingLimits
+      if state.hasFailed || state.isEnding || (size.objects < limits.objects && size.bytes < limits.bytes) {
+        return false
+      }
+      state.waitingForRoom.append(call)
+      return true
     }
-    for waiter in waiting { waiter.resume() }
+    if mustWait { flushSoon() }
+    return !mustWait
+  }
+
+  /// Lets go of those who wait for room or for a disk that is full, for good: a worker that is to end must not.
+  func endWaiting() {
+    let (room, disk) = state.withLock { state in
+      state.isEnding = true
+      defer { (state.waitingForRoom, state.waitingForDisk) = ([], []) }
+      return (state.waitingForRoom, state.waitingForDisk)
+    }
+    for call in room { call() }
+    for waiter in disk { waiter.resume(returning: false) }
+  }
+
+  /// Waits until everything merged by now is on disk, also while that is full; false if the daemon ends first.
+  func waitUntilDurable() async -> Bool {
+    await withCheckedContinuation { continuation in
+      let mayWait = state.withLock { state in
+        if state.hasFailed || state.isEnding { return false }
+        state.waitingForDisk.append(continuation)
+        return true
+      }
+      if mayWait { flushSoon() } else { continuation.resume(returning: false) }
+    }
   }
 
   /// Flushes what has been merged by now; returns whether it is on disk. Used at shutdown and on request.
@@ -128,7 +149,7 @@ final class Flusher: Sendable {
   }
 
   /// Starts a flush, or asks for another one after the one under way.
-  private func flushSoon() {
+  func flushSoon() {
     let mustStart = state.withLock { state in
       if state.hasFailed { return false }
       if state.isFlushing {
@@ -144,29 +165,33 @@ final class Flusher: Sendable {
   }
 
   private func run(_ writer: isolated ManagedObjectContext) {
-    let (jobs, waiting) = state.withLock { state in
+    let batch = state.withLock { state in
       defer {
-        state.merged = []
-        state.waitingForFlush = []
+        (state.merged, state.waitingForFlush, state.waitingForDisk) = ([], [], [])
         state.isWanted = false
       }
       state.oldest = nil
-      return (state.merged, state.waitingForFlush)
+      return Batch(jobs: state.merged, waiting: state.waitingForFlush, patient: state.waitingForDisk)
     }
     let start = ContinuousClock.now
     do {
       try writer.save()
-      succeed(jobs, waiting, duration: .now - start)
+      succeed(batch, duration: .now - start)
     } catch let error as StoreError where error.code == .full || error.code == .busy {
-      retry(jobs, waiting, since: start, error)
+      retry(batch, since: start, error)
     } catch {
-      fail(waiting, error)
+      fail(batch, error)
     }
   }
 
-  private func succeed(
-    _ jobs: [LiveJob], _ waiting: [CheckedContinuation<Bool, Never>], duration: Duration
-  ) {
+  /// What one flush is for.
+  private struct Batch {
+    let jobs: [FinishedJob]
+    let waiting: [CheckedContinuation<Bool, Never>]
+    let patient: [CheckedContinuation<Bool, Never>]
+  }
+
+  private func succeed(_ batch: Batch, duration: Duration) {
     let (room, again, hasRecovered) = state.withLock { state in
       state.isFlushing = false
       state.statistics.flushes += 1
@@ -181,41 +206,40 @@ final class Flusher: Sendable {
       return (state.waitingForRoom, again, hasRecovered)
     }
     if hasRecovered { onEvent(.recovered) }
-    if !jobs.isEmpty { onEvent(.durable(jobs)) }
-    for waiter in room { waiter.resume() }
-    for waiter in waiting { waiter.resume(returning: true) }
+    if !batch.jobs.isEmpty { onEvent(.durable(batch.jobs)) }
+    for call in room { call() }
+    for waiter in batch.waiting + batch.patient { waiter.resume(returning: true) }
     if again { flushSoon() }
   }
 
   /// Keeps everything, and tries again after a while that doubles up to five seconds.
-  private func retry(
-    _ jobs: [LiveJob], _ waiting: [CheckedContinuation<Bool, Never>], since: ContinuousClock.Instant,
-    _ error: StoreError
-  ) {
-    state.withLock { state in
+  private func retry(_ batch: Batch, since: ContinuousClock.Instant, _ error: StoreError) {
+    let isEnding = state.withLock { state in
       state.isFlushing = false
-      state.merged = jobs + state.merged
+      state.merged = batch.jobs + state.merged
+      if !state.isEnding { state.waitingForDisk += batch.patient }
       state.oldest = state.oldest ?? since
       state.statistics.lastError = error.description
       let delay = min((state.retryDelay ?? .milliseconds(125)) * 2, .seconds(5))
       state.retryDelay = delay
       arm(&state, after: delay)
+      return state.isEnding
     }
-    for waiter in waiting { waiter.resume(returning: false) }
+    for waiter in batch.waiting + (isEnding ? batch.patient : []) { waiter.resume(returning: false) }
     onEvent(.storageFull(error))
   }
 
-  private func fail(_ waiting: [CheckedContinuation<Bool, Never>], _ error: any Error) {
-    let room = state.withLock { state in
+  private func fail(_ batch: Batch, _ error: any Error) {
+    let (room, disk) = state.withLock { state in
       state.isFlushing = false
       state.hasFailed = true
       state.statistics.lastError = "\(error)"
-      defer { state.waitingForRoom = [] }
-      return state.waitingForRoom
+      defer { (state.waitingForRoom, state.waitingForDisk) = ([], []) }
+      return (state.waitingForRoom, state.waitingForDisk)
     }
     onEvent(.failed(error))
-    for waiter in room { waiter.resume() }
-    for waiter in waiting { waiter.resume(returning: false) }
+    for call in room { call() }
+    for waiter in batch.waiting + batch.patient + disk { waiter.resume(returning: false) }
   }
 
   /// Whoever waits for a flush after the store has failed is told so.
@@ -241,16 +265,6 @@ final class Flusher: Sendable {
     state.timer?.cancel()
     state.timer = nil
   }
-}
-
-/// What the flusher has done, and what waits.
-struct FlushStatistics: Sendable {
-  var flushes = 0
-  var lastDuration: Duration?
-  var lastError: String?
-  var unflushedObjects = 0
-  var unflushedBytes = 0
-  var oldestUnflushed: Duration?
 }
 
 extension Configuration.Writer {

@@ -6,7 +6,7 @@ import Synchronization
 /// Main is occupied for the moment of a save in memory; requests that come while one is queued share it.
 final class Merger: Sendable {
   private struct State {
-    var finished: [LiveJob] = []
+    var finished: [FinishedJob] = []
     var waiting: [CheckedContinuation<Void, Never>] = []
     var isQueued = false
   }
@@ -24,14 +24,14 @@ final class Merger: Sendable {
   }
 
   /// Merges what is in main; jobs that finished with it are durable after the next flush.
-  func merge(finished: [LiveJob] = []) { request(finished: finished, waiter: nil) }
+  func merge(finished: [FinishedJob] = []) { request(finished: finished, waiter: nil) }
 
   /// Merges what is in main, and waits until the writer has it.
   func mergeAndWait() async {
     await withCheckedContinuation { request(finished: [], waiter: $0) }
   }
 
-  private func request(finished: [LiveJob], waiter: CheckedContinuation<Void, Never>?) {
+  private func request(finished: [FinishedJob], waiter: CheckedContinuation<Void, Never>?) {
     let mustQueue = state.withLock { state in
       state.finished += finished
       if let waiter { state.waiting.append(waiter) }

@@ -126,7 +126,8 @@ struct BatchRequestTests {
     }
   }
 
-  @Test("Using the store in the closure of a batch insert is an error, and nothing is stored", arguments: [false, true])
+  @Test(
+    "Using the store in the closure of a batch insert is an error, and nothing is stored", arguments: [false, true])
   func reentry(inMemory: Bool) throws {
     let stack = try Stack(People.model, inMemory: inMemory)
     let request = BatchInsertRequest(entity: "Person") { [there = stack.there] number in

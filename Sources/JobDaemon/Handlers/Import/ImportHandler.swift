@@ -12,6 +12,7 @@ import Synchronization
 /// was interrupted goes on where its last flush ended, and no row is imported twice.
 struct ImportHandler: JobHandler {
   let type = "import"
+  let hasOutsideEffects = false
   private let coordinator: PersistentStoreCoordinator
   private let configuration: ConfigurationBox
 

@@ -1,5 +1,5 @@
 /// The text form of a duration, after systemd.time(7).
-enum TimeSpan {
+package enum TimeSpan {
   /// Unit names and their length in microseconds.
   private static let units: [String: Int] = {
     let second = 1_000_000
@@ -17,7 +17,7 @@ enum TimeSpan {
   }()
 
   /// The duration that `text` stands for, or nil if it is malformed, negative, or too long for 64-bit microseconds.
-  static func parse(_ text: String) -> Duration? {
+  package static func parse(_ text: String) -> Duration? {
     var rest = text[...]
     var total = 0
     var isEmpty = true
@@ -38,7 +38,7 @@ enum TimeSpan {
   }
 
   /// The shortest sum of units that `parse` turns into this duration, such as `1h 30min`.
-  static func print(_ duration: Duration) -> String {
+  package static func print(_ duration: Duration) -> String {
     let (seconds, attoseconds) = duration.components
     let microseconds = attoseconds / 1_000_000_000_000
     let parts = [

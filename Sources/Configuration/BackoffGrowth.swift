@@ -1,0 +1,9 @@
+/// How the delay after failed attempts grows.
+package enum BackoffGrowth: String, Sendable, CaseIterable {
+  /// The same delay every time.
+  case fixed
+  /// Once, twice, three times the first delay.
+  case linear
+  /// Once, twice, four times the first delay.
+  case exponential
+}

@@ -1,0 +1,25 @@
+import Jobs
+
+extension Pause {
+  /// What is paused; nil for a record of a kind that a later version knows.
+  var resource: Resource.Name? {
+    switch kind {
+    case "all": .everything
+    case "queue": .queue(name)
+    case "type": .type(name)
+    default: nil
+    }
+  }
+}
+
+extension Resource.Name {
+  /// How a pause's record says it, and the status API; nil for a key, which can't be paused.
+  var kindAndName: (kind: String, name: String)? {
+    switch self {
+    case .everything: ("all", "")
+    case .queue(let name): ("queue", name)
+    case .type(let name): ("type", name)
+    case .key: nil
+    }
+  }
+}

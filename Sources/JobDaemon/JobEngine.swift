@@ -1,0 +1,27 @@
+import Configuration
+import Jobs
+import ObjectGraph
+
+/// What everything that runs, controls or recovers jobs works with.
+struct JobEngine: Sendable {
+  let main: ManagedObjectContext
+  let handlers: [String: any JobHandler]
+  let policy: JobPolicy
+  let scheduler: Scheduler
+  let merger: Merger
+  let flusher: Flusher
+  let waiters: ReleaseWaiters
+  let payloadDirectory: String
+  let log: DaemonLog
+
+  /// Tells a running attempt to end, and whoever sees to it that it does; false if it is not at work, or was told
+  /// already.
+  func stop(_ id: ManagedObjectID, _ reason: RunningJob.Stop) -> Bool {
+    guard let job = scheduler.running(id), job.stop(reason) else { return false }
+    scheduler.remind(of: job, after: stopLimit(of: job))
+    return true
+  }
+
+  /// How long the handler of an attempt has once it was told to end.
+  func stopLimit(of job: RunningJob) -> Duration { policy.stopLimit(job.attempt?.handler) }
+}

@@ -1,0 +1,36 @@
+/// What happens when its time has come, on each of the two clocks.
+struct Alarms {
+  /// What is to be done.
+  enum Purpose: Equatable {
+    /// A job may become ready; the sequence tells it from a later one in the slot.
+    case job(slot: Int, sequence: UInt64)
+    /// A rate lets the next one through.
+    case resource(Int)
+    /// An attempt has taken as long as it may.
+    case timeout(slot: Int, sequence: UInt64, attempt: Int)
+  }
+
+  struct Alarm: Comparable {
+    let time: Int64
+    let purpose: Purpose
+
+    static func < (left: Self, right: Self) -> Bool { left.time < right.time }
+  }
+
+  private var steady = Heap<Alarm>()
+  private var wall = Heap<Alarm>()
+
+  /// When the next are due, on each clock; nil if there are none.
+  var next: (steady: Int64?, wall: Int64?) { (steady.first?.time, wall.first?.time) }
+
+  mutating func arm(_ purpose: Purpose, at time: Int64) { steady.push(Alarm(time: time, purpose: purpose)) }
+
+  mutating func arm(_ purpose: Purpose, atWall time: Int64) { wall.push(Alarm(time: time, purpose: purpose)) }
+
+  /// The next purpose whose time has come.
+  mutating func takeDue(at now: Moment) -> Purpose? {
+    if let alarm = steady.first, alarm.time <= now.steady { return steady.pop()?.purpose }
+    if let alarm = wall.first, alarm.time <= now.wall { return wall.pop()?.purpose }
+    return nil
+  }
+}

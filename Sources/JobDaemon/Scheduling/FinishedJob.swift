@@ -1,0 +1,17 @@
+import Jobs
+import ObjectGraph
+
+/// A job that is over, on its way to the disk.
+struct FinishedJob: Sendable {
+  let objectID: ManagedObjectID
+  let id: String
+  let state: JobState
+  let failure: String?
+  /// The file that it came in, if that still waits for it.
+  let file: LiveFile?
+
+  /// What the file's reason tells of it; jobs that somebody called off need none.
+  var failureText: String? {
+    state == .discarded || state == .quarantined ? "\(id): \(failure ?? "failed")" : nil
+  }
+}

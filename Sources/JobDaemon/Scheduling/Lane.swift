@@ -1,0 +1,47 @@
+/// Jobs that compete for the same resources; of a lane only the first job has to be looked at.
+struct Lane {
+  /// The resources that each of its jobs needs.
+  struct Key: Hashable {
+    let queue: Int
+    let type: Int
+    /// The key that its jobs share, or -1.
+    let limit: Int
+  }
+
+  /// Where a lane waits.
+  enum Place: Equatable {
+    /// Among those whose first job may start.
+    case open
+    /// With a resource that has no room.
+    case parked(Int)
+  }
+
+  let resources: [Int]
+  var place = Place.open
+  var jobs = Heap<JobTurn>()
+
+  init(_ key: Key) {
+    resources = [0, key.queue, key.type] + (key.limit < 0 ? [] : [key.limit])
+  }
+}
+
+/// A job's place in its lane: the lower order first, then the earlier arrival.
+///
+/// It may be out of date: who takes it from a heap compares it with the job in the slot.
+struct JobTurn: Comparable {
+  let order: Int64
+  let sequence: UInt64
+  let slot: Int
+
+  static func < (left: Self, right: Self) -> Bool {
+    left.order == right.order ? left.sequence < right.sequence : left.order < right.order
+  }
+}
+
+/// A lane's place among others, which is that of its first job; may be out of date too.
+struct LaneTurn: Comparable {
+  let job: JobTurn
+  let lane: Int
+
+  static func < (left: Self, right: Self) -> Bool { left.job < right.job }
+}

@@ -1,0 +1,26 @@
+import Synchronization
+import SystemSupport
+
+/// A job file at work; it is released when all its jobs are on disk.
+final class LiveFile: Sendable {
+  let name: FileName
+  private let unfinished: Mutex<(count: Int, failures: [(order: Int64, text: String)])>
+
+  /// - Parameter jobCount: how many of its jobs are not over yet.
+  init(name: FileName, jobCount: Int) {
+    self.name = name
+    unfinished = Mutex((jobCount, []))
+  }
+
+  /// Notes another job that is not over.
+  func expectJob() { unfinished.withLock { $0.count += 1 } }
+
+  /// Notes that one of its jobs is durable; returns the failures of all of them, in the jobs' order, if it was the last.
+  func finish(_ job: FinishedJob) -> [String]? {
+    unfinished.withLock { state in
+      state.count -= 1
+      if let text = job.failureText { state.failures.append((job.objectID.key, text)) }
+      return state.count == 0 ? state.failures.sorted { $0.order < $1.order }.map(\.text) : nil
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import Foundation
+import Glibc
+
+/// One point in time on both clocks, in milliseconds.
+struct Moment: Sendable, Equatable {
+  /// On a clock that nobody sets, for delays and limits.
+  let steady: Int64
+  /// Since 1970, on the clock that an operator may set, for moments that a job file names.
+  let wall: Int64
+
+  static func now() -> Moment { Moment(steady: read(CLOCK_BOOTTIME), wall: read(CLOCK_REALTIME)) }
+
+  private static func read(_ clock: clockid_t) -> Int64 {
+    var time = timespec()
+    // Can't fail for these clocks.
+    clock_gettime(clock, &time)
+    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+  }
+}
+
+extension Duration {
+  /// Rounded up, so that nothing that waits for it comes too early.
+  var milliseconds: Int64 {
+    let (seconds, attoseconds) = components
+    return seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+  }
+}
+
+extension Date {
+  /// Milliseconds since 1970, rounded up; dates beyond what a clock can show are at its end.
+  var milliseconds: Int64 {
+    Int64(exactly: min(max((timeIntervalSince1970 * 1000).rounded(.up), -1e15), 1e15)) ?? .max
+  }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import Jobs
+import JSONText
+import ObjectGraph
+import Synchronization
+
+/// A job whose turn it is, and its attempt.
+final class RunningJob: Sendable {
+  let objectID: ManagedObjectID
+  let file: LiveFile?
+
+  /// Why an attempt is to end before its handler is done.
+  enum Stop: Sendable, Equatable {
+    /// Somebody calls the job off; the text says who and why.
+    case cancelled(String)
+    /// Somebody puts the job aside.
+    case held
+    /// It has taken as long as it may.
+    case timedOut(Duration)
+    /// The daemon ends.
+    case shutdown
+  }
+
+  private struct State {
+    var attempt: CurrentAttempt?
+    var task: Task<JSONValue, any Error>?
+    var stop: Stop?
+    var isSettled = false
+    var isAbandoned = false
+  }
+
+  private let state = Mutex(State())
+
+  init(_ job: ScheduledJob) {
+    objectID = job.id
+    file = job.file
+  }
+
+  /// The attempt, once its record has been read.
+  var attempt: CurrentAttempt? { state.withLock { $0.attempt } }
+  /// Why the attempt is to end, if it is.
+  var stop: Stop? { state.withLock { $0.stop } }
+  /// Whether the attempt's outcome is recorded already, though its handler is still at work.
+  var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
+
+  func begin(_ attempt: CurrentAttempt) { state.withLock { $0.attempt = attempt } }
+
+  /// Lets the handler be told when the attempt is to end; it may be already.
+  func attach(_ task: Task<JSONValue, any Error>) {
+    let isStopped = state.withLock { state in
+      state.task = task
+      return state.stop != nil
+    }
+    if isStopped { task.cancel() }
+  }
+
+  /// Asks the handler to end; the first reason counts. Returns whether this is the first.
+  @discardableResult
+  func stop(_ reason: Stop) -> Bool {
+    let (isFirst, task) = state.withLock { state in
+      let isFirst = state.stop == nil
+      if isFirst { state.stop = reason }
+      return (isFirst, state.task)
+    }
+    task?.cancel()
+    return isFirst
+  }
+
+  /// Takes the attempt from its handler; false if it has been taken or settled before.
+  func abandon() -> Bool { settle(abandoning: true) }
+
+  /// Claims the right to record the attempt's outcome; false if it was abandoned.
+  func settle() -> Bool { settle(abandoning: false) }
+
+  private func settle(abandoning: Bool) -> Bool {
+    state.withLock { state in
+      if state.isSettled { return false }
+      state.isSettled = true
+      state.isAbandoned = abandoning
+      return true
+    }
+  }
+}
+
+/// One attempt at a job: its record and its handler.
+struct CurrentAttempt: Sendable {
+  let number: Int
+  let started: Date
+  let specification: JobSpecification
+  let handler: any JobHandler
+  let execution: JobExecution
+}

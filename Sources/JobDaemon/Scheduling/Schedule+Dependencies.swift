@@ -1,0 +1,90 @@
+import Jobs
+import ObjectGraph
+
+/// Jobs that wait for others.
+extension Schedule {
+  /// Lets a job wait for something; a batch of which nothing is left is not waited for.
+  mutating func block(_ slot: Int, by blocker: NewJob.Blocker) {
+    guard let job = jobs[slot] else { return }
+    let waiting = Dependencies.Waiting(slot: slot, sequence: job.sequence, mayFail: blocker.mayFail)
+    switch blocker.subject {
+    case .job(let id): dependencies.onJobs[id, default: []].append(waiting)
+    case .name(let name): dependencies.onNames[name, default: []].append(waiting)
+    case .batch(let name):
+      guard let batch = batchIndexes[name], batches[batch].unfinished > 0 else { return }
+      batches[batch].waiting.append(waiting)
+    }
+    jobs[slot]?.blockers += 1
+  }
+
+  /// A job that others wait for by name has come.
+  mutating func settle(named name: String, as id: ManagedObjectID) {
+    guard !dependencies.onNames.isEmpty, let waiting = dependencies.onNames.removeValue(forKey: name) else { return }
+    dependencies.onJobs[id, default: []] += waiting
+  }
+
+  /// Notes that a job is over, and tells those who wait for it.
+  ///
+  /// - Returns: jobs that come to nothing with it.
+  mutating func settle(_ id: ManagedObjectID, as state: JobState, at now: Moment) -> [ManagedObjectID] {
+    if let unique = uniqueKeys.removeValue(forKey: id), uniqueOwners[unique] == id { uniqueOwners[unique] = nil }
+    if let job = job(id), job.batch >= 0 { leave(Int(job.batch), at: now) }
+    return settleWaiting(for: id, as: state, at: now)
+  }
+
+  /// Tells those who wait for a job how it ended. A quarantined job may still be completed one day.
+  ///
+  /// - Returns: jobs that come to nothing with it.
+  mutating func settleWaiting(
+    for id: ManagedObjectID, as state: JobState, at now: Moment
+  ) -> [ManagedObjectID] {
+    var lost: [ManagedObjectID] = []
+    var patient: [Dependencies.Waiting] = []
+    for one in dependencies.onJobs.removeValue(forKey: id) ?? [] {
+      guard let job = jobs[one.slot], job.sequence == one.sequence, !job.state.isFinal else { continue }
+      if !state.isFailure || one.mayFail {
+        unblock(one.slot, at: now)
+      } else if state == .quarantined {
+        patient.append(one)
+      } else {
+        lost.append(job.id)
+      }
+    }
+    if !patient.isEmpty { dependencies.onJobs[id] = patient }
+    return lost
+  }
+
+  private mutating func leave(_ batch: Int, at now: Moment) {
+    batches[batch].unfinished -= 1
+    if batches[batch].unfinished > 0 { return }
+    let waiting = batches[batch].waiting
+    batches[batch].waiting = []
+    for one in waiting where jobs[one.slot]?.sequence == one.sequence { unblock(one.slot, at: now) }
+    forgetBatch(batch)
+  }
+
+  private mutating func unblock(_ slot: Int, at now: Moment) {
+    jobs[slot]?.blockers -= 1
+    guard let job = jobs[slot], job.blockers == 0, job.state == .waiting else { return }
+    if job.due > now.wall {
+      if apply(.unblockedEarly, to: slot) { arm(slot) }
+    } else if apply(.unblocked, to: slot) {
+      makeReady(slot, since: now.steady)
+    }
+  }
+
+  /// Whether a new job of that name would wait for a job that waits for it, directly or through others.
+  func closesCircle(_ name: String, _ blockers: [NewJob.Blocker]) -> Bool {
+    var reached = dependencies.onNames[name]?.map(\.slot) ?? []
+    if reached.isEmpty { return false }
+    let wanted = Set(
+      blockers.compactMap { if case .job(let id) = $0.subject { slots[id] } else { nil } })
+    var seen = Set(reached)
+    while let slot = reached.popLast() {
+      if wanted.contains(slot) { return true }
+      guard let id = jobs[slot]?.id else { continue }
+      for one in dependencies.onJobs[id] ?? [] where seen.insert(one.slot).inserted { reached.append(one.slot) }
+    }
+    return false
+  }
+}

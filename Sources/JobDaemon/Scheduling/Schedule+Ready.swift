@@ -1,0 +1,128 @@
+import Jobs
+import ObjectGraph
+
+/// Which job is the next.
+extension Schedule {
+  /// Puts an available job into its lane, as one that has been ready since a time on the steady clock.
+  mutating func makeReady(_ slot: Int, since time: Int64) {
+    guard let job = jobs[slot] else { return }
+    jobs[slot]?.order = time - Int64(job.priority) * agingStep
+    queue(slot)
+  }
+
+  private mutating func queue(_ slot: Int) {
+    guard let job = jobs[slot] else { return }
+    let turn = JobTurn(order: job.order, sequence: job.sequence, slot: slot)
+    let lane = Int(job.lane)
+    let isFirst = lanes[lane].jobs.first.map { turn < $0 } ?? true
+    lanes[lane].jobs.push(turn)
+    if isFirst { show(lane, turn) }
+  }
+
+  /// Puts a lane where it is found by its first job.
+  private mutating func show(_ lane: Int, _ turn: JobTurn) {
+    let turn = LaneTurn(job: turn, lane: lane)
+    switch lanes[lane].place {
+    case .open: openLanes.push(turn)
+    case .parked(let resource): resources[resource].parked.push(turn)
+    }
+  }
+
+  /// Takes the job that is to run next; nil if there is none whose limits have room.
+  mutating func next(at now: Moment) -> ScheduledJob? {
+    while let turn = openLanes.pop() {
+      guard lanes[turn.lane].place == .open else { continue }
+      guard let first = firstJob(of: turn.lane) else {
+        promoteAll(of: turn.lane, at: now)
+        continue
+      }
+      // Others of the lane may have come or gone since; each first job has an entry of its own.
+      if first != turn.job { continue }
+      if let full = fullResource(of: turn.lane, at: now) {
+        park(turn, with: full, at: now)
+        continue
+      }
+      lanes[turn.lane].jobs.pop()
+      start(first.slot, at: now)
+      if let next = firstJob(of: turn.lane) { openLanes.push(LaneTurn(job: next, lane: turn.lane)) }
+      promoteAll(of: turn.lane, at: now)
+      return jobs[first.slot]
+    }
+    return nil
+  }
+
+  private mutating func start(_ slot: Int, at now: Moment) {
+    apply(.started, to: slot)
+    guard let job = jobs[slot] else { return }
+    for resource in lanes[Int(job.lane)].resources {
+      resources[resource].running += 1
+      resources[resource].rate?.take(at: now.steady)
+    }
+  }
+
+  /// Gives back what a running job occupied.
+  mutating func vacate(_ slot: Int, at now: Moment) {
+    guard let job = jobs[slot] else { return }
+    for resource in lanes[Int(job.lane)].resources {
+      resources[resource].running -= 1
+      promote(resource, at: now)
+    }
+  }
+
+  /// The first job of a lane, after those have been dropped that left it by another way.
+  private mutating func firstJob(of lane: Int) -> JobTurn? {
+    var hasDropped = false
+    while let turn = lanes[lane].jobs.first {
+      if let job = jobs[turn.slot], job.sequence == turn.sequence, job.state == .available, job.order == turn.order {
+        if hasDropped { show(lane, turn) }
+        return turn
+      }
+      lanes[lane].jobs.pop()
+      hasDropped = true
+    }
+    return nil
+  }
+
+  private func fullResource(of lane: Int, at now: Moment) -> Int? {
+    lanes[lane].resources.first { !resources[$0].hasRoom(at: now.steady) }
+  }
+
+  /// Lets a lane wait for a resource. It may have been called for the room of another, which the next one gets.
+  private mutating func park(_ turn: LaneTurn, with resource: Int, at now: Moment) {
+    lanes[turn.lane].place = .parked(resource)
+    resources[resource].parked.push(turn)
+    armIfRated(resource)
+    promoteAll(of: turn.lane, at: now)
+  }
+
+  /// Lets other lanes have what this one leaves.
+  private mutating func promoteAll(of lane: Int, at now: Moment) {
+    for resource in lanes[lane].resources { promote(resource, at: now) }
+  }
+
+  /// Opens the first lane that waits for a resource, if that has room; it calls for the next one in turn.
+  mutating func promote(_ resource: Int, at now: Moment) {
+    while !resources[resource].parked.isEmpty {
+      guard resources[resource].hasRoom(at: now.steady) else { return armIfRated(resource) }
+      guard let turn = resources[resource].parked.pop() else { return }
+      guard lanes[turn.lane].place == .parked(resource) else { continue }
+      lanes[turn.lane].place = .open
+      guard let first = firstJob(of: turn.lane) else { continue }
+      if let other = fullResource(of: turn.lane, at: now) {
+        lanes[turn.lane].place = .parked(other)
+        resources[other].parked.push(LaneTurn(job: first, lane: turn.lane))
+        armIfRated(other)
+        continue
+      }
+      openLanes.push(LaneTurn(job: first, lane: turn.lane))
+      return
+    }
+  }
+
+  /// Looks at a resource again when its rate lets the next one through, if nothing else keeps it from having room.
+  private mutating func armIfRated(_ resource: Int) {
+    if let rate = resources[resource].rate, resources[resource].waitsForTime {
+      arm(resource: resource, at: rate.nextTime)
+    }
+  }
+}

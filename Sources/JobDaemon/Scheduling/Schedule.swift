@@ -1,0 +1,173 @@
+import Jobs
+import ObjectGraph
+
+/// Which jobs there are, and which is the next to run: a value without clock, threads or store.
+///
+/// Jobs lie in lanes, one for each set of limits that they share; a lane whose limit is reached is parked with it, so
+/// that finding the next job costs the logarithm of their number, whatever is paused, limited or waiting.
+struct Schedule {
+  /// Slots, used again when their job is gone.
+  var jobs: ContiguousArray<ScheduledJob?> = []
+  var slots: [ManagedObjectID: Int] = [:]
+  private var freeSlots: [Int] = []
+  private var nextSequence: UInt64 = 1
+
+  /// The first is ``Resource/Name/everything``.
+  var resources = [Resource(.everything)]
+  var resourceIndexes: [Resource.Name: Int] = [.everything: 0]
+  var lanes: [Lane] = []
+  private var laneIndexes: [Lane.Key: Int] = [:]
+  private var freeResources: [Int] = []
+  private var freeLanes: [Int] = []
+  private var freeBatches: [Int] = []
+  var openLanes = Heap<LaneTurn>()
+
+  var alarms = Alarms()
+  var dependencies = Dependencies()
+  var batches: [Batch] = []
+  var batchIndexes: [String: Int] = [:]
+  /// The numbers of the attempts at work.
+  var attempts: [ManagedObjectID: Int] = [:]
+  /// Which unfinished job has a key that only one may have.
+  var uniqueOwners: [String: ManagedObjectID] = [:]
+  var uniqueKeys: [ManagedObjectID: String] = [:]
+
+  /// How many milliseconds of waiting one step of priority is worth, so that no job waits for ever.
+  var agingStep: Int64
+
+  /// - Parameter agingStep: how many milliseconds of waiting one step of priority is worth.
+  init(agingStep: Int64) { self.agingStep = agingStep }
+
+  var count: Int { slots.count }
+  var counts: [JobState: Int] { resources[0].counts }
+
+  func contains(_ id: ManagedObjectID) -> Bool { slots[id] != nil }
+
+  /// A job's state, or nil if it is not here.
+  func state(of id: ManagedObjectID) -> JobState? { job(id)?.state }
+
+  func job(_ id: ManagedObjectID) -> ScheduledJob? { slots[id].flatMap { jobs[$0] } }
+
+  /// Takes a job in. What it waits for must be here already, unless it is not known at all.
+  mutating func add(_ new: NewJob, at now: Moment) {
+    let specification = new.specification
+    let key = Lane.Key(
+      queue: resource(.queue(specification.queue)), type: resource(.type(specification.type)),
+      limit: specification.limit.map { limit($0) } ?? -1)
+    let slot = freeSlots.popLast() ?? jobs.count
+    if slot == jobs.count { jobs.append(nil) }
+    var job = ScheduledJob(
+      id: new.id, file: new.file, sequence: nextSequence, lane: Int32(lane(key)),
+      batch: specification.batch.map { Int32(batch($0)) } ?? -1, priority: Int8(clamping: specification.priority),
+      state: .available)
+    nextSequence += 1
+    if let time = new.retryTime {
+      job.due = now.steady + max(0, time - now.wall)
+      job.state = .retryable
+    } else if let date = specification.notBefore, date.milliseconds > now.wall {
+      job.due = date.milliseconds
+      job.state = .scheduled
+    }
+    if new.isHeld { job.state = .held }
+    jobs[slot] = job
+    slots[new.id] = slot
+    for blocker in new.blockers { block(slot, by: blocker) }
+    if !new.isHeld, let blockers = jobs[slot]?.blockers, blockers > 0 { jobs[slot]?.state = .waiting }
+    count(slot, 1)
+    if job.batch >= 0 { batches[Int(job.batch)].unfinished += 1 }
+    if let unique = specification.unique {
+      uniqueOwners[unique] = new.id
+      uniqueKeys[new.id] = unique
+    }
+    settle(named: new.name, as: new.id)
+    switch jobs[slot]?.state {
+    case .available: makeReady(slot, since: now.steady - new.age)
+    case .scheduled, .retryable: arm(slot)
+    default: break
+    }
+  }
+
+  /// Forgets a job that is over and on disk.
+  mutating func remove(_ id: ManagedObjectID, at now: Moment) {
+    guard let slot = slots.removeValue(forKey: id), let job = jobs[slot] else { return }
+    count(slot, -1)
+    jobs[slot] = nil
+    freeSlots.append(slot)
+    let resources = lanes[Int(job.lane)].resources
+    if resources.count == 4 { forget(resources[3], at: now) }
+  }
+
+  // MARK: States
+
+  /// Moves a job to the state that an event leads to.
+  ///
+  /// - Returns: whether the event can happen in its state; nothing changes otherwise.
+  @discardableResult
+  mutating func apply(_ event: JobEvent, to slot: Int) -> Bool {
+    guard let state = jobs[slot]?.state.after(event) else { return false }
+    count(slot, -1)
+    jobs[slot]?.state = state
+    count(slot, 1)
+    return true
+  }
+
+  private mutating func count(_ slot: Int, _ step: Int) {
+    guard let job = jobs[slot] else { return }
+    for resource in lanes[Int(job.lane)].resources { resources[resource].counts[job.state, default: 0] += step }
+  }
+
+  // MARK: Resources, lanes and batches
+
+  /// The index of a resource, which is made when it is first named.
+  mutating func resource(_ name: Resource.Name) -> Int {
+    if let index = resourceIndexes[name] { return index }
+    let index = freeResources.popLast() ?? resources.count
+    if index == resources.count { resources.append(Resource(name)) } else { resources[index] = Resource(name) }
+    resourceIndexes[name] = index
+    return index
+  }
+
+  private mutating func limit(_ limit: JobLimit) -> Int {
+    let index = resource(.key(limit.key))
+    resources[index].concurrent = limit.concurrent
+    resources[index].rate = limit.rate.map { resources[index].rate?.with($0) ?? RateLimiter($0) }
+    return index
+  }
+
+  private mutating func lane(_ key: Lane.Key) -> Int {
+    if let index = laneIndexes[key] { return index }
+    let index = freeLanes.popLast() ?? lanes.count
+    if index == lanes.count { lanes.append(Lane(key)) } else { lanes[index] = Lane(key) }
+    laneIndexes[key] = index
+    if key.limit >= 0 { resources[key.limit].lanes.append(key) }
+    return index
+  }
+
+  /// Drops a key that no job names any more: there may be one for each customer, order or host there ever was.
+  mutating func forget(_ index: Int, at now: Moment) {
+    let resource = resources[index]
+    guard case .key = resource.name, resourceIndexes[resource.name] == index, resource.jobCount == 0 else { return }
+    // Until then it has to remember what it let through.
+    if let time = resource.rate?.idleTime, time > now.steady { return arm(resource: index, at: time) }
+    resourceIndexes[resource.name] = nil
+    for key in resource.lanes {
+      if let lane = laneIndexes.removeValue(forKey: key) { freeLanes.append(lane) }
+    }
+    freeResources.append(index)
+  }
+
+  mutating func batch(_ name: String) -> Int {
+    if let index = batchIndexes[name] { return index }
+    let index = freeBatches.popLast() ?? batches.count
+    if index == batches.count { batches.append(Batch(name: name)) } else { batches[index] = Batch(name: name) }
+    batchIndexes[name] = index
+    return index
+  }
+
+  /// Drops a batch of which nothing is left.
+  mutating func forgetBatch(_ index: Int) {
+    guard batches[index].unfinished == 0, batches[index].waiting.isEmpty else { return }
+    batchIndexes[batches[index].name] = nil
+    freeBatches.append(index)
+  }
+}

@@ -1,0 +1,188 @@
+import Configuration
+import Dispatch
+import Foundation
+import Jobs
+import ObjectGraph
+import Synchronization
+
+/// Gives jobs to workers in their order, and wakes those whose time has come.
+///
+/// One timer for each clock is armed for the next due time only; nothing runs while nothing is due.
+final class Scheduler: Sendable {
+  private struct State {
+    var schedule: Schedule
+    var workers: [CheckedContinuation<RunningJob?, Never>] = []
+    var running: [ManagedObjectID: RunningJob] = [:]
+    var onOverdue: (@Sendable (RunningJob) -> Void)?
+    var isClosed = false
+    var steadyTimer = Timer()
+    var wallTimer = Timer()
+  }
+
+  /// A one-shot timer and the time it is armed for.
+  private struct Timer {
+    /// A dispatch source is not marked as Sendable, but may be used from any thread; the mutex orders its replacement.
+    nonisolated(unsafe) var source: (any DispatchSourceTimer)?
+    var time = Int64.max
+  }
+
+  private let state: Mutex<State>
+  private let queue = DispatchQueue(label: "scheduler")
+  private let now: @Sendable () -> Moment
+
+  /// - Parameter now: the clocks.
+  init(agingStep: Duration, now: @escaping @Sendable () -> Moment = { .now() }) {
+    state = Mutex(State(schedule: Schedule(agingStep: agingStep.milliseconds)))
+    self.now = now
+  }
+
+  /// Whom to tell of attempts that have taken as long as they may; set once, before the first job.
+  func whenOverdue(_ call: @escaping @Sendable (RunningJob) -> Void) { state.withLock { $0.onOverdue = call } }
+
+  /// Reads or changes the schedule, and then gives workers what has become ready.
+  @discardableResult
+  func change<Result: Sendable>(_ body: (inout Schedule, Moment) -> Result) -> Result {
+    let (result, woken) = state.withLock { state in
+      let moment = now()
+      let result = body(&state.schedule, moment)
+      return (result, wake(&state, moment))
+    }
+    for (worker, job) in woken { worker.resume(returning: job) }
+    return result
+  }
+
+  /// Reads the schedule.
+  func read<Result: Sendable>(_ body: (Schedule, Moment) -> Result) -> Result {
+    state.withLock { body($0.schedule, now()) }
+  }
+
+  /// Takes jobs in.
+  func add(_ jobs: [NewJob]) {
+    if jobs.isEmpty { return }
+    change { schedule, now in for job in jobs { schedule.add(job, at: now) } }
+  }
+
+  /// The attempt at a job, if it is at work.
+  func running(_ id: ManagedObjectID) -> RunningJob? { state.withLock { $0.running[id] } }
+
+  /// All attempts at work.
+  var allRunning: [RunningJob] { state.withLock { Array($0.running.values) } }
+
+  // MARK: Workers
+
+  /// The next job; waits for one, and returns nil when the scheduler is closed. Stays on the caller's executor.
+  func next(isolation: isolated (any Actor)? = #isolation) async -> RunningJob? {
+    await withCheckedContinuation { continuation in
+      let (job, mustWait): (RunningJob?, Bool) = state.withLock { state in
+        if state.isClosed { return (nil, false) }
+        if let job = take(&state, now()) { return (job, false) }
+        state.workers.append(continuation)
+        return (nil, true)
+      }
+      if !mustWait { continuation.resume(returning: job) }
+    }
+  }
+
+  /// Says which attempt is at work, and how long it may take.
+  func begin(_ job: RunningJob, attempt: Int, timeout: Duration?) {
+    change { schedule, now in
+      schedule.attempts[job.objectID] = attempt
+      if let timeout { schedule.arm(timeoutOf: job.objectID, at: now.steady + timeout.milliseconds) }
+    }
+  }
+
+  /// Tells ``onOverdue`` again if the attempt is not over after a time.
+  func remind(of job: RunningJob, after delay: Duration) {
+    change { schedule, now in schedule.arm(timeoutOf: job.objectID, at: now.steady + delay.milliseconds) }
+  }
+
+  /// Ends an attempt.
+  ///
+  /// - Returns: jobs that come to nothing with it.
+  func end(_ job: RunningJob, _ event: JobEvent, delay: Duration = .zero) -> [ManagedObjectID] {
+    let (lost, woken) = state.withLock { state in
+      let moment = now()
+      state.running[job.objectID] = nil
+      let lost = state.schedule.endAttempt(of: job.objectID, event, delay: delay.milliseconds, at: moment)
+      return (lost, wake(&state, moment))
+    }
+    for (worker, job) in woken { worker.resume(returning: job) }
+    return lost
+  }
+
+  /// Lets go of all workers; what was not started stays as it is.
+  func close() {
+    let workers = state.withLock { state in
+      state.isClosed = true
+      state.steadyTimer.source?.cancel()
+      state.wallTimer.source?.cancel()
+      defer { state.workers = [] }
+      return state.workers
+    }
+    for worker in workers { worker.resume(returning: nil) }
+  }
+
+  private func take(_ state: inout State, _ moment: Moment) -> RunningJob? {
+    guard let job = state.schedule.next(at: moment) else {
+      arm(&state, moment)
+      return nil
+    }
+    let running = RunningJob(job)
+    state.running[job.id] = running
+    return running
+  }
+
+  private func wake(
+    _ state: inout State, _ moment: Moment
+  ) -> [(CheckedContinuation<RunningJob?, Never>, RunningJob)] {
+    if state.isClosed { return [] }
+    var woken: [(CheckedContinuation<RunningJob?, Never>, RunningJob)] = []
+    while let worker = state.workers.last, let job = take(&state, moment) {
+      state.workers.removeLast()
+      woken.append((worker, job))
+    }
+    arm(&state, moment)
+    return woken
+  }
+
+  // MARK: Time
+
+  private func arm(_ state: inout State, _ moment: Moment) {
+    let next = state.schedule.alarms.next
+    if let time = next.steady, time < state.steadyTimer.time {
+      let delay = max(0, time - moment.steady)
+      let source = timer { $0.steadyTimer = Timer() }
+      source.schedule(deadline: .now() + .milliseconds(Int(delay)))
+      replace(&state.steadyTimer, with: source, at: time)
+    }
+    if let time = next.wall, time < state.wallTimer.time {
+      let source = timer { $0.wallTimer = Timer() }
+      let wall = timespec(tv_sec: Int(time / 1000), tv_nsec: Int(time % 1000) * 1_000_000)
+      source.schedule(wallDeadline: DispatchWallTime(timespec: wall))
+      replace(&state.wallTimer, with: source, at: time)
+    }
+  }
+
+  private func timer(_ reset: @escaping @Sendable (inout State) -> Void) -> any DispatchSourceTimer {
+    let source = DispatchSource.makeTimerSource(queue: queue)
+    source.setEventHandler { [weak self] in self?.advance(reset) }
+    return source
+  }
+
+  private func replace(_ timer: inout Timer, with source: any DispatchSourceTimer, at time: Int64) {
+    timer.source?.cancel()
+    timer = Timer(source: source, time: time)
+    source.activate()
+  }
+
+  private func advance(_ reset: @Sendable (inout State) -> Void) {
+    let (overdue, woken, tell) = state.withLock { state in
+      let moment = now()
+      reset(&state)
+      let overdue = state.schedule.advance(to: moment).compactMap { state.running[$0] }
+      return (overdue, wake(&state, moment), state.onOverdue)
+    }
+    for (worker, job) in woken { worker.resume(returning: job) }
+    for job in overdue { tell?(job) }
+  }
+}

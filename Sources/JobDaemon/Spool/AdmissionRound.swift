@@ -1,0 +1,116 @@
+import Foundation
+import Jobs
+import ObjectGraph
+
+/// The admission of several files in one save: later ones know of earlier ones.
+struct AdmissionRound {
+  var known: KnownJobs
+  let scheduler: Scheduler
+  let policy: JobPolicy
+  let handlers: [String: any JobHandler]
+  /// Keys that only one unfinished job may have, taken in this round.
+  private var uniqueKeys: [String: String] = [:]
+
+  init(
+    known: KnownJobs, scheduler: Scheduler, policy: JobPolicy, handlers: [String: any JobHandler]
+  ) {
+    self.known = known
+    self.scheduler = scheduler
+    self.policy = policy
+    self.handlers = handlers
+  }
+
+  mutating func admit(
+    _ file: ClaimedFile, _ jobs: [JobSpecification], _ context: isolated ManagedObjectContext
+  ) -> Admission.Admitted {
+    var admitted = Admission.Admitted(file: LiveFile(name: file.name, jobCount: 0), ids: jobs.map { $0.id ?? "" })
+    for job in jobs {
+      let id = job.id ?? ""
+      if let earlier = known[id] {
+        admitted.objectIDs.append(earlier.objectID)
+        if !earlier.state.isFinal {
+          admitted.duplicatesOfLive.append(earlier.objectID)
+        } else if earlier.state == .discarded || earlier.state == .quarantined {
+          admitted.earlierFailures.append("\(id): \(earlier.failure ?? "failed")")
+        }
+        continue
+      }
+      insert(job, id, file, &admitted, context)
+    }
+    return admitted
+  }
+
+  private mutating func insert(
+    _ specification: JobSpecification, _ id: String, _ file: ClaimedFile, _ admitted: inout Admission.Admitted,
+    _ context: isolated ManagedObjectContext
+  ) {
+    let job = Job(context: context)
+    job.id = id
+    job.type = specification.type
+    job.queue = specification.queue
+    job.priority = Int32(specification.priority)
+    job.maxAttempts = Int32(policy.maxAttempts(of: specification, handlers[specification.type]))
+    job.arguments = specification.arguments.serialized()
+    job.options = specification.options
+    job.batch = specification.batch
+    job.dueAt = specification.notBefore
+    job.file = file.name.description
+    job.submitter = Int64(file.submitter)
+    job.createdAt = Date()
+    admitted.objectIDs.append(job.objectID)
+    admitted.file.expectJob()
+    let blockers: [NewJob.Blocker]
+    do throws(Refusal) {
+      try claim(specification.unique, id)
+      blockers = try self.blockers(of: specification)
+    } catch {
+      job.currentState = .cancelled
+      job.failure = error.reason
+      job.finishedAt = Date()
+      known[id] = KnownJobs.Entry(objectID: job.objectID, state: .cancelled, failure: error.reason)
+      admitted.finished.append(
+        FinishedJob(
+          objectID: job.objectID, id: id, state: .cancelled, failure: error.reason, file: admitted.file))
+      return
+    }
+    if !blockers.isEmpty { job.currentState = .waiting } else if job.dueAt != nil { job.currentState = .scheduled }
+    known[id] = KnownJobs.Entry(objectID: job.objectID, state: .available, failure: nil)
+    admitted.jobs.append(
+      NewJob(
+        id: job.objectID, file: admitted.file, specification: specification, name: id, blockers: blockers))
+  }
+
+  /// Why a job is over before it has begun.
+  private struct Refusal: Error { let reason: String }
+
+  private mutating func claim(_ unique: String?, _ id: String) throws(Refusal) {
+    guard let unique else { return }
+    let isTaken = uniqueKeys[unique] != nil || scheduler.read { schedule, _ in schedule.uniqueOwners[unique] != nil }
+    if isTaken { throw Refusal(reason: "another job with the unique key \"\(unique)\" is not over yet") }
+    uniqueKeys[unique] = id
+  }
+
+  private func blockers(of job: JobSpecification) throws(Refusal) -> [NewJob.Blocker] {
+    if !job.hasDependencies { return [] }
+    var blockers: [NewJob.Blocker] = []
+    for (names, mayFail) in [(job.after, false), (job.afterAny, true)] {
+      for name in names {
+        guard let other = known[name] else {
+          blockers.append(NewJob.Blocker(subject: .name(name), mayFail: mayFail))
+          continue
+        }
+        if other.state.isFailure && other.state != .quarantined && !mayFail {
+          throw Refusal(reason: "the job \"\(name)\", which must be completed before it, is \(other.state)")
+        }
+        if !other.state.isFinal || (other.state == .quarantined && !mayFail) {
+          blockers.append(NewJob.Blocker(subject: .job(other.objectID), mayFail: mayFail))
+        }
+      }
+    }
+    if let batch = job.afterBatch { blockers.append(NewJob.Blocker(subject: .batch(batch), mayFail: true)) }
+    if let id = job.id, scheduler.read({ schedule, _ in schedule.closesCircle(id, blockers) }) {
+      throw Refusal(reason: "it waits for a job that waits for it")
+    }
+    return blockers
+  }
+}

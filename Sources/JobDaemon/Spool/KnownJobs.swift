@@ -1,0 +1,39 @@
+import Jobs
+import ObjectGraph
+
+/// What is known of jobs by their IDs.
+struct KnownJobs {
+  struct Entry: Sendable {
+    let objectID: ManagedObjectID
+    let state: JobState
+    let failure: String?
+  }
+
+  private var entries: [String: Entry] = [:]
+
+  /// Looks jobs up in a context that sees all that main has.
+  init(_ ids: [String], _ context: isolated ManagedObjectContext, _ scheduler: Scheduler) throws {
+    try read(ids, context)
+    // One that is not over by its record and not in the schedule was released since: its record says how it ended.
+    let late = entries.filter { entry in
+      !entry.value.state.isFinal && !scheduler.read { schedule, _ in schedule.contains(entry.value.objectID) }
+    }
+    if late.isEmpty { return }
+    context.refreshAllObjects()
+    try read(Array(late.keys), context)
+  }
+
+  subscript(id: String) -> Entry? {
+    get { entries[id] }
+    set { entries[id] = newValue }
+  }
+
+  private mutating func read(_ ids: [String], _ context: isolated ManagedObjectContext) throws {
+    for start in stride(from: 0, to: ids.count, by: 1_000) {
+      let part = ids[start..<min(start + 1_000, ids.count)].map { Operand.value(.string($0)) }
+      for job in try context.fetch(FetchRequest<Job>(.isIn(.keyPath(["id"]), part, []))) {
+        entries[job.id] = Entry(objectID: job.objectID, state: job.currentState, failure: job.failure)
+      }
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import Jobs
+import ObjectGraph
+import SystemSupport
+
+/// Takes up what an earlier run left unfinished: first the jobs that the store knows, then files that it does not.
+struct Recovery {
+  /// Records that are read at a time, so that the first jobs run while the last are still being read.
+  private static let chunkSize = 2_000
+  /// Beyond so many attempts an interrupted one counts like a failed one.
+  private static let interruptionLimit = 100
+
+  let engine: JobEngine
+  let control: JobControl
+  /// Files of unfinished jobs, by name.
+  private(set) var files: [FileName: LiveFile] = [:]
+
+  init(_ engine: JobEngine, _ control: JobControl) {
+    self.engine = engine
+    self.control = control
+  }
+
+  /// Puts the unfinished jobs of the store into the schedule, in the order in which they were accepted.
+  ///
+  /// - Returns: how many there were.
+  mutating func takeUpJobs() throws -> Int {
+    try takeUpPauses()
+    let ids = try ManagedObjectContext(parent: engine.main, name: "recovery").performAndWait { context in
+      try context.fetchIDs(FetchRequest<Job>(.isIn(.keyPath(["state"]), Self.unfinished, [])))
+    }.sorted { $0.key < $1.key }
+    for start in stride(from: 0, to: ids.count, by: Self.chunkSize) {
+      let jobs = try takeUp(ids[start..<min(start + Self.chunkSize, ids.count)])
+      engine.scheduler.add(jobs)
+      control.settleBlockers(of: jobs)
+      engine.merger.merge()
+    }
+    return ids.count
+  }
+
+  private static let unfinished = JobState.allCases.filter { !$0.isFinal }.map { Operand.value(.string($0.rawValue)) }
+
+  private mutating func takeUpPauses() throws {
+    let paused = try ManagedObjectContext(parent: engine.main, name: "recovery").performAndWait { context in
+      try context.fetch(FetchRequest<Pause>()).compactMap { $0.resource }
+    }
+    engine.scheduler.change { schedule, now in
+      for name in paused { schedule.setPaused(true, name, at: now) }
+    }
+  }
+
+  private mutating func takeUp(_ ids: ArraySlice<ManagedObjectID>) throws -> [NewJob] {
+    let (engine, files) = (engine, files)
+    let (jobs, newFiles) = try ManagedObjectContext(parent: engine.main, name: "recovery").performAndWait { context in
+      let objects = try context.fetch(FetchRequest<Job>(.isIn(.evaluatedObject, ids.map(Operand.object), [])))
+        .sorted { $0.objectID.key < $1.objectID.key }
+      let specifications = objects.map { job in Result { try JobSpecification(record: job, withArguments: false) } }
+      let names = specifications.flatMap { (try? $0.get()).map { $0.after + $0.afterAny } ?? [] }
+      let known = try KnownJobs(names, context, engine.scheduler)
+      var newFiles: [FileName: LiveFile] = [:]
+      var jobs: [NewJob] = []
+      for (job, specification) in zip(objects, specifications) {
+        let file = job.file.map { text in
+          let name = FileName(text)
+          let file = files[name] ?? newFiles[name] ?? LiveFile(name: name, jobCount: 0)
+          newFiles[name] = file
+          file.expectJob()
+          return file
+        }
+        jobs.append(Self.takeUp(job, specification, file, known))
+      }
+      try context.save()
+      return (jobs, newFiles)
+    }
+    self.files.merge(newFiles) { _, new in new }
+    return jobs
+  }
+
+  /// One job of an earlier run. An attempt that the daemon's end cut short is made up for, within reason: a job that
+  /// ends the daemon itself must not do so for ever.
+  private static func takeUp(
+    _ job: Job, _ specification: Result<JobSpecification, any Error>, _ file: LiveFile?, _ known: KnownJobs
+  ) -> NewJob {
+    // Whoever edited the record so that it can't be read is told when the job is to start.
+    let specification = (try? specification.get()) ?? JobSpecification(type: job.type, queue: job.queue)
+    var new = NewJob(id: job.objectID, file: file, specification: specification, name: job.id)
+    switch job.currentState {
+    case .running:
+      job.currentState = .available
+      if job.attempt < interruptionLimit { job.maxAttempts += 1 }
+    case .held: new.isHeld = true
+    case .retryable: new.retryTime = job.dueAt?.milliseconds
+    default: break
+    }
+    if job.currentState != .scheduled && job.currentState != .held && job.currentState != .waiting {
+      new.specification.notBefore = nil
+    }
+    new.age = job.createdAt.map { max(0, Int64(-$0.timeIntervalSinceNow * 1000)) } ?? 0
+    new.blockers = blockers(of: specification, known)
+    return new
+  }
+
+  /// What a job still waits for; what has come to nothing meanwhile is found by ``JobControl/settleBlockers(of:)``.
+  private static func blockers(of job: JobSpecification, _ known: KnownJobs) -> [NewJob.Blocker] {
+    var blockers: [NewJob.Blocker] = []
+    for (names, mayFail) in [(job.after, false), (job.afterAny, true)] {
+      for name in names {
+        let other = known[name]
+        if other?.state == .completed || (mayFail && other?.state.isFinal == true) { continue }
+        blockers.append(
+          NewJob.Blocker(subject: other.map { .job($0.objectID) } ?? .name(name), mayFail: mayFail))
+      }
+    }
+    if let batch = job.afterBatch { blockers.append(NewJob.Blocker(subject: .batch(batch), mayFail: true)) }
+    return blockers
+  }
+}

@@ -1,0 +1,26 @@
+import Jobs
+import ObjectGraph
+
+/// What the daemon knows of a job beyond its record, until that is on disk.
+struct LiveView: Sendable {
+  let state: JobState
+  var attempt: Int?
+  var progress: JobProgress?
+  /// Why it is held, if that is not in its record.
+  var failure: String?
+}
+
+extension DaemonCore {
+  /// What is known of a job; nil once its end is on disk.
+  func live(_ job: Job) -> LiveView? {
+    let id = job.objectID
+    guard let state = scheduler.read({ schedule, _ in schedule.state(of: id) }) else { return nil }
+    var view = LiveView(state: state)
+    if state == .running, let attempt = scheduler.running(id)?.attempt {
+      view.attempt = attempt.number
+      view.progress = attempt.execution.progress
+    }
+    if state == .held && handlers[job.type] == nil { view.failure = UnknownType(name: job.type).description }
+    return view
+  }
+}

@@ -1,0 +1,188 @@
+import Foundation
+import JSONText
+import Jobs
+import ObjectGraph
+
+/// Writes what became of attempts into the jobs' records, and tells the scheduler.
+///
+/// Whoever records an attempt has claimed it with ``RunningJob/settle()``, so that each has one end.
+final class AttemptRecorder: Sendable {
+  private let engine: JobEngine
+  private let control: JobControl
+
+  init(_ engine: JobEngine, _ control: JobControl) {
+    self.engine = engine
+    self.control = control
+  }
+
+  /// What a handler is given.
+  func execution(
+    _ job: RunningJob, _ specification: JobSpecification, _ number: Int, submitter: UInt32,
+    _ context: ManagedObjectContext, cursor: String?
+  ) -> JobExecution {
+    return JobExecution(
+      jobID: specification.id ?? "", specification: specification, attempt: number, submitter: submitter,
+      context: context,
+      objectID: job.objectID, payloadDirectory: engine.payloadDirectory, cursor: cursor,
+      isCurrent: { !job.isAbandoned },
+      didCheckpoint: { [merger = engine.merger, flusher = engine.flusher] in
+        await merger.mergeAndWait()
+        await flusher.waitForRoom()
+      })
+  }
+
+  /// Records the end of an attempt.
+  func record(
+    _ outcome: Result<JSONValue, any Error>, of job: RunningJob, _ attempt: CurrentAttempt,
+    _ executor: ContextExecutor
+  ) async {
+    switch outcome {
+    case .success(let result):
+      do {
+        try await complete(job, attempt, result)
+      } catch {
+        await judge(error, job, attempt, executor)
+      }
+    case .failure(let error): await judge(error, job, attempt, executor)
+    }
+  }
+
+  /// Records that a job could not be begun.
+  ///
+  /// If its record can't be read, or nothing handles its type, that may be otherwise after the next start; so nothing is
+  /// written.
+  func recordUnstarted(_ job: RunningJob, _ error: any Error, _ executor: ContextExecutor) async {
+    if let failure = error as? JobFailure { return await finish(job, nil, .discard(failure), executor) }
+    engine.log.error("a job can't be started, and is held: \(error)")
+    _ = engine.scheduler.end(job, .held)
+  }
+
+  /// Saves what the handler left in its context together with the job's outcome.
+  private func complete(_ job: RunningJob, _ attempt: CurrentAttempt, _ result: JSONValue) async throws {
+    let text = result.serialized()
+    let objectID = job.objectID
+    try await attempt.execution.context.perform { context in
+      let object = try context.job(with: objectID)
+      object.attempt = Int32(attempt.number)
+      object.startedAt = attempt.started
+      object.finishedAt = Date()
+      object.result = text
+      object.failure = nil
+      object.cursor = nil
+      object.currentState = .completed
+      AttemptRecorder.keepLog(of: attempt, "completed", nil, object, context)
+      try context.save()
+    }
+    let lost = engine.scheduler.end(job, .succeeded)
+    let finished = FinishedJob(
+      objectID: objectID, id: attempt.execution.jobID, state: .completed, failure: nil, file: job.file)
+    engine.merger.merge(finished: [finished])
+    control.cancel(lost, because: finished)
+  }
+
+  private func judge(
+    _ error: any Error, _ job: RunningJob, _ attempt: CurrentAttempt, _ executor: ContextExecutor
+  ) async {
+    var circumstances = Verdict.Circumstances(
+      stop: job.stop, attempt: attempt.number, maxAttempts: attempt.specification.maxAttempts ?? 1,
+      backoff: engine.policy.backoff(of: attempt.specification, attempt.handler), random: .random(in: 0..<1))
+    let objectID = job.objectID
+    let context = ManagedObjectContext(parent: engine.main, name: "end", executor: executor)
+    do {
+      circumstances.crashes = try await context.perform { Int(try $0.job(with: objectID).crashes) }
+    } catch {
+      engine.log.error("the record of a job can't be read: \(error)", job: attempt)
+    }
+    await finish(job, attempt, Verdict(error, circumstances), executor)
+  }
+
+  /// Ends an attempt that came to nothing: what the handler did is dropped with its context.
+  func finish(
+    _ job: RunningJob, _ attempt: CurrentAttempt?, _ verdict: Verdict, _ executor: ContextExecutor
+  ) async {
+    if case .interrupt = verdict {
+      _ = engine.scheduler.end(job, .interrupted)
+      return
+    }
+    let finished: FinishedJob
+    do {
+      if let attempt, verdict.event == .gaveUp || verdict.event == .cancelled {
+        try await revert(job, attempt, executor)
+      }
+      finished = try await save(verdict, job, attempt, executor)
+    } catch {
+      // Nothing is acknowledged: the file stays in cur/, and the next start takes the job up again.
+      engine.log.error("the end of an attempt can't be recorded, so that the next start runs the job again: \(error)")
+      _ = engine.scheduler.end(job, .held)
+      return
+    }
+    if let attempt { engine.log.attemptFailed(attempt, verdict) }
+    let delay: Duration = if case .retry(let delay, _) = verdict { delay } else { .zero }
+    let lost = engine.scheduler.end(job, verdict.event, delay: delay)
+    engine.merger.merge(finished: finished.state.isFinal ? [finished] : [])
+    control.cancel(lost, because: finished)
+  }
+
+  /// Takes back what checkpoints of a job that is given up have saved.
+  private func revert(_ job: RunningJob, _ attempt: CurrentAttempt, _ executor: ContextExecutor) async throws {
+    let context = ManagedObjectContext(parent: engine.main, name: "revert", executor: executor)
+    let objectID = job.objectID
+    let cursor = try await context.perform { try $0.job(with: objectID).cursor }
+    guard let cursor else { return }
+    try await attempt.handler.revert(
+      execution(
+        job, attempt.specification, attempt.number, submitter: attempt.execution.submitter, context, cursor: cursor))
+  }
+
+  private func save(
+    _ verdict: Verdict, _ job: RunningJob, _ attempt: CurrentAttempt?, _ executor: ContextExecutor
+  ) async throws -> FinishedJob {
+    let context = ManagedObjectContext(parent: engine.main, name: "end", executor: executor)
+    let objectID = job.objectID
+    return try await context.perform { context in
+      let object = try context.job(with: objectID)
+      if let attempt { object.attempt = Int32(attempt.number) }
+      object.failure = verdict.failure?.message ?? object.failure
+      let now = Date()
+      switch verdict {
+      case .retry(let delay, let failure):
+        object.currentState = .retryable
+        object.dueAt = now + delay / .seconds(1)
+        if failure.crash != nil { object.crashes += 1 }
+      case .discard: object.currentState = .discarded
+      case .quarantine:
+        object.currentState = .quarantined
+        object.crashes += 1
+      case .cancel: object.currentState = .cancelled
+      case .hold, .interrupt:
+        object.currentState = .held
+        // The attempt was cut short through no fault of its own.
+        if attempt != nil { object.maxAttempts += 1 }
+      }
+      let state = object.currentState
+      if state.isFinal { object.finishedAt = now }
+      if let attempt { AttemptRecorder.keepLog(of: attempt, state.rawValue, verdict.failure, object, context) }
+      try context.save()
+      return FinishedJob(
+        objectID: objectID, id: object.id, state: state, failure: object.failure, file: job.file)
+    }
+  }
+
+  /// Keeps what is worth keeping of an attempt: that it failed, or what it said.
+  private static func keepLog(
+    of attempt: CurrentAttempt, _ outcome: String, _ failure: JobFailure?, _ job: Job,
+    _ context: isolated ManagedObjectContext
+  ) {
+    let log = attempt.execution.log
+    if failure == nil && log == nil { return }
+    let record = Attempt(context: context)
+    record.job = job
+    record.number = Int32(attempt.number)
+    record.outcome = outcome
+    record.startedAt = attempt.started
+    record.finishedAt = Date()
+    record.failure = failure?.message
+    record.evidence = failure?.crash.map { JSONValue($0).serialized() }
+    record.log = log
+  }
+}

@@ -1,0 +1,84 @@
+import Jobs
+import ObjectGraph
+
+/// What becomes of a job after an attempt.
+enum Verdict: Sendable {
+  /// Another attempt follows after a delay.
+  case retry(after: Duration, JobFailure)
+  /// It is given up.
+  case discard(JobFailure)
+  /// Its process crashed too often.
+  case quarantine(JobFailure)
+  /// Somebody called it off.
+  case cancel(String)
+  /// It is put aside.
+  case hold(String?)
+  /// The daemon ends; the next start takes it up again.
+  case interrupt
+
+  /// After so many crashes a job is put away.
+  static let crashLimit = 3
+
+  /// What counts for the verdict on a failed attempt.
+  struct Circumstances: Sendable {
+    /// Why the attempt was to end early, if it was.
+    var stop: RunningJob.Stop?
+    var attempt: Int
+    var maxAttempts: Int
+    /// How often its process crashed before.
+    var crashes = 0
+    var backoff = Backoff()
+    /// From 0 up to 1, for the jitter.
+    var random = 0.0
+  }
+
+  /// Judges an attempt whose handler threw an error.
+  init(_ error: any Error, _ circumstances: Circumstances) {
+    switch circumstances.stop {
+    case .shutdown: self = .interrupt
+    case .held: self = .hold(nil)
+    case .cancelled(let reason): self = .cancel(reason)
+    case .timedOut(let limit):
+      self.init(JobFailure("it took longer than \(limit)", isPermanent: false), circumstances)
+    case nil: self.init(Self.failure(error), circumstances)
+    }
+  }
+
+  private init(_ failure: JobFailure, _ circumstances: Circumstances) {
+    if failure.crash != nil && circumstances.crashes + 1 >= Self.crashLimit {
+      self = .quarantine(failure)
+    } else if failure.isPermanent || circumstances.attempt >= circumstances.maxAttempts {
+      self = .discard(failure)
+    } else {
+      let delay = circumstances.backoff.delay(after: circumstances.attempt, random: circumstances.random)
+      self = .retry(after: delay, failure)
+    }
+  }
+
+  /// An error as a failure; what no handler foresaw may help itself, but values that don't fit the model will not.
+  private static func failure(_ error: any Error) -> JobFailure {
+    error as? JobFailure ?? JobFailure("\(error)", isPermanent: error is ValidationError)
+  }
+
+  /// What happens to the job.
+  var event: JobEvent {
+    switch self {
+    case .retry: .failed
+    case .discard: .gaveUp
+    case .quarantine: .quarantined
+    case .cancel: .cancelled
+    case .hold: .held
+    case .interrupt: .interrupted
+    }
+  }
+
+  /// The words that the job's record keeps.
+  var failure: JobFailure? {
+    switch self {
+    case .retry(_, let failure), .discard(let failure), .quarantine(let failure): failure
+    case .cancel(let reason): JobFailure(reason)
+    case .hold(let reason): reason.map { JobFailure($0, isPermanent: false) }
+    case .interrupt: nil
+    }
+  }
+}

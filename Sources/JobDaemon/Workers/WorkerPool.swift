@@ -1,0 +1,100 @@
+import Configuration
+import Dispatch
+import Jobs
+import ObjectGraph
+import Synchronization
+
+/// The workers, and what is done about attempts that don't end when they are told to.
+final class WorkerPool: Sendable {
+  private struct State {
+    var tasks: [Int: Task<Void, Never>] = [:]
+    var nextNumber = 1
+    /// Attempts whose handlers are still at work though their end is recorded.
+    var abandoned = 0
+  }
+
+  private let engine: JobEngine
+  private let recorder: AttemptRecorder
+  private let state = Mutex(State())
+
+  init(_ engine: JobEngine, _ recorder: AttemptRecorder) {
+    self.engine = engine
+    self.recorder = recorder
+  }
+
+  /// How many handlers are at work though their attempts are over.
+  var abandonedCount: Int { state.withLock { $0.abandoned } }
+
+  func start(count: Int) { for _ in 0..<count { startWorker() } }
+
+  private func startWorker() {
+    state.withLock { state in
+      let number = state.nextNumber
+      state.nextNumber += 1
+      let worker = Worker(engine, recorder, number: number)
+      // Started on the main thread a task would ask for a higher priority than a service without privileges may have.
+      state.tasks[number] = Task(priority: .medium) { [weak self] in
+        let wasAbandoned = await worker.run()
+        self?.end(number, wasAbandoned)
+      }
+    }
+  }
+
+  private func end(_ number: Int, _ wasAbandoned: Bool) {
+    state.withLock { state in
+      state.tasks[number] = nil
+      if wasAbandoned { state.abandoned -= 1 }
+    }
+  }
+
+  /// An attempt has taken as long as it may: it is told to end, or, if it was told before, taken from its handler.
+  func overdue(_ job: RunningJob) {
+    guard let attempt = job.attempt else { return }
+    let timeout = engine.policy.timeout(of: attempt.specification, attempt.handler) ?? .zero
+    if job.stop(.timedOut(timeout)) { return engine.scheduler.remind(of: job, after: engine.stopLimit(of: job)) }
+    if job.stop == .shutdown || !job.abandon() { return }
+    state.withLock { $0.abandoned += 1 }
+    engine.log.error("the handler does not end though it was told to; the attempt is taken from it", job: attempt)
+    startWorker()
+    let executor = ContextExecutor(label: "abandoned")
+    Task(priority: .medium) { [recorder] in
+      await recorder.record(.failure(CancellationError()), of: job, attempt, executor)
+    }
+  }
+
+  /// Waits until the running jobs are over; those that take longer than that are told to end, and run again at the next
+  /// start. Handlers that do not end even then are not waited for.
+  func finish(within limit: Duration) async {
+    let tasks = state.withLock { Array($0.tasks.values) }
+    let ended = DispatchGroup()
+    for task in tasks {
+      ended.enter()
+      Task(priority: .medium) {
+        await task.value
+        ended.leave()
+      }
+    }
+    if await ended.wait(for: limit) { return }
+    let running = engine.scheduler.allRunning
+    for job in running { job.stop(.shutdown) }
+    engine.flusher.endWaiting()
+    let longest = running.map(engine.stopLimit).max() ?? .zero
+    if await ended.wait(for: longest) { return }
+    // What they do from here on changes nothing any more.
+    for job in engine.scheduler.allRunning where job.abandon() {
+      engine.log.error("a handler does not end though the daemon does; its job runs again at the next start")
+    }
+  }
+}
+
+extension DispatchGroup {
+  /// Waits until the group is empty; false if that takes too long.
+  fileprivate func wait(for limit: Duration) async -> Bool {
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        let deadline = DispatchTime.now() + .milliseconds(Int(clamping: limit.milliseconds))
+        continuation.resume(returning: self.wait(timeout: deadline) == .success)
+      }
+    }
+  }
+}

@@ -1,0 +1,9 @@
+/// What the flusher has done, and what waits.
+struct FlushStatistics: Sendable {
+  var flushes = 0
+  var lastDuration: Duration?
+  var lastError: String?
+  var unflushedObjects = 0
+  var unflushedBytes = 0
+  var oldestUnflushed: Duration?
+}

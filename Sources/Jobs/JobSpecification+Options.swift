@@ -1,0 +1,54 @@
+import JSONText
+import TextSupport
+
+extension JobSpecification {
+  /// What the job's record keeps beside its own attributes, as keys of a job file; nil if there is nothing.
+  package var options: String? {
+    var object: JSONObject = [:]
+    if let timeout { object["timeout"] = .string(TimeSpan.print(timeout)) }
+    if let backoff {
+      object["backoff"] = .object([
+        "kind": .string(backoff.growth.rawValue), "base": .string(TimeSpan.print(backoff.base)),
+        "limit": .string(TimeSpan.print(backoff.limit)), "jitter": .number(backoff.jitter),
+      ])
+    }
+    if !after.isEmpty { object["after"] = .array(after.map(JSONValue.string)) }
+    if !afterAny.isEmpty { object["afterAny"] = .array(afterAny.map(JSONValue.string)) }
+    if let afterBatch { object["afterBatch"] = .string(afterBatch) }
+    if let unique { object["unique"] = .string(unique) }
+    if let limit {
+      var value: JSONObject = ["key": .string(limit.key)]
+      if let concurrent = limit.concurrent { value["concurrent"] = .integer(Int64(concurrent)) }
+      if let rate = limit.rate { value["rate"] = .string(rate.text) }
+      object["limit"] = .object(value)
+    }
+    return object.isEmpty ? nil : JSONValue.object(object).serialized()
+  }
+
+  /// A job as its record has it.
+  ///
+  /// - Parameter withArguments: whether the arguments are read, too.
+  /// - Throws: ``JobFileError`` if somebody has put something else into the record.
+  package init(record job: Job, withArguments: Bool = true) throws(JobFileError) {
+    self.init(
+      type: job.type, id: job.id, queue: job.queue, priority: Int(job.priority), maxAttempts: Int(job.maxAttempts))
+    notBefore = job.dueAt
+    batch = job.batch
+    // The commonest text need not be parsed.
+    if withArguments && job.arguments != "{}" { arguments = try Self.document(job.arguments, "arguments").value }
+    if let options = job.options {
+      let document = try Self.document(options, "options")
+      try JobFileReader(document: document).readOptions(document.value.object ?? [:], ["options"], into: &self)
+    }
+  }
+
+  private static func document(_ text: String, _ attribute: String) throws(JobFileError) -> JSONDocument {
+    do throws(JSONError) {
+      let document = try JSONDocument(parsing: Array(text.utf8))
+      if document.value.object != nil { return document }
+    } catch {
+      throw JobFileError("the job's record can't be read: \(error.message)", key: attribute)
+    }
+    throw JobFileError("the job's record has something else than an object", key: attribute)
+  }
+}

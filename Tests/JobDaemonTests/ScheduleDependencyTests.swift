@@ -1,0 +1,144 @@
+import Jobs
+import ObjectGraph
+import TestSupport
+import Testing
+
+@testable import JobDaemon
+
+@Suite("Jobs that wait for others")
+struct ScheduleDependencyTests {
+  private var test = TestSchedule()
+
+  private func blocker(_ id: ManagedObjectID, mayFail: Bool = false) -> NewJob.Blocker {
+    NewJob.Blocker(subject: .job(id), mayFail: mayFail)
+  }
+
+  @Test("A job starts when all that it waits for are completed")
+  mutating func completed() {
+    let needed = (0..<3).map { test.add("n\($0)") }
+    let last = test.add("last", needed.map { blocker($0) })
+    #expect(test.schedule.state(of: last) == .waiting)
+    #expect(test.all() == needed)
+    for job in needed.dropLast() { #expect(test.end(job) == []) }
+    #expect(test.all() == [])
+    test.end(needed[2])
+    #expect(test.all() == [last])
+  }
+
+  @Test("A job comes to nothing with what it needs, unless it takes any end", arguments: [JobEvent.gaveUp, .cancelled])
+  func failed(event: JobEvent) {
+    var test = TestSchedule()
+    let needed = test.add("needed")
+    let strict = test.add("strict", [blocker(needed)])
+    let lenient = test.add("lenient", [blocker(needed, mayFail: true)])
+    #expect(test.all() == [needed])
+    #expect(test.end(needed, event) == [strict])
+    #expect(test.all() == [lenient])
+  }
+
+  @Test("A job waits on for one that is quarantined, and runs when that was put back and is completed")
+  mutating func quarantined() {
+    let needed = test.add("needed")
+    let strict = test.add("strict", [blocker(needed)])
+    #expect(test.all() == [needed])
+    #expect(test.end(needed, .quarantined) == [])
+    #expect(test.schedule.state(of: strict) == .waiting)
+    test.schedule.add(
+      NewJob(id: needed, file: nil, specification: JobSpecification(type: "noop"), name: "needed"), at: test.now)
+    #expect(test.all() == [needed])
+    test.end(needed)
+    #expect(test.all() == [strict])
+  }
+
+  @Test("A job waits for one that is not known yet, under its name")
+  mutating func unknown() {
+    let waiting = test.add("waiting", [NewJob.Blocker(subject: .name("later"), mayFail: false)])
+    #expect(test.all() == [])
+    let later = test.add("later")
+    #expect(test.all() == [later])
+    test.end(later)
+    #expect(test.all() == [waiting])
+  }
+
+  @Test("A circle over several files is found, however long")
+  mutating func circle() {
+    let first = test.add("first", [NewJob.Blocker(subject: .name("last"), mayFail: false)])
+    let second = test.add("second", [blocker(first)])
+    let third = test.add("third", [blocker(second)])
+    #expect(test.schedule.closesCircle("last", [blocker(third)]))
+    #expect(!test.schedule.closesCircle("other", [blocker(third)]))
+    #expect(!test.schedule.closesCircle("last", []))
+  }
+
+  @Test("A batch's callback runs when the last of the batch is over, in whatever way, and the batch is forgotten")
+  mutating func batch() {
+    let jobs = (0..<3).map { number in test.add("\(number)") { $0.batch = "b" } }
+    let callback = test.add("callback", [NewJob.Blocker(subject: .batch("b"), mayFail: true)])
+    #expect(test.all() == jobs)
+    test.end(jobs[0], .gaveUp)
+    test.end(jobs[1], .cancelled)
+    #expect(test.all() == [])
+    test.end(jobs[2])
+    #expect(test.all() == [callback])
+    #expect(test.schedule.batchIndexes.isEmpty)
+  }
+
+  @Test("A cancelled job takes those that need it along, one step at a time")
+  mutating func cascade() {
+    let first = test.add("first")
+    let second = test.add("second", [blocker(first)])
+    let third = test.add("third", [blocker(second)])
+    #expect(test.schedule.cancel(first, at: test.now) == [second])
+    #expect(test.schedule.cancel(second, at: test.now) == [third])
+    #expect(test.schedule.cancel(third, at: test.now) == [])
+    #expect(test.schedule.cancel(third, at: test.now) == nil)
+    #expect(test.all() == [])
+  }
+
+  /// Every job ends once, limits are never exceeded and nothing is left over, whatever happens in which order.
+  @Test("Random histories end with every job over and every limit kept", arguments: 0..<20)
+  func random(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    var test = TestSchedule()
+    test.schedule.setLimits(.queue("q1"), concurrent: 2, rate: nil, at: test.now)
+    var ids: [ManagedObjectID] = []
+    var running: [ManagedObjectID: JobSpecification] = [:]
+    var specifications: [ManagedObjectID: JobSpecification] = [:]
+    for step in 0..<2_000 {
+      switch Int.random(in: 0..<10, using: &random) {
+      case 0...2 where step < 1_200:
+        var made = JobSpecification(type: "t\(Int.random(in: 0..<3, using: &random))")
+        made.queue = "q\(Int.random(in: 0..<3, using: &random))"
+        made.priority = Int.random(in: -100...100, using: &random)
+        if Bool.random(using: &random) { made.limit = JobLimit(key: "k\(step % 4)", concurrent: 1) }
+        let needed = ids.suffix(3).filter { test.schedule.state(of: $0)?.isFinal == false }
+        let id = test.add("\(step)", needed.map { blocker($0, mayFail: true) }) { $0 = made }
+        ids.append(id)
+        specifications[id] = made
+      case 3...5:
+        if let id = test.next() { running[id] = specifications[id] }
+      case 6...7:
+        guard let id = running.keys.sorted(by: { $0.key < $1.key }).randomElement(using: &random) else { continue }
+        running[id] = nil
+        test.end(id, [.succeeded, .failed, .gaveUp, .interrupted].randomElement(using: &random)!, delay: 50)
+      case 8:
+        guard let id = ids.randomElement(using: &random), running[id] == nil else { continue }
+        if !test.schedule.hold(id) { _ = test.schedule.release(id, at: test.now) }
+      default: test.wait(Int64.random(in: 0..<100, using: &random))
+      }
+      #expect(running.values.count { $0.queue == "q1" } <= 2)
+      for key in 0..<4 { #expect(running.values.count { $0.limit?.key == "k\(key)" } <= 1) }
+    }
+    for id in ids { _ = test.schedule.release(id, at: test.now) }
+    var rounds = 0
+    while test.schedule.count > 0 && rounds < 10_000 {
+      rounds += 1
+      for id in running.keys { test.end(id) }
+      running = [:]
+      for id in test.all() { running[id] = specifications[id] }
+      test.wait(100)
+    }
+    #expect(test.schedule.count == 0)
+    #expect(test.schedule.counts.values.allSatisfy { $0 == 0 })
+  }
+}

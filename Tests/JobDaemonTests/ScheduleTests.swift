@@ -1,0 +1,209 @@
+import Jobs
+import ObjectGraph
+import ObjectModel
+import Testing
+
+@testable import JobDaemon
+
+/// A schedule with a clock that the test moves.
+struct TestSchedule {
+  var schedule = Schedule(agingStep: 60_000)
+  var now = Moment(steady: 1_000, wall: 1_000_000_000_000)
+  private var nextKey: Int64 = 1
+
+  mutating func add(
+    _ name: String, _ blockers: [NewJob.Blocker] = [], _ change: (inout JobSpecification) -> Void = { _ in }
+  ) -> ManagedObjectID {
+    var specification = JobSpecification(type: "noop", id: name)
+    change(&specification)
+    let id = ManagedObjectID(key: nextKey, entityIndex: 0, rootIndex: 0, coordinatorOrdinal: 0)
+    nextKey += 1
+    schedule.add(
+      NewJob(id: id, file: nil, specification: specification, name: name, blockers: blockers), at: now)
+    return id
+  }
+
+  mutating func next() -> ManagedObjectID? { schedule.next(at: now)?.id }
+
+  mutating func all() -> [ManagedObjectID] {
+    var ids: [ManagedObjectID] = []
+    while let id = next() { ids.append(id) }
+    return ids
+  }
+
+  /// Ends an attempt and forgets the job if it is over.
+  @discardableResult
+  mutating func end(_ id: ManagedObjectID, _ event: JobEvent = .succeeded, delay: Int64 = 0) -> [ManagedObjectID] {
+    let lost = schedule.endAttempt(of: id, event, delay: delay, at: now)
+    if schedule.state(of: id)?.isFinal == true { schedule.remove(id, at: now) }
+    return lost
+  }
+
+  mutating func wait(_ milliseconds: Int64) {
+    now = Moment(steady: now.steady + milliseconds, wall: now.wall + milliseconds)
+    _ = schedule.advance(to: now)
+  }
+}
+
+@Suite("The schedule")
+struct ScheduleTests {
+  private var test = TestSchedule()
+
+  @Test("Jobs run by priority, then in the order of their arrival")
+  mutating func order() {
+    let jobs = [0, 5, 0, -5, 5].map { priority in test.add("\(priority)") { $0.priority = priority } }
+    #expect(test.all() == [jobs[1], jobs[4], jobs[0], jobs[2], jobs[3]])
+  }
+
+  @Test("A job of low priority goes before a new one of higher priority once it has waited long enough")
+  mutating func aging() {
+    let low = test.add("low") { $0.priority = -1 }
+    test.wait(59_000)
+    let early = test.add("early")
+    test.wait(2_000)
+    let late = test.add("late")
+    #expect(test.all() == [early, low, late])
+  }
+
+  @Test("A queue runs as many as it may, and others go on")
+  mutating func concurrency() {
+    test.schedule.setLimits(.queue("slow"), concurrent: 1, rate: nil, at: test.now)
+    let slow = (0..<3).map { number in test.add("s\(number)") { $0.queue = "slow" } }
+    let other = test.add("other")
+    #expect(test.all() == [slow[0], other])
+    test.end(slow[0])
+    #expect(test.all() == [slow[1]])
+    test.schedule.setLimits(.queue("slow"), concurrent: 2, rate: nil, at: test.now)
+    #expect(test.all() == [slow[2]])
+  }
+
+  @Test("Jobs of one key share its limit across queues, and a key that nobody names any more is forgotten")
+  mutating func keys() {
+    let limit = JobLimit(key: "tenant", concurrent: 2)
+    let jobs = (0..<5).map { number in
+      test.add("\(number)") {
+        $0.limit = limit
+        $0.queue = number % 2 == 0 ? "even" : "odd"
+      }
+    }
+    #expect(test.all() == [jobs[0], jobs[1]])
+    test.end(jobs[1])
+    #expect(test.all() == [jobs[2]])
+    for (job, next) in [(jobs[0], jobs[3]), (jobs[2], jobs[4])] {
+      test.end(job)
+      #expect(test.all() == [next])
+    }
+    test.end(jobs[3])
+    test.end(jobs[4])
+    #expect(test.schedule.resourceIndexes[.key("tenant")] == nil)
+  }
+
+  @Test("A rate lets as many start as a period has, and the next ones evenly")
+  mutating func rate() {
+    let jobs = (0..<5).map { number in
+      test.add("\(number)") { $0.limit = JobLimit(key: "host", rate: JobLimit.Rate(2, per: .seconds(10))) }
+    }
+    #expect(test.all() == [jobs[0], jobs[1]])
+    for job in jobs[..<2] { test.end(job) }
+    #expect(test.schedule.alarms.next.steady == test.now.steady + 5_000)
+    test.wait(4_999)
+    #expect(test.all() == [])
+    test.wait(1)
+    #expect(test.all() == [jobs[2]])
+    test.wait(10_000)
+    #expect(test.all() == [jobs[3], jobs[4]])
+  }
+
+  @Test("A rate is remembered until it has no effect any more, and its key is forgotten then")
+  mutating func rememberedRate() {
+    let limit = JobLimit(key: "host", rate: JobLimit.Rate(1, per: .seconds(10)))
+    let first = test.add("1") { $0.limit = limit }
+    #expect(test.all() == [first])
+    test.end(first)
+    let second = test.add("2") { $0.limit = limit }
+    #expect(test.all() == [])
+    test.wait(10_000)
+    #expect(test.all() == [second])
+    test.end(second)
+    test.wait(20_000)
+    #expect(test.schedule.resourceIndexes[.key("host")] == nil)
+  }
+
+  @Test("A paused queue, type or everything starts nothing, and goes on in its order")
+  mutating func paused() {
+    for name in [Resource.Name.queue("default"), .type("noop"), .everything] {
+      test.schedule.setPaused(true, name, at: test.now)
+      let jobs = (0..<3).map { test.add("\(name) \($0)") }
+      #expect(test.all() == [])
+      test.schedule.setPaused(false, name, at: test.now)
+      #expect(test.all() == jobs)
+      for job in jobs { test.end(job) }
+    }
+  }
+
+  @Test("A job waits for its moment, by the clock that an operator may set")
+  mutating func notBefore() {
+    let wall = Double(test.now.wall) / 1000
+    let job = test.add("later") { $0.notBefore = .init(timeIntervalSince1970: wall + 60) }
+    #expect(test.schedule.state(of: job) == .scheduled)
+    test.now = Moment(steady: test.now.steady + 100_000, wall: test.now.wall + 59_000)
+    _ = test.schedule.advance(to: test.now)
+    #expect(test.all() == [])
+    test.now = Moment(steady: test.now.steady, wall: test.now.wall + 1_000)
+    _ = test.schedule.advance(to: test.now)
+    #expect(test.all() == [job])
+  }
+
+  @Test("A failed attempt is followed by another after the delay, whatever the wall clock does")
+  mutating func retry() {
+    let job = test.add("fails")
+    #expect(test.all() == [job])
+    test.end(job, .failed, delay: 5_000)
+    #expect(test.schedule.state(of: job) == .retryable)
+    test.now = Moment(steady: test.now.steady + 4_999, wall: 0)
+    _ = test.schedule.advance(to: test.now)
+    #expect(test.all() == [])
+    test.now = Moment(steady: test.now.steady + 1, wall: 0)
+    _ = test.schedule.advance(to: test.now)
+    #expect(test.all() == [job])
+  }
+
+  @Test("An attempt that takes too long is told of once, and a later attempt is not mistaken for it")
+  mutating func timeout() {
+    let job = test.add("slow")
+    #expect(test.all() == [job])
+    test.schedule.attempts[job] = 1
+    test.schedule.arm(timeoutOf: job, at: test.now.steady + 1_000)
+    test.end(job, .failed, delay: 100)
+    test.wait(100)
+    #expect(test.all() == [job])
+    test.schedule.attempts[job] = 2
+    test.now = Moment(steady: test.now.steady + 1_000, wall: test.now.wall)
+    #expect(test.schedule.advance(to: test.now) == [])
+    test.schedule.arm(timeoutOf: job, at: test.now.steady + 5)
+    test.now = Moment(steady: test.now.steady + 5, wall: test.now.wall)
+    #expect(test.schedule.advance(to: test.now) == [job])
+  }
+
+  @Test("A held job does not run until it is released, and remembers what it waits for")
+  mutating func held() {
+    let first = test.add("first")
+    let second = test.add("second", [NewJob.Blocker(subject: .job(first), mayFail: false)])
+    #expect(test.schedule.hold(first) && test.schedule.hold(second))
+    #expect(test.all() == [])
+    #expect(test.schedule.release(second, at: test.now) == true)
+    #expect(test.schedule.state(of: second) == .waiting)
+    #expect(test.schedule.release(first, at: test.now) == true)
+    #expect(test.all() == [first])
+    test.end(first)
+    #expect(test.all() == [second])
+  }
+
+  @Test("A new priority counts at once, and the time it has waited is kept")
+  mutating func reprioritised() {
+    let jobs = (0..<3).map { test.add("\($0)") }
+    #expect(test.schedule.setPriority(1, of: jobs[2], at: test.now) == true)
+    #expect(test.schedule.setPriority(-1, of: jobs[0], at: test.now) == true)
+    #expect(test.all() == [jobs[2], jobs[1], jobs[0]])
+  }
+}
