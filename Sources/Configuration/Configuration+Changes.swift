@@ -23,7 +23,7 @@ extension Configuration {
 
   /// Each key whose value differs from that in `old`, in the order of the file.
   package func changes(from old: Configuration) -> [Change] {
-    Setting.all.compactMap { setting in
+    settings(with: old).compactMap { setting in
       let (before, after) = (setting.print(old), setting.print(self))
       guard before != after else { return nil }
       return Change(section: setting.section, key: setting.key, old: before, new: after, effect: setting.effect)
@@ -32,7 +32,7 @@ extension Configuration {
 
   /// This configuration, with the values of `old` for every key that needs a restart: what holds after a reload.
   package func reloaded(over old: Configuration) -> Configuration {
-    Setting.all.reduce(into: self) { result, setting in
+    settings(with: old).reduce(into: self) { result, setting in
       if setting.effect == .onRestart { setting.copy(old, &result) }
     }
   }

@@ -12,8 +12,13 @@ package struct Configuration: Sendable, Equatable {
   package internal(set) var importing = Import()
   package internal(set) var image = Image()
   package internal(set) var jobs = Jobs()
+  package internal(set) var retention = Retention()
   package internal(set) var status = Status()
   package internal(set) var log = Log()
+  /// `[Queue NAME]`, by name.
+  package internal(set) var queues: [String: Limits] = [:]
+  /// `[Type NAME]`, by name.
+  package internal(set) var types: [String: JobType] = [:]
 
   /// All settings at their defaults.
   package init() {}
@@ -90,6 +95,20 @@ package struct Configuration: Sendable, Equatable {
     package internal(set) var aging = Duration.seconds(60)
     /// What becomes of jobs whose type no handler knows.
     package internal(set) var unknownTypes = UnknownTypes.refuse
+  }
+
+  /// `[Retention]`: how long jobs that are over are kept.
+  package struct Retention: Sendable, Equatable {
+    /// How long completed jobs are kept.
+    package internal(set) var completedAge = Duration.seconds(7 * 86_400)
+    /// How many completed jobs are kept.
+    package internal(set) var completedCount = 1_000_000
+    /// How long cancelled and discarded jobs are kept.
+    package internal(set) var failedAge = Duration.seconds(30 * 86_400)
+    /// How many cancelled and discarded jobs are kept.
+    package internal(set) var failedCount = 100_000
+    /// How large the store may be until the oldest jobs that are over are removed; 0 for any size.
+    package internal(set) var storeSize = 0
   }
 
   /// `[Status]`: the HTTP interface on the Unix socket.

@@ -15,7 +15,7 @@ struct ConfigurationParser {
       var problem: ConfigurationProblem?
       switch entry.content {
       case .section(let name):
-        if !Setting.sections.contains(name) { problem = unknownSection(name, file) }
+        if Setting.settings(of: name) == nil { problem = unknownSection(name, file) }
       case .malformed(.unknownSection, let name):
         problem = unknownSection(name, file)
       case .malformed(let code, let text):
@@ -41,11 +41,11 @@ struct ConfigurationParser {
         message: "stands before any section; put a line such as [\(owner)] above it")
     }
     // Of an unknown section its own line is reported, not every key.
-    guard Setting.sections.contains(section) else { return nil }
-    guard let setting = Setting.all.first(where: { $0.section == section && $0.key == key }) else {
+    guard let settings = Setting.settings(of: section) else { return nil }
+    guard let setting = settings.first(where: { $0.key == key }) else {
       return ConfigurationProblem(
         code: .unknownKey, file: file, section: section, key: key, value: value,
-        message: "unknown key; \(Self.suggestion(for: key, in: section))")
+        message: "unknown key; \(Self.suggestion(for: key, among: settings))")
     }
     // As in systemd, an empty assignment takes back earlier ones.
     if value.isEmpty {
@@ -60,16 +60,18 @@ struct ConfigurationParser {
 
   private func unknownSection(_ name: String, _ file: String) -> ConfigurationProblem {
     let nearest = NearestName.find(name, in: Setting.sections, within: .max) ?? ""
+    let named = Setting.namedSections.map { "\($0) NAME" }
     return ConfigurationProblem(
       code: .unknownSection, file: file, section: name,
-      message: "unknown section; did you mean [\(nearest)]? There are \(Setting.sections.joined(separator: ", "))")
+      message: "unknown section; did you mean [\(nearest)]? "
+        + "There are \((Setting.sections + named).joined(separator: ", "))")
   }
 
-  private static func suggestion(for key: String, in section: String) -> String {
+  private static func suggestion(for key: String, among settings: [Setting]) -> String {
     if let elsewhere = Setting.all.first(where: { $0.key == key }) {
       return "\(key) belongs to [\(elsewhere.section)]"
     }
-    let keys = Setting.all.filter { $0.section == section }.map(\.key)
+    let keys = settings.map(\.key)
     let nearest = NearestName.find(key, in: keys, within: .max) ?? ""
     return "did you mean \(nearest)?"
   }

@@ -42,6 +42,15 @@ extension Setting {
     Setting("Jobs", "AgingSec", \.jobs.aging, .duration(in: .seconds(1) ... .seconds(31_536_000)), .onRestart),
     Setting("Jobs", "UnknownTypes", \.jobs.unknownTypes, .choice, .onReload),
 
+    Setting(
+      "Retention", "CompletedAgeSec", \.retention.completedAge, .duration(in: .zero ... .seconds(315_360_000)),
+      .onReload),
+    Setting("Retention", "CompletedCount", \.retention.completedCount, .integer(in: 0...1_000_000_000), .onReload),
+    Setting(
+      "Retention", "FailedAgeSec", \.retention.failedAge, .duration(in: .zero ... .seconds(315_360_000)), .onReload),
+    Setting("Retention", "FailedCount", \.retention.failedCount, .integer(in: 0...1_000_000_000), .onReload),
+    Setting("Retention", "StoreSizeMax", \.retention.storeSize, .size(in: 0...1 << 50), .onReload),
+
     Setting("Status", "ReadAccess", \.status.readAccess, .choice, .onReload),
     // The HTTP server reserves its connections when it starts.
     Setting("Status", "MaxConnections", \.status.maxConnections, .integer(in: 1...10_000), .onRestart),

@@ -71,6 +71,7 @@ package final class Daemon: Sendable {
 
   /// Recovers what an earlier run left, then takes jobs.
   package func start() throws {
+    core.policy.applyLimits(to: core.scheduler, core.handlers, replacing: nil)
     core.workers.start(count: core.configuration.value.workers.count)
     try core.begin()
     try server.start()
@@ -82,6 +83,8 @@ package final class Daemon: Sendable {
     for change in new.changes(from: old) { core.log.notice("reload: \(change)") }
     let settings = new.reloaded(over: old)
     core.configuration.replace(settings)
+    core.policy.applyLimits(to: core.scheduler, core.handlers, replacing: old)
+    core.retention.runSoon()
     core.flusher.reconfigure(settings.writer)
     core.intake.reconfigure(settings.spool)
     core.log.setLevel(settings.log.level)
@@ -100,6 +103,7 @@ package final class Daemon: Sendable {
     core.scheduler.close()
     await core.workers.finish(within: limit)
     core.control.drain()
+    core.retention.stop()
     await pool.shutDown(by: .after(.seconds(5)))
     await core.merger.mergeAndWait()
     let isFlushed = await core.flusher.flush()

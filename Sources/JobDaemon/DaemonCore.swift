@@ -28,6 +28,7 @@ final class DaemonCore: Sendable {
   let engine: JobEngine
   let control: JobControl
   let workers: WorkerPool
+  let retention: Retention
   let started = Date()
   private let problemText = Mutex<String?>(nil)
 
@@ -65,6 +66,8 @@ final class DaemonCore: Sendable {
     let control = JobControl(engine)
     self.control = control
     workers = WorkerPool(engine, AttemptRecorder(engine, control))
+    retention = Retention(
+      engine, RetentionSteps(main: main, coordinator: coordinator, storePath: paths.store))
     admission = Admission(main: main, handlers: self.handlers, scheduler: scheduler, policy: policy)
     intake = Intake(
       spool: spool, admission: admission, flusher: flusher, release: releaser, log: log,
@@ -85,6 +88,7 @@ final class DaemonCore: Sendable {
     let count = try recovery.takeUpJobs()
     if count > 0 { log.notice("taking up \(count) jobs of an earlier run") }
     try intake.begin(known: Set(recovery.files.keys))
+    retention.runSoon()
   }
 
   /// Accepts a job file that came over the socket: durable in the spool before this returns.
@@ -109,7 +113,9 @@ final class DaemonCore: Sendable {
 
   private func handle(_ event: Flusher.Event, _ onFatal: @Sendable (FatalFailure) -> Void) {
     switch event {
-    case .durable(let jobs): releaser.release(jobs)
+    case .durable(let jobs):
+      releaser.release(jobs)
+      retention.note(jobs)
     case .storageFull(let error):
       intake.pause(.storageFull)
       let isNew = problemText.withLock { problem in

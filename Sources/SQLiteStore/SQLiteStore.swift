@@ -129,6 +129,17 @@ public final class SQLiteStore: PersistentStore, Sendable {
     try withWriter { connection throws(StoreError) in try connection.control("PRAGMA wal_checkpoint(PASSIVE)") }
   }
 
+  package func reclaimSpace(atMost byteCount: Int) throws(StoreError) -> Int {
+    try withWriter { connection throws(StoreError) in
+      let pageSize = try connection.controlResult("PRAGMA page_size") { $0.integer(0) } ?? 4096
+      let before = try connection.controlResult("PRAGMA freelist_count") { $0.integer(0) } ?? 0
+      if before == 0 { return 0 }
+      try connection.control("PRAGMA incremental_vacuum(\(max(1, Int64(byteCount) / pageSize)))")
+      let after = try connection.controlResult("PRAGMA freelist_count") { $0.integer(0) } ?? 0
+      return Int((before - after) * pageSize)
+    }
+  }
+
   /// Writes the journal into the file and closes; a save under way is waited for, readers finish on their own.
   ///
   /// Closing twice does nothing.

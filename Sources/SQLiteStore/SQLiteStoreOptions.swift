@@ -21,6 +21,11 @@ public struct SQLiteStoreOptions: Sendable {
   /// It stays on in a store once it was, whoever opens it. Delete what nobody needs any more by
   /// `PersistentHistoryRequest.deleteHistory(before:)`, or the store grows.
   public var tracksHistory = false
+  /// Whether a store that is made anew can give space that deleted objects leave back to the file system, in small
+  /// steps: see `PersistentStoreCoordinator.reclaimSpace(atMost:)`.
+  ///
+  /// It costs a page of the file for about a thousand others. A store keeps what it was made with.
+  public var reclaimsSpace = false
   /// Whether commits of other processes, and of other coordinators, are noticed: contexts that merge automatically show
   /// them, and the coordinator's `remoteChanges()` tells of them.
   ///

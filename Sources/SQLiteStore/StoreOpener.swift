@@ -174,6 +174,8 @@ struct StoreOpener {
         error.code, "the store can't be made; check that its folder is there and can be written", path: path,
         detail: error.detail)
     }
+    // Only a file without any page takes it.
+    if options.reclaimsSpace { try connection.control("PRAGMA auto_vacuum = INCREMENTAL") }
     try connection.control("PRAGMA application_id = \(Self.applicationID)")
     try connection.control("PRAGMA user_version = \(Self.formatVersion)")
     try Self.configure(connection)

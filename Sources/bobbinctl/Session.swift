@@ -1,5 +1,6 @@
 import ControlClient
 import Foundation
+import JSONText
 
 /// What a command works with: the daemon and the user.
 struct Session {
@@ -15,6 +16,17 @@ struct Session {
     let reply = try Reply.received(from: client, "GET", path, query: query)
     try printJSON(of: reply)
     let accepted = try reply.accepted(refusal: refusal)
+    if printsJSON, !accepted.isJSON { throw accepted.unreadable("it is not JSON") }
+    return accepted
+  }
+
+  /// Asks for a change and returns the reply if it was made.
+  func post(_ path: String, _ body: JSONValue) throws(ToolError) -> Reply {
+    let data = Data(body.serializedBytes())
+    // Commands for very many jobs take a while.
+    let reply = try Reply.received(from: client, "POST", path, body: data, timeout: .seconds(150))
+    try printJSON(of: reply)
+    let accepted = try reply.accepted(refusal: .usage)
     if printsJSON, !accepted.isJSON { throw accepted.unreadable("it is not JSON") }
     return accepted
   }

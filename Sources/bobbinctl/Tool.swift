@@ -5,7 +5,9 @@ import TextSupport
 /// From the command line to the exit code.
 enum Tool {
   static let commands: [any Command.Type] = [
-    StatusCommand.self, SubmitCommand.self, ListCommand.self, ShowCommand.self,
+    StatusCommand.self, SubmitCommand.self, ListCommand.self, ShowCommand.self, WhyCommand.self, LogCommand.self,
+    QueuesCommand.self, CancelCommand.self, HoldCommand.self, ReleaseCommand.self, RetryCommand.self,
+    RedriveCommand.self, PriorityCommand.self, PauseCommand.self, ResumeCommand.self, FlushCommand.self,
   ]
 
   static let options = [

@@ -70,6 +70,7 @@ struct Command {
     let lock = try FileLock(path: paths.state + "/lock")
     let coordinator = PersistentStoreCoordinator(model: model)
     var storeOptions = SQLiteStoreOptions()
+    storeOptions.reclaimsSpace = true
     storeOptions.externalDataThreshold = configuration.store.externalDataThreshold
     // An operator's model file may be missing for a while.
     storeOptions.keepsRemovedEntities = true

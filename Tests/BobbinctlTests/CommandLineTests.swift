@@ -8,7 +8,13 @@ struct CommandLineTests {
   @Test(
     "Mistakes end with 64 and a line each that helps",
     arguments: [
-      ([], ["a command is missing: status, submit, list or show"]),
+      (
+        [],
+        [
+          "a command is missing: status, submit, list, show, why, log, queues, cancel, hold, release, retry, redrive, "
+            + "priority, pause, resume or flush"
+        ]
+      ),
       (["stauts"], [#"there is no command "stauts"; do you mean "status"?"#]),
       (["list", "--stat=x"], ["there is no option --stat; do you mean --state?"]),
       (
@@ -27,6 +33,10 @@ struct CommandLineTests {
       (["show"], ["an ID is missing: show [--json] ID..."]), (["show", ""], ["an ID can't be empty"]),
       (["submit"], ["a file is missing: submit [--wait[=SECONDS]] [--json] FILE..."]),
       (["submit", "-", "-"], ["standard input can be read only once"]),
+      (["cancel"], ["say which jobs are meant: ID... | [--state STATE] [--type TYPE] [--queue QUEUE] [--batch BATCH]"]),
+      (["hold", "a", "--queue", "q"], ["give either IDs, or --state, --type, --queue and --batch"]),
+      (["priority", "101", "a"], ["the first argument is a priority from -100 to 100"]),
+      (["pause", "images"], [#"pause takes no argument, not "images"; a queue is named by --queue"#]),
       (["submit", "--wait=", "-"], ["a value is missing after --wait="]),
       (["submit", "--wait=soon", "-"], [#"--wait takes a whole number from 0 to 604800, not "soon""#]),
       (["status", "--json=1", "--root="], ["--json takes no value", "--root needs a value: --root DIR"]),
@@ -45,7 +55,7 @@ struct CommandLineTests {
     let general = try await TestDaemon.run(["--help"])
     #expect(general.code == 0)
     for name in ["status", "submit", "list", "show", "--socket PATH"] { #expect(general.output.contains("  \(name)")) }
-    for name in ["status", "submit", "list", "show"] {
+    for name in ["status", "submit", "list", "show", "why", "cancel", "priority", "pause", "queues"] {
       let run = try await TestDaemon.run([name, "--help", "--nonsense"])
       #expect(run.code == 0)
       #expect(run.output.hasPrefix("Usage: bobbinctl \(name)"))

@@ -71,5 +71,7 @@ struct ArgumentReader {
     return word
   }
 
-  func error(_ message: String, _ key: String) -> JobFileError { JobFileError(message, key: path + "." + key) }
+  func error(_ message: String, _ key: String) -> JobFileError {
+    JobFileError(message, key: path.isEmpty ? key : path + "." + key)
+  }
 }

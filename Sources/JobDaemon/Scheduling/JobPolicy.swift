@@ -7,22 +7,64 @@ struct JobPolicy: Sendable {
 
   private var defaults: Configuration.Jobs { configuration.value.jobs }
 
+  private func type(_ job: JobSpecification) -> Configuration.JobType { configuration.value[type: job.type] }
+
   func maxAttempts(of job: JobSpecification, _ handler: (any JobHandler)?) -> Int {
-    job.maxAttempts ?? handler?.settings.maxAttempts ?? defaults.maxAttempts
+    if let own = job.maxAttempts { return own }
+    let configured = type(job).maxAttempts
+    return configured > 0 ? configured : handler?.settings.maxAttempts ?? defaults.maxAttempts
   }
 
   func backoff(of job: JobSpecification, _ handler: any JobHandler) -> Backoff {
-    job.backoff ?? handler.settings.backoff
-      ?? Backoff(
-        Backoff.Growth(rawValue: defaults.backoff.rawValue) ?? .exponential, base: defaults.backoffBase,
-        limit: defaults.backoffLimit)
+    if let own = job.backoff { return own }
+    let (type, general) = (type(job), defaults)
+    var backoff =
+      handler.settings.backoff
+      ?? Backoff(Self.growth(general.backoff), base: general.backoffBase, limit: general.backoffLimit)
+    if let growth = type.backoff { backoff.growth = Self.growth(growth) }
+    if type.backoffBase > .zero { backoff.base = type.backoffBase }
+    if type.backoffLimit > .zero { backoff.limit = type.backoffLimit }
+    return backoff
+  }
+
+  private static func growth(_ growth: BackoffGrowth) -> Backoff.Growth {
+    switch growth {
+    case .fixed: .fixed
+    case .linear: .linear
+    case .exponential: .exponential
+    }
   }
 
   /// How long an attempt may take; nil for any time.
   func timeout(of job: JobSpecification, _ handler: any JobHandler) -> Duration? {
-    job.timeout ?? handler.settings.timeout ?? (defaults.timeout == .zero ? nil : defaults.timeout)
+    if let own = job.timeout { return own }
+    let configured = type(job).timeout
+    if configured > .zero { return configured }
+    return handler.settings.timeout ?? (defaults.timeout == .zero ? nil : defaults.timeout)
   }
 
   /// How long a handler has once it was told to end.
   func stopLimit(_ handler: (any JobHandler)?) -> Duration { handler?.settings.stopLimit ?? defaults.stopLimit }
+
+  /// Puts the limits of queues and types into force, and takes back those that are configured no more.
+  func applyLimits(to scheduler: Scheduler, _ handlers: [String: any JobHandler], replacing old: Configuration?) {
+    let new = configuration.value
+    let queues = Set(new.queues.keys).union(old.map { Set($0.queues.keys) } ?? [])
+    let types = Set(new.types.keys).union(old.map { Set($0.types.keys) } ?? []).union(handlers.keys)
+    scheduler.change { schedule, now in
+      for name in queues { Self.apply(new[queue: name], nil, to: .queue(name), &schedule, now) }
+      for name in types {
+        Self.apply(new[type: name].limits, handlers[name]?.settings.concurrent, to: .type(name), &schedule, now)
+      }
+    }
+  }
+
+  private static func apply(
+    _ limits: Configuration.Limits, _ concurrent: Int?, to name: Resource.Name, _ schedule: inout Schedule,
+    _ now: Moment
+  ) {
+    schedule.setLimits(
+      name, concurrent: limits.concurrency > 0 ? limits.concurrency : concurrent,
+      rate: limits.rateLimit.map { JobLimit.Rate($0.count, per: $0.period) }, at: now)
+  }
 }

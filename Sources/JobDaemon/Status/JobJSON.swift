@@ -41,7 +41,7 @@ struct JobJSON: Sendable {
     date.map { .string($0.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))) } ?? .null
   }
 
-  private static func json(_ text: String?) -> JSONValue {
+  static func json(_ text: String?) -> JSONValue {
     // What the daemon wrote itself is JSON; a row that somebody edited is shown as the text it has.
     text.map { (try? JSONValue(parsing: Array($0.utf8), dialect: .json)) ?? .string($0) } ?? .null
   }

@@ -13,7 +13,7 @@ import SystemSupport
 /// Handlers run on the server's one thread: what can be told from memory is told at once, what needs the store is read
 /// in a context of its own, so that main is never occupied.
 final class StatusService: Sendable {
-  private let core: DaemonCore
+  let core: DaemonCore
   private let contextQueue = DispatchQueue(label: "status", attributes: .concurrent)
 
   init(_ core: DaemonCore) { self.core = core }
@@ -27,6 +27,8 @@ final class StatusService: Sendable {
       self.guarded(request) { self.job(parameters["id"]) }
     }
     router.on(.post, "/v1/jobs") { request, _ in self.submit(request) }
+    addCommands(to: &router)
+    addExplanations(to: &router)
     router.on(.get, "/healthz") { _, _ in .now(self.health()) }
     return router
   }
@@ -34,7 +36,7 @@ final class StatusService: Sendable {
   // MARK: Access
 
   /// Lets a request through if its peer may read.
-  private func guarded(_ request: HTTPRequest, _ reply: () -> HTTPReply) -> HTTPReply {
+  func guarded(_ request: HTTPRequest, _ reply: () -> HTTPReply) -> HTTPReply {
     if Access(request.peer).mayRead(core.configuration.value.status.readAccess) { return reply() }
     return .now(
       .failure(
@@ -91,23 +93,25 @@ final class StatusService: Sendable {
 
   private func job(_ id: String) -> HTTPReply {
     read { context, core in
-      guard let job = try Self.job(id, context) else {
-        return .failure(
-          404, code: "not-found", message: "there is no job \"\(displayName(id))\"",
-          hint: "`bobbinctl list` shows the jobs")
-      }
+      guard let job = try Self.job(id, context) else { return Self.noJob(id) }
       return Self.json(JobJSON(job, live: core.live(job), withArguments: true).value)
     }
   }
 
-  private static func job(_ id: String, _ context: isolated ManagedObjectContext) throws -> Job? {
+  static func noJob(_ id: String) -> HTTPResponse {
+    .failure(
+      404, code: "not-found", message: "there is no job \"\(displayName(id))\"",
+      hint: "`bobbinctl list` shows the jobs")
+  }
+
+  static func job(_ id: String, _ context: isolated ManagedObjectContext) throws -> Job? {
     try context.fetch(
       FetchRequest<Job>(.compare(.keyPath(["id"]), .equal, .value(.string(id)), []), limit: 1)
     ).first
   }
 
   /// Answers from a context of its own, on another thread than the server's.
-  private func read(
+  func read(
     _ body: @escaping @Sendable (isolated ManagedObjectContext, DaemonCore) throws -> HTTPResponse
   ) -> HTTPReply {
     .later { [core] responder in
@@ -200,7 +204,7 @@ final class StatusService: Sendable {
     }
   }
 
-  private static func json(_ value: JSONValue, status: Int = 200) -> HTTPResponse {
+  static func json(_ value: JSONValue, status: Int = 200) -> HTTPResponse {
     .json(data: Data(value.serializedBytes()), status: status)
   }
 }

@@ -44,6 +44,9 @@ package protocol PersistentStore: AnyObject, Sendable {
   /// Where files that a save is to take over should be made (same file system); nil if the store has none.
   var stagingDirectory: String? { get }
 
+  /// Gives space that deleted rows have left back to the file system, in one transaction; returns how many bytes.
+  func reclaimSpace(atMost byteCount: Int) throws(StoreError) -> Int
+
   /// Checks the store in itself, while nobody saves; each contradiction in a sentence, without values.
   func findings() throws(StoreError) -> [String]
 
@@ -210,6 +213,8 @@ extension PersistentStore {
 
   package func observeForeignCommits(_ handler: @escaping @Sendable (ForeignCommit) -> Void) throws(StoreError) {}
   package func findings() throws(StoreError) -> [String] { [] }
+
+  package func reclaimSpace(atMost byteCount: Int) throws(StoreError) -> Int { 0 }
 
   /// Closes without returning keys.
   package func close() throws(StoreError) { try close(returning: []) }

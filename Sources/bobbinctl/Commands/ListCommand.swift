@@ -4,7 +4,7 @@ import Foundation
 /// `bobbinctl list`: the jobs as a table.
 struct ListCommand: Command {
   static let name = "list"
-  static let usage = "list [--state STATE] [--type TYPE] [--limit N] [--json]"
+  static let usage = "list [--state STATE] [--type TYPE] [--queue QUEUE] [--batch BATCH] [--limit N] [--json]"
   static let summary = "List jobs, newest first"
   static let details = """
     On a terminal the table is cut to its width; redirected, it is complete. "computed" jobs are completed, but their
@@ -13,6 +13,8 @@ struct ListCommand: Command {
   static let options = [
     Option("--state", .required("STATE"), "Only jobs in this state, such as running or discarded"),
     Option("--type", .required("TYPE"), "Only jobs of this type, such as import"),
+    Option("--queue", .required("QUEUE"), "Only jobs of this queue"),
+    Option("--batch", .required("BATCH"), "Only jobs of this batch"),
     Option("--limit", .required("N"), "At most N jobs, 1 to 10000 (default: 100)"),
   ]
 
@@ -21,7 +23,8 @@ struct ListCommand: Command {
   init(_ arguments: inout ParsedArguments) {
     if let operand = arguments.operands.first { arguments.addProblem("list takes no argument, not \"\(operand)\"") }
     let values = [
-      ("state", arguments["--state"]), ("type", arguments["--type"]),
+      ("state", arguments["--state"]), ("type", arguments["--type"]), ("queue", arguments["--queue"]),
+      ("batch", arguments["--batch"]),
       ("limit", arguments.number("--limit", in: 1...10_000).map(String.init)),
     ]
     query = values.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }

@@ -1,0 +1,169 @@
+import Configuration
+import Dispatch
+import Foundation
+import Jobs
+import Synchronization
+
+/// Removes jobs that are over when they are too old, too many, or the store is too large.
+///
+/// It works in small steps, each on disk before the next, so that nobody waits for it; in between nothing runs: it is
+/// woken by jobs that end, and by one timer for the age of the oldest.
+final class Retention: Sendable {
+  private struct State {
+    var counts: [JobState: Int]?
+    var isRunning = false
+    var isWanted = false
+    var isStopped = false
+    /// A dispatch source is not marked as Sendable, but may be used from any thread; the mutex orders its replacement.
+    nonisolated(unsafe) var timer: (any DispatchSourceTimer)?
+  }
+
+  private static let states: [JobState] = [.completed, .cancelled, .discarded]
+  /// A count may be exceeded by this share of itself before jobs are removed, so that not each job costs a run.
+  private static let slack = 16
+
+  private let engine: JobEngine
+  private let steps: RetentionSteps
+  private let queue = DispatchQueue(label: "retention", qos: .default)
+  private let state = Mutex(State())
+
+  init(_ engine: JobEngine, _ steps: RetentionSteps) {
+    self.engine = engine
+    self.steps = steps
+  }
+
+  private var settings: Configuration.Retention { engine.policy.configuration.value.retention }
+
+  /// Notes jobs that are on disk.
+  func note(_ jobs: [FinishedJob]) {
+    let settings = settings
+    let isDue = state.withLock { state in
+      guard state.counts != nil else { return false }
+      for job in jobs { state.counts?[job.state, default: 0] += 1 }
+      return Self.states.contains { one in
+        let limit = settings.count(one)
+        return (state.counts?[one] ?? 0) > limit + max(limit / Self.slack, 100)
+      } || (settings.storeSize > 0 && state.timer == nil)
+    }
+    if isDue { runSoon() }
+  }
+
+  /// Looks what is to be removed.
+  func runSoon() {
+    let mustStart = state.withLock { state in
+      if state.isStopped { return false }
+      state.isWanted = true
+      defer { state.isRunning = true }
+      return !state.isRunning
+    }
+    if mustStart { Task(priority: .medium) { await run() } }
+  }
+
+  /// Ends after the step under way.
+  func stop() {
+    state.withLock { state in
+      state.isStopped = true
+      state.timer?.cancel()
+      state.timer = nil
+    }
+  }
+
+  private func run() async {
+    while takeWanted() {
+      do { try await removeAll() } catch {
+        engine.log.error("jobs that are over can't be removed; it is tried again when the next ones end: \(error)")
+      }
+    }
+  }
+
+  private func takeWanted() -> Bool {
+    state.withLock { state in
+      if !state.isWanted || state.isStopped {
+        state.isRunning = false
+        return false
+      }
+      state.isWanted = false
+      return true
+    }
+  }
+
+  private var isStopped: Bool { state.withLock { $0.isStopped } }
+
+  private func removeAll() async throws {
+    let settings = settings
+    var counts: [JobState: Int] = [:]
+    var total = 0
+    for state in Self.states {
+      var count = try await steps.count(state)
+      let cutoff = Date(timeIntervalSinceNow: -(settings.age(state) / .seconds(1)))
+      while !isStopped {
+        // By age first; what is left may still be too many.
+        var removed = try await steps.remove(state, endedBefore: cutoff, limit: RetentionSteps.jobCount)
+        if removed == 0 && count > settings.count(state) {
+          removed = try await steps.remove(state, endedBefore: .distantFuture, limit: count - settings.count(state))
+        }
+        if removed == 0 { break }
+        count -= removed
+        total += removed
+        if !(await isOnDisk()) { return }
+      }
+      counts[state] = count
+    }
+    state.withLock { $0.counts = counts }
+    total += try await shrink(settings.storeSize)
+    if total > 0 {
+      while !isStopped { if !(try await steps.reclaim()) { break } }
+      engine.log.notice("retention removed \(total) jobs that are over")
+    }
+    try await arm(settings)
+  }
+
+  private func isOnDisk() async -> Bool {
+    await engine.merger.mergeAndWait()
+    return await engine.flusher.waitUntilDurable()
+  }
+
+  /// Removes the oldest jobs while the store is too large; returns how many.
+  private func shrink(_ size: Int) async throws -> Int {
+    var total = 0
+    while size > 0 && !isStopped && steps.storeSize() > size {
+      var removed = 0
+      for state in Self.states {
+        removed += try await steps.remove(state, endedBefore: .distantFuture, limit: RetentionSteps.jobCount)
+      }
+      if removed == 0 { break }
+      total += removed
+      if !(await isOnDisk()) { break }
+      while !isStopped { if !(try await steps.reclaim()) { break } }
+    }
+    return total
+  }
+
+  /// Wakes it when the oldest job is too old.
+  private func arm(_ settings: Configuration.Retention) async throws {
+    var due: Date?
+    for state in Self.states {
+      guard let end = try await steps.oldestEnd(state) else { continue }
+      due = min(due ?? .distantFuture, end + settings.age(state) / .seconds(1))
+    }
+    state.withLock { state in
+      state.timer?.cancel()
+      state.timer = nil
+      guard let due, !state.isStopped else { return }
+      let timer = DispatchSource.makeTimerSource(queue: queue)
+      // A second late, so that several that ended together go together.
+      let milliseconds = max(due.milliseconds, Date().milliseconds) + 1_000
+      timer.schedule(
+        wallDeadline: DispatchWallTime(
+          timespec: timespec(tv_sec: Int(milliseconds / 1000), tv_nsec: Int(milliseconds % 1000) * 1_000_000)))
+      timer.setEventHandler { [weak self] in self?.runSoon() }
+      timer.activate()
+      state.timer = timer
+    }
+  }
+}
+
+extension Configuration.Retention {
+  fileprivate func age(_ state: JobState) -> Duration { state == .completed ? completedAge : failedAge }
+  fileprivate func count(_ state: JobState) -> Int { state == .completed ? completedCount : failedCount }
+}

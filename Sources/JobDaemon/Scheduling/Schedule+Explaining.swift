@@ -1,0 +1,86 @@
+import Jobs
+import ObjectGraph
+
+/// Why a job does not run.
+extension Schedule {
+  /// One thing that keeps a job from running.
+  enum Obstacle: Sendable, Equatable {
+    case held
+    /// Until a moment on the wall clock, in milliseconds.
+    case notBefore(Int64)
+    /// For so many milliseconds, after a failed attempt.
+    case backoff(Int64)
+    case job(ManagedObjectID)
+    case unknownJob(String)
+    case batch(String, unfinished: Int)
+    case paused(Resource.Name)
+    case concurrency(Resource.Name, limit: Int)
+    /// For so many milliseconds.
+    case rate(Resource.Name, Int64)
+    /// So many jobs go before it.
+    case queue(Int)
+  }
+
+  /// What keeps a job from running; empty for one that runs, is over, or is not here.
+  ///
+  /// Cost: a look at every job.
+  func obstacles(of id: ManagedObjectID, at now: Moment) -> [Obstacle] {
+    guard let slot = slots[id], let job = jobs[slot] else { return [] }
+    var obstacles: [Obstacle] = job.state == .held ? [.held] : []
+    if job.blockers > 0 { obstacles += blockers(of: slot) }
+    switch job.state {
+    case .scheduled: obstacles.append(.notBefore(job.due))
+    case .retryable: obstacles.append(.backoff(max(0, job.due - now.steady)))
+    case .available: obstacles += fullResources(of: job, now) + [.queue(placesBefore(job))]
+    default: break
+    }
+    return obstacles
+  }
+
+  private func blockers(of slot: Int) -> [Obstacle] {
+    let isWaiting = { (list: [Dependencies.Waiting]) in list.contains { $0.slot == slot } }
+    return dependencies.onJobs.filter { isWaiting($0.value) }.map { .job($0.key) }
+      + dependencies.onNames.filter { isWaiting($0.value) }.map { .unknownJob($0.key) }
+      + batches.filter { isWaiting($0.waiting) }.map { .batch($0.name, unfinished: $0.unfinished) }
+  }
+
+  private func fullResources(of job: ScheduledJob, _ now: Moment) -> [Obstacle] {
+    lanes[Int(job.lane)].resources.compactMap { index in
+      let resource = resources[index]
+      if resource.isPaused { return .paused(resource.name) }
+      if let limit = resource.concurrent, resource.running >= limit {
+        return .concurrency(resource.name, limit: limit)
+      }
+      if let rate = resource.rate, rate.nextTime > now.steady {
+        return .rate(resource.name, rate.nextTime - now.steady)
+      }
+      return nil
+    }
+  }
+
+  private func placesBefore(_ job: ScheduledJob) -> Int {
+    jobs.count { other in
+      guard let other, other.state == .available else { return false }
+      return (other.order, other.sequence) < (job.order, job.sequence)
+    }
+  }
+
+  /// A queue, a type or everything, as the status interface shows it.
+  struct ResourceView: Sendable {
+    let name: Resource.Name
+    let isPaused: Bool
+    let concurrent: Int?
+    let running: Int
+    let counts: [JobState: Int]
+  }
+
+  /// The queues, types and keys that there are.
+  var resourceViews: [ResourceView] {
+    resourceIndexes.values.map { index in
+      let resource = resources[index]
+      return ResourceView(
+        name: resource.name, isPaused: resource.isPaused, concurrent: resource.concurrent,
+        running: resource.running, counts: resource.counts.filter { $0.value > 0 })
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import HTTPService
+import JSONText
+import Jobs
+import ObjectGraph
+import SystemSupport
+
+/// Requests that change what jobs, queues and the writer do.
+extension StatusService {
+  func addCommands(to router: inout Router) {
+    router.on(.post, "/v1/commands") { request, _ in self.changing(request, self.command) }
+    router.on(.post, "/v1/pause") { request, _ in
+      self.changing(request) { (body, _, responder) throws(JobFileError) in try self.setPaused(true, body, responder) }
+    }
+    router.on(.post, "/v1/resume") { request, _ in
+      self.changing(request) { (body, _, responder) throws(JobFileError) in try self.setPaused(false, body, responder) }
+    }
+    router.on(.post, "/v1/flush") { request, _ in
+      self.changing(request) { (_, _, responder) throws(JobFileError) in self.flush(responder) }
+    }
+  }
+
+  /// What a request asks for: its body and the user who sends it.
+  private typealias Change = @Sendable (JSONValue, UInt32, HTTPResponder) throws(JobFileError) -> Void
+
+  /// Lets a request through if its peer may change things.
+  private func changing(_ request: HTTPRequest, _ change: @escaping Change) -> HTTPReply {
+    guard Access(request.peer).maySubmit else {
+      return .now(
+        .failure(
+          403, code: "forbidden", message: "this user may not change anything", hint: "join the group bobbin"))
+    }
+    let value: JSONValue
+    do throws(JSONError) {
+      value = request.body.isEmpty ? .object([:]) : try JSONValue(parsing: Array(request.body), dialect: .json)
+    } catch {
+      return .now(.failure(400, code: "bad-request", message: "the body is not JSON: \(error)"))
+    }
+    let user = request.peer?.user ?? Credentials.effectiveUser
+    return .later(within: .seconds(120)) { responder in
+      do throws(JobFileError) { try change(value, user, responder) } catch {
+        _ = responder.respond(.failure(400, code: "bad-request", message: error.description))
+      }
+    }
+  }
+
+  private func command(_ body: JSONValue, _ user: UInt32, _ responder: HTTPResponder) throws(JobFileError) {
+    let request = try CommandRequest(body, user: user)
+    switch request.target {
+    case .ids(let ids):
+      core.control.perform(request.command, on: ids) { result in
+        self.respond(responder, result) { replies in
+          .object([
+            "done": .integer(Int64(replies.count { $0 == .done })),
+            "jobs": .array(zip(ids, replies).map(Self.json)),
+          ])
+        }
+      }
+    case .all(let selection):
+      core.control.perform(request.command, onAll: selection) { result in
+        self.respond(responder, result) { .object(["done": .integer(Int64($0))]) }
+      }
+    }
+  }
+
+  private static func json(_ id: String, _ reply: JobControl.Reply) -> JSONValue {
+    switch reply {
+    case .done: .object(["id": .string(id), "result": "done"])
+    case .unknown: .object(["id": .string(id), "result": "not-found"])
+    case .impossible(let state):
+      .object(["id": .string(id), "result": "not-possible", "state": .string(state.rawValue)])
+    }
+  }
+
+  private func setPaused(_ isPaused: Bool, _ body: JSONValue, _ responder: HTTPResponder) throws(JobFileError) {
+    let reader = try ArgumentReader(body, path: "")
+    try reader.allow(["queue", "type"])
+    let resource: Resource.Name
+    switch (try reader.text("queue"), try reader.text("type")) {
+    case (let queue?, nil): resource = .queue(queue)
+    case (nil, let type?): resource = .type(type)
+    case (nil, nil): resource = .everything
+    default: throw JobFileError("one request pauses or resumes a queue or a type, not both")
+    }
+    core.control.setPaused(isPaused, resource) { result in
+      self.respond(responder, result) { .object(["paused": .bool(isPaused)]) }
+    }
+  }
+
+  private func flush(_ responder: HTTPResponder) {
+    Task(priority: .medium) { [core] in
+      await core.merger.mergeAndWait()
+      if await core.flusher.flush() { return _ = responder.respond(Self.json(.object(["flushed": true]))) }
+      _ = responder.respond(
+        .failure(503, code: "storage-full", message: "the store can't be written; see /v1/status for the reason"))
+    }
+  }
+
+  private func respond<Value>(
+    _ responder: HTTPResponder, _ result: Result<Value, any Error>, _ json: (Value) -> JSONValue
+  ) {
+    switch result {
+    case .success(let value): _ = responder.respond(Self.json(json(value)))
+    case .failure(let error):
+      core.log.error("a command can't be carried out: \(error)")
+      _ = responder.respond(.failure(500, code: "store", message: "it can't be carried out: \(error)"))
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import HTTPService
+import JSONText
+import Jobs
+import ObjectGraph
+import TextSupport
+
+/// Requests that tell more about jobs and queues.
+extension StatusService {
+  func addExplanations(to router: inout Router) {
+    router.on(.get, "/v1/jobs/:id/why") { request, parameters in
+      self.guarded(request) { self.why(parameters["id"]) }
+    }
+    router.on(.get, "/v1/jobs/:id/attempts") { request, parameters in
+      self.guarded(request) { self.attempts(parameters["id"]) }
+    }
+    router.on(.get, "/v1/queues") { request, _ in self.guarded(request) { .now(Self.json(self.queues())) } }
+  }
+
+  private func why(_ id: String) -> HTTPReply {
+    read { context, core in
+      guard let job = try Self.job(id, context) else { return Self.noJob(id) }
+      let objectID = job.objectID
+      let state = core.live(job)?.state ?? job.currentState
+      let obstacles = core.scheduler.read { schedule, now in schedule.obstacles(of: objectID, at: now) }
+      var reasons = try obstacles.map { try Self.words($0, context) }
+      if reasons.isEmpty || state == .held, let failure = core.live(job)?.failure ?? job.failure {
+        reasons.append(failure)
+      }
+      return Self.json(
+        .object([
+          "id": .string(id), "state": .string(state.rawValue), "reasons": .array(reasons.map(JSONValue.string)),
+        ]))
+    }
+  }
+
+  private static func words(
+    _ obstacle: Schedule.Obstacle, _ context: isolated ManagedObjectContext
+  ) throws -> String {
+    switch obstacle {
+    case .held: "it is held; `bobbinctl release` lets it go on"
+    case .notBefore(let time):
+      "it is not to run before \(JobJSON.time(Date(timeIntervalSince1970: Double(time) / 1000)).string ?? "")"
+    case .backoff(let time): "its last attempt failed, and the next one is in \(span(time))"
+    case .job(let id): "it waits for the job \"\(try context.job(with: id).id)\", which is not completed"
+    case .unknownJob(let name): "it waits for the job \"\(name)\", which nobody has submitted yet"
+    case .batch(let name, let count): "it waits for the batch \"\(name)\", of which \(count) jobs are not over"
+    case .paused(let name): "\(words(name)) is paused; `bobbinctl resume` lets it go on"
+    case .concurrency(let name, let limit): "\(words(name)) runs as many jobs as it may (\(limit))"
+    case .rate(let name, let time): "\(words(name)) lets the next job start in \(span(time))"
+    case .queue(let count):
+      count == 0 ? "it is the next that a worker takes" : "\(count) jobs go before it"
+    }
+  }
+
+  private static func span(_ milliseconds: Int64) -> String { TimeSpan.print(.milliseconds(milliseconds)) }
+
+  private static func words(_ name: Resource.Name) -> String {
+    switch name {
+    case .everything: "everything"
+    case .queue(let queue): "the queue \"\(queue)\""
+    case .type(let type): "the type \"\(type)\""
+    case .key(let key): "the limit \"\(key)\""
+    }
+  }
+
+  private func attempts(_ id: String) -> HTTPReply {
+    read { context, _ in
+      guard let job = try Self.job(id, context) else { return Self.noJob(id) }
+      var request = FetchRequest<Attempt>(.compare(.keyPath(["job"]), .equal, .object(job.objectID), []))
+      request.sortDescriptors = [.ascending("number")]
+      let attempts = try context.fetch(request).map { attempt in
+        JSONValue.object([
+          "number": .integer(Int64(attempt.number)), "outcome": .string(attempt.outcome),
+          "startedAt": JobJSON.time(attempt.startedAt), "finishedAt": JobJSON.time(attempt.finishedAt),
+          "error": attempt.failure.map(JSONValue.string) ?? .null, "evidence": JobJSON.json(attempt.evidence),
+          "log": attempt.log.map(JSONValue.string) ?? .null,
+        ])
+      }
+      return Self.json(.object(["id": .string(id), "attempts": .array(attempts)]))
+    }
+  }
+
+  /// The queues and types that have jobs, limits or a pause.
+  private func queues() -> JSONValue {
+    let views = core.scheduler.read { schedule, _ in schedule.resourceViews }
+    var queues: [(name: String, value: JSONValue)] = []
+    var types: [(name: String, value: JSONValue)] = []
+    var isPaused = false
+    for view in views {
+      switch view.name {
+      case .everything: isPaused = view.isPaused
+      case .queue(let name): queues.append((name, Self.json(name, view)))
+      case .type(let name): types.append((name, Self.json(name, view)))
+      case .key: break
+      }
+    }
+    return .object([
+      "paused": .bool(isPaused),
+      "queues": .array(queues.sorted { $0.name < $1.name }.map(\.value)),
+      "types": .array(types.sorted { $0.name < $1.name }.map(\.value)),
+    ])
+  }
+
+  private static func json(_ name: String, _ view: Schedule.ResourceView) -> JSONValue {
+    var jobs: JSONObject = [:]
+    for state in JobState.allCases where !state.isFinal {
+      jobs[state.rawValue] = .integer(Int64(view.counts[state] ?? 0))
+    }
+    return .object([
+      "name": .string(name), "paused": .bool(view.isPaused),
+      "concurrency": view.concurrent.map { .integer(Int64($0)) } ?? .null, "jobs": .object(jobs),
+    ])
+  }
+}

@@ -1,0 +1,14 @@
+/// The text form of so many in a time: `10/s`, `100/15min`.
+package enum RateText {
+  /// Reads it; nil if the text is neither a number from 1 to a million, nor a time span of at most a year behind it.
+  package static func parse(_ text: String) -> (count: Int, period: Duration)? {
+    let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, let count = Int(parts[0]), (1...1_000_000).contains(count) else { return nil }
+    let span = parts[1].first?.isNumber == true ? String(parts[1]) : "1" + parts[1]
+    guard let period = TimeSpan.parse(span), period > .zero, period <= .seconds(366 * 86_400) else { return nil }
+    return (count, period)
+  }
+
+  /// The text that gives this rate when it is read.
+  package static func print(_ count: Int, per period: Duration) -> String { "\(count)/\(TimeSpan.print(period))" }
+}

@@ -1,0 +1,39 @@
+import ControlClient
+import JSONText
+
+/// A subcommand that changes jobs.
+protocol JobsCommand: Command {
+  /// What was done, as in "3 jobs cancelled".
+  static var participle: String { get }
+  var target: JobTarget { get }
+  /// What goes with the command.
+  var parameters: JSONObject { get }
+}
+
+extension JobsCommand {
+  static var usage: String { "\(name) [--json] \(JobTarget.usage)" }
+  static var options: [Option] { JobTarget.options }
+  var parameters: JSONObject { [:] }
+
+  func run(_ session: Session) throws(ToolError) -> ExitCode {
+    var body = parameters
+    body["command"] = .string(Self.name)
+    body[target.member.key] = target.member.value
+    let reply = try session.post(ControlClient.path("v1", "commands"), .object(body))
+    let outcome = try reply.decoded(as: CommandReply.self)
+    if !session.printsJSON { try report(outcome, session) }
+    guard let jobs = outcome.jobs else { return .success }
+    if jobs.contains(where: { $0.result == "not-found" }) { return .notFound }
+    return jobs.allSatisfy { $0.result == "done" } ? .success : .jobFailed
+  }
+
+  private func report(_ outcome: CommandReply, _ session: Session) throws(ToolError) {
+    for job in outcome.jobs ?? [] where job.result != "done" {
+      session.output.note(
+        job.result == "not-found"
+          ? "there is no job \"\(job.id)\""
+          : "the job \"\(job.id)\" can't be \(Self.participle): it is \(job.state ?? "in another state")")
+    }
+    try session.output.write("\(outcome.done) job\(outcome.done == 1 ? "" : "s") \(Self.participle)\n")
+  }
+}

@@ -1,0 +1,38 @@
+import ControlClient
+import JSONText
+
+/// A subcommand that pauses or resumes.
+protocol PausingCommand: Command {
+  var resource: PausedResource { get }
+}
+
+/// What is paused or resumed: a queue, a type, or everything.
+struct PausedResource {
+  let body: JSONObject
+  let words: String
+
+  init(_ arguments: inout ParsedArguments, _ command: String) {
+    if let operand = arguments.operands.first {
+      arguments.addProblem("\(command) takes no argument, not \"\(operand)\"; a queue is named by --queue")
+    }
+    let (queue, type) = (arguments["--queue"], arguments["--type"])
+    if queue != nil && type != nil { arguments.addProblem("give --queue or --type, not both") }
+    body = queue.map { ["queue": .string($0)] } ?? type.map { ["type": .string($0)] } ?? [:]
+    words = queue.map { "the queue \"\($0)\"" } ?? type.map { "the type \"\($0)\"" } ?? "everything"
+  }
+}
+
+extension PausingCommand {
+  static var usage: String { "\(name) [--queue QUEUE | --type TYPE] [--json]" }
+  static var options: [Option] {
+    [
+      Option("--queue", .required("QUEUE"), "This queue only"), Option("--type", .required("TYPE"), "This type only"),
+    ]
+  }
+
+  func run(_ session: Session) throws(ToolError) -> ExitCode {
+    _ = try session.post(ControlClient.path("v1", Self.name), .object(resource.body))
+    if !session.printsJSON { session.output.note("\(resource.words) is \(Self.name)d") }
+    return .success
+  }
+}

@@ -1,0 +1,64 @@
+import Testing
+
+@Suite("bobbinctl's commands for jobs")
+struct ControlTests {
+  @Test(
+    "A command sends the jobs that are named, or the conditions that they meet",
+    arguments: [
+      (["cancel", "a", "b"], #"{"command":"cancel","jobs":["a","b"]}"#),
+      (["cancel", "--reason", "why not", "a"], #"{"reason":"why not","command":"cancel","jobs":["a"]}"#),
+      (["hold", "--queue=q", "--type", "t"], #"{"command":"hold","where":{"type":"t","queue":"q"}}"#),
+      (["release", "--batch", "b"], #"{"command":"release","where":{"batch":"b"}}"#),
+      (["retry", "--state", "discarded"], #"{"command":"retry","where":{"state":"discarded"}}"#),
+      (["redrive", "a"], #"{"command":"redrive","jobs":["a"]}"#),
+      (["priority", "--", "-5", "a"], #"{"value":-5,"command":"priority","jobs":["a"]}"#),
+    ])
+  func requests(arguments: [String], body: String) async throws {
+    let daemon = try TestDaemon(#"{"done": 1}"#)
+    let run = try await TestDaemon.run(["--root", daemon.root.path] + arguments)
+    #expect(daemon.requests == ["POST /v1/commands"])
+    #expect(daemon.bodies == [body])
+    #expect(run.code == 0 && run.output.hasPrefix("1 job "))
+  }
+
+  @Test("What could not be done for a job is told, and shows in the exit code")
+  func partly() async throws {
+    let daemon = try TestDaemon(
+      #"{"done": 1, "jobs": [{"id": "a", "result": "done"}, {"id": "b\n", "result": "not-possible", "state": "held"}]}"#
+    )
+    let run = try await daemon.run("hold", "a", "b\n")
+    #expect(run.output == "1 job put aside\n")
+    #expect(run.errors == "bobbinctl: the job \"b\\n\" can't be put aside: it is held\n")
+    #expect(run.code == 1)
+    let unknown = try TestDaemon(#"{"done": 0, "jobs": [{"id": "x", "result": "not-found"}]}"#)
+    let missing = try await unknown.run("cancel", "x")
+    #expect(missing.code == 2)
+    #expect(missing.errors == "bobbinctl: there is no job \"x\"\n")
+  }
+
+  @Test("A pause names a queue, a type or everything")
+  func pauses() async throws {
+    let daemon = try TestDaemon(#"{"paused": true}"#)
+    #expect(try await daemon.run("pause", "--queue", "q").errors == "bobbinctl: the queue \"q\" is paused\n")
+    #expect(try await daemon.run("resume", "--type", "t").errors == "bobbinctl: the type \"t\" is resumed\n")
+    #expect(try await daemon.run("pause").errors == "bobbinctl: everything is paused\n")
+    #expect(daemon.requests == ["POST /v1/pause", "POST /v1/resume", "POST /v1/pause"])
+    #expect(daemon.bodies == [#"{"queue":"q"}"#, #"{"type":"t"}"#, "{}"])
+  }
+
+  @Test("A log shows each attempt, and no control character of a handler reaches the terminal")
+  func log() async throws {
+    let daemon = try TestDaemon(
+      #"{"id": "a", "attempts": [{"number": 1, "outcome": "retryable", "error": "it broke", "log": "one\n\u001b[2Jtwo\n"}]}"#
+    )
+    let run = try await daemon.run("log", "a")
+    #expect(run.lines == ["attempt 1  retryable", "error      it broke", "  one", #"  \x1b[2Jtwo"#])
+  }
+
+  @Test("Reasons are listed under the job")
+  func why() async throws {
+    let daemon = try TestDaemon(#"{"id": "a", "state": "waiting", "reasons": ["it waits", "and waits"]}"#)
+    let run = try await daemon.run("why", "a")
+    #expect(run.lines == ["a  waiting", "   it waits", "   and waits"])
+  }
+}

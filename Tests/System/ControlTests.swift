@@ -1,0 +1,160 @@
+import Foundation
+import Glibc
+import JSONText
+import SystemSupport
+import TestSupport
+import Testing
+
+extension SystemTests {
+  @Suite("Operators' commands")
+  struct Control {
+    /// What bobbinctl prints; its exit code must be 0.
+    private func run(_ daemon: DaemonProcess, _ arguments: String...) async throws -> String {
+      let tool = try await Tool.run("bobbinctl", ["--root", daemon.root.directory.path] + arguments)
+      #expect(tool.code == 0, "\(arguments): \(tool.errors)")
+      return tool.output
+    }
+
+    /// Submits jobs without waiting for them.
+    private func post(_ daemon: DaemonProcess, _ text: String) async throws {
+      let reply = try await daemon.request("POST", "/v1/jobs", body: text)
+      #expect(reply.status == 202, "\(reply.body.serialized())")
+    }
+
+    private func state(_ daemon: DaemonProcess, _ id: String) async throws -> String? {
+      try await daemon.get("/v1/jobs/\(id)")["state"]?.string
+    }
+
+    @Test("A paused queue starts nothing, also after a restart, until it is resumed")
+    func pause() async throws {
+      let root = try DaemonRoot("[Writer]\nFlushIntervalSec=5ms\n")
+      let daemon = try await DaemonProcess.ready(root)
+      _ = try await run(daemon, "pause", "--queue", "q")
+      _ = try await run(daemon, "flush")
+      try await post(daemon, #"{"type": "noop", "id": "kept", "queue": "q"}"#)
+      _ = try await daemon.submit(#"{"type": "noop", "id": "free"}"#)
+      #expect(try await state(daemon, "kept") == "available")
+      #expect(try await run(daemon, "why", "kept").contains("the queue \"q\" is paused"))
+      #expect(try await daemon.stop() == .exited(code: 0))
+      let again = try await DaemonProcess.ready(root)
+      _ = try await again.submit(#"{"type": "noop", "id": "free 2"}"#)
+      #expect(try await state(again, "kept") == "available")
+      _ = try await run(again, "resume", "--queue", "q")
+      try await again.waitUntilSpoolIsEmpty()
+      #expect(try await root.sql("SELECT count(*) FROM Job WHERE state = 'completed'") == "3")
+    }
+
+    @Test("A workflow runs in its order; what needs a cancelled job is cancelled with it, and its file is released")
+    func workflow() async throws {
+      let root = try DaemonRoot("[Writer]\nFlushIntervalSec=5ms\n")
+      let daemon = try await DaemonProcess.ready(root)
+      try await post(
+        daemon,
+        """
+        {"batch": "b", "jobs": [
+          {"type": "noop", "id": "1", "notBefore": "2200-01-01T00:00:00Z"}, {"type": "noop", "id": "2", "after": "1"},
+          {"type": "noop", "id": "3", "after": ["2"]}, {"type": "noop", "id": "4", "afterAny": ["3"]}
+        ], "callback": {"type": "noop", "id": "end"}}
+        """)
+      #expect(try await state(daemon, "1") == "scheduled")
+      #expect(try await state(daemon, "3") == "waiting")
+      #expect(try await run(daemon, "cancel", "--reason", "no need", "1") == "1 job cancelled\n")
+      try await daemon.waitUntilSpoolIsEmpty()
+      let jobs = try await root.sql("SELECT id, state, failure FROM Job ORDER BY id")
+      #expect(
+        jobs == """
+          1|cancelled|no need
+          2|cancelled|a job that must be completed before it was cancelled
+          3|cancelled|a job that must be completed before it was cancelled
+          4|completed|
+          end|completed|
+          """)
+      let starts = try await root.sql("SELECT id FROM Job WHERE startedAt IS NOT NULL ORDER BY startedAt")
+      #expect(starts == "4\nend")
+    }
+
+    @Test("A running import that is cancelled leaves no row, and can be run again")
+    func cancelRunning() async throws {
+      let root = try DaemonRoot("[Writer]\nFlushIntervalSec=5ms\n[Import]\nChunkRows=500\n")
+      let text = "job,number\n" + (0..<400_000).map { "big,\($0)\n" }.joined()
+      try root.payload("big.csv", text)
+      let daemon = try await DaemonProcess.ready(root)
+      let state = try FolderWatch([root.paths.state]) { root.changes.note() }
+      try root.drop(TestModel.importJob("big", "big.csv"), as: "big.json")
+      try await daemon.wait { _ in state.counts.changed >= 10 }
+      _ = try await run(daemon, "cancel", "big")
+      try await daemon.waitUntilSpoolIsEmpty()
+      #expect(try await root.sql("SELECT state FROM Job; SELECT count(*) FROM Reading") == "cancelled\n0")
+      #expect(try DaemonRoot.entries(root.paths.spoolFailed) == [])
+      try root.payload("big.csv", "job,number\nbig,1\n")
+      #expect(try await run(daemon, "retry", "big") == "1 job to be run again\n")
+      _ = try await daemon.submit(#"{"type": "noop", "afterAny": ["big"]}"#)
+      #expect(
+        try await root.sql("SELECT state FROM Job WHERE id = 'big'; SELECT count(*) FROM Reading") == "completed\n1")
+    }
+
+    @Test("A running job that is held drops what it did, and goes on when it is released")
+    func holdRunning() async throws {
+      let root = try DaemonRoot("[Writer]\nFlushIntervalSec=5ms\n[Import]\nChunkRows=500\n")
+      try root.payload("big.csv", "job,number\n" + (0..<300_000).map { "big,\($0)\n" }.joined())
+      let daemon = try await DaemonProcess.ready(root)
+      let changes = try FolderWatch([root.paths.state]) { root.changes.note() }
+      try root.drop(TestModel.importJob("big", "big.csv"), as: "big.json")
+      try await daemon.wait { _ in changes.counts.changed >= 10 }
+      _ = try await run(daemon, "hold", "big")
+      _ = try await daemon.submit(#"{"type": "noop"}"#)
+      #expect(try await state(daemon, "big") == "held")
+      #expect(try root.currentFiles == ["big.json"])
+      #expect(try await daemon.stop() == .exited(code: 0))
+      let again = try await DaemonProcess.ready(root)
+      #expect(try await state(again, "big") == "held")
+      _ = try await run(again, "release", "big")
+      try await again.waitUntilSpoolIsEmpty(seconds: 120)
+      #expect(
+        try await root.sql("SELECT state FROM Job WHERE id = 'big'; SELECT count(*) FROM Reading")
+          == "completed\n300000")
+    }
+
+    @Test("Priorities, unique keys and limits of a queue hold, and a reload changes the limit")
+    func order() async throws {
+      let root = try DaemonRoot("[Writer]\nFlushIntervalSec=5ms\n[Workers]\nCount=4\n[Queue q]\nConcurrency=1\n")
+      let daemon = try await DaemonProcess.ready(root)
+      _ = try await run(daemon, "pause")
+      let jobs = [0, 3, -3, 7].map { #"{"type": "noop", "id": "p\#($0)", "queue": "q", "priority": \#($0)}"# }
+      try await post(daemon, "{\"jobs\": [\(jobs.joined(separator: ","))]}")
+      _ = try await run(daemon, "priority", "50", "p0")
+      let unique = #"{"type": "noop", "unique": "u", "queue": "q"}"#
+      try await post(daemon, "{\"jobs\": [\(unique),\(unique)]}")
+      #expect(try await daemon.get("/v1/queues")["queues"]?.array?.first?["concurrency"]?.integer == 1)
+      _ = try await run(daemon, "resume")
+      try await daemon.waitUntilSpoolIsEmpty()
+      let order = try await root.sql("SELECT id FROM Job WHERE id LIKE 'p%' ORDER BY startedAt, _key")
+      #expect(order == "p0\np7\np3\np-3")
+      #expect(try await root.sql("SELECT count(*) FROM Job WHERE state = 'cancelled'") == "1")
+      try root.configure("[Writer]\nFlushIntervalSec=5ms\n[Workers]\nCount=4\n[Queue q]\nConcurrency=3\n")
+      #expect(kill(daemon.child.processID, SIGHUP) == 0)
+      try await daemon.waitForLog("reloaded")
+      #expect(try await daemon.get("/v1/queues")["queues"]?.array?.first?["concurrency"]?.integer == 3)
+    }
+
+    @Test("Old jobs are removed by count and the space is given back, and the newest are kept")
+    func retention() async throws {
+      let root = try DaemonRoot("[Writer]\nFlushIntervalSec=5ms\n[Retention]\nCompletedCount=50\nFailedAgeSec=0s\n")
+      let daemon = try await DaemonProcess.ready(root)
+      for round in 0..<6 {
+        let jobs = (0..<200).map { #"{"type": "noop", "id": "\#(round)-\#($0)"}"# }
+        _ = try await daemon.submit("{\"jobs\": [\(jobs.joined(separator: ","))]}")
+      }
+      // Some more are kept for a while than the limit says, so that not each job costs a look; a reload looks.
+      #expect(kill(daemon.child.processID, SIGHUP) == 0)
+      try await daemon.wait { Self.removed($0.logText) == 1_150 }
+      #expect(try await root.sql("SELECT DISTINCT substr(id, 1, 2) FROM Job; SELECT count(*) FROM Job") == "5-\n50")
+      #expect(try await root.sql("PRAGMA freelist_count") == "0")
+    }
+
+    /// How many jobs a log says were removed.
+    private static func removed(_ log: String) -> Int {
+      log.matches(of: /removed (\d+) jobs/).reduce(0) { $0 + (Int($1.1) ?? 0) }
+    }
+  }
+}
