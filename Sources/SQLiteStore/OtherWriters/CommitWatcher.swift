@@ -13,12 +13,15 @@ final class CommitWatcher: Sendable {
     /// How often it has looked since.
     var step = 0
     var isArmed = false
+    /// Whether the next write will be told; after one was, no other is until it has looked.
+    var isWatching = false
     var isStopped = false
   }
 
   /// The intervals between looks, in milliseconds.
   private static let intervals = [2, 8, 32, 128, 512, 2_048, 8_192]
 
+  private let path: String
   private let queue = DispatchQueue(label: "ObjectGraph.CommitWatcher")
   private let state = Mutex(State())
   private let look: @Sendable () -> Void
@@ -26,9 +29,26 @@ final class CommitWatcher: Sendable {
 
   /// - Parameter look: is called on a queue of the watcher's own.
   init(journal path: String, look: @escaping @Sendable () -> Void) throws(StoreError) {
+    self.path = path
     self.look = look
-    let made = try FileWatch(path) { [weak self] in self?.journalWasWritten() }
-    watch.withLock { $0 = made }
+    try watchAgain()
+  }
+
+  private func watchAgain() throws(StoreError) {
+    state.withLock { $0.isWatching = true }
+    let made: FileWatch
+    do throws(StoreError) {
+      made = try FileWatch(path) { [weak self] in self?.journalWasWritten() }
+    } catch {
+      state.withLock { $0.isWatching = false }
+      throw error
+    }
+    let former = watch.withLock { watch in
+      let former = watch
+      watch = state.withLock { $0.isStopped } ? nil : made
+      return former
+    }
+    withExtendedLifetime(former) {}
   }
 
   /// Ends it; a look that is under way is not waited for.
@@ -43,6 +63,7 @@ final class CommitWatcher: Sendable {
 
   private func journalWasWritten() {
     let generation = state.withLock { state -> Int? in
+      state.isWatching = false
       // The next look comes soon anyway.
       if state.isStopped || (state.isArmed && state.step == 0) { return nil }
       state.generation += 1
@@ -53,21 +74,32 @@ final class CommitWatcher: Sendable {
     if let generation { plan(Self.intervals[0], generation) }
   }
 
+  /// Watches the journal again, or else goes on looking: the process may have used all its watches up meanwhile.
+  private func tryToWatch() {
+    do throws(StoreError) { try watchAgain() } catch { return }
+  }
+
   private func plan(_ milliseconds: Int, _ generation: Int) {
     queue.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [weak self] in self?.lookAgain(generation) }
   }
 
   private func lookAgain(_ generation: Int) {
-    let isCurrent = state.withLock { state in
-      guard state.generation == generation, !state.isStopped else { return false }
+    let isWatching = state.withLock { state -> Bool? in
+      guard state.generation == generation, !state.isStopped else { return nil }
       state.isArmed = false
       state.step += 1
-      return true
+      return state.isWatching
     }
-    guard isCurrent else { return }
+    guard let isWatching else { return }
+    // Before it looks, so that what is written meanwhile is told.
+    if !isWatching { tryToWatch() }
     look()
     let interval = state.withLock { state -> Int? in
-      guard state.generation == generation, !state.isStopped, state.step < Self.intervals.count else { return nil }
+      guard state.generation == generation, !state.isStopped else { return nil }
+      if state.step == Self.intervals.count {
+        if state.isWatching { return nil }
+        state.step -= 1
+      }
       state.isArmed = true
       return Self.intervals[state.step]
     }
