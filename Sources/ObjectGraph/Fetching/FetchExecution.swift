@@ -27,15 +27,16 @@ struct FetchExecution {
     }
     let saves = registry.coordinator.saveCount
     let hasChanges = registry.pending.hasCurrentChanges
-    var objects: [Object] = []
+    var list = ObjectList<Object>()
     var kept: [(ManagedObjectID, Row)] = []
     try forEachRow { id, row, _ in
       if query.refreshesObjects { registry.refetch(id, row) }
       let object = registry.object(with: id, fetched: row, hasChanges: hasChanges, saveCount: saves)
-      objects.append(object.typed(as: type))
+      list.append(object)
       if row.version > 0, query.keepsAllRows || kept.count < Self.keptRowLimit { kept.append((id, row)) }
     }
     registry.coordinator.keep(kept, readBefore: saves)
+    let objects = list.takeAll()
     for path in query.prefetching { try registry.prefetch(path, for: objects) }
     return objects
   }

@@ -7,10 +7,10 @@ struct ObjectTable: ~Copyable {
   private typealias Page = UnsafeMutablePointer<Unmanaged<ManagedObject>?>
   private static let pageSize = 8
 
-  /// Pages by the ID that the first object of each has or would have.
-  private var pages: [ManagedObjectID: Page] = [:]
+  /// Pages by the number that the keys of their objects share.
+  private var pages: [PageID: Page] = [:]
   /// The page that was last written to: the next object is often its neighbour.
-  private var latest: (id: ManagedObjectID, page: Page)?
+  private var latest: (id: PageID, page: Page)?
   private(set) var count = 0
 
   deinit { for page in pages.values { page.deallocate() } }
@@ -59,12 +59,12 @@ struct ObjectTable: ~Copyable {
   }
 
   @inline(__always)
-  private func page(_ id: ManagedObjectID) -> Page? {
+  private func page(_ id: PageID) -> Page? {
     if let latest, latest.id == id { return latest.page }
     return pages[id]
   }
 
-  private mutating func makePage(_ id: ManagedObjectID) -> Page {
+  private mutating func makePage(_ id: PageID) -> Page {
     let page = Page.allocate(capacity: Self.pageSize)
     page.initialize(repeating: nil, count: Self.pageSize)
     pages[id] = page
@@ -73,9 +73,27 @@ struct ObjectTable: ~Copyable {
 
   private static func place(of id: ManagedObjectID) -> Int { Int(truncatingIfNeeded: id.key & 7) }
 
-  private static func pageID(of id: ManagedObjectID) -> ManagedObjectID {
-    ManagedObjectID(
-      key: id.key & ~7, entityIndex: id.rootIndex, rootIndex: id.rootIndex,
-      coordinatorOrdinal: id.coordinatorOrdinal)
+  private static func pageID(of id: ManagedObjectID) -> PageID { PageID(number: id.key >> 3, root: id.rootIndex) }
+}
+
+/// Which eight neighbours of a table are meant.
+private struct PageID: Hashable {
+  let number: Int64
+  let root: UInt16
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(number)
+    hasher.combine(root)
+  }
+
+  /// Neighbouring pages lie beside each other in a dictionary, 32 at a time, so that going through them does not read
+  /// another part of the memory for each. Keys are drawn by stores, so nobody can choose them to collide.
+  func _rawHashValue(seed: Int) -> Int {
+    // The finalizer of MurmurHash3 for all but the last five bits.
+    var bits = UInt64(bitPattern: number >> 5) ^ UInt64(root) << 48 ^ UInt64(truncatingIfNeeded: seed)
+    bits = (bits ^ bits >> 33) &* 0xff51_afd7_ed55_8ccd
+    bits = (bits ^ bits >> 33) &* 0xc4ce_b9fe_1a85_ec53
+    bits ^= bits >> 33
+    return Int(truncatingIfNeeded: bits & ~31 | UInt64(bitPattern: number & 31))
   }
 }
