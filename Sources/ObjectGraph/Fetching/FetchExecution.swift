@@ -10,7 +10,7 @@ struct FetchExecution {
   private let registry: ObjectRegistry
   private let query: FetchQuery
   /// How often to look again when a save moves changes on between two looks; each look takes microseconds.
-  private static let attemptLimit = 16
+  private static let attemptLimit = 64
   /// How many rows are kept for faults of other contexts; all of a large result would only push out the rest.
   private static let keptRowLimit = 1_000
 
@@ -119,16 +119,16 @@ extension FetchExecution {
   /// come to the store together with others: then both looks are taken again.
   private func read<Result>(_ body: (PendingView) throws -> Result) throws -> Result {
     let store = try registry.coordinator.openStore()
-    for attempt in 1... {
+    for _ in 0..<Self.attemptLimit {
       let movesBefore = moves
       let result: Result? = try store.read { reader in
         let levels = levels
-        guard attempt == Self.attemptLimit || moves == movesBefore else { return nil }
+        guard moves == movesBefore else { return nil }
         return try body(PendingView(registry.coordinator, reader: reader, levels: levels))
       }
       if let result { return result }
     }
-    preconditionFailure("the last attempt has a result")
+    throw StoreError(.busy, "the contexts above save all the time; fetch again", path: store.path)
   }
 
   private var moves: [Int] {
