@@ -56,7 +56,8 @@ public struct BatchInsertRequest: Sendable {
   ///
   /// - Parameters:
   ///   - entityName: the name of the entity.
-  ///   - handler: see ``init(_:handler:)``.
+  ///   - handler: sets the values of the row that it is lent and returns false, or returns true at the end; as for a
+  ///     class.
   public init(
     _ entityName: String, handler: @escaping @Sendable (_ row: inout BatchRow<ManagedObject>) throws -> Bool
   ) {
