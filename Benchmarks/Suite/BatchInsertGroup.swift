@@ -1,9 +1,9 @@
 import ObjectGraph
 import ObjectModel
 
-/// Rows inserted as batches, without objects, against plain C with one prepared statement.
+/// Rows inserted without objects, against plain C with one prepared statement.
 ///
-/// Making the batches from texts is part of our time.
+/// Making what is inserted from texts is part of our time.
 struct BatchInsertGroup: BenchGroup {
   static let name = "batch"
 
@@ -19,23 +19,25 @@ struct BatchInsertGroup: BenchGroup {
 
   func run() async throws -> [Figure] {
     let program = Program(try await workplace.peer("insert_rows"))
-    var (saved, dictionaries, peer): ([Double], [Double], [Double]) = ([], [], [])
+    var (filled, saved, dictionaries, peer): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
     for _ in 0..<options.pairs {
-      saved.append(try await rate { try await $0.fill(rows: rows, values) })
+      filled.append(try await rate(insertFilledRows))
       let path = try workplace.emptyFolder("p") + "/peer.sqlite"
       workplace.settle()
       peer.append(Double(rows) / (try await program.measure(path, "\(rows)", "\(PeopleStore.rowsPerSave)")))
+      saved.append(try await rate { try await $0.fill(rows: rows, values) })
       dictionaries.append(try await rate(insertDictionaries))
     }
     return [
-      figure("saves of packed rows", saved, peer), figure("request with a dictionary per row", dictionaries, peer),
+      figure("request that fills rows", filled, peer, target: .atLeast(0.85)),
+      figure("saves of packed rows, as in imports", saved, peer, target: .atLeast(0.85)),
+      figure("request with a dictionary per row", dictionaries, peer, target: nil),
     ]
   }
 
-  private func figure(_ name: String, _ ours: [Double], _ peer: [Double]) -> Figure {
+  private func figure(_ name: String, _ ours: [Double], _ peer: [Double], target: Figure.Target?) -> Figure {
     Figure(
-      name: "batch.insert, " + name, unit: "rows/s", ours: ours, peer: peer, peerName: "plain C",
-      target: .atLeast(0.85))
+      name: "batch.insert, " + name, unit: "rows/s", ours: ours, peer: peer, peerName: "plain C", target: target)
   }
 
   private func rate(_ insert: (PeopleStore) async throws -> Void) async throws -> Double {
@@ -49,7 +51,22 @@ struct BatchInsertGroup: BenchGroup {
     return Double(rows) / seconds
   }
 
-  /// In one transaction, a row at a time.
+  /// In one transaction, a row at a time, straight into columns.
+  private func insertFilledRows(_ store: PeopleStore) async throws {
+    let request = BatchInsertRequest(Person.self) { [rows, values] row in
+      if row.number == rows { return true }
+      let value = row.number % PersonValues.count
+      row.set(\.firstName, to: values.first[value])
+      row.set(\.lastName, to: values.last[value])
+      row.set(\.age, to: Int64(row.number % 100))
+      row.set(\.address, to: values.addresses[value])
+      return false
+    }
+    let context = ManagedObjectContext(coordinator: store.coordinator, name: "importer")
+    try await context.perform { _ = try $0.execute(request) }
+  }
+
+  /// In one transaction, a row at a time, each a dictionary first.
   private func insertDictionaries(_ store: PeopleStore) async throws {
     let request = BatchInsertRequest(entity: Person.entityName) { (row: Int) -> BatchInsertRequest.Values? in
       if row == rows { return nil }

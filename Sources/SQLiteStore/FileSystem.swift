@@ -52,6 +52,15 @@ enum FileSystem {
   /// Removes a file; one that is gone already, or can't be removed, is left to the next sweep.
   static func remove(_ path: String) { unlink(path) }
 
+  /// Removes a file, or a folder with all that is in it; one that is gone already is no error.
+  static func removeAll(_ path: String) throws(StoreError) {
+    do { try FileManager.default.removeItem(atPath: path) } catch {
+      if (error as? CocoaError)?.code == .fileNoSuchFile { return }
+      throw StoreError(
+        .cannotOpen, "the file can't be removed; check the permissions of its folder", path: path, detail: "\(error)")
+    }
+  }
+
   /// The names in a folder; none if there is no folder.
   static func names(in path: String) -> [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []

@@ -29,7 +29,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
   /// What SQLite counts for commits of others; looked at by the writer only.
   private let dataVersion: Mutex<Int64>
   /// What an open store holds; nil once it is closed.
-  private let writer: Mutex<(connection: Connection, folderLock: FolderLock)?>
+  let writer: Mutex<(connection: Connection, folderLock: FolderLock)?>
   private let transactionThread = TransactionThread()
 
   package var stagingDirectory: String? { files.staging }

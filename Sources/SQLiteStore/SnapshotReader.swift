@@ -40,13 +40,19 @@ struct SnapshotReader: StoreReader {
     let start = connection.started()
     var rowCount = 0
     defer { connection.finished(select.segment.text, start, rowCount: rowCount) }
-    let single = family.single
-    while try statement.stepToRow(of: connection) {
-      // A row of an entity that the model has no more is not of a queried one.
-      guard let decoder = single ?? family.decoder(statement) else { continue }
+    func pass(_ decoder: RowDecoder) throws -> Bool {
       rowCount += 1
       let row = query.wantsRows ? decoder.row(statement, ordinal: ordinal) : nil
-      if try !body(decoder.id(statement, ordinal: ordinal), row) { return }
+      return try body(decoder.id(statement, ordinal: ordinal), row)
+    }
+    // Most tables have one entity: nothing is looked for per row then, not even who holds the decoder.
+    if let single = family.single {
+      while try statement.stepToRow(of: connection) { if try !pass(single) { return } }
+      return
+    }
+    while try statement.stepToRow(of: connection) {
+      // A row of an entity that the model has no more is not of a queried one.
+      if let decoder = family.decoder(statement), try !pass(decoder) { return }
     }
   }
 

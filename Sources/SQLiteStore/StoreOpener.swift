@@ -29,7 +29,7 @@ struct StoreOpener {
         throw error
       }
     }
-    deleteStore()
+    try deleteStore()
     try create()
     return try openFitting()
   }
@@ -60,9 +60,12 @@ struct StoreOpener {
   }
 
   /// Removes the database with its journal and its large values; nobody may have it open.
-  private func deleteStore() {
-    let folder = ExternalFiles(storePath: path).folder
-    for place in [path, path + "-wal", path + "-shm", folder] { try? FileManager.default.removeItem(atPath: place) }
+  ///
+  /// The database goes last: what fails before leaves a store that still does not fit, and is removed the next time.
+  private func deleteStore() throws(StoreError) {
+    for place in [ExternalFiles(storePath: path).folder, path + "-wal", path + "-shm", path] {
+      try FileSystem.removeAll(place)
+    }
   }
 
   /// Another connection, with the settings that all of them have.

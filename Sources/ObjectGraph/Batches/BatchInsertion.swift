@@ -16,9 +16,14 @@ struct BatchInsertion {
         }
         try writer.insert(ChangeSet([], batches: [batch]), givenSlots: [:])
       }
-    case .rows(let row):
-      var number = 0
-      while let chunk = try nextChunk(row, &number) { try insert(chunk, entity, &writer) }
+    case .rows(let fill):
+      var packer = BatchPacker(entity, writer.coordinator, capacity: BatchWriter.chunkSize)
+      var hasMore = true
+      while hasMore {
+        hasMore = try packer.pack(fill)
+        if packer.count > 0 { try insert(&packer, &writer) }
+        packer.removeAll()
+      }
     }
   }
 
@@ -33,34 +38,50 @@ struct BatchInsertion {
     return entity
   }
 
-  private func nextChunk(
-    _ row: (Int) throws -> BatchInsertRequest.Values?, _ number: inout Int
-  ) throws -> [BatchInsertRequest.Values]? {
-    var chunk: [BatchInsertRequest.Values] = []
-    while chunk.count < BatchWriter.chunkSize, let values = try row(number) {
-      chunk.append(values)
-      number += 1
+  private func insert(_ packer: inout BatchPacker, _ writer: inout BatchWriter) throws {
+    let entity = packer.entity
+    let keys = try writer.transaction.reserveKeys(KeyReservation(root: entity.root, count: packer.count))
+    let batch = packer.batch(firstKey: keys.lowerBound)
+    let defaults = writer.coordinator.defaults[entity.index]
+    let binaries = entity.properties.filter { $0.storage == .blob && !defaults.isNull($0.slot) }
+    if packer.extras.isEmpty && binaries.isEmpty {
+      for property in entity.requiredColumns {
+        if let index = batch.firstNull(property.slot) {
+          throw ValidationError.missing(property, of: batch.id(at: index), entity)
+        }
+      }
+      try writer.insert(ChangeSet([], batches: [batch]), givenSlots: [:])
+    } else {
+      try insert(batch, packer.extras, binaryDefaults: binaries, &writer)
     }
-    return chunk.isEmpty ? nil : chunk
   }
 
+  /// Inserts rows as if they were objects, with what has no place in columns.
   private func insert(
-    _ chunk: [BatchInsertRequest.Values], _ entity: Entity, _ writer: inout BatchWriter
+    _ batch: RowBatch, _ extras: [BatchExtra], binaryDefaults: [Property], _ writer: inout BatchWriter
   ) throws {
-    let coordinator = writer.coordinator
-    let keys = try writer.transaction.reserveKeys(KeyReservation(root: entity.root, count: chunk.count))
-    var changes = BatchChanges(coordinator, writer.transaction)
+    let entity = batch.entity
+    let defaults = writer.coordinator.defaults[entity.index]
+    var changes = BatchChanges(writer.coordinator, writer.transaction)
     var givenSlots: [ManagedObjectID: [Int]] = [:]
-    for (key, values) in zip(keys, chunk) {
-      let id = ManagedObjectID(key: key, entity: entity, coordinatorOrdinal: coordinator.ordinal)
-      let row = try BatchRow(values, entity, defaults: coordinator.defaults[entity.index])
-      changes.insert(id, row.row)
-      for (property, destinations) in row.destinations {
-        try changes.set(property, of: id, to: destinations)
-      }
-      givenSlots[id] = row.givenSlots
-      try changes.checkRequired(entity, id)
+    for index in 0..<batch.count {
+      var row = batch.copy(of: index)
+      for property in binaryDefaults { row.setBlob(defaults.blob(property.slot), property.slot) }
+      changes.insert(batch.id(at: index), row)
+      givenSlots[batch.id(at: index)] = batch.givenSlots(of: index)
     }
+    for extra in extras {
+      let id = batch.id(at: extra.row)
+      let slot = extra.property.slot
+      switch extra.value {
+      case .blob(let blob?): try changes.update(id) { $0.setBlob(blob, slot) }
+      case .blob(nil): try changes.update(id) { $0.setNull(slot) }
+      case .destinations(let destinations): try changes.set(extra.property, of: id, to: destinations)
+      }
+      givenSlots[id, default: []].append(slot)
+      if let order = extra.property.orderProperty { givenSlots[id, default: []].append(order.slot) }
+    }
+    for index in 0..<batch.count { try changes.checkRequired(entity, batch.id(at: index)) }
     try writer.insert(changes.changeSet, givenSlots: givenSlots)
   }
 }

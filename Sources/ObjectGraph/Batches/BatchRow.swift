@@ -1,73 +1,80 @@
 import ObjectModel
 
-/// The values that a batch insert gives for one object, fitted to its entity.
-struct BatchRow {
-  /// The attributes.
-  private(set) var row: Row
-  /// The relationships.
-  private(set) var destinations: [(property: Property, ids: [ManagedObjectID])] = []
-  /// What was given, as opposed to what the object has by default.
-  private(set) var givenSlots: [Int] = []
+/// A row of a batch insert, lent to be filled; see ``BatchInsertRequest``.
+///
+/// Values go straight to where the store reads them. Setting the properties in the same order in each row is fastest.
+/// What is not set has its default. What can't be set, such as an unknown name or a value of another type, makes the
+/// request fail when the row is complete.
+public struct BatchRow<Object: ManagedObject>: ~Copyable {
+  // Valid during the call that the row is lent for; nobody can keep or make a row.
+  private let packer: UnsafeMutablePointer<BatchPacker>
 
-  /// - Throws: ``ConditionError`` that names a property which does not exist, or can't take its value.
-  init(_ values: BatchInsertRequest.Values, _ entity: Entity, defaults: Row) throws(ConditionError) {
-    row = defaults
-    givenSlots.reserveCapacity(values.count)
-    for (name, value) in values {
-      let property = try entity.storedProperty(name)
-      if let attribute = property.attribute {
-        try set(value, property, attribute, entity)
-      } else {
-        destinations.append((property, try Self.ids(value, property, entity)))
-      }
-      givenSlots.append(property.slot)
-      if let order = property.orderProperty { givenSlots.append(order.slot) }
-    }
+  init(_ packer: UnsafeMutablePointer<BatchPacker>) { self.packer = packer }
+
+  /// The number of the row in the request, from 0.
+  public var number: Int { packer.pointee.number }
+
+  // MARK: Attributes
+
+  /// Sets an attribute.
+  @inlinable
+  public mutating func set<Value: BatchValue>(_ attribute: KeyPath<Object, Value>, to value: Value) {
+    value.write(to: cell(attribute))
   }
 
-  private mutating func set(
-    _ value: (any Sendable)?, _ property: Property, _ attribute: AttributeDescription, _ entity: Entity
-  ) throws(ConditionError) {
-    if property.storage == .blob, let blob = value as? Blob { return row.setBlob(blob, property.slot) }
-    guard let converted = Value(value)?.converted(to: attribute.type) else {
-      throw entity.mismatch(property, attribute.type.rawValue, value.map { "\(type(of: $0))" } ?? "nil")
-    }
-    row.set(converted, property.slot)
+  /// Sets a text.
+  @inlinable
+  public mutating func set<Text: BatchText>(_ attribute: KeyPath<Object, Text>, to text: Substring) {
+    cell(attribute).set(text: text)
   }
 
-  private static func ids(
-    _ value: (any Sendable)?, _ property: Property, _ entity: Entity
-  ) throws(ConditionError) -> [ManagedObjectID] {
-    switch value {
-    case nil: return []
-    case let value as Value where value.isNull: return []
-    case let id as ManagedObjectID where property.storage == .reference: return [id]
-    case let ids as [ManagedObjectID] where property.storage == .toMany: return ids
-    case let ids as Set<ManagedObjectID> where property.storage == .toMany: return Array(ids)
-    case let value?:
-      let kind = property.storage == .toMany ? "IDs of objects" : "an object's ID"
-      throw entity.mismatch(property, kind, "\(type(of: value))")
-    }
-  }
-}
-
-extension Entity {
-  /// The property of that name that a batch request may write.
-  func storedProperty(_ name: String) throws(ConditionError) -> Property {
-    guard let property = property(named: name), !property.isHidden else {
-      throw ConditionError(.unknownProperty, PropertyPath.message(name, self), fragment: name)
-    }
-    let isTransient = property.attribute?.isTransient ?? property.relationship?.isTransient ?? false
-    if isTransient {
-      throw ConditionError(
-        .unsupported, "\(self.name).\(name) is transient, so a batch request can't write it", fragment: name)
-    }
-    return property
+  /// Sets a text from bytes that are known to be UTF-8, without making a string.
+  @inlinable
+  public mutating func set<Text: BatchText>(_ attribute: KeyPath<Object, Text>, to text: UTF8Span) {
+    cell(attribute).set(text: text)
   }
 
-  func mismatch(_ property: Property, _ expected: String, _ found: String) -> ConditionError {
-    ConditionError(
-      .typeMismatch, "\(name).\(property.name) takes \(expected), not a value of type \(found)",
-      fragment: property.name)
+  /// Sets an attribute by name.
+  @inlinable
+  public mutating func set<Value: BatchValue>(_ attribute: String, to value: Value) {
+    value.write(to: cell(attribute))
+  }
+
+  /// Sets a text by name from bytes that are known to be UTF-8, without making a string.
+  @inlinable
+  public mutating func set(_ attribute: String, to text: UTF8Span) { cell(attribute).set(text: text) }
+
+  // MARK: Relationships
+
+  /// Sets a to-one relationship to a stored object. Cost: that of an object instead of a packed row.
+  public mutating func set(_ relationship: PartialKeyPath<Object>, toObject id: ManagedObjectID?) {
+    packer.pointee.set(id, slot(relationship))
+  }
+
+  /// Adds stored objects to a to-many relationship. Cost: that of an object instead of a packed row.
+  public mutating func set(_ relationship: PartialKeyPath<Object>, toObjects ids: [ManagedObjectID]) {
+    packer.pointee.set(ids, slot(relationship))
+  }
+
+  /// Sets a to-one relationship by name to a stored object. Cost: that of an object instead of a packed row.
+  public mutating func set(_ relationship: String, toObject id: ManagedObjectID?) {
+    packer.pointee.set(id, packer.pointee.slot(relationship))
+  }
+
+  /// Adds stored objects to a to-many relationship by name. Cost: that of an object instead of a packed row.
+  public mutating func set(_ relationship: String, toObjects ids: [ManagedObjectID]) {
+    packer.pointee.set(ids, packer.pointee.slot(relationship))
+  }
+
+  // MARK: Places
+
+  @usableFromInline
+  mutating func cell(_ keyPath: PartialKeyPath<Object>) -> BatchCell { BatchCell(packer, slot(keyPath)) }
+
+  @usableFromInline
+  mutating func cell(_ name: String) -> BatchCell { BatchCell(packer, packer.pointee.slot(name)) }
+
+  private func slot(_ keyPath: PartialKeyPath<Object>) -> Int {
+    packer.pointee.slot(keyPath, names: Object.propertyNamesByKeyPath)
   }
 }

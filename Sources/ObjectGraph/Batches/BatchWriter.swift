@@ -50,12 +50,12 @@ struct BatchWriter {
   private static var attemptLimit: Int { 16 }
 
   private func write(_ resolver: inout ConflictResolver) throws {
-    for attempt in 1... {
+    for _ in 0..<Self.attemptLimit {
       guard let violation = try violation(of: resolver.outcome.sets) else { return }
-      if attempt == Self.attemptLimit { throw violation }
       resolver.unpackBatches()
       try resolver.resolveConstraints(violation, transaction)
     }
+    if let violation = try violation(of: resolver.outcome.sets) { throw violation }
   }
 
   /// Writes, unless a uniqueness constraint is violated.

@@ -2,9 +2,10 @@
 package final class ByteArena: @unchecked Sendable {
   // @unchecked: only its builder writes, before the batch that holds it is made.
 
-  private var memory: UnsafeMutableRawPointer
-  private var capacity: Int
-  package private(set) var count = 0
+  // Accesses are over before anybody else is called: there is nothing to look for at run time, for each text.
+  @exclusivity(unchecked) private var memory: UnsafeMutableRawPointer
+  @exclusivity(unchecked) private var capacity: Int
+  @exclusivity(unchecked) package private(set) var count = 0
 
   package init(capacity: Int) {
     self.capacity = max(capacity, 64)
@@ -20,6 +21,12 @@ package final class ByteArena: @unchecked Sendable {
     if end > capacity { grow(to: end) }
     if let base = bytes.baseAddress { (memory + count).copyMemory(from: base, byteCount: bytes.count) }
     count = end
+  }
+
+  /// Takes back what was appended last.
+  func truncate(to count: Int) {
+    precondition(count <= self.count, "an arena is truncated to less than it holds")
+    self.count = count
   }
 
   /// The bytes of a range; valid while the arena is held.

@@ -17,12 +17,21 @@ package final class RowBatch: Sendable {
     package let values: Values
     /// One bit per row, set for null; empty if no value is null.
     package let nullBits: [UInt64]
+    /// One bit per row, set where the value was given and is not the default; empty if all of them were given.
+    let givenBits: [UInt64]
 
     package init(slot: Int, values: Values, nullBits: [UInt64] = []) {
+      self.init(slot: slot, values: values, nullBits: nullBits, givenBits: [])
+    }
+
+    init(slot: Int, values: Values, nullBits: [UInt64], givenBits: [UInt64]) {
       self.slot = slot
       self.values = values
       self.nullBits = nullBits
+      self.givenBits = givenBits
     }
+
+    func isGiven(_ row: Int) -> Bool { givenBits.isEmpty || givenBits[row >> 6] & (1 << UInt64(row & 63)) != 0 }
 
     @inline(__always)
     package func isNull(_ row: Int) -> Bool {
@@ -91,6 +100,15 @@ package final class RowBatch: Sendable {
     }
     return row
   }
+
+  /// The first row that has no value in a slot, or nil.
+  func firstNull(_ slot: Int) -> Int? {
+    guard let column = columns.first(where: { $0.slot == slot }) else { return 0 }
+    return column.nullBits.isEmpty ? nil : (0..<count).first(where: column.isNull)
+  }
+
+  /// The slots of what a row was given, as opposed to what it has by default.
+  func givenSlots(of index: Int) -> [Int] { columns.filter { $0.isGiven(index) }.map(\.slot) }
 
   /// Notes that the rows are in the store now, under that version.
   package func stamp(version: Int64) {

@@ -10,7 +10,7 @@ struct FetchExecution {
   private let registry: ObjectRegistry
   private let query: FetchQuery
   /// How often to look again when a save moves changes on between two looks; each look takes microseconds.
-  private static let attemptLimit = 16
+  private static let attemptLimit = 64
   /// How many rows are kept for faults of other contexts; all of a large result would only push out the rest.
   private static let keptRowLimit = 1_000
 
@@ -27,15 +27,16 @@ struct FetchExecution {
     }
     let saves = registry.coordinator.saveCount
     let hasChanges = registry.pending.hasCurrentChanges
-    var objects: [Object] = []
+    var list = ObjectList<Object>()
     var kept: [(ManagedObjectID, Row)] = []
     try forEachRow { id, row, _ in
       if query.refreshesObjects { registry.refetch(id, row) }
       let object = registry.object(with: id, fetched: row, hasChanges: hasChanges, saveCount: saves)
-      objects.append(object.typed(as: type))
+      list.append(object)
       if row.version > 0, query.keepsAllRows || kept.count < Self.keptRowLimit { kept.append((id, row)) }
     }
     registry.coordinator.keep(kept, readBefore: saves)
+    let objects = list.takeAll()
     for path in query.prefetching { try registry.prefetch(path, for: objects) }
     return objects
   }
@@ -118,16 +119,16 @@ extension FetchExecution {
   /// come to the store together with others: then both looks are taken again.
   private func read<Result>(_ body: (PendingView) throws -> Result) throws -> Result {
     let store = try registry.coordinator.openStore()
-    for attempt in 1... {
+    for _ in 0..<Self.attemptLimit {
       let movesBefore = moves
       let result: Result? = try store.read { reader in
         let levels = levels
-        guard attempt == Self.attemptLimit || moves == movesBefore else { return nil }
+        guard moves == movesBefore else { return nil }
         return try body(PendingView(registry.coordinator, reader: reader, levels: levels))
       }
       if let result { return result }
     }
-    preconditionFailure("the last attempt has a result")
+    throw StoreError(.busy, "the contexts above save all the time; fetch again", path: store.path)
   }
 
   private var moves: [Int] {

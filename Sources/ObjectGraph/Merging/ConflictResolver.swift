@@ -192,13 +192,12 @@ struct ConflictResolver {
     if batches.isEmpty { return }
     var sets = outcome.sets.map { ChangeSet($0.changes, links: $0.links) }
     for batch in batches {
-      let slots = batch.columns.map(\.slot)
       sets.append(
         ChangeSet(
           (0..<batch.count).map { index in
             RowChange(.insert, batch.id(at: index), row: batch.copy(of: index), base: nil)
           }))
-      for index in 0..<batch.count { givenSlots[batch.id(at: index)] = slots }
+      for index in 0..<batch.count { givenSlots[batch.id(at: index)] = batch.givenSlots(of: index) }
     }
     outcome.sets = sets
   }

@@ -34,7 +34,7 @@ struct ConstraintSearch {
     var groups: [[Key]: [RowChange]] = [:]
     for set in sets {
       for change in set.changes {
-        guard let row = change.row, let key = key(of: row, names, entity) else { continue }
+        guard let row = change.row, let key = try key(of: row, names, entity) else { continue }
         if groups[key]?.append(change) == nil {
           groups[key] = [change]
           order.append(key)
@@ -69,15 +69,16 @@ struct ConstraintSearch {
   }
 
   /// What a row has in a constraint; nil if it is of another entity or one of the values is nil.
-  private func key(of row: Row, _ names: [String], _ constrained: Entity) -> [Key]? {
+  ///
+  /// - Throws: what reading a file throws, if a value is binary data in a file.
+  private func key(of row: Row, _ names: [String], _ constrained: Entity) throws -> [Key]? {
     let entity = coordinator.model.entities[Int(row.entityIndex)]
     guard entity.isKind(of: constrained) else { return nil }
     var key: [Key] = []
     for name in names {
       guard let property = entity.property(named: name), !row.isNull(property.slot) else { return nil }
       if let attribute = property.attribute {
-        guard let value = try? row.value(of: attribute, property.slot) else { return nil }
-        key.append(.attribute(value))
+        key.append(.attribute(try row.value(of: attribute, property.slot)))
       } else if property.storage == .reference {
         key.append(.reference(row.reference(property.slot)))
       }

@@ -13,7 +13,7 @@ extension ObjectRegistry {
     publishChanges()
     var waiting = held
     for _ in 0..<Self.willSaveLimit {
-      for object in waiting where !(object.isInserted && object.isDeleted) { object.willSave() }
+      for object in waiting where hasHooks(object) && !(object.isInserted && object.isDeleted) { object.willSave() }
       propagateDeletes()
       waiting = touched.filter(hasNewValues)
       publishChanges()
@@ -21,6 +21,9 @@ extension ObjectRegistry {
     }
     throw EndlessWillSave(contextName: context.name, objectIDs: waiting.map(\.objectID))
   }
+
+  /// Whether the object's class may override what is called before and after a save.
+  private func hasHooks(_ object: ManagedObject) -> Bool { !type(of: object).isGenerated }
 
   /// Whether an object is otherwise than it was published.
   private func hasNewValues(_ object: ManagedObject) -> Bool {
@@ -33,7 +36,7 @@ extension ObjectRegistry {
   /// - Throws: the one error, or ``ValidationErrors`` with all of them; a ``StoreError`` for objects without a key.
   func validate() throws {
     var errors: [any Error] = []
-    for object in held {
+    for object in held where mustValidate(object) {
       do { try validate(object) } catch let several as ValidationErrors {
         errors += several.errors
       } catch let error as StoreError {
@@ -44,6 +47,12 @@ extension ObjectRegistry {
     }
     if errors.count == 1 { throw errors[0] }
     if !errors.isEmpty { throw ValidationErrors(errors: errors) }
+  }
+
+  /// Whether there is anything to check: not of objects that are not deleted, whose entity has no rules, and whose class
+  /// overrides no check.
+  private func mustValidate(_ object: ManagedObject) -> Bool {
+    object.isDeleted || object.objectID.key < 0 || hasHooks(object) || !rules(of: object).isEmpty
   }
 
   private func validate(_ object: ManagedObject) throws {
@@ -68,8 +77,9 @@ extension ObjectRegistry {
       object.hasRow = true
       if !object.isFault { awake(object, from: .mergePolicy) }
     }
-    let saved = takeHeld()
-    for object in saved {
+    // Only these are gone through again: a pass over many objects finds few of them in the processor's cache.
+    var toTell: [ManagedObject] = []
+    for object in takeHeld() {
       // Deleted before they were saved: nobody is told of them.
       if object.state.isSuperset(of: [.inserted, .deleted]) {
         orphan(object)
@@ -78,9 +88,10 @@ extension ObjectRegistry {
       if object.base != nil { object.base = nil }
       object.published = nil
       object.state.subtract([.inserted, .updated])
+      if object.isDeleted || hasHooks(object) { toTell.append(object) }
     }
     take(outcome.derived)
-    for object in saved where object.registry === self && outcome.dropped[object.objectID] == nil {
+    for object in toTell where object.registry === self && outcome.dropped[object.objectID] == nil {
       let wasDeleted = object.isDeleted
       object.didSave()
       guard wasDeleted else { continue }

@@ -72,7 +72,7 @@ struct InMemoryState {
     for (change, _) in rows.updates { freed.insert(change.id) }
     var added: [Entry: Int64] = [:]
     func add(_ row: Row, _ id: ManagedObjectID) throws(StoreError) {
-      for entry in entries(of: row) {
+      for entry in try entries(of: row) {
         let holder = entries[entry].map {
           ManagedObjectID(
             key: $0, entity: constraints[entry.constraint].entity, coordinatorOrdinal: id.coordinatorOrdinal)
@@ -100,20 +100,28 @@ struct InMemoryState {
     let changes = ChangedKeys(derived.isEmpty ? [] : sets)
     var affected: [Set<Int64>] = []
     for attribute in derived { affected.append(try self.affected(attribute, by: changes)) }
-    write(rows, added)
+    // Found before anything is written, so that what can't be read leaves all as it was.
+    let freed = try storedEntries(of: rows)
+    write(rows, freed, added)
     rows.stamp(sets)
     return try computeDerived(changes, affectedBefore: affected)
   }
 
-  private mutating func write(_ rows: InMemoryRows, _ added: [Entry: Int64]) {
-    for change in rows.deletes {
-      let row = tables[Int(change.id.rootIndex)].removeValue(forKey: change.id.key)
-      if let row { for entry in entries(of: row) { entries[entry] = nil } }
-    }
-    for (change, row) in rows.updates {
-      let old = tables[Int(change.id.rootIndex)].updateValue(row, forKey: change.id.key)
-      if let old { for entry in entries(of: old) { entries[entry] = nil } }
-    }
+  /// What the rows that are deleted or updated have in the constraints.
+  private func storedEntries(of rows: InMemoryRows) throws(StoreError) -> [Entry] {
+    if constraints.isEmpty { return [] }
+    var found: [Entry] = []
+    for change in rows.deletes { if let row = stored(change.id) { found += try entries(of: row) } }
+    for (change, _) in rows.updates { if let row = stored(change.id) { found += try entries(of: row) } }
+    return found
+  }
+
+  private func stored(_ id: ManagedObjectID) -> Row? { tables[Int(id.rootIndex)][id.key] }
+
+  private mutating func write(_ rows: InMemoryRows, _ freed: [Entry], _ added: [Entry: Int64]) {
+    for entry in freed { entries[entry] = nil }
+    for change in rows.deletes { tables[Int(change.id.rootIndex)][change.id.key] = nil }
+    for (change, row) in rows.updates { tables[Int(change.id.rootIndex)][change.id.key] = row }
     for (id, row) in rows.inserts { tables[Int(id.rootIndex)][id.key] = row }
     entries.merge(added) { $1 }
     writeLinks(rows)
@@ -142,29 +150,36 @@ struct InMemoryState {
   }
 
   /// What a row has in the constraints; nothing where one of its values is nil.
-  private func entries(of row: Row) -> [Entry] {
+  private func entries(of row: Row) throws(StoreError) -> [Entry] {
     if constraints.isEmpty { return [] }
     let entity = model.entities[Int(row.entityIndex)]
-    return constraints.indices.compactMap { index in
-      guard entity.isKind(of: constraints[index].entity) else { return nil }
+    var found: [Entry] = []
+    for (index, constraint) in constraints.enumerated() where entity.isKind(of: constraint.entity) {
       var values: [[UInt8]] = []
-      for name in constraints[index].properties {
-        guard let property = entity.property(named: name), !row.isNull(property.slot) else { return nil }
-        values.append(Self.bytes(row, property))
+      for name in constraint.properties {
+        guard let property = entity.property(named: name), !row.isNull(property.slot) else { break }
+        values.append(try Self.bytes(row, property))
       }
-      return Entry(constraint: index, values: values)
+      if values.count == constraint.properties.count { found.append(Entry(constraint: index, values: values)) }
     }
+    return found
   }
 
-  private static func bytes(_ row: Row, _ property: Property) -> [UInt8] {
+  private static func bytes(_ row: Row, _ property: Property) throws(StoreError) -> [UInt8] {
     switch property.storage {
     case .integer: withUnsafeBytes(of: row.integer(property.slot)) { Array($0) }
     // Both zeros are the same value.
     case .real: withUnsafeBytes(of: row.real(property.slot) + 0) { Array($0) }
     case .text, .bytes: Array(row.unsafeBytes(property.slot))
     case .reference: withUnsafeBytes(of: row.reference(property.slot).key) { Array($0) }
-    case .blob: (try? row.blob(property.slot).load()).map { Array($0) } ?? []
+    case .blob: try load(row.blob(property.slot))
     case .toMany: []
+    }
+  }
+
+  private static func load(_ blob: Blob) throws(StoreError) -> [UInt8] {
+    do { return Array(try blob.load()) } catch {
+      throw StoreError(.inputOutput, "the file of a binary value can't be read", detail: "\(error)")
     }
   }
 }

@@ -1,6 +1,6 @@
 import ObjectGraph
 
-/// Calls back when a file is written to, by whomever, until it is dropped. It costs nothing while nothing happens.
+/// Calls back at the next write to a file, by whomever, unless it is dropped before. It costs nothing until then.
 final class FileWatch: Sendable {
   private let inotify: SharedInotify
   private let descriptor: Int32

@@ -3,6 +3,7 @@ import ObjectGraph
 import ObjectGraphTesting
 import ObjectModel
 import SQLiteStore
+import Synchronization
 import TestSupport
 import Testing
 
@@ -75,6 +76,23 @@ struct RemoteChangeTests {
     _ = try sqlite("UPDATE Person SET age = 9")
     _ = try await next()
     #expect(seen.all.count == 1)
+    observation.cancel()
+  }
+
+  @Test("A commit of others is noticed while this process saves without a pause")
+  func amongOwnCommits() async throws {
+    let isNoticed = Mutex(false)
+    let observation = stack.coordinator.observeRemoteChanges { _ in isNoticed.withLock { $0 = true } }
+    _ = try sqlite("INSERT INTO Person (_version, age) VALUES (1, 5)")
+    let writer = stack.writer
+    try await withTimeout {
+      while !isNoticed.withLock({ $0 }) {
+        try await writer.perform { writer in
+          for _ in 0..<100 { _ = Person(context: writer) }
+          try writer.save()
+        }
+      }
+    }
     observation.cancel()
   }
 
