@@ -91,10 +91,10 @@ final class DaemonCore: Sendable {
   ///
   /// - Returns: its jobs, in their order.
   func accept(_ data: Data, submitter: UInt32) throws -> (ids: [String], objectIDs: [ManagedObjectID]) {
-    let name = FileName("submitted-\(UUID().uuidString).json")
+    let name = Submitter.fileName(for: submitter)
     let draft = ClaimedFile(name: name, data: data, submitter: submitter)
     let contents = try admission.parse(draft)
-    let file = try spool.store(data, as: name, owner: submitter)
+    let file = try spool.store(data, as: name, submitter: submitter)
     do {
       return try intake.admit(Admission.Candidate(file: file, contents: contents))
     } catch {

@@ -114,7 +114,10 @@ final class Spool: Sendable {
     }
     do throws(SystemError) {
       let data = try descriptor.readAll(limit: sizeLimit)
-      return .success(ClaimedFile(name: name, data: data, status: status, birthTime: try descriptor.birthTime()))
+      return .success(
+        ClaimedFile(
+          name: name, data: data, submitter: try Submitter.user(of: descriptor, name, status), status: status,
+          birthTime: try descriptor.birthTime()))
     } catch {
       guard error.code == .fileTooLarge else { throw error }
       return .failure(Refusal(reason: "it is larger than \(sizeLimit) bytes; see [Spool] MaxJobFileSize"))
@@ -164,13 +167,14 @@ final class Spool: Sendable {
   }
 
   /// Writes a job file that came over the socket straight to `cur/`, durably.
-  func store(_ data: Data, as name: FileName, owner: UInt32) throws(SystemError) -> ClaimedFile {
+  ///
+  /// - Parameter name: from ``Submitter/fileName(for:)``.
+  func store(_ data: Data, as name: FileName, submitter: UInt32) throws(SystemError) -> ClaimedFile {
     try current.writeDurably(name, data)
     let descriptor = try current.openFile(name)
-    var file = ClaimedFile(
-      name: name, data: data, status: try descriptor.status(), birthTime: try descriptor.birthTime())
-    file.submitter = owner
-    return file
+    return ClaimedFile(
+      name: name, data: data, submitter: submitter, status: try descriptor.status(),
+      birthTime: try descriptor.birthTime())
   }
 }
 
