@@ -41,6 +41,10 @@ static const unsigned int linux_rename_no_replace = 1;
 // O_PATH, which <fcntl.h> names for _GNU_SOURCE only.
 static const int linux_open_path = __O_PATH;
 
+// Commands of fcntl, which <fcntl.h> names for _GNU_SOURCE only.
+static const int linux_set_signal = 10;
+static const int linux_set_lease = 1024;
+
 // struct ucred and SO_PEERCRED's layout, socket(7).
 struct linux_peer_credentials {
   pid_t process;
@@ -59,6 +63,11 @@ static inline size_t linux_cmsg_length(size_t length) { return CMSG_LEN(length);
 
 // prctl is variadic.
 static inline int linux_set_parent_death_signal(int signal) { return prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0); }
+
+// Takes away what programs that this process starts would inherit of its capabilities.
+static inline int linux_clear_ambient_capabilities(void) {
+  return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+}
 
 // When the file was made, in nanoseconds since 1970, or 0 where the file system doesn't keep it; -1 and errno on error.
 static inline long long linux_birth_time(int descriptor) {
