@@ -111,16 +111,20 @@ final class DaemonCore: Sendable {
     switch event {
     case .durable(let jobs): releaser.release(jobs)
     case .storageFull(let error):
-      intake.pause(.storageFull)
+      // In this order, so that nothing is taken in between.
+      let isFull = error.code == .full
+      intake.pause(isFull ? .storageFull : .storeBusy)
+      intake.resume(isFull ? .storeBusy : .storageFull)
       let isNew = problemText.withLock { problem in
         defer { problem = error.description }
         return problem == nil
       }
-      if isNew { log.error("nothing is taken in until there is room again: \(error)") }
+      let cure = isFull ? "there is room again" : "the store is free again"
+      if isNew { log.error("nothing is taken in until \(cure): \(error)") }
     case .recovered:
       problemText.withLock { $0 = nil }
-      intake.resume(.storageFull)
-      log.notice("the store has room again")
+      for pause in [Intake.Pause.storageFull, .storeBusy] { intake.resume(pause) }
+      log.notice("the store can be written again")
     case .failed(let error):
       problemText.withLock { $0 = "\(error)" }
       intake.pause(.stopping)

@@ -42,7 +42,7 @@ final class Intake: Sendable {
     var rejected = 0
   }
 
-  enum Pause: Sendable { case storageFull, admissionFailed, tooManyJobs, unflushed, stopping }
+  enum Pause: Sendable { case storageFull, storeBusy, admissionFull, admissionBusy, tooManyJobs, unflushed, stopping }
 
   private let spool: Spool
   private let admission: Admission
@@ -105,7 +105,8 @@ final class Intake: Sendable {
   var refusal: Pause? {
     state.withLock { state in
       if state.pauses.contains(.stopping) { return .stopping }
-      return state.pauses.isDisjoint(with: [.storageFull, .admissionFailed]) ? nil : .storageFull
+      if !state.pauses.isDisjoint(with: [.storageFull, .admissionFull]) { return .storageFull }
+      return state.pauses.isDisjoint(with: [.storeBusy, .admissionBusy]) ? nil : .storeBusy
     }
   }
 
@@ -294,7 +295,7 @@ final class Intake: Sendable {
     do {
       take(try admission.admit(candidates))
     } catch let error as StoreError where error.code == .full || error.code == .busy {
-      pause(.admissionFailed)
+      pause(error.code == .full ? .admissionFull : .admissionBusy)
       log.error("jobs can't be accepted until the store can be written again: \(error)")
       queue.asyncAfter(deadline: .now() + Self.retryDelay) { [weak self] in self?.admitAgain(candidates) }
     }
@@ -302,7 +303,7 @@ final class Intake: Sendable {
 
   private func admitAgain(_ candidates: [Admission.Candidate]) {
     do {
-      resume(.admissionFailed)
+      for pause in [Pause.admissionFull, .admissionBusy] { resume(pause) }
       try admit(candidates)
     } catch {
       onFatal(.storeFailure("\(error)"))
