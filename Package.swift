@@ -111,7 +111,8 @@ let package = Package(
       name: "SQLiteStoreTests",
       dependencies: ["ObjectModel", "ObjectGraph", "ObjectGraphTesting", "SQLiteStore", "TestSupport"],
       swiftSettings: strict),
-    .testTarget(name: "SystemSupportTests", dependencies: ["SystemSupport", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "SystemSupportTests", dependencies: ["CLinux", "SystemSupport", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "HTTPServiceTests", dependencies: ["HTTPService", "ControlClient", "SystemSupport", "TestSupport"],
       swiftSettings: strict),

@@ -13,8 +13,10 @@
 #include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/statfs.h>
 #include <sys/types.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 struct rusage;
@@ -36,6 +38,12 @@ extern int accept4(int listener, struct sockaddr *address, socklen_t *length, in
 // <linux/memfd.h> and <linux/fs.h>
 static const unsigned int linux_memfd_close_on_exec = 1;
 static const unsigned int linux_rename_no_replace = 1;
+// O_PATH, which <fcntl.h> names for _GNU_SOURCE only.
+static const int linux_open_path = __O_PATH;
+
+// Commands of fcntl, which <fcntl.h> names for _GNU_SOURCE only.
+static const int linux_set_signal = 10;
+static const int linux_set_lease = 1024;
 
 // struct ucred and SO_PEERCRED's layout, socket(7).
 struct linux_peer_credentials {
@@ -56,6 +64,11 @@ static inline size_t linux_cmsg_length(size_t length) { return CMSG_LEN(length);
 // prctl is variadic.
 static inline int linux_set_parent_death_signal(int signal) { return prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0); }
 
+// Takes away what programs that this process starts would inherit of its capabilities.
+static inline int linux_clear_ambient_capabilities(void) {
+  return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+}
+
 // When the file was made, in nanoseconds since 1970, or 0 where the file system doesn't keep it; -1 and errno on error.
 static inline long long linux_birth_time(int descriptor) {
   struct statx status;
@@ -70,4 +83,11 @@ extern int __cxa_thread_atexit_impl(void (*body)(void *), void *argument, void *
 static inline int linux_at_thread_exit(void (*body)(void *), void *argument) {
   extern void *__dso_handle __attribute__((visibility("hidden")));
   return __cxa_thread_atexit_impl(body, argument, &__dso_handle);
+}
+
+// The magic number of the file system that an open file is on, <linux/magic.h>; -1 and errno on error.
+static inline long long linux_file_system_type(int descriptor) {
+  struct statfs status;
+  if (fstatfs(descriptor, &status) != 0) return -1;
+  return (long long)(unsigned int)status.f_type;
 }

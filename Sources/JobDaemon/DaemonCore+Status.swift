@@ -50,6 +50,7 @@ extension DaemonCore {
     switch intake.refusal {
     case .stopping: "draining"
     case .storageFull: "storage-full"
+    case .storeBusy: "store-busy"
     default: "running"
     }
   }

@@ -95,10 +95,10 @@ final class DaemonCore: Sendable {
   ///
   /// - Returns: its jobs, in their order.
   func accept(_ data: Data, submitter: UInt32) throws -> (ids: [String], objectIDs: [ManagedObjectID]) {
-    let name = FileName("submitted-\(UUID().uuidString).json")
+    let name = Submitter.fileName(for: submitter)
     let draft = ClaimedFile(name: name, data: data, submitter: submitter)
     let contents = try admission.parse(draft)
-    let file = try spool.store(data, as: name, owner: submitter)
+    let file = try spool.store(data, as: name, submitter: submitter)
     do {
       return try intake.admit(Admission.Candidate(file: file, contents: contents))
     } catch {
@@ -117,16 +117,20 @@ final class DaemonCore: Sendable {
       releaser.release(jobs)
       retention.note(jobs)
     case .storageFull(let error):
-      intake.pause(.storageFull)
+      // In this order, so that nothing is taken in between.
+      let isFull = error.code == .full
+      intake.pause(isFull ? .storageFull : .storeBusy)
+      intake.resume(isFull ? .storeBusy : .storageFull)
       let isNew = problemText.withLock { problem in
         defer { problem = error.description }
         return problem == nil
       }
-      if isNew { log.error("nothing is taken in until there is room again: \(error)") }
+      let cure = isFull ? "there is room again" : "the store is free again"
+      if isNew { log.error("nothing is taken in until \(cure): \(error)") }
     case .recovered:
       problemText.withLock { $0 = nil }
-      intake.resume(.storageFull)
-      log.notice("the store has room again")
+      for pause in [Intake.Pause.storageFull, .storeBusy] { intake.resume(pause) }
+      log.notice("the store can be written again")
     case .failed(let error):
       problemText.withLock { $0 = "\(error)" }
       intake.pause(.stopping)

@@ -31,6 +31,20 @@ struct MisbehavingClientTests {
     #expect(!text.contains("reached"))
   }
 
+  @Test("A client that goes on sending a body that was refused is not stopped before it can read why")
+  func unreadBody() async throws {
+    let fixture = try ServerFixture { _ in .now(.text("reached")) }
+    let client = try fixture.connect()
+    client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n")
+    // The reply is there, and the library has closed its end, before the body is on its way.
+    let head = try await onThread { try client.readToEnd() }
+    #expect(head.hasPrefix("HTTP/1.1 413 "))
+    let isTaken = try await onThread {
+      (0..<30).allSatisfy { _ in client.send(String(repeating: "x", count: 100_000)) }
+    }
+    #expect(isTaken)
+  }
+
   @Test(
     "Garbage never reaches the handler and never harms the server",
     arguments: [

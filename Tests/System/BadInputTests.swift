@@ -99,7 +99,8 @@ extension SystemTests {
       try root.drop(TestModel.importJob("bad", "input"), as: "bad.json")
       let reason =
         kind == "missing"
-        ? "can't be read: open \"\(path)\": No such file or directory (ENOENT)" : "is no regular file"
+        ? "can't be read: open \"\(path)\": No such file or directory (ENOENT)"
+        : "can't be read: it is no regular file"
       try await daemon.expectOnlyGood(kept: "bad.json", reason: "bad: the input \(path) \(reason)", isJob: true)
     }
 

@@ -22,6 +22,35 @@ extension SystemTests {
       }
     }
 
+    @Test(
+      "A store that another program keeps locked stops intake, is told apart from a full disk, and goes on without help"
+    )
+    func locked() async throws {
+      let root = try DaemonRoot()
+      let daemon = try await DaemonProcess.ready(root)
+      let input = try FileDescriptor.pipe()
+      let output = try FileDescriptor.pipe()
+      let other = try ChildProcess.start(
+        ChildLaunch(
+          executable: "/usr/bin/sqlite3", arguments: [root.paths.store],
+          descriptors: [0: input.first.number, 1: output.second.number]))
+      defer { try? other.killGroup(SIGKILL) }
+      try input.second.writeAll(Data(".timeout 20000\nBEGIN IMMEDIATE;\nSELECT 'locked';\n".utf8))
+      var byte: UInt8 = 0
+      try withUnsafeMutableBytes(of: &byte) { try #require(try output.first.read(into: $0) == 1) }
+      try root.drop(#"{"type": "noop", "id": "first"}"#, as: "first.json")
+      try await daemon.waitForLog("nothing is taken in until the store is free again")
+      #expect(try await daemon.get("/v1/status")["state"]?.string == "store-busy")
+      let refused = try await daemon.request("POST", "/v1/jobs", body: #"{"type": "noop"}"#)
+      #expect(refused.status == 503)
+      #expect(refused.body["error"]?["code"]?.string == "store-busy")
+      try input.second.writeAll(Data("ROLLBACK;\n.quit\n".utf8))
+      try await daemon.waitUntilSpoolIsEmpty()
+      #expect(try await root.sql("SELECT id, state FROM Job") == "first|completed")
+      #expect(try await daemon.get("/v1/status")["state"]?.string == "running")
+      #expect(try await daemon.stop() == .exited(code: 0))
+    }
+
     private func unmount(_ root: DaemonRoot) async throws {
       let unmount = try await Tool.run("/usr/bin/umount", ["-l", root.paths.state])
       #expect(unmount.code == 0, "\(unmount.errors)")

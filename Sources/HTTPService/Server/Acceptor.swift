@@ -82,6 +82,7 @@ final class Acceptor: Sendable {
     let socket = ConnectionSocket(try client.duplicate())
     guard let id = core.admit(socket, descriptor: number, peer: peer) else {
       refuse(client)
+      core.linger(socket)
       return true
     }
     let isAdded = library.add(client, address: address, length: length)

@@ -13,6 +13,8 @@ struct ConnectionTable {
     var deadline: UInt64?
     /// The exchange whose request is complete and whose reply is not sent yet.
     var exchange: UInt64?
+    /// Whether the client may still be sending a body that nobody reads.
+    var hasUnreadBody = false
     /// The current request's target as it was sent, before the library splits it.
     var target = ""
   }
@@ -51,11 +53,13 @@ struct ConnectionTable {
     return id
   }
 
-  mutating func remove(_ id: UInt64) {
-    guard let connection = connections.removeValue(forKey: id) else { return }
+  @discardableResult
+  mutating func remove(_ id: UInt64) -> Connection? {
+    guard let connection = connections.removeValue(forKey: id) else { return nil }
     if let descriptor = connection.pendingDescriptor { pending[descriptor] = nil }
-    guard let user = connection.peer?.user, let count = countByUser[user] else { return }
+    guard let user = connection.peer?.user, let count = countByUser[user] else { return connection }
     countByUser[user] = count > 1 ? count - 1 : nil
+    return connection
   }
 
   mutating func update(_ id: UInt64, _ change: (inout Connection) -> Void) {

@@ -42,8 +42,9 @@ enum LibraryCallbacks {
         id: core.nextExchange(), connection: id, method: HTTPMethod(rawValue: String(cString: method)),
         headers: headers(of: handle))
       slot.pointee = Unmanaged.passRetained(exchange).toOpaque()
-      let refusal = core.refusal(of: exchange, version: String(cString: version))
-      return refusal.map { core.send($0, for: exchange, on: handle) } ?? .YES
+      guard let refusal = core.refusal(of: exchange, version: String(cString: version)) else { return .YES }
+      core.expectUnreadBody(on: id)
+      return core.send(refusal, for: exchange, on: handle)
     }
     let exchange = Unmanaged<Exchange>.fromOpaque(retained).takeUnretainedValue()
     switch exchange.phase {

@@ -22,6 +22,8 @@ final class ServerCore: Sendable {
     /// Answers of resumed exchanges, until the library's thread takes them.
     var answers: [UInt64: HTTPResponse] = [:]
     var isStopping = false
+    /// Connections that linger.
+    var lingering: [ObjectIdentifier: LingeringSocket] = [:]
     var lastExchange: UInt64 = 0
     var timer: DeadlineTimer?
     var armed: UInt64?
@@ -32,6 +34,10 @@ final class ServerCore: Sendable {
   let state: Mutex<State>
   /// Entered by each request that reached the handler, left when its reply is sent or its client gone.
   let dispatched = DispatchGroup()
+  /// Where what clients still send after a refusal is thrown away.
+  private let lingeringQueue = DispatchQueue(label: "http.lingering")
+  /// How many connections linger at a time; beyond that a client may miss its reply.
+  private static let lingeringLimit = 32
 
   init(limits: HTTPServerLimits, handler: @escaping HTTPHandler) {
     self.limits = limits
@@ -57,7 +63,24 @@ final class ServerCore: Sendable {
   }
 
   func remove(_ connection: UInt64) {
-    state.withLock { $0.table.remove(connection) }
+    let removed = state.withLock { $0.table.remove(connection) }
+    if let removed, removed.hasUnreadBody { linger(removed.socket) }
+  }
+
+  /// Keeps a connection that is over until its client has stopped sending, so that it can read why it was refused.
+  func linger(_ socket: ConnectionSocket) {
+    let id = ObjectIdentifier(socket)
+    state.withLock { state in
+      guard !state.isStopping, state.lingering.count < Self.lingeringLimit else { return }
+      state.lingering[id] = LingeringSocket(socket, on: lingeringQueue) { [weak self] in
+        self?.state.withLock { $0.lingering[id] = nil }
+      }
+    }
+  }
+
+  /// A request is refused before its body was read.
+  func expectUnreadBody(on connection: UInt64) {
+    state.withLock { state in state.table.update(connection) { $0.hasUnreadBody = true } }
   }
 
   func setTarget(_ target: String, of connection: UInt64) {

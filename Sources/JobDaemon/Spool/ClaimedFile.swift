@@ -6,7 +6,7 @@ struct ClaimedFile: Sendable {
   let name: FileName
   let data: Data
   /// The user whom the file belongs to, or who sent it over the socket.
-  var submitter: UInt32
+  let submitter: UInt32
   /// The ID of a job whose file gives none.
   ///
   /// It covers name, inode, times and size, so that a file which a power cut brings back is the same job, and a new file
@@ -21,10 +21,10 @@ struct ClaimedFile: Sendable {
     defaultID = ""
   }
 
-  init(name: FileName, data: Data, status: FileStatus, birthTime: Int64) {
+  init(name: FileName, data: Data, submitter: UInt32, status: FileStatus, birthTime: Int64) {
     self.name = name
     self.data = data
-    submitter = status.owner
+    self.submitter = submitter
     var hash = StableHash()
     hash.combine(name.bytes)
     for number in [Int64(bitPattern: status.inode), status.modificationTime, status.size, birthTime] {

@@ -16,22 +16,33 @@ final class Intake: Sendable {
   /// A batch ends early with the file that brings it to so many jobs or bytes: a small file may hold very many jobs.
   private static let batchJobs = 2_000
   private static let batchBytes = 4 << 20
+  /// Names that one step of a look through `new/` reads; they are taken in their order.
+  private static let scanChunk = 4_096
+  /// How many files are told of that can't be taken.
+  private static let troubleLimit = 1_000
+  /// How long to wait before a look for files that were still being written, when there are too many to remember.
+  private static let overflowDelay = DispatchTimeInterval.seconds(5)
   /// How long to wait before jobs that the store had no room for are tried again.
   private static let retryDelay = DispatchTimeInterval.seconds(1)
 
   private struct State {
     var configuration: Configuration.Spool
-    var watcher: DirectoryWatcher?
-    /// Names seen and not claimed yet, in order.
-    var names: [FileName] = []
-    var needsScan = false
+    var watch: SpoolWatch?
+    /// What is to be looked at in `new/`.
+    var names = PendingNames()
+    var unfinished = UnfinishedFiles()
+    /// The look through `new/` that is under way.
+    var scan: DirectoryScan?
     var isQueued = false
+    var isRescanArmed = false
+    /// Files of which it was told that they can't be taken.
+    var troubles: Set<FileName> = []
     /// Reasons for which nothing is claimed.
     var pauses: Set<Pause> = []
     var rejected = 0
   }
 
-  enum Pause: Sendable { case storageFull, admissionFailed, tooManyJobs, unflushed, stopping }
+  enum Pause: Sendable { case storageFull, storeBusy, admissionFull, admissionBusy, tooManyJobs, unflushed, stopping }
 
   private let spool: Spool
   private let admission: Admission
@@ -68,10 +79,9 @@ final class Intake: Sendable {
   /// - Parameter known: the names of files in `cur/` whose jobs the store knows and the schedule has already.
   func begin(known: Set<FileName>) throws {
     try queue.sync { try recover(known) }
-    let watcher = try DirectoryWatcher(spool.new, queue: queue, tellsCreation: true) { [weak self] in
-      self?.notice($0)
-    }
-    state.withLock { $0.watcher = watcher }
+    // Before the first look: what is still being written then, and is closed later, is told of.
+    let watch = try SpoolWatch(spool, queue: queue, log: log) { [weak self] in self?.notice($0) }
+    state.withLock { $0.watch = watch }
     rescan()
   }
 
@@ -79,8 +89,8 @@ final class Intake: Sendable {
   func stop() {
     pause(.stopping)
     state.withLock { state in
-      state.watcher?.stop()
-      state.watcher = nil
+      state.watch?.stop()
+      state.watch = nil
     }
     queue.sync {}
   }
@@ -95,7 +105,8 @@ final class Intake: Sendable {
   var refusal: Pause? {
     state.withLock { state in
       if state.pauses.contains(.stopping) { return .stopping }
-      return state.pauses.isDisjoint(with: [.storageFull, .admissionFailed]) ? nil : .storageFull
+      if !state.pauses.isDisjoint(with: [.storageFull, .admissionFull]) { return .storageFull }
+      return state.pauses.isDisjoint(with: [.storeBusy, .admissionBusy]) ? nil : .storeBusy
     }
   }
 
@@ -103,22 +114,24 @@ final class Intake: Sendable {
     state.withLock { state in
       for event in events {
         switch event {
-        case .entry(let name): state.names.append(name)
-        case .created(let name): if spool.isNoPlainFile(name) { state.names.append(name) }
+        case .entry(let name):
+          state.unfinished.forget(name)
+          state.names.add(name, .event)
+        case .created(let name): state.names.add(name, .created)
         case .rescan(let reason):
           log.warning("the watch on new/ lost events (\(reason)); scanning")
-          state.needsScan = true
+          state.names.scanLater()
         }
       }
       // The scan at the end of a pause finds them all; until then their number must not cost memory.
-      if !state.pauses.isEmpty { state.names = [] }
+      if !state.pauses.isEmpty { state.names.forget() }
     }
     workSoon()
   }
 
   /// Looks through `new/` again; called when a name may be free, or a pause is over.
   func rescan() {
-    state.withLock { $0.needsScan = true }
+    state.withLock { $0.names.scanLater() }
     workSoon()
   }
 
@@ -143,14 +156,9 @@ final class Intake: Sendable {
     }
   }
 
-  private func nextBatch() -> [FileName]? {
-    let mustScan: Bool? = state.withLock { state in
-      if !state.pauses.isEmpty { return nil }
-      defer { state.needsScan = false }
-      return state.needsScan
-    }
-    guard let mustScan else { return nil }
-    if mustScan { scan() }
+  private func nextBatch() -> [PendingNames.Sighted]? {
+    guard state.withLock(\.pauses.isEmpty) else { return nil }
+    scanFurther()
     // Paused before the look, so that the call which ends the pause can't come too early.
     pause(.tooManyJobs)
     guard release.hasRoom(else: { [weak self] in self?.resume(.tooManyJobs) }) else { return nil }
@@ -159,61 +167,121 @@ final class Intake: Sendable {
     guard flusher.hasRoom(else: { [weak self] in self?.resume(.unflushed) }) else { return nil }
     _ = state.withLock { $0.pauses.remove(.unflushed) }
     return state.withLock { state in
-      if state.names.isEmpty { return nil }
-      let batch = Array(state.names.prefix(Self.batchSize))
-      state.names.removeFirst(batch.count)
-      return batch
+      let batch = state.names.takeFirst(Self.batchSize)
+      return batch.isEmpty ? nil : batch
     }
   }
 
-  private func scan() {
-    do {
-      var names = try spool.new.entries().filter { !$0.isHidden }
-      names.sort()
-      state.withLock { state in
-        let seen = Set(state.names)
-        state.names += names.filter { !seen.contains($0) }
+  /// Goes on with the look through `new/`, or begins one that is wanted, unless there are names already.
+  private func scanFurther() {
+    while true {
+      let (isWanted, running) = state.withLock { state in
+        state.names.isEmpty ? (state.scan != nil || state.names.beginScan(), state.scan) : (false, nil)
       }
-    } catch {
-      log.error("new/ can't be read: \(error)")
+      guard isWanted else { return }
+      do throws(SystemError) {
+        let scan: DirectoryScan
+        if let running { scan = running } else { scan = try DirectoryScan(spool.new) }
+        let (chunk, isOver) = try Self.chunk(of: scan)
+        state.withLock { state in
+          state.scan = isOver ? nil : scan
+          state.names.add(scanned: chunk)
+        }
+      } catch {
+        state.withLock { $0.scan = nil }
+        log.error("new/ can't be read: \(error)")
+        if !error.isLasting { rescan(after: Self.retryDelay) }
+      }
     }
   }
 
-  private func take(_ names: [FileName]) throws {
+  private static func chunk(of scan: DirectoryScan) throws(SystemError) -> (names: [FileName], isLast: Bool) {
+    var names: [FileName] = []
+    while names.count < scanChunk {
+      guard let name = try scan.next() else { return (names.sorted(), true) }
+      if !name.isHidden { names.append(name) }
+    }
+    return (names.sorted(), false)
+  }
+
+  /// Looks through `new/` again after a while, however often this is asked for meanwhile.
+  private func rescan(after delay: DispatchTimeInterval) {
+    let isFirst = state.withLock { state in
+      defer { state.isRescanArmed = true }
+      return !state.isRescanArmed
+    }
+    guard isFirst else { return }
+    queue.asyncAfter(deadline: .now() + delay) { [weak self] in
+      self?.state.withLock { $0.isRescanArmed = false }
+      self?.rescan()
+    }
+  }
+
+  /// A file is still being written: its close is told of; but see ``UnfinishedFiles``.
+  private func lookAgain(at name: FileName) {
+    let (delay, isFull) = state.withLock { ($0.unfinished.delay(for: name), $0.unfinished.isFull) }
+    if let delay {
+      queue.asyncAfter(deadline: .now() + .milliseconds(delay)) { [weak self] in
+        self?.state.withLock { $0.names.add(name, $0.unfinished.isLast(name) ? .event : .scan) }
+        self?.workSoon()
+      }
+    } else if isFull {
+      rescan(after: Self.overflowDelay)
+    }
+  }
+
+  /// Tells of a file that can't be taken, once: it may be met in every look through the folder.
+  private func tell(_ name: FileName, _ error: SystemError) {
+    let isNews = state.withLock { $0.troubles.count < Self.troubleLimit && $0.troubles.insert(name).inserted }
+    if isNews { log.error("the job file \(name) can't be taken from new/: \(error)") }
+    if !error.isLasting { rescan(after: Self.retryDelay) }
+  }
+
+  private func take(_ names: [PendingNames.Sighted]) throws {
     let sizeLimit = state.withLock { $0.configuration.maxJobFileSize }
     var batch = IntakeBatch(jobLimit: Self.batchJobs, byteLimit: Self.batchBytes)
     var rest = names[...]
-    while !batch.isFull, let name = rest.popFirst() {
+    while !batch.isFull, let sighted = rest.popFirst() {
       // One file that makes trouble must not keep the others from being taken.
-      do throws(SystemError) { batch.add(try claim(name, sizeLimit)) } catch {
-        log.error("the job file \(name) can't be taken from new/: \(error)")
-        if !error.isLasting { queue.asyncAfter(deadline: .now() + Self.retryDelay) { [weak self] in self?.rescan() } }
-      }
+      do throws(SystemError) { batch.add(try claim(sighted, sizeLimit)) } catch { tell(sighted.name, error) }
     }
-    if !rest.isEmpty { state.withLock { $0.names.insert(contentsOf: rest, at: 0) } }
+    state.withLock { $0.names.putBack(rest) }
+    if spool.takeUncertainty() {
+      log.notice(
+        "without CAP_LEASE it can't be told whether another user's file in new/ is still being written; submitters should "
+          + "rename it there when it is whole")
+    }
     try admit(batch.candidates)
   }
 
-  private func claim(_ name: FileName, _ sizeLimit: Int) throws(SystemError) -> Admission.Candidate? {
-    switch try spool.claim(name, sizeLimit: sizeLimit) {
+  private func claim(_ sighted: PendingNames.Sighted, _ sizeLimit: Int) throws(SystemError) -> Admission.Candidate? {
+    let name = sighted.name
+    switch try spool.claim(name, sizeLimit: sizeLimit, as: sighted.sighting) {
     case .nothing: break
-    case .namesakeAtWork: release.whenFree(name) { [weak self] in self?.rescan() }
-    case .refused(let reason): noteRejected(name, reason)
-    case .claimed(let file): return try parse(file)
+    case .unfinished:
+      lookAgain(at: name)
+      return nil
+    case .namesakeAtWork: release.whenFree(name) { [weak self] in self?.notice([.entry(name)]) }
+    case .refused(let refusal): refuse(name, refusal.reason)
+    case .claimed(let file): return parse(file)
     }
+    state.withLock { $0.unfinished.forget(name) }
     return nil
   }
 
-  private func parse(_ file: ClaimedFile) throws(SystemError) -> Admission.Candidate? {
+  private func parse(_ file: ClaimedFile) -> Admission.Candidate? {
     let problem: String
     do throws(JobFileError) {
       return Admission.Candidate(file: file, contents: try admission.parse(file))
     } catch {
       problem = error.description
     }
-    try spool.refuse(file.name, in: spool.current, reason: problem)
-    noteRejected(file.name, problem)
+    refuse(file.name, problem)
     return nil
+  }
+
+  private func refuse(_ name: FileName, _ reason: String) {
+    release.refuse(name, reason) { [weak self] in self?.noteRejected(name, reason) }
   }
 
   private func noteRejected(_ name: FileName, _ reason: String) {
@@ -227,7 +295,7 @@ final class Intake: Sendable {
     do {
       take(try admission.admit(candidates))
     } catch let error as StoreError where error.code == .full || error.code == .busy {
-      pause(.admissionFailed)
+      pause(error.code == .full ? .admissionFull : .admissionBusy)
       log.error("jobs can't be accepted until the store can be written again: \(error)")
       queue.asyncAfter(deadline: .now() + Self.retryDelay) { [weak self] in self?.admitAgain(candidates) }
     }
@@ -235,7 +303,7 @@ final class Intake: Sendable {
 
   private func admitAgain(_ candidates: [Admission.Candidate]) {
     do {
-      resume(.admissionFailed)
+      for pause in [Pause.admissionFull, .admissionBusy] { resume(pause) }
       try admit(candidates)
     } catch {
       onFatal(.storeFailure("\(error)"))
@@ -278,7 +346,7 @@ final class Intake: Sendable {
 
   private func retake(_ name: FileName, _ sizeLimit: Int) throws(SystemError) -> Admission.Candidate? {
     switch try spool.reread(name, sizeLimit: sizeLimit) {
-    case .success(let file): return try parse(file)
+    case .success(let file): return parse(file)
     case .failure(let refusal):
       try spool.refuse(name, in: spool.current, reason: refusal.reason)
       noteRejected(name, refusal.reason)

@@ -14,6 +14,7 @@ final class Releaser: Sendable {
   private let waiters: ReleaseWaiters
   private let log: DaemonLog
   private let queue = DispatchQueue(label: "release")
+  private let refuser: Refuser
   private let counts = Mutex<[JobState: Int]>([:])
   /// Who wants to know when there is room for more jobs.
   private let whenRoom = Mutex<[@Sendable () -> Void]>([])
@@ -25,6 +26,7 @@ final class Releaser: Sendable {
     self.scheduler = scheduler
     self.waiters = waiters
     self.log = log
+    refuser = Refuser(spool: spool, log: log)
   }
 
   /// Jobs that became durable since the start, by outcome.
@@ -32,6 +34,7 @@ final class Releaser: Sendable {
 
   /// Takes over a file: it is released when its jobs, or those that it repeats, are durable.
   func expect(_ admitted: Admission.Admitted) {
+    tellOfRepetitions(admitted)
     // Jobs of its own release it.
     if !admitted.jobs.isEmpty || !admitted.finished.isEmpty { return }
     let failures = admitted.earlierFailures
@@ -45,6 +48,23 @@ final class Releaser: Sendable {
       waiters.add(id, isLive: { scheduler.read { schedule, _ in schedule.contains(id) } }) { [self] in
         if countdown.reachesZero() { queue.async { self.remove(admitted.file.name, failures) } }
       }
+    }
+  }
+
+  private func tellOfRepetitions(_ admitted: Admission.Admitted) {
+    if admitted.duplicatesOfLive.isEmpty { return }
+    let live = Set(admitted.duplicatesOfLive)
+    let names = zip(admitted.ids, admitted.objectIDs).lazy.filter { live.contains($0.1) }.map(\.0)
+    log.notice(
+      "the job file \(admitted.file.name) repeats jobs that are at work and run once: "
+        + names.prefix(5).map { displayName($0) }.joined(separator: ", ") + (live.count > 5 ? ", ..." : ""))
+  }
+
+  /// Moves a file to `failed/`, as soon as that is possible, and calls back.
+  func refuse(_ name: FileName, _ reason: String, completion: @escaping @Sendable () -> Void = {}) {
+    refuser.refuse(name, reason: reason) { [weak self] in
+      completion()
+      self?.tellFree(name)
     }
   }
 
@@ -110,13 +130,8 @@ final class Releaser: Sendable {
   func drain() { queue.sync {} }
 
   private func remove(_ name: FileName, _ failures: [String]) {
-    do {
-      if failures.isEmpty {
-        try spool.release(name)
-      } else {
-        try spool.refuse(name, in: spool.current, reason: failures.joined(separator: "\n"))
-      }
-    } catch {
+    if !failures.isEmpty { return refuse(name, failures.joined(separator: "\n")) }
+    do throws(SystemError) { try spool.release(name) } catch {
       log.error("the job file \(name) is done, but can't be removed from cur/: \(error)")
     }
     tellFree(name)

@@ -6,21 +6,23 @@ import SystemSupport
 /// The folders that job files go through: `tmp/`, `new/`, `cur/` and `failed/`, all on one file system.
 final class Spool: Sendable {
   let temporary: Directory
-  /// Where submitters drop files.
-  let new: Directory
   /// Where files lie while their jobs are at work.
   let current: Directory
-  /// Where files lie that were refused, or whose job was given up, each with a `.reason`.
-  let failed: Directory
+  private let paths: Paths
+  /// Folders that may be replaced while the daemon runs.
+  private let replaceable: Mutex<(new: Directory, failed: Directory)>
   /// Keeps the choice of a free name in `failed/` and its use together.
   private let refusing = Mutex<Void>(())
+  /// Whether the operator has been told what can't be known, and whether there is something to tell.
+  private let uncertainty = Mutex((isTold: false, isNew: false))
 
   /// Opens the folders; missing ones are made.
   init(_ paths: Paths) throws {
+    self.paths = paths
     temporary = try Self.open(paths.spoolTemporary, mode: 0o3730)
-    new = try Self.open(paths.spoolNew, mode: 0o3730)
+    let new = try Self.open(paths.spoolNew, mode: 0o3730)
     current = try Self.open(paths.spoolCurrent, mode: 0o700)
-    failed = try Self.open(paths.spoolFailed, mode: 0o750)
+    replaceable = Mutex((new, try Self.open(paths.spoolFailed, mode: 0o750)))
     _ = try Self.open(paths.payload, mode: 0o3770)
   }
 
@@ -33,91 +35,42 @@ final class Spool: Sendable {
     return try Directory(path: path)
   }
 
-  /// What became of a file in `new/`.
-  enum Claim: Sendable {
-    case claimed(ClaimedFile)
-    /// Somebody took it away, or it never was meant for us.
-    case nothing
-    /// A file of the same name is at work; try again when that is released.
-    case namesakeAtWork
-    /// It was moved to `failed/`.
-    case refused(String)
+  /// The folder of the folders.
+  var path: String { paths.spool }
+
+  /// Where submitters drop files.
+  var new: Directory { replaceable.withLock { $0.new } }
+
+  /// Where files lie that were refused, or whose job was given up, each with a `.reason`.
+  var failed: Directory { replaceable.withLock { $0.failed } }
+
+  /// Opens `new/` again if another folder has taken its place; returns whether that was so.
+  func reopenNew() throws(SystemError) -> Bool {
+    let now = try Directory(path: paths.spoolNew)
+    if try now.status().isSameFile(as: new.status()) { return false }
+    replaceable.withLock { $0.new = now }
+    return true
   }
 
-  /// Takes a file from `new/`: moves it to `cur/` and reads it there into memory.
-  ///
-  /// Moved first, because in `new/` its submitter may put another file under its name at any time, and what is read
-  /// must be what is removed once its jobs are done.
-  /// - Throws: where the file can't be moved; it lies in `new/` then, or in `cur/` for the next start to find.
-  func claim(_ name: FileName, sizeLimit: Int) throws(SystemError) -> Claim {
-    if name.isHidden { return .nothing }
-    do throws(SystemError) {
-      try new.rename(name, to: name, in: current, replacing: false)
-    } catch {
-      if error.code == .noEntry { return .nothing }
-      if error.code == .exists { return .namesakeAtWork }
-      throw error
-    }
-    let outcome: Result<ClaimedFile, Refusal>
-    do throws(SystemError) { outcome = try reread(name, sizeLimit: sizeLimit) } catch {
-      // If it can't go back, because there is a namesake by now, the next start finds it in cur/.
-      try? current.rename(name, to: name, in: new, replacing: false)
-      throw error
-    }
-    switch outcome {
-    case .success(let file): return .claimed(file)
-    case .failure(let refusal):
-      try refuse(name, in: current, reason: refusal.reason)
-      return .refused(refusal.reason)
+  /// Opens `failed/` again, in case another folder has taken its place.
+  func reopenFailed() throws(SystemError) {
+    let now = try Directory(path: paths.spoolFailed)
+    replaceable.withLock { $0.failed = now }
+  }
+
+  /// Notes that a file was taken of which it can't be known whether somebody was still writing it.
+  func noteUncertainty() {
+    uncertainty.withLock { state in
+      state.isNew = !state.isTold
+      state.isTold = true
     }
   }
 
-  /// Whether a new entry is something that nobody will ever finish writing: a link, a folder, a FIFO.
-  func isNoPlainFile(_ name: FileName) -> Bool {
-    // An entry that is gone already needs nothing.
-    guard let status = try? new.status(of: name) else { return false }
-    return status.kind != .regular || status.linkCount > 1
-  }
-
-  /// Reads a file that lies in `cur/`.
-  ///
-  /// - Throws: what another attempt may not meet again, such as too many open files.
-  func reread(_ name: FileName, sizeLimit: Int) throws(SystemError) -> Result<ClaimedFile, Refusal> {
-    do throws(SystemError) { return try read(name, in: current, sizeLimit: sizeLimit) } catch {
-      guard error.isLasting else { throw error }
-      return .failure(Refusal(reason: "it can't be read: \(error.code.symbol)"))
-    }
-  }
-
-  /// Why a file is not taken.
-  struct Refusal: Error { let reason: String }
-
-  private func read(
-    _ name: FileName, in directory: Directory, sizeLimit: Int
-  ) throws(SystemError) -> Result<ClaimedFile, Refusal> {
-    let descriptor: FileDescriptor
-    do throws(SystemError) {
-      descriptor = try directory.openFile(name)
-    } catch {
-      // A symbolic link is refused by O_NOFOLLOW, a socket can't be opened.
-      guard error.code == .symbolicLink || error.code.symbol == "ENXIO" else { throw error }
-      return .failure(Refusal(reason: "it is no regular file"))
-    }
-    let status = try descriptor.status()
-    guard status.kind == .regular else { return .failure(Refusal(reason: "it is no regular file")) }
-    guard status.linkCount == 1 else {
-      return .failure(Refusal(reason: "it has \(status.linkCount) hard links; a job file must have one"))
-    }
-    guard status.size <= sizeLimit else {
-      return .failure(
-        Refusal(reason: "it is larger than \(sizeLimit) bytes (\(status.size)); see [Spool] MaxJobFileSize"))
-    }
-    do throws(SystemError) {
-      let data = try descriptor.readAll(limit: sizeLimit)
-      return .success(ClaimedFile(name: name, data: data, status: status, birthTime: try descriptor.birthTime()))
-    } catch {
-      guard error.code == .fileTooLarge else { throw error }
-      return .failure(Refusal(reason: "it is larger than \(sizeLimit) bytes; see [Spool] MaxJobFileSize"))
+  /// Returns true once, when there is such a file.
+  func takeUncertainty() -> Bool {
+    uncertainty.withLock { state in
+      defer { state.isNew = false }
+      return state.isNew
     }
   }
 
@@ -133,12 +86,8 @@ final class Spool: Sendable {
   }
 
   private func move(_ name: FileName, from directory: Directory, explaining text: Data) throws(SystemError) {
-    var kept = name
-    var number = 1
-    while try isTaken(kept) {
-      number += 1
-      kept = name.shortened(by: 16).appending(".\(number)")
-    }
+    let failed = failed
+    let kept = try freeName(for: name, in: failed)
     try failed.writeDurably(kept.reasonName, text, mode: 0o640)
     do throws(SystemError) {
       try directory.rename(name, to: kept, in: failed, replacing: false)
@@ -149,9 +98,16 @@ final class Spool: Sendable {
     }
   }
 
-  private func isTaken(_ kept: FileName) throws(SystemError) -> Bool {
-    if try failed.contains(kept) { return true }
-    return try failed.contains(kept.reasonName)
+  /// The name itself, or with `.2` to `.9` behind it, or with something that nobody has.
+  private func freeName(for name: FileName, in failed: Directory) throws(SystemError) -> FileName {
+    var kept = name
+    for number in 2...10 {
+      if try !failed.containsAny(kept, kept.reasonName) { return kept }
+      // A thousand files of one name must not be tried one after the other.
+      let ending = number < 10 ? "\(number)" : String(UInt64.random(in: .min ... .max), radix: 36)
+      kept = name.shortened(by: 24).appending("." + ending)
+    }
+    return kept
   }
 
   /// Removes a file whose jobs are done and on disk.
@@ -164,13 +120,21 @@ final class Spool: Sendable {
   }
 
   /// Writes a job file that came over the socket straight to `cur/`, durably.
-  func store(_ data: Data, as name: FileName, owner: UInt32) throws(SystemError) -> ClaimedFile {
+  ///
+  /// - Parameter name: from ``Submitter/fileName(for:)``.
+  func store(_ data: Data, as name: FileName, submitter: UInt32) throws(SystemError) -> ClaimedFile {
     try current.writeDurably(name, data)
     let descriptor = try current.openFile(name)
-    var file = ClaimedFile(
-      name: name, data: data, status: try descriptor.status(), birthTime: try descriptor.birthTime())
-    file.submitter = owner
-    return file
+    return ClaimedFile(
+      name: name, data: data, submitter: submitter, status: try descriptor.status(),
+      birthTime: try descriptor.birthTime())
+  }
+}
+
+extension Directory {
+  fileprivate func containsAny(_ one: FileName, _ other: FileName) throws(SystemError) -> Bool {
+    if try contains(one) { return true }
+    return try contains(other)
   }
 }
 

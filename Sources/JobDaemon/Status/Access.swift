@@ -25,7 +25,9 @@ struct Access {
   /// Whether the group is the peer's own, or one that the user database lists it in.
   private var isMember: Bool {
     guard let peer, let group = Self.group(named: Self.groupName) else { return false }
-    return peer.group == group || Self.groups(ofUser: peer.user).contains(group)
+    if peer.group == group { return true }
+    // Without an answer from the user database nobody is let in.
+    return (try? UserIdentity(lookingUp: peer.user))?.groups.contains(group) ?? false
   }
 
   private static func group(named name: String) -> UInt32? {
@@ -33,18 +35,6 @@ struct Access {
     var found: UnsafeMutablePointer<Glibc.group>?
     return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64 << 10) { buffer in
       getgrnam_r(name, &entry, buffer.baseAddress!, buffer.count, &found) == 0 && found != nil ? entry.gr_gid : nil
-    }
-  }
-
-  private static func groups(ofUser user: UInt32) -> [UInt32] {
-    var entry = passwd()
-    var found: UnsafeMutablePointer<passwd>?
-    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64 << 10) { buffer in
-      guard getpwuid_r(user, &entry, buffer.baseAddress!, buffer.count, &found) == 0, found != nil else { return [] }
-      var groups = [gid_t](repeating: 0, count: 256)
-      var count = Int32(groups.count)
-      guard getgrouplist(entry.pw_name, entry.pw_gid, &groups, &count) >= 0 else { return [] }
-      return Array(groups.prefix(Int(count)))
     }
   }
 }

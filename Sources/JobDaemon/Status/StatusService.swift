@@ -145,6 +145,7 @@ final class StatusService: Sendable {
     case .stopping: return .now(.failure(503, code: "draining", message: "the daemon is stopping; try again later"))
     case .storageFull:
       return .now(.failure(503, code: "storage-full", message: "the disk of the store is full; try again later"))
+    case .storeBusy: return .now(Self.storeBusy)
     default: break
     }
     if core.releaser.isFull {
@@ -166,6 +167,10 @@ final class StatusService: Sendable {
     }
   }
 
+  private static let storeBusy = HTTPResponse.failure(
+    503, code: "store-busy", message: "another program keeps the store locked; try again later",
+    hint: "end the transaction of that program, such as sqlite3")
+
   private func accept(_ body: Data, _ submitter: UInt32, _ wait: Duration?, _ responder: HTTPResponder) {
     do {
       let (ids, objectIDs) = try core.accept(body, submitter: submitter)
@@ -176,8 +181,12 @@ final class StatusService: Sendable {
       waiting.begin(limit: wait)
     } catch let error as JobFileError {
       _ = responder.respond(.failure(400, code: "invalid-job", message: error.description))
-    } catch let error as StoreError where error.code == .full || error.code == .busy {
+    } catch let error as StoreError where error.code == .busy {
+      _ = responder.respond(Self.storeBusy)
+    } catch let error as StoreError where error.code == .full {
       _ = responder.respond(.failure(503, code: "storage-full", message: "the store can't be written: \(error)"))
+    } catch let error as SystemError where error.code == .diskFull || error.code == .quotaExceeded {
+      _ = responder.respond(.failure(503, code: "storage-full", message: "the spool can't be written: \(error)"))
     } catch {
       core.log.error("a submitted job can't be accepted: \(error)")
       _ = responder.respond(.failure(500, code: "spool", message: "the job can't be written to the spool: \(error)"))

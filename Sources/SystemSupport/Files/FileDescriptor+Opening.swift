@@ -2,7 +2,8 @@ import CLinux
 import Glibc
 
 extension FileDescriptor {
-  /// Opens a path of our own choosing. Files that strangers name are opened with ``Directory/openFile(_:)``.
+  /// Opens a path of our own choosing. Files that strangers name are opened with ``Directory/openFile(_:)`` and
+  /// ``UserIdentity/openFile(_:)``.
   ///
   /// - Parameters:
   ///   - path: Absolute or relative to the working directory.
@@ -13,14 +14,6 @@ extension FileDescriptor {
   ) throws(SystemError) -> FileDescriptor {
     let flags = access.flags | O_CLOEXEC | O_NOCTTY
     return FileDescriptor(owning: try systemCall("open", path) { Glibc.open(path, flags, mode) })
-  }
-
-  /// Opens a file that a user named, for reading; a FIFO or device neither blocks nor becomes the terminal.
-  ///
-  /// Symbolic links are followed. The caller checks ``status()`` for the kind.
-  package static func openNamed(_ path: String) throws(SystemError) -> FileDescriptor {
-    let flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY
-    return FileDescriptor(owning: try systemCall("open", path) { Glibc.open(path, flags) })
   }
 
   /// Opens `/dev/null` for reading and writing.

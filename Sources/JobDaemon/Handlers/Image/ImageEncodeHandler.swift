@@ -34,11 +34,14 @@ struct ImageEncodeHandler: JobHandler {
       throw JobFailure(error.description)
     }
     let settings = configuration.value.image
-    let input = try openInput(execution.absolutePath(arguments.input), limit: settings.maxInputSize)
+    let submitter = try execution.submitterIdentity()
+    let input = try openInput(
+      execution.absolutePath(arguments.input), for: submitter, limit: settings.maxInputSize)
     let inputStatus = try input.status()
     let outputs = try arguments.outputs.map {
       try OutputFile(
-        path: execution.absolutePath($0.path), jobID: execution.jobID, input: inputStatus, sparing: ownFolders)
+        path: execution.absolutePath($0.path), jobID: execution.jobID, input: inputStatus, submitter: submitter,
+        sparing: ownFolders)
     }
     let reply = try await encode(arguments, input, outputs, settings)
     if let title = arguments.storedTitle, let stored = outputs.first, let picture = reply.outputs.first {
@@ -48,17 +51,16 @@ struct ImageEncodeHandler: JobHandler {
     return result(reply, outputs)
   }
 
-  private func openInput(_ path: String, limit: Int) throws(JobFailure) -> FileDescriptor {
-    let problem: String
+  private func openInput(
+    _ path: String, for submitter: UserIdentity, limit: Int
+  ) throws(JobFailure) -> FileDescriptor {
+    let file = try submitter.openInput(path)
     do throws(SystemError) {
-      let file = try FileDescriptor.openNamed(path)
-      let status = try file.status()
-      if status.kind == .regular && status.size <= limit { return file }
-      problem = status.kind == .regular ? "is larger than \(limit) bytes" : "is no regular file"
+      if try file.status().size <= limit { return file }
     } catch {
       throw JobFailure("the input \(displayName(path)) can't be read: \(error)", isPermanent: error.isLasting)
     }
-    throw JobFailure("the input \(displayName(path)) \(problem)")
+    throw JobFailure("the input \(displayName(path)) is larger than \(limit) bytes")
   }
 
   private func encode(
@@ -96,9 +98,9 @@ struct ImageEncodeHandler: JobHandler {
   }
 
   private static func copy(of output: OutputFile, byteCount: Int, _ staging: String?) throws -> Blob {
-    guard let staging else { return Blob(try Data(contentsOf: URL(fileURLWithPath: output.temporaryPath))) }
+    guard let staging else { return Blob(try output.content(limit: byteCount)) }
     let path = staging + "/" + UUID().uuidString
-    try FileManager.default.copyItem(atPath: output.temporaryPath, toPath: path)
+    try output.copy(to: path)
     return Blob(stagedFile: path, byteCount: byteCount)
   }
 

@@ -3,73 +3,81 @@ import Jobs
 import SystemSupport
 
 /// A file that a job writes: made under a temporary name beside its place, and moved there whole.
+///
+/// It is made, and put in place of another, only where the job's submitter could do so; see note 14.
 final class OutputFile: Sendable {
   let path: String
-  private let directory: Directory
-  private let name: FileName
+  private let submitter: UserIdentity
+  private let input: FileStatus
+  private let place: OutputPlace
   private let temporary: FileName
-  /// Nil only while the initializer fails.
-  private let file: SharedFile?
+  private let file: SharedFile
 
   /// Creates the temporary file, in place of one that an interrupted attempt of the same job left behind.
   ///
   /// - Throws: also where a finished picture could not be put, or would do harm, so that nothing is encoded in vain.
-  init(path: String, jobID: String, input: FileStatus, sparing folders: OwnFolders) throws(JobFailure) {
+  init(
+    path: String, jobID: String, input: FileStatus, submitter: UserIdentity, sparing folders: OwnFolders
+  ) throws(JobFailure) {
     self.path = path
-    let url = URL(fileURLWithPath: path)
-    name = FileName(url.lastPathComponent)
-    // A hash, as the name may already have the longest length allowed; of the job, as two jobs may write one file.
-    var hash = StableHash()
-    hash.combine(jobID.utf8)
-    hash.combine([0])
-    hash.combine(name.bytes)
-    temporary = FileName(".bobbin-\(hash.digits).tmp")
-    let problem: String?
-    do throws(SystemError) {
-      directory = try Directory(path: url.deletingLastPathComponent().path)
-      problem = try Self.problem(with: name, in: directory, input, folders)
-      if problem == nil, try directory.contains(temporary) { try directory.unlink(temporary) }
-      file = problem == nil ? SharedFile(try directory.createFile(temporary, mode: 0o644)) : nil
+    self.submitter = submitter
+    self.input = input
+    do throws(PathProblem) {
+      place = try OutputPlace(path, for: submitter)
+      try place.check(sparing: folders)
+      _ = try place.checkTarget(of: input)
+      temporary = place.temporaryName(jobID: jobID)
+      do throws(SystemError) {
+        try place.removeLeftover(temporary)
+        file = SharedFile(try place.folder.createFile(temporary, mode: 0o644))
+        if submitter.needsChecks { try OutputMark.set(submitter.user, on: file.descriptor) }
+      } catch {
+        throw PathProblem(error)
+      }
     } catch {
-      throw JobFailure("the output \(displayName(path)) can't be written: \(error)", isPermanent: error.isLasting)
+      throw Self.failure(path, error)
     }
-    if let problem { throw JobFailure("the output \(displayName(path)) can't be written: \(problem)") }
   }
 
-  /// Why a file must not be put there; nil if it may.
-  private static func problem(
-    with name: FileName, in directory: Directory, _ input: FileStatus, _ folders: OwnFolders
-  ) throws(SystemError) -> String? {
-    if try folders.contains(directory) { return "the folder is the daemon's own" }
-    guard try directory.contains(name) else { return nil }
-    let target = try directory.status(of: name)
-    if target.device == input.device && target.inode == input.inode {
-      // A job that is run again after a crash would find its own output in place of its input.
-      return "it is the input"
-    }
-    // The file replaces a link, not what that leads to.
-    return target.kind == .regular || target.kind == .symbolicLink ? nil : "something other than a file is there"
+  private static func failure(_ path: String, _ problem: PathProblem) -> JobFailure {
+    JobFailure("the output \(displayName(path)) can't be written: \(problem)", isPermanent: problem.isLasting)
   }
 
   /// The number of the open descriptor, valid while this object lives.
-  var descriptor: Int32 { file?.descriptor.number ?? -1 }
+  var descriptor: Int32 { file.descriptor.number }
 
-  /// The path of the temporary file.
-  var temporaryPath: String { directory.path + "/" + (temporary.string ?? "") }
+  /// What was written, from the descriptor: the temporary name may lead elsewhere by now, if its folder is somebody's.
+  func content(limit: Int) throws(SystemError) -> Data {
+    try file.descriptor.reopenedForReading().readAll(limit: limit)
+  }
+
+  /// Copies what was written to a new file.
+  func copy(to path: String) throws(SystemError) {
+    let copy = try FileDescriptor.open(path, .creatingExclusively, mode: 0o600)
+    try file.descriptor.copyFromStart(to: copy)
+  }
 
   /// Moves the finished file to its place, durably; its content must have been synchronized.
   func publish() throws(JobFailure) {
-    do throws(SystemError) {
-      try directory.rename(temporary, to: name)
-      try directory.synchronize()
+    do throws(PathProblem) {
+      do throws(SystemError) { try giveAway() } catch { throw PathProblem(error) }
+      try place.publish(temporary, file.descriptor, input)
     } catch {
-      throw JobFailure("the output \(displayName(path)) can't be written: \(error)", isPermanent: error.isLasting)
+      throw Self.failure(path, error)
     }
+  }
+
+  /// A daemon that runs as root leaves its submitters' files to them.
+  private func giveAway() throws(SystemError) {
+    guard Credentials.effectiveUser == 0, submitter.user != 0 else { return }
+    // In a setgid folder the file has the folder's group already.
+    let group = try place.folder.status().mode & 0o2000 == 0 ? submitter.primaryGroup : nil
+    try file.descriptor.setOwner(submitter.user, group: group)
   }
 
   deinit {
     // Nobody is left to be told; after a publish there is nothing to remove.
-    try? directory.unlink(temporary)
+    try? place.folder.unlink(temporary)
   }
 }
 
@@ -78,11 +86,4 @@ private final class SharedFile: Sendable {
   let descriptor: FileDescriptor
 
   init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
-}
-
-extension SystemError {
-  /// Whether another attempt would most likely fail in the same way.
-  var isLasting: Bool {
-    code != .diskFull && code != .quotaExceeded && code != .inputOutput && code != .tooManyOpenFiles
-  }
 }

@@ -13,8 +13,10 @@ struct ImportInput: ~Copyable {
   private var fieldCount: Int?
 
   /// Opens the file for records from a position on.
-  init(path: String, recordLimit: Int, startingAt position: DelimitedPosition = .start) throws(JobFailure) {
-    let file = try Self.open(path)
+  init(
+    path: String, for submitter: UserIdentity, recordLimit: Int, startingAt position: DelimitedPosition = .start
+  ) throws(JobFailure) {
+    let file = try submitter.openInput(path)
     let status = try Self.status(of: file, path)
     self.init(file, status, path: path, recordLimit: recordLimit, position)
   }
@@ -84,19 +86,10 @@ struct ImportInput: ~Copyable {
     }
   }
 
-  private static func open(_ path: String) throws(JobFailure) -> FileDescriptor {
-    do throws(SystemError) { return try FileDescriptor.openNamed(path) } catch {
-      throw JobFailure("the input \(displayName(path)) can't be read: \(error)", isPermanent: error.isLasting)
-    }
-  }
-
   private static func status(of file: borrowing FileDescriptor, _ path: String) throws(JobFailure) -> FileStatus {
-    let status: FileStatus
-    do throws(SystemError) { status = try file.status() } catch {
+    do throws(SystemError) { return try file.status() } catch {
       throw JobFailure("the input \(displayName(path)) can't be read: \(error)", isPermanent: error.isLasting)
     }
-    if status.kind == .regular { return status }
-    throw JobFailure("the input \(displayName(path)) is no regular file")
   }
 
   /// An error in the present record.

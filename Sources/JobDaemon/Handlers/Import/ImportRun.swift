@@ -55,13 +55,15 @@ actor ImportRun {
 
   /// What the first record tells, and where the others begin.
   private struct Header {
+    let submitter: UserIdentity
     let columns: [ImportColumn]
     let fieldCount: Int
     let start: ImportCursor
   }
 
   private func readHeader() throws -> Header {
-    var input = try ImportInput(path: path, recordLimit: settings.maxRecordSize)
+    let submitter = try execution.submitterIdentity()
+    var input = try ImportInput(path: path, for: submitter, recordLimit: settings.maxRecordSize)
     var position = DelimitedPosition.start
     var names: [String] = []
     if try input.next() {
@@ -78,7 +80,7 @@ actor ImportRun {
           + "value; map a column to it, or make it optional or give it a default in the model")
     }
     return Header(
-      columns: columns, fieldCount: names.count,
+      submitter: submitter, columns: columns, fieldCount: names.count,
       start: ImportCursor(position: position, inputSize: input.size, inputTime: input.modificationTime))
   }
 
@@ -96,7 +98,8 @@ actor ImportRun {
   }
 
   private func open(at position: DelimitedPosition, _ header: Header) throws -> ImportInput {
-    var input = try ImportInput(path: path, recordLimit: settings.maxRecordSize, startingAt: position)
+    var input = try ImportInput(
+      path: path, for: header.submitter, recordLimit: settings.maxRecordSize, startingAt: position)
     input.expectFields(header.fieldCount)
     return input
   }

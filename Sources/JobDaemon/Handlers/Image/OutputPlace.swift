@@ -1,0 +1,104 @@
+import SystemSupport
+
+/// Where an output is to be put: a folder in which the submitter may make files, and a name in it.
+struct OutputPlace: Sendable {
+  let folder: Directory
+  let name: FileName
+  private let submitter: UserIdentity
+
+  init(_ path: String, for submitter: UserIdentity) throws(PathProblem) {
+    (folder, name) = try submitter.openFolder(ofOutput: path)
+    self.submitter = submitter
+  }
+
+  /// Checks that the folder is not one of the daemon's own.
+  func check(sparing folders: OwnFolders) throws(PathProblem) {
+    do throws(SystemError) {
+      if try !folders.contains(folder) { return }
+    } catch {
+      throw PathProblem(error)
+    }
+    throw PathProblem("the folder is the daemon's own")
+  }
+
+  /// A name that no other submitter's output has, and the same in every attempt.
+  ///
+  /// A hash, as the name may already have the longest length allowed; of the job, as two jobs may write one file.
+  func temporaryName(jobID: String) -> FileName {
+    var hash = StableHash()
+    hash.combine(jobID.utf8)
+    hash.combine([0])
+    hash.combine(name.bytes)
+    return FileName(".bobbin-\(submitter.user)-\(hash.digits).tmp")
+  }
+
+  /// Checks that what is there now, if anything, may be replaced; returns whether there is something.
+  func checkTarget(of input: FileStatus) throws(PathProblem) -> Bool {
+    let target: FileStatus
+    do throws(SystemError) { target = try folder.status(of: name) } catch {
+      if error.code == .noEntry { return false }
+      throw PathProblem(error)
+    }
+    // A job that is run again after a crash would find its own output in place of its input.
+    if target.isSameFile(as: input) { throw PathProblem("it is the input") }
+    guard target.kind == .regular else { throw PathProblem("something other than a file is there") }
+    let mayReplace: Bool
+    do throws(SystemError) { mayReplace = try isReplaceable(target) } catch { throw PathProblem(error) }
+    if mayReplace { return true }
+    throw PathProblem(
+      "the file there belongs to another user (\(target.owner)), and in a folder with the sticky bit only its owner may replace it; choose another name"
+    )
+  }
+
+  /// What unlink(2) and rename(2) say about folders with the sticky bit, for the submitter.
+  private func isReplaceable(_ target: FileStatus) throws(SystemError) -> Bool {
+    if !submitter.needsChecks { return true }
+    let folderStatus = try folder.status()
+    if !folderStatus.isSticky || folderStatus.owner == submitter.user || target.owner == submitter.user { return true }
+    guard target.owner == Credentials.effectiveUser else { return false }
+    return try OutputMark.user(of: folder.openFile(name)) == submitter.user
+  }
+
+  /// Removes what an interrupted attempt left under the temporary name; anything else there is an error.
+  func removeLeftover(_ temporary: FileName) throws(SystemError) {
+    let status: FileStatus
+    do throws(SystemError) { status = try folder.status(of: temporary) } catch {
+      if error.code == .noEntry { return }
+      throw error
+    }
+    guard status.kind == .regular, [Credentials.effectiveUser, submitter.user].contains(status.owner) else {
+      throw SystemError(
+        .exists, call: "openat", subject: temporary.description, hint: "it is not a file of the daemon; remove it")
+    }
+    try folder.unlink(temporary)
+  }
+
+  /// Gives the finished file its name, durably.
+  ///
+  /// - Parameter file: what was written, to be found under the temporary name.
+  func publish(_ temporary: FileName, _ file: borrowing FileDescriptor, _ input: FileStatus) throws(PathProblem) {
+    let isReplacing = try checkTarget(of: input)
+    do throws(SystemError) {
+      guard try folder.status(of: temporary).isSameFile(as: file.status()) else {
+        throw SystemError(
+          .exists, call: "renameat2", subject: temporary.description, hint: "another file was put in its place")
+      }
+      let isSticky = try folder.status().isSticky
+      try rename(temporary, replacing: isReplacing || !isSticky || !submitter.needsChecks)
+      try folder.synchronize()
+    } catch {
+      throw PathProblem(error)
+    }
+  }
+
+  /// - Parameter replacing: false where a file that has come there since the check must not be replaced.
+  private func rename(_ temporary: FileName, replacing: Bool) throws(SystemError) {
+    do throws(SystemError) {
+      try folder.rename(temporary, to: name, replacing: replacing)
+    } catch {
+      // Not every file system can keep from replacing: there, what was checked a moment ago must do.
+      guard error.code == .invalidArgument, !replacing else { throw error }
+      try folder.rename(temporary, to: name)
+    }
+  }
+}

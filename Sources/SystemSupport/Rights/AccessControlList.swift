@@ -1,0 +1,63 @@
+/// A file's POSIX access control list.
+///
+/// The kernel gives it as the extended attribute `system.posix_acl_access`, in the format of `linux/posix_acl_xattr.h`:
+/// a version, 2, of 32 bits, then per entry a tag and permission bits of 16 bits each, and a user or group of 32 bits,
+/// all in little-endian order. The rules for checking it are in acl(5), from POSIX 1003.1e draft 17.
+package struct AccessControlList: Sendable {
+  /// The attribute that holds it.
+  package static let attributeName = "system.posix_acl_access"
+
+  private enum Tag: UInt16 {
+    case owner = 0x01
+    case user = 0x02
+    case owningGroup = 0x04
+    case group = 0x08
+    case mask = 0x10
+    case other = 0x20
+  }
+
+  private struct Entry {
+    let tag: Tag
+    let permission: Permission
+    let id: UInt32
+  }
+
+  private let entries: [Entry]
+
+  /// Reads the attribute's bytes.
+  ///
+  /// - Throws: ``SystemError/Code/badMessage`` if they are not in this format; nobody should be let in then.
+  package init(parsing bytes: [UInt8]) throws(SystemError) {
+    func number(_ offset: Int, _ size: Int) -> UInt32 {
+      bytes[offset..<offset + size].reversed().reduce(0) { $0 << 8 | UInt32($1) }
+    }
+    guard bytes.count >= 4, (bytes.count - 4) % 8 == 0, number(0, 4) == 2 else { throw Self.unknownFormat }
+    var entries: [Entry] = []
+    for offset in stride(from: 4, to: bytes.count, by: 8) {
+      guard let tag = Tag(rawValue: UInt16(number(offset, 2))) else { throw Self.unknownFormat }
+      entries.append(
+        Entry(tag: tag, permission: Permission(rawValue: number(offset + 2, 2)), id: number(offset + 4, 4)))
+    }
+    self.entries = entries
+  }
+
+  private static let unknownFormat = SystemError(
+    .badMessage, call: "getxattr", subject: attributeName, hint: "the access control list has an unknown format")
+
+  /// Whether the list grants all of `wanted` to a user, for a file of that owner and group.
+  package func allows(_ user: UserIdentity, _ wanted: Permission, owner: UInt32, group: UInt32) -> Bool {
+    if user.user == owner { return first(.owner)?.permission.contains(wanted) ?? false }
+    let mask = first(.mask)?.permission ?? Permission(rawValue: 7)
+    if let named = entries.first(where: { $0.tag == .user && $0.id == user.user }) {
+      return named.permission.intersection(mask).contains(wanted)
+    }
+    let matching = entries.filter { entry in
+      entry.tag == .owningGroup && user.groups.contains(group) || entry.tag == .group && user.groups.contains(entry.id)
+    }
+    // One of them must grant everything; none of a member's may fall back to what others may.
+    if !matching.isEmpty { return matching.contains { $0.permission.intersection(mask).contains(wanted) } }
+    return first(.other)?.permission.contains(wanted) ?? false
+  }
+
+  private func first(_ tag: Tag) -> Entry? { entries.first { $0.tag == tag } }
+}

@@ -1,0 +1,28 @@
+import CLinux
+import Glibc
+
+extension FileDescriptor {
+  /// Where a symbolic link leads that was opened as a path only.
+  func linkTarget() throws(SystemError) -> [UInt8] {
+    var target = [UInt8](repeating: 0, count: Int(PATH_MAX))
+    let count = try systemCall("readlinkat", "descriptor \(number)") { () -> Int in
+      target.withUnsafeMutableBytes { buffer in
+        readlinkat(number, "", buffer.assumingMemoryBound(to: CChar.self).baseAddress!, buffer.count)
+      }
+    }
+    return Array(target.prefix(count))
+  }
+
+  /// Opens a regular file for reading, from its beginning: the same file, whatever has become of its names.
+  package func reopenedForReading() throws(SystemError) -> FileDescriptor {
+    let path = procPath
+    let flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY
+    return FileDescriptor(owning: try systemCall("open", path) { Glibc.open(path, flags) })
+  }
+
+  /// Opens a folder, to list and synchronize, that is open as a path only.
+  func reopenedAsFolder() throws(SystemError) -> FileDescriptor {
+    let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
+    return FileDescriptor(owning: try systemCall("openat", "descriptor \(number)") { openat(number, ".", flags) })
+  }
+}

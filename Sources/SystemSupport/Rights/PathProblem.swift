@@ -1,0 +1,43 @@
+/// Why a path can't be used for somebody: what is in the way, where, and what to do.
+package struct PathProblem: Error, Sendable, Hashable, CustomStringConvertible {
+  /// What happened, for people; safe to print.
+  package let description: String
+  /// Whether another attempt would most likely end in the same way.
+  package let isLasting: Bool
+
+  package init(_ description: String, isLasting: Bool = true) {
+    self.description = description
+    self.isLasting = isLasting
+  }
+
+  /// A system call that failed. Where the kernel refused although the user may, it is this process that may not.
+  package init(_ error: SystemError) {
+    guard error.code == .accessDenied || error.code == .notPermitted else {
+      self.init(error.description, isLasting: error.isLasting)
+      return
+    }
+    let process = (try? UserIdentity.ofThisProcess().description) ?? "user \(Credentials.effectiveUser)"
+    self.init(
+      "\(error.hinting("the daemon runs as \(process), who needs the right too: give it by chmod, setfacl or a common group, or use a file in the spool's payload/"))"
+    )
+  }
+
+  /// A right that a user lacks.
+  static func denied(_ user: UserIdentity, _ wanted: Permission, folder: String) -> PathProblem {
+    let act = wanted.contains(.write) ? "write to" : "search"
+    return PathProblem(
+      "\(user) may not \(act) the folder \(displayName(folder)); \(cure(user, wanted)), or use a file in the spool's payload/"
+    )
+  }
+
+  static func deniedReading(_ user: UserIdentity, file: String) -> PathProblem {
+    PathProblem(
+      "\(user) may not read the file \(displayName(file)); \(cure(user, .read)), or copy the file into the spool's payload/"
+    )
+  }
+
+  private static func cure(_ user: UserIdentity, _ wanted: Permission) -> String {
+    "give the right to a common group (chgrp, chmod g+\(wanted.letters)) or to the user "
+      + "(setfacl -m u:\(user.name ?? String(user.user)):\(wanted.letters))"
+  }
+}

@@ -1,0 +1,78 @@
+import Glibc
+
+/// A user and their groups, as the user database has them: whose rights are checked when this process acts for another.
+package struct UserIdentity: Sendable, Hashable {
+  package let user: UInt32
+  /// The login name; nil if the user database doesn't know the number.
+  package let name: String?
+  package let primaryGroup: UInt32?
+  /// The primary group and all others.
+  package let groups: Set<UInt32>
+
+  package init(user: UInt32, name: String? = nil, primaryGroup: UInt32? = nil, groups: Set<UInt32> = []) {
+    self.user = user
+    self.name = name
+    self.primaryGroup = primaryGroup
+    self.groups = groups
+  }
+
+  /// Asks the user database; a user whom it doesn't know is in no group.
+  ///
+  /// Costs a look into `/etc/passwd` and `/etc/group`, or a request to a directory service.
+  package init(lookingUp user: UInt32) throws(SystemError) {
+    guard let entry = try Self.entry(of: user) else {
+      self.init(user: user)
+      return
+    }
+    let groups = Set(Self.groups(ofName: entry.name, primary: entry.group))
+    self.init(user: user, name: entry.name, primaryGroup: entry.group, groups: groups)
+  }
+
+  /// The user as whom this process runs.
+  package static func ofThisProcess() throws(SystemError) -> UserIdentity {
+    try UserIdentity(lookingUp: Credentials.effectiveUser)
+  }
+
+  /// Whether the rights must be checked here. Root may do everything, and what this process's own user may do is for
+  /// the kernel to say.
+  package var needsChecks: Bool { user != 0 && user != Credentials.effectiveUser }
+
+  private static func entry(of user: UInt32) throws(SystemError) -> (name: String, group: UInt32)? {
+    var size = 4096
+    while true {
+      var entry = passwd()
+      var found: UnsafeMutablePointer<passwd>?
+      var buffer = [CChar](repeating: 0, count: size)
+      let code = getpwuid_r(user, &entry, &buffer, buffer.count, &found)
+      switch code {
+      case 0:
+        guard found != nil, let name = entry.pw_name else { return nil }
+        return (String(cString: name), entry.pw_gid)
+      case ERANGE where size < 1 << 20: size *= 4
+      // How "there is no such user" is told differs between the sources of users, see getpwuid(3).
+      case ENOENT, ESRCH, EBADF, EPERM: return nil
+      case EINTR: continue
+      default: throw SystemError(.init(rawValue: code), call: "getpwuid_r", subject: "user \(user)")
+      }
+    }
+  }
+
+  private static func groups(ofName name: String, primary: UInt32) -> [UInt32] {
+    var capacity: Int32 = 64
+    while true {
+      var groups = [gid_t](repeating: 0, count: Int(capacity))
+      var count = capacity
+      if getgrouplist(name, primary, &groups, &count) >= 0 { return Array(groups.prefix(Int(count))) }
+      // Linux allows 65,536 groups; a library that doesn't tell how many there are must not keep us here.
+      if capacity > 65_536 { return [primary] }
+      capacity = max(count, capacity * 2)
+    }
+  }
+}
+
+extension UserIdentity: CustomStringConvertible {
+  /// The login name with the number, or the number alone.
+  package var description: String {
+    name.map { "\(displayName($0)) (\(user))" } ?? "user \(user)"
+  }
+}
