@@ -16,6 +16,8 @@ package struct HTTPServerLimits: Sendable {
   package var requestTimeout = Duration.seconds(20)
   /// How long a later reply may take unless the handler says otherwise; then the client gets status 504.
   package var replyTimeout = Duration.seconds(300)
+  /// How long a client whose request was refused before its body was read may go on sending; the body is thrown away.
+  package var lingeringTimeout = Duration.seconds(5)
   /// How long stopping waits for clients to take in their last replies.
   package var stopTimeout = Duration.seconds(2)
 

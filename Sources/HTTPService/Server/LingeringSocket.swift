@@ -6,9 +6,8 @@ import Synchronization
 /// A client that is still sending when the last descriptor is closed gets an error, and may give up before it reads the
 /// reply. So what it sends is read and thrown away for a while, as RFC 9112, section 9.6, advises.
 final class LingeringSocket: Sendable {
-  /// How much a client may go on sending, and how long.
+  /// How much a client may go on sending.
   private static let byteLimit = 64 << 20
-  private static let timeLimit = DispatchTimeInterval.seconds(5)
 
   private let socket: ConnectionSocket
   private let bytes = Mutex(0)
@@ -16,7 +15,10 @@ final class LingeringSocket: Sendable {
   private nonisolated(unsafe) let source: any DispatchSourceRead
 
   /// Begins; `completion` is called once, on the queue, when the socket is no longer needed.
-  init(_ socket: ConnectionSocket, on queue: DispatchQueue, completion: @escaping @Sendable () -> Void) {
+  init(
+    _ socket: ConnectionSocket, within duration: Duration, on queue: DispatchQueue,
+    completion: @escaping @Sendable () -> Void
+  ) {
     self.socket = socket
     socket.endSending()
     source = DispatchSource.makeReadSource(fileDescriptor: socket.number, queue: queue)
@@ -27,7 +29,9 @@ final class LingeringSocket: Sendable {
       withExtendedLifetime(self) {}
     }
     source.activate()
-    queue.asyncAfter(deadline: .now() + Self.timeLimit) { [weak self] in self?.source.cancel() }
+    queue.asyncAfter(deadline: DispatchTime(uptimeNanoseconds: DeadlineTimer.uptime(after: duration))) { [weak self] in
+      self?.source.cancel()
+    }
   }
 
   private func discard() {

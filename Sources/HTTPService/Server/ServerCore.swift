@@ -72,8 +72,8 @@ final class ServerCore: Sendable {
     let id = ObjectIdentifier(socket)
     state.withLock { state in
       guard !state.isStopping, state.lingering.count < Self.lingeringLimit else { return }
-      state.lingering[id] = LingeringSocket(socket, on: lingeringQueue) { [weak self] in
-        self?.state.withLock { $0.lingering[id] = nil }
+      state.lingering[id] = LingeringSocket(socket, within: limits.lingeringTimeout, on: lingeringQueue) {
+        [weak self] in self?.state.withLock { $0.lingering[id] = nil }
       }
     }
   }
