@@ -12,13 +12,41 @@ struct DaemonRun {
   var store: String { root + "/state/bobbin.sqlite" }
 
   /// Starts a daemon that knows the suite's model.
-  init(_ workplace: Workplace) throws {
+  ///
+  /// - Parameter configuration: what `bobbin.conf` says.
+  init(_ workplace: Workplace, configuration: String = "") throws {
     root = try workplace.emptyFolder("d")
     let models = root + "/etc/models"
     try FileManager.default.createDirectory(atPath: models, withIntermediateDirectories: true)
     try FileManager.default.copyItem(
       atPath: "Benchmarks/Suite/People.xcdatamodeld", toPath: models + "/People.xcdatamodeld")
+    try Data(configuration.utf8).write(to: URL(filePath: root + "/etc/bobbin.conf"))
     child = try Program(workplace.program("bobbind")).start(["--root", root])
+  }
+
+  /// Starts a daemon on what an earlier one left.
+  init(_ workplace: Workplace, after earlier: DaemonRun) throws {
+    root = earlier.root
+    child = try Program(workplace.program("bobbind")).start(["--root", root])
+  }
+
+  var processID: Int32 { child.processID }
+
+  /// Sends a request, whose reply must be a good one.
+  @discardableResult
+  func send(_ method: String, _ path: String, wait: Bool = false, _ body: String? = nil) throws -> JSONValue {
+    let query = wait ? [URLQueryItem(name: "wait", value: "120")] : []
+    let reply = try ControlClient(socketPath: root + "/run/bobbin.sock").send(
+      method, path, query: query, body: body.map { Data($0.utf8) }, timeout: .seconds(150))
+    let value = try JSONValue(parsing: Array(reply.body), dialect: .json)
+    guard (200..<300).contains(reply.status) else { throw BenchError("\(path): \(value.serialized())") }
+    return value
+  }
+
+  /// Kills it at once.
+  func kill() async throws {
+    try child.kill(SIGKILL)
+    _ = try await child.termination(killingAt: .after(.seconds(60)))
   }
 
   /// Writes job files job-0.json and so on to the spool's tmp/.
@@ -29,8 +57,7 @@ struct DaemonRun {
   }
 
   func status() throws -> JSONValue {
-    let reply = try ControlClient(socketPath: root + "/run/bobbin.sock").send("GET", "/v1/status")
-    return try JSONValue(parsing: Array(reply.body), dialect: .json)
+    try send("GET", "/v1/status")
   }
 
   /// The largest resident set so far, in bytes.

@@ -1,13 +1,14 @@
 import Foundation
 import JSONText
 
-/// Small jobs dropped as files, until all are durable and the spool is empty, against the least C that could do it.
+/// Small jobs dropped as files, until all are durable and the spool is empty, against the least C that could do it, and
+/// against a queue that syncs each job.
 struct SpoolGroup: BenchGroup {
   static let name = "spool"
 
   private let options: Options
   private let workplace: Workplace
-  private var count: Int { options.isQuick ? 1000 : 10_000 }
+  private var count: Int { options.isQuick ? 2000 : 20_000 }
 
   init(_ options: Options, _ workplace: Workplace) {
     self.options = options
@@ -16,7 +17,7 @@ struct SpoolGroup: BenchGroup {
 
   func run() async throws -> [Figure] {
     let driver = Program(try await workplace.peer("drop_files"))
-    var (ours, peer): ([Double], [Double]) = ([], [])
+    var (ours, peer, queue): ([Double], [Double], [Double]) = ([], [], [])
     var peak = 0
     for _ in 0..<options.pairs {
       let daemon = try DaemonRun(workplace)
@@ -29,11 +30,15 @@ struct SpoolGroup: BenchGroup {
       peak = max(peak, try daemon.peakMemory())
       try await daemon.stop()
       peer.append(Double(count) / (try await runPeer(driver, jobsPerCommit: max(1, count / Int(max(1, flushes))))))
+      queue.append(Double(count) / (try await runBeanstalk()))
     }
     return [
       Figure(
         name: "spool.jobs", unit: "jobs/s", ours: ours, peer: peer, peerName: "plain C", measure: .ours,
-        target: .atLeast(3000), peakMemory: peak)
+        target: .atLeast(8000), peakMemory: peak),
+      Figure(
+        name: "spool.jobs beside beanstalkd", unit: "jobs/s", ours: ours, peer: queue, peerName: "beanstalkd -f 0",
+        target: .atLeast(5)),
     ]
   }
 
@@ -55,5 +60,13 @@ struct SpoolGroup: BenchGroup {
     let end = try await child.termination(killingAt: .after(.seconds(60))).termination
     guard end.isSuccess else { throw BenchError("the spool's peer \(end.status)") }
     return seconds
+  }
+
+  /// The same number of jobs put, reserved and deleted, each write on disk before its answer.
+  private func runBeanstalk() async throws -> Double {
+    let folder = try workplace.emptyFolder("b")
+    let client = try await workplace.peer("beanstalk")
+    workplace.settle()
+    return try await Program(client).measure(try workplace.tool("beanstalkd"), folder, "\(count)")
   }
 }
