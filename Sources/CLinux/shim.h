@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/stat.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -30,8 +29,6 @@ extern int pidfd_send_signal(int descriptor, int signal, siginfo_t *information,
 extern int pipe2(int ends[2], int flags);
 extern int renameat2(int old_directory, const char *old_name, int new_directory, const char *new_name,
                      unsigned int flags);
-extern int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *path);
-extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int first);
 extern int statx(int directory, const char *path, int flags, unsigned int mask, struct statx *status);
 extern int accept4(int listener, struct sockaddr *address, socklen_t *length, int flags);
 

@@ -2,77 +2,69 @@ import CLinux
 import Glibc
 
 extension ChildLaunch {
-  /// Starts the program in a process group of its own, with default signal handling, and returns its process ID.
+  /// Starts the program in a session and process group of its own, with default signal handling.
   ///
   /// The caller must reap it. A program that can't be executed is reported here, not as an exit status.
+  /// - Returns: its process ID.
   func spawn() throws(SystemError) -> Int32 {
     let environment = self.environment.map { "\($0.key)=\($0.value)" }.sorted()
     for text in [executable] + arguments + environment where text.utf8.contains(0) {
       throw SystemError(
-        .invalidArgument, call: "posix_spawn", subject: executable, hint: "\"\(displayName(text))\" has a zero byte")
+        .invalidArgument, call: "execve", subject: executable, hint: "\"\(displayName(text))\" has a zero byte")
     }
-    var actions = posix_spawn_file_actions_t()
-    try errorReturningCall("posix_spawn_file_actions_init") { posix_spawn_file_actions_init(&actions) }
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    var attributes = posix_spawnattr_t()
-    try errorReturningCall("posix_spawnattr_init") { posix_spawnattr_init(&attributes) }
-    defer { posix_spawnattr_destroy(&attributes) }
-    try prepare(&attributes)
-
-    // Sources move above every target first, so that no dup2 overwrites a source another one still needs, and none
+    // Sources lie above every target, so that no target overwrites a source that another one still needs, and none
     // meets itself, which would leave it closed on exec.
-    let firstFree = max(3, (descriptors.keys.max() ?? 2) + 1)
+    let targetCount = max(3, (descriptors.keys.max() ?? 2) + 1)
+    let null = try FileDescriptor.null()
     var sources: [Int32] = []
-    defer { for source in sources { _ = close(source) } }
-    try addDirectory(to: &actions)
-    for target in 0..<firstFree {
-      if let descriptor = descriptors[target] {
-        let source = try systemCall("fcntl", "descriptor \(descriptor)") {
-          fcntl(descriptor, F_DUPFD_CLOEXEC, firstFree)
-        }
-        sources.append(source)
-        try errorReturningCall("posix_spawn_file_actions_adddup2") {
-          posix_spawn_file_actions_adddup2(&actions, source, target)
-        }
-      } else if target <= 2 {
-        try errorReturningCall("posix_spawn_file_actions_addopen") {
-          posix_spawn_file_actions_addopen(&actions, target, "/dev/null", O_RDWR, 0)
-        }
+    defer { for source in sources where source >= 0 { _ = close(source) } }
+    for target in 0..<targetCount {
+      if let descriptor = descriptors[target] ?? (target <= 2 ? null.number : nil) {
+        sources.append(
+          try systemCall("fcntl", "descriptor \(descriptor)") { fcntl(descriptor, F_DUPFD_CLOEXEC, targetCount) })
       } else {
-        try errorReturningCall("posix_spawn_file_actions_addclose") {
-          posix_spawn_file_actions_addclose(&actions, target)
+        sources.append(-1)
+      }
+    }
+    return try spawn(
+      CStringArray([executable] + arguments), CStringArray(environment),
+      CStringArray([executable, workingDirectory ?? ""]),
+      sources: sources)
+  }
+
+  private func spawn(
+    _ arguments: CStringArray, _ environment: CStringArray, _ paths: CStringArray, sources: [Int32]
+  ) throws(SystemError) -> Int32 {
+    var launch = linux_launch()
+    launch.executable = UnsafePointer(paths.pointers[0])
+    launch.arguments = UnsafePointer(arguments.pointers)
+    launch.environment = UnsafePointer(environment.pointers)
+    launch.directory = workingDirectory == nil ? nil : UnsafePointer(paths.pointers[1])
+    launch.mode_mask = fileModeMask.map(Int32.init) ?? -1
+    launch.sets_niceness = niceness == nil ? 0 : 1
+    launch.niceness = niceness ?? 0
+    launch.sets_user = user == nil ? 0 : 1
+    launch.user = user?.user ?? 0
+    launch.group = user?.group ?? 0
+    launch.parent = diesWithParent ? getpid() : 0
+    let limits = self.limits.map { linux_limit(resource: $0.key.resource, value: $0.key.bounds($0.value)) }
+    let groups = user?.groups ?? []
+    let processID = sources.withUnsafeBufferPointer { sources in
+      limits.withUnsafeBufferPointer { limits in
+        groups.withUnsafeBufferPointer { groups in
+          launch.sources = sources.baseAddress
+          launch.source_count = Int32(sources.count)
+          launch.limits = limits.baseAddress
+          launch.limit_count = Int32(limits.count)
+          launch.groups = groups.baseAddress
+          launch.group_count = Int32(groups.count)
+          return withExtendedLifetime((arguments, environment, paths)) { linux_spawn(&launch) }
         }
       }
     }
-    try errorReturningCall("posix_spawn_file_actions_addclosefrom_np") {
-      posix_spawn_file_actions_addclosefrom_np(&actions, firstFree)
-    }
-
-    let argumentStrings = CStringArray([executable] + arguments)
-    let environmentStrings = CStringArray(environment)
-    var processID: pid_t = 0
-    try errorReturningCall("posix_spawn", executable) {
-      posix_spawn(&processID, executable, &actions, &attributes, argumentStrings.pointers, environmentStrings.pointers)
-    }
-    return processID
-  }
-
-  private func prepare(_ attributes: inout posix_spawnattr_t) throws(SystemError) {
-    var none = sigset_t()
-    sigemptyset(&none)
-    var all = sigset_t()
-    sigfillset(&all)
-    let flags = Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK)
-    try errorReturningCall("posix_spawnattr_setflags") { posix_spawnattr_setflags(&attributes, flags) }
-    try errorReturningCall("posix_spawnattr_setpgroup") { posix_spawnattr_setpgroup(&attributes, 0) }
-    try errorReturningCall("posix_spawnattr_setsigmask") { posix_spawnattr_setsigmask(&attributes, &none) }
-    try errorReturningCall("posix_spawnattr_setsigdefault") { posix_spawnattr_setsigdefault(&attributes, &all) }
-  }
-
-  private func addDirectory(to actions: inout posix_spawn_file_actions_t) throws(SystemError) {
-    guard let workingDirectory else { return }
-    try errorReturningCall("posix_spawn_file_actions_addchdir_np", workingDirectory) {
-      posix_spawn_file_actions_addchdir_np(&actions, workingDirectory)
-    }
+    if processID >= 0 { return processID }
+    let call = launch.failed_call.map { String(cString: $0) } ?? "clone"
+    throw SystemError(
+      .init(rawValue: launch.error), call: call, subject: call == "chdir" ? workingDirectory : executable)
   }
 }

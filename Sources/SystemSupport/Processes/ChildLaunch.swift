@@ -15,6 +15,16 @@ package struct ChildLaunch: Sendable {
   package var workingDirectory: String?
   /// Whether what the child leaves behind in its process group is killed when the child itself ends.
   package var killsGroupAtExit: Bool
+  /// Whether the child is killed when this process ends, however that happens; it then can't gain privileges either.
+  package var diesWithParent = false
+  /// What the child and its descendants may use; a limit above this process's own becomes that, unless it may raise it.
+  package var limits: [ResourceLimit: UInt64] = [:]
+  /// The permission bits that files made by the child don't get; nil keeps the parent's.
+  package var fileModeMask: UInt32?
+  /// From -20 to 19, less favoured with higher numbers; nil keeps the parent's.
+  package var niceness: Int32?
+  /// Who the child runs as, which takes a privileged parent; nil keeps the parent's.
+  package var user: UserAccount?
 
   package init(
     executable: String, arguments: [String] = [], environment: [String: String] = [:],

@@ -1,8 +1,8 @@
 import CLinux
 import Glibc
 
-/// A bound on what this process may use, for a helper that limits itself.
-package enum ResourceLimit: Sendable {
+/// A bound on what a process may use: this one, or a child that is started with it.
+package enum ResourceLimit: Sendable, Hashable {
   /// Seconds of processor time, then SIGXCPU, a second later SIGKILL.
   case processorTime
   /// Bytes of address space, then allocation fails.
@@ -16,10 +16,15 @@ package enum ResourceLimit: Sendable {
 
   /// Sets the limit for the rest of this process's life; it can only be lowered again.
   package func set(_ value: UInt64) throws(SystemError) {
+    var limits = bounds(value)
+    try systemCall("setrlimit", "\(self)") { setrlimit(resource, &limits) }
+  }
+
+  /// The limit as the kernel has it: one that the process may exceed with a warning, and one that it may not.
+  func bounds(_ value: UInt64) -> rlimit {
     // The kernel sends SIGXCPU at the soft limit and SIGKILL at the hard one: leave a second to say why.
     let hard = if case .processorTime = self, value < .max { value + 1 } else { value }
-    var limits = rlimit(rlim_cur: rlim_t(value), rlim_max: rlim_t(hard))
-    try systemCall("setrlimit", "\(self)") { setrlimit(resource, &limits) }
+    return rlimit(rlim_cur: rlim_t(value), rlim_max: rlim_t(hard))
   }
 
   /// What holds now.
@@ -29,7 +34,7 @@ package enum ResourceLimit: Sendable {
     return UInt64(limits.rlim_cur)
   }
 
-  private var resource: Int32 {
+  var resource: Int32 {
     let resource =
       switch self {
       case .processorTime: RLIMIT_CPU
