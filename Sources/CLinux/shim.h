@@ -9,6 +9,7 @@
 #include <linux/stat.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -64,6 +65,20 @@ static inline int linux_set_parent_death_signal(int signal) { return prctl(PR_SE
 // Takes away what programs that this process starts would inherit of its capabilities.
 static inline int linux_clear_ambient_capabilities(void) {
   return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+// struct epoll_event is packed on some machines, which Swift's fields are not.
+static inline int linux_epoll_add_once(int epoll, int descriptor, unsigned long long token) {
+  struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data = {.u64 = token}};
+  return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
+}
+static inline int linux_epoll_remove(int epoll, int descriptor) {
+  return epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, 0);
+}
+// Waits for ever; puts the tokens of what is ready into the array, of 64 at most.
+static inline int linux_epoll_wait(int epoll, unsigned long long tokens[64]) {
+  struct epoll_event events[64];
+  int count = epoll_wait(epoll, events, 64, -1);
+  for (int index = 0; index < count; index++) tokens[index] = events[index].data.u64;
+  return count;
 }
 
 // When the file was made, in nanoseconds since 1970, or 0 where the file system doesn't keep it; -1 and errno on error.

@@ -80,6 +80,14 @@ static int linux_become(void *pointer) {
       _exit(127);                     \
     }                                 \
   } while (0)
+  // First of all: a lock of the parent must not outlive it in this copy.
+  for (int target = 0; target < launch->source_count; target++) {
+    if (launch->sources[target] < 0)
+      close(target);
+    else
+      LINUX_STEP("dup2", dup2(launch->sources[target], target));
+  }
+  LINUX_STEP("close_range", linux_close_from((unsigned int)launch->source_count));
   standard.sa_handler = SIG_DFL;
   // Fails for the few signals whose handling can't be changed.
   for (int number = 1; number < _NSIG; number++) sigaction(number, &standard, NULL);
@@ -88,13 +96,6 @@ static int linux_become(void *pointer) {
   if (launch->sets_niceness) LINUX_STEP("setpriority", setpriority(PRIO_PROCESS, 0, launch->niceness));
   for (int index = 0; index < launch->limit_count; index++)
     LINUX_STEP("setrlimit", linux_apply_limit(&launch->limits[index]));
-  for (int target = 0; target < launch->source_count; target++) {
-    if (launch->sources[target] < 0)
-      close(target);
-    else
-      LINUX_STEP("dup2", dup2(launch->sources[target], target));
-  }
-  LINUX_STEP("close_range", linux_close_from((unsigned int)launch->source_count));
   if (launch->sets_user) {
     // Not glibc's functions, which would signal the parent's threads to follow.
     LINUX_STEP("setgroups", syscall(SYS_setgroups, launch->group_count, launch->groups));

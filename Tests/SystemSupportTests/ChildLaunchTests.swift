@@ -72,6 +72,29 @@ struct ChildLaunchTests {
     #expect(try UserAccount.find("root")?.user == 0)
   }
 
+  @Test("Processes with a mark in their environment are found and killed, wherever they have gone; others stay")
+  func marked() async throws {
+    let pipe = try FileDescriptor.pipe()
+    let mark = "mark-\(UInt64.random(in: 0 ... .max))"
+    var launch = shell("setsid sh -c 'sleep 600 & echo; wait' & read line")
+    launch.environment["BOBBIN_TEST"] = mark
+    launch.descriptors = [1: pipe.second.number]
+    launch.killsGroupAtExit = false
+    let child = try ChildProcess.start(launch)
+    let other = try ChildProcess.start(ChildLaunch(executable: "/bin/sleep", arguments: ["600"]))
+    let reader = try pipe.first.duplicate().take()
+    _ = consume pipe
+    // Ends when every process of the three is dead that has the pipe open.
+    let output = Task { try FileDescriptor(owning: reader).readAll(limit: 100) }
+    _ = try await withTimeout { try await child.termination() }
+    let count = try MarkedProcesses(variable: "BOBBIN_TEST", value: mark).kill(by: .after(.seconds(20)))
+    #expect((1...2).contains(count))
+    _ = try await withTimeout { try await output.value }
+    #expect(try MarkedProcesses(variable: "BOBBIN_TEST", value: mark).kill(by: .after(.seconds(20))) == 0)
+    #expect(kill(other.processID, 0) == 0)
+    _ = try await other.stop(grace: .zero)
+  }
+
   @Test("What can't be done is told with its call and its path, and leaves no process")
   func failure() throws {
     var launch = shell("true")

@@ -19,6 +19,25 @@ import Testing
     _ = try FileLock(path: path)
   }
 
+  @Test("A lock whose holder is dead is waited for, until the last copy of its descriptor is closed")
+  func deadHolder() async throws {
+    let temporary = try TemporaryDirectory()
+    let path = temporary.path("lock")
+    let child = try ChildProcess.start(ChildLaunch(executable: "/bin/true"))
+    _ = try await withTimeout { try await child.termination() }
+    try Data("\(child.processID)\n".utf8).write(to: URL(filePath: path))
+    let copy = try FileDescriptor.open(path).take()
+    try systemCall("flock") { flock(copy, LOCK_EX) }
+    let waiting = Task {
+      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<FileLock, any Error>) in
+        Thread.detachNewThread { continuation.resume(with: Result { try FileLock(path: path) }) }
+      }
+    }
+    close(copy)
+    let lock = try await withTimeout { try await waiting.value }
+    #expect(try String(contentsOfFile: lock.path, encoding: .utf8) == "\(Credentials.processID)\n")
+  }
+
   @Test("A lock held by another process is refused until that process is killed")
   func otherProcess() async throws {
     let temporary = try TemporaryDirectory()

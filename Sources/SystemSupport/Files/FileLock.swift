@@ -1,4 +1,5 @@
 import CLinux
+import Dispatch
 import Foundation
 import Glibc
 
@@ -9,7 +10,9 @@ package final class FileLock: Sendable {
   package let path: String
   private let descriptor: FileDescriptor
 
-  /// Takes the lock without waiting and writes this process's ID into the file.
+  /// Takes the lock and writes this process's ID into the file.
+  ///
+  /// Waits only for a holder that is dead: a child that it was just starting has a copy of the lock for a moment.
   ///
   /// - Throws: ``SystemError/Code/wouldBlock`` when it is held; the hint names the holder.
   package init(path: String) throws(SystemError) {
@@ -19,11 +22,30 @@ package final class FileLock: Sendable {
     do {
       try systemCall("flock", path) { flock(number, LOCK_EX | LOCK_NB) }
     } catch  where error.code == .wouldBlock {
-      throw error.hinting(Self.holder(descriptor).map { "process \($0) holds it" } ?? "another process holds it")
+      let holder = Self.holder(descriptor)
+      let isDead = holder.map { kill($0, 0) != 0 && errno == ESRCH } ?? false
+      guard isDead, Self.wait(for: number) else {
+        throw error.hinting(holder.map { "process \($0) holds it" } ?? "another process holds it")
+      }
     }
     try descriptor.truncate(to: 0)
     try descriptor.writeAll(Data("\(getpid())\n".utf8))
     self.path = path
+  }
+
+  deinit {
+    // A child that is just being started may have a copy of the descriptor, so closing it would not be enough.
+    _ = flock(descriptor.number, LOCK_UN)
+  }
+
+  /// Waits for the lock; false if that takes too long.
+  private static func wait(for number: Int32) -> Bool {
+    let taken = DispatchSemaphore(value: 0)
+    // The call has no time limit, and what it waits on ends with this process.
+    Thread.detachNewThread {
+      if (try? systemCall("flock") { flock(number, LOCK_EX) }) != nil { taken.signal() }
+    }
+    return taken.wait(timeout: .now() + .seconds(5)) == .success
   }
 
   private static func holder(_ descriptor: borrowing FileDescriptor) -> Int32? {

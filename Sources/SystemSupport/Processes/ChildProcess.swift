@@ -44,7 +44,11 @@ package final class ChildProcess: Sendable {
       throw error
     }
     let child = ChildProcess(processID: processID, launch: launch, descriptor: FileDescriptor(owning: number))
-    child.watch()
+    do { try child.watch() } catch {
+      try child.kill(SIGKILL)
+      _ = try? systemCall("waitpid") { waitpid(processID, nil, 0) }
+      throw error
+    }
     return child
   }
 
@@ -75,15 +79,18 @@ package final class ChildProcess: Sendable {
     }
   }
 
-  /// The source keeps this object alive until the child is reaped.
-  private func watch() {
-    let source = DispatchSource.makeReadSource(fileDescriptor: descriptor.number, queue: Self.queue)
-    source.setEventHandler { [self] in
-      if reap() { source.cancel() }
+  /// The call keeps this object, and with it the descriptor, until the child is reaped.
+  private func watch() throws(SystemError) {
+    try ReadinessThread.shared.whenReadable(descriptor.number) { [self] in
+      if !reap() { watchLater() }
     }
-    // Holds the descriptor until the source no longer uses it.
-    source.setCancelHandler { withExtendedLifetime(self) {} }
-    source.activate()
+  }
+
+  /// For a child that is dead, but that a debugger gets first.
+  private func watchLater() {
+    Self.queue.asyncAfter(deadline: .now() + .milliseconds(50)) { [self] in
+      do { try watch() } catch { watchLater() }
+    }
   }
 
   /// - Returns: Whether the child has ended.
