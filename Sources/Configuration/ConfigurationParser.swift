@@ -76,7 +76,7 @@ struct ConfigurationParser {
     return "did you mean \(nearest)?"
   }
 
-  private static func message(for code: ConfigurationProblem.Code, text: String) -> String {
+  static func message(for code: ConfigurationProblem.Code, text: String) -> String {
     switch code {
     case .invalidText: "not UTF-8 text, or it has control characters; save the file as plain UTF-8"
     case .lineTooLong: "the line is longer than \(text) bytes; shorten it"

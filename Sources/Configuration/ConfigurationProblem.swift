@@ -15,6 +15,7 @@ package struct ConfigurationProblem: Error, Sendable, Equatable, CustomStringCon
     package static let keyOutsideSection = Code(rawValue: "key-outside-section")
     package static let unknownSection = Code(rawValue: "unknown-section")
     package static let unknownKey = Code(rawValue: "unknown-key")
+    package static let missingKey = Code(rawValue: "missing-key")
     package static let invalidValue = Code(rawValue: "invalid-value")
   }
 

@@ -1,0 +1,77 @@
+/// One key of the section `[Handler]`: how it is written and where its value goes.
+struct HandlerKey: Sendable {
+  static let section = "Handler"
+
+  let name: String
+  /// Stores what the text stands for, or adds it if the key may be repeated; returns what is wrong with it instead.
+  let assign: @Sendable (_ text: String, _ definition: inout HandlerDefinition) -> String?
+  /// Gives the default back.
+  let reset: @Sendable (_ definition: inout HandlerDefinition) -> Void
+
+  init<Value>(
+    _ name: String, _ path: any WritableKeyPath<HandlerDefinition, Value> & Sendable, _ format: ValueFormat<Value>
+  ) {
+    self.name = name
+    assign = { text, definition in
+      guard let value = format.parse(text) else { return "expected \(format.allowed)" }
+      definition[keyPath: path] = value
+      return nil
+    }
+    reset = { $0[keyPath: path] = HandlerDefinition(file: $0.file)[keyPath: path] }
+  }
+
+  /// A key whose value there need not be.
+  ///
+  /// - Parameter noLimit: the word for no value, which can be the opposite of the default.
+  init<Value>(
+    _ name: String, optional path: any WritableKeyPath<HandlerDefinition, Value?> & Sendable,
+    _ format: ValueFormat<Value>, noLimit: String? = nil
+  ) {
+    self.init(
+      name, path,
+      ValueFormat<Value?>(
+        allowed: format.allowed + (noLimit.map { "; or \($0)" } ?? ""),
+        parse: { text in text == noLimit ? .some(nil) : format.parse(text).map(Optional.some) },
+        print: { $0.map(format.print) ?? noLimit ?? "" }))
+  }
+
+  /// A key whose value is words, each of which is added.
+  init<Value>(
+    words name: String, _ path: any WritableKeyPath<HandlerDefinition, Value> & Sendable,
+    add: @escaping @Sendable (_ word: String, _ value: inout Value) -> String?
+  ) {
+    self.name = name
+    assign = { text, definition in
+      do throws(CommandLineWords.Problem) {
+        for word in try CommandLineWords.split(text) {
+          if let problem = add(word, &definition[keyPath: path]) { return problem }
+        }
+        return nil
+      } catch {
+        return error.message
+      }
+    }
+    reset = { $0[keyPath: path] = HandlerDefinition(file: $0.file)[keyPath: path] }
+  }
+
+  private init(
+    _ name: String, assign: @escaping @Sendable (String, inout HandlerDefinition) -> String?,
+    reset: @escaping @Sendable (inout HandlerDefinition) -> Void
+  ) {
+    self.name = name
+    self.assign = assign
+    self.reset = reset
+  }
+
+  /// The command line.
+  static let command = HandlerKey(
+    "ExecStart",
+    assign: { text, definition in
+      do throws(CommandLineWords.Problem) {
+        definition.command = try CommandTemplate(text)
+        return nil
+      } catch {
+        return error.message
+      }
+    }, reset: { $0.command = CommandTemplate() })
+}
