@@ -65,6 +65,8 @@ static inline int linux_set_parent_death_signal(int signal) { return prctl(PR_SE
 // Takes away what programs that this process starts would inherit of its capabilities.
 static inline int linux_clear_ambient_capabilities(void) {
   return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+}
+
 // struct epoll_event is packed on some machines, which Swift's fields are not.
 static inline int linux_epoll_add_once(int epoll, int descriptor, unsigned long long token) {
   struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data = {.u64 = token}};

@@ -17,17 +17,19 @@ package final class Daemon: Sendable {
     package var coordinator: PersistentStoreCoordinator
     package var imageHelperPath: String
     package var handlers: [any JobHandler]
+    package var declaredTypes: [DeclaredType]
     package var log: DaemonLog
 
     package init(
       paths: Paths, configuration: Configuration, coordinator: PersistentStoreCoordinator, imageHelperPath: String,
-      handlers: [any JobHandler] = [], log: DaemonLog
+      handlers: [any JobHandler] = [], declaredTypes: [DeclaredType] = [], log: DaemonLog
     ) {
       self.paths = paths
       self.configuration = configuration
       self.coordinator = coordinator
       self.imageHelperPath = imageHelperPath
       self.handlers = handlers
+      self.declaredTypes = declaredTypes
       self.log = log
     }
   }
@@ -59,6 +61,7 @@ package final class Daemon: Sendable {
     core = try DaemonCore(
       paths: parts.paths, configuration: configuration, log: parts.log, coordinator: parts.coordinator,
       handlers: builtIn + parts.handlers, onFatal: onFatal)
+    core.declare(parts.declaredTypes)
     let service = StatusService(core)
     var limits = HTTPServerLimits()
     limits.connections = settings.status.maxConnections
@@ -71,18 +74,20 @@ package final class Daemon: Sendable {
 
   /// Recovers what an earlier run left, then takes jobs.
   package func start() throws {
+    try core.endLeftoverProcesses()
     core.policy.applyLimits(to: core.scheduler, core.handlers, replacing: nil)
     core.workers.start(count: core.configuration.value.workers.count)
     try core.begin()
     try server.start()
   }
 
-  /// Puts a new configuration into force, as far as that needs no restart.
-  package func reload(_ new: Configuration) {
+  /// Puts a new configuration and new declared types into force, as far as that needs no restart.
+  package func reload(_ new: Configuration, declaredTypes: [DeclaredType]) {
     let old = core.configuration.value
     for change in new.changes(from: old) { core.log.notice("reload: \(change)") }
     let settings = new.reloaded(over: old)
     core.configuration.replace(settings)
+    core.declare(declaredTypes)
     core.policy.applyLimits(to: core.scheduler, core.handlers, replacing: old)
     core.retention.runSoon()
     core.flusher.reconfigure(settings.writer)

@@ -24,7 +24,7 @@ final class DaemonCore: Sendable {
   let merger: Merger
   let intake: Intake
   let admission: Admission
-  let handlers: [String: any JobHandler]
+  let handlers: HandlerTable
   let engine: JobEngine
   let control: JobControl
   let workers: WorkerPool
@@ -59,7 +59,7 @@ final class DaemonCore: Sendable {
       isAwaited: { waiters.contains($0.lazy.map(\.objectID)) }, onEvent: { relay.handle($0) })
     let merger = Merger(main: main, flusher: flusher) { onFatal(.internalFailure("main can't be saved: \($0)")) }
     self.merger = merger
-    self.handlers = Dictionary(handlers.map { ($0.type, $0) }) { _, last in last }
+    self.handlers = HandlerTable(handlers)
     engine = JobEngine(
       main: main, handlers: self.handlers, policy: policy, scheduler: scheduler, merger: merger, flusher: flusher,
       waiters: waiters, payloadDirectory: paths.payload, log: log)

@@ -5,7 +5,7 @@ import ObjectGraph
 /// What everything that runs, controls or recovers jobs works with.
 struct JobEngine: Sendable {
   let main: ManagedObjectContext
-  let handlers: [String: any JobHandler]
+  let handlers: HandlerTable
   let policy: JobPolicy
   let scheduler: Scheduler
   let merger: Merger

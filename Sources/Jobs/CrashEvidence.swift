@@ -8,7 +8,7 @@ public struct CrashEvidence: Sendable, Hashable {
   public var userSeconds: Double
   /// Processor time that the kernel took for it, in seconds.
   public var systemSeconds: Double
-  /// The most memory that it had at once.
+  /// The most memory that it had at once, or more: what the daemon itself had when it was started counts as well.
   public var maximumResidentBytes: Int
   /// The last lines of its log; control characters are not escaped.
   public var logTail: String

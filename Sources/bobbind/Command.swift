@@ -52,19 +52,33 @@ struct Command {
     path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
   }
 
-  private func load(_ paths: Paths, _ options: Options) throws(ConfigurationError) -> Configuration {
-    try Configuration.load(
-      mainFile: options.configurationFile ?? paths.configurationFile, dropIns: paths.configurationDropIns)
+  /// The configuration and the declared job types, or everything that is wrong in any of their files.
+  private func load(
+    _ paths: Paths, _ options: Options
+  ) throws(ConfigurationError) -> (Configuration, [DeclaredType]) {
+    var problems: [ConfigurationProblem] = []
+    var configuration = Configuration()
+    var types: [DeclaredType] = []
+    do throws(ConfigurationError) {
+      configuration = try Configuration.load(
+        mainFile: options.configurationFile ?? paths.configurationFile, dropIns: paths.configurationDropIns)
+    } catch {
+      problems += error.problems
+    }
+    do throws(ConfigurationError) { types = try DeclaredType.load(paths) } catch { problems += error.problems }
+    guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
+    return (configuration, types)
   }
 
   private func check(_ paths: Paths, _ options: Options) throws -> Never {
-    _ = try load(paths, options)
+    let (_, types) = try load(paths, options)
     let model = try BuiltInModel.merged(withModelsIn: paths.models)
-    finish(printing: "the configuration is in order; \(model.entities.count) entities")
+    let declared = types.count == 1 ? "1 declared job type" : "\(types.count) declared job types"
+    finish(printing: "the configuration is in order; \(model.entities.count) entities, \(declared)")
   }
 
   private func serve(_ paths: Paths, _ options: Options) throws -> Never {
-    let configuration = try load(paths, options)
+    let (configuration, types) = try load(paths, options)
     let model = try BuiltInModel.merged(withModelsIn: paths.models)
     if let root = options.root { try makeFolders(of: paths, root: root) }
     let lock = try FileLock(path: paths.state + "/lock")
@@ -80,7 +94,7 @@ struct Command {
     let listener = try listen(paths)
     let parts = Daemon.Parts(
       paths: paths, configuration: configuration, coordinator: coordinator,
-      imageHelperPath: try Executable.ownDirectory() + "/bobbin-image",
+      imageHelperPath: try Executable.ownDirectory() + "/bobbin-image", declaredTypes: types,
       log: DaemonLog(journal: journal, level: configuration.log.level))
     let service = try Service(parts, listener: listener, lock: lock) { () throws in try load(paths, options) }
     try service.start()

@@ -12,7 +12,7 @@ final class Service: Sendable {
   private let closeStore: @Sendable () throws -> Void
   private let lock: FileLock
   private let listener: UnixListener
-  private let load: @Sendable () throws -> Configuration
+  private let load: @Sendable () throws -> (Configuration, [DeclaredType])
   private let queue = DispatchQueue(label: "service")
   private let state = Mutex(State())
 
@@ -24,7 +24,8 @@ final class Service: Sendable {
   }
 
   init(
-    _ parts: Daemon.Parts, listener: UnixListener, lock: FileLock, load: @escaping @Sendable () throws -> Configuration
+    _ parts: Daemon.Parts, listener: UnixListener, lock: FileLock,
+    load: @escaping @Sendable () throws -> (Configuration, [DeclaredType])
   ) throws {
     log = parts.log
     closeStore = { [coordinator = parts.coordinator] in try coordinator.close() }
@@ -81,7 +82,8 @@ final class Service: Sendable {
   private func reload() {
     tell(.reloading)
     do {
-      daemon.reload(try load())
+      let (configuration, types) = try load()
+      daemon.reload(configuration, declaredTypes: types)
       log.notice("reloaded")
     } catch {
       log.error("the new configuration is refused, the old one stays in force: \(error)")

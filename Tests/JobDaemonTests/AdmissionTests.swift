@@ -15,7 +15,7 @@ struct AdmissionTests {
   init() throws {
     fixture = try WriterFixture("FlushIntervalSec=1h")
     admission = Admission(
-      main: fixture.main, handlers: ["noop": NoopHandler()], scheduler: fixture.scheduler,
+      main: fixture.main, handlers: HandlerTable([NoopHandler()]), scheduler: fixture.scheduler,
       policy: JobPolicy(configuration: ConfigurationBox(Configuration())))
   }
 

@@ -29,7 +29,7 @@ package struct HandlerDefinition: Sendable, Equatable {
   /// From -20 to 19; nil for the daemon's.
   package internal(set) var niceness: Int?
 
-  /// How long an attempt may take; nil for any time.
+  /// How long an attempt may take whose job does not say so; nil for any time.
   package internal(set) var timeout: Duration? = .seconds(3600)
   /// How long a program that is to end has between SIGTERM and SIGKILL.
   package internal(set) var killGrace = Duration.seconds(10)

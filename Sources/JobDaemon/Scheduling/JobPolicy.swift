@@ -47,10 +47,10 @@ struct JobPolicy: Sendable {
   func stopLimit(_ handler: (any JobHandler)?) -> Duration { handler?.settings.stopLimit ?? defaults.stopLimit }
 
   /// Puts the limits of queues and types into force, and takes back those that are configured no more.
-  func applyLimits(to scheduler: Scheduler, _ handlers: [String: any JobHandler], replacing old: Configuration?) {
+  func applyLimits(to scheduler: Scheduler, _ handlers: HandlerTable, replacing old: Configuration?) {
     let new = configuration.value
     let queues = Set(new.queues.keys).union(old.map { Set($0.queues.keys) } ?? [])
-    let types = Set(new.types.keys).union(old.map { Set($0.types.keys) } ?? []).union(handlers.keys)
+    let types = Set(new.types.keys).union(old.map { Set($0.types.keys) } ?? []).union(handlers.typesSoFar)
     scheduler.change { schedule, now in
       for name in queues { Self.apply(new[queue: name], nil, to: .queue(name), &schedule, now) }
       for name in types {

@@ -10,11 +10,11 @@ import SystemSupport
 /// Used from one thread at a time: what one admission has found must hold until its jobs are in the schedule.
 final class Admission: Sendable {
   private let main: ManagedObjectContext
-  private let handlers: [String: any JobHandler]
+  private let handlers: HandlerTable
   private let scheduler: Scheduler
   private let policy: JobPolicy
 
-  init(main: ManagedObjectContext, handlers: [String: any JobHandler], scheduler: Scheduler, policy: JobPolicy) {
+  init(main: ManagedObjectContext, handlers: HandlerTable, scheduler: Scheduler, policy: JobPolicy) {
     self.main = main
     self.handlers = handlers
     self.scheduler = scheduler
@@ -33,7 +33,7 @@ final class Admission: Sendable {
   }
 
   private func unknownType(_ type: String) -> String {
-    "there is no job type \"\(type)\"; there are \(handlers.keys.sorted().joined(separator: ", "))"
+    "there is no job type \"\(type)\"; there are \(handlers.types.joined(separator: ", "))"
   }
 
   /// A file that was read, with its jobs.

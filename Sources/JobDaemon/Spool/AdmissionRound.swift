@@ -7,12 +7,12 @@ struct AdmissionRound {
   var known: KnownJobs
   let scheduler: Scheduler
   let policy: JobPolicy
-  let handlers: [String: any JobHandler]
+  let handlers: HandlerTable
   /// Keys that only one unfinished job may have, taken in this round.
   private var uniqueKeys: [String: String] = [:]
 
   init(
-    known: KnownJobs, scheduler: Scheduler, policy: JobPolicy, handlers: [String: any JobHandler]
+    known: KnownJobs, scheduler: Scheduler, policy: JobPolicy, handlers: HandlerTable
   ) {
     self.known = known
     self.scheduler = scheduler

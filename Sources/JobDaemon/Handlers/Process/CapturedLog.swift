@@ -1,0 +1,66 @@
+/// What an attempt wrote, within a limit: its beginning and its end are kept, and how much is missing in between.
+struct CapturedLog: Sendable {
+  private let headLimit: Int
+  private let tailLimit: Int
+  private var head: [UInt8] = []
+  /// The last bytes, and up to as many again before them.
+  private var tail: [UInt8] = []
+  private(set) var byteCount = 0
+
+  init(limit: Int) {
+    headLimit = limit / 2
+    tailLimit = limit - headLimit
+  }
+
+  mutating func append(_ bytes: some RandomAccessCollection<UInt8>) {
+    byteCount += bytes.count
+    let forHead = min(bytes.count, headLimit - head.count)
+    head.append(contentsOf: bytes.prefix(forHead))
+    let rest = bytes.dropFirst(forHead)
+    if rest.count >= tailLimit {
+      tail = Array(rest.suffix(tailLimit))
+    } else {
+      tail.append(contentsOf: rest)
+      if tail.count > 2 * tailLimit { tail.removeFirst(tail.count - tailLimit) }
+    }
+  }
+
+  /// The log as text: valid UTF-8 as it came, control characters included; other bytes as `\xHH`.
+  var text: String {
+    let kept = tail.suffix(tailLimit)
+    let missing = byteCount - head.count - kept.count
+    if missing == 0 { return Self.decoded(head + kept) }
+    return Self.decoded(head) + "\n[... \(missing) bytes are left out here ...]\n" + Self.decoded(Array(kept))
+  }
+
+  /// The last lines that aren't blank, at most so many and each cut to a length.
+  func lastLines(_ count: Int = 3, length: Int = 200) -> [String] {
+    // A line may be as long as the log; more than the last bytes of it isn't asked for.
+    let end = (head + tail).suffix(count * length * 4)
+    let lines = Self.decoded(Array(end)).split(whereSeparator: \.isNewline).filter { !$0.allSatisfy(\.isWhitespace) }
+    return lines.suffix(count).map { $0.count > length ? "..." + $0.suffix(length) : String($0) }
+  }
+
+  private static func decoded(_ bytes: [UInt8]) -> String {
+    if let text = String(validating: bytes, as: UTF8.self) { return text }
+    var result = ""
+    var decoder = UTF8()
+    var iterator = bytes.makeIterator()
+    var position = 0
+    while true {
+      switch decoder.decode(&iterator) {
+      case .scalarValue(let scalar):
+        result.unicodeScalars.append(scalar)
+        position += UTF8.width(scalar)
+      case .emptyInput: return result
+      case .error:
+        // How many bytes an error takes is the decoder's choice, so what follows is decoded afresh.
+        let digits = String(bytes[position], radix: 16)
+        result += "\\x" + (digits.count == 1 ? "0" : "") + digits
+        position += 1
+        decoder = UTF8()
+        iterator = Array(bytes[position...]).makeIterator()
+      }
+    }
+  }
+}
