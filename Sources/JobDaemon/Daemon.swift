@@ -89,6 +89,9 @@ package final class Daemon: Sendable {
     core.configuration.replace(settings)
     core.declare(declaredTypes)
     core.policy.applyLimits(to: core.scheduler, core.handlers, replacing: old)
+    core.scheduler.change { [handlers = core.handlers] schedule, now in
+      schedule.releaseJobs(ofTypes: { handlers[$0] != nil }, at: now)
+    }
     core.retention.runSoon()
     core.flusher.reconfigure(settings.writer)
     core.intake.reconfigure(settings.spool)

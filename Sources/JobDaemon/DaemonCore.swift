@@ -148,9 +148,14 @@ package enum FatalFailure: Error, Sendable {
 
 /// Lets the flusher be made before what its events go to.
 private final class FlushRelay: Sendable {
-  private let handler = Mutex<(@Sendable (Flusher.Event) -> Void)?>(nil)
+  /// A closure that is a generic type's value by itself gets another wrapper each time it is looked at.
+  private struct Handler {
+    var call: (@Sendable (Flusher.Event) -> Void)?
+  }
 
-  func connect(_ handler: @escaping @Sendable (Flusher.Event) -> Void) { self.handler.withLock { $0 = handler } }
+  private let handler = Mutex(Handler())
 
-  func handle(_ event: Flusher.Event) { handler.withLock { $0 }?(event) }
+  func connect(_ handler: @escaping @Sendable (Flusher.Event) -> Void) { self.handler.withLock { $0.call = handler } }
+
+  func handle(_ event: Flusher.Event) { handler.withLock { $0.call }?(event) }
 }

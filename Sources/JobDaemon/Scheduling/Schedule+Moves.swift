@@ -54,6 +54,17 @@ extension Schedule {
     return true
   }
 
+  /// Lets jobs go on that are held because nothing handled their type.
+  mutating func releaseJobs(ofTypes isKnown: (String) -> Bool, at now: Moment) {
+    for id in awaitingHandler {
+      guard let job = job(id), case .type(let type) = resources[lanes[Int(job.lane)].resources[2]].name,
+        isKnown(type)
+      else { continue }
+      awaitingHandler.remove(id)
+      _ = release(id, at: now)
+    }
+  }
+
   /// Lets a job that waits for a time run now; false if it does not.
   mutating func runNow(_ id: ManagedObjectID, at now: Moment) -> Bool {
     guard let slot = slots[id], apply(.retried, to: slot) else { return false }

@@ -28,6 +28,8 @@ struct Schedule {
   var batchIndexes: [String: Int] = [:]
   /// The numbers of the attempts at work.
   var attempts: [ManagedObjectID: Int] = [:]
+  /// Held jobs of types that nothing handles, until something does.
+  var awaitingHandler: Set<ManagedObjectID> = []
   /// Which unfinished job has a key that only one may have.
   var uniqueOwners: [String: ManagedObjectID] = [:]
   var uniqueKeys: [ManagedObjectID: String] = [:]
@@ -90,6 +92,7 @@ struct Schedule {
   /// Forgets a job that is over and on disk.
   mutating func remove(_ id: ManagedObjectID, at now: Moment) {
     guard let slot = slots.removeValue(forKey: id), let job = jobs[slot] else { return }
+    awaitingHandler.remove(id)
     count(slot, -1)
     jobs[slot] = nil
     freeSlots.append(slot)

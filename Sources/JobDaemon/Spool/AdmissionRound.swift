@@ -24,6 +24,7 @@ struct AdmissionRound {
     _ file: ClaimedFile, _ jobs: [JobSpecification], _ context: isolated ManagedObjectContext
   ) -> Admission.Admitted {
     var admitted = Admission.Admitted(file: LiveFile(name: file.name, jobCount: 0), ids: jobs.map { $0.id ?? "" })
+    let fileName = file.name.description
     for job in jobs {
       let id = job.id ?? ""
       if let earlier = known[id] {
@@ -35,13 +36,14 @@ struct AdmissionRound {
         }
         continue
       }
-      insert(job, id, file, &admitted, context)
+      insert(job, id, file, fileName, &admitted, context)
     }
     return admitted
   }
 
   private mutating func insert(
-    _ specification: JobSpecification, _ id: String, _ file: ClaimedFile, _ admitted: inout Admission.Admitted,
+    _ specification: JobSpecification, _ id: String, _ file: ClaimedFile, _ fileName: String,
+    _ admitted: inout Admission.Admitted,
     _ context: isolated ManagedObjectContext
   ) {
     let job = Job(context: context)
@@ -54,7 +56,7 @@ struct AdmissionRound {
     job.options = specification.options
     job.batch = specification.batch
     job.dueAt = specification.notBefore
-    job.file = file.name.description
+    job.file = fileName
     job.submitter = Int64(file.submitter)
     job.createdAt = Date()
     admitted.objectIDs.append(job.objectID)

@@ -30,6 +30,10 @@ final class SubmissionWait: Sendable {
         self.countDown()
       }
     }
+    // What was over before anybody waited for it would be flushed when the timer is due only.
+    let isComputed = core.scheduler.read { [ids] schedule, _ in ids.contains { schedule.state(of: $0)?.isFinal == true }
+    }
+    if isComputed { core.flusher.flushSoon() }
   }
 
   private func countDown() {

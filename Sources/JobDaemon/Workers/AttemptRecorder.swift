@@ -5,7 +5,8 @@ import ObjectGraph
 
 /// Writes what became of attempts into the jobs' records, and tells the scheduler.
 ///
-/// Whoever records an attempt has claimed it with ``RunningJob/settle()``, so that each has one end.
+/// Its calls stay on the worker's executor: a change of threads costs as much as a small job. Whoever records an attempt
+/// has claimed it with ``RunningJob/settle()``, so that each has one end.
 final class AttemptRecorder: Sendable {
   private let engine: JobEngine
   private let control: JobControl
@@ -32,7 +33,7 @@ final class AttemptRecorder: Sendable {
   }
 
   /// Records the end of an attempt.
-  func record(
+  nonisolated(nonsending) func record(
     _ outcome: Result<JSONValue, any Error>, of job: RunningJob, _ attempt: CurrentAttempt,
     _ executor: ContextExecutor
   ) async {
@@ -51,14 +52,18 @@ final class AttemptRecorder: Sendable {
   ///
   /// If its record can't be read, or nothing handles its type, that may be otherwise after the next start; so nothing is
   /// written.
-  func recordUnstarted(_ job: RunningJob, _ error: any Error, _ executor: ContextExecutor) async {
+  nonisolated(nonsending) func recordUnstarted(_ job: RunningJob, _ error: any Error, _ executor: ContextExecutor) async
+  {
     if let failure = error as? JobFailure { return await finish(job, nil, .discard(failure), executor) }
     engine.log.error("a job can't be started, and is held: \(error)")
     _ = engine.scheduler.end(job, .held)
+    if error is UnknownType { engine.scheduler.change { schedule, _ in schedule.awaitingHandler.insert(job.objectID) } }
   }
 
   /// Saves what the handler left in its context together with the job's outcome.
-  private func complete(_ job: RunningJob, _ attempt: CurrentAttempt, _ result: JSONValue) async throws {
+  private nonisolated(nonsending) func complete(_ job: RunningJob, _ attempt: CurrentAttempt, _ result: JSONValue)
+    async throws
+  {
     let text = result.serialized()
     let objectID = job.objectID
     try await attempt.execution.context.perform { context in
@@ -80,7 +85,7 @@ final class AttemptRecorder: Sendable {
     control.cancel(lost, because: finished)
   }
 
-  private func judge(
+  private nonisolated(nonsending) func judge(
     _ error: any Error, _ job: RunningJob, _ attempt: CurrentAttempt, _ executor: ContextExecutor
   ) async {
     var circumstances = Verdict.Circumstances(
@@ -97,7 +102,7 @@ final class AttemptRecorder: Sendable {
   }
 
   /// Ends an attempt that came to nothing: what the handler did is dropped with its context.
-  func finish(
+  nonisolated(nonsending) func finish(
     _ job: RunningJob, _ attempt: CurrentAttempt?, _ verdict: Verdict, _ executor: ContextExecutor
   ) async {
     if case .interrupt = verdict {
@@ -124,7 +129,9 @@ final class AttemptRecorder: Sendable {
   }
 
   /// Takes back what checkpoints of a job that is given up have saved.
-  private func revert(_ job: RunningJob, _ attempt: CurrentAttempt, _ executor: ContextExecutor) async throws {
+  private nonisolated(nonsending) func revert(_ job: RunningJob, _ attempt: CurrentAttempt, _ executor: ContextExecutor)
+    async throws
+  {
     let context = ManagedObjectContext(parent: engine.main, name: "revert", executor: executor)
     let objectID = job.objectID
     let cursor = try await context.perform { try $0.job(with: objectID).cursor }
@@ -134,7 +141,7 @@ final class AttemptRecorder: Sendable {
         job, attempt.specification, attempt.number, submitter: attempt.execution.submitter, context, cursor: cursor))
   }
 
-  private func save(
+  private nonisolated(nonsending) func save(
     _ verdict: Verdict, _ job: RunningJob, _ attempt: CurrentAttempt?, _ executor: ContextExecutor
   ) async throws -> FinishedJob {
     let context = ManagedObjectContext(parent: engine.main, name: "end", executor: executor)

@@ -2,6 +2,7 @@ import Foundation
 import JSONText
 import Jobs
 import ObjectGraph
+import Synchronization
 
 /// Runs jobs one after the other, each in a private child context of main.
 ///
@@ -52,11 +53,22 @@ actor Worker {
     await recorder.record(outcome, of: job, attempt, executor)
   }
 
-  /// Runs the handler in a task of its own, which can be cancelled.
+  /// Runs the handler in a task of its own, which can be cancelled. It begins at once, on this worker's executor, and
+  /// what is over by then is not waited for.
   private func work(_ job: RunningJob, _ attempt: CurrentAttempt) async -> Result<JSONValue, any Error> {
-    let task = Task { try await attempt.handler.run(attempt.execution) }
+    let end = AttemptEnd()
+    let task = Task.immediate { [self] in
+      let result = await handle(attempt)
+      end.set(result)
+      return try result.get()
+    }
     job.attach(task)
+    if let result = end.result { return result }
     return await task.result
+  }
+
+  private func handle(_ attempt: CurrentAttempt) async -> Result<JSONValue, any Error> {
+    do { return .success(try await attempt.handler.run(attempt.execution)) } catch { return .failure(error) }
   }
 
   /// Reads the job's record; where the handler has effects elsewhere, the attempt is on record first.
@@ -74,7 +86,7 @@ actor Worker {
         object.startedAt = started
         try context.save()
       }
-      return (specification, number, UInt32(clamping: object.submitter), object.cursor)
+      return (specification, number, UInt32(exactly: object.submitter) ?? .max, object.cursor)
     }
     guard let handler = handlers[specification.type] else { throw UnknownType(name: specification.type) }
     if number > specification.maxAttempts ?? 1 {
@@ -97,4 +109,13 @@ struct UnknownType: Error, CustomStringConvertible {
   let name: String
 
   var description: String { "there is no handler for the type \"\(name)\"; it is held until there is one" }
+}
+
+/// What a handler's task has come to, for whoever need not wait for it.
+private final class AttemptEnd: Sendable {
+  private let value = Mutex<Result<JSONValue, any Error>?>(nil)
+
+  var result: Result<JSONValue, any Error>? { value.withLock { $0 } }
+
+  func set(_ result: Result<JSONValue, any Error>) { value.withLock { $0 = result } }
 }

@@ -96,7 +96,7 @@ final class Flusher: Sendable {
   }
 
   /// Waits while twice the high-water mark is unflushed, so that memory stays bounded.
-  func waitForRoom() async {
+  nonisolated(nonsending) func waitForRoom() async {
     await withCheckedContinuation { continuation in
       if hasRoom(else: { continuation.resume() }) { continuation.resume() }
     }
@@ -129,7 +129,7 @@ final class Flusher: Sendable {
   }
 
   /// Waits until everything merged by now is on disk, also while that is full; false if the daemon ends first.
-  func waitUntilDurable() async -> Bool {
+  nonisolated(nonsending) func waitUntilDurable() async -> Bool {
     await withCheckedContinuation { continuation in
       let mayWait = state.withLock { state in
         if state.hasFailed || state.isEnding { return false }

@@ -3,7 +3,8 @@ import Synchronization
 
 /// Moves what children saved into main on to the writer, many jobs at a time.
 ///
-/// Main is occupied for the moment of a save in memory; requests that come while one is queued share it.
+/// Main is occupied for the moment of a save in memory; requests that come while one is queued share it. Not to be called
+/// on main's executor, nor on the writer's.
 final class Merger: Sendable {
   private struct State {
     var finished: [FinishedJob] = []
@@ -27,7 +28,7 @@ final class Merger: Sendable {
   func merge(finished: [FinishedJob] = []) { request(finished: finished, waiter: nil) }
 
   /// Merges what is in main, and waits until the writer has it.
-  func mergeAndWait() async {
+  nonisolated(nonsending) func mergeAndWait() async {
     await withCheckedContinuation { request(finished: [], waiter: $0) }
   }
 
@@ -38,7 +39,9 @@ final class Merger: Sendable {
       defer { state.isQueued = true }
       return !state.isQueued
     }
-    if mustQueue { main.perform { self.run($0) } }
+    // On the caller's thread, if main is free: waking another one costs more than the save of a small job. Whoever comes
+    // meanwhile shares the save.
+    if mustQueue { main.performAndWait { self.run($0) } }
   }
 
   private func run(_ main: isolated ManagedObjectContext) {
