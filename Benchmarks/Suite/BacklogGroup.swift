@@ -4,7 +4,7 @@ import Foundation
 struct BacklogGroup: BenchGroup {
   static let name = "backlog"
 
-  private static let jobsPerRequest = 20_000
+  private static let jobsPerRequest = 2_000
   private let options: Options
   private let workplace: Workplace
   private var many: Int { options.isQuick ? 100_000 : 1_000_000 }

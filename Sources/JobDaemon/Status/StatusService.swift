@@ -193,24 +193,36 @@ final class StatusService: Sendable {
     }
   }
 
-  /// Shows submitted jobs, in the order of their file.
+  /// Shows submitted jobs, in the order of their file; a few hundred at a time, since there may be very many.
   private func answer(_ ids: [String], _ responder: HTTPResponder, status: Int) {
-    let context = ManagedObjectContext(parent: core.main, name: "submission")
-    context.perform { [core] context in
+    ManagedObjectContext(parent: core.main, name: "submission").perform { [core] context in
       do {
-        var jobs: [String: JSONValue] = [:]
+        var body = Data("{\"jobs\":[".utf8)
         for start in stride(from: 0, to: ids.count, by: 500) {
-          let part = ids[start..<min(start + 500, ids.count)].map { Operand.value(.string($0)) }
-          for job in try context.fetch(FetchRequest<Job>(.isIn(.keyPath(["id"]), part, []))) {
-            jobs[job.id] = JobJSON(job, live: core.live(job), withArguments: false).value
-          }
+          let part = ids[start..<min(start + 500, ids.count)]
+          let list = try Self.jobs(part, context, core)
+          if start > 0 && !list.isEmpty { body.append(UInt8(ascii: ",")) }
+          body.append(contentsOf: list)
+          context.reset()
         }
-        let list = ids.compactMap { jobs[$0] }
-        _ = responder.respond(Self.json(.object(["jobs": .array(list)]), status: status))
+        body.append(contentsOf: "]}".utf8)
+        _ = responder.respond(.json(data: body, status: status))
       } catch {
         _ = responder.respond(.failure(500, code: "store", message: "the store can't be read: \(error)"))
       }
     }
+  }
+
+  /// Jobs as JSON, with commas between them.
+  private static func jobs(
+    _ ids: ArraySlice<String>, _ context: isolated ManagedObjectContext, _ core: DaemonCore
+  ) throws -> [UInt8] {
+    var jobs: [String: [UInt8]] = [:]
+    let request = FetchRequest<Job>(.isIn(.keyPath(["id"]), ids.map { .value(.string($0)) }, []))
+    for job in try context.fetch(request) {
+      jobs[job.id] = JobJSON(job, live: core.live(job), withArguments: false).value.serializedBytes()
+    }
+    return Array(ids.compactMap { jobs[$0] }.joined(separator: [UInt8(ascii: ",")]))
   }
 
   static func json(_ value: JSONValue, status: Int = 200) -> HTTPResponse {
