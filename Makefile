@@ -16,8 +16,8 @@ PROGRAMS := bobbind bobbinctl bobbin-image
 SOURCES := Sources Tests Plugins Examples Benchmarks Package.swift
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-system test-differential test-tsan test-asan test-kill fuzz-predicates demo bench lint \
-  format docs check-units install uninstall clean
+.PHONY: help build test test-own-daemon test-system test-differential test-tsan test-asan test-kill fuzz-predicates demo \
+  bench lint format docs check-units install uninstall clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -32,9 +32,14 @@ test: ## Install what is missing, then run every check and test that .ci/run run
 	@$(MAKE) --no-print-directory lint
 	$(SWIFT) build --build-tests $(STRICT)
 	$(SWIFT) test --skip-build --disable-xctest $(STRICT)
+	@scripts/test-own-daemon
 	@scripts/test-sanitizer thread --short
 	@scripts/build-docs
 	@$(MAKE) --no-print-directory check-units
+
+test-own-daemon: ## Build Examples/OwnDaemon as the package of its own that it is, and run a job with it
+	$(SWIFT) build --product bobbinctl $(STRICT)
+	@scripts/test-own-daemon
 
 test-system: build ## Run the installed service under a real systemd in a container (root; systemd-nspawn)
 	@scripts/check-service

@@ -18,7 +18,7 @@ let package = Package(
   products: [
     .library(name: "ObjectGraph", targets: ["ObjectModel", "ObjectGraph", "SQLiteStore"]),
     .library(name: "ObjectGraphTesting", targets: ["ObjectGraphTesting"]),
-    .library(name: "JobDaemon", targets: ["Jobs", "JobDaemon"]),
+    .library(name: "BobbinDaemon", targets: ["BobbinDaemon"]),
     .plugin(name: "CompileModel", targets: ["CompileModel"]),
     .executable(name: "bobbind", targets: ["bobbind"]),
     .executable(name: "bobbinctl", targets: ["bobbinctl"]),
@@ -69,10 +69,14 @@ let package = Package(
         "ImageProtocol",
       ],
       swiftSettings: strict),
-    .executableTarget(
-      name: "bobbind",
-      dependencies: ["Configuration", "JobDaemon", "ObjectModel", "ObjectGraph", "SQLiteStore", "SystemSupport"],
+    // What programs with handlers of their own are made of; bobbind is the one without any.
+    .target(
+      name: "BobbinDaemon",
+      dependencies: [
+        "Configuration", "JSONText", "Jobs", "JobDaemon", "ObjectModel", "ObjectGraph", "SQLiteStore", "SystemSupport",
+      ],
       swiftSettings: strict),
+    .executableTarget(name: "bobbind", dependencies: ["BobbinDaemon"], swiftSettings: strict),
     .target(name: "ControlClient", dependencies: ["CCurl"], swiftSettings: strict),
     .executableTarget(
       name: "bobbinctl", dependencies: ["Configuration", "ControlClient", "JSONText", "SystemSupport", "TextSupport"],
@@ -86,6 +90,11 @@ let package = Package(
     example("ContextPerThread"),
     example("BackgroundFetch"),
     example("CancellableEditing"),
+
+    // The example of a package with handlers of its own, built here as well: its tests run with the others.
+    .executableTarget(
+      name: "own-daemon", dependencies: ["BobbinDaemon"], path: "Examples/OwnDaemon/Sources/own-daemon",
+      swiftSettings: strict, plugins: ["CompileModel"]),
 
     // What "make bench" runs; its peers in plain C are compiled when it runs.
     .executableTarget(

@@ -21,18 +21,20 @@ public final class JobExecution: Sendable {
   /// What an earlier attempt saved with ``checkpoint(_:)``, if there was one.
   public let cursor: String?
 
-  private let currentProgress = Mutex(JobProgress())
-  private let currentLog = Mutex<String?>(nil)
+  private let meter: Mutex<ProgressMeter>
+  private let attemptLog = Mutex(AttemptLogText())
   private let isCurrent: @Sendable () -> Bool
+  private let isToldToEnd: @Sendable () -> Bool
   private let didCheckpoint: @Sendable () async throws -> Void
 
   /// - Parameters:
   ///   - isCurrent: false once the attempt was given up although its handler is still at work.
+  ///   - isToldToEnd: whether the attempt was cancelled, held or timed out, or the daemon stops.
   ///   - didCheckpoint: waits until there is room for more.
   package init(
     jobID: String, specification: JobSpecification, attempt: Int, submitter: UInt32, context: ManagedObjectContext,
     objectID: ManagedObjectID, payloadDirectory: String, cursor: String?,
-    isCurrent: @escaping @Sendable () -> Bool = { true },
+    isCurrent: @escaping @Sendable () -> Bool = { true }, isToldToEnd: @escaping @Sendable () -> Bool = { false },
     didCheckpoint: @escaping @Sendable () async throws -> Void
   ) {
     self.jobID = jobID
@@ -43,30 +45,78 @@ public final class JobExecution: Sendable {
     self.objectID = objectID
     self.payloadDirectory = payloadDirectory
     self.cursor = cursor
+    meter = Mutex(ProgressMeter(isResumed: cursor != nil, at: .now))
     self.isCurrent = isCurrent
+    self.isToldToEnd = isToldToEnd
     self.didCheckpoint = didCheckpoint
   }
 
   /// What the job file says under `arguments`.
   public var arguments: JSONValue { specification.arguments }
 
-  /// What the attempt wrote, set at its end, also if it failed; nil if the handler keeps no log.
+  // MARK: Log
+
+  /// Keeps a message with the attempt, as a line or lines of its own; `bobbinctl log` shows it, also while it runs.
+  ///
+  /// The first and the last 32 KiB of an attempt's messages are kept. They are on disk with its outcome, so those of an
+  /// attempt that a crash of the daemon cut short are gone. May be called from any thread.
+  public func log(_ message: String) { attemptLog.withLock { $0.append(message) } }
+
+  /// What the attempt wrote so far; nil if that is nothing. Set by handlers that keep their own log, at the attempt's end.
   ///
   /// It may have any characters, so it is to be escaped where it is shown.
   package var log: String? {
-    get { currentLog.withLock { $0 } }
-    set { currentLog.withLock { $0 = newValue } }
+    get { attemptLog.withLock { $0.text } }
+    set { attemptLog.withLock { $0 = AttemptLogText(newValue) } }
   }
 
-  /// How far the attempt has come; free to set often.
+  // MARK: Progress
+
+  /// How far the attempt has come; free to set often, from any thread.
+  ///
+  /// The rate and the time left that `bobbinctl` shows are worked out from it, so `done` should grow steadily. A smaller
+  /// `done` or another `unit` begins another pass, whose rate is its own.
   public var progress: JobProgress {
-    get { currentProgress.withLock { $0 } }
-    set { currentProgress.withLock { $0 = newValue } }
+    get { meter.withLock { $0.progress } }
+    set { meter.withLock { $0.update(newValue, at: .now) } }
   }
+
+  /// Changes the progress in one step, which matters where several threads do.
+  public func updateProgress(_ change: (inout JobProgress) -> Void) {
+    meter.withLock { meter in
+      var progress = meter.progress
+      change(&progress)
+      meter.update(progress, at: .now)
+    }
+  }
+
+  /// Counts some more units as done.
+  public func advance(by count: Int64 = 1) { updateProgress { $0.done += count } }
+
+  /// How far the attempt has come and how fast it is, for whoever looks at it now.
+  package func lookAtProgress() -> (progress: JobProgress, pace: ProgressPace) {
+    meter.withLock { ($0.progress, $0.look(at: .now)) }
+  }
+
+  // MARK: Cancellation
+
+  /// Whether the attempt is to end: it was cancelled, held or has taken too long, or the daemon stops.
+  ///
+  /// May be asked from any thread, also where no task is.
+  public var isCancelled: Bool { isToldToEnd() || !isCurrent() || Task.isCancelled }
+
+  /// Throws if the attempt is to end; to be called between the steps of long work.
+  ///
+  /// The handler should let the error through: the daemon knows why the attempt ends, and drops what is in the context.
+  /// - Throws: `CancellationError`.
+  public func checkCancellation() throws(CancellationError) { if isCancelled { throw CancellationError() } }
+
+  // MARK: Checkpoints
 
   /// Saves what is in the context so far together with a cursor from which a later attempt can go on.
   ///
-  /// Both are in one transaction. Waits while too much is unflushed, which bounds the memory of long jobs.
+  /// Both are in one transaction, so after a crash the attempt that follows finds them both, in ``cursor`` and in the
+  /// store, or neither. Waits while too much is unflushed, which bounds the memory of long jobs.
   /// - Throws: what the save throws, or `CancellationError`, also when the attempt was given up: nothing is saved then.
   public func checkpoint(_ cursor: String) async throws {
     try await context.perform { [objectID, isCurrent, attempt] context in
@@ -78,31 +128,11 @@ public final class JobExecution: Sendable {
       try context.save()
     }
     try await didCheckpoint()
-    try Task.checkCancellation()
+    try checkCancellation()
   }
 
   /// The absolute path that a path in the arguments means.
   public func absolutePath(_ path: String) -> String {
     path.hasPrefix("/") ? path : payloadDirectory + "/" + path
-  }
-}
-
-/// How far an attempt has come, in units of its choice.
-public struct JobProgress: Sendable, Hashable {
-  /// How many units are done.
-  public var done: Int64 = 0
-  /// How many units there are; nil if that is not known.
-  public var total: Int64?
-  /// What is counted, in the plural, such as `rows`.
-  public var unit = ""
-  /// What is being done, in words.
-  public var message: String?
-
-  /// How far a job has come.
-  public init(done: Int64 = 0, total: Int64? = nil, unit: String = "", message: String? = nil) {
-    self.done = done
-    self.total = total
-    self.unit = unit
-    self.message = message
   }
 }

@@ -26,6 +26,28 @@ struct ShowTests {
     #expect(!run.output.contains("error"))
   }
 
+  @Test(
+    "Progress is told with rate and time left, many bytes in a larger unit",
+    arguments: [
+      (#"{"unit":"files","done":3,"total":null,"ratePerSecond":0.123,"secondsLeft":null}"#, "3 files, 0.12 files/s"),
+      (
+        #"{"fraction":0.25,"unit":"rows","done":1000,"total":4000,"ratePerSecond":55.6,"secondsLeft":4000,"message":"m"}"#,
+        "25 %, 1000 of 4000 rows, 56 rows/s, 1 h 6 min left, m"
+      ),
+      (
+        #"{"fraction":0.5,"unit":"bytes","done":5.25e9,"total":1.05e10,"ratePerSecond":512,"secondsLeft":0}"#,
+        "50 %, 5.3 of 10.5 GB, 512 bytes/s, 0 s left"
+      ),
+      (#"{"unit":"","done":7,"ratePerSecond":12345}"#, "7, 12345/s"),
+    ])
+  func progress(json: String, text: String) async throws {
+    let daemon = try TestDaemon(SampleReplies.job("a", SampleReplies.unfinished.merging(["progress": json]) { $1 }))
+    #expect(try await daemon.run("show", "a").lines.contains("progress   \(text)"))
+    let list = try TestDaemon(
+      SampleReplies.jobs(SampleReplies.job("a", SampleReplies.unfinished.merging(["progress": json]) { $1 })))
+    #expect(try await list.run("list").output.contains(text))
+  }
+
   @Test("Times are told in the local time zone")
   func timeZone() async throws {
     let daemon = try TestDaemon(SampleReplies.job("a"))

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import HTTPService
 import Testing
 
@@ -108,6 +109,38 @@ struct SubmitTests {
     #expect(run.code == 0)
     #expect(
       try terminal.text() == "\rwaiting for the jobs of 1 file(s)\u{1b}[K\r\u{1b}[Kcompleted  a  1.3 s\n")
+  }
+
+  @Test("On a terminal the line tells how far the own job is that runs, and leaves out those of others and of before")
+  func liveProgress() async throws {
+    let waiting = HeldReplies()
+    func running(_ id: String, _ changes: [String: String]) -> String {
+      let job = ["submitter": "\(geteuid())", "createdAt": #""2199-01-01T00:00:00Z""#]
+      return SampleReplies.job(id, SampleReplies.unfinished.merging(job) { $1 }.merging(changes) { $1 })
+    }
+    let progress =
+      #"{"fraction":0.4,"unit":"bytes","done":40e6,"total":1e8,"message":null,"ratePerSecond":2.04e6,"#
+      + #""secondsLeft":30}"#
+    let jobs = SampleReplies.jobs(
+      running("foreign", ["submitter": "4711"]), running("old", ["createdAt": #""2001-01-01T00:00:00Z""#]),
+      running("other", [:]), running("big\u{1b}", ["progress": progress]))
+    let daemon = try TestDaemon { request in
+      if request.method == .get {
+        waiting.release()
+        return .now(.json(data: Data(jobs.utf8)))
+      }
+      return .later { waiting.hold($0, .json(data: Data(SampleReplies.jobs(SampleReplies.job("big")).utf8))) }
+    }
+    let terminal = try PseudoTerminal(width: 120)
+    let file = try daemon.file("a", "{}")
+    let run = try await TestDaemon.run(
+      ["--root", daemon.root.path, "submit", "--wait", file], terminal: terminal, environment: ["NO_COLOR": "1"])
+    #expect(run.code == 0)
+    let line =
+      "\rwaiting for the jobs of 1 file(s); big\\x1b: 40 %, 40 of 100 MB, 2 MB/s, 30 s left; 1 more running\u{1b}[K"
+    let text = try terminal.text()
+    #expect(text.contains(line), "\(text)")
+    #expect(daemon.requests == ["POST /v1/jobs?wait=600", "GET /v1/jobs?state=running&limit=100"])
   }
 
   @Test(

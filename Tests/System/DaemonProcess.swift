@@ -16,20 +16,26 @@ final class DaemonProcess: Sendable {
 
   /// Starts the daemon and waits until it is ready.
   ///
-  /// - Parameter wrapper: a program and its arguments that runs the daemon, such as `setpriv`.
-  static func ready(_ root: DaemonRoot, wrapper: [String] = [], seconds: Double = 60) async throws -> DaemonProcess {
-    let daemon = try DaemonProcess(root, wrapper: wrapper)
+  /// - Parameters:
+  ///   - program: the name of a built daemon.
+  ///   - wrapper: a program and its arguments that runs the daemon, such as `setpriv`.
+  static func ready(
+    _ root: DaemonRoot, program: String = "bobbind", wrapper: [String] = [], seconds: Double = 60
+  ) async throws -> DaemonProcess {
+    let daemon = try DaemonProcess(root, program: program, wrapper: wrapper)
     try await daemon.wait(seconds: seconds) { $0.notifications.contains("READY=1") }
     return daemon
   }
 
   /// Starts the daemon.
-  init(_ root: DaemonRoot, wrapper: [String] = [], arguments: [String]? = nil) throws {
+  init(
+    _ root: DaemonRoot, program name: String = "bobbind", wrapper: [String] = [], arguments: [String]? = nil
+  ) throws {
     self.root = root
     let changes = root.changes
     let notify = try NotifySocket(path: root.directory.path("run/notify")) { changes.note() }
     self.notify = notify
-    let program = try RepositoryPaths.executable("bobbind").path(percentEncoded: false)
+    let program = try RepositoryPaths.executable(name).path(percentEncoded: false)
     let command = wrapper + [program] + (arguments ?? ["--root", root.directory.path])
     let started = try FileDescriptor.pipe().split { (reader, writer) throws in
       let child = try ChildProcess.start(

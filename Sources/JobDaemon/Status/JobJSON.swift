@@ -17,7 +17,7 @@ struct JobJSON: Sendable {
       "submitter": .integer(job.submitter), "createdAt": Self.time(job.createdAt),
       "startedAt": Self.time(job.startedAt), "finishedAt": Self.time(job.finishedAt),
       "error": (live?.failure ?? job.failure).map(JSONValue.string) ?? .null, "result": Self.json(job.result),
-      "progress": live?.progress.map(Self.progress) ?? .null,
+      "progress": live.flatMap(Self.progress) ?? .null,
     ]
     if withArguments {
       object["arguments"] = Self.json(job.arguments)
@@ -26,13 +26,16 @@ struct JobJSON: Sendable {
     value = .object(object)
   }
 
-  private static func progress(_ progress: JobProgress) -> JSONValue {
-    if progress == JobProgress() { return .null }
+  /// How far a running job is; nil if it doesn't tell.
+  private static func progress(_ live: LiveView) -> JSONValue? {
+    guard let progress = live.progress, progress != JobProgress() else { return nil }
     let fraction = progress.total.map { $0 > 0 ? Double(progress.done) / Double($0) : 0 }
     return .object([
       "fraction": fraction.map(JSONValue.number) ?? .null, "unit": .string(progress.unit),
       "done": .integer(progress.done), "total": progress.total.map(JSONValue.integer) ?? .null,
       "message": progress.message.map(JSONValue.string) ?? .null,
+      "ratePerSecond": live.pace.ratePerSecond.map(JSONValue.number) ?? .null,
+      "secondsLeft": live.pace.secondsLeft.map(JSONValue.number) ?? .null,
     ])
   }
 

@@ -6,6 +6,7 @@ struct LiveView: Sendable {
   let state: JobState
   var attempt: Int?
   var progress: JobProgress?
+  var pace = ProgressPace()
   /// Why it is held, if that is not in its record.
   var failure: String?
 }
@@ -18,7 +19,9 @@ extension DaemonCore {
     var view = LiveView(state: state)
     if state == .running, let attempt = scheduler.running(id)?.attempt {
       view.attempt = attempt.number
-      view.progress = attempt.execution.progress
+      let (progress, pace) = attempt.execution.lookAtProgress()
+      view.progress = progress
+      view.pace = pace
     }
     if state == .held && handlers[job.type] == nil { view.failure = UnknownType(name: job.type).description }
     return view

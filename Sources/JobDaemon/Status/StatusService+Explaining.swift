@@ -65,11 +65,11 @@ extension StatusService {
   }
 
   private func attempts(_ id: String) -> HTTPReply {
-    read { context, _ in
+    read { context, core in
       guard let job = try Self.job(id, context) else { return Self.noJob(id) }
       var request = FetchRequest<Attempt>(.compare(.keyPath(["job"]), .equal, .object(job.objectID), []))
       request.sortDescriptors = [.ascending("number")]
-      let attempts = try context.fetch(request).map { attempt in
+      var attempts = try context.fetch(request).map { attempt in
         JSONValue.object([
           "number": .integer(Int64(attempt.number)), "outcome": .string(attempt.outcome),
           "startedAt": JobJSON.time(attempt.startedAt), "finishedAt": JobJSON.time(attempt.finishedAt),
@@ -77,8 +77,20 @@ extension StatusService {
           "log": attempt.log.map(JSONValue.string) ?? .null,
         ])
       }
+      if let running = core.scheduler.running(job.objectID)?.attempt, let log = running.execution.log {
+        attempts.append(Self.json(running, log: log))
+      }
       return Self.json(.object(["id": .string(id), "attempts": .array(attempts)]))
     }
+  }
+
+  /// An attempt that is at work, with what it has written so far.
+  private static func json(_ attempt: CurrentAttempt, log: String) -> JSONValue {
+    .object([
+      "number": .integer(Int64(attempt.number)), "outcome": .string(JobState.running.rawValue),
+      "startedAt": JobJSON.time(attempt.started), "finishedAt": .null, "error": .null, "evidence": .null,
+      "log": .string(log),
+    ])
   }
 
   /// The queues and types that have jobs, limits or a pause.

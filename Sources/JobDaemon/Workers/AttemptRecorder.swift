@@ -17,15 +17,17 @@ final class AttemptRecorder: Sendable {
   }
 
   /// What a handler is given.
+  ///
+  /// - Parameter isToldToEnd: whether the handler is to end; nothing tells one that takes back what an attempt did.
   func execution(
     _ job: RunningJob, _ specification: JobSpecification, _ number: Int, submitter: UInt32,
-    _ context: ManagedObjectContext, cursor: String?
+    _ context: ManagedObjectContext, cursor: String?, isToldToEnd: @escaping @Sendable () -> Bool
   ) -> JobExecution {
     return JobExecution(
       jobID: specification.id ?? "", specification: specification, attempt: number, submitter: submitter,
       context: context,
       objectID: job.objectID, payloadDirectory: engine.payloadDirectory, cursor: cursor,
-      isCurrent: { !job.isAbandoned },
+      isCurrent: { !job.isAbandoned }, isToldToEnd: isToldToEnd,
       didCheckpoint: { [merger = engine.merger, flusher = engine.flusher] in
         await merger.mergeAndWait()
         await flusher.waitForRoom()
@@ -138,7 +140,8 @@ final class AttemptRecorder: Sendable {
     guard let cursor else { return }
     try await attempt.handler.revert(
       execution(
-        job, attempt.specification, attempt.number, submitter: attempt.execution.submitter, context, cursor: cursor))
+        job, attempt.specification, attempt.number, submitter: attempt.execution.submitter, context, cursor: cursor,
+        isToldToEnd: { false }))
   }
 
   private nonisolated(nonsending) func save(

@@ -96,7 +96,8 @@ actor Worker {
     let attempt = CurrentAttempt(
       number: number, started: started, specification: specification, handler: handler,
       execution: recorder.execution(
-        job, specification, number, submitter: submitter, context, cursor: cursor))
+        job, specification, number, submitter: submitter, context, cursor: cursor,
+        isToldToEnd: { job.stop != nil }))
     job.begin(attempt)
     engine.scheduler.begin(
       job, attempt: number, timeout: engine.policy.timeout(of: specification, handler))

@@ -7,7 +7,8 @@ struct LogCommand: Command {
   static let usage = "log [--json] ID"
   static let summary = "Show what a job's attempts wrote, and how they failed"
   static let details = """
-    Attempts that succeeded and wrote nothing are not kept. Control characters are escaped; --json has them as they are.
+    Of a running attempt it shows what was written so far. Attempts that succeeded and wrote nothing are not kept.
+    Control characters are escaped; --json has them as they are.
     """
 
   private let identifier: String

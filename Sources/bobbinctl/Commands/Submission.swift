@@ -44,8 +44,14 @@ final class Submission: Sendable {
   }
 
   /// Waits for the next file to be done with; to be called once for each.
-  func nextFinished() -> (index: Int, outcome: Outcome) {
-    isFinished.wait()
+  ///
+  /// - Parameter look: Called every second meanwhile, for somebody who watches; nil if nobody does.
+  func nextFinished(meanwhile look: (() -> Void)?) -> (index: Int, outcome: Outcome) {
+    if let look {
+      while isFinished.wait(timeout: .now() + .seconds(1)) == .timedOut { look() }
+    } else {
+      isFinished.wait()
+    }
     return state.withLock { $0.finished.removeFirst() }
   }
 

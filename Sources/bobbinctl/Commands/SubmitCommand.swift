@@ -11,7 +11,8 @@ struct SubmitCommand: Command {
     refused file doesn't keep the others from being submitted. Accepted jobs are on disk and survive a power cut.
 
     With --wait it ends when all jobs are completed and their outcome is on disk, with 1 if one of them failed, and
-    with 75 when the time is over; the jobs go on then. At most \(Submission.mostWaiting) files wait at a time.
+    with 75 when the time is over; the jobs go on then. On a terminal a line tells how far they are.
+    At most \(Submission.mostWaiting) files wait at a time.
     """
   static let options = [
     Option("--wait", .optional("SECONDS"), "Wait for the jobs, at most this long altogether (default: 600)")
@@ -32,10 +33,14 @@ struct SubmitCommand: Command {
     var report = SubmitReport(session: session, isWaiting: wait != nil)
     var outcomes: [Int: Submission.Outcome] = [:]
     var next = 0
+    let watch = JobWatch(client: session.client)
     submission.start()
     for finished in files.indices {
-      if wait != nil { session.output.showProgress("waiting for the jobs of \(files.count - finished) file(s)") }
-      let (index, outcome) = submission.nextFinished()
+      let waiting = "waiting for the jobs of \(files.count - finished) file(s)"
+      if wait != nil { session.output.showProgress(waiting) }
+      let (index, outcome) = submission.nextFinished(
+        meanwhile: wait == nil || !session.output.showsProgress
+          ? nil : { session.output.showProgress(([waiting] + watch.look()).joined(separator: "; ")) })
       session.output.clearProgress()
       outcomes[index] = outcome
       // Reported in the order of the files.

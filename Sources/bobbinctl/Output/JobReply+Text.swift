@@ -19,17 +19,7 @@ extension JobReply {
     attempt.map { attempt in maxAttempts.map { "\(attempt)/\($0)" } ?? "\(attempt)" }
   }
 
-  var progressText: String? {
-    guard let progress else { return nil }
-    var parts: [String] = []
-    if let fraction = progress.fraction { parts.append("\(Int(min(max(0, fraction), 1) * 100)) %") }
-    if let done = progress.done {
-      let total = progress.total.map { " of \($0.countText)" } ?? ""
-      parts.append(done.countText + total + (progress.unit.map { " \($0)" } ?? ""))
-    }
-    if let message = progress.message { parts.append(message) }
-    return parts.isEmpty ? nil : parts.joined(separator: ", ")
-  }
+  var progressText: String? { progress?.text }
 
   /// What `submit` prints for it.
   ///
@@ -73,12 +63,5 @@ extension JobReply {
   /// On one line; null is nothing to show.
   private static func text(of value: JSONValue?) -> String? {
     value.flatMap { $0.isNull ? nil : $0.serialized() }
-  }
-}
-
-extension Double {
-  /// Whole numbers without a fraction, however large.
-  fileprivate var countText: String {
-    Int(exactly: self).map { "\($0)" } ?? "\(self)"
   }
 }

@@ -39,9 +39,14 @@ struct Output {
     say("bobbinctl: \(singleLine(message))\n")
   }
 
-  /// A line that the next one replaces, only on a terminal.
+  /// Whether anybody would see a line of progress.
+  var showsProgress: Bool { progressTerminal.isTerminal }
+
+  /// A line that the next one replaces, only on a terminal; what doesn't fit into its width is left out.
   func showProgress(_ text: String) {
-    if progressTerminal.isTerminal { say("\r\(text)\u{1b}[K") }
+    // In the last column the cursor may already be on the next line.
+    let shown = progressTerminal.width.map { String(text.prefix(max(1, $0 - 1))) } ?? text
+    if progressTerminal.isTerminal { say("\r\(shown)\u{1b}[K") }
   }
 
   func clearProgress() {

@@ -6,6 +6,8 @@ struct JobReply: Decodable {
     let done: Double?
     let total: Double?
     let message: String?
+    let ratePerSecond: Double?
+    let secondsLeft: Double?
   }
 
   let id: String

@@ -43,11 +43,15 @@ struct ImageEncodeHandler: JobHandler {
         path: execution.absolutePath($0.path), jobID: execution.jobID, input: inputStatus, submitter: submitter,
         sparing: ownFolders)
     }
+    execution.progress = JobProgress(total: Int64(outputs.count), unit: "outputs")
     let reply = try await encode(arguments, input, outputs, settings)
     if let title = arguments.storedTitle, let stored = outputs.first, let picture = reply.outputs.first {
       try await keep(stored, picture, title, execution.context)
     }
-    for output in outputs { try output.publish() }
+    for output in outputs {
+      try output.publish()
+      execution.advance()
+    }
     return result(reply, outputs)
   }
 

@@ -41,13 +41,13 @@ actor ImportRun {
     try check(header, from: cursor)
     var input = try open(at: cursor.position, header)
     var builder = makeBuilder(header.columns)
+    execution.progress = progress(cursor.position, input.size, "importing: \(cursor.rows) rows")
     while try fill(&builder, &input) {
       let batch = try makeBatch(&builder)
       cursor.advance(to: input.reader.position, importing: batch.keys)
       await execution.context.perform { $0.insert(batch) }
       try await execution.checkpoint(cursor.text)
-      execution.progress = JobProgress(
-        done: Int64(cursor.position.byteOffset), total: input.size, unit: "bytes", message: "\(cursor.rows) rows")
+      execution.progress = progress(cursor.position, input.size, "importing: \(cursor.rows) rows")
     }
     try input.checkUnchanged()
     return .object(["rows": .integer(cursor.rows), "bytes": .integer(input.size)])
@@ -108,8 +108,17 @@ actor ImportRun {
   private func check(_ header: Header, from cursor: ImportCursor) throws {
     var input = try open(at: cursor.position, header)
     var builder = makeBuilder(header.columns)
-    while try fill(&builder, &input) { builder.removeAll() }
+    execution.progress = progress(cursor.position, input.size, "checking every record first")
+    while try fill(&builder, &input) {
+      builder.removeAll()
+      execution.progress.done = Int64(input.reader.position.byteOffset)
+    }
     try input.checkUnchanged()
+  }
+
+  /// Each of the two passes goes through the whole input, and has a rate of its own.
+  private func progress(_ position: DelimitedPosition, _ size: Int64, _ message: String) -> JobProgress {
+    JobProgress(done: Int64(position.byteOffset), total: size, unit: "bytes", message: message)
   }
 
   /// Fills a chunk; returns false if there was nothing more.

@@ -1,4 +1,5 @@
 package import Configuration
+package import Jobs
 import SystemSupport
 
 /// A job type declared in `handlers.d`, checked as far as that goes without running its program.
@@ -7,16 +8,15 @@ package struct DeclaredType: Sendable {
   /// Who the program runs as; nil for the daemon's user.
   let account: UserAccount?
 
-  /// Types that are there without a declaration.
-  static let builtInTypes: Set<String> = ["noop", "import", "image.encode"]
-
   /// The types that the files of a configuration declare.
   ///
+  /// - Parameter own: the handlers that the program brings; their types can't be declared, as little as built-in ones.
   /// - Throws: everything that is wrong in any of the files, by file, line and key.
-  package static func load(_ paths: Paths) throws(ConfigurationError) -> [DeclaredType] {
+  package static func load(_ paths: Paths, besides own: [any JobHandler]) throws(ConfigurationError) -> [DeclaredType] {
     var types: [DeclaredType] = []
     var problems: [ConfigurationProblem] = []
-    for definition in try HandlerDefinition.load(folder: paths.handlers, builtInTypes: builtInTypes) {
+    let taken = HandlerTypes.builtIn.union(own.map(\.type))
+    for definition in try HandlerDefinition.load(folder: paths.handlers, builtInTypes: taken) {
       do throws(ConfigurationProblem) {
         types.append(DeclaredType(definition: definition, account: try account(of: definition)))
       } catch {

@@ -1,4 +1,4 @@
-/// The command line of `bobbind`.
+/// The command line of a daemon.
 struct Options {
   var root: String?
   var configurationFile: String?
@@ -6,10 +6,11 @@ struct Options {
   var showsHelp = false
   var showsVersion = false
 
-  static let help = """
-    bobbind: runs the jobs that are dropped into a spool directory
+  static func help(of program: String) -> String {
+    """
+    \(program): runs the jobs that are dropped into a spool directory
 
-    usage: bobbind [--root DIR] [--config FILE] [--check-config]
+    usage: \(program) [--root DIR] [--config FILE] [--check-config]
 
       --root DIR       keep everything under DIR (spool, state, run, etc), made if missing; without it the system's
                        paths apply: /var/spool/bobbin, /var/lib/bobbin, /run/bobbin.sock, /etc/bobbin
@@ -18,11 +19,12 @@ struct Options {
       --version        print the version
       --help           print this
 
-    exit status: 0 stopped in order, 64 wrong arguments, 69 another bobbind runs there, 70 an internal failure,
+    exit status: 0 stopped in order, 64 wrong arguments, 69 another daemon runs there, 70 an internal failure,
     74 the store failed (start again: nothing acknowledged is lost), 78 wrong configuration, model or store
     """
+  }
 
-  init(_ arguments: [String]) throws(UsageError) {
+  init(_ arguments: [String], program: String) throws(UsageError) {
     var rest = arguments[...]
     while let argument = rest.popFirst() {
       let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -35,7 +37,7 @@ struct Options {
       case "--check-config" where value == nil: checksConfiguration = true
       case "--help" where value == nil, "-h" where value == nil: showsHelp = true
       case "--version" where value == nil: showsVersion = true
-      default: throw UsageError("unknown argument \"\(argument)\"; see bobbind --help")
+      default: throw UsageError("unknown argument \"\(argument)\"; see \(program) --help")
       }
     }
   }

@@ -7,18 +7,29 @@ import ObjectModel
 import SQLiteStore
 import SystemSupport
 
-/// What `bobbind` does from its arguments to its exit code.
+/// What a daemon does from its arguments to its exit code.
 struct Command {
+  private let program: DaemonProgram
   private let arguments: [String]
-  private let journal = Journal(identifier: "bobbind")
+  private let journal: Journal
 
-  init(_ arguments: [String]) { self.arguments = arguments }
+  init(_ program: DaemonProgram, _ arguments: [String]) {
+    self.program = program
+    self.arguments = arguments
+    journal = Journal(identifier: program.name)
+  }
 
   func run() -> Never {
+    // Before there is another thread: the service manager lets the daemon see who is writing to a job file (CAP_LEASE),
+    // and programs that it starts need not.
+    do { try Capabilities.keepFromChildren() } catch {
+      journal.log(.warning, "programs that are started inherit capabilities: \(error)")
+    }
     do {
-      let options = try Options(arguments)
-      if options.showsHelp { finish(printing: Options.help) }
-      if options.showsVersion { finish(printing: "bobbind \(Release.version)") }
+      let options = try Options(arguments, program: program.name)
+      if options.showsHelp { finish(printing: Options.help(of: program.name)) }
+      if options.showsVersion { finish(printing: "\(program.name) \(Release.version)") }
+      try HandlerTypes.check(program.handlers)
       let paths = options.root.map { Paths(root: absolute($0)) } ?? .system
       if options.checksConfiguration { try check(paths, options) }
       try serve(paths, options)
@@ -27,6 +38,8 @@ struct Command {
     } catch let error as ConfigurationError {
       fail(error, .configuration)
     } catch let error as ModelError {
+      fail(error, .configuration)
+    } catch let error as HandlerTypeError {
       fail(error, .configuration)
     } catch let error as StoreError {
       fail(error, error.code == .inputOutput || error.code == .full ? .storeFailure : .configuration)
@@ -65,21 +78,23 @@ struct Command {
     } catch {
       problems += error.problems
     }
-    do throws(ConfigurationError) { types = try DeclaredType.load(paths) } catch { problems += error.problems }
+    do throws(ConfigurationError) { types = try DeclaredType.load(paths, besides: program.handlers) } catch {
+      problems += error.problems
+    }
     guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
     return (configuration, types)
   }
 
   private func check(_ paths: Paths, _ options: Options) throws -> Never {
     let (_, types) = try load(paths, options)
-    let model = try BuiltInModel.merged(withModelsIn: paths.models)
+    let model = try BuiltInModel.merged(withModelsIn: paths.models, and: program.models)
     let declared = types.count == 1 ? "1 declared job type" : "\(types.count) declared job types"
     finish(printing: "the configuration is in order; \(model.entities.count) entities, \(declared)")
   }
 
   private func serve(_ paths: Paths, _ options: Options) throws -> Never {
     let (configuration, types) = try load(paths, options)
-    let model = try BuiltInModel.merged(withModelsIn: paths.models)
+    let model = try BuiltInModel.merged(withModelsIn: paths.models, and: program.models)
     if let root = options.root { try makeFolders(of: paths, root: root) }
     let lock = try FileLock(path: paths.state + "/lock")
     let coordinator = PersistentStoreCoordinator(model: model)
@@ -94,7 +109,8 @@ struct Command {
     let listener = try listen(paths)
     let parts = Daemon.Parts(
       paths: paths, configuration: configuration, coordinator: coordinator,
-      imageHelperPath: try Executable.ownDirectory() + "/bobbin-image", declaredTypes: types,
+      imageHelperPath: try Executable.ownDirectory() + "/bobbin-image", handlers: program.handlers,
+      declaredTypes: types,
       log: DaemonLog(journal: journal, level: configuration.log.level))
     let service = try Service(parts, listener: listener, lock: lock) { () throws in try load(paths, options) }
     try service.start()

@@ -1,6 +1,6 @@
 import Glibc
 
-/// How `bobbind` ends; the numbers are those of sysexits.h.
+/// How a daemon ends; the numbers are those of sysexits.h.
 enum ExitCode: Int32, Error {
   case success = 0
   case usage = 64
