@@ -14,11 +14,11 @@ final class AnswerWait: Sendable {
   // Dispatch sources may be used from any thread, which their protocols do not say.
   private struct Waiting: @unchecked Sendable {
     let continuation: CheckedContinuation<Outcome, Never>
-    let reader: any DispatchSourceRead
+    let reading: ReadinessThread.Wait?
     let timer: any DispatchSourceTimer
 
     func end(_ outcome: Outcome) {
-      reader.cancel()
+      if let reading { _ = ReadinessThread.shared.cancel(reading) }
       timer.cancel()
       continuation.resume(returning: outcome)
     }
@@ -43,15 +43,20 @@ final class AnswerWait: Sendable {
   }
 
   private func start(_ continuation: CheckedContinuation<Outcome, Never>, helper: ImageHelper, deadline: Deadline) {
-    let reader = DispatchSource.makeReadSource(fileDescriptor: helper.socketNumber, queue: Self.queue)
-    reader.setEventHandler { self.end(.readable) }
-    // Keeps the socket open until the source no longer uses its number.
-    reader.setCancelHandler { withExtendedLifetime(helper) {} }
+    var reading: ReadinessThread.Wait?
+    do throws(SystemError) {
+      // Keeps the socket open as long as its number is waited for.
+      reading = try ReadinessThread.shared.whenReadable(helper.socketNumber) {
+        withExtendedLifetime(helper) { self.end(.readable) }
+      }
+    } catch {
+      // What can't be waited for is as good as a helper that does not answer.
+      end(.timedOut)
+    }
     let timer = DispatchSource.makeTimerSource(queue: Self.queue)
     timer.setEventHandler { self.end(.timedOut) }
     timer.schedule(deadline: deadline.dispatchTime)
-    let waiting = Waiting(continuation: continuation, reader: reader, timer: timer)
-    reader.activate()
+    let waiting = Waiting(continuation: continuation, reading: reading, timer: timer)
     timer.activate()
     let early = state.withLock { state -> Outcome? in
       if case .ended(let outcome) = state { return outcome }

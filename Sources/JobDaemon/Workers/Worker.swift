@@ -27,6 +27,8 @@ actor Worker {
     while let job = await engine.scheduler.next() {
       await run(job)
       if job.isAbandoned { return true }
+      // Also small jobs must not pile up in memory while the disk is slow or full.
+      await engine.flusher.waitForRoom()
     }
     return false
   }
