@@ -22,10 +22,16 @@ public final class JobExecution: Sendable {
   public let cursor: String?
 
   private let meter: Mutex<ProgressMeter>
-  private let attemptLog = Mutex(AttemptLogText())
+  private let attemptLog = Mutex(Log())
   private let isCurrent: @Sendable () -> Bool
   private let isToldToEnd: @Sendable () -> Bool
   private let didCheckpoint: @Sendable () async throws -> Void
+
+  private struct Log {
+    var captured = CapturedLog(limit: 64 * 1024)
+    /// The log that the handler keeps by itself.
+    var own: (@Sendable () -> String)?
+  }
 
   /// - Parameters:
   ///   - isCurrent: false once the attempt was given up although its handler is still at work.
@@ -60,15 +66,19 @@ public final class JobExecution: Sendable {
   ///
   /// The first and the last 32 KiB of an attempt's messages are kept. They are on disk with its outcome, so those of an
   /// attempt that a crash of the daemon cut short are gone. May be called from any thread.
-  public func log(_ message: String) { attemptLog.withLock { $0.append(message) } }
+  public func log(_ message: String) { attemptLog.withLock { $0.captured.append(Array((message + "\n").utf8)) } }
 
-  /// What the attempt wrote so far; nil if that is nothing. Set by handlers that keep their own log, at the attempt's end.
+  /// What the attempt wrote so far; nil if that is nothing.
   ///
   /// It may have any characters, so it is to be escaped where it is shown.
   package var log: String? {
-    get { attemptLog.withLock { $0.text } }
-    set { attemptLog.withLock { $0 = AttemptLogText(newValue) } }
+    let (own, captured) = attemptLog.withLock { ($0.own, $0.captured) }
+    let text = own?() ?? captured.text
+    return text.isEmpty ? nil : text
   }
+
+  /// Takes a log that the handler keeps by itself for that of the attempt; it is asked whenever somebody looks.
+  package func keepLog(_ log: @escaping @Sendable () -> String) { attemptLog.withLock { $0.own = log } }
 
   // MARK: Progress
 

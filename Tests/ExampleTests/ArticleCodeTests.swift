@@ -6,7 +6,8 @@ import Testing
 struct ArticleCodeTests {
   private static let articles = "Sources/ObjectGraph/ObjectGraph.docc/"
   /// Those whose code is not taken from the examples, which are compiled anyway.
-  private static let pages = ["README.md"] + documents(articles).filter { !$0.hasSuffix("FiveDesigns.md") }
+  private static let pages =
+    ["README.md", "Documentation/SwiftHandlers.md"] + documents(articles).filter { !$0.hasSuffix("FiveDesigns.md") }
 
   @Test("Code in the articles and in the README compiles", arguments: pages)
   func compiling(_ page: String) throws {
@@ -24,7 +25,9 @@ struct ArticleCodeTests {
   private func pieces(on page: String) throws -> [String] {
     try String(contentsOf: RepositoryPaths.root.appending(path: page), encoding: .utf8).components(separatedBy: "```")
       .filter { $0.hasPrefix("swift\n") }.map { String($0.dropFirst("swift\n".count)) }
-      .filter { !$0.hasPrefix("// swift-tools-version") && !$0.hasPrefix("dependencies:") }
+      .filter {
+        !$0.hasPrefix("// swift-tools-version") && !$0.hasPrefix("dependencies:") && !$0.hasPrefix("// Package.swift")
+      }
   }
 
   /// What a piece may count on besides the library: the model of an example, and values by their usual names.

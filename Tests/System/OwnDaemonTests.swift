@@ -89,7 +89,18 @@ extension SystemTests {
       #expect(refused.status == 400)
     }
 
-    @Test("A running job tells its progress, rate and time left")
+    @Test("A type that its handlers have can't be declared by a file")
+    func declaredTwice() async throws {
+      let root = try makeRoot()
+      try root.write("[Handler]\nType=folder.report\nExecStart=/bin/true\n", to: root.paths.handlers + "/report.conf")
+      let check = try await Tool.run(Self.program, ["--root", root.directory.path, "--check-config"])
+      #expect(check.code == 78)
+      #expect(check.errors.contains("\(root.paths.handlers)/report.conf:2: "), "\(check.errors)")
+      try FileManager.default.removeItem(atPath: root.paths.handlers + "/report.conf")
+      #expect(try await Tool.run(Self.program, ["--root", root.directory.path, "--check-config"]).code == 0)
+    }
+
+    @Test("A running job tells its progress, rate and time left, and what it has logged so far")
     func progress() async throws {
       let root = try makeRoot()
       try fill(root, large: 50)
@@ -104,6 +115,8 @@ extension SystemTests {
       #expect(progress["secondsLeft"]?.number != nil)
       let shown = try await daemon.tool("show", "texts").output
       #expect(shown.contains("of \(Self.smallCount + 50) files") && shown.contains(" files/s"), "\(shown)")
+      let log = try await daemon.tool("log", "texts").output
+      #expect(log.contains("running") && log.contains("  there are \(Self.smallCount + 50) files\n"), "\(log)")
     }
 
     @Test("A job that bobbinctl cancels while it runs leaves none of the rows that its checkpoints saved")

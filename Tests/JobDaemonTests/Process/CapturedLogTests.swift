@@ -1,6 +1,6 @@
 import Testing
 
-@testable import JobDaemon
+import Jobs
 
 @Suite("A captured log")
 struct CapturedLogTests {

@@ -31,6 +31,7 @@ struct CatalogueHandler: JobHandler {
   nonisolated(nonsending) func run(_ execution: JobExecution) async throws -> JSONValue {
     let root = execution.absolutePath(try folder(execution.arguments))
     let all = try FolderWalk.files(under: root, checking: execution)
+    execution.log("there are \(all.count) files")
     var rest = all[...]
     if let cursor = execution.cursor {
       rest = all.drop { $0 <= cursor }

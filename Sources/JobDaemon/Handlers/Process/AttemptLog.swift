@@ -1,3 +1,4 @@
+import Jobs
 import Synchronization
 
 /// The log of an attempt, to which two pipes are written at once.

@@ -40,7 +40,7 @@ actor ProcessRun {
     }
     try Task.checkCancellation()
     let started = try start(JobDocument(execution, cursor: cursor.text))
-    defer { execution.log = log.text }
+    execution.keepLog { [log] in log.text }
     return try await converse(started)
   }
 

@@ -1,18 +1,19 @@
 /// What an attempt wrote, within a limit: its beginning and its end are kept, and how much is missing in between.
-struct CapturedLog: Sendable {
+package struct CapturedLog: Sendable {
   private let headLimit: Int
   private let tailLimit: Int
   private var head: [UInt8] = []
   /// The last bytes, and up to as many again before them.
   private var tail: [UInt8] = []
-  private(set) var byteCount = 0
+  package private(set) var byteCount = 0
 
-  init(limit: Int) {
+  /// - Parameter limit: how many bytes are kept.
+  package init(limit: Int) {
     headLimit = limit / 2
     tailLimit = limit - headLimit
   }
 
-  mutating func append(_ bytes: some RandomAccessCollection<UInt8>) {
+  package mutating func append(_ bytes: some RandomAccessCollection<UInt8>) {
     byteCount += bytes.count
     let forHead = min(bytes.count, headLimit - head.count)
     head.append(contentsOf: bytes.prefix(forHead))
@@ -26,7 +27,7 @@ struct CapturedLog: Sendable {
   }
 
   /// The log as text: valid UTF-8 as it came, control characters included; other bytes as `\xHH`.
-  var text: String {
+  package var text: String {
     let kept = tail.suffix(tailLimit)
     let missing = byteCount - head.count - kept.count
     if missing == 0 { return Self.decoded(head + kept) }
@@ -34,7 +35,7 @@ struct CapturedLog: Sendable {
   }
 
   /// The last lines that aren't blank, at most so many and each cut to a length.
-  func lastLines(_ count: Int = 3, length: Int = 200) -> [String] {
+  package func lastLines(_ count: Int = 3, length: Int = 200) -> [String] {
     // A line may be as long as the log; more than the last bytes of it isn't asked for.
     let end = (head + tail).suffix(count * length * 4)
     let lines = Self.decoded(Array(end)).split(whereSeparator: \.isNewline).filter { !$0.allSatisfy(\.isWhitespace) }
