@@ -78,6 +78,7 @@ format: ## Rewrite the Swift sources in the style that lint wants
 docs: ## Build the library's documentation; fails on links that lead nowhere and on what has no doc comment
 	@scripts/install-dependencies test
 	$(SWIFT) build --target ObjectGraphTesting $(STRICT)
+	$(SWIFT) build --target BobbinDaemon $(STRICT)
 	@scripts/build-docs
 
 check-units: ## Check the systemd units, users and folders
