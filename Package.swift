@@ -143,10 +143,23 @@ let package = Package(
     .testTarget(
       name: "BobbinctlTests", dependencies: ["bobbinctl", "HTTPService", "SystemSupport", "TestSupport"],
       swiftSettings: strict),
+    // Real daemons for tests: their processes, their folders, and what can be done to them.
+    .target(
+      name: "DaemonTesting",
+      dependencies: ["CLinux", "Configuration", "ControlClient", "JSONText", "SystemSupport", "TestSupport"],
+      path: "Tests/DaemonTesting", swiftSettings: strict),
     .testTarget(
       name: "SystemTests",
-      dependencies: ["CLinux", "Configuration", "ControlClient", "JSONText", "SystemSupport", "TestSupport"],
+      dependencies: [
+        "CLinux", "Configuration", "ControlClient", "DaemonTesting", "JSONText", "SystemSupport", "TestSupport",
+      ],
       path: "Tests/System", swiftSettings: strict),
+    .testTarget(
+      name: "FaultTests",
+      dependencies: [
+        "Configuration", "ControlClient", "DaemonTesting", "JSONText", "SystemSupport", "TestSupport",
+      ],
+      path: "Tests/Faults", swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )
