@@ -78,8 +78,13 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(name: "bobbind", dependencies: ["BobbinDaemon"], swiftSettings: strict),
     .target(name: "ControlClient", dependencies: ["CCurl"], swiftSettings: strict),
+    // Looks through spool and store from outside the daemon.
+    .target(
+      name: "Doctor", dependencies: ["JSONText", "SQLiteStore", "SystemSupport"],
+      swiftSettings: strict),
     .executableTarget(
-      name: "bobbinctl", dependencies: ["Configuration", "ControlClient", "JSONText", "SystemSupport", "TextSupport"],
+      name: "bobbinctl",
+      dependencies: ["Configuration", "ControlClient", "Doctor", "JSONText", "SystemSupport", "TextSupport"],
       swiftSettings: strict),
     .executableTarget(
       name: "bobbin-image", dependencies: ["CVIPS", "ImageProtocol", "SystemSupport"], swiftSettings: strict),
@@ -154,6 +159,9 @@ let package = Package(
         "CLinux", "Configuration", "ControlClient", "DaemonTesting", "JSONText", "SystemSupport", "TestSupport",
       ],
       path: "Tests/System", swiftSettings: strict),
+    .testTarget(
+      name: "DoctorTests", dependencies: ["Configuration", "DaemonTesting", "Doctor", "SystemSupport", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "FaultTests",
       dependencies: [
