@@ -56,8 +56,12 @@ package final class DaemonRoot: Sendable {
 
   package func write(_ text: String, to path: String) throws { try write(Data(text.utf8), to: path) }
 
-  /// Writes a file to `payload/`, where relative paths of jobs start.
-  package func payload(_ name: String, _ text: String) throws { try write(text, to: paths.payload + "/" + name) }
+  /// Writes a file to `payload/`, where relative paths of jobs start; it survives a power cut.
+  package func payload(_ name: String, _ text: String) throws { try payload(name, Data(text.utf8)) }
+
+  package func payload(_ name: String, _ data: Data) throws {
+    try Directory(path: paths.payload).writeDurably(FileName(name), data, mode: 0o644)
+  }
 
   /// Drops a job file, durable and whole under its name.
   package func drop(_ text: String, as name: FileName) throws { try drop(Data(text.utf8), as: name) }

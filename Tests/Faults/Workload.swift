@@ -40,7 +40,7 @@ struct Workload {
 
   /// Makes what pictures are made of; to be called once for a root.
   static func prepare(_ root: DaemonRoot) async throws {
-    try root.write(try await TestPicture.jpeg(), to: root.paths.payload + "/in.jpg")
+    try root.payload("in.jpg", try await TestPicture.jpeg())
   }
 
   /// Makes one or two files of a random kind.
