@@ -74,7 +74,7 @@ package struct Examination {
   func isSettled(_ name: FileName, in folder: String) throws -> Bool {
     do {
       return try Directory(path: spool + "/" + folder).status(of: name).changeTime < newest
-    } catch where error.code == .noEntry {
+    } catch  where error.code == .noEntry {
       return false
     }
   }
