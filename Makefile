@@ -16,8 +16,8 @@ PROGRAMS := bobbind bobbinctl bobbin-image
 SOURCES := Sources Tests Plugins Examples Benchmarks Package.swift
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-own-daemon test-system test-differential test-tsan test-asan test-kill fuzz-predicates demo \
-  bench lint format docs check-units install uninstall clean
+.PHONY: help build test test-own-daemon test-system test-differential test-tsan test-asan test-kill test-faults \
+  fuzz-predicates fuzz-jobs demo bench lint format docs check-units install uninstall clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -61,9 +61,19 @@ test-asan: ## Run the library's tests under the address sanitizer (FILTER='Conte
 test-kill: ## Kill a saving process 200 times at random statements, and look at what is left
 	BOBBIN_KILLS=200 $(SWIFT) test --disable-xctest $(STRICT) --filter 'KillTests'
 
+# BOBBIN_FAULTS_KILLS=20 and the like for fewer of a kind, BOBBIN_FAULTS_SEED=1 for the choices of another run, and
+# FILTER='PowerCuts' for one group.
+test-faults: ## Do every fault to a real daemon, and look for what is lost or done twice (root for all of them)
+	@scripts/install-dependencies test
+	$(SWIFT) build --build-tests $(STRICT)
+	BOBBIN_FAULTS=all $(SWIFT) test --skip-build --disable-xctest $(STRICT) --filter 'FaultTests$(if $(FILTER),.$(FILTER))'
+
 SECONDS ?= 60
 fuzz-predicates: ## Feed random text to the parser of predicates (SECONDS=60)
 	@scripts/fuzz-predicates $(SECONDS)
+
+fuzz-jobs: ## Feed random bytes to the reader of job files (SECONDS=60)
+	@scripts/fuzz-jobs $(SECONDS)
 
 bench: ## Measure speed and memory, write Benchmarks/results/latest.json (BENCH='--only import --pairs 3')
 	@scripts/install-dependencies bench

@@ -78,8 +78,13 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(name: "bobbind", dependencies: ["BobbinDaemon"], swiftSettings: strict),
     .target(name: "ControlClient", dependencies: ["CCurl"], swiftSettings: strict),
+    // Looks through spool and store from outside the daemon.
+    .target(
+      name: "Doctor", dependencies: ["JSONText", "SQLiteStore", "SystemSupport"],
+      swiftSettings: strict),
     .executableTarget(
-      name: "bobbinctl", dependencies: ["Configuration", "ControlClient", "JSONText", "SystemSupport", "TextSupport"],
+      name: "bobbinctl",
+      dependencies: ["Configuration", "ControlClient", "Doctor", "JSONText", "SystemSupport", "TextSupport"],
       swiftSettings: strict),
     .executableTarget(
       name: "bobbin-image", dependencies: ["CVIPS", "ImageProtocol", "SystemSupport"], swiftSettings: strict),
@@ -143,10 +148,26 @@ let package = Package(
     .testTarget(
       name: "BobbinctlTests", dependencies: ["bobbinctl", "HTTPService", "SystemSupport", "TestSupport"],
       swiftSettings: strict),
+    // Real daemons for tests: their processes, their folders, and what can be done to them.
+    .target(
+      name: "DaemonTesting",
+      dependencies: ["CLinux", "Configuration", "ControlClient", "JSONText", "SystemSupport", "TestSupport"],
+      path: "Tests/DaemonTesting", swiftSettings: strict),
     .testTarget(
       name: "SystemTests",
-      dependencies: ["CLinux", "Configuration", "ControlClient", "JSONText", "SystemSupport", "TestSupport"],
+      dependencies: [
+        "CLinux", "Configuration", "ControlClient", "DaemonTesting", "JSONText", "SystemSupport", "TestSupport",
+      ],
       path: "Tests/System", swiftSettings: strict),
+    .testTarget(
+      name: "DoctorTests", dependencies: ["Configuration", "DaemonTesting", "Doctor", "SystemSupport", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "FaultTests",
+      dependencies: [
+        "Configuration", "ControlClient", "DaemonTesting", "JSONText", "SystemSupport", "TestSupport",
+      ],
+      path: "Tests/Faults", swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )

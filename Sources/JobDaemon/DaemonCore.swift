@@ -78,13 +78,14 @@ final class DaemonCore: Sendable {
       scheduler.add(jobs)
       control.settleBlockers(of: jobs)
     }
+    releaser.whenDoubtful { [intake] in intake.judge($0) }
     scheduler.whenOverdue { [workers] in workers.overdue($0) }
     relay.connect { [weak self] event in self?.handle(event, onFatal) }
   }
 
   /// Takes up what an earlier run left unfinished, and begins to take files.
   func begin() throws {
-    var recovery = Recovery(engine, control)
+    var recovery = Recovery(engine, control, present: Set(try spool.current.entries()))
     let count = try recovery.takeUpJobs()
     if count > 0 { log.notice("taking up \(count) jobs of an earlier run") }
     try intake.begin(known: Set(recovery.files.keys))
@@ -98,7 +99,11 @@ final class DaemonCore: Sendable {
     let name = Submitter.fileName(for: submitter)
     let draft = ClaimedFile(name: name, data: data, submitter: submitter)
     let contents = try admission.parse(draft)
-    let file = try spool.store(data, as: name, submitter: submitter)
+    let file: ClaimedFile
+    do throws(SystemError) { file = try spool.store(data, as: name, submitter: submitter) } catch {
+      guard error.isFullDisk else { throw error }
+      throw StoreError(.full, "the spool has no room", path: paths.spoolCurrent)
+    }
     do {
       return try intake.admit(Admission.Candidate(file: file, contents: contents))
     } catch {

@@ -4,6 +4,8 @@ public struct JobFailure: Error, Sendable, Hashable, CustomStringConvertible {
   public var message: String
   /// Whether every further attempt would fail in the same way.
   public var isPermanent: Bool
+  /// Whether a disk was full: the attempt doesn't count then, and others follow until there is room.
+  public var isFullDisk = false
   /// What is known of the process that did the work, if that crashed; nil for a failure of any other kind.
   public var crash: CrashEvidence?
 

@@ -25,24 +25,14 @@ extension JobSpecification {
     return object.isEmpty ? nil : JSONValue.object(object).serialized()
   }
 
-  /// A job as its record has it.
-  ///
-  /// - Parameter withArguments: whether the arguments are read, too.
-  /// - Throws: ``JobFileError`` if somebody has put something else into the record.
-  package init(record job: Job, withArguments: Bool = true) throws(JobFileError) {
-    self.init(
-      type: job.type, id: job.id, queue: job.queue, priority: Int(job.priority), maxAttempts: Int(job.maxAttempts))
-    notBefore = job.dueAt
-    batch = job.batch
-    // The commonest text need not be parsed.
-    if withArguments && job.arguments != "{}" { arguments = try Self.document(job.arguments, "arguments").value }
-    if let options = job.options {
-      let document = try Self.document(options, "options")
-      try JobFileReader(document: document).readOptions(document.value.object ?? [:], ["options"], into: &self)
-    }
+  /// Takes over what ``options`` has written.
+  package mutating func readOptions(_ text: String) throws(JobFileError) {
+    let document = try Self.document(text, "options")
+    try JobFileReader(document: document).readOptions(document.value.object ?? [:], ["options"], into: &self)
   }
 
-  private static func document(_ text: String, _ attribute: String) throws(JobFileError) -> JSONDocument {
+  /// An object that a record keeps as text.
+  static func document(_ text: String, _ attribute: String) throws(JobFileError) -> JSONDocument {
     do throws(JSONError) {
       let document = try JSONDocument(parsing: Array(text.utf8))
       if document.value.object != nil { return document }

@@ -61,6 +61,12 @@ enum FileSystem {
     }
   }
 
+  /// How many bytes a file has; none if it is not there.
+  static func size(of path: String) -> Int64 {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int64(status.st_size) : 0
+  }
+
   /// The names in a folder; none if there is no folder.
   static func names(in path: String) -> [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []

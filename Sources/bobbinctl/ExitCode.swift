@@ -1,7 +1,7 @@
 /// What bobbinctl ends with; numbers from 64 on are those of sysexits(3). Documented in bobbinctl(1).
 enum ExitCode: Int32 {
   case success = 0
-  /// A job ended without completing.
+  /// A job ended without completing, or the doctor has found something.
   case jobFailed = 1
   /// There is no such job.
   case notFound = 2

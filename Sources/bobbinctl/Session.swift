@@ -1,3 +1,4 @@
+import Configuration
 import ControlClient
 import Foundation
 import JSONText
@@ -5,6 +6,8 @@ import JSONText
 /// What a command works with: the daemon and the user.
 struct Session {
   let client: ControlClient
+  /// Where everything of the daemon is; nil if only its socket is known.
+  let paths: Paths?
   let printsJSON: Bool
   let output: Output
 

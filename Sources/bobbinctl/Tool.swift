@@ -8,6 +8,7 @@ enum Tool {
     StatusCommand.self, SubmitCommand.self, ListCommand.self, ShowCommand.self, WhyCommand.self, LogCommand.self,
     QueuesCommand.self, CancelCommand.self, HoldCommand.self, ReleaseCommand.self, RetryCommand.self,
     RedriveCommand.self, PriorityCommand.self, PauseCommand.self, ResumeCommand.self, FlushCommand.self,
+    DoctorCommand.self,
   ]
 
   static let options = [
@@ -50,9 +51,9 @@ enum Tool {
     guard problems.isEmpty else { return usageError(problems, command: command, output) }
     let root = parsed["--root"] ?? general["--root"]
     let paths = root.map { Paths(root: $0) } ?? .system
-    let socket = parsed["--socket"] ?? general["--socket"] ?? paths.socket
+    let socket = parsed["--socket"] ?? general["--socket"]
     let session = Session(
-      client: ControlClient(socketPath: socket),
+      client: ControlClient(socketPath: socket ?? paths.socket), paths: socket == nil || root != nil ? paths : nil,
       printsJSON: general.has("--json") || parsed.has("--json"), output: output)
     return try invocation.run(session)
   }

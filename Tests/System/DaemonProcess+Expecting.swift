@@ -1,3 +1,4 @@
+import DaemonTesting
 import SystemSupport
 import Testing
 

@@ -1,3 +1,4 @@
+import DaemonTesting
 import JSONText
 import TestSupport
 import Testing

@@ -1,3 +1,4 @@
+import DaemonTesting
 import Foundation
 import Glibc
 import SystemSupport
@@ -95,15 +96,9 @@ extension SystemTests {
       close(file)
     }
 
-    private static let canTrace = SkipReason("needs strace and the right to trace").unless(
-      FileManager.default.isExecutableFile(atPath: "/usr/bin/strace")
-        && (try? String(contentsOfFile: "/proc/sys/kernel/yama/ptrace_scope", encoding: .utf8)).map { $0 != "3\n" }
-          ?? true
-    )
-
     @Test(
       "An I/O error of the store ends the daemon with 74, and the next start finds out what is on disk",
-      .enabled(if: canTrace), arguments: [2, 4, 7])
+      .enabled(if: Tracer.canTrace), arguments: [2, 4, 7])
     func inputOutputError(occurrence: Int) async throws {
       let root = try DaemonRoot("[Writer]\nFlushIntervalSec=5ms\n")
       let count = 60

@@ -35,6 +35,11 @@ struct JobPolicy: Sendable {
     }
   }
 
+  /// The delay after an attempt cannot be longer.
+  func longestDelay(of job: JobSpecification, _ handler: (any JobHandler)?, after attempt: Int) -> Duration {
+    handler.map { backoff(of: job, $0).delay(after: max(attempt, 1), random: 0) } ?? defaults.backoffLimit
+  }
+
   /// How long an attempt may take; nil for any time.
   func timeout(of job: JobSpecification, _ handler: any JobHandler) -> Duration? {
     if let own = job.timeout { return own }

@@ -4,11 +4,14 @@ import SystemSupport
 /// A job file at work; it is released when all its jobs are on disk.
 final class LiveFile: Sendable {
   let name: FileName
+  /// Whether it was claimed by an earlier run, so that some of its jobs may have been over before this one.
+  let isOfEarlierRun: Bool
   private let unfinished: Mutex<(count: Int, failures: [(order: Int64, text: String)])>
 
   /// - Parameter jobCount: how many of its jobs are not over yet.
-  init(name: FileName, jobCount: Int) {
+  init(name: FileName, jobCount: Int, isOfEarlierRun: Bool = false) {
     self.name = name
+    self.isOfEarlierRun = isOfEarlierRun
     unfinished = Mutex((jobCount, []))
   }
 

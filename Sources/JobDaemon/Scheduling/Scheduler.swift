@@ -83,15 +83,10 @@ final class Scheduler: Sendable {
     }
   }
 
-  /// Says which attempt is at work, and how long it may take.
-  func begin(_ job: RunningJob, attempt: Int, timeout: Duration?) {
-    change { schedule, now in
-      schedule.attempts[job.objectID] = attempt
-      if let timeout { schedule.arm(timeoutOf: job.objectID, at: now.steady + timeout.milliseconds) }
-    }
-  }
+  /// Says which attempt is at work.
+  func begin(_ job: RunningJob, attempt: Int) { change { schedule, _ in schedule.attempts[job.objectID] = attempt } }
 
-  /// Tells ``onOverdue`` again if the attempt is not over after a time.
+  /// Tells ``onOverdue`` if the attempt is not over after a time.
   func remind(of job: RunningJob, after delay: Duration) {
     change { schedule, now in schedule.arm(timeoutOf: job.objectID, at: now.steady + delay.milliseconds) }
   }

@@ -40,6 +40,11 @@ final class Admission: Sendable {
   struct Candidate: Sendable {
     let file: ClaimedFile
     let contents: JobFile
+    /// Whether its jobs were accepted before, and all that are to run for it are over.
+    ///
+    /// Then a job that is not known has been forgotten, and one that is not over was put back; neither concerns the
+    /// file any more. If none of its jobs is known, it is another file of the same name.
+    var isOver = false
   }
 
   /// What became of one file.
@@ -69,7 +74,7 @@ final class Admission: Sendable {
     return try context.performAndWait { context in
       var round = AdmissionRound(
         known: try KnownJobs(names, context, scheduler), scheduler: scheduler, policy: policy, handlers: handlers)
-      let admitted = zip(candidates, jobs).map { round.admit($0.file, $1, context) }
+      let admitted = zip(candidates, jobs).map { round.admit($0, $1, context) }
       try context.save()
       return admitted
     }

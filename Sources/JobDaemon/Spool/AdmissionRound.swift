@@ -21,8 +21,10 @@ struct AdmissionRound {
   }
 
   mutating func admit(
-    _ file: ClaimedFile, _ jobs: [JobSpecification], _ context: isolated ManagedObjectContext
+    _ candidate: Admission.Candidate, _ jobs: [JobSpecification], _ context: isolated ManagedObjectContext
   ) -> Admission.Admitted {
+    let file = candidate.file
+    let isOver = candidate.isOver && jobs.contains { known[$0.id ?? ""] != nil }
     var admitted = Admission.Admitted(file: LiveFile(name: file.name, jobCount: 0), ids: jobs.map { $0.id ?? "" })
     let fileName = file.name.description
     for job in jobs {
@@ -30,12 +32,13 @@ struct AdmissionRound {
       if let earlier = known[id] {
         admitted.objectIDs.append(earlier.objectID)
         if !earlier.state.isFinal {
-          admitted.duplicatesOfLive.append(earlier.objectID)
+          if !isOver { admitted.duplicatesOfLive.append(earlier.objectID) }
         } else if earlier.state == .discarded || earlier.state == .quarantined {
           admitted.earlierFailures.append("\(id): \(earlier.failure ?? "failed")")
         }
         continue
       }
+      if isOver { continue }
       insert(job, id, file, fileName, &admitted, context)
     }
     return admitted

@@ -12,11 +12,14 @@ struct Recovery {
 
   let engine: JobEngine
   let control: JobControl
+  /// What lies in `cur/`.
+  private let present: Set<FileName>
   /// Files of unfinished jobs, by name.
   private(set) var files: [FileName: LiveFile] = [:]
 
-  init(_ engine: JobEngine, _ control: JobControl) {
+  init(_ engine: JobEngine, _ control: JobControl, present: Set<FileName>) {
     self.engine = engine
+    self.present = present
     self.control = control
   }
 
@@ -49,7 +52,7 @@ struct Recovery {
   }
 
   private mutating func takeUp(_ ids: ArraySlice<ManagedObjectID>) throws -> [NewJob] {
-    let (engine, files) = (engine, files)
+    let (engine, files, present) = (engine, files, present)
     let (jobs, newFiles) = try ManagedObjectContext(parent: engine.main, name: "recovery").performAndWait { context in
       let objects = try context.fetch(FetchRequest<Job>(.isIn(.evaluatedObject, ids.map(Operand.object), [])))
         .sorted { $0.objectID.key < $1.objectID.key }
@@ -59,14 +62,15 @@ struct Recovery {
       var newFiles: [FileName: LiveFile] = [:]
       var jobs: [NewJob] = []
       for (job, specification) in zip(objects, specifications) {
-        let file = job.file.map { text in
-          let name = FileName(text)
-          let file = files[name] ?? newFiles[name] ?? LiveFile(name: name, jobCount: 0)
+        // After a power cut it may lie in new/ again, where it is found to be a repetition.
+        let file: LiveFile? = job.file.map { FileName($0) }.flatMap { name in
+          guard present.contains(name) else { return nil }
+          let file = files[name] ?? newFiles[name] ?? LiveFile(name: name, jobCount: 0, isOfEarlierRun: true)
           newFiles[name] = file
           file.expectJob()
           return file
         }
-        jobs.append(Self.takeUp(job, specification, file, known))
+        jobs.append(Self.takeUp(job, specification, file, known, engine))
       }
       try context.save()
       return (jobs, newFiles)
@@ -78,24 +82,31 @@ struct Recovery {
   /// One job of an earlier run. An attempt that the daemon's end cut short is made up for, within reason: a job that
   /// ends the daemon itself must not do so for ever.
   private static func takeUp(
-    _ job: Job, _ specification: Result<JobSpecification, any Error>, _ file: LiveFile?, _ known: KnownJobs
+    _ job: Job, _ specification: Result<JobSpecification, any Error>, _ file: LiveFile?, _ known: KnownJobs,
+    _ engine: JobEngine
   ) -> NewJob {
     // Whoever edited the record so that it can't be read is told when the job is to start.
     let specification = (try? specification.get()) ?? JobSpecification(type: job.type, queue: job.queue)
+    // A clock that was set back meanwhile must not make a delay longer than it can be.
+    let delay = engine.policy.longestDelay(
+      of: specification, engine.handlers[job.type], after: Int(job.attempt))
+    let latest = Moment.now().wall + delay.milliseconds
     var new = NewJob(id: job.objectID, file: file, specification: specification, name: job.id)
     switch job.currentState {
     case .running:
       job.currentState = .available
       if job.attempt < interruptionLimit { job.maxAttempts += 1 }
     case .held: new.isHeld = true
-    case .retryable: new.retryTime = job.dueAt?.milliseconds
+    case .retryable: new.retryTime = job.dueAt.map { min($0.milliseconds, latest) }
     default: break
     }
     if job.currentState != .scheduled && job.currentState != .held && job.currentState != .waiting {
       new.specification.notBefore = nil
     }
     new.age = job.createdAt.map { max(0, Int64(-$0.timeIntervalSinceNow * 1000)) } ?? 0
-    new.blockers = blockers(of: specification, known)
+    // What has begun waits for nothing any more: what it waited for may have been put back since, or be forgotten.
+    let mayWait = job.currentState == .waiting || (job.currentState == .held && job.attempt == 0)
+    if mayWait { new.blockers = blockers(of: specification, known) }
     return new
   }
 

@@ -20,6 +20,7 @@ final class Releaser: Sendable {
   private let whenRoom = Mutex<[@Sendable () -> Void]>([])
   /// Who wants to know when a name in `cur/` is free.
   private let waiting = Mutex<[FileName: [@Sendable () -> Void]]>([:])
+  private let onDoubt = Mutex<(@Sendable (FileName) -> Void)?>(nil)
 
   init(spool: Spool, scheduler: Scheduler, waiters: ReleaseWaiters, log: DaemonLog) {
     self.spool = spool
@@ -29,6 +30,12 @@ final class Releaser: Sendable {
     refuser = Refuser(spool: spool, log: log)
   }
 
+  /// Who reads a file again to find out what has become of its jobs; set once, before the first job.
+  func whenDoubtful(_ call: @escaping @Sendable (FileName) -> Void) { onDoubt.withLock { $0 = call } }
+
+  /// Has a file read again whose jobs are over, as far as is known here: if they are, it comes back to be removed.
+  private func doubt(_ name: FileName) { onDoubt.withLock { $0 }?(name) }
+
   /// Jobs that became durable since the start, by outcome.
   var finishedCounts: [JobState: Int] { counts.withLock { $0 } }
 
@@ -37,16 +44,15 @@ final class Releaser: Sendable {
     tellOfRepetitions(admitted)
     // Jobs of its own release it.
     if !admitted.jobs.isEmpty || !admitted.finished.isEmpty { return }
-    let failures = admitted.earlierFailures
     if admitted.duplicatesOfLive.isEmpty {
-      queue.async { self.remove(admitted.file.name, failures) }
+      queue.async { self.remove(admitted.file.name, admitted.earlierFailures) }
       return
     }
-    // A file of nothing but repeated jobs goes with the last of them.
+    // A file of nothing but repeated jobs goes with the last of them, and to where they went.
     let countdown = Countdown(admitted.duplicatesOfLive.count)
     for id in admitted.duplicatesOfLive {
       waiters.add(id, isLive: { scheduler.read { schedule, _ in schedule.contains(id) } }) { [self] in
-        if countdown.reachesZero() { queue.async { self.remove(admitted.file.name, failures) } }
+        if countdown.reachesZero() { doubt(admitted.file.name) }
       }
     }
   }
@@ -98,7 +104,8 @@ final class Releaser: Sendable {
 
   /// Removes a job's file if all its jobs are on disk now.
   private func removeFileIfLast(_ job: FinishedJob) {
-    if let file = job.file, let failures = file.finish(job) { remove(file.name, failures) }
+    guard let file = job.file, let failures = file.finish(job) else { return }
+    if file.isOfEarlierRun { doubt(file.name) } else { remove(file.name, failures) }
   }
 
   // MARK: Room

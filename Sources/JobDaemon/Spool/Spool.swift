@@ -24,6 +24,14 @@ final class Spool: Sendable {
     current = try Self.open(paths.spoolCurrent, mode: 0o700)
     replaceable = Mutex((new, try Self.open(paths.spoolFailed, mode: 0o750)))
     _ = try Self.open(paths.payload, mode: 0o3770)
+    for folder in [current, failed] { try Self.sweep(folder) }
+  }
+
+  /// Removes what an earlier run was writing when it ended; only the daemon writes there.
+  private static func sweep(_ folder: Directory) throws {
+    for name in try folder.entries() where name.isHidden && name.bytes.suffix(4).elementsEqual(".tmp".utf8) {
+      try folder.unlink(name)
+    }
   }
 
   private static func open(_ path: String, mode: Int) throws -> Directory {
@@ -102,7 +110,7 @@ final class Spool: Sendable {
   private func freeName(for name: FileName, in failed: Directory) throws(SystemError) -> FileName {
     var kept = name
     for number in 2...10 {
-      if try !failed.containsAny(kept, kept.reasonName) { return kept }
+      if try !failed.contains(kept), try !failed.containsReason(ofAnother: kept) { return kept }
       // A thousand files of one name must not be tried one after the other.
       let ending = number < 10 ? "\(number)" : String(UInt64.random(in: .min ... .max), radix: 36)
       kept = name.shortened(by: 24).appending("." + ending)
@@ -132,9 +140,13 @@ final class Spool: Sendable {
 }
 
 extension Directory {
-  fileprivate func containsAny(_ one: FileName, _ other: FileName) throws(SystemError) -> Bool {
-    if try contains(one) { return true }
-    return try contains(other)
+  /// Whether the name of a file's reason is taken, where names that had to be shortened share theirs.
+  ///
+  /// Of any other name, a reason without its file is what an earlier run was about to move here when it ended, or of a
+  /// file that somebody has put back: it is written anew.
+  fileprivate func containsReason(ofAnother name: FileName) throws(SystemError) -> Bool {
+    if name.reasonName == name.appending(".reason") { return false }
+    return try contains(name.reasonName)
   }
 }
 

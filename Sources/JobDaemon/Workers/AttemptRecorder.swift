@@ -21,13 +21,13 @@ final class AttemptRecorder: Sendable {
   /// - Parameter isToldToEnd: whether the handler is to end; nothing tells one that takes back what an attempt did.
   func execution(
     _ job: RunningJob, _ specification: JobSpecification, _ number: Int, submitter: UInt32,
-    _ context: ManagedObjectContext, cursor: String?, isToldToEnd: @escaping @Sendable () -> Bool
+    _ context: ManagedObjectContext, cursor: String?, isCurrent: @escaping @Sendable () -> Bool,
+    isToldToEnd: @escaping @Sendable () -> Bool
   ) -> JobExecution {
-    return JobExecution(
+    JobExecution(
       jobID: specification.id ?? "", specification: specification, attempt: number, submitter: submitter,
-      context: context,
-      objectID: job.objectID, payloadDirectory: engine.payloadDirectory, cursor: cursor,
-      isCurrent: { !job.isAbandoned }, isToldToEnd: isToldToEnd,
+      context: context, objectID: job.objectID, payloadDirectory: engine.payloadDirectory, cursor: cursor,
+      isCurrent: isCurrent, isToldToEnd: isToldToEnd,
       didCheckpoint: { [merger = engine.merger, flusher = engine.flusher] in
         await merger.mergeAndWait()
         await flusher.waitForRoom()
@@ -141,7 +141,9 @@ final class AttemptRecorder: Sendable {
     try await attempt.handler.revert(
       execution(
         job, attempt.specification, attempt.number, submitter: attempt.execution.submitter, context, cursor: cursor,
-        isToldToEnd: { false }))
+        job, attempt.specification, attempt.number, submitter: attempt.execution.submitter, context, cursor: cursor,
+        // Also where the attempt was taken from its handler: whoever reverts has the right to record.
+        isCurrent: { true }, isToldToEnd: { false }))
   }
 
   private nonisolated(nonsending) func save(
@@ -159,6 +161,7 @@ final class AttemptRecorder: Sendable {
         object.currentState = .retryable
         object.dueAt = now + delay / .seconds(1)
         if failure.crash != nil { object.crashes += 1 }
+        if failure.isFullDisk { object.maxAttempts += 1 }
       case .discard: object.currentState = .discarded
       case .quarantine:
         object.currentState = .quarantined

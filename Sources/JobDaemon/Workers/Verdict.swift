@@ -1,5 +1,6 @@
 import Jobs
 import ObjectGraph
+import SystemSupport
 
 /// What becomes of a job after an attempt.
 enum Verdict: Sendable {
@@ -18,6 +19,8 @@ enum Verdict: Sendable {
 
   /// After so many crashes a job is put away.
   static let crashLimit = 3
+  /// How long a job that needs room on a disk waits at most before it is tried again.
+  static let longestFullDiskDelay = Duration.seconds(60)
 
   /// What counts for the verdict on a failed attempt.
   struct Circumstances: Sendable {
@@ -47,6 +50,9 @@ enum Verdict: Sendable {
   private init(_ failure: JobFailure, _ circumstances: Circumstances) {
     if failure.crash != nil && circumstances.crashes + 1 >= Self.crashLimit {
       self = .quarantine(failure)
+    } else if failure.isFullDisk {
+      let delay = circumstances.backoff.delay(after: circumstances.attempt, random: circumstances.random)
+      self = .retry(after: min(delay, Self.longestFullDiskDelay), failure)
     } else if failure.isPermanent || circumstances.attempt >= circumstances.maxAttempts {
       self = .discard(failure)
     } else {
@@ -57,7 +63,11 @@ enum Verdict: Sendable {
 
   /// An error as a failure; what no handler foresaw may help itself, but values that don't fit the model will not.
   private static func failure(_ error: any Error) -> JobFailure {
-    error as? JobFailure ?? JobFailure("\(error)", isPermanent: error is ValidationError)
+    if let failure = error as? JobFailure { return failure }
+    var failure = JobFailure("\(error)", isPermanent: error is ValidationError)
+    if let error = error as? SystemError { failure.isFullDisk = error.isFullDisk }
+    if let error = error as? StoreError { failure.isFullDisk = error.code == .full || error.code == .busy }
+    return failure
   }
 
   /// What happens to the job.

@@ -40,19 +40,30 @@ actor Worker {
     } catch {
       return await recorder.recordUnstarted(job, error, executor)
     }
-    var mayWork = true
-    if attempt.handler.hasOutsideEffects { mayWork = await engine.flusher.waitUntilDurable() }
     let outcome: Result<JSONValue, any Error>
-    if mayWork {
+    if await mayWork(job, attempt) {
       outcome = await work(job, attempt)
     } else {
-      // The daemon ends, and the attempt was not begun.
-      job.stop(.shutdown)
       outcome = .failure(CancellationError())
     }
     // Whoever took the attempt away has recorded its end.
     guard job.settle() else { return engine.log.notice("an attempt that was given up has ended late", job: attempt) }
     await recorder.record(outcome, of: job, attempt, executor)
+  }
+
+  /// Waits until the attempt is on record, if the handler has effects elsewhere; false if it is not to begin any more.
+  private func mayWork(_ job: RunningJob, _ attempt: CurrentAttempt) async -> Bool {
+    if attempt.handler.hasOutsideEffects, await !engine.flusher.waitUntilDurable() {
+      // The daemon ends, and the attempt was not begun.
+      job.stop(.shutdown)
+    }
+    // While a disk was full, somebody may have called the job off.
+    if job.stop != nil { return false }
+    // Its time counts from here, so that no attempt is lost to a disk that was full.
+    if let timeout = engine.policy.timeout(of: attempt.specification, attempt.handler) {
+      engine.scheduler.remind(of: job, after: timeout)
+    }
+    return true
   }
 
   /// Runs the handler in a task of its own, which can be cancelled. It begins at once, on this worker's executor, and
@@ -82,6 +93,9 @@ actor Worker {
       let object = try context.job(with: objectID)
       let specification = try JobSpecification(record: object)
       let number = Int(object.attempt) + 1
+      if number > specification.maxAttempts ?? 1 {
+        throw JobFailure("the daemon ended in each of its \(number - 1) attempts")
+      }
       if handlers[specification.type]?.hasOutsideEffects == true {
         object.currentState = .running
         object.attempt = Int32(number)
@@ -91,18 +105,14 @@ actor Worker {
       return (specification, number, UInt32(exactly: object.submitter) ?? .max, object.cursor)
     }
     guard let handler = handlers[specification.type] else { throw UnknownType(name: specification.type) }
-    if number > specification.maxAttempts ?? 1 {
-      throw JobFailure("the daemon ended in each of its \(number - 1) attempts")
-    }
     if handler.hasOutsideEffects { await engine.merger.mergeAndWait() }
     let attempt = CurrentAttempt(
       number: number, started: started, specification: specification, handler: handler,
       execution: recorder.execution(
         job, specification, number, submitter: submitter, context, cursor: cursor,
-        isToldToEnd: { job.stop != nil }))
+        isCurrent: { !job.isAbandoned }, isToldToEnd: { job.stop != nil }))
     job.begin(attempt)
-    engine.scheduler.begin(
-      job, attempt: number, timeout: engine.policy.timeout(of: specification, handler))
+    engine.scheduler.begin(job, attempt: number)
     return attempt
   }
 }

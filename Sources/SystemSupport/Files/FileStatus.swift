@@ -19,6 +19,8 @@ package struct FileStatus: Hashable, Sendable {
   package let inode: UInt64
   /// Nanoseconds since 1970.
   package let modificationTime: Int64
+  /// When the file was last written, renamed or changed otherwise, in nanoseconds since 1970.
+  package let changeTime: Int64
 
   init(_ status: stat) {
     kind =
@@ -41,5 +43,6 @@ package struct FileStatus: Hashable, Sendable {
     inode = UInt64(status.st_ino)
     // A corrupt file system can hold any time: wrap instead of trapping.
     modificationTime = Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec)
+    changeTime = Int64(status.st_ctim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_ctim.tv_nsec)
   }
 }

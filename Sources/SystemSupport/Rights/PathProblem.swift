@@ -4,16 +4,19 @@ package struct PathProblem: Error, Sendable, Hashable, CustomStringConvertible {
   package let description: String
   /// Whether another attempt would most likely end in the same way.
   package let isLasting: Bool
+  /// Whether there was no room on the disk.
+  package let isFullDisk: Bool
 
-  package init(_ description: String, isLasting: Bool = true) {
+  package init(_ description: String, isLasting: Bool = true, isFullDisk: Bool = false) {
     self.description = description
     self.isLasting = isLasting
+    self.isFullDisk = isFullDisk
   }
 
   /// A system call that failed. Where the kernel refused although the user may, it is this process that may not.
   package init(_ error: SystemError) {
     guard error.code == .accessDenied || error.code == .notPermitted else {
-      self.init(error.description, isLasting: error.isLasting)
+      self.init(error.description, isLasting: error.isLasting, isFullDisk: error.isFullDisk)
       return
     }
     let process = (try? UserIdentity.ofThisProcess().description) ?? "user \(Credentials.effectiveUser)"

@@ -80,7 +80,10 @@ struct ImageEncodeHandler: JobHandler {
       return try await pool.encode(request, input: number, outputs: outputs.map(\.descriptor))
     } catch {
       if error.code == .cancelled || error.code == .shutDown { throw CancellationError() }
-      throw JobFailure("the input \(displayName(arguments.input)): \(error.message)", isPermanent: error.permanent)
+      var failure = JobFailure(
+        "the input \(displayName(arguments.input)): \(error.message)", isPermanent: error.permanent)
+      failure.isFullDisk = error.code == .output && !error.permanent && outputs.contains { $0.isDiskFull }
+      throw failure
     }
   }
 
@@ -104,7 +107,11 @@ struct ImageEncodeHandler: JobHandler {
   private static func copy(of output: OutputFile, byteCount: Int, _ staging: String?) throws -> Blob {
     guard let staging else { return Blob(try output.content(limit: byteCount)) }
     let path = staging + "/" + UUID().uuidString
-    try output.copy(to: path)
+    do throws(SystemError) { try output.copy(to: path) } catch {
+      // What can't be removed now is removed when the store is opened the next time.
+      try? FileManager.default.removeItem(atPath: path)
+      throw error
+    }
     return Blob(stagedFile: path, byteCount: byteCount)
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Jobs
 import SystemSupport
 
@@ -40,7 +41,10 @@ final class OutputFile: Sendable {
   }
 
   private static func failure(_ path: String, _ problem: PathProblem) -> JobFailure {
-    JobFailure("the output \(displayName(path)) can't be written: \(problem)", isPermanent: problem.isLasting)
+    var failure = JobFailure(
+      "the output \(displayName(path)) can't be written: \(problem)", isPermanent: problem.isLasting)
+    failure.isFullDisk = problem.isFullDisk
+    return failure
   }
 
   /// The number of the open descriptor, valid while this object lives.
@@ -55,6 +59,12 @@ final class OutputFile: Sendable {
   func copy(to path: String) throws(SystemError) {
     let copy = try FileDescriptor.open(path, .creatingExclusively, mode: 0o600)
     try file.descriptor.copyFromStart(to: copy)
+  }
+
+  /// Whether the disk that it is to be on has no room.
+  var isDiskFull: Bool {
+    var status = statvfs()
+    return fstatvfs(descriptor, &status) == 0 && UInt64(status.f_bavail) * UInt64(status.f_bsize) < 64 << 10
   }
 
   /// Moves the finished file to its place, durably; its content must have been synchronized.

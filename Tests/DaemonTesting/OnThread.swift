@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 
 /// Runs blocking work on a thread of its own and waits for it, within a generous time.
-func onThread<Result: Sendable>(
+package func onThread<Result: Sendable>(
   seconds: Double = 120, fileID: StaticString = #fileID, line: UInt = #line,
   _ body: @escaping @Sendable () throws -> Result
 ) async throws -> Result {

@@ -4,16 +4,16 @@ import Synchronization
 import SystemSupport
 
 /// Stands in for systemd's end of `NOTIFY_SOCKET`, and keeps what the daemon tells.
-final class NotifySocket: Sendable {
-  let path: String
+package final class NotifySocket: Sendable {
+  package let path: String
   // A dispatch source is thread-safe, its Swift type just doesn't say so.
   private nonisolated(unsafe) let source: any DispatchSourceRead
   private let received = Mutex<[String]>([])
 
   /// The assignments received so far, such as `READY=1`, in order.
-  var assignments: [String] { received.withLock { $0 } }
+  package var assignments: [String] { received.withLock { $0 } }
 
-  init(path: String, handler: @escaping @Sendable () -> Void) throws {
+  package init(path: String, handler: @escaping @Sendable () -> Void) throws {
     self.path = path
     unlink(path)
     let number = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

@@ -1,15 +1,15 @@
 import ControlClient
 import Foundation
 import Glibc
-import JSONText
+package import JSONText
 import Synchronization
-import SystemSupport
-import TestSupport
+package import SystemSupport
+package import TestSupport
 
 /// A real `bobbind` on a root, from its start to its end.
-final class DaemonProcess: Sendable {
-  let root: DaemonRoot
-  let child: ChildProcess
+package final class DaemonProcess: Sendable {
+  package let root: DaemonRoot
+  package let child: ChildProcess
   private let log: LogReader
   private let notify: NotifySocket
   private let ending = Mutex<Result<Termination, any Error>?>(nil)
@@ -19,21 +19,24 @@ final class DaemonProcess: Sendable {
   /// - Parameters:
   ///   - program: the name of a built daemon.
   ///   - wrapper: a program and its arguments that runs the daemon, such as `setpriv`.
-  static func ready(
-    _ root: DaemonRoot, program: String = "bobbind", wrapper: [String] = [], seconds: Double = 60
+  ///   - environment: what it gets beside what every daemon gets.
+  package static func ready(
+    _ root: DaemonRoot, program: String = "bobbind", wrapper: [String] = [], environment: [String: String] = [:],
+    seconds: Double = 60
   ) async throws -> DaemonProcess {
-    let daemon = try DaemonProcess(root, program: program, wrapper: wrapper)
+    let daemon = try DaemonProcess(root, program: program, wrapper: wrapper, environment: environment)
     try await daemon.wait(seconds: seconds) { $0.notifications.contains("READY=1") }
     return daemon
   }
 
   /// Starts the daemon.
-  init(
-    _ root: DaemonRoot, program name: String = "bobbind", wrapper: [String] = [], arguments: [String]? = nil
+  package init(
+    _ root: DaemonRoot, program name: String = "bobbind", wrapper: [String] = [], arguments: [String]? = nil,
+    environment: [String: String] = [:]
   ) throws {
     self.root = root
     let changes = root.changes
-    let notify = try NotifySocket(path: root.directory.path("run/notify")) { changes.note() }
+    let notify = try NotifySocket(path: root.runtime.path("notify")) { changes.note() }
     self.notify = notify
     let program = try RepositoryPaths.executable(name).path(percentEncoded: false)
     let command = wrapper + [program] + (arguments ?? ["--root", root.directory.path])
@@ -41,7 +44,8 @@ final class DaemonProcess: Sendable {
       let child = try ChildProcess.start(
         ChildLaunch(
           executable: command[0], arguments: Array(command.dropFirst()),
-          environment: ["NOTIFY_SOCKET": notify.path, "TZ": "UTC"], descriptors: [1: writer.number, 2: writer.number]))
+          environment: ["NOTIFY_SOCKET": notify.path, "TZ": "UTC"].merging(environment) { _, given in given },
+          descriptors: [1: writer.number, 2: writer.number]))
       return (child, LogReader(reader) { changes.note() })
     }
     (child, log) = started
@@ -58,22 +62,22 @@ final class DaemonProcess: Sendable {
     try? child.killGroup(SIGKILL)
   }
 
-  var logLines: [String] { log.lines }
-  var logText: String { log.text }
-  var notifications: [String] { notify.assignments }
+  package var logLines: [String] { log.lines }
+  package var logText: String { log.text }
+  package var notifications: [String] { notify.assignments }
 
   /// How the daemon ended; nil while it runs.
-  var end: Termination.Status? {
+  package var end: Termination.Status? {
     get throws { try ending.withLock { $0 }?.get().status }
   }
 
   /// The daemon ended while a test waited for something else.
-  struct Ended: Error, CustomStringConvertible {
-    let description: String
+  package struct Ended: Error, CustomStringConvertible {
+    package let description: String
   }
 
   /// Waits for a condition, which is looked at whenever the spool, the log or the notifications have changed.
-  func wait(
+  package func wait(
     seconds: Double = 60, fileID: StaticString = #fileID, line: UInt = #line,
     until condition: @escaping @Sendable (DaemonProcess) throws -> Bool
   ) async throws {
@@ -89,18 +93,18 @@ final class DaemonProcess: Sendable {
   }
 
   /// Waits until everything that was dropped is durable or refused.
-  func waitUntilSpoolIsEmpty(
+  package func waitUntilSpoolIsEmpty(
     seconds: Double = 60, fileID: StaticString = #fileID, line: UInt = #line
   ) async throws {
     try await wait(seconds: seconds, fileID: fileID, line: line) { try $0.root.isSpoolEmpty }
   }
 
-  func waitForLog(_ text: String, fileID: StaticString = #fileID, line: UInt = #line) async throws {
+  package func waitForLog(_ text: String, fileID: StaticString = #fileID, line: UInt = #line) async throws {
     try await wait(fileID: fileID, line: line) { $0.logText.contains(text) }
   }
 
   /// Waits for the daemon's end.
-  func waitForEnd(
+  package func waitForEnd(
     seconds: Double = 60, fileID: StaticString = #fileID, line: UInt = #line
   ) async throws -> Termination.Status {
     try await root.changes.wait(seconds: seconds, fileID: fileID, line: line) { [self] in try end != nil }
@@ -109,13 +113,13 @@ final class DaemonProcess: Sendable {
   }
 
   /// Sends SIGTERM and waits for the end.
-  func stop(fileID: StaticString = #fileID, line: UInt = #line) async throws -> Termination.Status {
+  package func stop(fileID: StaticString = #fileID, line: UInt = #line) async throws -> Termination.Status {
     try child.kill(SIGTERM)
     return try await waitForEnd(fileID: fileID, line: line)
   }
 
   /// Kills the daemon at once and waits for the end.
-  func kill() async throws {
+  package func kill() async throws {
     try child.killGroup(SIGKILL)
     _ = try await waitForEnd()
   }
@@ -123,7 +127,7 @@ final class DaemonProcess: Sendable {
   // MARK: The socket
 
   /// Sends a request; the reply's body must be JSON.
-  func request(
+  package func request(
     _ method: String, _ path: String, query: [String: String] = [:], body: String? = nil, seconds: Int = 60
   ) async throws -> (status: Int, body: JSONValue) {
     let client = ControlClient(socketPath: root.paths.socket)
@@ -134,10 +138,10 @@ final class DaemonProcess: Sendable {
     return (reply.status, try JSONValue(parsing: Array(reply.body), dialect: .json))
   }
 
-  func get(_ path: String) async throws -> JSONValue { try await request("GET", path).body }
+  package func get(_ path: String) async throws -> JSONValue { try await request("GET", path).body }
 
   /// Submits jobs over the socket, and waits until they are durable; returns the jobs as the daemon shows them.
-  func submit(_ text: String, seconds: Int = 60) async throws -> [JSONValue] {
+  package func submit(_ text: String, seconds: Int = 60) async throws -> [JSONValue] {
     let reply = try await request("POST", "/v1/jobs", query: ["wait": "\(seconds)"], body: text, seconds: seconds + 10)
     guard reply.status == 200, let jobs = reply.body["jobs"]?.array else {
       throw Ended(description: "submitting: \(reply.status) \(reply.body.serialized()); the log:\n\(logText)")
@@ -146,7 +150,7 @@ final class DaemonProcess: Sendable {
   }
 
   /// Runs bobbinctl for this daemon.
-  func tool(_ arguments: String...) async throws -> Tool {
+  package func tool(_ arguments: String...) async throws -> Tool {
     try await Tool.run("bobbinctl", ["--root", root.directory.path] + arguments)
   }
 }

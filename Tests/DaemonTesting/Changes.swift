@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 
 /// Lets tests wait for conditions, which are looked at whenever something may have changed.
-final class Changes: Sendable {
+package final class Changes: Sendable {
   private struct Waiter {
     let condition: @Sendable () throws -> Bool
     let continuation: CheckedContinuation<Void, any Error>
@@ -19,7 +19,7 @@ final class Changes: Sendable {
   private let state = Mutex(State())
 
   /// Tells that something may have changed.
-  func note() {
+  package func note() {
     let mustQueue = state.withLock { state in
       defer { state.isQueued = true }
       return !state.isQueued
@@ -28,7 +28,7 @@ final class Changes: Sendable {
   }
 
   /// Waits until a condition holds; throws what the condition throws, or that it took too long.
-  func wait(
+  package func wait(
     seconds: Double = 60, fileID: StaticString = #fileID, line: UInt = #line,
     until condition: @escaping @Sendable () throws -> Bool
   ) async throws {

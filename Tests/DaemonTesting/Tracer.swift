@@ -1,9 +1,10 @@
+import Foundation
 import Glibc
 import SystemSupport
 import TestSupport
 
 /// An `strace` on a daemon, which makes its system calls fail.
-final class Tracer: Sendable {
+package final class Tracer: Sendable {
   private let child: ChildProcess
   private let log: LogReader
 
@@ -17,8 +18,20 @@ final class Tracer: Sendable {
     try? child.killGroup(SIGKILL)
   }
 
+  /// Whether there is an `strace` here that may trace; says so if not.
+  package static let canTrace = SkipReason("needs strace and the right to trace").unless(
+    FileManager.default.isExecutableFile(atPath: "/usr/bin/strace")
+      && (try? String(contentsOfFile: "/proc/sys/kernel/yama/ptrace_scope", encoding: .utf8)).map { $0 != "3\n" }
+        ?? true
+  )
+
+  /// What runs a daemon under `strace` from its beginning; it is killed with the daemon.
+  package static func wrapper(_ expressions: String...) -> [String] {
+    ["/usr/bin/strace", "-f", "-qq", "-o", "/dev/null"] + expressions.flatMap { ["-e", $0] } + ["--"]
+  }
+
   /// Returns when all threads of the daemon are traced.
-  static func attach(to daemon: DaemonProcess, _ arguments: [String]) async throws -> Tracer {
+  package static func attach(to daemon: DaemonProcess, _ arguments: [String]) async throws -> Tracer {
     let changes = daemon.root.changes
     let tracer = try FileDescriptor.pipe().split { (reader, writer) throws in
       let child = try ChildProcess.start(
@@ -32,5 +45,5 @@ final class Tracer: Sendable {
     return tracer
   }
 
-  func waitForEnd() async throws { _ = try await child.termination(by: .after(.seconds(30))) }
+  package func waitForEnd() async throws { _ = try await child.termination(by: .after(.seconds(30))) }
 }

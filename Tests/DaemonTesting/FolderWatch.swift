@@ -5,8 +5,8 @@ import Synchronization
 import SystemSupport
 
 /// Tells of every entry that comes to folders or leaves them, and of every write to a file in them.
-final class FolderWatch: Sendable {
-  enum Kind: Sendable { case came, left, changed }
+package final class FolderWatch: Sendable {
+  package enum Kind: Sendable { case came, left, changed }
 
   // A dispatch source is thread-safe, its Swift type just doesn't say so.
   private nonisolated(unsafe) let source: any DispatchSourceRead
@@ -15,11 +15,11 @@ final class FolderWatch: Sendable {
   private let changed: Atomic<Int>
 
   /// How many entries came to the folders since this was made, how many left, and how often they were written to.
-  var counts: (came: Int, left: Int, changed: Int) {
+  package var counts: (came: Int, left: Int, changed: Int) {
     (came.load(ordering: .relaxed), left.load(ordering: .relaxed), changed.load(ordering: .relaxed))
   }
 
-  init(_ paths: [String], handler: @escaping @Sendable () -> Void) throws {
+  package init(_ paths: [String], handler: @escaping @Sendable () -> Void) throws {
     let number = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
     guard number >= 0 else { throw SystemError(.init(rawValue: errno), call: "inotify_init1") }
     let mask = UInt32(IN_MOVED_TO | IN_CLOSE_WRITE | IN_MOVED_FROM | IN_DELETE | IN_MODIFY)

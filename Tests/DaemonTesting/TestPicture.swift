@@ -1,11 +1,11 @@
-import Foundation
+package import Foundation
 import SystemSupport
 import TestSupport
 
 /// Pictures for the tests: a photograph made small, and what is wrong with files that only look like one.
-enum TestPicture {
+package enum TestPicture {
   /// A photograph of a Debian package, 96 pixels wide; made once.
-  static func jpeg() async throws -> Data { try await shared.value }
+  package static func jpeg() async throws -> Data { try await shared.value }
 
   private static let shared = Task {
     let folder = try TemporaryDirectory()
@@ -16,7 +16,7 @@ enum TestPicture {
   }
 
   /// A PNG file whose header claims a size, followed by a few bytes of pixels.
-  static func pngClaiming(width: UInt32, height: UInt32) -> Data {
+  package static func pngClaiming(width: UInt32, height: UInt32) -> Data {
     let header = bytes(width) + bytes(height) + [8, 2, 0, 0, 0]
     let pixels: [UInt8] = [0x78, 0x9C, 0x03, 0, 0, 0, 0, 1]
     return Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
@@ -24,7 +24,7 @@ enum TestPicture {
   }
 
   /// Whether a file is a PNG file from its signature to its end.
-  static func isWholePNG(_ path: String) throws -> Bool {
+  package static func isWholePNG(_ path: String) throws -> Bool {
     let data = try Data(contentsOf: URL(filePath: path))
     return data.starts(with: [0x89, 0x50, 0x4E, 0x47]) && data.suffix(12) == Data(chunk("IEND", []))
   }

@@ -1,6 +1,6 @@
 /// The model of rows that the tests import.
-enum TestModel {
-  static let text = model(
+package enum TestModel {
+  package static let text = model(
     """
     <entity name="Reading" representedClassName="Reading" syncable="YES">
       <attribute name="job" optional="YES" attributeType="String"/>
@@ -9,7 +9,7 @@ enum TestModel {
     </entity>
     """)
 
-  static func model(_ entities: String) -> String {
+  package static func model(_ entities: String) -> String {
     """
     <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
     <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0">
@@ -20,7 +20,7 @@ enum TestModel {
   }
 
   /// A job file that imports a CSV of `payload/` into the entity.
-  static func importJob(_ id: String, _ input: String) -> String {
+  package static func importJob(_ id: String, _ input: String) -> String {
     #"{"type": "import", "id": "\#(id)", "arguments": {"input": "\#(input)", "entity": "Reading"}}"#
   }
 }

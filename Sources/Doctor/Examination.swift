@@ -1,0 +1,83 @@
+import Foundation
+import Glibc
+import SQLiteStore
+import SystemSupport
+
+/// Looks through a daemon's spool and store for what contradicts itself; changes nothing.
+///
+/// Beside a running daemon, what only just happened is left out: files come before the store knows of them, and go after
+/// it knows of their jobs' end.
+package struct Examination {
+  let spool: String
+  let store: String
+  /// Whether a daemon works there; if none does, its next start cleans up what a crash has left.
+  let isRunning: Bool
+  /// Nanoseconds since 1970 after which a change is too new to be judged; the end of time where no daemon runs.
+  let newest: Int64
+  var report = Report()
+  /// How many jobs may be writing pictures.
+  var unfinishedPictures = 0
+
+  /// The final states; see Documentation/JobStates.md.
+  static let finalStates = ["completed", "cancelled", "discarded", "quarantined"]
+  static let states = finalStates + ["available", "scheduled", "waiting", "held", "running", "retryable"]
+  static let final = finalStates.map(StoreInspection.literal).joined(separator: ", ")
+
+  /// How long the daemon may take for what it does at once.
+  private static let grace = 10.0
+
+  /// - Parameters:
+  ///   - spool: the folder of the spool's folders.
+  ///   - store: the store's file.
+  ///   - flushInterval: seconds for which a change may not be on disk.
+  package init(spool: String, store: String, isRunning: Bool, flushInterval: Double) {
+    self.spool = spool
+    self.store = store
+    self.isRunning = isRunning
+    let time = Date().timeIntervalSince1970 - Self.grace - flushInterval
+    newest = isRunning ? Int64(time * 1e9) : .max
+  }
+
+  /// Why nothing could be examined.
+  package struct Impossible: Error, CustomStringConvertible {
+    package let description: String
+    /// Whether it is a matter of rights.
+    package let isDenied: Bool
+  }
+
+  /// Looks through everything.
+  package static func run(_ examination: consuming Examination) throws(Impossible) -> Report {
+    do {
+      // In this order: a file that goes meanwhile was in order, one that comes is not seen.
+      let current = try examination.entries("cur")
+      try examination.examineFolders()
+      try examination.examineStore(current)
+      try examination.examineFailed()
+      try examination.examineLeftovers()
+    } catch let error as SystemError {
+      throw Impossible(
+        description: "\(error)", isDenied: error.code == .accessDenied || error.code == .notPermitted)
+    } catch {
+      throw Impossible(description: "\(error)", isDenied: false)
+    }
+    return examination.report
+  }
+
+  /// The entries of a spool folder.
+  mutating func entries(_ folder: String) throws -> [FileName] {
+    let names = try Directory(path: spool + "/" + folder).entries().sorted()
+    report.files += names.count
+    return names
+  }
+
+  /// Whether an entry is there and has been as it is for a while.
+  func isSettled(_ name: FileName, in folder: String) throws -> Bool {
+    do {
+      return try Directory(path: spool + "/" + folder).status(of: name).changeTime < newest
+    } catch  where error.code == .noEntry {
+      return false
+    }
+  }
+
+  func path(_ name: FileName, _ folder: String) -> String { "\(spool)/\(folder)/\(name)" }
+}

@@ -1,0 +1,90 @@
+import Configuration
+import ControlClient
+import Doctor
+import JSONText
+import SystemSupport
+
+/// `bobbinctl doctor`: looks for what contradicts itself in spool and store.
+struct DoctorCommand: Command {
+  static let name = "doctor"
+  static let usage = "doctor [--json]"
+  static let summary = "Look for what is wrong with the spool and the store"
+  static let details = """
+    Reads the files themselves and changes nothing, so it needs the rights of root or of the daemon's user. It works
+    beside a running daemon, and on the files of one that is stopped: what the next start cleans up is no finding then.
+
+    It looks at the database's pages, the jobs' records, files without jobs, files in failed/ without a reason, half
+    written files, large values without a row and rows without their value, and the rights of the folders. Each finding
+    says what, where, and what to do. The exit code is 0 if there is none, and 1 if there are some.
+    """
+
+  init(_ arguments: inout ParsedArguments) {
+    if let operand = arguments.operands.first { arguments.addProblem("doctor takes no argument, not \"\(operand)\"") }
+  }
+
+  func run(_ session: Session) throws(ToolError) -> ExitCode {
+    let examination = try examination(session)
+    let report: Report
+    do throws(Examination.Impossible) { report = try Examination.run(examination) } catch {
+      throw ToolError(
+        error.isDenied ? .notPermitted : .unreadableFile, error.description,
+        hint: error.isDenied
+          ? "run it as root, or as the daemon's user" : "--root DIR tells where the daemon's files are")
+    }
+    if session.printsJSON { try printJSON(report, session) } else { try print(report, session) }
+    return report.findings.isEmpty ? .success : .jobFailed
+  }
+
+  /// Asks the daemon where its files are; one that does not answer is taken to be stopped.
+  private func examination(_ session: Session) throws(ToolError) -> Examination {
+    let status: StatusReply?
+    do throws(ToolError) {
+      status = try Reply.received(from: session.client, "GET", ControlClient.path("v1", "status"))
+        .accepted(refusal: .unavailable).decoded(as: StatusReply.self)
+    } catch {
+      // Without a root, only the daemon knows where its files are.
+      guard session.paths != nil, error.code == .unavailable else { throw error }
+      status = nil
+    }
+    let paths = session.paths
+    guard let spool = status?.spool ?? paths?.spool, let store = status?.store ?? paths?.store else {
+      throw ToolError(.unavailable, "the daemon does not tell where its files are", hint: "tell it with --root DIR")
+    }
+    return Examination(spool: spool, store: store, isRunning: status != nil, flushInterval: flushInterval(paths))
+  }
+
+  /// The configured time for which a change may not be on disk; where it can't be read, its default.
+  private func flushInterval(_ paths: Paths?) -> Double {
+    let configuration = paths.flatMap {
+      try? Configuration.load(mainFile: $0.configurationFile, dropIns: $0.configurationDropIns)
+    }
+    return (configuration ?? Configuration()).writer.flushInterval / .seconds(1)
+  }
+
+  private func print(_ report: Report, _ session: Session) throws(ToolError) {
+    for finding in report.findings {
+      try session.output.write(
+        singleLine("\(finding.code): \(finding.subject): \(finding.problem)") + "\n"
+          + singleLine("  to do: \(finding.action)") + "\n")
+    }
+    for note in report.notes { try session.output.write(singleLine("note: \(note)") + "\n") }
+    let count = report.findings.count
+    try session.output.write(
+      "\(count == 0 ? "nothing" : "\(count) thing\(count == 1 ? "" : "s")") found among \(report.jobs) jobs and "
+        + "\(report.files) files\n")
+  }
+
+  private func printJSON(_ report: Report, _ session: Session) throws(ToolError) {
+    let findings = report.findings.map { finding in
+      JSONValue.object([
+        "code": .string(finding.code), "subject": .string(finding.subject), "problem": .string(finding.problem),
+        "action": .string(finding.action),
+      ])
+    }
+    let value = JSONValue.object([
+      "findings": .array(findings), "notes": .array(report.notes.map(JSONValue.string)),
+      "jobs": .integer(Int64(report.jobs)), "files": .integer(Int64(report.files)),
+    ])
+    try session.output.write(value.serialized() + "\n")
+  }
+}

@@ -1,0 +1,32 @@
+import Foundation
+import SystemSupport
+import TestSupport
+
+/// A wall clock for programs under test, which can be set without touching that of the machine.
+package final class SettableClock: Sendable {
+  private let folder: TemporaryDirectory
+  private var offset: String { folder.path("offset") }
+
+  /// What a program must have in its environment to live by this clock.
+  package var environment: [String: String] { ["LD_PRELOAD": folder.path("clock.so"), "CLOCK_OFFSET": offset] }
+
+  /// Compiles what stands before the C library.
+  package init() async throws {
+    folder = try TemporaryDirectory()
+    let source = RepositoryPaths.root.appending(path: "Tests/Preload/clock.c").path(percentEncoded: false)
+    let tool = try await Tool.run(
+      "/usr/bin/gcc", ["-shared", "-fPIC", "-O1", "-o", folder.path("clock.so"), source, "-ldl", "-lpthread"])
+    if tool.code != 0 { throw SystemError(.invalidArgument, call: "gcc", subject: tool.errors) }
+    try set(ahead: 0)
+  }
+
+  /// Sets the clock so many seconds before or behind that of the machine.
+  package func set(ahead seconds: Int64) throws {
+    let data = withUnsafeBytes(of: seconds) { Data($0) }
+    guard FileManager.default.fileExists(atPath: offset) else { return try data.write(to: URL(filePath: offset)) }
+    // In place: the file is mapped.
+    let file = try FileHandle(forWritingTo: URL(filePath: offset))
+    try file.write(contentsOf: data)
+    try file.close()
+  }
+}

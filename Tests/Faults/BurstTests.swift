@@ -1,0 +1,49 @@
+import DaemonTesting
+import Foundation
+import Glibc
+import SystemSupport
+import TestSupport
+import Testing
+
+extension FaultTests {
+  @Suite("Bursts")
+  struct Bursts {
+    /// Kilobytes of memory that a daemon may take, whatever lies in its spool.
+    private static let limit = 300 << 10
+
+    @Test("Files that come all at once are all done once, in bounded memory", .timeLimit(.minutes(30)))
+    func burst() async throws {
+      let count = FaultPlan.count("BURST", short: 3_000, whole: 50_000)
+      let root = try DaemonRoot()
+      var figures = FaultFigures("a burst of files")
+      let daemon = try await DaemonProcess.ready(root)
+      let (temporary, new) = (root.paths.spoolTemporary, root.paths.spoolNew)
+      try await onThread(seconds: 300) {
+        for number in 0..<count {
+          try Data(#"{"type": "noop", "id": "b\#(number)"}"#.utf8).write(to: URL(filePath: "\(temporary)/\(number)"))
+          try #require(rename("\(temporary)/\(number)", "\(new)/b\(number).json") == 0)
+        }
+      }
+      try await daemon.waitUntilSpoolIsEmpty(seconds: 900)
+      let memory = try Self.peakMemory(of: daemon.child.processID)
+      let result = try await root.sql("SELECT count(*), count(DISTINCT id) FROM Job WHERE state = 'completed'")
+      #expect(result == "\(count)|\(count)")
+      #expect(memory < Self.limit, "\(memory) kB")
+      let doctor = try await daemon.tool("doctor")
+      #expect(doctor.code == 0, "\(doctor.output)\(doctor.errors)")
+      let end = try await daemon.stop()
+      #expect(end == .exited(code: 0))
+      figures.faults = 1
+      figures.struck = 1
+      figures.jobs = count
+      figures.tell("at most \(memory >> 10) MB of memory")
+    }
+
+    /// In kilobytes.
+    private static func peakMemory(of process: Int32) throws -> Int {
+      let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+      let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
+      return try #require(Int(line.filter(\.isNumber)))
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import Synchronization
+
+/// What was submitted, and what the daemon has said about it; what is found on disk is compared with it.
+final class Ledger: Sendable {
+  private struct State {
+    var expected: [String: ExpectedJob] = [:]
+    /// Jobs that the daemon has told to be durable, with the state that it told.
+    var durable: [String: String] = [:]
+    /// Submissions of which nobody knows whether they were accepted; to be sent again.
+    var doubtful: [ExpectedFile] = []
+  }
+
+  private let state = Mutex(State())
+
+  var jobCount: Int { state.withLock { $0.expected.count } }
+  var durableCount: Int { state.withLock { $0.durable.count } }
+
+  /// Notes jobs that must come to their end from now on.
+  func expect(_ file: ExpectedFile) {
+    state.withLock { state in for job in file.jobs { state.expected[job.id] = job } }
+  }
+
+  /// Notes that the daemon has told a job to be durable.
+  func noteDurable(_ id: String, _ told: String) { state.withLock { $0.durable[id] = told } }
+
+  /// Notes that a submission was cut short.
+  func doubt(_ file: ExpectedFile) { state.withLock { $0.doubtful.append(file) } }
+
+  /// The submissions to be sent again.
+  func takeDoubtful() -> [ExpectedFile] {
+    state.withLock { state in
+      defer { state.doubtful = [] }
+      return state.doubtful
+    }
+  }
+
+  /// What is wrong with what was found on disk, once all work is done.
+  func problems(with found: Findings) -> [Problem] {
+    let (expected, durable) = state.withLock { ($0.expected, $0.durable) }
+    var problems: [Problem] = []
+    for job in expected.values.sorted(by: { $0.id < $1.id }) { problems += found.problems(with: job) }
+    for (id, told) in durable where found.jobs[id]?.state != told {
+      let now = found.jobs[id]?.state ?? "nothing"
+      problems.append(Problem(kind: .loss, description: "\(id) was told to be durable and \(told), and is \(now)"))
+    }
+    for id in found.jobs.keys.sorted() where expected[id] == nil {
+      problems.append(Problem(kind: .repetition, description: "nobody submitted \(id)"))
+    }
+    return problems + found.problems
+  }
+}

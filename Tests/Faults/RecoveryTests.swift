@@ -1,0 +1,95 @@
+import DaemonTesting
+import Foundation
+import SystemSupport
+import TestSupport
+import Testing
+
+extension FaultTests {
+  @Suite("What a start finds after a kill")
+  struct Recovery {
+    private static let bad =
+      #"{"type": "import", "id": "bad", "arguments": {"input": "none.csv", "entity": "Reading"}}"#
+
+    @Test("A file goes to failed/ with its reason though the job that failed was over before the kill")
+    func earlierFailure() async throws {
+      let root = try DaemonRoot()
+      let daemon = try await DaemonProcess.ready(root)
+      let time = Date(timeIntervalSinceNow: 3).formatted(.iso8601)
+      try root.drop(
+        #"{"jobs": [\#(Self.bad), {"type": "noop", "id": "late", "notBefore": "\#(time)"}]}"#, as: "mixed.json")
+      // Its acceptance, and that of the file, are durable; so is the end of the job that it waits for.
+      _ = try await daemon.submit(#"{"type": "noop", "id": "witness", "afterAny": "bad"}"#)
+      try await daemon.kill()
+      let again = try await DaemonProcess.ready(root)
+      try await again.waitUntilSpoolIsEmpty()
+      let jobs = try await root.sql("SELECT id, state FROM Job ORDER BY id")
+      #expect(jobs == "bad|discarded\nlate|completed\nwitness|completed")
+      let failed = try root.failedFiles
+      #expect(failed == ["mixed.json", "mixed.json.reason"])
+      let reason = try root.reason("mixed.json")
+      #expect(reason.hasPrefix("mixed.json: bad: the input"), "\(reason)")
+    }
+
+    @Test("A repeated file goes where the first one goes, if its job fails")
+    func repeatedFailure() async throws {
+      let root = try DaemonRoot()
+      let time = Date(timeIntervalSinceNow: 2).formatted(.iso8601)
+      let late = Self.bad.dropLast() + #", "notBefore": "\#(time)"}"#
+      for name in ["first.json", "second.json"] { try root.drop(String(late), as: FileName(name)) }
+      let daemon = try await DaemonProcess.ready(root)
+      try await daemon.waitUntilSpoolIsEmpty()
+      let failed = try root.failedFiles
+      #expect(failed == ["first.json", "first.json.reason", "second.json", "second.json.reason"])
+    }
+
+    @Test("What was half written in the daemon's own folders is removed, and a reason without its file is written anew")
+    func leftovers() async throws {
+      let root = try DaemonRoot()
+      let halves = [root.paths.spoolCurrent + "/.77.abc.tmp", root.paths.spoolFailed + "/.77.abd.tmp"]
+      for half in halves { try root.write("{", to: half) }
+      try root.write("of an earlier run\n", to: root.paths.spoolFailed + "/wrong.json.reason")
+      try root.drop("{}", as: "wrong.json")
+      let daemon = try await DaemonProcess.ready(root)
+      try await daemon.waitUntilSpoolIsEmpty()
+      for half in halves { #expect(!FileManager.default.fileExists(atPath: half)) }
+      let failed = try root.failedFiles
+      #expect(failed == ["wrong.json", "wrong.json.reason"])
+      let reason = try root.reason("wrong.json")
+      #expect(reason == "wrong.json: line 1: \"type\": is missing\n")
+    }
+
+    /// What may have become of the records while the daemon was down.
+    enum Change: String, CaseIterable {
+      case nothing = "SELECT 1"
+      /// As if the clock were set back by a year.
+      case clock = "UPDATE Job SET dueAt = dueAt + 31536000 WHERE id = 'b'"
+      /// The job that it waited for was forgotten.
+      case forgotten = "DELETE FROM Job WHERE id = 'a'"
+      /// The job that it waited for was put back, and is held.
+      case putBack = "UPDATE Job SET state = 'held', file = NULL, finishedAt = NULL WHERE id = 'a'"
+    }
+
+    @Test(
+      "A job between two attempts goes on, whatever the clock says and what it waited for", arguments: Change.allCases)
+    func retries(_ change: Change) async throws {
+      let root = try DaemonRoot()
+      try await Workload.prepare(root)
+      let daemon = try await DaemonProcess.ready(root)
+      try root.drop(
+        #"""
+        {"jobs": [{"type": "noop", "id": "a"}, {"type": "image.encode", "id": "b", "after": "a", "timeout": "1ms",
+          "maxAttempts": 2, "backoff": {"kind": "fixed", "base": "2s"},
+          "arguments": {"input": "in.jpg", "outputs": [{"path": "b.png", "width": 3000, "enlarge": true}]}}]}
+        """#, as: "two.json")
+      try await daemon.waitForLog("it took longer than")
+      _ = try await daemon.submit(#"{"type": "noop", "id": "witness"}"#)
+      try await daemon.kill()
+      let state = try await root.sql("SELECT state FROM Job WHERE id = 'b'; \(change.rawValue)")
+      #expect(state.hasPrefix("retryable"))
+      let again = try await DaemonProcess.ready(root)
+      try await again.wait(seconds: 20) { try !$0.root.failedFiles.isEmpty }
+      let end = try await root.sql("SELECT state, attempt FROM Job WHERE id = 'b'")
+      #expect(end == "discarded|2")
+    }
+  }
+}

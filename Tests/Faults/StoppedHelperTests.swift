@@ -1,0 +1,59 @@
+import DaemonTesting
+import Foundation
+import Glibc
+import SystemSupport
+import TestSupport
+import Testing
+
+extension FaultTests {
+  @Suite("A helper that stands still")
+  struct StoppedHelper {
+    @Test("Its attempt fails when its time is over, and the next one is given to a fresh helper")
+    func stopped() async throws {
+      let root = try DaemonRoot(Workload.configuration)
+      try await Workload.prepare(root)
+      var figures = FaultFigures("SIGSTOP of a helper")
+      let daemon = try await DaemonProcess.ready(root)
+      _ = try await daemon.submit(Self.picture("first"))
+      for number in 0..<FaultPlan.count("STOPS", short: 1, whole: 10) {
+        let helper = try #require(Self.child(of: daemon.child.processID, named: "bobbin-image"))
+        try #require(Glibc.kill(helper, SIGSTOP) == 0)
+        let jobs = try await daemon.submit(Self.picture("stopped-\(number)"))
+        #expect(jobs.first?["state"]?.string == "completed")
+        #expect(jobs.first?["attempt"]?.integer == 2)
+        // It is gone, not left standing.
+        #expect(Self.child(of: daemon.child.processID, named: "bobbin-image") != helper)
+        let isWhole = try TestPicture.isWholePNG(root.paths.payload + "/stopped-\(number).png")
+        #expect(isWhole)
+        figures.faults += 1
+        figures.struck += 1
+        figures.jobs += 1
+      }
+      let hidden = try Directory(path: root.paths.payload).entries().filter(\.isHidden)
+      #expect(hidden == [])
+      let doctor = try await daemon.tool("doctor")
+      #expect(doctor.code == 0, "\(doctor.output)\(doctor.errors)")
+      figures.tell()
+    }
+
+    private static func picture(_ id: String) -> String {
+      #"""
+      {"type": "image.encode", "id": "\#(id)", "timeout": "1s", "backoff": {"kind": "fixed", "base": "50ms"},
+        "arguments": {"input": "in.jpg", "outputs": [{"path": "\#(id).png", "width": 40}]}}
+      """#
+    }
+
+    private static func child(of parent: Int32, named name: String) -> Int32? {
+      // Processes come and go while they are listed.
+      let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+      for process in processes.compactMap({ Int32($0) }) {
+        guard let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+          let end = status.lastIndex(of: ")"), status.contains("(\(name))")
+        else { continue }
+        let fields = status[end...].split(separator: " ")
+        if fields.count > 2, Int32(fields[2]) == parent { return process }
+      }
+      return nil
+    }
+  }
+}
