@@ -141,7 +141,6 @@ final class AttemptRecorder: Sendable {
     try await attempt.handler.revert(
       execution(
         job, attempt.specification, attempt.number, submitter: attempt.execution.submitter, context, cursor: cursor,
-        job, attempt.specification, attempt.number, submitter: attempt.execution.submitter, context, cursor: cursor,
         // Also where the attempt was taken from its handler: whoever reverts has the right to record.
         isCurrent: { true }, isToldToEnd: { false }))
   }
