@@ -67,7 +67,7 @@ final class DaemonCore: Sendable {
     self.control = control
     workers = WorkerPool(engine, AttemptRecorder(engine, control))
     retention = Retention(
-      engine, RetentionSteps(main: main, coordinator: coordinator, storePath: paths.store))
+      engine, RetentionSteps(main: main, coordinator: coordinator))
     admission = Admission(main: main, handlers: self.handlers, scheduler: scheduler, policy: policy)
     intake = Intake(
       spool: spool, admission: admission, flusher: flusher, release: releaser, log: log,
@@ -77,6 +77,7 @@ final class DaemonCore: Sendable {
       let jobs = admitted.flatMap(\.jobs)
       scheduler.add(jobs)
       control.settleBlockers(of: jobs)
+      control.settleNames(of: admitted.flatMap(\.finished))
     }
     releaser.whenDoubtful { [intake] in intake.judge($0) }
     scheduler.whenOverdue { [workers] in workers.overdue($0) }
@@ -108,7 +109,10 @@ final class DaemonCore: Sendable {
       return try intake.admit(Admission.Candidate(file: file, contents: contents))
     } catch {
       // What the client is told to be refused must not run at the next start.
-      try spool.release(name)
+      do { try spool.release(name) } catch let leftover {
+        log.error(
+          "the refused job file \(name) can't be removed from cur/, and would run at the next start: \(leftover)")
+      }
       throw error
     }
   }

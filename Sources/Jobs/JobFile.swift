@@ -43,6 +43,7 @@ public struct JobFile: Sendable {
     do throws(JobFileOrderError) { try JobOrder(jobs).check() } catch {
       throw reader.placed(JobFileError(error.message, key: error.key), under: contents.jobs[error.index].path)
     }
+    if contents.hasCallback, let callback = jobs.last { try reader.check(callback, of: jobs, batch: contents.batch) }
     self.jobs = jobs
     batch = contents.batch
     hasCallback = contents.hasCallback

@@ -35,6 +35,20 @@ struct JobFileReader {
     return contents
   }
 
+  /// A callback waits for all jobs of its file, so none of them may wait for it, nor may it be one of its own batch.
+  func check(
+    _ callback: JobSpecification, of jobs: [JobSpecification], batch: String?
+  ) throws(JobFileError) {
+    if let batch, batch == callback.batch {
+      throw error("is the batch \"\(batch)\" whose end it waits for", ["callback", "batch"])
+    }
+    guard let id = callback.id else { return }
+    for (index, job) in jobs.dropLast().enumerated() where job.after.contains(id) || job.afterAny.contains(id) {
+      let key = job.after.contains(id) ? "after" : "afterAny"
+      throw error("names the callback, which waits for this job", ["jobs", String(index), key])
+    }
+  }
+
   func text(_ value: JSONValue, _ path: [String], limit: Int) throws(JobFileError) -> String {
     guard let text = value.string else { throw error("must be a string, not \(value.kindName)", path) }
     if text.isEmpty { throw error("must not be empty", path) }

@@ -5,6 +5,7 @@ extension JobSpecification {
   /// What the job's record keeps beside its own attributes, as keys of a job file; nil if there is nothing.
   package var options: String? {
     var object: JSONObject = [:]
+    if let maxAttempts { object["maxAttempts"] = .integer(Int64(maxAttempts)) }
     if let timeout { object["timeout"] = .string(TimeSpan.print(timeout)) }
     if let backoff {
       object["backoff"] = .object([

@@ -17,6 +17,8 @@ public struct JobSpecification: Sendable, Hashable {
   public var timeout: Duration?
   /// How often the job may be started; nil for the configured number.
   public var maxAttempts: Int?
+  /// What the file said of that, in a job that was read from its record.
+  package var ownMaxAttempts: Int?
   /// How long it waits after an attempt that failed; nil for what holds for its type.
   public var backoff: Backoff?
   /// The jobs that must be completed before it starts; if one comes to nothing, so does this one.

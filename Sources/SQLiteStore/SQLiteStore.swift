@@ -140,6 +140,15 @@ public final class SQLiteStore: PersistentStore, Sendable {
     }
   }
 
+  package func bytesInUse() throws(StoreError) -> Int {
+    try withWriter { connection throws(StoreError) in
+      let values = try ["page_count", "freelist_count", "page_size"].map { (name) throws(StoreError) in
+        try connection.controlResult("PRAGMA \(name)") { $0.integer(0) } ?? 0
+      }
+      return Int((values[0] - values[1]) * values[2])
+    }
+  }
+
   /// Writes the journal into the file and closes; a save under way is waited for, readers finish on their own.
   ///
   /// Closing twice does nothing.

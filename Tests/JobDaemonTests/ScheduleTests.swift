@@ -206,4 +206,36 @@ struct ScheduleTests {
     #expect(test.schedule.setPriority(-1, of: jobs[0], at: test.now) == true)
     #expect(test.all() == [jobs[2], jobs[1], jobs[0]])
   }
+
+  @Test("A held job keeps the delay after its failed attempt, unless somebody wants it to run now")
+  mutating func heldDelay() {
+    let jobs = (0..<2).map { test.add("\($0)") }
+    #expect(test.all() == jobs)
+    for job in jobs { test.end(job, .failed, delay: 5_000) }
+    #expect(test.schedule.hold(jobs[0]) && test.schedule.forgetTime(of: jobs[1]))
+    for job in jobs { #expect(test.schedule.release(job, at: test.now) == true) }
+    #expect(test.schedule.state(of: jobs[0]) == .scheduled)
+    #expect(test.all() == [jobs[1]])
+    test.wait(5_000)
+    #expect(test.all() == [jobs[0]])
+  }
+
+  @Test("A job that is not over is not forgotten, and what it occupies is given back at its end")
+  mutating func removedTooEarly() {
+    test.schedule.setLimits(.queue("default"), concurrent: 1, rate: nil, at: test.now)
+    let jobs = (0..<2).map { test.add("\($0)") }
+    #expect(test.all() == [jobs[0]])
+    test.schedule.remove(jobs[0], at: test.now)
+    test.end(jobs[0])
+    #expect(test.all() == [jobs[1]])
+  }
+
+  @Test("Nobody else's reasons are told after a slot was used again")
+  mutating func reasons() {
+    let first = test.add("first", [NewJob.Blocker(subject: .name("ghost"), mayFail: false)])
+    _ = test.schedule.cancel(first, at: test.now)
+    test.schedule.remove(first, at: test.now)
+    let second = test.add("second", [NewJob.Blocker(subject: .name("other"), mayFail: false)])
+    #expect(test.schedule.obstacles(of: second, at: test.now) == [.unknownJob("other")])
+  }
 }

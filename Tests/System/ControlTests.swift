@@ -88,7 +88,7 @@ extension SystemTests {
       #expect(try await root.sql("SELECT state FROM Job; SELECT count(*) FROM Reading") == "cancelled\n0")
       #expect(try DaemonRoot.entries(root.paths.spoolFailed) == [])
       try root.payload("big.csv", "job,number\nbig,1\n")
-      #expect(try await run(daemon, "retry", "big") == "1 job to be run again\n")
+      #expect(try await run(daemon, "retry", "big") == "1 job put back\n")
       _ = try await daemon.submit(#"{"type": "noop", "afterAny": ["big"]}"#)
       #expect(
         try await root.sql("SELECT state FROM Job WHERE id = 'big'; SELECT count(*) FROM Reading") == "completed\n1")
@@ -151,6 +151,78 @@ extension SystemTests {
       try await daemon.wait { Self.removed($0.logText) == 1_150 }
       #expect(try await root.sql("SELECT DISTINCT substr(id, 1, 2) FROM Job; SELECT count(*) FROM Job") == "5-\n50")
       #expect(try await root.sql("PRAGMA freelist_count") == "0")
+    }
+
+    @Test("A job that is put back at once runs again in its turn, and holds up nobody")
+    func putBackAtOnce() async throws {
+      let root = try DaemonRoot("[Writer]\nFlushIntervalSec=200ms\n[Queue one]\nConcurrency=1\n")
+      let daemon = try await DaemonProcess.ready(root)
+      try await post(
+        daemon,
+        #"""
+        {"jobs": [{"type": "noop", "id": "a", "queue": "one"},
+          {"type": "noop", "id": "b", "notBefore": "2200-01-01T00:00:00Z"}], "callback": {"type": "noop", "id": "end"}}
+        """#)
+      for _ in 0..<5 { #expect(try await run(daemon, "retry", "a") == "1 job put back\n") }
+      _ = try await daemon.submit(#"{"type": "noop", "id": "next", "queue": "one"}"#)
+      #expect(try await state(daemon, "a") == "completed")
+      #expect(try await state(daemon, "end") == "waiting")
+    }
+
+    @Test("What an operator was told survives a kill")
+    func durable() async throws {
+      let root = try DaemonRoot("[Writer]\nFlushIntervalSec=1h\n")
+      let daemon = try await DaemonProcess.ready(root)
+      for id in ["h", "c", "p", "r"] {
+        try await post(daemon, #"{"type": "noop", "id": "\#(id)", "notBefore": "2200-01-01T00:00:00Z"}"#)
+      }
+      _ = try await run(daemon, "pause", "--queue", "default")
+      _ = try await run(daemon, "hold", "h")
+      _ = try await run(daemon, "cancel", "c")
+      _ = try await run(daemon, "priority", "7", "p")
+      _ = try await run(daemon, "retry", "r")
+      try await daemon.kill()
+      let again = try await DaemonProcess.ready(root)
+      #expect(try await state(again, "h") == "held")
+      #expect(try await state(again, "c") == "cancelled")
+      #expect(try await state(again, "r") == "available")
+      #expect(try await again.get("/v1/jobs/p")["priority"]?.integer == 7)
+      #expect(try await again.get("/v1/queues")["queues"]?.array?.first?["paused"]?.bool == true)
+    }
+
+    @Test("Nobody waits for ever: not for a job that was called off at once, nor in a circle over files")
+    func noEndlessWaits() async throws {
+      let root = try DaemonRoot("[Writer]\nFlushIntervalSec=5ms\n")
+      try root.drop(#"{"type": "noop", "id": "x", "after": "y"}"#, as: "1.json")
+      try root.drop(#"{"type": "noop", "id": "y", "after": "x"}"#, as: "2.json")
+      let daemon = try await DaemonProcess.ready(root)
+      try await daemon.waitUntilSpoolIsEmpty()
+      #expect(try await root.sql("SELECT id, state FROM Job ORDER BY id") == "x|cancelled\ny|cancelled")
+      try await post(daemon, #"{"type": "noop", "id": "u", "unique": "k", "notBefore": "2200-01-01T00:00:00Z"}"#)
+      try await post(daemon, #"{"type": "noop", "id": "later", "after": "second"}"#)
+      let second = try await daemon.submit(#"{"type": "noop", "id": "second", "unique": "k"}"#)
+      #expect(second.first?["state"]?.string == "cancelled")
+      _ = try await daemon.submit(#"{"type": "noop", "afterAny": "later"}"#)
+      #expect(try await state(daemon, "later") == "cancelled")
+    }
+
+    @Test("A callback waits for members that other files brought, also after a restart")
+    func callbackAfterRestart() async throws {
+      let root = try DaemonRoot("[Writer]\nFlushIntervalSec=5ms\n")
+      let daemon = try await DaemonProcess.ready(root)
+      let late = #""batch": "b", "notBefore": "2200-01-01T00:00:00Z""#
+      try await post(
+        daemon,
+        #"{"batch": "b", "jobs": [{"type": "noop", "id": "1", \#(late)}], "callback": {"type": "noop", "id": "end"}}"#)
+      try await post(daemon, #"{"type": "noop", "id": "2", \#(late)}"#)
+      _ = try await run(daemon, "retry", "1")
+      _ = try await daemon.submit(#"{"type": "noop", "after": "1"}"#)
+      try await daemon.kill()
+      let again = try await DaemonProcess.ready(root)
+      #expect(try await state(again, "end") == "waiting")
+      _ = try await run(again, "retry", "2")
+      try await again.waitUntilSpoolIsEmpty()
+      #expect(try await state(again, "end") == "completed")
     }
 
     /// How many jobs a log says were removed.

@@ -108,6 +108,17 @@ final class JobControl: Sendable {
     }
   }
 
+  /// Tells those who wait, by name, for jobs that were over before they began.
+  func settleNames(of finished: [FinishedJob]) {
+    for end in finished {
+      let lost = engine.scheduler.change { schedule, now in
+        schedule.settle(named: end.id, as: end.objectID)
+        return schedule.settleWaiting(for: end.objectID, as: end.state, at: now)
+      }
+      cancel(lost, because: end)
+    }
+  }
+
   /// Looks up what new jobs wait for, where that was over before they came into the schedule.
   func settleBlockers(of jobs: [NewJob]) {
     let blockers = Set(
@@ -146,7 +157,10 @@ final class JobControl: Sendable {
     let state = scheduler.read { schedule, _ in schedule.state(of: id) } ?? recorded
     switch command {
     case .cancel(let reason):
-      if state == .running { return engine.stop(id, .cancelled(reason)) ? .done : .impossible(state) }
+      if state == .running {
+        if case .cancelled = engine.scheduler.running(id)?.stop { return .done }
+        return engine.stop(id, .cancelled(reason)) ? .done : .impossible(state)
+      }
       if state == .quarantined { return try finishQuarantined(id, reason) }
       return try cancelAll([id], reason) > 0 ? .done : .impossible(state)
     case .hold:
@@ -154,16 +168,23 @@ final class JobControl: Sendable {
       guard scheduler.change({ schedule, _ in schedule.hold(id) }) else { return .impossible(state) }
       try change(id) { $0.currentState = .held }
     case .release:
-      guard let now = scheduler.change({ $0.release(id, at: $1) ? $0.state(of: id) : nil }) else {
-        return .impossible(state)
-      }
-      try change(id) { $0.currentState = now == .running ? .available : now }
+      guard let next = scheduler.read({ $0.stateAfterRelease(of: id, at: $1) }) else { return .impossible(state) }
+      // First on record: once it is released, the record is its worker's.
+      try change(id) { $0.currentState = next }
+      scheduler.change { _ = $0.release(id, at: $1) }
     case .setPriority(let priority):
       guard scheduler.change({ $0.setPriority(priority, of: id, at: $1) }) else { return .impossible(state) }
       try change(id) { $0.priority = Int32(priority) }
     case .retry:
-      if scheduler.change({ $0.runNow(id, at: $1) }) { break }
-      return try putBack(id, state, .retried)
+      guard scheduler.change({ schedule, _ in schedule.forgetTime(of: id) }) else {
+        return try putBack(id, state, .retried)
+      }
+      try change(id) { [engine] job in
+        job.maxAttempts = job.attempt + Int32(try Self.attempts(of: job, engine))
+        job.currentState = .available
+        job.dueAt = nil
+      }
+      scheduler.change { _ = $0.release(id, at: $1) }
     case .redrive: return try putBack(id, state, .redriven)
     }
     return .done
@@ -173,12 +194,18 @@ final class JobControl: Sendable {
   private func putBack(_ id: ManagedObjectID, _ state: JobState, _ event: JobEvent) throws -> Reply {
     guard state.isFinal, state.after(event) != nil else { return .impossible(state) }
     if !waitForRelease(of: id) { return .impossible(state) }
-    let new = try change(id) { job in
+    let unique = try context().performAndWait { try JobSpecification(record: $0.job(with: id)).unique }
+    let isTaken = unique.map { key in engine.scheduler.read { schedule, _ in schedule.uniqueOwners[key] != nil } }
+    if isTaken == true { return .impossible(state) }
+    let new = try change(id) { [engine] job in
       let specification = try JobSpecification(record: job)
-      let handler = engine.handlers[specification.type]
-      job.maxAttempts =
-        job.attempt + Int32(engine.policy.maxAttempts(of: JobSpecification(type: job.type), handler))
+      job.maxAttempts = job.attempt + Int32(try Self.attempts(of: job, engine))
       job.currentState = .available
+      job.failure = nil
+      job.result = nil
+      job.startedAt = nil
+      // What checkpoints had saved was taken back when it was given up.
+      job.cursor = nil
       job.crashes = 0
       job.dueAt = nil
       job.finishedAt = nil
@@ -191,6 +218,13 @@ final class JobControl: Sendable {
     return .done
   }
 
+  /// How many attempts a job has that is new: as many as its file says, or as hold for its type.
+  private static func attempts(of job: Job, _ engine: JobEngine) throws -> Int {
+    var specification = try JobSpecification(record: job, withArguments: false)
+    specification.maxAttempts = specification.ownMaxAttempts
+    return engine.policy.maxAttempts(of: specification, engine.handlers[job.type])
+  }
+
   /// Waits until the end of a job is on disk, lest it be mixed up with its new beginning; false if that takes too long.
   private func waitForRelease(of id: ManagedObjectID) -> Bool {
     let released = DispatchSemaphore(value: 0)
@@ -198,10 +232,11 @@ final class JobControl: Sendable {
       released.signal()
     }
     engine.flusher.flushSoon()
-    return released.wait(timeout: .now() + .seconds(30)) == .success
+    return released.wait(timeout: .now() + .seconds(5)) == .success
   }
 
   private func finishQuarantined(_ id: ManagedObjectID, _ reason: String) throws -> Reply {
+    if !waitForRelease(of: id) { return .impossible(.quarantined) }
     let name = try change(id) { job in
       job.currentState = .cancelled
       job.failure = reason

@@ -11,6 +11,8 @@ import Synchronization
 final class Retention: Sendable {
   private struct State {
     var counts: [JobState: Int]?
+    /// Jobs that ended since the size of the store was looked at.
+    var unseen = 0
     var isRunning = false
     var isWanted = false
     var isStopped = false
@@ -21,6 +23,8 @@ final class Retention: Sendable {
   private static let states: [JobState] = [.completed, .cancelled, .discarded]
   /// A count may be exceeded by this share of itself before jobs are removed, so that not each job costs a run.
   private static let slack = 16
+  /// Jobs that end between two looks at the size of the store.
+  private static let jobsPerLook = 1_000
 
   private let engine: JobEngine
   private let steps: RetentionSteps
@@ -38,12 +42,14 @@ final class Retention: Sendable {
   func note(_ jobs: [FinishedJob]) {
     let settings = settings
     let isDue = state.withLock { state in
-      guard state.counts != nil else { return false }
+      // Nothing is known yet, or nothing was there whose age could be waited for.
+      guard state.counts != nil, state.timer != nil else { return true }
       for job in jobs { state.counts?[job.state, default: 0] += 1 }
+      state.unseen += jobs.count
       return Self.states.contains { one in
         let limit = settings.count(one)
         return (state.counts?[one] ?? 0) > limit + max(limit / Self.slack, 100)
-      } || (settings.storeSize > 0 && state.timer == nil)
+      } || (settings.storeSize > 0 && state.unseen >= Self.jobsPerLook)
     }
     if isDue { runSoon() }
   }
@@ -109,7 +115,10 @@ final class Retention: Sendable {
       }
       counts[state] = count
     }
-    state.withLock { $0.counts = counts }
+    state.withLock { state in
+      state.counts = counts
+      state.unseen = 0
+    }
     total += try await shrink(settings.storeSize)
     if total > 0 {
       while !isStopped { if !(try await steps.reclaim()) { break } }
@@ -126,7 +135,7 @@ final class Retention: Sendable {
   /// Removes the oldest jobs while the store is too large; returns how many.
   private func shrink(_ size: Int) async throws -> Int {
     var total = 0
-    while size > 0 && !isStopped && steps.storeSize() > size {
+    while try size > 0 && !isStopped && steps.storeSize() > size {
       var removed = 0
       for state in Self.states {
         removed += try await steps.remove(state, endedBefore: .distantFuture, limit: RetentionSteps.jobCount)

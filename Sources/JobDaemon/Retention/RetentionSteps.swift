@@ -12,7 +12,6 @@ struct RetentionSteps: Sendable {
 
   let main: ManagedObjectContext
   let coordinator: PersistentStoreCoordinator
-  let storePath: String
 
   /// How many jobs of a state there are.
   func count(_ state: JobState) async throws -> Int {
@@ -52,13 +51,8 @@ struct RetentionSteps: Sendable {
     try await context().perform { [coordinator] _ in try coordinator.reclaimSpace(atMost: Self.byteCount) > 0 }
   }
 
-  /// The size of the database and its journal, in bytes.
-  func storeSize() -> Int {
-    [storePath, storePath + "-wal"].reduce(0) { sum, path in
-      // A journal that is not there has no size.
-      sum + ((try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0)
-    }
-  }
+  /// How much of the store is in use, in bytes: what was removed and not given back yet does not count.
+  func storeSize() throws -> Int { try coordinator.bytesInUse() }
 
   private func context() -> ManagedObjectContext { ManagedObjectContext(parent: main, name: "retention") }
 

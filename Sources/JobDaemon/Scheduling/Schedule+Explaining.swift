@@ -38,7 +38,10 @@ extension Schedule {
   }
 
   private func blockers(of slot: Int) -> [Obstacle] {
-    let isWaiting = { (list: [Dependencies.Waiting]) in list.contains { $0.slot == slot } }
+    let sequence = jobs[slot]?.sequence
+    let isWaiting = { (list: [Dependencies.Waiting]) in
+      list.contains { $0.slot == slot && $0.sequence == sequence }
+    }
     return dependencies.onJobs.filter { isWaiting($0.value) }.map { .job($0.key) }
       + dependencies.onNames.filter { isWaiting($0.value) }.map { .unknownJob($0.key) }
       + batches.filter { isWaiting($0.waiting) }.map { .batch($0.name, unfinished: $0.unfinished) }

@@ -19,6 +19,7 @@ extension Schedule {
     switch state {
     case .retryable:
       jobs[slot]?.due = now.steady + delay
+      jobs[slot]?.dueIsSteady = true
       arm(slot)
     case .available: makeReady(slot, since: now.steady)
     default: break
@@ -37,14 +38,27 @@ extension Schedule {
   /// Puts a job aside that does not run; false if it is not here, runs, or can't be held.
   mutating func hold(_ id: ManagedObjectID) -> Bool {
     guard let slot = slots[id], jobs[slot]?.state != .running else { return false }
+    // One that waits for a handler only is from now on an operator's.
+    if awaitingHandler.remove(id) != nil { return true }
     return apply(.held, to: slot)
+  }
+
+  /// The state that a held job goes on with; nil if it is not held.
+  func stateAfterRelease(of id: ManagedObjectID, at now: Moment) -> JobState? {
+    guard let job = job(id), job.state == .held else { return nil }
+    if job.blockers > 0 { return .waiting }
+    return job.due > (job.dueIsSteady ? now.steady : now.wall) ? .scheduled : .available
   }
 
   /// Lets a held job go on; false if it is not held.
   mutating func release(_ id: ManagedObjectID, at now: Moment) -> Bool {
-    guard let slot = slots[id], let job = jobs[slot], job.state == .held else { return false }
-    if job.blockers > 0 { return apply(.releasedWaiting, to: slot) }
-    if job.due > now.wall {
+    guard let slot = slots[id], let job = jobs[slot], let state = stateAfterRelease(of: id, at: now) else {
+      return false
+    }
+    if state == .waiting { return apply(.releasedWaiting, to: slot) }
+    if state == .scheduled {
+      if job.dueIsSteady { jobs[slot]?.due = now.wall + job.due - now.steady }
+      jobs[slot]?.dueIsSteady = false
       apply(.releasedEarly, to: slot)
       arm(slot)
     } else {
@@ -65,11 +79,12 @@ extension Schedule {
     }
   }
 
-  /// Lets a job that waits for a time run now; false if it does not.
-  mutating func runNow(_ id: ManagedObjectID, at now: Moment) -> Bool {
-    guard let slot = slots[id], apply(.retried, to: slot) else { return false }
+  /// Puts a job aside that waits for a time, so that it runs as soon as it is released; false if it does not.
+  mutating func forgetTime(of id: ManagedObjectID) -> Bool {
+    guard let slot = slots[id], let state = jobs[slot]?.state, state == .scheduled || state == .retryable,
+      apply(.held, to: slot)
+    else { return false }
     jobs[slot]?.due = 0
-    makeReady(slot, since: now.steady)
     return true
   }
 

@@ -65,6 +65,7 @@ struct Schedule {
     nextSequence += 1
     if let time = new.retryTime {
       job.due = now.steady + max(0, time - now.wall)
+      job.dueIsSteady = true
       job.state = .retryable
     } else if let date = specification.notBefore, date.milliseconds > now.wall {
       job.due = date.milliseconds
@@ -91,7 +92,9 @@ struct Schedule {
 
   /// Forgets a job that is over and on disk.
   mutating func remove(_ id: ManagedObjectID, at now: Moment) {
-    guard let slot = slots.removeValue(forKey: id), let job = jobs[slot] else { return }
+    // Another beginning may have come before the news of the end.
+    guard let slot = slots[id], let job = jobs[slot], job.state.isFinal else { return }
+    slots[id] = nil
     awaitingHandler.remove(id)
     count(slot, -1)
     jobs[slot] = nil

@@ -17,6 +17,7 @@ struct ScheduledJob {
   var state: JobState
   /// When it becomes ready: on the wall clock for one that is scheduled, on the steady one for one to be tried again.
   var due: Int64 = 0
+  var dueIsSteady = false
   /// Its place among others: when it was ready, in milliseconds of the steady clock, less what its priority is worth.
   var order: Int64 = 0
 }

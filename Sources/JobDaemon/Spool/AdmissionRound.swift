@@ -67,7 +67,9 @@ struct AdmissionRound {
     let blockers: [NewJob.Blocker]
     do throws(Refusal) {
       try claim(specification.unique, id)
-      blockers = try self.blockers(of: specification)
+      blockers =
+        try self.blockers(of: specification)
+        + (specification.afterBatch == nil ? [] : Self.repeatedMembers(admitted))
     } catch {
       job.currentState = .cancelled
       job.failure = error.reason
@@ -93,6 +95,11 @@ struct AdmissionRound {
     let isTaken = uniqueKeys[unique] != nil || scheduler.read { schedule, _ in schedule.uniqueOwners[unique] != nil }
     if isTaken { throw Refusal(reason: "another job with the unique key \"\(unique)\" is not over yet") }
     uniqueKeys[unique] = id
+  }
+
+  /// The members of a file's batch that other files brought before it.
+  private static func repeatedMembers(_ admitted: Admission.Admitted) -> [NewJob.Blocker] {
+    admitted.duplicatesOfLive.map { NewJob.Blocker(subject: .job($0), mayFail: true) }
   }
 
   private func blockers(of job: JobSpecification) throws(Refusal) -> [NewJob.Blocker] {

@@ -294,13 +294,25 @@ final class Intake: Sendable {
   /// Admits files that lie in `cur/`. While the store has no room they are kept and tried again, before any others.
   private func admit(_ candidates: [Admission.Candidate]) throws {
     if candidates.isEmpty { return }
+    var rest = candidates
     do {
-      take(try admission.admit(candidates))
+      while !rest.isEmpty {
+        let round = Self.nextRound(of: rest)
+        take(try admission.admit(Array(round)))
+        rest.removeFirst(round.count)
+      }
     } catch let error as StoreError where error.code == .full || error.code == .busy {
       pause(error.code == .full ? .admissionFull : .admissionBusy)
       log.error("jobs can't be accepted until the store can be written again: \(error)")
-      queue.asyncAfter(deadline: .now() + Self.retryDelay) { [weak self] in self?.admitAgain(candidates) }
+      queue.asyncAfter(deadline: .now() + Self.retryDelay) { [weak self, rest] in self?.admitAgain(rest) }
     }
+  }
+
+  /// The files that are admitted in one save. One whose jobs wait for others is alone, so that it meets those that came
+  /// before it in the schedule.
+  private static func nextRound(of candidates: [Admission.Candidate]) -> ArraySlice<Admission.Candidate> {
+    let simple = candidates.prefix { !$0.contents.hasCallback && !$0.contents.jobs.contains(where: \.hasDependencies) }
+    return simple.isEmpty ? candidates.prefix(1) : simple
   }
 
   private func admitAgain(_ candidates: [Admission.Candidate]) {

@@ -31,12 +31,19 @@ struct Recovery {
     let ids = try ManagedObjectContext(parent: engine.main, name: "recovery").performAndWait { context in
       try context.fetchIDs(FetchRequest<Job>(.isIn(.keyPath(["state"]), Self.unfinished, [])))
     }.sorted { $0.key < $1.key }
+    var callbacks: [NewJob] = []
     for start in stride(from: 0, to: ids.count, by: Self.chunkSize) {
       let jobs = try takeUp(ids[start..<min(start + Self.chunkSize, ids.count)])
-      engine.scheduler.add(jobs)
-      control.settleBlockers(of: jobs)
+      let isCallback = { (job: NewJob) in job.specification.afterBatch != nil }
+      callbacks += jobs.filter(isCallback)
+      let others = jobs.filter { !isCallback($0) }
+      engine.scheduler.add(others)
+      control.settleBlockers(of: others)
       engine.merger.merge()
     }
+    // Last, when all that is left of their batches is there.
+    engine.scheduler.add(callbacks)
+    control.settleBlockers(of: callbacks)
     return ids.count
   }
 

@@ -96,11 +96,23 @@ extension StatusService {
     }
   }
 
+  /// What an operator is told is on disk, lest a crash undo it.
+  private func respondWhenDurable(_ responder: HTTPResponder, _ reply: JSONValue) {
+    Task(priority: .medium) { [core] in
+      await core.merger.mergeAndWait()
+      if await core.flusher.flush() { return _ = responder.respond(Self.json(reply)) }
+      _ = responder.respond(
+        .failure(
+          503, code: "storage-full", message: "it is done, but not on disk, as the store can't be written",
+          hint: "`bobbinctl status` shows the reason"))
+    }
+  }
+
   private func respond<Value>(
     _ responder: HTTPResponder, _ result: Result<Value, any Error>, _ json: (Value) -> JSONValue
   ) {
     switch result {
-    case .success(let value): _ = responder.respond(Self.json(json(value)))
+    case .success(let value): respondWhenDurable(responder, json(value))
     case .failure(let error):
       core.log.error("a command can't be carried out: \(error)")
       _ = responder.respond(.failure(500, code: "store", message: "it can't be carried out: \(error)"))

@@ -110,9 +110,12 @@ actor Worker {
       number: number, started: started, specification: specification, handler: handler,
       execution: recorder.execution(
         job, specification, number, submitter: submitter, context, cursor: cursor,
-        isCurrent: { !job.isAbandoned }, isToldToEnd: { job.stop != nil }))
+        // The job has the execution; the other way round they would keep each other for ever.
+        isCurrent: { [weak job] in job?.isAbandoned == false }, isToldToEnd: { [weak job] in job?.stop != nil }))
     job.begin(attempt)
     engine.scheduler.begin(job, attempt: number)
+    // Told to end before there was an attempt that could be looked after.
+    if job.stop != nil { engine.scheduler.remind(of: job, after: engine.stopLimit(of: job)) }
     return attempt
   }
 }

@@ -240,6 +240,7 @@ final class Flusher: Sendable {
     onEvent(.failed(error))
     for call in room { call() }
     for waiter in batch.waiting + batch.patient + disk { waiter.resume(returning: false) }
+    answerIfFailed()
   }
 
   /// Whoever waits for a flush after the store has failed is told so.

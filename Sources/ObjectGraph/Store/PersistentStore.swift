@@ -47,6 +47,9 @@ package protocol PersistentStore: AnyObject, Sendable {
   /// Gives space that deleted rows have left back to the file system, in one transaction; returns how many bytes.
   func reclaimSpace(atMost byteCount: Int) throws(StoreError) -> Int
 
+  /// How much of the store's file is in use, in bytes.
+  func bytesInUse() throws(StoreError) -> Int
+
   /// Checks the store in itself, while nobody saves; each contradiction in a sentence, without values.
   func findings() throws(StoreError) -> [String]
 
@@ -215,6 +218,8 @@ extension PersistentStore {
   package func findings() throws(StoreError) -> [String] { [] }
 
   package func reclaimSpace(atMost byteCount: Int) throws(StoreError) -> Int { 0 }
+
+  package func bytesInUse() throws(StoreError) -> Int { 0 }
 
   /// Closes without returning keys.
   package func close() throws(StoreError) { try close(returning: []) }

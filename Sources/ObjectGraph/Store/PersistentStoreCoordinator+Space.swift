@@ -6,4 +6,10 @@ extension PersistentStoreCoordinator {
   /// - Returns: how many bytes; 0 if there are none, or if the store was not made for it.
   /// - Throws: ``StoreError`` if the store can't be written.
   public func reclaimSpace(atMost byteCount: Int) throws -> Int { try openStore().reclaimSpace(atMost: byteCount) }
+
+  /// How much of the store's file is in use, in bytes, without large values in files of their own.
+  ///
+  /// Blocks the caller for a moment; any thread.
+  /// - Throws: ``StoreError`` if the store can't be read.
+  public func bytesInUse() throws -> Int { try openStore().bytesInUse() }
 }

@@ -1,7 +1,7 @@
 /// `bobbinctl retry`: runs jobs again.
 struct RetryCommand: JobsCommand {
   static let name = "retry"
-  static let participle = "to be run again"
+  static let participle = "put back"
   static let summary = "Run jobs again that are over, or that wait for a time"
   static let details = """
     A job that is discarded, cancelled or completed gets as many attempts as a new one has. One that is scheduled or
