@@ -22,10 +22,10 @@ extension SystemTests {
 
     /// Files of one line each in a folder of `payload/`, and then some that take a while to read.
     private func fill(_ root: DaemonRoot, small: Int = smallCount, large: Int) throws {
-      for number in 0..<small { try root.payload("texts/a/\(number).txt", "\(number)\n") }
+      for number in 0..<small { try root.write("\(number)\n", to: root.paths.payload + "/texts/a/\(number).txt") }
       for number in 0..<large {
         let name = "texts/z/\(number)"
-        try root.payload(name, "")
+        try root.write("", to: root.paths.payload + "/" + name)
         // A hole: it is read like zeros, and takes no space.
         guard truncate(root.paths.payload + "/" + name, off_t(Self.largeSize)) == 0 else {
           throw SystemError(.init(rawValue: errno), call: "truncate", subject: name)
