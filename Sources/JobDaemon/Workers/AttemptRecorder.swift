@@ -117,6 +117,11 @@ final class AttemptRecorder: Sendable {
         try await revert(job, attempt, executor)
       }
       finished = try await save(verdict, job, attempt, executor)
+    } catch let error as StoreError where error.code == .full || error.code == .busy {
+      // A new record may need what only the disk can give; the worker waits with its job for that.
+      if await engine.flusher.waitUntilWritable() { return await finish(job, attempt, verdict, executor) }
+      _ = engine.scheduler.end(job, .interrupted)
+      return
     } catch {
       // Nothing is acknowledged: the file stays in cur/, and the next start takes the job up again.
       engine.log.error("the end of an attempt can't be recorded, so that the next start runs the job again: \(error)")
@@ -140,7 +145,6 @@ final class AttemptRecorder: Sendable {
     guard let cursor else { return }
     try await attempt.handler.revert(
       execution(
-        job, attempt.specification, attempt.number, submitter: attempt.execution.submitter, context, cursor: cursor,
         job, attempt.specification, attempt.number, submitter: attempt.execution.submitter, context, cursor: cursor,
         // Also where the attempt was taken from its handler: whoever reverts has the right to record.
         isCurrent: { true }, isToldToEnd: { false }))
