@@ -60,7 +60,10 @@ package final class DaemonRoot: Sendable {
   package func payload(_ name: String, _ text: String) throws { try payload(name, Data(text.utf8)) }
 
   package func payload(_ name: String, _ data: Data) throws {
-    try Directory(path: paths.payload).writeDurably(FileName(name), data, mode: 0o644)
+    let url = URL(filePath: paths.payload + "/" + name)
+    let folder = url.deletingLastPathComponent().path(percentEncoded: false)
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    try Directory(path: folder).writeDurably(FileName(url.lastPathComponent), data, mode: 0o644)
   }
 
   /// Drops a job file, durable and whole under its name.

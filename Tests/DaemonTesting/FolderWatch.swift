@@ -1,5 +1,4 @@
 import CLinux
-import Dispatch
 import Glibc
 import Synchronization
 import SystemSupport
@@ -8,15 +7,12 @@ import SystemSupport
 package final class FolderWatch: Sendable {
   package enum Kind: Sendable { case came, left, changed }
 
-  // A dispatch source is thread-safe, its Swift type just doesn't say so.
-  private nonisolated(unsafe) let source: any DispatchSourceRead
-  private let came: Atomic<Int>
-  private let left: Atomic<Int>
-  private let changed: Atomic<Int>
+  private let source: ReadableDescriptor
+  private let counters: Counters
 
   /// How many entries came to the folders since this was made, how many left, and how often they were written to.
   package var counts: (came: Int, left: Int, changed: Int) {
-    (came.load(ordering: .relaxed), left.load(ordering: .relaxed), changed.load(ordering: .relaxed))
+    counters.values
   }
 
   package init(_ paths: [String], handler: @escaping @Sendable () -> Void) throws {
@@ -28,25 +24,16 @@ package final class FolderWatch: Sendable {
         throw SystemError(.init(rawValue: errno), call: "inotify_add_watch", subject: path)
       }
     }
-    source = DispatchSource.makeReadSource(fileDescriptor: number, queue: DispatchQueue(label: "watch"))
-    came = Atomic(0)
-    left = Atomic(0)
-    changed = Atomic(0)
-    source.setEventHandler { [weak self] in
-      self?.count(Self.read(number))
+    let counters = Counters()
+    self.counters = counters
+    source = ReadableDescriptor(number) { number in
+      counters.count(Self.read(number))
       handler()
+      return true
     }
-    source.setCancelHandler { close(number) }
-    source.activate()
   }
 
   deinit { source.cancel() }
-
-  private func count(_ kinds: [Kind]) {
-    came.add(kinds.count { $0 == .came }, ordering: .relaxed)
-    left.add(kinds.count { $0 == .left }, ordering: .relaxed)
-    changed.add(kinds.count { $0 == .changed }, ordering: .relaxed)
-  }
 
   private static func read(_ number: Int32) -> [Kind] {
     withUnsafeTemporaryAllocation(byteCount: 64 * 1024, alignment: MemoryLayout<inotify_event>.alignment) { buffer in
@@ -61,5 +48,22 @@ package final class FolderWatch: Sendable {
       }
       return kinds
     }
+  }
+}
+
+/// How much has happened.
+private final class Counters: Sendable {
+  private let came = Atomic(0)
+  private let left = Atomic(0)
+  private let changed = Atomic(0)
+
+  var values: (came: Int, left: Int, changed: Int) {
+    (came.load(ordering: .relaxed), left.load(ordering: .relaxed), changed.load(ordering: .relaxed))
+  }
+
+  func count(_ kinds: [FolderWatch.Kind]) {
+    came.add(kinds.count { $0 == .came }, ordering: .relaxed)
+    left.add(kinds.count { $0 == .left }, ordering: .relaxed)
+    changed.add(kinds.count { $0 == .changed }, ordering: .relaxed)
   }
 }

@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 import Synchronization
 import SystemSupport
@@ -6,12 +5,11 @@ import SystemSupport
 /// Stands in for systemd's end of `NOTIFY_SOCKET`, and keeps what the daemon tells.
 package final class NotifySocket: Sendable {
   package let path: String
-  // A dispatch source is thread-safe, its Swift type just doesn't say so.
-  private nonisolated(unsafe) let source: any DispatchSourceRead
-  private let received = Mutex<[String]>([])
+  private let source: ReadableDescriptor
+  private let received: Received
 
   /// The assignments received so far, such as `READY=1`, in order.
-  package var assignments: [String] { received.withLock { $0 } }
+  package var assignments: [String] { received.lines }
 
   package init(path: String, handler: @escaping @Sendable () -> Void) throws {
     self.path = path
@@ -29,14 +27,13 @@ package final class NotifySocket: Sendable {
       close(number)
       throw SystemError(.init(rawValue: errno), call: "bind", subject: path)
     }
-    source = DispatchSource.makeReadSource(fileDescriptor: number, queue: DispatchQueue(label: "notify"))
-    source.setEventHandler { [weak self] in
-      let lines = Self.read(number)
-      self?.received.withLock { $0 += lines }
+    let received = Received()
+    self.received = received
+    source = ReadableDescriptor(number) { number in
+      received.add(Self.read(number))
       handler()
+      return true
     }
-    source.setCancelHandler { close(number) }
-    source.activate()
   }
 
   deinit { source.cancel() }
@@ -46,4 +43,13 @@ package final class NotifySocket: Sendable {
     let count = recv(number, &buffer, buffer.count, Int32(MSG_DONTWAIT))
     return String(decoding: buffer.prefix(max(count, 0)), as: UTF8.self).split(separator: "\n").map(String.init)
   }
+}
+
+/// What has come so far.
+private final class Received: Sendable {
+  private let content = Mutex<[String]>([])
+
+  var lines: [String] { content.withLock { $0 } }
+
+  func add(_ lines: [String]) { content.withLock { $0 += lines } }
 }

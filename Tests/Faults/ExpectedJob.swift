@@ -7,6 +7,8 @@ struct ExpectedJob: Sendable {
   var outcomes: Set<String> = ["completed"]
   /// How many rows it leaves, if it is completed; none otherwise.
   var rows = 0
+  /// How many rows a quarantined job keeps for its redrive: what its checkpoint has saved.
+  var checkpointRows = 0
   /// The files in `payload/` that it leaves, if it is completed.
   var pictures: [String] = []
   /// Whether the first picture is kept in the store, too.

@@ -91,5 +91,27 @@ extension FaultTests {
       let end = try await root.sql("SELECT state, attempt FROM Job WHERE id = 'b'")
       #expect(end == "discarded|2")
     }
+
+    @Test("A job that is called off between two attempts, or in quarantine, leaves nothing of its checkpoints")
+    func cancelled() async throws {
+      let root = try DaemonRoot()
+      try TestProgram.declareAll(in: root)
+      let daemon = try await DaemonProcess.ready(root)
+      try root.drop(
+        #"""
+        {"jobs": [{"type": "test.flaky", "id": "a", "backoff": {"kind": "fixed", "base": "1h"}},
+          {"type": "test.crashing", "id": "b", "maxAttempts": 4, "backoff": {"kind": "fixed", "base": "1ms"}}]}
+        """#, as: "two.json")
+      try await daemon.waitForLog("job a: attempt 1")
+      _ = try await daemon.submit(#"{"type": "noop", "id": "witness", "after": []}"#)
+      try await daemon.wait { $0.logText.contains("JOB_STATE=quarantined") }
+      let cancel = try await daemon.tool("cancel", "a", "b")
+      #expect(cancel.code == 0, "\(cancel.errors)")
+      try await daemon.waitUntilSpoolIsEmpty()
+      let end = try await daemon.stop()
+      #expect(end == .exited(code: 0))
+      let result = try await root.sql("SELECT id, state, cursor FROM Job WHERE id < 'c'; SELECT count(*) FROM Reading")
+      #expect(result == "a|cancelled|\nb|cancelled|\n0")
+    }
   }
 }

@@ -21,17 +21,25 @@ extension FaultTests {
       "The N-th flush, rename or removal is the last, and nothing is lost or done twice", .enabled(if: Tracer.canTrace),
       .timeLimit(.minutes(60)), arguments: Calls.allCases)
     func kills(_ calls: Calls) async throws {
-      let trial = try await Trial.fresh(salt: UInt64(calls.rawValue.utf8.count))
+      // Flushes follow each other at once, so that many calls take little time.
+      let configuration = Workload.configuration.replacing("FlushIntervalSec=20ms", with: "FlushIntervalSec=2ms")
+      let salt = UInt64(calls.rawValue.utf8.count)
+      var trial = try await Trial.fresh(salt: salt, configuration: configuration)
       var figures = FaultFigures("SIGKILL at the N-th \(calls.rawValue)")
       let count = FaultPlan.count("CALLS", short: 3, whole: 100)
       for number in 1...count {
+        // A look at everything takes the longer, the more there is.
+        if number % 10 == 0 {
+          figures.jobs += trial.ledger.jobCount
+          trial = try await Trial.fresh(salt: salt &+ UInt64(number) &* 100, configuration: configuration)
+        }
         // Spread over the first hundred where there are few.
         let number = count < 100 ? trial.random(in: 1...30) : number
         if try await strike(trial, calls, number) { figures.struck += 1 }
         figures.faults += 1
         figures.count(try await trial.settle("\(calls) \(number)"))
       }
-      figures.jobs = trial.ledger.jobCount
+      figures.jobs += trial.ledger.jobCount
       figures.tell()
     }
 

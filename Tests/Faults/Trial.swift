@@ -23,9 +23,10 @@ final class Trial: Sendable {
 
   /// Makes a trial on a fresh root.
   static func fresh(
-    salt: UInt64 = 0, kinds: [Workload.Kind] = Workload.Kind.allCases, in directory: TemporaryDirectory? = nil
+    salt: UInt64 = 0, kinds: [Workload.Kind] = Workload.Kind.allCases, in directory: TemporaryDirectory? = nil,
+    configuration: String = Workload.configuration
   ) async throws -> Trial {
-    let root = try DaemonRoot(Workload.configuration, in: directory)
+    let root = try DaemonRoot(configuration, in: directory)
     return try await Trial(root, Workload(seed: FaultPlan.seed &+ salt, kinds: kinds))
   }
 

@@ -20,6 +20,9 @@ extension Workload {
       return [file(id, [first, second.after(first).ending(["cancelled"]), third.afterAny(first)])]
     case .batch: return [batch(id, try (0..<4).map { try $0 == 0 ? table(id + "m0", root) : noop(id + "m\($0)") })]
     case .scheduled: return [file(id, [scheduled(id)])]
+    case .program:
+      let program = TestProgram.allCases.randomElement(using: &random) ?? .good
+      return [file(id, [program.job(id)])]
     case .laterName:
       let (first, second) = (try table(id + "a", root), noop(id + "b"))
       // The one that waits comes first, and may be accepted in another run than the one that it waits for.

@@ -22,7 +22,7 @@ struct Workload {
 
   /// The kinds of job files. Those of a new handler have a case here and a function in Workload+Kinds.
   enum Kind: CaseIterable {
-    case noop, table, picture, badTable, slowPicture, chain, brokenChain, batch, scheduled, laterName
+    case noop, table, picture, badTable, slowPicture, chain, brokenChain, batch, scheduled, laterName, program
   }
 
   var random: SeededGenerator
@@ -38,8 +38,9 @@ struct Workload {
     self.kinds = kinds
   }
 
-  /// Makes what pictures are made of; to be called once for a root.
+  /// Makes what pictures are made of and declares programs; to be called once for a root.
   static func prepare(_ root: DaemonRoot) async throws {
+    try TestProgram.declareAll(in: root)
     try root.payload("in.jpg", try await TestPicture.jpeg())
   }
 

@@ -10,6 +10,8 @@ import ObjectGraph
 final class JobControl: Sendable {
   private let engine: JobEngine
   private let queue = DispatchQueue(label: "control")
+  /// Jobs that are called off, and of which something is still to be taken back.
+  private let reverting = DispatchGroup()
 
   init(_ engine: JobEngine) { self.engine = engine }
 
@@ -134,8 +136,12 @@ final class JobControl: Sendable {
     }
   }
 
-  /// Waits for what has been asked so far.
-  func drain() { queue.sync {} }
+  /// Waits for what has been asked so far; what takes too long to take back is taken back when it is asked for again.
+  func drain() {
+    queue.sync {}
+    _ = reverting.wait(timeout: .now() + .seconds(10))
+    queue.sync {}
+  }
 
   private func settle(_ over: Set<ManagedObjectID>) throws {
     let ends = try context().performAndWait { context in
@@ -235,11 +241,37 @@ final class JobControl: Sendable {
     return released.wait(timeout: .now() + .seconds(5)) == .success
   }
 
+  /// Has taken back what checkpoints of a job have saved, and then calls back on the queue.
+  private func revert(_ id: ManagedObjectID, then finish: @escaping @Sendable () throws -> Void) {
+    reverting.enter()
+    Task(priority: .medium) { [self] in
+      let outcome: Result<Void, any Error>
+      do { outcome = .success(try await Reversion(engine: engine).run(id)) } catch { outcome = .failure(error) }
+      queue.async { [self] in
+        do {
+          try outcome.get()
+          try finish()
+        } catch {
+          engine.log.error("a job that was called off can't be taken back before the next start: \(error)")
+        }
+        reverting.leave()
+      }
+    }
+  }
+
   private func finishQuarantined(_ id: ManagedObjectID, _ reason: String) throws -> Reply {
     if !waitForRelease(of: id) { return .impossible(.quarantined) }
+    let isReverted = try context().performAndWait { try !Reversion.isNeeded($0.job(with: id)) }
+    if isReverted { return try endQuarantined(id, reason) }
+    revert(id) { [self] in _ = try endQuarantined(id, reason) }
+    return .done
+  }
+
+  private func endQuarantined(_ id: ManagedObjectID, _ reason: String) throws -> Reply {
     let name = try change(id) { job in
       job.currentState = .cancelled
       job.failure = reason
+      job.cursor = nil
       return job.id
     }
     let end = FinishedJob(objectID: id, id: name, state: .cancelled, failure: reason, file: nil)
@@ -265,12 +297,22 @@ final class JobControl: Sendable {
         gone.append((id, file, reason))
         next += lost.map { ($0, "a job that must be completed before it was cancelled") }
       }
-      let finished = try record(gone)
-      engine.merger.merge(finished: finished)
-      count += finished.count
+      let unfinished = try havingCheckpoints(gone.map(\.0))
+      for one in gone where unfinished.contains(one.0) {
+        revert(one.0) { [self] in engine.merger.merge(finished: try record([one])) }
+      }
+      engine.merger.merge(finished: try record(gone.filter { !unfinished.contains($0.0) }))
+      count += gone.count
       left = next
     }
     return count
+  }
+
+  private func havingCheckpoints(_ ids: [ManagedObjectID]) throws -> Set<ManagedObjectID> {
+    if ids.isEmpty { return [] }
+    return try context().performAndWait { context in
+      Set(try ids.filter { try Reversion.isNeeded(context.job(with: $0)) })
+    }
   }
 
   private func record(_ gone: [(ManagedObjectID, LiveFile?, String)]) throws -> [FinishedJob] {
@@ -280,6 +322,7 @@ final class JobControl: Sendable {
         let job = try context.job(with: id)
         job.currentState = .cancelled
         job.failure = reason
+        job.cursor = nil
         job.finishedAt = Date()
         return FinishedJob(objectID: id, id: job.id, state: .cancelled, failure: reason, file: file)
       }

@@ -117,6 +117,11 @@ final class AttemptRecorder: Sendable {
         try await revert(job, attempt, executor)
       }
       finished = try await save(verdict, job, attempt, executor)
+    } catch let error as StoreError where error.code == .full || error.code == .busy {
+      // A new record may need what only the disk can give; the worker waits with its job for that.
+      if await engine.flusher.waitUntilWritable() { return await finish(job, attempt, verdict, executor) }
+      _ = engine.scheduler.end(job, .interrupted)
+      return
     } catch {
       // Nothing is acknowledged: the file stays in cur/, and the next start takes the job up again.
       engine.log.error("the end of an attempt can't be recorded, so that the next start runs the job again: \(error)")

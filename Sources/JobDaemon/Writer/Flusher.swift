@@ -140,6 +140,18 @@ final class Flusher: Sendable {
     }
   }
 
+  /// Waits a while, and then until everything merged is on disk; false if the daemon ends first.
+  ///
+  /// For who needs the store for something else than a flush, which may succeed because it has nothing to write.
+  func waitUntilWritable() async -> Bool {
+    await withCheckedContinuation { continuation in
+      queue.asyncAfter(deadline: .now() + Self.writableDelay) { continuation.resume() }
+    }
+    return await waitUntilDurable()
+  }
+
+  private static let writableDelay = DispatchTimeInterval.seconds(1)
+
   /// Flushes what has been merged by now; returns whether it is on disk. Used at shutdown and on request.
   func flush() async -> Bool {
     await withCheckedContinuation { continuation in
