@@ -36,9 +36,6 @@ extension JobFileReader {
   func readOptions(
     _ object: JSONObject, _ path: [String], into job: inout JobSpecification
   ) throws(JobFileError) {
-    if let attempts = object["maxAttempts"] {
-      job.ownMaxAttempts = try integer(attempts, path + ["maxAttempts"], in: 1...1_000)
-    }
     if let timeout = object["timeout"] { job.timeout = try duration(timeout, path + ["timeout"]) }
     if let backoff = object["backoff"] { job.backoff = try self.backoff(backoff, path + ["backoff"]) }
     if let after = object["after"] { job.after = try ids(after, path + ["after"]) }

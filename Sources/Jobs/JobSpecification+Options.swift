@@ -29,6 +29,7 @@ extension JobSpecification {
   /// Takes over what ``options`` has written.
   package mutating func readOptions(_ text: String) throws(JobFileError) {
     let document = try Self.document(text, "options")
+    ownMaxAttempts = document.value.object?["maxAttempts"]?.integer.flatMap { Int(exactly: $0) }
     try JobFileReader(document: document).readOptions(document.value.object ?? [:], ["options"], into: &self)
   }
 
