@@ -83,6 +83,23 @@ extension SystemTests {
       #expect(open.filter { $0.hasPrefix(root.paths.spool) && $0.hasSuffix(".json") || $0.contains("(deleted)") } == [])
     }
 
+    @Test("Jobs that are over take no memory")
+    func memory() async throws {
+      let root = try DaemonRoot("[Writer]\nFlushIntervalSec=5ms\n")
+      let daemon = try await DaemonProcess.ready(root)
+      let body = "{\"jobs\": [" + Array(repeating: Self.noop, count: 1_000).joined(separator: ",") + "]}"
+      func resident() throws -> Int {
+        let text = try String(contentsOfFile: "/proc/\(daemon.child.processID)/statm", encoding: .utf8)
+        return (Int(text.split(separator: " ")[1]) ?? 0) * 4096
+      }
+      for _ in 0..<5 { _ = try await daemon.submit(body) }
+      let before = try resident()
+      for _ in 0..<15 { _ = try await daemon.submit(body) }
+      let growth = try resident() - before
+      print("memory after 15,000 more jobs: \(growth >> 10) KiB more")
+      #expect(growth < 40 << 20)
+    }
+
     @Test("Names may hold any bytes and have any length")
     func oddNames() async throws {
       let names: [FileName] = [
