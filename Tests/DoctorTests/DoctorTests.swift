@@ -7,7 +7,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-@Suite("The doctor")
+@Suite("The doctor", .serialized)
 struct DoctorTests {
   /// Something that is made wrong, and the finding that it must lead to.
   struct Trouble: Sendable, CustomTestStringConvertible {

@@ -10,7 +10,7 @@ package struct TimeoutError: Error, CustomStringConvertible {
 ///
 /// `body` is cancelled at the deadline; a `body` that ignores cancellation is abandoned, not waited for.
 package func withTimeout<Result: Sendable>(
-  seconds: Double = 20, fileID: StaticString = #fileID, line: UInt = #line,
+  seconds: Double = 60, fileID: StaticString = #fileID, line: UInt = #line,
   _ body: @escaping @Sendable () async throws -> Result
 ) async throws -> Result {
   let outcome = FirstOutcome<Result>()
