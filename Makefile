@@ -42,6 +42,7 @@ test-own-daemon: ## Build Examples/OwnDaemon as the package of its own that it i
 	@scripts/test-own-daemon
 
 test-system: build ## Run the installed service under a real systemd in a container (root; systemd-nspawn)
+	@scripts/install-dependencies system
 	@scripts/check-service
 
 # Variables given to make reach scripts/demo in its environment.
