@@ -66,8 +66,7 @@ final class DaemonCore: Sendable {
     let control = JobControl(engine)
     self.control = control
     workers = WorkerPool(engine, AttemptRecorder(engine, control))
-    retention = Retention(
-      engine, RetentionSteps(main: main, coordinator: coordinator))
+    retention = Retention(engine, RetentionSteps(main: main, coordinator: coordinator, scheduler: scheduler))
     admission = Admission(main: main, handlers: self.handlers, scheduler: scheduler, policy: policy)
     intake = Intake(
       spool: spool, admission: admission, flusher: flusher, release: releaser, log: log,

@@ -54,6 +54,7 @@ extension JobReply {
     list.add("finished", finishedAt.map(times.full))
     if startedAt != nil { list.add("took", times.duration(from: startedAt, to: finishedAt)) }
     list.add("progress", progressText)
+    list.add("ending", ending)
     list.add("error", error, .bad)
     list.add("result", Self.text(of: document["result"]))
     list.add("arguments", Self.text(of: document["arguments"]))
