@@ -95,9 +95,7 @@ extension JobControl {
   /// Waits until the end of a job is on disk, lest it be mixed up with its new beginning; false if that takes too long.
   private func waitForRelease(of id: ManagedObjectID, by deadline: DispatchTime) -> Bool {
     let released = DispatchSemaphore(value: 0)
-    engine.waiters.add(id, isLive: { engine.scheduler.read { schedule, _ in schedule.contains(id) } }) {
-      released.signal()
-    }
+    engine.waiters.add([id], to: engine.scheduler) { released.signal() }
     engine.flusher.flushSoon()
     return released.wait(timeout: deadline) == .success
   }
