@@ -117,7 +117,7 @@ package final class Daemon: Sendable {
     let isFlushed = await core.flusher.flush()
     core.releaser.drain()
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-      DispatchQueue.global().async { [server] in
+      DispatchQueue(label: "shutdown").async { [server] in
         server.stop()
         continuation.resume()
       }
