@@ -1,6 +1,7 @@
 import JSONText
 import Jobs
 import ObjectModel
+import RecordInput
 
 /// The arguments of an `import`: which file goes into which entity, and which column into which attribute.
 struct ImportArguments {
@@ -13,20 +14,33 @@ struct ImportArguments {
     case positions([String?])
   }
 
-  let input: String
+  let input: InputArguments
   let entity: Entity
   let columns: Columns
 
   init(_ arguments: JSONValue, model: ManagedObjectModel) throws(JobFileError) {
     let reader = try ArgumentReader(arguments)
-    try reader.allow(["input", "format", "entity", "columns"])
-    input = try reader.requiredPath("input")
-    if let format = try reader.text("format"), format != "csv" {
-      throw reader.error("must be \"csv\", the only format of this version, but is \"\(format)\"", "format")
-    }
+    try reader.allow(InputArguments.keys + ["entity", "columns"])
+    input = try InputArguments(reader)
     let name = try reader.requiredText("entity")
     entity = try Self.entity(name, model, reader)
     columns = try Self.columns(reader, entity)
+  }
+
+  /// What is stated about the input, by its own arguments and by the columns.
+  func inputOptions(recordLimit: Int) -> InputOptions {
+    var options = input.options
+    options.maxRecordSize = recordLimit
+    switch columns {
+    case .header:
+      options.hasHeader = options.hasHeader ?? true
+      options.columns = entity.properties.map(\.name).filter { ImportColumn.problem($0, entity) == nil }
+    case .named(let pairs):
+      options.hasHeader = options.hasHeader ?? true
+      options.columns = pairs.map(\.column)
+    case .positions: options.hasHeader = options.hasHeader ?? false
+    }
+    return options
   }
 
   private static func entity(

@@ -1,10 +1,10 @@
-import DelimitedText
 import JSONText
+import RecordInput
 
 /// Where an import goes on after an interruption; kept with the rows, as JSON with a version.
 struct ImportCursor: Equatable {
   /// After the last imported record.
-  var position: DelimitedPosition
+  var position: RecordPosition
   var rows: Int64
   /// Tells whether the input is still the file that was begun with.
   var inputSize: Int64
@@ -15,7 +15,7 @@ struct ImportCursor: Equatable {
   /// The primary keys of the imported rows, so that they can be taken back; chunks that follow each other are joined.
   private(set) var keys: [Range<Int64>] = []
 
-  init(position: DelimitedPosition, inputSize: Int64, inputTime: Int64) {
+  init(position: RecordPosition, inputSize: Int64, inputTime: Int64) {
     self.position = position
     rows = 0
     self.inputSize = inputSize
@@ -23,7 +23,7 @@ struct ImportCursor: Equatable {
   }
 
   /// Goes behind a chunk.
-  mutating func advance(to position: DelimitedPosition, importing chunk: Range<Int64>) {
+  mutating func advance(to position: RecordPosition, importing chunk: Range<Int64>) {
     self.position = position
     rows += Int64(chunk.count)
     if let last = keys.last, last.upperBound == chunk.lowerBound {
@@ -49,7 +49,7 @@ struct ImportCursor: Equatable {
       let size = value["inputSize"]?.integer, let time = value["inputTime"]?.integer,
       let isGoingBack = value["goesBack"]?.bool, let blocks = value["keys"]?.array
     else { return nil }
-    position = DelimitedPosition(byteOffset: Int(offset), line: Int(line))
+    position = RecordPosition(byteOffset: Int(offset), line: Int(line))
     self.rows = rows
     inputSize = size
     inputTime = time

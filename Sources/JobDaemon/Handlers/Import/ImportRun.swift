@@ -1,9 +1,9 @@
 import Configuration
-import DelimitedText
 import JSONText
 import Jobs
 import ObjectGraph
 import ObjectModel
+import RecordInput
 import SystemSupport
 
 /// One attempt at an import, on the executor of its context.
@@ -24,7 +24,7 @@ actor ImportRun {
     self.arguments = arguments
     self.coordinator = coordinator
     self.settings = settings
-    path = execution.absolutePath(arguments.input)
+    path = execution.absolutePath(arguments.input.path)
   }
 
   func run() async throws -> JSONValue {
@@ -41,36 +41,32 @@ actor ImportRun {
     try check(header, from: cursor)
     var input = try open(at: cursor.position, header)
     var builder = makeBuilder(header.columns)
-    execution.progress = progress(cursor.position, input.size, "importing: \(cursor.rows) rows")
+    execution.progress = progress(input, "importing: \(cursor.rows) rows")
     while try fill(&builder, &input) {
       let batch = try makeBatch(&builder)
-      cursor.advance(to: input.reader.position, importing: batch.keys)
+      cursor.advance(to: input.source.position, importing: batch.keys)
       await execution.context.perform { $0.insert(batch) }
       try await execution.checkpoint(cursor.text)
-      execution.progress = progress(cursor.position, input.size, "importing: \(cursor.rows) rows")
+      execution.progress = progress(input, "importing: \(cursor.rows) rows")
     }
     try input.checkUnchanged()
-    return .object(["rows": .integer(cursor.rows), "bytes": .integer(input.size)])
+    return .object([
+      "rows": .integer(cursor.rows), "bytes": .integer(input.size), "input": input.source.form.json,
+    ])
   }
 
   /// What the first record tells, and where the others begin.
   private struct Header {
     let submitter: UserIdentity
     let columns: [ImportColumn]
-    let fieldCount: Int
     let start: ImportCursor
   }
 
   private func readHeader() throws -> Header {
     let submitter = try execution.submitterIdentity()
-    var input = try ImportInput(path: path, for: submitter, recordLimit: settings.maxRecordSize)
-    var position = DelimitedPosition.start
-    var names: [String] = []
-    if try input.next() {
-      try input.checkRecord()
-      names = (0..<input.reader.fieldCount).map { String(decoding: input.reader.field($0), as: UTF8.self) }
-      if !arguments.columns.arePositions { position = input.reader.position }
-    } else if !arguments.columns.arePositions {
+    let input = try ImportInput(path: path, for: submitter, options)
+    let names = input.source.columnNames ?? (0..<(input.source.fieldCount ?? 0)).map { "\($0 + 1)" }
+    if input.source.form.isDelimited, input.source.form.hasHeader, input.source.columnNames == nil {
       throw JobFailure("the input \(displayName(path)) is empty; it should begin with the names of its columns")
     }
     let columns = try arguments.columns.resolved(names, arguments.entity, input: displayName(path))
@@ -80,8 +76,8 @@ actor ImportRun {
           + "value; map a column to it, or make it optional or give it a default in the model")
     }
     return Header(
-      submitter: submitter, columns: columns, fieldCount: names.count,
-      start: ImportCursor(position: position, inputSize: input.size, inputTime: input.modificationTime))
+      submitter: submitter, columns: columns,
+      start: ImportCursor(position: input.source.start, inputSize: input.size, inputTime: input.modificationTime))
   }
 
   /// A property that must have a value, and would have none.
@@ -97,10 +93,9 @@ actor ImportRun {
     }?.name
   }
 
-  private func open(at position: DelimitedPosition, _ header: Header) throws -> ImportInput {
-    var input = try ImportInput(
-      path: path, for: header.submitter, recordLimit: settings.maxRecordSize, startingAt: position)
-    input.expectFields(header.fieldCount)
+  private func open(at position: RecordPosition, _ header: Header) throws -> ImportInput {
+    var input = try ImportInput(path: path, for: header.submitter, options)
+    try input.go(to: position)
     return input
   }
 
@@ -108,24 +103,25 @@ actor ImportRun {
   private func check(_ header: Header, from cursor: ImportCursor) throws {
     var input = try open(at: cursor.position, header)
     var builder = makeBuilder(header.columns)
-    execution.progress = progress(cursor.position, input.size, "checking every record first")
+    execution.progress = progress(input, "checking every record first")
     while try fill(&builder, &input) {
       builder.removeAll()
-      execution.progress.done = Int64(input.reader.position.byteOffset)
+      execution.progress.done = input.source.fileOffset
     }
     try input.checkUnchanged()
   }
 
   /// Each of the two passes goes through the whole input, and has a rate of its own.
-  private func progress(_ position: DelimitedPosition, _ size: Int64, _ message: String) -> JobProgress {
-    JobProgress(done: Int64(position.byteOffset), total: size, unit: "bytes", message: message)
+  private func progress(_ input: borrowing ImportInput, _ message: String) -> JobProgress {
+    JobProgress(done: input.source.fileOffset, total: input.size, unit: "bytes", message: message)
   }
+
+  private var options: InputOptions { arguments.inputOptions(recordLimit: settings.maxRecordSize) }
 
   /// Fills a chunk; returns false if there was nothing more.
   private func fill(_ builder: inout RowBatchBuilder, _ input: inout ImportInput) throws -> Bool {
     while !builder.isFull, try input.next() {
-      try input.checkRecord()
-      do throws(ImportFieldError) { try builder.append(input.reader) } catch { throw input.failure(error) }
+      do throws(ImportFieldError) { try builder.append(input.source.fields) } catch { throw input.failure(error) }
     }
     try Task.checkCancellation()
     return builder.count > 0

@@ -1,6 +1,6 @@
-import DelimitedText
 import ObjectGraph
 import ObjectModel
+import RecordInput
 
 /// Builds the columns of a batch from the fields of records, checking each value's type and rules.
 ///
@@ -29,13 +29,13 @@ struct RowBatchBuilder {
 
   var isFull: Bool { count == capacity }
 
-  /// Adds the present record of a reader.
+  /// Adds a record.
   ///
   /// - Throws: ``ImportFieldError`` for the first field that does not fit; the import ends then, and the builder with it.
-  mutating func append(_ reader: borrowing DelimitedReader) throws(ImportFieldError) {
+  mutating func append(_ fields: RecordFields) throws(ImportFieldError) {
     for index in columns.indices {
       let position = columns[index].column.position
-      try columns[index].append(reader.field(position), isQuoted: reader.isQuoted(position))
+      try columns[index].append(fields[position], isQuoted: fields.kind(position) == .quotedText)
     }
     count += 1
   }
