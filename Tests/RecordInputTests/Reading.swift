@@ -56,13 +56,13 @@ struct Reading: Equatable {
 }
 
 /// Opens bytes as a file.
-func openSource(_ bytes: some Sequence<UInt8>, _ change: (inout InputOptions) -> Void = { _ in }) throws -> RecordSource {
+func openSource(_ bytes: some Sequence<UInt8>, _ change: (inout InputOptions) -> Void = { _ in }) throws -> RecordSource
+{
   var options = InputOptions()
   change(&options)
-  let directory = try TemporaryDirectory()
-  let path = directory.path + "/input"
-  try Data(bytes).write(to: URL(filePath: path))
-  return try RecordSource(try FileDescriptor.open(path), options)
+  let file = try FileDescriptor.inMemory(named: "input")
+  try file.writeAll(Data(bytes))
+  return try RecordSource(file, options)
 }
 
 func read(_ text: String, _ change: (inout InputOptions) -> Void = { _ in }) throws -> Reading {
@@ -71,4 +71,21 @@ func read(_ text: String, _ change: (inout InputOptions) -> Void = { _ in }) thr
 
 func read(_ bytes: [UInt8], _ change: (inout InputOptions) -> Void = { _ in }) throws -> Reading {
   Reading(try openSource(bytes, change))
+}
+
+/// The path of a file that a Debian package brings, or nil with a note if it is not installed.
+func installed(_ path: String) -> String? {
+  if FileManager.default.isReadableFile(atPath: path) { return path }
+  print("skipped: \(path) is not installed")
+  return nil
+}
+
+/// Packs bytes with a command that reads standard input, such as `gzip -c`.
+func packed(_ bytes: some Sequence<UInt8>, _ command: String) async throws -> [UInt8] {
+  let directory = try TemporaryDirectory()
+  try Data(bytes).write(to: URL(filePath: directory.path("in")))
+  let tool = try await Tool.run(
+    "/bin/sh", ["-c", "{ \(command); } <\(directory.path("in")) >\(directory.path("out"))"])
+  guard tool.code == 0 else { throw InputError("\(command): \(tool.errors)") }
+  return try [UInt8](Data(contentsOf: URL(filePath: directory.path("out"))))
 }

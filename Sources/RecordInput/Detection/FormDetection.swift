@@ -22,8 +22,9 @@ enum FormDetection {
   private static func form(
     of sample: InputSample, _ compression: Compression, _ encoding: TextEncoding, _ options: InputOptions
   ) -> InputForm {
+    let guess = options.path == nil ? JSONSample(sample).format : .json
     var form = InputForm(
-      format: options.format ?? JSONSample(sample).format ?? .csv, compression: compression, encoding: encoding,
+      format: options.format ?? guess ?? .csv, compression: compression, encoding: encoding,
       dialect: DelimitedDialect(), hasHeader: true, path: options.path ?? [])
     guard form.isDelimited else {
       let json = JSONSample(sample)

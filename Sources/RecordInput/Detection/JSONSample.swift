@@ -30,20 +30,20 @@ struct JSONSample {
         let isOneLine = !bytes[start..<(end < 0 ? bytes.count : end)].contains(0x0A)
         format = first == 0x5B || !path.isEmpty || !isOneLine ? .json : .ndjson
       } else {
-        format = Self.damaged(scan, start, scan.problem)
+        format = Self.damaged(scan, start)
       }
     }
   }
 
   /// What is JSON for a while and then is not: a text that is damaged, unless it only happens to begin with a bracket.
-  private static func damaged(_ scan: JSONScan, _ start: Int, _ problem: Int) -> InputFormat? {
+  private static func damaged(_ scan: JSONScan, _ start: Int) -> InputFormat? {
     let next = scan.byte(scan.space(start + 1))
     let isObject = scan.byte(start) == 0x7B
     guard next == 0x22 || (!isObject && (next == 0x7B || next == 0x5B)) else { return nil }
     guard isObject else { return .json }
     var lineEnd = start
     while lineEnd < scan.end, scan.bytes[lineEnd] != 0x0A { lineEnd += 1 }
-    return lineEnd < scan.end && problem <= lineEnd && scan.space(start + 1) < lineEnd ? .ndjson : .json
+    return scan.byte(scan.space(lineEnd)) == 0x7B ? .ndjson : .json
   }
 
   /// Whether records are objects.

@@ -78,12 +78,14 @@ extension JSONRecords {
       byte = try skipSpace()
     }
     beginRecord(at: nextStart)
-    try scanValue("the record that begins in line \(recordLine)")
+    try scanValue(closing: 0x5D, "the record that begins in line \(recordLine)")
     return true
   }
 
   /// Goes behind a value, whose end is told by a comma or bracket that none in it belongs to.
-  private func scanValue(_ name: @autoclosure () -> String) throws(InputError) {
+  ///
+  /// Of a damaged value, brackets that close nothing are a part, but for the one that ends what it is in.
+  private func scanValue(closing: UInt8, _ name: @autoclosure () -> String) throws(InputError) {
     var index = nextStart
     var depth = 0
     var isInString = false
@@ -107,8 +109,11 @@ extension JSONRecords {
           case 0x22: isInString = true
           case 0x7B, 0x5B: depth &+= 1
           case 0x7D, 0x5D:
-            if depth == 0 { return endValue(at: index) }
-            depth &-= 1
+            if depth > 0 {
+              depth &-= 1
+            } else if byte == closing {
+              return endValue(at: index)
+            }
           case 0x2C: if depth == 0 { return endValue(at: index) }
           case 0x0A: line &+= 1
           default: break
@@ -116,6 +121,7 @@ extension JSONRecords {
         }
         index &+= 1
       }
+      if block.hasEnded, depth == 0, !isInString, isOversized || index > recordStart { return endValue(at: index) }
       if block.hasEnded {
         throw InputError("the text ends inside \(name()); it was cut off, or something is not closed")
       }
@@ -171,7 +177,7 @@ extension JSONRecords {
       try skipSpace()
       beginRecord(at: nextStart)
       isOversized = true
-      try scanValue("the value before the key \"\(key)\"")
+      try scanValue(closing: 0x7D, "the value before the key \"\(key)\"")
       let byte = try skipSpace()
       if byte == 0x7D { throw missing(key) }
       guard byte == 0x2C else { throw unexpected(byte, "\",\" or \"}\" after a value") }
@@ -191,7 +197,7 @@ extension JSONRecords {
         try skipSpace()
         beginRecord(at: nextStart)
         isOversized = true
-        try scanValue("a value behind the array")
+        try scanValue(closing: 0x7D, "a value behind the array")
       }
       nextStart += 1
     }
