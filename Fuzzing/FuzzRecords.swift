@@ -1,7 +1,6 @@
 // The target of scripts/fuzz-records, compiled together with the sources that it tests.
 import DelimitedText
 import Foundation
-import Glibc
 import JSONText
 import SystemSupport
 
@@ -34,12 +33,12 @@ public func fuzzRecords(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   smaller.blockSize = 1 + Int(start[1]) % 67
   // What the form is found out from must not depend on blocks either.
   guard let (again, parts) = read(text, smaller) else { fatalError("refused in blocks of \(smaller.blockSize)") }
-  precondition(form == again && whole == parts, "blocks of \(smaller.blockSize) read otherwise")
+  require(form == again && whole == parts, "blocks of \(smaller.blockSize) read otherwise")
   check(whole, form, text)
   for index in whole.records.indices.prefix(8) {
     guard let (_, rest) = read(text, smaller, from: whole.records[index].next) else { fatalError("refused later") }
-    precondition(rest.records == Array(whole.records[(index + 1)...]), "goes on otherwise behind record \(index)")
-    precondition(rest.failure == whole.failure, "fails otherwise behind record \(index)")
+    require(rest.records == Array(whole.records[(index + 1)...]), "goes on otherwise behind record \(index)")
+    require(rest.failure == whole.failure, "fails otherwise behind record \(index)")
   }
   return 0
 }
@@ -59,9 +58,12 @@ private func options(_ choice: UInt8) -> InputOptions {
 }
 
 /// Nil if the text is refused as a whole.
-private func read(_ text: [UInt8], _ options: InputOptions, from position: RecordPosition? = nil) -> (InputForm, Outcome)? {
-  let file = FileDescriptor(owning: open("/dev/shm", O_TMPFILE | O_RDWR, 0o600))
-  text.withUnsafeBytes { bytes in _ = write(file.number, bytes.baseAddress, bytes.count) }
+private func read(
+  _ text: [UInt8], _ options: InputOptions, from position: RecordPosition? = nil
+) -> (InputForm, Outcome)? {
+  guard let file = try? FileDescriptor.inMemory(named: "input"), (try? file.writeAll(Data(text))) != nil else {
+    fatalError("there is no memory for a file")
+  }
   guard let source = try? RecordSource(file, options) else { return nil }
   var outcome = Outcome()
   do throws(InputError) {
@@ -82,7 +84,7 @@ private func read(_ text: [UInt8], _ options: InputOptions, from position: Recor
       outcome.records.append(read)
     }
   } catch {
-    precondition(!error.description.isEmpty)
+    require(!error.description.isEmpty)
     outcome.failure = error
   }
   return (source.form, outcome)
@@ -91,16 +93,16 @@ private func read(_ text: [UInt8], _ options: InputOptions, from position: Recor
 private func check(_ outcome: Outcome, _ form: InputForm, _ text: [UInt8]) {
   var position = RecordPosition.start
   for record in outcome.records {
-    precondition(record.offset >= position.byteOffset && record.line >= position.line, "records overlap")
-    precondition(record.next.byteOffset >= record.offset + record.raw.count, "a record ends behind its end")
+    require(record.offset >= position.byteOffset && record.line >= position.line, "records overlap")
+    require(record.next.byteOffset >= record.offset + record.raw.count, "a record ends behind its end")
     position = record.next
     if form.compression == .none, form.encoding == .utf8 {
-      precondition(text[record.offset...].starts(with: record.raw), "the raw text is not what is there")
+      require(text[record.offset...].starts(with: record.raw), "the raw text is not what is there")
     }
     if let error = record.error {
-      precondition(!error.message.isEmpty && error.line >= 1 && error.column >= 1, "\(error)")
+      require(!error.message.isEmpty && error.line >= 1 && error.column >= 1, "\(error)")
     } else {
-      for field in record.fields { precondition(String(validating: field, as: UTF8.self) != nil, "no text") }
+      for field in record.fields { require(String(validating: field, as: UTF8.self) != nil, "no text") }
     }
     if !form.isDelimited { compare(record) }
   }
@@ -112,14 +114,19 @@ private func compare(_ record: Read) {
   guard rule == nil || rule == "json" || JSONError.Code.known.contains(rule ?? "") else { return }
   do throws(JSONError) {
     _ = try JSONValue(parsing: record.raw, limits: JSONLimits(depth: 512, duplicateKeys: .useLast))
-    precondition(record.error == nil, "JSON is refused: \(String(decoding: record.raw, as: UTF8.self))")
+    require(record.error == nil, "JSON is refused: \(String(decoding: record.raw, as: UTF8.self))")
   } catch {
     let isLimit = error.code == .tooDeep || error.message.contains("too large")
-    precondition(record.error != nil || isLimit, "no JSON: \(String(decoding: record.raw, as: UTF8.self)): \(error)")
+    require(record.error != nil || isLimit, "no JSON: \(String(decoding: record.raw, as: UTF8.self)): \(error)")
   }
 }
 
 extension JSONError.Code {
   fileprivate static let known: Set<String> = Set(
     [notUTF8, unexpectedEnd, unexpectedText, invalidString, invalidNumber].map(\.rawValue))
+}
+
+/// Optimized code tells no reason of a failed precondition.
+private func require(_ condition: Bool, _ reason: @autoclosure () -> String = "no message") {
+  if !condition { fatalError(reason()) }
 }

@@ -16,6 +16,8 @@ final class ConvertedBytes: ByteStream {
   private var end = 0
   private var inputHasEnded = false
   private var hasEnded = false
+  /// What came out when a caller's memory was too small for it.
+  private var small: [UInt8] = []
 
   init(_ source: any ByteStream, from encoding: TextEncoding) throws(InputError) {
     guard let converter = iconv_open("utf-8", encoding.name), converter != TextEncoding.failure else {
@@ -33,7 +35,7 @@ final class ConvertedBytes: ByteStream {
 
   func read(into buffer: UnsafeMutableRawBufferPointer) throws(InputError) -> Int {
     // A character of any encoding fits into this, so that every call gets on.
-    guard buffer.count >= 32 else { return try readSmall(into: buffer) }
+    guard buffer.count >= 32, small.isEmpty else { return try readSmall(into: buffer) }
     var output = UnsafeMutablePointer<CChar>?(buffer.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: CChar.self))
     var space = buffer.count
     while space == buffer.count, !hasEnded {
@@ -76,16 +78,14 @@ final class ConvertedBytes: ByteStream {
     inputHasEnded = count == 0
   }
 
-  private var small: [UInt8] = []
-
-  /// Reads through memory of our own, when a caller's is too small for one character.
+  /// Reads through memory of our own, when a caller's is too small for one character; and what is left of that.
   private func readSmall(into buffer: UnsafeMutableRawBufferPointer) throws(InputError) -> Int {
     if small.isEmpty {
-      small = [UInt8](repeating: 0, count: 32)
-      let outcome = small.withUnsafeMutableBytes { memory in
+      var text = [UInt8](repeating: 0, count: 32)
+      let outcome = text.withUnsafeMutableBytes { memory in
         Result { () throws(InputError) -> Int in try read(into: memory) }
       }
-      small.removeLast(32 - (try outcome.get()))
+      small = Array(text.prefix(try outcome.get()))
     }
     let count = min(small.count, buffer.count)
     buffer.copyBytes(from: small[..<count])
