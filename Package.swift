@@ -90,7 +90,10 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "bobbinctl",
-      dependencies: ["Configuration", "ControlClient", "Doctor", "JSONText", "SystemSupport", "TextSupport"],
+      dependencies: [
+        "Configuration", "ControlClient", "DelimitedText", "Doctor", "JSONText", "RecordInput", "SystemSupport",
+        "TextSupport",
+      ],
       swiftSettings: strict),
     .executableTarget(
       name: "bobbin-image", dependencies: ["CVIPS", "ImageProtocol", "SystemSupport"], swiftSettings: strict),

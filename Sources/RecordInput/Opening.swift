@@ -17,7 +17,13 @@ struct Opening {
       return
     }
     // Wherever somebody goes on later, records have as many fields as the first.
-    fieldCount = try Self.countOfFields(reader)
+    if options.allowsAnyFieldCount {
+      fieldCount = nil
+    } else if let stated = options.fieldCount {
+      fieldCount = stated
+    } else {
+      fieldCount = try Self.countOfFields(reader)
+    }
     reader = try Self.reader(input, form, options, at: first, fieldCount: fieldCount)
   }
 

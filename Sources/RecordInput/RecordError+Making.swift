@@ -39,3 +39,8 @@ extension RecordError {
 
 /// Such as "1 field" or "3 fields".
 func counted(_ number: Int, _ thing: String) -> String { "\(number) \(thing)\(number == 1 ? "" : "s")" }
+
+extension InputOptions {
+  /// What tells how many fields a record has.
+  var firstOrList: String { fieldCount == nil ? "the first record" : "the list of columns" }
+}

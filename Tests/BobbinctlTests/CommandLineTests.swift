@@ -12,7 +12,7 @@ struct CommandLineTests {
         [],
         [
           "a command is missing: status, submit, list, show, why, log, queues, cancel, hold, release, retry, redrive, "
-            + "priority, pause, resume, flush or doctor"
+            + "priority, pause, resume, flush, model or doctor"
         ]
       ),
       (["stauts"], [#"there is no command "stauts"; do you mean "status"?"#]),

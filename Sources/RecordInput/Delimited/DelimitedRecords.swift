@@ -5,7 +5,7 @@ final class DelimitedRecords: RecordReader {
   private var reader: DelimitedReader
   private let stream: any ByteStream
   private let encoding: TextEncoding
-  private let raggedRows: RaggedRows
+  private let options: InputOptions
   private(set) var columnNames: [String]?
   /// Of every record; nil until the first that is right.
   private(set) var fieldCount: Int?
@@ -18,7 +18,7 @@ final class DelimitedRecords: RecordReader {
     reader = DelimitedReader(dialect: form.dialect, blockSize: options.blockSize, startingAt: position)
     self.stream = stream
     encoding = form.encoding
-    raggedRows = options.raggedRows
+    self.options = options
     self.columnNames = columnNames
     self.fieldCount = fieldCount
   }
@@ -64,15 +64,15 @@ final class DelimitedRecords: RecordReader {
   /// Makes a record fit that has another number of fields than the first; answers why it can't.
   private func fit() -> RecordError? {
     guard let expected = fieldCount else {
-      fieldCount = reader.fieldCount
+      if columnNames != nil || !options.allowsAnyFieldCount { fieldCount = reader.fieldCount }
       return nil
     }
     let found = reader.fieldCount
-    if raggedRows.allows(found, insteadOf: expected) {
+    if options.raggedRows.allows(found, insteadOf: expected) {
       reader.fit(fieldCount: expected)
       return nil
     }
-    let expectation = columnNames == nil ? "the first record" : "the header"
+    let expectation = columnNames == nil ? options.firstOrList : "the header"
     return recordError(
       "fieldCount", at: 0, "the record has \(counted(found, "field")), but \(expectation) has \(expected)")
   }

@@ -29,6 +29,10 @@ package struct InputOptions: Sendable {
   package var columns: [String]?
   /// Whether the keys of objects inside records are columns, if all columns are wanted.
   package var flattensObjects = false
+  /// Fields of every record where no header names them; nil for as many as the first has.
+  package var fieldCount: Int?
+  /// Whether records without a header may have any number of fields.
+  package var allowsAnyFieldCount = false
   /// Bytes of one record.
   package var maxRecordSize = 16 << 20
   package var maxFieldCount = 32_767

@@ -13,4 +13,7 @@ package enum RaggedRows: String, Sendable, Hashable, CaseIterable {
   func allows(_ found: Int, insteadOf expected: Int) -> Bool {
     self == .fit || self == (found < expected ? .pad : .truncate)
   }
+
+  /// Whether fields that are too many are dropped.
+  package var cuts: Bool { self == .truncate || self == .fit }
 }

@@ -99,12 +99,12 @@ final class JSONRecords: RecordReader {
   private func fit() -> RecordError? {
     let found = parser.fieldCount
     guard let expected = fieldCount else {
-      fieldCount = found
+      if !options.allowsAnyFieldCount { fieldCount = found }
       return nil
     }
     guard options.raggedRows.allows(found, insteadOf: expected) else {
       return recordError(
-        "fieldCount", at: 0, "the record has \(counted(found, "field")), but the first record has \(expected)")
+        "fieldCount", at: 0, "the record has \(counted(found, "field")), but \(options.firstOrList) has \(expected)")
     }
     parser.fit(fieldCount: expected)
     return nil
