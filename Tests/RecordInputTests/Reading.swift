@@ -56,7 +56,8 @@ struct Reading: Equatable {
 }
 
 /// Opens bytes as a file.
-func openSource(_ bytes: some Sequence<UInt8>, _ change: (inout InputOptions) -> Void = { _ in }) throws -> RecordSource {
+func openSource(_ bytes: some Sequence<UInt8>, _ change: (inout InputOptions) -> Void = { _ in }) throws -> RecordSource
+{
   var options = InputOptions()
   change(&options)
   let directory = try TemporaryDirectory()
