@@ -73,7 +73,9 @@ extension StoreConformance {
     #expect(try fixture.stored(old)?.version == row.version + 1)
     #expect(try fixture.stored(batch.id(at: 0))?.text(name) == "newer")
     #expect(try fixture.stored(same)?.version == 1)
-    let found = try fixture.store.read { try $0.find(batch, key: [try #require(batch.entity.property(named: "email"))]) }
+    let found = try fixture.store.read {
+      try $0.find(batch, key: [try #require(batch.entity.property(named: "email"))])
+    }
     #expect(found == [batch.id(at: 0), old, batch.id(at: 0), same, nil])
   }
 

@@ -112,7 +112,11 @@ actor ImportRun {
       // What was found before anything was imported is found again.
       if start.position == head.start.position { try await records.removeRejects(writer(head, start)) }
     } else {
-      limit = try await check(head, start)
+      // An earlier attempt that has written something has checked everything before.
+      let total: Int64
+      if let known = start.total { total = known } else { total = try await check(head, start) }
+      start.total = total
+      limit = arguments.rejectLimit.resolved(records: total)
     }
     let path = path
     let writer = writer(head, start) { try $0.checkLimit(limit, path) }
@@ -135,8 +139,8 @@ actor ImportRun {
 
   /// Reads all records that are still to be imported, so that too many bad ones are found before anything is written.
   ///
-  /// - Returns: how many records may be bad.
-  private func check(_ head: Head, _ start: ImportCursor) async throws -> RejectLimit {
+  /// - Returns: how many records there are.
+  private func check(_ head: Head, _ start: ImportCursor) async throws -> Int64 {
     let input = try open(head, at: start.position)
     var builder = ChunkBuilder(head.plan, capacity: settings.chunkRows)
     var survey = Survey(start.counts)
@@ -147,8 +151,7 @@ actor ImportRun {
       execution.progress.done = input.source.fileOffset
     }
     try input.checkUnchanged()
-    let limit = arguments.rejectLimit.resolved(records: survey.records)
-    if limit.isExceeded(by: survey.rejects, of: survey.records), let first = survey.first {
+    if arguments.rejectLimit.isExceeded(by: survey.rejects, of: survey.records), let first = survey.first {
       let failure = first.failure(path, more: survey.rejects - 1)
       var cursor = start
       cursor.phase = .held
@@ -162,7 +165,7 @@ actor ImportRun {
       }
       throw isHeld ? AttemptHold(failure.message) : failure
     }
-    return limit
+    return survey.records
   }
 
   /// Ends an import of which too many records turned out to be bad when they were written.

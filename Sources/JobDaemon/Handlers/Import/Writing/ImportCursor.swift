@@ -17,6 +17,8 @@ struct ImportCursor: Equatable, Sendable {
   /// After the last imported record.
   var position: RecordPosition
   var counts = ImportCounts()
+  /// How many records there are, once all were checked.
+  var total: Int64?
   /// Tells whether the input is still the file that was begun with.
   var inputSize: Int64
   /// In nanoseconds since 1970.
@@ -67,6 +69,7 @@ struct ImportCursor: Equatable, Sendable {
       guard let name = value["phase"]?.string, let phase = Phase(rawValue: name) else { return nil }
       self.phase = phase
       counts = ImportCounts(value)
+      total = value["total"]?.integer
     }
     keys = blocks.compactMap { block in
       guard let first = block.array?.first?.integer, let end = block.array?.last?.integer, first < end else {
@@ -82,6 +85,7 @@ struct ImportCursor: Equatable, Sendable {
     object["phase"] = .string(phase.rawValue)
     object["offset"] = .integer(Int64(position.byteOffset))
     object["line"] = .integer(Int64(position.line))
+    if let total { object["total"] = .integer(total) }
     object["inputSize"] = .integer(inputSize)
     object["inputTime"] = .integer(inputTime)
     object["keys"] = .array(keys.map { .array([.integer($0.lowerBound), .integer($0.upperBound)]) })
