@@ -83,7 +83,7 @@ actor ImportRun {
 
   /// Finds out how far an earlier attempt has come; everything that earlier jobs have saved is on disk then.
   private func begin(_ head: Head) async throws -> ImportCursor {
-    if let cursor = try records.cursor() { return cursor }
+    if let cursor = try coordinator.openStore().read({ try records.cursor($0) }) { return cursor }
     var cursor = head.start
     // Left by a release that kept it with the job.
     if let old = execution.cursor.flatMap(ImportCursor.init) { cursor = old }
@@ -98,7 +98,10 @@ actor ImportRun {
     _ head: Head, _ cursor: ImportCursor,
     onProgress: @escaping @Sendable (ChunkWriter) throws -> Void = { _ in }
   ) -> ImportWriter {
-    ImportWriter(execution.context, ChunkWriter(head.plan, records, cursor), onProgress: onProgress)
+    let execution = execution
+    return ImportWriter(
+      execution.context, ChunkWriter(head.plan, records, cursor), mayWrite: { try execution.checkCancellation() },
+      onProgress: onProgress)
   }
 
   // MARK: In chunks
@@ -132,7 +135,9 @@ actor ImportRun {
       }
       try input.checkUnchanged()
       return try await writer.finish()
-    } catch let error as TooManyRejects {
+    } catch {
+      await writer.stop()
+      guard let error = error as? TooManyRejects else { throw error }
       throw try await giveUp(error, head)
     }
   }
@@ -260,8 +265,10 @@ actor ImportRun {
 
   /// Deletes the objects that earlier chunks have saved, chunk by chunk, with the cursor going back.
   func revert() async throws {
-    let cursor = try records.cursor() ?? execution.cursor.flatMap(ImportCursor.init)
-    if let cursor { try await takeBack(cursor) }
+    let records = records
+    // On the writer, behind whatever an attempt that was given up is still writing.
+    let known = try await ImportWriter(execution.context).run { try records.cursor($0.reader) }
+    if let cursor = known ?? execution.cursor.flatMap(ImportCursor.init) { try await takeBack(cursor) }
   }
 
   private func takeBack(_ start: ImportCursor) async throws {

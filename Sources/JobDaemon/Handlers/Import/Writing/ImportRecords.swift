@@ -25,13 +25,11 @@ struct ImportRecords: Sendable {
   }
 
   /// The cursor that the last transaction has left; nil if none has.
-  func cursor() throws -> ImportCursor? {
-    try coordinator.openStore().read { reader in
-      guard let row = try stored(reader)?.row, let property = state.property(named: "cursor"),
-        !row.isNull(property.slot)
-      else { return nil }
-      return ImportCursor(row.text(property.slot))
-    }
+  func cursor(_ reader: any StoreReader) throws -> ImportCursor? {
+    guard let row = try stored(reader)?.row, let property = state.property(named: "cursor"),
+      !row.isNull(property.slot)
+    else { return nil }
+    return ImportCursor(row.text(property.slot))
   }
 
   /// The object with the cursor.

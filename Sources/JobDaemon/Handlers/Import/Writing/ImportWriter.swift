@@ -21,20 +21,25 @@ final class ImportWriter: Sendable {
   private let root: ManagedObjectContext
   private let others: [ManagedObjectContext]
   private let state: Mutex<State>
+  private let mayWrite: @Sendable () throws -> Void
   private let onProgress: @Sendable (ChunkWriter) throws -> Void
 
   /// Chunks that are read ahead: one is written while the next is read, and a few more even out the rest.
   private static let depth = 3
 
-  /// - Parameter onProgress: called after each transaction; what it throws ends the import.
+  /// - Parameters:
+  ///   - mayWrite: called on the writer before each transaction of chunks; throws if the attempt is over.
+  ///   - onProgress: called after each transaction; what it throws ends the import.
   init(
     _ context: ManagedObjectContext, _ chunks: ChunkWriter? = nil,
+    mayWrite: @escaping @Sendable () throws -> Void = {},
     onProgress: @escaping @Sendable (ChunkWriter) throws -> Void = { _ in }
   ) {
     let above = Array(sequence(first: context, next: \.parent).dropFirst())
     root = above.last ?? context
     others = Array(above.dropLast())
     state = Mutex(State(chunks: chunks))
+    self.mayWrite = mayWrite
     self.onProgress = onProgress
   }
 
@@ -55,6 +60,26 @@ final class ImportWriter: Sendable {
     try await wait { $0.unwritten == 0 }
     guard let cursor = state.withLock({ $0.chunks?.cursor }) else { preconditionFailure("nothing was to be written") }
     return cursor
+  }
+
+  /// Drops what is not being written, and waits until nothing is.
+  ///
+  /// To be called before an import ends with an error: what it has written may be taken back then.
+  func stop() async {
+    state.withLock { state in
+      state.unwritten -= state.waiting.count
+      state.waiting = []
+    }
+    while state.withLock({ $0.unwritten > 0 }) {
+      await withCheckedContinuation { continuation in
+        let isOver = state.withLock { state in
+          if state.unwritten == 0 { return true }
+          state.waiter = continuation
+          return false
+        }
+        if isOver { continuation.resume() }
+      }
+    }
   }
 
   private func wait(until isDone: @escaping @Sendable (State) -> Bool) async throws {
@@ -82,9 +107,12 @@ final class ImportWriter: Sendable {
       defer { state.waiting = [] }
       return (state.waiting, state.chunks)
     }
+    // What was to be written may have been dropped.
+    if chunks.isEmpty { return state.withLock { $0.isScheduled = false } }
     guard let writer else { preconditionFailure("chunks need somebody who writes them") }
     let outcome: Result<ChunkWriter, any Error>
     do {
+      try mayWrite()
       let (written, news) = try root.executePacked { transaction in
         var writer = writer
         for chunk in chunks { try writer.write(chunk, &transaction) }
