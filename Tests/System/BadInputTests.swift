@@ -87,7 +87,7 @@ extension SystemTests {
       let daemon = try await DaemonProcess.ready(root)
       try root.drop(TestModel.importJob("bad", "bad.csv"), as: "bad.json")
       let reason =
-        "bad: the input \(root.paths.payload)/bad.csv: no column gives \"Reading.job\", which must have a value; map a column to it, or make it "
+        "bad: the input \(root.paths.payload)/bad.csv: no column gives \"Reading.job\", which must have a value; map a column to it, state it in \"values\", or make it "
         + "optional or give it a default in the model"
       try await daemon.expectOnlyGood(kept: "bad.json", reason: reason, isJob: true)
     }

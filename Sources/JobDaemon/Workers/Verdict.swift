@@ -43,7 +43,12 @@ enum Verdict: Sendable {
     case .cancelled(let reason): self = .cancel(reason)
     case .timedOut(let limit):
       self.init(JobFailure("it took longer than \(limit)", isPermanent: false), circumstances)
-    case nil: self.init(Self.failure(error), circumstances)
+    case nil:
+      if let hold = error as? AttemptHold {
+        self = .hold(hold.description)
+      } else {
+        self.init(Self.failure(error), circumstances)
+      }
     }
   }
 

@@ -102,12 +102,16 @@ public final class PersistentStoreCoordinator: Sendable {
   ///
   /// Taken from the clock, in microseconds since 2001 with room for a thousand places between two, so that appending
   /// needs to know nothing of what is there.
-  func drawOrder() -> Int64 {
+  func drawOrder() -> Int64 { drawOrders(1) }
+
+  /// So many places that follow each other, each as far from the next as from one that is drawn alone; the first.
+  package func drawOrders(_ count: Int) -> Int64 {
     let now = Int64(Date().timeIntervalSinceReferenceDate * 1e6) << 10
     var last = lastOrder.load(ordering: .relaxed)
     while true {
       let next = max(now, last + 1 << 10)
-      let (exchanged, original) = lastOrder.compareExchange(expected: last, desired: next, ordering: .relaxed)
+      let end = next + Int64(count - 1) << 10
+      let (exchanged, original) = lastOrder.compareExchange(expected: last, desired: end, ordering: .relaxed)
       if exchanged { return next }
       last = original
     }
@@ -296,6 +300,13 @@ extension PersistentStoreCoordinator {
           if let version = changes[index].row?.version { ownWrites.note(version, of: changes[index].id, root: root) }
         }
       }
+    }
+  }
+
+  /// Notes objects that a root context has written in a packed transaction.
+  func noteUpdates(_ versions: [(id: ManagedObjectID, version: Int64)], from root: Int) {
+    ownWrites.withLock { ownWrites in
+      for (id, version) in versions { ownWrites.note(version, of: id, root: root) }
     }
   }
 

@@ -55,6 +55,9 @@ extension JobReply {
     if startedAt != nil { list.add("took", times.duration(from: startedAt, to: finishedAt)) }
     list.add("progress", progressText)
     list.add("error", error, .bad)
+    if let rejects = document["rejects"]?.integer, rejects > 0 {
+      list.add("rejects", "\(rejects), shown by \"bobbinctl rejects\"", .bad)
+    }
     list.add("result", Self.text(of: document["result"]))
     list.add("arguments", Self.text(of: document["arguments"]))
     return list

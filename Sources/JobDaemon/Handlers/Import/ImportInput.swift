@@ -26,15 +26,10 @@ struct ImportInput: ~Copyable {
     do throws(InputError) { try source.go(to: position) } catch { throw Self.failure(error, path) }
   }
 
-  /// Goes to the next record, which must be a good one; returns false at the end.
-  mutating func next() throws(JobFailure) -> Bool {
-    let step: RecordSource.Step
-    do throws(InputError) { step = try source.next() } catch { throw Self.failure(error, path) }
-    switch step {
-    case .record: return true
-    case .end: return false
-    case .bad(let error): throw JobFailure("\(displayName(path)): \(error)")
-    }
+  /// Goes to the next record.
+  @inline(__always)
+  func next() throws(JobFailure) -> RecordSource.Step {
+    do throws(InputError) { return try source.next() } catch { throw Self.failure(error, path) }
   }
 
   /// Checks that the file is still the one that was opened, unchanged.
@@ -53,10 +48,5 @@ struct ImportInput: ~Copyable {
 
   private static func failure(_ error: InputError, _ path: String) -> JobFailure {
     JobFailure("the input \(displayName(path)) can't be read: \(error)", isPermanent: error.isLasting)
-  }
-
-  func failure(_ error: ImportFieldError) -> JobFailure {
-    JobFailure(
-      "\(displayName(path)): line \(source.recordLine), column \(error.column) (\(error.attribute)): \(error.message)")
   }
 }

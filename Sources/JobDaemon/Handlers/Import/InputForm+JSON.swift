@@ -18,3 +18,15 @@ extension InputForm {
     return .object(object)
   }
 }
+
+extension InputForm {
+  /// A record of fields, as the input would have it.
+  func record(_ fields: [String]) -> String {
+    let separator = Character(Unicode.Scalar(dialect.separator))
+    let quote = dialect.quote.map { Character(Unicode.Scalar($0)) }
+    return fields.map { field in
+      guard let quote, field.contains(where: { $0 == separator || $0 == quote || $0.isNewline }) else { return field }
+      return "\(quote)\(field.replacing(String(quote), with: "\(quote)\(quote)"))\(quote)"
+    }.joined(separator: String(separator))
+  }
+}
