@@ -104,6 +104,29 @@ struct DelimitedSourceTests {
     #expect(problem { ($0.format, $0.path) = (.csv, ["a"]) } == "records")
   }
 
+  @Test("Whatever is stated, a source opens or tells why not")
+  func statedBytes() throws {
+    let bytes: [UInt8?] = [nil, 0, 0x09, 0x0A, 0x22, 0x23, 0x27, 0x2C, 0x3B, 0x80, 0xFF]
+    for format in InputFormat.allCases {
+      for separator in bytes {
+        for quote in bytes {
+          for comment in bytes {
+            // Nothing is thrown but the source's own error.
+            do {
+              _ = try read("a,'b'\n1;\"2\"\n") {
+                $0.format = format
+                $0.separator = separator
+                $0.quoting = quote.map { .byte($0) }
+                $0.comment = comment
+              }
+            } catch let error as InputError { #expect(!error.description.isEmpty) }
+          }
+        }
+      }
+    }
+    #expect(try read("a\"b\n1\"2\n") { $0.separator = 0x22 }.rows == [["1", "2"]])
+  }
+
   @Test("A byte that is not UTF-8 makes one record bad, with its place")
   func invalidUTF8() throws {
     let bytes = Array("a,b\nä,".utf8) + [0xFF] + Array("\nc,d\n".utf8)

@@ -56,6 +56,7 @@ final class DelimitedRecords: RecordReader {
     case .end: return false
     case .bad(let error): throw InputError("the header can't be read: \(error)")
     case .record:
+      fieldCount = fields.count
       columnNames = (0..<fields.count).map { String(decoding: fields[$0], as: UTF8.self) }
       return true
     }

@@ -30,6 +30,10 @@ struct DialectDetection {
     case nil: dialect.quote = Self.quote(sample, dialect, options.separator)
     }
     dialect.separator = options.separator ?? Self.separator(sample, dialect)
+    // The usual quote gives way to what was stated.
+    if options.quoting == nil, dialect.quote == dialect.separator || dialect.quote == dialect.comment {
+      dialect.quote = nil
+    }
     // Tables of text with tabs between their fields often use quotes as inches and the like.
     if options.quoting == nil, dialect.separator == 0x09, Self.try(dialect, sample).bad > 0 {
       var unquoted = dialect
@@ -105,6 +109,7 @@ struct DialectDetection {
 extension InputSample {
   /// Calls with each record that is in the sample as a whole, or nil for a bad one.
   func forEachRecord(_ dialect: DelimitedDialect, limit: Int, _ body: (RecordFields?) -> Void) {
+    guard dialect.problem == nil else { return }
     var reader = DelimitedReader(dialect: dialect, blockSize: max(text.count, 1))
     var given = false
     var count = 0

@@ -16,7 +16,9 @@ enum FormDetection {
       encoding == .utf8 ? raw : try ConvertedBytes(SampleBytes(raw), from: encoding).bytes(4 * InputSample.size)
     let sample = InputSample(text: text, isWhole: isWhole).withoutMark.dropping(lines: options.skipLines)
     let input = InputBytes(file, compression, encoding)
-    return (input, form(of: sample, compression, encoding, options))
+    let form = form(of: sample, compression, encoding, options)
+    if let problem = form.dialect.problem { throw InputError(problem) }
+    return (input, form)
   }
 
   private static func form(

@@ -159,7 +159,7 @@ struct JSONFieldParser: ~Copyable {
       if opens {
         keys.nodes[node].hasChildren = true
         let end = try object(&scan, index, node, depth: depth + 1)
-        if column >= 0 { ranges[column] = FieldRange(.json, at: index, length: end - index) }
+        if column >= 0, !grows { ranges[column] = FieldRange(.json, at: index, length: end - index) }
         return end
       }
     }

@@ -45,7 +45,12 @@ struct ModelCommand: Command {
 
   func run(_ session: Session) throws(ToolError) -> ExitCode {
     let (form, table) = try readTable(session)
-    guard !table.columns.isEmpty else {
+    for error in table.errors { session.output.note("\(file): \(error)") }
+    if table.badRecords > 0 {
+      session.output.note(
+        "\(table.badRecords) records can't be read and count for nothing; the import will refuse them")
+    }
+    guard table.records > 0, !table.columns.isEmpty else {
       throw ToolError(.unreadableFile, "\(file): there are no records to learn from")
     }
     let model = InferredModel(entity: entity, table, hasKeys: !form.isDelimited && form.hasHeader)
@@ -96,11 +101,6 @@ struct ModelCommand: Command {
   private func report(
     _ model: InferredModel, _ form: InputForm, _ table: TableGuess, written: [String], _ session: Session
   ) throws(ToolError) {
-    for error in table.errors { session.output.note("\(file): \(error)") }
-    if table.badRecords > 0 {
-      session.output.note(
-        "\(table.badRecords) records can't be read and count for nothing; the import will refuse them")
-    }
     if session.printsJSON {
       let attributes = model.attributes.map { attribute in
         JSONValue.object([

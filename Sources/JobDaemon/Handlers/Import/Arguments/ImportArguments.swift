@@ -66,7 +66,9 @@ struct ImportArguments: Sendable {
     case .named(let columns):
       options.hasHeader = options.hasHeader ?? true
       options.columns = columns.map(\.label)
-    case .positions: options.hasHeader = options.hasHeader ?? false
+    case .positions(let columns):
+      options.hasHeader = options.hasHeader ?? false
+      options.fieldCount = columns.count
     }
     return options
   }

@@ -9,7 +9,8 @@ extension ImportRun {
   func dryRun(_ head: Head) async throws -> JSONValue {
     try await execution.waitUntilDurable()
     let input = try open(head, at: head.start.position)
-    var trial = ImportTrial(head.plan, coordinator, names: input.source.columnNames ?? [])
+    var trial = ImportTrial(
+      head.plan, coordinator, names: input.source.columnNames ?? [], isTyped: !head.form.isDelimited)
     var builder = ChunkBuilder(head.plan, capacity: settings.chunkRows)
     show(input, "checking every record, for a dry run")
     let started = ContinuousClock.now

@@ -8,6 +8,8 @@ struct ImportTrial {
   private let plan: ImportPlan
   private let coordinator: PersistentStoreCoordinator
   private var columns: [ColumnSurvey]
+  /// Whether the input is JSON.
+  private let isTyped: Bool
   private var sample: [JSONValue] = []
   private var survey = Survey(ImportCounts())
   /// Records whose key, or other unique values, an object has that is there.
@@ -22,15 +24,16 @@ struct ImportTrial {
   private static let sampleCount = 5
   private static let shownRejects = 20
 
-  init(_ plan: ImportPlan, _ coordinator: PersistentStoreCoordinator, names: [String]) {
+  init(_ plan: ImportPlan, _ coordinator: PersistentStoreCoordinator, names: [String], isTyped: Bool) {
     self.plan = plan
     self.coordinator = coordinator
-    columns = names.map(ColumnSurvey.init)
+    columns = names.map { ColumnSurvey($0, isTyped: isTyped) }
+    self.isTyped = isTyped
   }
 
   /// Looks at a record as it came.
   mutating func look(at fields: RecordFields) {
-    while columns.count < fields.count { columns.append(ColumnSurvey("\(columns.count + 1)")) }
+    while columns.count < fields.count { columns.append(ColumnSurvey("\(columns.count + 1)", isTyped: isTyped)) }
     for index in 0..<fields.count { columns[index].note(fields[index], fields.kind(index)) }
     if sample.count == Self.sampleCount { return }
     var record = JSONObject()
