@@ -44,7 +44,7 @@ extension SchemaTable {
       """
   }
 
-  /// Finds the row that has some values: key, version and, in a hierarchy, entity.
+  /// Finds the rows that have some values: key and, in a hierarchy, entity.
   ///
   /// The parameters are those of ``insertSQL(_:_:)`` for the same properties, as far as they are of the key.
   package func findSQL(_ entity: Entity, _ properties: [Property], key: [Property]) -> String {
@@ -52,10 +52,10 @@ extension SchemaTable {
     let conditions = key.compactMap { property in
       numbers[property.slot].map { "\(SchemaName.quoted(property.name)) = ?\($0)" }
     }
-    let columns = [SchemaName.key, SchemaName.version] + (tellsEntity ? [SchemaName.entity] : [])
+    let columns = [SchemaName.key] + (tellsEntity ? [SchemaName.entity] : [])
     return """
       SELECT \(columns.joined(separator: ", ")) FROM \(SchemaName.quoted(name)) \
-      WHERE \((conditions + familyCondition(entity)).joined(separator: " AND ")) LIMIT 1
+      WHERE \((conditions + familyCondition(entity)).joined(separator: " AND "))
       """
   }
 

@@ -51,7 +51,7 @@ struct BatchFinder {
   }
 
   private func id(_ statement: Statement) -> ManagedObjectID {
-    let entity = table.tellsEntity ? model.entitiesByName[statement.text(2)] ?? batch.entity : batch.entity
+    let entity = table.tellsEntity ? model.entitiesByName[statement.text(1)] ?? batch.entity : batch.entity
     return ManagedObjectID(
       key: statement.integer(0), entity: entity, coordinatorOrdinal: batch.coordinatorOrdinal)
   }

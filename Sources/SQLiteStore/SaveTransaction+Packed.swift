@@ -47,7 +47,7 @@ extension SaveTransaction {
       try history.note(.insert, batch.entity, run.lowerBound...(run.upperBound - 1))
     }
     let names = Set(properties.lazy.filter { !$0.isHidden }.map(\.name))
-    for (id, _) in result.updates {
+    for id in result.updates {
       try history.note(.update, model.entities[Int(id.entityIndex)], id.key...id.key, properties: names)
     }
   }
@@ -146,8 +146,7 @@ private struct PackedRun {
         result.add(.unchanged, key: stored)
         break
       }
-      let version = find.integer(1)
-      let entity = tellsEntity ? model.entitiesByName[find.text(2)] ?? batch.entity : batch.entity
+      let entity = tellsEntity ? model.entitiesByName[find.text(1)] ?? batch.entity : batch.entity
       overwrite.bind(stored, 1)
       for source in values { BatchBinder.bind(source, row, overwrite, names) }
       let code = overwrite.step()
@@ -157,7 +156,7 @@ private struct PackedRun {
         } else {
           let id = ManagedObjectID(
             key: stored, entity: entity, coordinatorOrdinal: batch.coordinatorOrdinal)
-          result.addUpdate(id, version: version + 1)
+          result.addUpdate(id)
         }
       } else if code & 0xff == SQLITE_CONSTRAINT {
         result.addViolation(key: batch.firstKey + Int64(row), connection.error(code, sql: nil).message)

@@ -26,8 +26,8 @@ package struct PackedResult: Sendable {
   package private(set) var outcomes: [Outcome] = []
   /// The key of each row's object; of a violated row, the one that it would have had.
   package private(set) var keys: [Int64] = []
-  /// The objects that were updated, with their new versions.
-  package private(set) var updates: [(id: ManagedObjectID, version: Int64)] = []
+  /// The objects that were updated.
+  package private(set) var updates: [ManagedObjectID] = []
   package private(set) var violations: [Violation] = []
 
   package init(capacity: Int) {
@@ -41,8 +41,8 @@ package struct PackedResult: Sendable {
     keys.append(key)
   }
 
-  package mutating func addUpdate(_ id: ManagedObjectID, version: Int64) {
-    updates.append((id, version))
+  package mutating func addUpdate(_ id: ManagedObjectID) {
+    updates.append(id)
     add(.updated, key: id.key)
   }
 

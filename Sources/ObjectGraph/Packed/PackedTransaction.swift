@@ -8,9 +8,9 @@ package struct PackedTransaction {
   package let coordinator: PersistentStoreCoordinator
   private let transaction: any StoreTransaction
   private(set) var news = PackedNews()
-  /// The updated objects with their new versions.
-  private(set) var versions: [(id: ManagedObjectID, version: Int64)] = []
   private var log = BatchLog(.statusOnly)
+  /// Tables of which so much was written that no row of them is to be kept.
+  private(set) var staleRoots: Set<Int> = []
 
   init(_ coordinator: PersistentStoreCoordinator, _ transaction: any StoreTransaction) {
     self.coordinator = coordinator
@@ -45,13 +45,16 @@ package struct PackedTransaction {
           .insert, ManagedObjectID(key: key, entity: batch.entity, coordinatorOrdinal: batch.coordinatorOrdinal))
       }
     }
-    for (id, _) in result.updates { news.note(.update, id) }
-    log.noteStale(result.updates.lazy.map(\.id))
-    versions.appendLatest(result.updates, limit: Self.versionLimit)
+    for id in result.updates { news.note(.update, id) }
+    // Few of many are in the cache, and all of a table are found sooner than each of them.
+    if result.updates.count > Self.staleLimit {
+      staleRoots.insert(batch.entity.rootIndex)
+    } else {
+      log.noteStale(result.updates)
+    }
   }
 
-  /// The context remembers no more.
-  private static let versionLimit = 1 << 16
+  private static let staleLimit = 1_000
 
   /// The stored objects that have the values of each row; nil where there is none.
   package func find(
@@ -138,8 +141,8 @@ extension ManagedObjectContext {
   /// Runs a packed transaction in the name of this context, which must be a root.
   ///
   /// It is on disk when this returns, and undone if the body throws. Objects of this context are brought in line;
-  /// contexts below it are told by whoever calls, with ``mergeChanges(fromPacked:)``. What they hold of updated objects
-  /// is no conflict later: the changes of both sides are put together, as between workers of one stack.
+  /// contexts below it are told by whoever calls, with ``mergeChanges(fromPacked:)``. An edit that was made to older values
+  /// and clashes is for the ``mergePolicy`` when it is saved.
   package func executePacked<Result: Sendable>(
     _ body: (inout PackedTransaction) throws -> Result
   ) throws -> (result: Result, news: PackedNews) {
@@ -150,10 +153,9 @@ extension ManagedObjectContext {
       var transaction = PackedTransaction(coordinator, store)
       let result = try body(&transaction)
       return Done(
-        result: result, news: transaction.news, log: transaction.finishedLog(), versions: transaction.versions)
+        result: result, news: transaction.news, log: transaction.finishedLog(), staleRoots: transaction.staleRoots)
     }
-    coordinator.takeNotice(of: done.log)
-    coordinator.noteUpdates(done.versions, from: pending.rootNumber)
+    coordinator.takeNotice(of: done.log, staleRoots: done.staleRoots)
     mergeChanges(fromPacked: done.news)
     return (done.result, done.news)
   }
@@ -162,14 +164,6 @@ extension ManagedObjectContext {
     let result: Result
     let news: PackedNews
     let log: BatchLog
-    let versions: [(id: ManagedObjectID, version: Int64)]
-  }
-}
-
-extension Array {
-  /// Appends, and forgets what came first where there are too many.
-  fileprivate mutating func appendLatest(_ new: [Element], limit: Int) {
-    append(contentsOf: new)
-    if count > 2 * limit { removeFirst(count - limit) }
+    let staleRoots: Set<Int>
   }
 }

@@ -97,7 +97,7 @@ extension InMemoryTransaction {
       if let message = try violation(of: RowChange(.update, id, row: changed, base: stored)) {
         result.addViolation(key: key, message)
       } else {
-        result.addUpdate(id, version: stored.version + 1)
+        result.addUpdate(id)
       }
     }
   }

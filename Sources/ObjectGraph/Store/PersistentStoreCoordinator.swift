@@ -280,9 +280,12 @@ extension PersistentStoreCoordinator {
   func forgetAllRows() { cache.withLock { $0.removeAll() } }
 
   /// Takes notice of what a batch request has stored.
-  func takeNotice(of log: BatchLog) {
+  ///
+  /// - Parameter staleRoots: the indexes of root entities of which every row may be another one.
+  func takeNotice(of log: BatchLog, staleRoots: Set<Int> = []) {
     cache.withLock { cache in
       if let stale = log.stale { cache.forget(stale) } else { cache.removeAll() }
+      if !staleRoots.isEmpty { cache.forget(roots: staleRoots) }
     }
   }
 
@@ -300,13 +303,6 @@ extension PersistentStoreCoordinator {
           if let version = changes[index].row?.version { ownWrites.note(version, of: changes[index].id, root: root) }
         }
       }
-    }
-  }
-
-  /// Notes objects that a root context has written in a packed transaction.
-  func noteUpdates(_ versions: [(id: ManagedObjectID, version: Int64)], from root: Int) {
-    ownWrites.withLock { ownWrites in
-      for (id, version) in versions { ownWrites.note(version, of: id, root: root) }
     }
   }
 

@@ -147,7 +147,7 @@ actor ImportRun {
   /// - Returns: how many records there are.
   private func check(_ head: Head, _ start: ImportCursor) async throws -> Int64 {
     let input = try open(head, at: start.position)
-    var builder = ChunkBuilder(head.plan, capacity: settings.chunkRows)
+    var builder = ChunkBuilder(head.plan, capacity: settings.chunkRows, keepsValues: false)
     var survey = Survey(start.counts)
     show(input, "checking every record first")
     while try fill(&builder, input) {

@@ -14,13 +14,15 @@ struct ChunkBuilder {
   private var rejects: [RejectedRecord] = []
   private(set) var count = 0
 
-  init(_ plan: ImportPlan, capacity: Int) {
+  /// - Parameter keepsValues: false if records are only to be checked.
+  init(_ plan: ImportPlan, capacity: Int, keepsValues: Bool = true) {
     self.plan = plan
     self.capacity = capacity
     columns = plan.columns.map { column in
-      ColumnBuilder(column, isKey: plan.key.contains { $0 === column.property }, capacity: capacity)
+      ColumnBuilder(
+        column, isKey: plan.key.contains { $0 === column.property }, keepsTexts: keepsValues, capacity: capacity)
     }
-    if plan.mayReject { origins = RecordOrigins() }
+    if plan.mayReject && keepsValues { origins = RecordOrigins(capacity: capacity, textCapacity: 0) }
   }
 
   /// Bytes of the records so far.
@@ -107,6 +109,9 @@ struct ChunkBuilder {
     rejects = []
     count = 0
     size = 0
-    if origins != nil { origins = RecordOrigins() }
+    if let last = origins {
+      // The next chunk will be about as large.
+      origins = RecordOrigins(capacity: capacity, textCapacity: last.textSize + last.textSize / 16)
+    }
   }
 }

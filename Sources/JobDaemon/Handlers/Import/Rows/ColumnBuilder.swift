@@ -13,6 +13,7 @@ struct ColumnBuilder {
   private let type: AttributeType
   private let rules: AttributeRules?
   private let isPlain: Bool
+  private let keepsTexts: Bool
   private var reading: FieldReading
   private var integers: [Int64] = []
   private var reals: [Double] = []
@@ -21,9 +22,11 @@ struct ColumnBuilder {
   private var nullBits: [UInt64] = []
   private var count = 0
 
-  init(_ column: ImportColumn, isKey: Bool = false, capacity: Int) {
+  /// - Parameter keepsTexts: false if values are only to be checked, and the column is not built.
+  init(_ column: ImportColumn, isKey: Bool = false, keepsTexts: Bool = true, capacity: Int) {
     self.column = column
     self.isKey = isKey
+    self.keepsTexts = keepsTexts
     self.capacity = capacity
     type = column.attribute.type
     rules = AttributeRules(column.attribute)
@@ -89,7 +92,7 @@ struct ColumnBuilder {
     switch type {
     case .string:
       if let violation = rules?.violation(text: bytes) { throw failure(violation.rule.rawValue, violation.message) }
-      arena.append(bytes)
+      if keepsTexts { arena.append(bytes) }
       offsets.append(UInt32(truncatingIfNeeded: arena.count))
     case .integer16, .integer32, .integer64: integers.append(try integer(bytes))
     case .boolean:

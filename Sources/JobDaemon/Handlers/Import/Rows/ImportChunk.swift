@@ -30,7 +30,17 @@ struct RecordOrigins: Sendable {
   private var ends: [Int] = []
   private var texts: [UInt8] = []
 
-  var count: Int { lines.count }
+  /// - Parameters:
+  ///   - capacity: how many records to expect.
+  ///   - textCapacity: how many bytes of them.
+  init(capacity: Int, textCapacity: Int) {
+    lines.reserveCapacity(capacity)
+    byteOffsets.reserveCapacity(capacity)
+    ends.reserveCapacity(capacity)
+    texts.reserveCapacity(textCapacity)
+  }
+
+  var textSize: Int { texts.count }
 
   mutating func append(line: Int, byteOffset: Int, raw: UnsafeRawBufferPointer) {
     lines.append(line)
@@ -40,7 +50,7 @@ struct RecordOrigins: Sendable {
   }
 
   func keeping(_ isKept: [Bool]) -> RecordOrigins {
-    var kept = RecordOrigins()
+    var kept = RecordOrigins(capacity: ends.count, textCapacity: texts.count)
     for row in isKept.indices where isKept[row] {
       text(row).withUnsafeBytes { kept.append(line: lines[row], byteOffset: byteOffsets[row], raw: $0) }
     }
