@@ -17,7 +17,7 @@ SOURCES := Sources Tests Plugins Examples Benchmarks Package.swift
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-own-daemon test-system test-differential test-tsan test-asan test-kill test-faults \
-  fuzz-predicates fuzz-jobs demo bench lint format docs check-units install uninstall clean
+  fuzz-predicates fuzz-jobs fuzz-records demo bench lint format docs check-units install uninstall clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -34,6 +34,7 @@ test: ## Install what is missing, then run every check and test that .ci/run run
 	$(SWIFT) test --skip-build --disable-xctest $(STRICT)
 	@scripts/test-own-daemon
 	@scripts/test-sanitizer thread --short
+	@scripts/fuzz-records 20
 	@scripts/build-docs
 	@$(MAKE) --no-print-directory check-units
 
@@ -75,6 +76,9 @@ fuzz-predicates: ## Feed random text to the parser of predicates (SECONDS=60)
 
 fuzz-jobs: ## Feed random bytes to the reader of job files (SECONDS=60)
 	@scripts/fuzz-jobs $(SECONDS)
+
+fuzz-records: ## Feed random bytes to the readers of CSV and JSON records (SECONDS=60)
+	@scripts/fuzz-records $(SECONDS)
 
 bench: ## Measure speed and memory, write Benchmarks/results/latest.json (BENCH='--only import --pairs 3')
 	@scripts/install-dependencies bench

@@ -33,6 +33,8 @@ let package = Package(
     // GLib's flags are all that the headers of vips need; vips.pc adds -pthread, which SwiftPM refuses with a warning.
     .systemLibrary(name: "CVIPS", pkgConfig: "gobject-2.0", providers: [.apt(["libvips-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
     .systemLibrary(name: "CInih", pkgConfig: "inih", providers: [.apt(["libinih-dev"])]),
 
     // What messages of several modules need.
@@ -60,12 +62,16 @@ let package = Package(
       swiftSettings: strict, plugins: ["CompileModel"]),
     .target(name: "DelimitedText", swiftSettings: strict),
     .target(name: "JSONText", swiftSettings: strict),
+    // Records of files, however they are written, encoded and packed.
+    .target(
+      name: "RecordInput",
+      dependencies: ["CLinux", "CZlib", "CZstd", "DelimitedText", "JSONText", "SystemSupport"], swiftSettings: strict),
     .target(name: "Configuration", dependencies: ["CInih", "TextSupport"], swiftSettings: strict),
     .target(
       name: "JobDaemon",
       dependencies: [
         "Configuration", "DelimitedText", "JSONText", "TextSupport", "ObjectModel", "ObjectGraph", "Jobs",
-        "SystemSupport", "HTTPService",
+        "RecordInput", "SystemSupport", "HTTPService",
         "ImageProtocol",
       ],
       swiftSettings: strict),
@@ -84,7 +90,10 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "bobbinctl",
-      dependencies: ["Configuration", "ControlClient", "Doctor", "JSONText", "SystemSupport", "TextSupport"],
+      dependencies: [
+        "Configuration", "ControlClient", "DelimitedText", "Doctor", "JSONText", "RecordInput", "SystemSupport",
+        "TextSupport",
+      ],
       swiftSettings: strict),
     .executableTarget(
       name: "bobbin-image", dependencies: ["CVIPS", "ImageProtocol", "SystemSupport"], swiftSettings: strict),
@@ -131,6 +140,9 @@ let package = Package(
       name: "HTTPServiceTests", dependencies: ["HTTPService", "ControlClient", "SystemSupport", "TestSupport"],
       swiftSettings: strict),
     .testTarget(name: "DelimitedTextTests", dependencies: ["DelimitedText"], swiftSettings: strict),
+    .testTarget(
+      name: "RecordInputTests", dependencies: ["DelimitedText", "RecordInput", "SystemSupport", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "JSONTextTests", dependencies: ["JSONText", "SystemSupport", "TestSupport"], swiftSettings: strict),
     .testTarget(

@@ -6,6 +6,7 @@
 // that sees both shapes. So the calls are declared here as glibc 2.36 has them.
 #include <errno.h>
 #include <fcntl.h>
+#include <iconv.h>
 #include <linux/stat.h>
 #include <stdio.h>
 #include <string.h>

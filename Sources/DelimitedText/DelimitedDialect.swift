@@ -1,7 +1,7 @@
 /// How a text with separators is written: its special bytes, how strict quotes are, and how large a record may be.
 package struct DelimitedDialect: Sendable, Hashable {
   /// What happens to a quote inside an unquoted field, and to text after a closing quote.
-  package enum StrayQuotes: Sendable, Hashable {
+  package enum StrayQuotes: String, Sendable, Hashable, CaseIterable {
     /// The record is refused with an error.
     case error
     /// They are text: `a"b` stays `a"b`, and `"ab"cd` becomes `abcd`, as in Python's csv module.

@@ -56,7 +56,7 @@ extension DelimitedReader {
       fields[fieldCount] = FieldRange(unquotedAt: start - recordStart, length: end - start)
     } else if !hasDoubledQuotes, closingQuote + 1 >= end {
       fields[fieldCount] = FieldRange(
-        quotedAt: start + 1 - recordStart, length: closingQuote - start - 1, isUnescaped: false)
+        .quotedText, at: start + 1 - recordStart, length: closingQuote - start - 1)
     } else {
       fields[fieldCount] = unescape(from: start, to: end)
     }
@@ -91,10 +91,10 @@ extension DelimitedReader {
       index += 1
     }
     unescapedCount = count
-    return FieldRange(quotedAt: first, length: count - first, isUnescaped: true)
+    return FieldRange(.quotedText, at: first, length: count - first, isUnescaped: true)
   }
 
-  private mutating func growFields() {
+  mutating func growFields() {
     let newCapacity = min(4 * fieldCapacity, dialect.maxFieldCount)
     let larger = UnsafeMutablePointer<FieldRange>.allocate(capacity: newCapacity)
     larger.update(from: fields, count: fieldCount)

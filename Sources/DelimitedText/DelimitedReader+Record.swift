@@ -1,19 +1,28 @@
 /// The current record, after ``DelimitedReader/nextRecord()`` answered `.record` or threw.
 extension DelimitedReader {
-  /// The text of a field, without its quotes and with doubled quotes made single; valid until the next call that reads.
+  /// The fields; valid until the next call that reads.
   @inline(__always)
-  package func field(_ index: Int) -> UnsafeRawBufferPointer {
-    precondition(index >= 0 && index < fieldCount, "no such field in this record")
-    let range = fields[index]
-    let base = range.isUnescaped ? unescaped : bytes + recordStart
-    return UnsafeRawBufferPointer(start: base + range.offset, count: range.length)
+  package var record: RecordFields {
+    RecordFields(record: bytes + recordStart, unescaped: unescaped, ranges: fields, count: fieldCount)
   }
 
+  /// The text of a field, without its quotes and with doubled quotes made single; valid until the next call that reads.
+  package func field(_ index: Int) -> UnsafeRawBufferPointer { record[index] }
+
   /// Whether a field was quoted: `""` is an empty text, nothing at all may mean that there is no value.
-  @inline(__always)
-  package func isQuoted(_ index: Int) -> Bool {
-    precondition(index >= 0 && index < fieldCount, "no such field in this record")
-    return fields[index].isQuoted
+  package func isQuoted(_ index: Int) -> Bool { record.kind(index) == .quotedText }
+
+  /// Gives the record so many fields: those that it lacks are absent, and those too many are dropped.
+  ///
+  /// - Precondition: `count` is within the dialect's limit.
+  package mutating func fit(fieldCount count: Int) {
+    precondition(count <= dialect.maxFieldCount, "more fields than the dialect allows")
+    while fieldCapacity < count { growFields() }
+    while fieldCount < count {
+      fields[fieldCount] = FieldRange(.absent, at: 0, length: 0)
+      fieldCount += 1
+    }
+    fieldCount = count
   }
 
   /// The record as it came, without its line end; empty if it was over the size limit.
@@ -27,7 +36,7 @@ extension DelimitedReader {
   package var recordOffset: Int { inputOffset + recordStart }
 
   /// The place after the record and its line end, where a later reader can go on.
-  package var position: DelimitedPosition {
-    DelimitedPosition(byteOffset: inputOffset + nextStart, line: line)
+  package var position: RecordPosition {
+    RecordPosition(byteOffset: inputOffset + nextStart, line: line)
   }
 }

@@ -74,7 +74,7 @@ package struct DelimitedReader: ~Copyable {
   ///   - blockSize: bytes asked for by one ``fill(_:)``.
   ///   - position: where the given input begins, if an earlier reader read what is before it.
   package init(
-    dialect: DelimitedDialect = .csv, blockSize: Int = 1 << 20, startingAt position: DelimitedPosition = .start
+    dialect: DelimitedDialect = .csv, blockSize: Int = 1 << 20, startingAt position: RecordPosition = .start
   ) {
     if let problem = dialect.problem { preconditionFailure("unusable dialect: \(problem)") }
     precondition(blockSize > 0, "a block has at least one byte")

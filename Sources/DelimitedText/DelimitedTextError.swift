@@ -41,24 +41,29 @@ package struct DelimitedTextError: Error, Sendable, Hashable {
 extension DelimitedTextError: CustomStringConvertible {
   /// What happened, where, and what to do; it contains nothing of the input's text.
   package var description: String {
-    let place = "line \(line), column \(column), field \(fieldIndex + 1)"
+    code == .recordTooLarge
+      ? "line \(line): \(message)" : "line \(line), column \(column), field \(fieldIndex + 1): \(message)"
+  }
+
+  /// What happened and what to do, without the place.
+  package var message: String {
     switch code {
     case .strayQuote:
-      return "\(place): a quote inside an unquoted field; quote the whole field and double the quote"
+      return "a quote inside an unquoted field; quote the whole field and double the quote"
     case .textAfterQuote:
-      return "\(place): text after a closing quote; double the quotes that belong to the text"
+      return "text after a closing quote; double the quotes that belong to the text"
     case .unclosedQuote:
-      return "\(place): the quote opened here is never closed; close it, or double it if it belongs to the text"
+      return "the quote opened here is never closed; close it, or double it if it belongs to the text"
     case .nulByte:
-      return "\(place): a NUL byte; the text is damaged or in another encoding such as UTF-16"
+      return "a NUL byte; the text is damaged or in another encoding such as UTF-16"
     case .recordTooLarge:
       let size = limit.map { "more than \($0) bytes" } ?? "too large"
-      return "line \(line): the record that begins here is \(size); look for an unclosed quote, or raise the limit"
+      return "the record that begins here is \(size); look for an unclosed quote, or raise the limit"
     case .tooManyFields:
       let size = limit.map { "more than \($0) fields" } ?? "too many fields"
-      return "\(place): the record has \(size); check the separator, or raise the limit"
+      return "the record has \(size); check the separator, or raise the limit"
     default:
-      return "\(place): \(code.rawValue)"
+      return code.rawValue
     }
   }
 }

@@ -21,3 +21,13 @@ package func isValidUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
   // words: give it all.
   return (try? UTF8Span(validating: Span(_unsafeElements: bytes.bindMemory(to: UInt8.self)))) != nil
 }
+
+/// Where bytes stop being well-formed UTF-8; nil if they don't.
+package func firstInvalidUTF8(_ bytes: UnsafeRawBufferPointer) -> Int? {
+  do throws(UTF8.ValidationError) {
+    _ = try UTF8Span(validating: Span(_unsafeElements: bytes.bindMemory(to: UInt8.self)))
+    return nil
+  } catch {
+    return error.byteOffsets.lowerBound
+  }
+}

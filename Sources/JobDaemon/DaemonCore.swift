@@ -44,6 +44,9 @@ final class DaemonCore: Sendable {
     let occupation = OccupationRecorder()
     mainOccupation = occupation
     writer = ManagedObjectContext(coordinator: coordinator, name: "writer")
+    // What a job has changed is put on top of what an import or another program has written meanwhile, property by
+    // property: a flush is of many jobs, and must not fail because of one.
+    writer.mergePolicy = .mergeByPropertyObjectTrump
     main = ManagedObjectContext(
       parent: writer, name: "main", executor: ContextExecutor(label: "main", occupation: occupation))
     spool = try Spool(paths)

@@ -26,6 +26,7 @@ public final class JobExecution: Sendable {
   private let isCurrent: @Sendable () -> Bool
   private let isToldToEnd: @Sendable () -> Bool
   private let didCheckpoint: @Sendable () async throws -> Void
+  private let untilDurable: @Sendable () async -> Bool
 
   private struct Log {
     var captured = CapturedLog(limit: 64 * 1024)
@@ -36,11 +37,13 @@ public final class JobExecution: Sendable {
   /// - Parameters:
   ///   - isCurrent: false once the attempt was given up although its handler is still at work.
   ///   - isToldToEnd: whether the attempt was cancelled, held or timed out, or the daemon stops.
+  ///   - untilDurable: waits until everything that was merged is on disk; false if the daemon ends first.
   ///   - didCheckpoint: waits until there is room for more.
   package init(
     jobID: String, specification: JobSpecification, attempt: Int, submitter: UInt32, context: ManagedObjectContext,
     objectID: ManagedObjectID, payloadDirectory: String, cursor: String?,
     isCurrent: @escaping @Sendable () -> Bool = { true }, isToldToEnd: @escaping @Sendable () -> Bool = { false },
+    untilDurable: @escaping @Sendable () async -> Bool = { true },
     didCheckpoint: @escaping @Sendable () async throws -> Void
   ) {
     self.jobID = jobID
@@ -54,6 +57,7 @@ public final class JobExecution: Sendable {
     meter = Mutex(ProgressMeter(isResumed: cursor != nil, at: .now))
     self.isCurrent = isCurrent
     self.isToldToEnd = isToldToEnd
+    self.untilDurable = untilDurable
     self.didCheckpoint = didCheckpoint
   }
 
@@ -138,6 +142,14 @@ public final class JobExecution: Sendable {
       try context.save()
     }
     try await didCheckpoint()
+    try checkCancellation()
+  }
+
+  /// Waits until everything is on disk that was saved so far, by this job and by others.
+  ///
+  /// - Throws: `CancellationError` if the daemon ends first, or the attempt is to end.
+  package func waitUntilDurable() async throws {
+    if !(await untilDurable()) { throw CancellationError() }
     try checkCancellation()
   }
 

@@ -1,3 +1,11 @@
+/// An attempt ends with its job held, until somebody has looked at it and resumes or cancels it.
+package struct AttemptHold: Error, Sendable, CustomStringConvertible {
+  /// Why, and what to do.
+  package let description: String
+
+  package init(_ description: String) { self.description = description }
+}
+
 /// Why an attempt at a job failed, and whether another attempt could help.
 public struct JobFailure: Error, Sendable, Hashable, CustomStringConvertible {
   /// What happened, to which file, line or key, and what to do.

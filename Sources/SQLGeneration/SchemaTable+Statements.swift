@@ -44,6 +44,58 @@ extension SchemaTable {
       """
   }
 
+  /// Finds the rows that have some values: key and, in a hierarchy, entity.
+  ///
+  /// The parameters are those of ``insertSQL(_:_:)`` for the same properties, as far as they are of the key.
+  package func findSQL(_ entity: Entity, _ properties: [Property], key: [Property]) -> String {
+    let numbers = Self.parameters(properties)
+    let conditions = key.compactMap { property in
+      numbers[property.slot].map { "\(SchemaName.quoted(property.name)) = ?\($0)" }
+    }
+    let columns = [SchemaName.key] + (tellsEntity ? [SchemaName.entity] : [])
+    return """
+      SELECT \(columns.joined(separator: ", ")) FROM \(SchemaName.quoted(name)) \
+      WHERE \((conditions + familyCondition(entity)).joined(separator: " AND "))
+      """
+  }
+
+  /// Updates some values of a row and its version, unless it has these values; nil if there are none.
+  ///
+  /// The parameters are those of ``insertSQL(_:_:)`` for the same properties.
+  package func overwriteSQL(_ properties: [Property], given: [Property]) -> String? {
+    let numbers = Self.parameters(properties)
+    var pairs: [(column: String, parameter: Int32)] = []
+    for property in given {
+      guard let number = numbers[property.slot] else { continue }
+      pairs.append((SchemaName.quoted(property.name), number))
+      if let entity = SchemaName.entityColumn(of: property) { pairs.append((SchemaName.quoted(entity), number + 1)) }
+    }
+    if pairs.isEmpty { return nil }
+    let assignments = pairs.map { "\($0.column) = ?\($0.parameter)" }.joined(separator: ", ")
+    let differences = pairs.map { "\($0.column) IS NOT ?\($0.parameter)" }.joined(separator: " OR ")
+    return """
+      UPDATE \(SchemaName.quoted(name)) SET _version = _version + 1, \(assignments) \
+      WHERE _key = ?1 AND (\(differences))
+      """
+  }
+
+  /// The first parameter of each property's value in ``insertSQL(_:_:)``, by slot.
+  private static func parameters(_ properties: [Property]) -> [Int: Int32] {
+    var numbers: [Int: Int32] = [:]
+    var next: Int32 = 2
+    for property in properties {
+      numbers[property.slot] = next
+      next += SchemaName.entityColumn(of: property) == nil ? 1 : 2
+    }
+    return numbers
+  }
+
+  private func familyCondition(_ entity: Entity) -> [String] {
+    if !tellsEntity || entity === root { return [] }
+    let names = entity.withDescendants.map { SchemaName.literal($0.name) }.joined(separator: ", ")
+    return ["\(SchemaName.quoted(SchemaName.entity)) IN (\(names))"]
+  }
+
   /// Makes the unique values of a row of an entity nil; the parameter is its key. Nil if it has none.
   package func freeUniqueSQL(_ entity: Entity) -> String? {
     let constraints = sequence(first: entity, next: \.parent).flatMap(\.entityDescription.uniquenessConstraints)

@@ -6,9 +6,10 @@ import SQLGeneration
 /// Inserts the rows of a batch, whose values are bound where they lie: nothing is allocated or counted per value.
 struct BatchBinder {
   /// A column as plain pointers, so that the loop over the rows touches no reference count.
-  private struct Source {
+  struct Source {
     enum Kind { case integers, reals, text, bytes, reference }
     var kind: Kind
+    var slot: Int
     var parameter: Int32
     var tellsEntity: Bool
     var values: UnsafeRawPointer?
@@ -46,10 +47,7 @@ struct BatchBinder {
   func run(
     _ statement: Statement, names: EntityNames, failure: (Int) -> Int32?
   ) -> Int32 {
-    for column in columns { check(column) }
-    var sources: [Source] = []
-    sources.reserveCapacity(columns.count)
-    return lend(0, parameter: 2, &sources) { sources in
+    withSources { sources in
       for row in 0..<batch.count {
         if let code = failure(row) { return code }
         statement.bind(batch.firstKey + Int64(row), 1)
@@ -62,8 +60,16 @@ struct BatchBinder {
     }
   }
 
+  /// Lends the columns to the body as plain pointers.
+  func withSources(_ body: (UnsafeBufferPointer<Source>) -> Int32) -> Int32 {
+    for column in columns { check(column) }
+    var sources: [Source] = []
+    sources.reserveCapacity(columns.count)
+    return lend(0, parameter: 2, &sources, body)
+  }
+
   @inline(__always)
-  private static func bind(_ source: Source, _ row: Int, _ statement: Statement, _ names: EntityNames) {
+  static func bind(_ source: Source, _ row: Int, _ statement: Statement, _ names: EntityNames) {
     if source.isNull(row) {
       statement.bindNull(source.parameter)
       if source.tellsEntity { statement.bindNull(source.parameter + 1) }
@@ -104,7 +110,7 @@ struct BatchBinder {
     let column = columns[index]
     let tellsEntity = SchemaName.entityColumn(of: properties[index]) != nil
     let next = parameter + (tellsEntity ? 2 : 1)
-    var source = Source(kind: .text, parameter: parameter, tellsEntity: tellsEntity)
+    var source = Source(kind: .text, slot: column.slot, parameter: parameter, tellsEntity: tellsEntity)
     return column.nullBits.withUnsafeBufferPointer { nulls in
       source.nulls = nulls.isEmpty ? nil : nulls.baseAddress
       switch column.values {

@@ -17,7 +17,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
   let options: SQLiteStoreOptions
   let files: ExternalFiles
   let rows: RowSource
-  private let names: EntityNames
+  let names: EntityNames
   private let statements: [EntityStatements]
   private let linkDeletes: [Int: [String]]
   private let derived: DerivedColumns

@@ -16,12 +16,13 @@ struct SaveTransaction {
   let model: ManagedObjectModel
   var files: SaveFiles
   var history: HistoryWriter
-  private var stepCount = 0
+  /// How many steps were made; see ``FaultPoint``.
+  var stepCount = 0
   private var conflicts: [StoreConflict] = []
   /// Updates to unique values that others have, who may give them up in this save.
   private var postponed: [(change: RowChange, binaries: [RowBinder.Binary])] = []
   /// What was computed from what was written.
-  private(set) var derivedValues: [DerivedValue] = []
+  var derivedValues: [DerivedValue] = []
 
   init(
     connection: Connection, schema: Schema, statements: [EntityStatements], linkDeletes: [Int: [String]],
@@ -271,7 +272,7 @@ struct SaveTransaction {
     return count
   }
 
-  private func failed(_ statement: Statement, _ code: Int32) -> StoreError {
+  func failed(_ statement: Statement, _ code: Int32) -> StoreError {
     let error = connection.error(code, sql: statement.sql)
     statement.reset()
     return error

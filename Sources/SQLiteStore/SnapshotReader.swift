@@ -11,6 +11,11 @@ struct SnapshotReader: StoreReader {
 
   func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [Row?] { try store.rows.rows(for: ids, connection) }
 
+  func find(_ batch: RowBatch, key: [Property]) throws(StoreError) -> [ManagedObjectID?] {
+    try BatchFinder(batch, key: key, table: store.schema.table(of: batch.entity), model: store.schema.model)
+      .run(connection, names: store.names)
+  }
+
   func links(of id: ManagedObjectID, _ property: Property) throws(StoreError) -> [Link] {
     guard let table = property.joinTable, let destination = property.destination else { return [] }
     var links: [Link] = []

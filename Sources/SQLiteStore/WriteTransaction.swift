@@ -31,6 +31,14 @@ final class WriteTransaction: StoreTransaction {
 
   func write(_ set: ChangeSet) throws(StoreError) -> [StoreConflict] { try save.write(set) }
 
+  func write(
+    _ batch: RowBatch, key: [Property], onConflict conflict: PackedConflict
+  ) throws(StoreError) -> PackedResult { try save.write(batch, key: key, onConflict: conflict) }
+
+  func find(_ batch: RowBatch, key: [Property]) throws(StoreError) -> [ManagedObjectID?] {
+    try reader.find(batch, key: key)
+  }
+
   func row(for id: ManagedObjectID) throws(StoreError) -> Row? { try reader.row(for: id) }
 
   func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [Row?] { try reader.rows(for: ids) }

@@ -6,9 +6,10 @@ import TextSupport
 enum Tool {
   static let commands: [any Command.Type] = [
     StatusCommand.self, SubmitCommand.self, ListCommand.self, ShowCommand.self, WhyCommand.self, LogCommand.self,
-    QueuesCommand.self, CancelCommand.self, HoldCommand.self, ReleaseCommand.self, RetryCommand.self,
+    RejectsCommand.self, QueuesCommand.self, CancelCommand.self, HoldCommand.self, ReleaseCommand.self,
+    RetryCommand.self,
     RedriveCommand.self, PriorityCommand.self, PauseCommand.self, ResumeCommand.self, FlushCommand.self,
-    DoctorCommand.self,
+    ModelCommand.self, DoctorCommand.self,
   ]
 
   static let options = [

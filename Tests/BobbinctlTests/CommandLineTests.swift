@@ -11,8 +11,8 @@ struct CommandLineTests {
       (
         [],
         [
-          "a command is missing: status, submit, list, show, why, log, queues, cancel, hold, release, retry, redrive, "
-            + "priority, pause, resume, flush or doctor"
+          "a command is missing: status, submit, list, show, why, log, rejects, queues, cancel, hold, release, retry, "
+            + "redrive, priority, pause, resume, flush, model or doctor"
         ]
       ),
       (["stauts"], [#"there is no command "stauts"; do you mean "status"?"#]),

@@ -7,14 +7,14 @@ struct ReadRecord: Equatable {
   var raw = ""
   var line = 0
   var offset = 0
-  var next = DelimitedPosition.start
+  var next = RecordPosition.start
   var error: DelimitedTextError?
 }
 
 /// Reads a whole text, given in pieces of at most `piece` bytes.
 func readAll(
   _ bytes: [UInt8], _ dialect: DelimitedDialect = .csv, blockSize: Int = 1 << 16, piece: Int = .max,
-  from position: DelimitedPosition = .start
+  from position: RecordPosition = .start
 ) -> [ReadRecord] {
   var reader = DelimitedReader(dialect: dialect, blockSize: blockSize, startingAt: position)
   var given = position.byteOffset

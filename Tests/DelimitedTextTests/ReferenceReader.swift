@@ -55,7 +55,7 @@ struct ReferenceReader {
     }
     if isComment || end == start { return nil }
     result.raw = String(decoding: text[start..<end], as: UTF8.self)
-    result.next = DelimitedPosition(byteOffset: index, line: line)
+    result.next = RecordPosition(byteOffset: index, line: line)
     if end - start > dialect.maxRecordSize {
       result.raw = ""
       result.error = DelimitedTextError(

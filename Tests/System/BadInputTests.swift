@@ -25,10 +25,10 @@ extension SystemTests {
       BadTable("empty", "", #"the input PATH is empty; it should begin with the names of its columns"#),
       BadTable(
         "a short record", "job,number\na,1\nb\nc,3\n",
-        #"PATH: line 3: the record has 1 fields, but the first record has 2"#),
+        #"PATH: line 3, column 1: the record has 1 field, but the header has 2"#),
       BadTable(
         "a long record", "job,number\na,1\nb,2,3\n",
-        #"PATH: line 3: the record has 3 fields, but the first record has 2"#),
+        #"PATH: line 3, column 1: the record has 3 fields, but the header has 2"#),
       BadTable(
         "an unclosed quote", "job,number\na,1\n\"b,2\nc,3\n",
         #"PATH: line 3, column 1, field 1: the quote opened here is never closed; close it, or double it if it belongs to the text"#
@@ -66,10 +66,12 @@ extension SystemTests {
     @Test("A CSV that is not UTF-8 is refused, naming the line")
     func encoding() async throws {
       let root = try DaemonRoot()
-      try root.write(Data("job,number\na,1\n".utf8) + [0xe9] + Data(",2\n".utf8), to: root.paths.payload + "/bad.csv")
+      try root.write(Data("job,number\na,1\n".utf8) + [0xff] + Data(",2\n".utf8), to: root.paths.payload + "/bad.csv")
       let daemon = try await DaemonProcess.ready(root)
       try root.drop(TestModel.importJob("bad", "bad.csv"), as: "bad.json")
-      let reason = "bad: \(root.paths.payload)/bad.csv: line 3: the record is not UTF-8"
+      let reason =
+        "bad: \(root.paths.payload)/bad.csv: line 3, column 1: the byte 0xFF is not UTF-8; state the "
+        + "encoding, or save the text as UTF-8"
       try await daemon.expectOnlyGood(kept: "bad.json", reason: reason, isJob: true)
     }
 
@@ -85,7 +87,7 @@ extension SystemTests {
       let daemon = try await DaemonProcess.ready(root)
       try root.drop(TestModel.importJob("bad", "bad.csv"), as: "bad.json")
       let reason =
-        "bad: the input \(root.paths.payload)/bad.csv: no column gives \"Reading.job\", which must have a value; map a column to it, or make it "
+        "bad: the input \(root.paths.payload)/bad.csv: no column gives \"Reading.job\", which must have a value; map a column to it, state it in \"values\", or make it "
         + "optional or give it a default in the model"
       try await daemon.expectOnlyGood(kept: "bad.json", reason: reason, isJob: true)
     }

@@ -4,11 +4,19 @@ import Jobs
 
 /// A job as the status API shows it; Documentation/StatusAPI.md says what each field means.
 struct JobJSON: Sendable {
-  let value: JSONValue
+  private var object: JSONObject
+
+  var value: JSONValue { .object(object) }
+
+  /// How many records an import has rejected; nil for other jobs.
+  var rejects: JSONValue? {
+    get { object["rejects"] }
+    set { object["rejects"] = newValue }
+  }
 
   init(_ job: Job, live: LiveView?, withArguments: Bool) {
     let state = live?.state ?? job.currentState
-    var object: JSONObject = [
+    object = [
       "id": .string(job.id), "type": .string(job.type), "queue": .string(job.queue),
       "priority": .integer(Int64(job.priority)), "state": .string(state.rawValue),
       "durable": .bool(live == nil), "attempt": .integer(Int64(live?.attempt ?? Int(job.attempt))),
@@ -23,7 +31,6 @@ struct JobJSON: Sendable {
       object["arguments"] = Self.json(job.arguments)
       if let options = job.options { object["options"] = Self.json(options) }
     }
-    value = .object(object)
   }
 
   /// How far a running job is; nil if it doesn't tell.

@@ -30,6 +30,7 @@ final class StatusService: Sendable {
     router.on(.post, "/v1/jobs") { request, _ in self.submit(request) }
     addCommands(to: &router)
     addExplanations(to: &router)
+    addRejects(to: &router)
     router.on(.get, "/healthz") { _, _ in .now(self.health()) }
     return router
   }
@@ -95,7 +96,9 @@ final class StatusService: Sendable {
   private func job(_ id: String) -> HTTPReply {
     read { context, core in
       guard let job = try Self.job(id, context) else { return Self.noJob(id) }
-      return Self.json(JobJSON(job, live: core.live(job), withArguments: true).value)
+      var json = JobJSON(job, live: core.live(job), withArguments: true)
+      json.rejects = try Self.rejectCount(of: job, context)
+      return Self.json(json.value)
     }
   }
 

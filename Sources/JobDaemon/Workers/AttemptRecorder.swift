@@ -28,6 +28,10 @@ final class AttemptRecorder: Sendable {
       jobID: specification.id ?? "", specification: specification, attempt: number, submitter: submitter,
       context: context, objectID: job.objectID, payloadDirectory: engine.payloadDirectory, cursor: cursor,
       isCurrent: isCurrent, isToldToEnd: isToldToEnd,
+      untilDurable: { [merger = engine.merger, flusher = engine.flusher] in
+        await merger.mergeAndWait()
+        return await flusher.waitUntilDurable()
+      },
       didCheckpoint: { [merger = engine.merger, flusher = engine.flusher] in
         await merger.mergeAndWait()
         await flusher.waitForRoom()

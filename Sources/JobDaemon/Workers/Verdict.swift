@@ -44,7 +44,12 @@ enum Verdict: Sendable {
     case .timedOut(let limit):
       let words = RunningJob.Stop.timedOut(limit).description
       self.init(JobFailure(words, isPermanent: false), circumstances)
-    case nil: self.init(Self.failure(error), circumstances)
+    case nil:
+      if let hold = error as? AttemptHold {
+        self = .hold(hold.description)
+      } else {
+        self.init(Self.failure(error), circumstances)
+      }
     }
   }
 

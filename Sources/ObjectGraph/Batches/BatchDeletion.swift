@@ -81,7 +81,8 @@ struct BatchDeletion {
 }
 
 extension Array<ManagedObjectID> {
-  fileprivate var chunks: [ArraySlice<ManagedObjectID>] {
+  /// The IDs in parts of the size that batch requests write at a time.
+  var chunks: [ArraySlice<ManagedObjectID>] {
     stride(from: 0, to: count, by: BatchWriter.chunkSize).map {
       self[$0..<Swift.min($0 + BatchWriter.chunkSize, count)]
     }

@@ -54,6 +54,9 @@ struct BatchLog {
     for value in derived { noteStale(value.id) }
   }
 
+  /// Notes rows that were stored before and are different now.
+  mutating func noteStale(_ ids: some Sequence<ManagedObjectID>) { for id in ids { noteStale(id) } }
+
   private mutating func noteStale(_ id: ManagedObjectID) {
     stale?.insert(id)
     if let count = stale?.count, count > Self.staleLimit { stale = nil }

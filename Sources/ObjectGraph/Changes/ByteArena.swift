@@ -24,7 +24,7 @@ package final class ByteArena: @unchecked Sendable {
   }
 
   /// Takes back what was appended last.
-  func truncate(to count: Int) {
+  package func truncate(to count: Int) {
     precondition(count <= self.count, "an arena is truncated to less than it holds")
     self.count = count
   }

@@ -31,6 +31,15 @@ package final class RowBatch: Sendable {
       self.givenBits = givenBits
     }
 
+    /// The column as one of defaults: stored objects keep what they have.
+    package func asDefaults(count: Int) -> Column {
+      Column(
+        slot: slot, values: values, nullBits: nullBits, givenBits: [UInt64](repeating: 0, count: (count + 63) / 64))
+    }
+
+    /// Whether no row was given a value.
+    package var hasOnlyDefaults: Bool { !givenBits.isEmpty && givenBits.allSatisfy { $0 == 0 } }
+
     func isGiven(_ row: Int) -> Bool { givenBits.isEmpty || givenBits[row >> 6] & (1 << UInt64(row & 63)) != 0 }
 
     @inline(__always)

@@ -5,7 +5,7 @@ package import ObjectModel
 package struct AttributeRules: Sendable {
   /// A rule that a value breaks, and how.
   package struct Violation {
-    let rule: ValidationError.Rule
+    package let rule: ValidationError.Rule
     package let message: String
   }
 

@@ -165,7 +165,7 @@ struct InMemoryState {
     return found
   }
 
-  private static func bytes(_ row: Row, _ property: Property) throws(StoreError) -> [UInt8] {
+  static func bytes(_ row: Row, _ property: Property) throws(StoreError) -> [UInt8] {
     switch property.storage {
     case .integer: withUnsafeBytes(of: row.integer(property.slot)) { Array($0) }
     // Both zeros are the same value.

@@ -11,7 +11,7 @@ final class InMemoryTransaction: StoreTransaction {
     self.model = model
   }
 
-  private var reader: InMemoryReader { InMemoryReader(tables: state.tables, links: state.links, model: model) }
+  var reader: InMemoryReader { InMemoryReader(tables: state.tables, links: state.links, model: model) }
 
   func reserveKeys(_ request: KeyReservation) throws(StoreError) -> Range<Int64> { try state.reserve(request) }
 

@@ -137,6 +137,12 @@ package protocol StoreReader {
   /// The rows of several objects of one family, each nil where there is none; as few statements as the store can do.
   func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [Row?]
 
+  /// The stored objects that have the values of a batch's rows in some of its columns, each nil where there is none or
+  /// a value is null.
+  ///
+  /// Cost: one statement for all rows, and a look-up in an index for each.
+  func find(_ batch: RowBatch, key: [Property]) throws(StoreError) -> [ManagedObjectID?]
+
   /// The links of an object in one direction of a join table, to objects that exist, in no particular order.
   func links(of id: ManagedObjectID, _ property: Property) throws(StoreError) -> [Link]
 
@@ -161,6 +167,15 @@ package protocol StoreTransaction: StoreReader {
   /// If it throws ``StoreError/Code/constraint``, or returns conflicts, none of them is written, and the transaction
   /// goes on as it was before.
   func write(_ set: ChangeSet) throws(StoreError) -> [StoreConflict]
+
+  /// Writes packed rows one after another, so that each finds what those before it have written.
+  ///
+  /// A row that violates a uniqueness constraint is left out alone. If it throws, the transaction must not go on.
+  /// - Parameter key: the properties by which a stored object is looked for that has the row's values already; none for
+  ///   rows that are new at any rate.
+  func write(
+    _ batch: RowBatch, key: [Property], onConflict conflict: PackedConflict
+  ) throws(StoreError) -> PackedResult
 
   /// Derived attributes that have new values because of what was written.
   var derived: [DerivedValue] { get }

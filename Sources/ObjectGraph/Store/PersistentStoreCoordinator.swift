@@ -102,12 +102,16 @@ public final class PersistentStoreCoordinator: Sendable {
   ///
   /// Taken from the clock, in microseconds since 2001 with room for a thousand places between two, so that appending
   /// needs to know nothing of what is there.
-  func drawOrder() -> Int64 {
+  func drawOrder() -> Int64 { drawOrders(1) }
+
+  /// So many places that follow each other, each as far from the next as from one that is drawn alone; the first.
+  package func drawOrders(_ count: Int) -> Int64 {
     let now = Int64(Date().timeIntervalSinceReferenceDate * 1e6) << 10
     var last = lastOrder.load(ordering: .relaxed)
     while true {
       let next = max(now, last + 1 << 10)
-      let (exchanged, original) = lastOrder.compareExchange(expected: last, desired: next, ordering: .relaxed)
+      let end = next + Int64(count - 1) << 10
+      let (exchanged, original) = lastOrder.compareExchange(expected: last, desired: end, ordering: .relaxed)
       if exchanged { return next }
       last = original
     }
@@ -276,9 +280,12 @@ extension PersistentStoreCoordinator {
   func forgetAllRows() { cache.withLock { $0.removeAll() } }
 
   /// Takes notice of what a batch request has stored.
-  func takeNotice(of log: BatchLog) {
+  ///
+  /// - Parameter staleRoots: the indexes of root entities of which every row may be another one.
+  func takeNotice(of log: BatchLog, staleRoots: Set<Int> = []) {
     cache.withLock { cache in
       if let stale = log.stale { cache.forget(stale) } else { cache.removeAll() }
+      if !staleRoots.isEmpty { cache.forget(roots: staleRoots) }
     }
   }
 

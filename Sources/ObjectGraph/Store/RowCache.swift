@@ -52,6 +52,14 @@ struct RowCache {
     noteSave()
   }
 
+  /// Removes all rows of some families, by the indexes of their root entities.
+  mutating func forget(roots: Set<Int>) {
+    func isStale(_ entry: (key: ManagedObjectID, value: Row)) -> Bool { roots.contains(Int(entry.key.rootIndex)) }
+    if young.contains(where: isStale) { young = young.filter { !isStale($0) } }
+    if old.contains(where: isStale) { old = old.filter { !isStale($0) } }
+    noteSave()
+  }
+
   mutating func removeAll() {
     young = [:]
     old = [:]

@@ -56,6 +56,9 @@ extension JobReply {
     list.add("progress", progressText)
     list.add("ending", ending)
     list.add("error", error, .bad)
+    if let rejects = document["rejects"]?.integer, rejects > 0 {
+      list.add("rejects", "\(rejects), shown by \"bobbinctl rejects\"", .bad)
+    }
     list.add("result", Self.text(of: document["result"]))
     list.add("arguments", Self.text(of: document["arguments"]))
     return list

@@ -1,104 +1,52 @@
-import DelimitedText
 import Jobs
+import RecordInput
 import SystemSupport
 
-/// The input of an import: records read in blocks, with their place for messages.
+/// The input of an import: a source of records, and the file that it must stay.
 struct ImportInput: ~Copyable {
-  private let file: FileDescriptor
   private let path: String
   let size: Int64
   let modificationTime: Int64
-  var reader: DelimitedReader
-  private var readOffset: Int64
-  private var fieldCount: Int?
+  let source: RecordSource
 
-  /// Opens the file for records from a position on.
-  init(
-    path: String, for submitter: UserIdentity, recordLimit: Int, startingAt position: DelimitedPosition = .start
-  ) throws(JobFailure) {
+  /// Opens the file for its first record.
+  init(path: String, for submitter: UserIdentity, _ options: InputOptions) throws(JobFailure) {
     let file = try submitter.openInput(path)
-    let status = try Self.status(of: file, path)
-    self.init(file, status, path: path, recordLimit: recordLimit, position)
-  }
-
-  private init(
-    _ file: consuming FileDescriptor, _ status: FileStatus, path: String, recordLimit: Int,
-    _ position: DelimitedPosition
-  ) {
-    self.file = file
+    let source: RecordSource
+    do throws(InputError) { source = try RecordSource(file, options) } catch { throw Self.failure(error, path) }
+    let status = try Self.status(of: source, path)
     self.path = path
+    self.source = source
     size = status.size
     modificationTime = status.modificationTime
-    reader = DelimitedReader(
-      dialect: DelimitedDialect(maxRecordSize: recordLimit), blockSize: 1 << 20, startingAt: position)
-    readOffset = Int64(position.byteOffset)
   }
 
-  /// Sets the number of fields that every record must have; otherwise the first record does.
-  mutating func expectFields(_ count: Int) { if count > 0 { fieldCount = count } }
-
-  /// Goes to the next record; returns false at the end.
-  mutating func next() throws(JobFailure) -> Bool {
-    while true {
-      let step: DelimitedReader.Step
-      do throws(DelimitedTextError) {
-        step = try reader.nextRecord()
-      } catch {
-        throw JobFailure("\(displayName(path)): \(error)")
-      }
-      switch step {
-      case .record: return true
-      case .end: return false
-      case .needsInput: try fill()
-      }
-    }
+  /// Goes on at a position that the source gave.
+  mutating func go(to position: RecordPosition) throws(JobFailure) {
+    do throws(InputError) { try source.go(to: position) } catch { throw Self.failure(error, path) }
   }
 
-  private mutating func fill() throws(JobFailure) {
-    let offset = readOffset
-    var count = 0
-    do throws(SystemError) {
-      try reader.fill { (buffer) throws(SystemError) in
-        count = try file.read(into: buffer, at: offset)
-        return count
-      }
-    } catch {
-      throw JobFailure("the input \(displayName(path)) can't be read: \(error)", isPermanent: false)
-    }
-    readOffset += Int64(count)
-  }
-
-  /// Checks that the present record has as many fields as the first, and is text.
-  mutating func checkRecord() throws(JobFailure) {
-    let expected = fieldCount ?? reader.fieldCount
-    fieldCount = expected
-    if reader.fieldCount != expected {
-      throw failure("has \(reader.fieldCount) fields, but the first record has \(expected)")
-    }
-    if !isValidUTF8(reader.rawRecord) { throw failure("is not UTF-8") }
+  /// Goes to the next record.
+  @inline(__always)
+  func next() throws(JobFailure) -> RecordSource.Step {
+    do throws(InputError) { return try source.next() } catch { throw Self.failure(error, path) }
   }
 
   /// Checks that the file is still the one that was opened, unchanged.
   func checkUnchanged() throws(JobFailure) {
-    let status = try Self.status(of: file, path)
+    let status = try Self.status(of: source, path)
     if status.size != size || status.modificationTime != modificationTime {
       throw JobFailure("the input \(displayName(path)) was changed while it was imported")
     }
   }
 
-  private static func status(of file: borrowing FileDescriptor, _ path: String) throws(JobFailure) -> FileStatus {
-    do throws(SystemError) { return try file.status() } catch {
+  private static func status(of source: RecordSource, _ path: String) throws(JobFailure) -> FileStatus {
+    do throws(SystemError) { return try source.fileStatus() } catch {
       throw JobFailure("the input \(displayName(path)) can't be read: \(error)", isPermanent: error.isLasting)
     }
   }
 
-  /// An error in the present record.
-  func failure(_ message: String) -> JobFailure {
-    JobFailure("\(displayName(path)): line \(reader.recordLine): the record \(message)")
-  }
-
-  func failure(_ error: ImportFieldError) -> JobFailure {
-    JobFailure(
-      "\(displayName(path)): line \(reader.recordLine), column \(error.column) (\(error.attribute)): \(error.message)")
+  private static func failure(_ error: InputError, _ path: String) -> JobFailure {
+    JobFailure("the input \(displayName(path)) can't be read: \(error)", isPermanent: error.isLasting)
   }
 }

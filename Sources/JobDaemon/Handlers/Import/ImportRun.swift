@@ -1,19 +1,20 @@
 import Configuration
-import DelimitedText
 import JSONText
 import Jobs
 import ObjectGraph
 import ObjectModel
+import RecordInput
 import SystemSupport
 
 /// One attempt at an import, on the executor of its context.
 actor ImportRun {
   nonisolated let unownedExecutor: UnownedSerialExecutor
-  private let execution: JobExecution
-  private let arguments: ImportArguments
-  private let coordinator: PersistentStoreCoordinator
-  private let settings: Configuration.Import
-  private let path: String
+  let execution: JobExecution
+  let arguments: ImportArguments
+  let coordinator: PersistentStoreCoordinator
+  let settings: Configuration.Import
+  let path: String
+  let records: ImportRecords
 
   init(
     _ execution: JobExecution, _ arguments: ImportArguments, _ coordinator: PersistentStoreCoordinator,
@@ -24,185 +25,266 @@ actor ImportRun {
     self.arguments = arguments
     self.coordinator = coordinator
     self.settings = settings
-    path = execution.absolutePath(arguments.input)
+    path = execution.absolutePath(arguments.input.path)
+    records = ImportRecords(execution.objectID, coordinator)
   }
 
   func run() async throws -> JSONValue {
-    let header = try readHeader()
-    var cursor = execution.cursor.flatMap(ImportCursor.init) ?? header.start
-    if cursor.isGoingBack {
+    let head = try readHead()
+    if arguments.isTrial { return try await dryRun(head) }
+    var cursor = try await begin(head)
+    if cursor.phase == .goingBack {
       // The daemon ended while it took a failed attempt back.
-      try await revert()
-      cursor = header.start
+      try await takeBack(cursor)
+      cursor = head.start
     }
-    guard cursor.inputSize == header.start.inputSize, cursor.inputTime == header.start.inputTime else {
-      throw JobFailure("the input \(displayName(path)) is not the file that the import began with")
+    if cursor.phase != .done {
+      guard cursor.inputSize == head.start.inputSize, cursor.inputTime == head.start.inputTime else {
+        throw JobFailure("the input \(displayName(path)) is not the file that the import began with")
+      }
+      cursor = arguments.isAtomic ? try await importAtOnce(head, cursor) : try await importInChunks(head, cursor)
     }
-    try check(header, from: cursor)
-    var input = try open(at: cursor.position, header)
-    var builder = makeBuilder(header.columns)
-    execution.progress = progress(cursor.position, input.size, "importing: \(cursor.rows) rows")
-    while try fill(&builder, &input) {
-      let batch = try makeBatch(&builder)
-      cursor.advance(to: input.reader.position, importing: batch.keys)
-      await execution.context.perform { $0.insert(batch) }
-      try await execution.checkpoint(cursor.text)
-      execution.progress = progress(cursor.position, input.size, "importing: \(cursor.rows) rows")
-    }
-    try input.checkUnchanged()
-    return .object(["rows": .integer(cursor.rows), "bytes": .integer(input.size)])
+    try await endRecords(cursor)
+    return result(cursor, head)
   }
 
-  /// What the first record tells, and where the others begin.
-  private struct Header {
+  /// What the input's beginning tells.
+  struct Head: Sendable {
     let submitter: UserIdentity
-    let columns: [ImportColumn]
-    let fieldCount: Int
+    let plan: ImportPlan
     let start: ImportCursor
+    let form: InputForm
   }
 
-  private func readHeader() throws -> Header {
+  private func readHead() throws -> Head {
     let submitter = try execution.submitterIdentity()
-    var input = try ImportInput(path: path, for: submitter, recordLimit: settings.maxRecordSize)
-    var position = DelimitedPosition.start
-    var names: [String] = []
-    if try input.next() {
-      try input.checkRecord()
-      names = (0..<input.reader.fieldCount).map { String(decoding: input.reader.field($0), as: UTF8.self) }
-      if !arguments.columns.arePositions { position = input.reader.position }
-    } else if !arguments.columns.arePositions {
+    let input = try ImportInput(path: path, for: submitter, options)
+    let form = input.source.form
+    let names = input.source.columnNames ?? (0..<(input.source.fieldCount ?? 0)).map { "\($0 + 1)" }
+    if form.isDelimited, form.hasHeader, input.source.columnNames == nil {
       throw JobFailure("the input \(displayName(path)) is empty; it should begin with the names of its columns")
     }
-    let columns = try arguments.columns.resolved(names, arguments.entity, input: displayName(path))
-    if let missing = missingProperty(columns) {
-      throw JobFailure(
-        "the input \(displayName(path)): no column gives \"\(arguments.entity.name).\(missing)\", which must have a "
-          + "value; map a column to it, or make it optional or give it a default in the model")
-    }
-    return Header(
-      submitter: submitter, columns: columns, fieldCount: names.count,
-      start: ImportCursor(position: position, inputSize: input.size, inputTime: input.modificationTime))
+    let header = form.isDelimited && form.hasHeader ? form.record(names) : nil
+    let plan = try ImportPlan(arguments, names: names, header: header, form: form.json, input: displayName(path))
+    return Head(
+      submitter: submitter, plan: plan,
+      start: ImportCursor(position: input.source.start, inputSize: input.size, inputTime: input.modificationTime),
+      form: form)
   }
 
-  /// A property that must have a value, and would have none.
-  private func missingProperty(_ columns: [ImportColumn]) -> String? {
-    let mapped = Set(columns.map(\.property.slot))
-    return arguments.entity.properties.first { property in
-      if let attribute = property.attribute {
-        return property.isPersistent && attribute.derivation == nil && !attribute.isOptional
-          && attribute.defaultValue.isNull && !mapped.contains(property.slot)
-      }
-      guard let relationship = property.relationship else { return false }
-      return !relationship.isOptional
-    }?.name
-  }
+  private var options: InputOptions { arguments.inputOptions(recordLimit: settings.maxRecordSize) }
 
-  private func open(at position: DelimitedPosition, _ header: Header) throws -> ImportInput {
-    var input = try ImportInput(
-      path: path, for: header.submitter, recordLimit: settings.maxRecordSize, startingAt: position)
-    input.expectFields(header.fieldCount)
+  /// Opens the input at the place of a cursor.
+  func open(_ head: Head, at position: RecordPosition) throws(JobFailure) -> ImportInput {
+    var input = try ImportInput(path: path, for: head.submitter, options)
+    try input.go(to: position)
     return input
   }
 
-  /// Reads all records that are still to be imported, so that a bad one is found before anything is written.
-  private func check(_ header: Header, from cursor: ImportCursor) throws {
-    var input = try open(at: cursor.position, header)
-    var builder = makeBuilder(header.columns)
-    execution.progress = progress(cursor.position, input.size, "checking every record first")
-    while try fill(&builder, &input) {
+  /// Finds out how far an earlier attempt has come; everything that earlier jobs have saved is on disk then.
+  private func begin(_ head: Head) async throws -> ImportCursor {
+    if let cursor = try coordinator.openStore().read({ try records.cursor($0) }) { return cursor }
+    var cursor = head.start
+    // Left by a release that kept it with the job.
+    if let old = execution.cursor.flatMap(ImportCursor.init) { cursor = old }
+    // From here on, calling the job off means to take something back.
+    if execution.cursor == nil { try await execution.checkpoint(#"{"version": 2}"#) }
+    try await execution.waitUntilDurable()
+    if cursor == head.start { try await records.removeRejects(writer(head, cursor)) }
+    return cursor
+  }
+
+  func writer(
+    _ head: Head, _ cursor: ImportCursor,
+    onProgress: @escaping @Sendable (ChunkWriter) throws -> Void = { _ in }
+  ) -> ImportWriter {
+    let execution = execution
+    return ImportWriter(
+      execution.context, ChunkWriter(head.plan, records, cursor), mayWrite: { try execution.checkCancellation() },
+      onProgress: onProgress)
+  }
+
+  // MARK: In chunks
+
+  private func importInChunks(_ head: Head, _ start: ImportCursor) async throws -> ImportCursor {
+    var start = start
+    let limit: RejectLimit
+    if start.phase == .held {
+      start.phase = .importing
+      limit = .share(1)
+      // What was found before anything was imported is found again.
+      if start.position == head.start.position { try await records.removeRejects(writer(head, start)) }
+    } else {
+      // An earlier attempt that has written something has checked everything before.
+      let total: Int64
+      if let known = start.total { total = known } else { total = try await check(head, start) }
+      start.total = total
+      limit = arguments.rejectLimit.resolved(records: total)
+    }
+    let path = path
+    let writer = writer(head, start) { try $0.checkLimit(limit, path) }
+    let input = try open(head, at: start.position)
+    var builder = ChunkBuilder(head.plan, capacity: settings.chunkRows)
+    show(input, "importing: \(start.counts.rows) rows")
+    var count = start.counts.records
+    do {
+      while try fill(&builder, input) {
+        count += Int64(builder.count)
+        try await writer.write(builder.finish(at: input.source.position))
+        show(input, "importing: \(count) rows")
+      }
+      try input.checkUnchanged()
+      return try await writer.finish()
+    } catch {
+      await writer.stop()
+      guard let error = error as? TooManyRejects else { throw error }
+      throw try await giveUp(error, head)
+    }
+  }
+
+  /// Reads all records that are still to be imported, so that too many bad ones are found before anything is written.
+  ///
+  /// - Returns: how many records there are.
+  private func check(_ head: Head, _ start: ImportCursor) async throws -> Int64 {
+    let input = try open(head, at: start.position)
+    var builder = ChunkBuilder(head.plan, capacity: settings.chunkRows, keepsValues: false)
+    var survey = Survey(start.counts)
+    show(input, "checking every record first")
+    while try fill(&builder, input) {
+      survey.note(builder.count, builder.takeRejects())
       builder.removeAll()
-      execution.progress.done = Int64(input.reader.position.byteOffset)
+      execution.progress.done = input.source.fileOffset
     }
     try input.checkUnchanged()
+    if arguments.rejectLimit.isExceeded(by: survey.rejects, of: survey.records), let first = survey.first {
+      let failure = first.failure(path, more: survey.rejects - 1)
+      var cursor = start
+      cursor.phase = .held
+      let isHeld = arguments.rejectPolicy == .hold
+      let kept = survey.kept
+      let (records, plan, state) = (records, head.plan, isHeld || start.position != head.start.position ? cursor : nil)
+      try await writer(head, start).run { transaction in
+        try records.add(kept, &transaction)
+        try records.save(
+          state, header: plan.header, form: plan.form, rejects: start.counts.rejects + Int64(kept.count), &transaction)
+      }
+      throw isHeld ? AttemptHold(failure.message) : failure
+    }
+    return survey.records
+  }
+
+  /// Ends an import of which too many records turned out to be bad when they were written.
+  private func giveUp(_ error: TooManyRejects, _ head: Head) async throws -> any Error {
+    if arguments.rejectPolicy == .rollBack {
+      let left =
+        head.plan.mode.canBeTakenBack
+        ? "" : "; what it has updated stays, since only \"atomic\" imports can be taken back"
+      return JobFailure(error.description + left)
+    }
+    var cursor = error.cursor
+    cursor.phase = .held
+    let (records, plan, held) = (records, head.plan, cursor)
+    try await writer(head, cursor).run { transaction in
+      try records.save(
+        held, header: plan.header, form: plan.form, rejects: held.counts.rejects, &transaction)
+    }
+    return AttemptHold(error.description)
+  }
+
+  // MARK: At once
+
+  /// Imports everything in one transaction of the writer, which others wait for.
+  private func importAtOnce(_ head: Head, _ start: ImportCursor) async throws -> ImportCursor {
+    let (plan, records, arguments, settings) = (head.plan, records, arguments, settings)
+    let (execution, path, options) = (execution, path, options)
+    do {
+      return try await writer(head, start).run { transaction in
+        var chunks = ChunkWriter(plan, records, start, isAtomic: true)
+        if plan.mode == .replaceAll { try chunks.deleteAll(&transaction) }
+        var input = try ImportInput(path: path, for: head.submitter, options)
+        try input.go(to: start.position)
+        var builder = ChunkBuilder(plan, capacity: settings.chunkRows)
+        while try builder.fill(input) {
+          try execution.checkCancellation()
+          let chunk = builder.finish(at: input.source.position)
+          try chunks.write(chunk, &transaction)
+          execution.progress = JobProgress(
+            done: input.source.fileOffset, total: input.size, unit: "bytes",
+            message: "importing in one transaction: \(chunks.cursor.counts.rows) rows")
+          if case .count = arguments.rejectLimit { try chunks.checkLimit(arguments.rejectLimit, path) }
+        }
+        try input.checkUnchanged()
+        try chunks.checkLimit(arguments.rejectLimit, path)
+        try chunks.deleteUnseen(&transaction)
+        chunks.cursor.phase = .done
+        try chunks.save(&transaction)
+        return chunks.cursor
+      }
+    } catch let error as TooManyRejects {
+      // What the transaction has noted of them was taken back with it.
+      let kept = error.kept
+      try await writer(head, start).run { transaction in
+        try records.add(kept, &transaction)
+        try records.save(nil, header: plan.header, form: plan.form, rejects: Int64(kept.count), &transaction)
+      }
+      throw JobFailure(error.description)
+    }
+  }
+
+  // MARK: Beginning and end
+
+  /// Fills a chunk; returns false if there was nothing more.
+  func fill(_ builder: inout ChunkBuilder, _ input: borrowing ImportInput) throws -> Bool {
+    let hasMore = try builder.fill(input)
+    try execution.checkCancellation()
+    return hasMore
   }
 
   /// Each of the two passes goes through the whole input, and has a rate of its own.
-  private func progress(_ position: DelimitedPosition, _ size: Int64, _ message: String) -> JobProgress {
-    JobProgress(done: Int64(position.byteOffset), total: size, unit: "bytes", message: message)
+  func show(_ input: borrowing ImportInput, _ message: String) {
+    execution.progress = JobProgress(
+      done: input.source.fileOffset, total: input.size, unit: "bytes", message: message)
   }
 
-  /// Fills a chunk; returns false if there was nothing more.
-  private func fill(_ builder: inout RowBatchBuilder, _ input: inout ImportInput) throws -> Bool {
-    while !builder.isFull, try input.next() {
-      try input.checkRecord()
-      do throws(ImportFieldError) { try builder.append(input.reader) } catch { throw input.failure(error) }
+  /// Lets go of the cursor, in the transaction of the job's outcome.
+  private func endRecords(_ cursor: ImportCursor) async throws {
+    guard let id = try records.stateID() else { return }
+    try await execution.context.perform { context in
+      guard let state = try context.existingObject(with: id) as? ImportState else { return }
+      if cursor.counts.rejects == 0 { context.delete(state) } else { state.cursor = nil }
     }
-    try Task.checkCancellation()
-    return builder.count > 0
   }
 
-  /// The rows of a chunk under keys of their own; the builder is empty then.
-  private func makeBatch(_ builder: inout RowBatchBuilder) throws -> RowBatch {
-    let keys = try coordinator.drawKeys(for: arguments.entity, count: builder.count)
-    defer { builder.removeAll() }
-    return builder.batch(firstKey: keys.lowerBound, coordinatorOrdinal: coordinator.ordinal)
+  private func result(_ cursor: ImportCursor, _ head: Head) -> JSONValue {
+    var object: JSONObject = ["rows": .integer(cursor.counts.rows)]
+    for (name, value) in cursor.counts.json { object[name] = value }
+    object["bytes"] = .integer(cursor.inputSize)
+    object["input"] = head.form.json
+    return .object(object)
   }
 
-  /// Deletes the rows that earlier chunks have saved, chunk by chunk, with the cursor going back.
+  /// Deletes the objects that earlier chunks have saved, chunk by chunk, with the cursor going back.
   func revert() async throws {
-    guard var cursor = execution.cursor.flatMap(ImportCursor.init) else { return }
-    let entity = arguments.entity
-    let ordinal = coordinator.ordinal
+    let records = records
+    // On the writer, behind whatever an attempt that was given up is still writing.
+    let known = try await ImportWriter(execution.context).run { try records.cursor($0.reader) }
+    if let cursor = known ?? execution.cursor.flatMap(ImportCursor.init) { try await takeBack(cursor) }
+  }
+
+  private func takeBack(_ start: ImportCursor) async throws {
+    var cursor = start
+    let (records, entity) = (records, arguments.entity)
+    let writer = ImportWriter(execution.context)
     while let keys = cursor.takeBack(settings.chunkRows) {
-      try await execution.context.perform { context in
-        for key in keys {
-          let id = ManagedObjectID(key: key, entity: entity, coordinatorOrdinal: ordinal)
-          context.delete(try context.existingObject(with: id))
-        }
-      }
-      try await execution.checkpoint(cursor.text)
-    }
-  }
-
-  private func makeBuilder(_ columns: [ImportColumn]) -> RowBatchBuilder {
-    RowBatchBuilder(
-      entity: arguments.entity, layout: coordinator.layouts[arguments.entity.index], columns: columns,
-      capacity: settings.chunkRows)
-  }
-}
-
-extension ImportArguments.Columns {
-  /// Whether the input has no header.
-  var arePositions: Bool { if case .positions = self { true } else { false } }
-
-  /// The columns to import, given the fields of the first record.
-  func resolved(_ names: [String], _ entity: Entity, input: String) throws(JobFailure) -> [ImportColumn] {
-    switch self {
-    case .header: return try byName(names.map { ($0, $0) }, names, entity, input)
-    case .named(let pairs): return try byName(pairs.map { ($0.column, $0.attribute) }, names, entity, input)
-    case .positions(let attributes):
-      if !names.isEmpty && names.count != attributes.count {
-        throw JobFailure(
-          "\(input): line 1: the record has \(names.count) fields, but \"columns\" lists \(attributes.count)")
-      }
-      return attributes.enumerated().compactMap { position, name in
-        name.flatMap { Self.column(position, $0, entity) }
+      let rest = cursor
+      try await writer.run { transaction in
+        _ = try transaction.delete(Array(keys), of: entity)
+        try records.save(rest, header: nil, form: nil, rejects: rest.counts.rejects, &transaction)
       }
     }
-  }
-
-  private func byName(
-    _ wanted: [(column: String, attribute: String)], _ names: [String], _ entity: Entity, _ input: String
-  ) throws(JobFailure) -> [ImportColumn] {
-    if let twice = Dictionary(grouping: names, by: \.self).first(where: { $0.value.count > 1 })?.key {
-      throw JobFailure("\(input): line 1: the header names the column \"\(twice)\" twice")
+    let rejects = cursor.counts.rejects
+    try await writer.run { transaction in
+      try records.save(nil, header: nil, form: nil, rejects: rejects, &transaction)
     }
-    var columns: [ImportColumn] = []
-    for (column, attribute) in wanted {
-      guard let position = names.firstIndex(of: column) else {
-        let known = names.map { "\"\($0)\"" }.joined(separator: ", ")
-        throw JobFailure("\(input): line 1: the header has no column \"\(column)\"; it has \(known)")
-      }
-      if let problem = ImportColumn.problem(attribute, entity) {
-        throw JobFailure("\(input): line 1: column \(position + 1): \(problem)")
-      }
-      if let resolved = Self.column(position, attribute, entity) { columns.append(resolved) }
-    }
-    return columns
-  }
-
-  private static func column(_ position: Int, _ name: String, _ entity: Entity) -> ImportColumn? {
-    guard let property = entity.property(named: name), let attribute = property.attribute else { return nil }
-    return ImportColumn(position: position, property: property, attribute: attribute)
   }
 }

@@ -2,13 +2,19 @@ import DelimitedText
 import Foundation
 import ObjectGraph
 import ObjectModel
+import RecordInput
 
 /// The values of one column of a batch while it is built.
 struct ColumnBuilder {
   let column: ImportColumn
+  /// Whether records are looked for by it.
+  let isKey: Bool
   private let capacity: Int
   private let type: AttributeType
   private let rules: AttributeRules?
+  private let isPlain: Bool
+  private let keepsTexts: Bool
+  private var reading: FieldReading
   private var integers: [Int64] = []
   private var reals: [Double] = []
   private var offsets: [UInt32] = []
@@ -16,11 +22,16 @@ struct ColumnBuilder {
   private var nullBits: [UInt64] = []
   private var count = 0
 
-  init(_ column: ImportColumn, capacity: Int) {
+  /// - Parameter keepsTexts: false if values are only to be checked, and the column is not built.
+  init(_ column: ImportColumn, isKey: Bool = false, keepsTexts: Bool = true, capacity: Int) {
     self.column = column
+    self.isKey = isKey
+    self.keepsTexts = keepsTexts
     self.capacity = capacity
     type = column.attribute.type
     rules = AttributeRules(column.attribute)
+    isPlain = column.rules.arePlain
+    reading = FieldReading(column.rules)
     arena = ByteArena(capacity: 64)
     removeAll()
   }
@@ -44,16 +55,44 @@ struct ColumnBuilder {
   }
 
   @inline(__always)
-  mutating func append(_ bytes: UnsafeRawBufferPointer, isQuoted: Bool) throws(ImportFieldError) {
-    if bytes.isEmpty && !(isQuoted && type == .string) {
-      if !column.attribute.isOptional { throw failure("is required, but empty") }
-      appendNull()
-      return
+  mutating func append(_ bytes: UnsafeRawBufferPointer, _ kind: FieldKind) throws(ImportFieldError) {
+    if isPlain { return try appendValue(bytes, isQuoted: kind == .quotedText) }
+    try appendByRules(bytes, isQuoted: kind == .quotedText)
+  }
+
+  private mutating func appendByRules(_ bytes: UnsafeRawBufferPointer, isQuoted: Bool) throws(ImportFieldError) {
+    let (field, isNull) = reading.prepare(bytes)
+    if isNull || (field.isEmpty && !(isQuoted && type == .string)) {
+      if let fallback = column.rules.fallback {
+        return try fallback.withUnsafeBufferPointer { (text) throws(ImportFieldError) in
+          try appendValue(UnsafeRawBufferPointer(text), isQuoted: true)
+        }
+      }
+      return try appendNothing()
     }
+    switch reading.convert(field, type) {
+    case .text(let bytes): try appendValue(bytes, isQuoted: isQuoted)
+    case .seconds(let seconds):
+      try check(seconds)
+      reals.append(seconds)
+      count += 1
+    case .mismatch(let expected): throw mismatch(field, expected)
+    }
+  }
+
+  private mutating func appendNothing() throws(ImportFieldError) {
+    if !isOptional { throw failure("required", "is required, but empty") }
+    appendNull()
+  }
+
+  /// Adds a value as ISO 8601, JSON and the like write it.
+  @inline(__always)
+  private mutating func appendValue(_ bytes: UnsafeRawBufferPointer, isQuoted: Bool) throws(ImportFieldError) {
+    if bytes.isEmpty && !(isQuoted && type == .string) { return try appendNothing() }
     switch type {
     case .string:
-      if let violation = rules?.violation(text: bytes) { throw failure(violation.message) }
-      arena.append(bytes)
+      if let violation = rules?.violation(text: bytes) { throw failure(violation.rule.rawValue, violation.message) }
+      if keepsTexts { arena.append(bytes) }
       offsets.append(UInt32(truncatingIfNeeded: arena.count))
     case .integer16, .integer32, .integer64: integers.append(try integer(bytes))
     case .boolean:
@@ -72,7 +111,7 @@ struct ColumnBuilder {
       withUnsafeBytes(of: value) { arena.append($0) }
       offsets.append(UInt32(truncatingIfNeeded: arena.count))
     case .decimal, .uri: try appendSpelled(bytes)
-    case .binary, .transformable: throw failure("can't be imported")
+    case .binary, .transformable: throw failure("type", "can't be imported")
     }
     count += 1
   }
@@ -81,8 +120,8 @@ struct ColumnBuilder {
     guard let value = FieldParser.int64(bytes) else {
       throw mismatch(bytes, FieldParser.double(bytes) == nil ? "a whole number" : "a whole number of 64 bits")
     }
-    if type == .integer32 && Int32(exactly: value) == nil { throw failure("\(value) does not fit in 32 bits") }
-    if type == .integer16 && Int16(exactly: value) == nil { throw failure("\(value) does not fit in 16 bits") }
+    if type == .integer32 && Int32(exactly: value) == nil { throw failure("type", "\(value) does not fit in 32 bits") }
+    if type == .integer16 && Int16(exactly: value) == nil { throw failure("type", "\(value) does not fit in 16 bits") }
     if rules != nil { try check(Double(value)) }
     return value
   }
@@ -96,6 +135,27 @@ struct ColumnBuilder {
     if let number = value.unwrapped as? Decimal { try check(NSDecimalNumber(decimal: number).doubleValue) }
     spelled.withUTF8 { arena.append(UnsafeRawBufferPointer($0)) }
     offsets.append(UInt32(truncatingIfNeeded: arena.count))
+  }
+
+  /// Whether a record may leave the property without a value.
+  private var isOptional: Bool {
+    switch column.target {
+    case .attribute(let attribute): attribute.isOptional && !isKey
+    case .relationship: column.property.isOptional && !isKey
+    }
+  }
+
+  /// Forgets the value of a record that is rejected because of another column.
+  mutating func removeLast() {
+    count -= 1
+    if !nullBits.isEmpty { nullBits[count >> 6] &= ~(1 << UInt64(count & 63)) }
+    switch type.storage {
+    case .integer: integers.removeLast()
+    case .real: reals.removeLast()
+    default:
+      offsets.removeLast()
+      arena.truncate(to: Int(offsets[count]))
+    }
   }
 
   private mutating func appendNull() {
@@ -116,7 +176,7 @@ struct ColumnBuilder {
       case .real: .reals(reals)
       default: .bytes(offsets: offsets, arena: arena)
       }
-    return RowBatch.Column(slot: column.property.slot, values: values, nullBits: nullBits)
+    return RowBatch.Column(slot: column.valueSlot, values: values, nullBits: nullBits)
   }
 
   /// A column of an attribute's default, for what the input does not give; nil if it is binary.
@@ -152,15 +212,50 @@ struct ColumnBuilder {
   }
 
   private func check(_ number: Double) throws(ImportFieldError) {
-    if let violation = rules?.violation(number: number) { throw failure(violation.message) }
+    if let violation = rules?.violation(number: number) { throw failure(violation.rule.rawValue, violation.message) }
   }
 
   private func mismatch(_ bytes: UnsafeRawBufferPointer, _ expected: String) -> ImportFieldError {
     let shown = String(decoding: bytes.prefix(40), as: UTF8.self)
-    return failure("\"\(shown)\(bytes.count > 40 ? "…" : "")\" is not \(expected)")
+    return failure("type", "\"\(shown)\(bytes.count > 40 ? "…" : "")\" is not \(expected)")
   }
 
-  private func failure(_ message: String) -> ImportFieldError {
-    ImportFieldError(column: column.position + 1, attribute: column.attribute.name, message: message)
+  private func failure(_ rule: String, _ message: String) -> ImportFieldError {
+    ImportFieldError(
+      position: column.position, label: column.property.name, rule: rule.replacing(" ", with: "-"), message: message)
+  }
+
+  /// Why a text of the job file is no value of an attribute; nil if it is one.
+  static func problem(
+    with text: [UInt8], _ property: Property, _ attribute: AttributeDescription
+  ) -> String? {
+    let column = ImportColumn(
+      label: attribute.name, property: property, target: .attribute(attribute), rules: ValueRules())
+    var builder = ColumnBuilder(column, capacity: 1)
+    do throws(ImportFieldError) {
+      try text.withUnsafeBufferPointer { (bytes) throws(ImportFieldError) in
+        try builder.append(UnsafeRawBufferPointer(bytes), .quotedText)
+      }
+      return nil
+    } catch {
+      return error.message
+    }
+  }
+
+  /// A column with the same text in each row.
+  static func repeated(_ column: ImportColumn, count: Int) -> RowBatch.Column? {
+    guard let text = column.constant else { return nil }
+    var builder = ColumnBuilder(column, capacity: count)
+    for _ in 0..<count {
+      do throws(ImportFieldError) {
+        try text.withUnsafeBufferPointer { (bytes) throws(ImportFieldError) in
+          try builder.append(UnsafeRawBufferPointer(bytes), .quotedText)
+        }
+      } catch {
+        // Looked at when the job was accepted.
+        return nil
+      }
+    }
+    return builder.built(count: count)
   }
 }

@@ -1,6 +1,6 @@
 /// A place between two records of an input, where a later reader can go on.
-package struct DelimitedPosition: Sendable, Hashable {
-  package static let start = DelimitedPosition(byteOffset: 0, line: 1)
+package struct RecordPosition: Sendable, Hashable {
+  package static let start = RecordPosition(byteOffset: 0, line: 1)
 
   /// Bytes of the input before this place.
   package var byteOffset: Int

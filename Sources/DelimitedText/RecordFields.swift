@@ -1,0 +1,44 @@
+/// The fields of one record, as pointers into the memory of the reader that it comes from.
+///
+/// Valid until the next call that reads. Whoever looks at several fields keeps this value rather than ask the reader
+/// for each.
+package struct RecordFields {
+  @usableFromInline let record: UnsafePointer<UInt8>
+  @usableFromInline let unescaped: UnsafePointer<UInt8>
+  @usableFromInline let ranges: UnsafePointer<FieldRange>
+  package let count: Int
+
+  /// - Parameters:
+  ///   - record: what ranges count from.
+  ///   - unescaped: what ranges count from that are marked so.
+  @inlinable
+  package init(
+    record: UnsafePointer<UInt8>, unescaped: UnsafePointer<UInt8>, ranges: UnsafePointer<FieldRange>, count: Int
+  ) {
+    self.record = record
+    self.unescaped = unescaped
+    self.ranges = ranges
+    self.count = count
+  }
+
+  /// The text of a field as UTF-8, without quotes and escapes; of what is missing, nothing.
+  @inlinable @inline(__always)
+  package subscript(_ index: Int) -> UnsafeRawBufferPointer {
+    precondition(index >= 0 && index < count, "no such field in this record")
+    let range = ranges[index]
+    return UnsafeRawBufferPointer(start: (range.isUnescaped ? unescaped : record) + range.offset, count: range.length)
+  }
+
+  @inlinable @inline(__always)
+  package func kind(_ index: Int) -> FieldKind {
+    precondition(index >= 0 && index < count, "no such field in this record")
+    return ranges[index].kind
+  }
+}
+
+extension RecordFields {
+  /// Where a field begins in its record; nil if its text was unescaped.
+  package func offsetInRecord(_ index: Int) -> Int? {
+    ranges[index].isUnescaped ? nil : ranges[index].offset
+  }
+}

@@ -1,0 +1,94 @@
+import JSONText
+import Jobs
+
+/// How the texts of a column become values.
+struct ValueRules: Sendable {
+  var trims = false
+  /// Whether a quoted empty text is no value, too.
+  var emptyIsNull = false
+  /// Texts that mean that there is no value.
+  var nullWords: [[UInt8]] = []
+  var decimal: UInt8?
+  var grouping: [UInt8] = []
+  /// The ways to write a date; none for ISO 8601.
+  var dates: [DatePattern] = []
+  var trueWords: [[UInt8]] = []
+  var falseWords: [[UInt8]] = []
+  /// What stands for a value that is missing, as ISO 8601, JSON and the like write it.
+  var fallback: [UInt8]?
+
+  /// Whether texts are taken as they are.
+  var arePlain: Bool {
+    !trims && !emptyIsNull && nullWords.isEmpty && !changesNumbers && dates.isEmpty && trueWords.isEmpty
+      && fallback == nil
+  }
+
+  var changesNumbers: Bool { decimal != nil || !grouping.isEmpty }
+
+  static let keys = ["trim", "emptyAsNull", "null", "decimal", "grouping", "dates", "true", "false"]
+
+  init() {}
+
+  /// Reads the keys of an object on top of what holds for all columns.
+  init(_ reader: ArgumentReader, over common: ValueRules = ValueRules()) throws(JobFileError) {
+    self = common
+    if let flag = try reader.flag("trim") { trims = flag }
+    if let flag = try reader.flag("emptyAsNull") { emptyIsNull = flag }
+    if let words = try Self.words(reader, "null") { nullWords = words }
+    if let text = try reader.text("decimal") {
+      guard text.utf8.count == 1, let byte = text.utf8.first, text == "." || text == "," else {
+        throw reader.error("must be \".\" or \",\"", "decimal")
+      }
+      decimal = byte
+    }
+    if let text = try reader.text("grouping") {
+      guard text.count <= 1, text.first.map({ !$0.isNumber && $0 != "-" && $0 != "+" }) ?? true else {
+        throw reader.error("must be one character that is no digit and no sign", "grouping")
+      }
+      grouping = Array(text.utf8)
+    }
+    if changesNumbers, grouping == [decimal ?? 0x2E] {
+      throw reader.error("must not be the decimal character", "grouping")
+    }
+    if let patterns = try Self.texts(reader, "dates") {
+      dates = []
+      for pattern in patterns {
+        guard let compiled = DatePattern(pattern) else {
+          throw reader.error(
+            "\"\(pattern)\" is no date format; write it with yyyy, MM, dd, HH, mm, ss, or use \"epoch\"", "dates")
+        }
+        dates.append(compiled)
+      }
+    }
+    if let words = try Self.words(reader, "true") { trueWords = words }
+    if let words = try Self.words(reader, "false") { falseWords = words }
+    if trueWords.isEmpty != falseWords.isEmpty {
+      throw reader.error("needs its counterpart: state the words for true and those for false", "true")
+    }
+  }
+
+  private static func words(_ reader: ArgumentReader, _ key: String) throws(JobFileError) -> [[UInt8]]? {
+    try texts(reader, key)?.map { Array($0.utf8) }
+  }
+
+  /// A text, or a list of them.
+  private static func texts(_ reader: ArgumentReader, _ key: String) throws(JobFileError) -> [String]? {
+    guard let value = reader.value(key) else { return nil }
+    if let text = value.string { return [text] }
+    let texts = value.array?.compactMap(\.string)
+    guard let texts, texts.count == value.array?.count else {
+      throw reader.error("must be a string or a list of strings, not \(value.kindName)", key)
+    }
+    return texts
+  }
+
+  /// A value of a job file as a column would hold it; nil if it is no scalar.
+  static func text(of value: JSONValue) -> [UInt8]? {
+    switch value {
+    case .string(let text): Array(text.utf8)
+    case .bool(let flag): Array((flag ? "true" : "false").utf8)
+    case .integer, .number: Array(value.serialized().utf8)
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import JSONText
+import Jobs
+import ObjectGraph
+import ObjectModel
+
+/// What an import does with each record: the arguments, completed by the input's header.
+struct ImportPlan: Sendable {
+  let entity: Entity
+  let columns: [ImportColumn]
+  let constants: [ImportColumn]
+  /// What neither the input nor a constant gives.
+  let defaults: [(Property, AttributeDescription)]
+  let key: [Property]
+  let mode: ImportMode
+  /// Whether the store may reject a record that is good in itself.
+  let mayReject: Bool
+  /// The first record as it came, if it names the columns.
+  let header: String?
+  /// How the input is written.
+  let form: JSONValue
+
+  init(
+    _ arguments: ImportArguments, names: [String], header: String?, form: JSONValue, input: String
+  ) throws(JobFailure) {
+    entity = arguments.entity
+    mode = arguments.mode
+    key = arguments.key
+    self.header = header
+    self.form = form
+    columns = try arguments.columns.resolved(names, arguments.entity, input: input)
+    let constants = arguments.constants
+    self.constants = constants
+    let own = columns
+    if let twice = constants.first(where: { constant in own.contains { $0.property === constant.property } }) {
+      throw JobFailure("\(input): both a column and \"values\" give \"\(twice.property.name)\"; leave one of them out")
+    }
+    let given = Set((columns + constants).map(\.property.slot))
+    if let lacking = key.first(where: { !given.contains($0.slot) }) {
+      throw JobFailure("\(input): no column gives \"\(lacking.name)\", by which objects are to be found")
+    }
+    if let missing = entity.missingProperty(given: given) {
+      throw JobFailure(
+        "the input \(input): no column gives \"\(entity.name).\(missing)\", which must have a value; map a column to "
+          + "it, state it in \"values\", or make it optional or give it a default in the model")
+    }
+    defaults = entity.properties.compactMap { property in
+      guard let attribute = property.attribute, !given.contains(property.slot), property.isPersistent,
+        !attribute.defaultValue.isNull
+      else { return nil }
+      return (property, attribute)
+    }
+    mayReject =
+      !key.isEmpty || !ImportKey.constraints(of: entity).isEmpty
+      || columns.contains { if case .relationship = $0.target { true } else { false } }
+      || entity.root.withDescendants.contains { !$0.entityDescription.uniquenessConstraints.isEmpty }
+  }
+}

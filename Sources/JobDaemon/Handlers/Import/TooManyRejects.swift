@@ -1,0 +1,12 @@
+/// More records are bad than the job allows.
+struct TooManyRejects: Error, CustomStringConvertible {
+  let cursor: ImportCursor
+  /// The bad records, where they are on disk no more.
+  var kept: [RejectedRecord] = []
+  let description: String
+
+  init(_ cursor: ImportCursor, first: RejectedRecord, _ path: String) {
+    self.cursor = cursor
+    description = first.failure(path, more: cursor.counts.rejects - 1).message
+  }
+}

@@ -1,0 +1,121 @@
+import ObjectGraph
+import ObjectModel
+
+/// Writes chunks within transactions, and knows how far the import is.
+struct ChunkWriter {
+  private let plan: ImportPlan
+  private let records: ImportRecords
+  var cursor: ImportCursor
+  /// The first bad record of this attempt.
+  private var firstReject: RejectedRecord?
+  /// Bad records, as far as a transaction that fails because of them is to tell them.
+  private(set) var rejects: [RejectedRecord] = []
+  /// The objects that the records have the keys of, if others are to be deleted.
+  private var seen: SeenKeys?
+
+  private let isAtomic: Bool
+
+  /// - Parameter isAtomic: whether all chunks are in one transaction.
+  init(_ plan: ImportPlan, _ records: ImportRecords, _ cursor: ImportCursor, isAtomic: Bool = false) {
+    self.isAtomic = isAtomic
+    self.plan = plan
+    self.records = records
+    self.cursor = cursor
+    if plan.mode == .mirror { seen = SeenKeys() }
+  }
+
+  /// Writes a chunk with its rejects; ``save(_:)`` has to follow in the same transaction.
+  mutating func write(_ chunk: ImportChunk, _ transaction: inout PackedTransaction) throws {
+    var chunk = chunk
+    try resolve(&chunk, &transaction)
+    if chunk.count > 0 {
+      let result = try transaction.write(
+        chunk.columns, count: chunk.count, of: plan.entity, key: plan.key, onConflict: plan.conflict)
+      note(result, &chunk)
+    }
+    chunk.rejects.sort { $0.byteOffset < $1.byteOffset }
+    try records.add(chunk.rejects, &transaction)
+    if firstReject == nil { firstReject = chunk.rejects.first }
+    cursor.counts.rejects += Int64(chunk.rejects.count)
+    cursor.position = chunk.end
+    if isAtomic { rejects += chunk.rejects.prefix(Survey.keptCount - rejects.count) }
+  }
+
+  /// - Throws: ``TooManyRejects``.
+  func checkLimit(_ limit: RejectLimit, _ path: String) throws(TooManyRejects) {
+    guard limit.isExceeded(by: cursor.counts.rejects, of: cursor.counts.records), let firstReject else { return }
+    var error = TooManyRejects(cursor, first: firstReject, path)
+    error.kept = rejects
+    throw error
+  }
+
+  private mutating func note(_ result: PackedResult, _ chunk: inout ImportChunk) {
+    cursor.counts.inserted += Int64(result.count(of: .inserted))
+    cursor.counts.updated += Int64(result.count(of: .updated))
+    cursor.counts.unchanged += Int64(result.count(of: .unchanged))
+    cursor.counts.skipped += Int64(result.count(of: .skipped))
+    if plan.mode.canBeTakenBack { cursor.note(result.insertedKeys) }
+    if seen != nil {
+      for (outcome, key) in zip(result.outcomes, result.keys) where outcome != .violated { seen?.insert(key) }
+    }
+    for violation in result.violations {
+      if let reject = chunk.origins?.reject(violation.row, column: nil, rule: "unique", violation.message) {
+        chunk.rejects.append(reject)
+      }
+    }
+  }
+
+  /// Turns the values of relationships into references.
+  private func resolve(_ chunk: inout ImportChunk, _ transaction: inout PackedTransaction) throws {
+    if chunk.lookups.isEmpty { return }
+    var isKept = [Bool](repeating: true, count: chunk.count)
+    for (column, values) in chunk.lookups {
+      guard let resolver = RelationshipResolver(column) else { continue }
+      let (ids, lacking) = try resolver.resolve(values, count: chunk.count, &transaction)
+      for row in lacking where isKept[row] {
+        isKept[row] = false
+        let message = "there is no \(column.property.destination?.name ?? "object") with this \(column.attribute.name)"
+        if let reject = chunk.origins?.reject(row, column: column.property.name, rule: "relationship", message) {
+          chunk.rejects.append(reject)
+        }
+      }
+      chunk.columns.append(.references(ids, slot: column.property.slot))
+      if let order = column.property.orderProperty {
+        let first = transaction.coordinator.drawOrders(chunk.count)
+        chunk.columns.append(
+          RowBatch.Column(slot: order.slot, values: .integers((0..<chunk.count).map { first + Int64($0) << 10 })))
+      }
+    }
+    chunk.columns.sort { $0.slot < $1.slot }
+    if isKept.contains(false) { chunk.keep(isKept) }
+  }
+
+  /// Deletes the objects of the entity that no record has the key of.
+  mutating func deleteUnseen(_ transaction: inout PackedTransaction) throws {
+    guard let seen else { return }
+    let keys = try transaction.keys(of: plan.entity).filter { !seen.contains($0) }
+    cursor.counts.deleted += Int64(try transaction.delete(keys, of: plan.entity))
+  }
+
+  /// Deletes all objects of the entity.
+  mutating func deleteAll(_ transaction: inout PackedTransaction) throws {
+    cursor.counts.deleted += Int64(try transaction.delete(try transaction.keys(of: plan.entity), of: plan.entity))
+  }
+
+  /// Saves how far the import is.
+  func save(_ transaction: inout PackedTransaction) throws {
+    try records.save(
+      cursor, header: plan.header, form: plan.form, rejects: cursor.counts.rejects, &transaction)
+  }
+}
+
+extension ImportPlan {
+  /// What becomes of a record whose key is taken.
+  var conflict: PackedConflict {
+    switch mode {
+    case .insert, .replaceAll: .violation
+    case .skip: .skip
+    case .update, .mirror: .update
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import JSONText
+import RecordInput
+
+/// Where an import goes on after an interruption; kept with the rows, in one transaction, as JSON with a version.
+struct ImportCursor: Equatable, Sendable {
+  enum Phase: String, Sendable {
+    case importing
+    /// Held because of too many bad records; goes on without a limit.
+    case held
+    /// Rows are being taken back: what is left of them must go, too, before anything is imported.
+    case goingBack
+    /// Everything is written; the job's outcome follows.
+    case done
+  }
+
+  var phase = Phase.importing
+  /// After the last imported record.
+  var position: RecordPosition
+  var counts = ImportCounts()
+  /// How many records there are, once all were checked.
+  var total: Int64?
+  /// Tells whether the input is still the file that was begun with.
+  var inputSize: Int64
+  /// In nanoseconds since 1970.
+  var inputTime: Int64
+  /// The primary keys of new objects, so that they can be taken back; runs that follow each other are joined.
+  private(set) var keys: [Range<Int64>] = []
+
+  init(position: RecordPosition, inputSize: Int64, inputTime: Int64) {
+    self.position = position
+    self.inputSize = inputSize
+    self.inputTime = inputTime
+  }
+
+  mutating func note(_ new: [Range<Int64>]) {
+    for run in new {
+      if let last = keys.last, last.upperBound == run.lowerBound {
+        keys[keys.count - 1] = last.lowerBound..<run.upperBound
+      } else {
+        keys.append(run)
+      }
+    }
+  }
+
+  /// Forgets the last so many new objects at most, and returns their keys; nil if there are none left.
+  mutating func takeBack(_ limit: Int) -> Range<Int64>? {
+    guard let last = keys.popLast() else { return nil }
+    phase = .goingBack
+    let taken = max(last.lowerBound, last.upperBound - Int64(limit))..<last.upperBound
+    if taken.lowerBound > last.lowerBound { keys.append(last.lowerBound..<taken.lowerBound) }
+    return taken
+  }
+
+  /// Version 1 was kept with the job, by releases that could only insert.
+  init?(_ text: String) {
+    guard let value = try? JSONValue(parsing: Array(text.utf8), dialect: .json),
+      let version = value["version"]?.integer, version == 1 || version == 2,
+      let offset = value["offset"]?.integer, let line = value["line"]?.integer,
+      let size = value["inputSize"]?.integer, let time = value["inputTime"]?.integer,
+      let blocks = value["keys"]?.array
+    else { return nil }
+    position = RecordPosition(byteOffset: Int(offset), line: Int(line))
+    inputSize = size
+    inputTime = time
+    if version == 1 {
+      counts.inserted = value["rows"]?.integer ?? 0
+      if value["goesBack"]?.bool == true { phase = .goingBack }
+    } else {
+      guard let name = value["phase"]?.string, let phase = Phase(rawValue: name) else { return nil }
+      self.phase = phase
+      counts = ImportCounts(value)
+      total = value["total"]?.integer
+    }
+    keys = blocks.compactMap { block in
+      guard let first = block.array?.first?.integer, let end = block.array?.last?.integer, first < end else {
+        return nil
+      }
+      return first..<end
+    }
+  }
+
+  var text: String {
+    var object = counts.json
+    object["version"] = 2
+    object["phase"] = .string(phase.rawValue)
+    object["offset"] = .integer(Int64(position.byteOffset))
+    object["line"] = .integer(Int64(position.line))
+    if let total { object["total"] = .integer(total) }
+    object["inputSize"] = .integer(inputSize)
+    object["inputTime"] = .integer(inputTime)
+    object["keys"] = .array(keys.map { .array([.integer($0.lowerBound), .integer($0.upperBound)]) })
+    return JSONValue.object(object).serialized()
+  }
+}

@@ -1,0 +1,71 @@
+/// What became of the rows of a batch that was written row by row.
+package struct PackedResult: Sendable {
+  /// What became of one row.
+  package enum Outcome: UInt8, Sendable {
+    case inserted
+    case updated
+    /// The stored object has these very values.
+    case unchanged
+    case skipped
+    /// Not written: another object has a value that must be unique.
+    case violated
+  }
+
+  /// A row that was not written, and why.
+  package struct Violation: Sendable {
+    package let row: Int
+    /// Safe to show: no values.
+    package let message: String
+
+    package init(row: Int, message: String) {
+      self.row = row
+      self.message = message
+    }
+  }
+
+  package private(set) var outcomes: [Outcome] = []
+  /// The key of each row's object; of a violated row, the one that it would have had.
+  package private(set) var keys: [Int64] = []
+  /// The objects that were updated.
+  package private(set) var updates: [ManagedObjectID] = []
+  package private(set) var violations: [Violation] = []
+
+  package init(capacity: Int) {
+    outcomes.reserveCapacity(capacity)
+    keys.reserveCapacity(capacity)
+  }
+
+  @inline(__always)
+  package mutating func add(_ outcome: Outcome, key: Int64) {
+    outcomes.append(outcome)
+    keys.append(key)
+  }
+
+  package mutating func addUpdate(_ id: ManagedObjectID) {
+    updates.append(id)
+    add(.updated, key: id.key)
+  }
+
+  package mutating func addViolation(key: Int64, _ message: String) {
+    violations.append(Violation(row: outcomes.count, message: message))
+    add(.violated, key: key)
+  }
+
+  /// The message about a row whose key was looked for and found.
+  package static let isTaken = "another object has the same key"
+
+  package func count(of outcome: Outcome) -> Int { outcomes.count { $0 == outcome } }
+
+  /// The keys of new objects, as runs that follow each other.
+  package var insertedKeys: [Range<Int64>] {
+    var runs: [Range<Int64>] = []
+    for (outcome, key) in zip(outcomes, keys) where outcome == .inserted {
+      if let last = runs.last, last.upperBound == key {
+        runs[runs.count - 1] = last.lowerBound..<key + 1
+      } else {
+        runs.append(key..<key + 1)
+      }
+    }
+    return runs
+  }
+}

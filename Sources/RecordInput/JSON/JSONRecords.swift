@@ -1,0 +1,135 @@
+import DelimitedText
+import Glibc
+import JSONText
+
+/// Records that are JSON: one on each line, the elements of an array, or a whole text.
+final class JSONRecords: RecordReader {
+  /// Where in the text the next record is looked for.
+  enum Place {
+    case beforeText, lines, firstElement, behindElement, wholeText, end
+  }
+
+  let form: InputForm
+  let options: InputOptions
+  var block: TextBlock
+  var place: Place
+  private var parser: JSONFieldParser
+  /// Of every record that is an array; nil until the first.
+  private(set) var fieldCount: Int?
+
+  /// Indices into the block: the record, and what comes after it.
+  var recordStart = 0
+  var recordEnd = 0
+  var nextStart = 0
+  var isOversized = false
+  private(set) var recordLine: Int
+  private(set) var recordOffset: Int
+  var line: Int
+
+  /// - Parameter isAtStart: whether no record comes before `position`.
+  init(
+    _ stream: any ByteStream, _ form: InputForm, _ options: InputOptions, at position: RecordPosition,
+    isAtStart: Bool, columnNames: [String]? = nil, fieldCount: Int? = nil
+  ) {
+    self.form = form
+    self.options = options
+    block = TextBlock(stream, blockSize: options.blockSize, offset: position.byteOffset)
+    place = isAtStart ? .beforeText : form.holdsOneRecord ? .end : form.format == .ndjson ? .lines : .behindElement
+    self.position = position
+    parser = JSONFieldParser(options, isKeyed: form.hasHeader, columnNames: columnNames)
+    self.fieldCount = fieldCount
+    line = position.line
+    recordLine = position.line
+    recordOffset = position.byteOffset
+  }
+
+  var fields: RecordFields {
+    RecordFields(
+      record: block.bytes + recordStart, unescaped: parser.unescaped, ranges: parser.ranges, count: parser.fieldCount)
+  }
+
+  var rawRecord: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: block.bytes + recordStart, count: isOversized ? 0 : recordEnd - recordStart)
+  }
+
+  /// Stays behind the last record when the end is reached, so that somebody can go on there.
+  private(set) var position: RecordPosition
+
+  var columnNames: [String]? { form.hasHeader ? parser.columnNames : nil }
+
+  func next() throws(InputError) -> RecordSource.Step {
+    if place == .beforeText { try enter() }
+    let isThere =
+      switch place {
+      case .lines: try findLine()
+      case .firstElement, .behindElement: try findElement()
+      case .wholeText: try findWholeText()
+      case .beforeText, .end: false
+      }
+    guard isThere else { return .end }
+    position = RecordPosition(byteOffset: block.offset + nextStart, line: line)
+    if isOversized {
+      return .bad(
+        recordError(
+          "recordTooLarge", at: 0,
+          "the record that begins here is more than \(options.maxRecordSize) bytes; look for what is not closed, or "
+            + "raise the limit"))
+    }
+    guard isValidUTF8(rawRecord) else {
+      return .bad(
+        RecordError(encoding: form.encoding, of: rawRecord, recordLine: recordLine, recordOffset: recordOffset))
+    }
+    do throws(JSONFieldParser.Problem) {
+      try parser.parse(block.bytes + recordStart, count: recordEnd - recordStart)
+    } catch {
+      return .bad(explain(error))
+    }
+    if !form.hasHeader, parser.fieldCount != fieldCount, let error = fit() { return .bad(error) }
+    return .record
+  }
+
+  /// Notes where a record begins.
+  func beginRecord(at index: Int) {
+    recordStart = index
+    recordLine = line
+    recordOffset = block.offset + index
+    isOversized = false
+  }
+
+  private func fit() -> RecordError? {
+    let found = parser.fieldCount
+    guard let expected = fieldCount else {
+      if !options.allowsAnyFieldCount { fieldCount = found }
+      return nil
+    }
+    guard options.raggedRows.allows(found, insteadOf: expected) else {
+      return recordError(
+        "fieldCount", at: 0, "the record has \(counted(found, "field")), but \(options.firstOrList) has \(expected)")
+    }
+    parser.fit(fieldCount: expected)
+    return nil
+  }
+
+  private func explain(_ problem: JSONFieldParser.Problem) -> RecordError {
+    switch problem.kind {
+    case .notAnObject:
+      return recordError("notAnObject", at: problem.index, "the record is no object, so it has no keys for columns")
+    case .tooManyFields:
+      return recordError(
+        "tooManyFields", at: problem.index, "the record has more than \(options.maxFieldCount) fields; raise the limit")
+    case .syntax:
+      // Reading it a second time tells what is wrong; nobody pays for it with records that are right.
+      do throws(JSONError) {
+        _ = try JSONValue(parsing: rawRecord, limits: JSONLimits(duplicateKeys: .useLast))
+        return recordError("json", at: problem.index, "the record is no JSON from here on")
+      } catch {
+        return recordError(error.code.rawValue, at: error.byteOffset, error.message)
+      }
+    }
+  }
+
+  private func recordError(_ rule: String, at index: Int, _ message: String) -> RecordError {
+    RecordError(
+      rule: rule, in: rawRecord, at: index, recordLine: recordLine, recordOffset: recordOffset, message: message)
+  }
+}

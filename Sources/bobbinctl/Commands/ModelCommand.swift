@@ -1,0 +1,131 @@
+import Foundation
+import JSONText
+import RecordInput
+import SystemSupport
+
+/// `bobbinctl model infer`: makes a model and an import job of a file's data.
+struct ModelCommand: Command {
+  static let name = "model"
+  static let usage = "model infer [--output DIR] [--entity NAME] [--json] FILE"
+  static let summary = "Make a model and an import job for a file of data"
+  static let details = """
+    Reads all of FILE (CSV, TSV, NDJSON or a JSON array, also packed with gzip or zstd) and finds the narrowest type
+    that holds every value of a column: Integer 16, 32 or 64, Double, Decimal where a Double would lose digits,
+    Boolean, Date (ISO 8601), UUID, else String. An attribute is optional if a record has no value for it.
+
+    Writes NAME.xcdatamodeld, to be put into the daemon's models/, and NAME.json, the job file of the import. Neither
+    may be there already. How the file is written is found out, unless it is stated; bobbinctl(1) explains the options.
+    No daemon is needed.
+    """
+  static let options =
+    [
+      Option("--output", .required("DIR"), "Where to write (default: the working directory)"),
+      Option("--entity", .required("NAME"), "What to call the entity (default: by the file's name)"),
+    ] + InputStatements.options
+
+  private let file: String
+  private let output: String
+  private let entity: String
+  private let options: InputOptions
+
+  init(_ arguments: inout ParsedArguments) {
+    let operands = arguments.operands
+    if operands.first != "infer" || operands.count != 2 {
+      arguments.addProblem("say what to do with which file: \(Self.usage)")
+    }
+    file = operands.count > 1 ? operands[1] : ""
+    output = arguments["--output"] ?? "."
+    entity = arguments["--entity"] ?? ModelNames.entity(file)
+    if !ModelNames.isEntity(entity) {
+      arguments.addProblem(
+        "\"\(entity)\" can't name an entity: a capital letter, then letters and digits, and none of bobbin's own")
+    }
+    options = InputStatements.read(&arguments)
+  }
+
+  func run(_ session: Session) throws(ToolError) -> ExitCode {
+    let (form, table) = try readTable(session)
+    for error in table.errors { session.output.note("\(file): \(error)") }
+    if table.badRecords > 0 {
+      session.output.note(
+        "\(table.badRecords) records can't be read and count for nothing; the import will refuse them")
+    }
+    guard table.records > 0, !table.columns.isEmpty else {
+      throw ToolError(.unreadableFile, "\(file): there are no records to learn from")
+    }
+    let model = InferredModel(entity: entity, table, hasKeys: !form.isDelimited && form.hasHeader)
+    if model.attributes.count > 1_900 {
+      throw ToolError(.unreadableFile, "\(file): has \(model.attributes.count) columns; a table holds 1900")
+    }
+    let job = model.job(
+      input: URL(filePath: file).standardizedFileURL.path(percentEncoded: false), form, options, table)
+    let bundle = "\(output)/\(entity).xcdatamodeld"
+    let jobFile = "\(output)/\(entity).json"
+    try write(model.contents, in: bundle, job.serialized(pretty: true) + "\n", to: jobFile)
+    try report(model, form, table, written: [bundle, jobFile], session)
+    return .success
+  }
+
+  private func readTable(_ session: Session) throws(ToolError) -> (InputForm, TableGuess) {
+    do {
+      let descriptor = try FileDescriptor.open(file)
+      let size = try descriptor.status().size
+      let source = try RecordSource(descriptor, options)
+      let table = try TableGuess(source) {
+        session.output.showProgress("\(source.fileOffset * 100 / max(size, 1)) % of \(file)")
+      }
+      session.output.clearProgress()
+      return (source.form, table)
+    } catch {
+      session.output.clearProgress()
+      throw ToolError(.unreadableFile, "\(file): \(error)")
+    }
+  }
+
+  private func write(_ contents: String, in bundle: String, _ job: String, to jobFile: String) throws(ToolError) {
+    let manager = FileManager.default
+    for path in [bundle, jobFile] where manager.fileExists(atPath: path) {
+      throw ToolError(
+        .outputFailed, "\(path) is there already", hint: "remove it, or choose another --output or --entity")
+    }
+    do {
+      let folder = "\(bundle)/\(entity).xcdatamodel"
+      try manager.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try Data(contents.utf8).write(to: URL(filePath: folder + "/contents"), options: .atomic)
+      try Data(job.utf8).write(to: URL(filePath: jobFile), options: .atomic)
+    } catch {
+      throw ToolError(.outputFailed, "\(output) can't be written to: \(error.localizedDescription)")
+    }
+  }
+
+  private func report(
+    _ model: InferredModel, _ form: InputForm, _ table: TableGuess, written: [String], _ session: Session
+  ) throws(ToolError) {
+    if session.printsJSON {
+      let attributes = model.attributes.map { attribute in
+        JSONValue.object([
+          "column": attribute.column.map { .string($0) } ?? .null, "name": .string(attribute.name),
+          "type": .string(attribute.type.rawValue), "optional": .bool(attribute.isOptional),
+        ])
+      }
+      let value: JSONValue = .object([
+        "entity": .string(entity), "records": .integer(table.records), "badRecords": .integer(table.badRecords),
+        "attributes": .array(attributes), "files": .array(written.map { .string($0) }),
+      ])
+      return try session.output.write(value.serialized() + "\n")
+    }
+    var shown = Table(columns: [
+      .init(title: "COLUMN", isFlexible: true), .init(title: "ATTRIBUTE"), .init(title: "TYPE"),
+    ])
+    for (index, attribute) in model.attributes.enumerated() {
+      shown.rows.append([
+        .init(attribute.column ?? "\(index + 1)"), .init(attribute.name),
+        .init(attribute.type.rawValue + (attribute.isOptional ? ", optional" : "")),
+      ])
+    }
+    try session.output.write(shown)
+    try session.output.write(
+      singleLine("\(table.records) records; wrote \(written.joined(separator: " and "))") + "\n"
+        + "Next: put the model into the daemon's models/, restart it, and submit the job file.\n")
+  }
+}

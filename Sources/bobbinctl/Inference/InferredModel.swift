@@ -1,0 +1,95 @@
+import JSONText
+import RecordInput
+
+/// A model with one entity for an input, and a job that imports the input into it.
+struct InferredModel {
+  struct Attribute {
+    /// In the input; nil if columns have no names of their own.
+    let column: String?
+    let name: String
+    let type: GuessedType
+    let isOptional: Bool
+  }
+
+  let entity: String
+  let attributes: [Attribute]
+  private let isByPosition: Bool
+
+  /// - Parameter names: of the columns.
+  init(entity: String, _ table: TableGuess, hasKeys: Bool) {
+    self.entity = entity
+    // Names that are there twice, or not at all, can't be told apart by name.
+    let names = table.names ?? []
+    isByPosition = !hasKeys && (names.count != table.columns.count || Set(names).count != names.count)
+    let parents = Set(names.flatMap(Self.parents))
+    var shown: [(String?, ColumnGuess)] = []
+    for (index, guess) in table.columns.enumerated() {
+      let name = index < names.count ? names[index] : nil
+      // A key that is null or an object is told by the keys of the object.
+      if hasKeys, let name, guess.valueCount == 0, parents.contains(name) { continue }
+      shown.append((name, guess))
+    }
+    let attributeNames = ModelNames.attributes(shown.map { $0.0 ?? "" })
+    attributes = zip(shown, attributeNames).map { column, name in
+      Attribute(
+        column: column.0, name: name, type: column.1.type, isOptional: column.1.isOptional(records: table.records))
+    }
+  }
+
+  private static func parents(of name: String) -> [String] {
+    let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+    return (1..<max(parts.count, 1)).map { parts.prefix($0).joined(separator: ".") }
+  }
+
+  /// What `contents` of an `.xcdatamodel` says.
+  var contents: String {
+    let lines = attributes.map { attribute in
+      let optional = attribute.isOptional ? " optional=\"YES\"" : ""
+      let scalar = Self.scalars.contains(attribute.type) ? " usesScalarValueType=\"YES\"" : ""
+      return
+        "        <attribute name=\"\(attribute.name)\"\(optional) attributeType=\"\(attribute.type.rawValue)\"\(scalar)/>\n"
+    }
+    return """
+      <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+      <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0">
+          <entity name="\(entity)" representedClassName="\(entity)" syncable="YES">
+      \(lines.joined())    </entity>
+      </model>
+
+      """
+  }
+
+  private static let scalars: Set<GuessedType> = [.integer16, .integer32, .integer64, .double, .boolean]
+
+  /// The job file; it states how the input is written, so that nothing is left to guessing.
+  func job(input: String, _ form: InputForm, _ options: InputOptions, _ table: TableGuess) -> JSONValue {
+    var arguments: JSONObject = ["input": .string(input), "entity": .string(entity)]
+    arguments["format"] = .string(form.format.rawValue)
+    arguments["compression"] = .string(form.compression.rawValue)
+    arguments["encoding"] = .string(form.encoding.name)
+    if form.isDelimited {
+      arguments["separator"] = .string(Self.text(form.dialect.separator))
+      arguments["quote"] = form.dialect.quote.map { .string(Self.text($0)) } ?? .null
+      arguments["header"] = .bool(form.hasHeader)
+      if let comment = form.dialect.comment { arguments["comment"] = .string(Self.text(comment)) }
+      if options.strayQuotes != .error { arguments["strayQuotes"] = .string(options.strayQuotes.rawValue) }
+    } else if !form.path.isEmpty {
+      arguments["records"] = .string(form.path.joined(separator: "."))
+    }
+    if options.skipLines > 0 { arguments["skipLines"] = .integer(Int64(options.skipLines)) }
+    if table.hasShortRecords || options.raggedRows.cuts {
+      arguments["raggedRows"] = .string(options.raggedRows.rawValue)
+    }
+    arguments["columns"] = columns
+    return .object(["type": "import", "arguments": .object(arguments)])
+  }
+
+  private var columns: JSONValue {
+    if isByPosition { return .array(attributes.map { .string($0.name) }) }
+    var columns: JSONObject = [:]
+    for attribute in attributes { columns[attribute.column ?? ""] = .string(attribute.name) }
+    return .object(columns)
+  }
+
+  private static func text(_ byte: UInt8) -> String { String(Character(Unicode.Scalar(byte))) }
+}

@@ -1,0 +1,76 @@
+import RecordInput
+import Testing
+
+@Suite("Types of columns")
+struct InferenceTests {
+  private func guess(_ values: [String], _ kind: FieldKind = .text, isTyped: Bool = false) -> ColumnGuess {
+    var guess = ColumnGuess()
+    for value in values { Array(value.utf8).withUnsafeBytes { guess.add($0, kind, isTyped: isTyped) } }
+    return guess
+  }
+
+  @Test(
+    "The narrowest type that holds all values as they are",
+    arguments: [
+      (["0", "-32768", "32767"], GuessedType.integer16), (["32768"], .integer32), (["-2147483649"], .integer64),
+      (["9223372036854775807", "-9223372036854775808"], .integer64), (["9223372036854775808"], .decimal),
+      (["1", "2.5"], .double), (["1e5", "-0.25"], .double), (["0.1", "123456789012345"], .double),
+      (["0.1234567890123456789"], .decimal), (["12345678901234567.25"], .decimal),
+      // A Double written in full stays one.
+      (["0.10000000000000001", "3.141592653589793"], .double), (["9007199254740993.5"], .decimal),
+      (["0.12345678901234567890123456789012345678901"], .string), (["1e400"], .string),
+      (["1234567890123456789012345678901234567890"], .string),
+      (["007"], .string), (["+49"], .string), (["1,5"], .string), (["1."], .string), ([".5"], .string),
+      (["-"], .string),
+      (["NaN"], .string), (["0x10"], .string), (["1 "], .string),
+      (["true", "FALSE"], .boolean), (["yes", "n"], .boolean), (["y", "n"], .boolean), (["n", "n"], .string),
+      (["0", "1"], .integer16), (["true", "0"], .string),
+      (["2024-02-29", "2024-01-01T10:00:00Z"], .date), (["2023-02-29"], .string), (["2024"], .integer16),
+      (["2f1acc6e-2f2f-4d0e-9f1b-8f7c5d0f3a11", "2F1ACC6E-2F2F-4D0E-9F1B-8F7C5D0F3A11"], .uuid),
+      (["1", "x"], .string), ([], .string), ([""], .string),
+    ] as [([String], GuessedType)])
+  func types(values: [String], expected: GuessedType) {
+    #expect(guess(values).type == expected)
+  }
+
+  @Test("A value that comes last changes the type, however many came before")
+  func lastValue() throws {
+    let rows = (0..<20_000).map { "\($0 % 100),\($0 % 100),2024-01-01\n" }.joined()
+    let table = try TableGuess(openSource("a,b,c\n\(rows)100000,1.5,soon\n".utf8))
+    #expect(table.columns.map(\.type) == [.integer32, .double, .string])
+    #expect(table.records == 20_001)
+  }
+
+  @Test("A column is optional if a record has nothing for it")
+  func optional() {
+    #expect(!guess(["1", "2"]).isOptional(records: 2))
+    #expect(guess(["1", ""]).isOptional(records: 2))
+    #expect(guess(["1"]).isOptional(records: 2))
+    // A text without characters is a text, but no number.
+    #expect(!guess(["a", ""], .quotedText).isOptional(records: 2))
+    #expect(guess(["1", ""], .quotedText).isOptional(records: 2))
+  }
+
+  @Test("In JSON, a text in quotes is no number, and what has no simple value is kept as its text")
+  func json() throws {
+    let text = """
+      {"zip": "08123", "n": 1, "on": true, "at": "2024-01-01", "tags": [1], "o": {"x": 1.5}, "mixed": 1}
+      {"zip": "08124", "n": null, "on": false, "at": "2024-01-02", "tags": [], "o": {"y": 2}, "mixed": "1"}
+      """
+    let table = try TableGuess(openSource(text.utf8) { $0.flattensObjects = true })
+    #expect(table.names == ["zip", "n", "on", "at", "tags", "o.x", "mixed", "o.y"])
+    #expect(
+      table.columns.map(\.type) == [
+        .string, .integer16, .boolean, .date, .string, .double, .string, .integer16,
+      ])
+    #expect(table.columns.map { $0.isOptional(records: 2) } == [false, true, false, false, false, true, false, true])
+  }
+
+  @Test("Records that can't be read count for nothing, and are told")
+  func badRecords() throws {
+    let table = try TableGuess(openSource("a,b\n1,2\nx\n3,\"y\"z\n5,6\n".utf8))
+    #expect(table.columns.map(\.type) == [.integer16, .integer16])
+    #expect((table.records, table.badRecords) == (2, 2))
+    #expect(table.errors.map(\.rule) == ["fieldCount", "textAfterQuote"])
+  }
+}

@@ -1,0 +1,123 @@
+import DaemonTesting
+import Foundation
+import JSONText
+import TestSupport
+import Testing
+
+extension SystemTests {
+  @Suite("Models made of data")
+  struct Inferring {
+    struct Table: Sendable, CustomTestStringConvertible {
+      let testDescription: String
+      let file: String
+      /// Written by the test, if it is no file of another package.
+      var text: String?
+      var options: [String] = []
+      let entity: String
+      /// The types of the attributes in the order of the columns.
+      let types: String
+      let check: String
+      let expected: String
+    }
+
+    static let tables = [
+      Table(
+        testDescription: "every type", file: "all types.v2.csv",
+        text: """
+          ID,Größe (cm),größe_cm,is-active,2nd,Job,born,uuid,,price,empty
+          1,1.5,70000,yes,12345678901,"",2024-02-29,2f1acc6e-2f2f-4d0e-9f1b-8f7c5d0f3a11,007,0.1234567890123456789,
+          -7,2,,no,0,"a ""b""
+          c",2001-01-01T00:00:00Z,2f1acc6e-2f2f-4d0e-9f1b-8f7c5d0f3a12,x,2,
+          """,
+        entity: "AllTypesV2",
+        types: "Integer 16,Double,Integer 32?,Boolean,Integer 64,String,Date,UUID,String,Decimal,String?",
+        check: """
+          SELECT id, groSseCm, isActive, column2nd, job, born, column9, price FROM AllTypesV2 ORDER BY id
+          """.replacing("groSseCm", with: "grosseCm"),
+        expected: "-7|2.0|0|0|a \"b\"\nc|0.0|x|2\n1|1.5|1|12345678901||730857600.0|007|0.1234567890123456789"),
+      Table(
+        testDescription: "JSON objects inside each other", file: "users.ndjson",
+        text: """
+          {"id": 1, "name": {"first": "Ada", "last": null}, "tags": ["x"], "address": null}
+          {"id": 2, "name": {"first": "Bob"}, "address": {"city": "Köln"}, "a.b": true}
+          """,
+        entity: "Users", types: "Integer 16,String,String?,String?,String?,Boolean?",
+        check: "SELECT id, nameFirst, nameLast, tags, addressCity, aB FROM Users ORDER BY id",
+        expected: "1|Ada||[\"x\"]||\n2|Bob|||Köln|1"),
+      Table(
+        testDescription: "a name that the daemon has itself", file: "job.csv", text: "1;x\n2;y\n", entity: "JobRecord",
+        types: "Integer 16,String", check: "SELECT column1, column2 FROM JobRecord ORDER BY 1", expected: "1|x\n2|y"),
+      Table(
+        testDescription: "vendors", file: "/usr/share/ieee-data/oui.csv", entity: "Oui",
+        types: "String,String,String,String?",
+        check: "SELECT count(*) > 30000, count(organizationName) > 30000 FROM Oui",
+        expected: "1|1"),
+      Table(
+        testDescription: "countries", file: "/usr/share/iso-codes/json/iso_3166-1.json", entity: "Iso31661",
+        types: "String,String,String,String,String,String?,String?",
+        check: "SELECT alpha2, numeric FROM Iso31661 WHERE name = 'Germany'", expected: "DE|276"),
+      Table(
+        testDescription: "time zones", file: "/usr/share/zoneinfo/zone.tab", options: ["--comment", "#"],
+        entity: "Zone",
+        types: "String,String,String,String?", check: "SELECT column1 FROM Zone WHERE column3 = 'Europe/Berlin'",
+        expected: "DE"),
+      Table(
+        testDescription: "releases", file: "/usr/share/distro-info/debian.csv", entity: "Debian",
+        types: "Double?,String,String,Date,Date?,Date?,Date?,Date?",
+        check: "SELECT version, codename FROM Debian WHERE series = 'bookworm'", expected: "12.0|Bookworm"),
+    ]
+
+    @Test(
+      "The model and the job made of a file load in the daemon, and the file comes in as a whole", arguments: tables)
+    func inferred(table: Table) async throws {
+      let root = try DaemonRoot(model: nil)
+      var path = table.file
+      if let text = table.text {
+        try root.payload(table.file, text)
+        path = root.paths.payload + "/" + table.file
+      } else if !FileManager.default.isReadableFile(atPath: path) {
+        print("skipped: \(path) is not installed")
+        return
+      }
+      let tool = try await Tool.run(
+        "bobbinctl", ["model", "infer", "--json", "--output", root.paths.models, path] + table.options)
+      #expect(tool.code == 0, "\(tool.errors)")
+      let reply = try JSONValue(parsing: Array(tool.output.utf8))
+      let attributes = reply["attributes"]?.array ?? []
+      let types = attributes.map { ($0["type"]?.string ?? "") + ($0["optional"] == true ? "?" : "") }
+      #expect(types.joined(separator: ",") == table.types)
+      let daemon = try await DaemonProcess.ready(root)
+      let file = try String(contentsOfFile: "\(root.paths.models)/\(table.entity).json", encoding: .utf8)
+      let job = try #require(try await daemon.submit(file).first)
+      #expect(job["state"]?.string == "completed", "\(job.serialized())")
+      #expect(job["result"]?["rows"] == reply["records"])
+      #expect(try await root.sql(table.check) == table.expected)
+    }
+
+    @Test("Files that are there stay, and mistakes are told")
+    func mistakes() async throws {
+      let root = try DaemonRoot()
+      try root.payload("a.csv", "a,b\n1,2\n")
+      try root.payload("bad.csv", "a,b\n1,\"x\"y\n")
+      let output = root.directory.path
+      let path = root.paths.payload
+      func run(_ arguments: String...) async throws -> Tool {
+        try await Tool.run("bobbinctl", ["model"] + arguments)
+      }
+      #expect(try await run("infer", path + "/a.csv", "--output", output).code == 0)
+      let second = try await run("infer", path + "/a.csv", "--output", output)
+      #expect(second.code == 74)
+      #expect(second.errors.contains("is there already"))
+      #expect(try await run("infer", path + "/a.csv", "--output", output, "--entity", "Other").code == 0)
+      let bad = try await run("infer", path + "/bad.csv", "--output", output)
+      #expect(bad.code == 66)
+      #expect(bad.errors.contains("line 2, column 6, field 2: text after a closing quote"))
+      #expect(try await run("infer", path + "/no.csv").code == 66)
+      for arguments in [
+        ["infer"], ["guess", "x"], ["infer", "x", "--entity", "Job"], ["infer", "x", "--quote", "ab"],
+      ] {
+        #expect(try await Tool.run("bobbinctl", ["model"] + arguments).code == 64)
+      }
+    }
+  }
+}
