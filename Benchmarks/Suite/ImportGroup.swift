@@ -1,7 +1,6 @@
 import Foundation
-import JSONText
 
-/// A CSV file through the running daemon to disk, against `sqlite3 .import` of the same file.
+/// A CSV file through the running daemon to disk, against `sqlite3 .import` of the same file, and what else imports do.
 ///
 /// The peer's table has the same columns but `_version`; its implicit rowid is our `_key`. The peer imports in one
 /// transaction (that is how `.import` works) with the store's pragmas; both sides pay for their process starts.
@@ -9,87 +8,102 @@ struct ImportGroup: BenchGroup {
   static let name = "import"
 
   private let options: Options
-  private let workplace: Workplace
+  private let imports: ImportRuns
   private var rows: Int { options.isQuick ? 100_000 : 1_000_000 }
 
   init(_ options: Options, _ workplace: Workplace) {
     self.options = options
-    self.workplace = workplace
+    imports = ImportRuns(workplace)
   }
 
   func run() async throws -> [Figure] {
-    let file = workplace.path + "/people.csv"
-    try PersonValues().writeCSV(rows: rows, to: file)
-    var (ours, peer): ([Double], [Double]) = ([], [])
+    var figures = try await plain()
+    figures += try await updates()
+    figures += try await besides()
+    if let figure = try await againstPython() { figures.append(figure) }
+    return figures
+  }
+
+  /// CSV against the shell, NDJSON against CSV, and ten times as many rows.
+  private func plain() async throws -> [Figure] {
+    let csv = imports.workplace.path + "/people.csv"
+    let json = imports.workplace.path + "/people.ndjson"
+    try PersonValues().writeCSV(rows: rows, to: csv)
+    try PersonValues().writeNDJSON(rows: rows, to: json)
+    var (ours, peer, lines): ([Double], [Double], [Double]) = ([], [], [])
     var peaks: [Int] = []
     for _ in 0..<options.pairs {
-      let mine = try await importWithDaemon(file, rows: rows)
+      let mine = try await imports.people(csv, rows: rows)
       ours.append(mine.seconds)
       peaks.append(mine.peak)
-      peer.append(try await importWithShell(file))
+      peer.append(try await imports.peopleByShell(csv, rows: rows))
+      lines.append(try await imports.people(json, rows: rows).seconds)
     }
-    let larger = workplace.path + "/more-people.csv"
-    try PersonValues().writeCSV(rows: 3 * rows, to: larger)
-    let large = try await importWithDaemon(larger, rows: 3 * rows)
+    let larger = imports.workplace.path + "/more-people.csv"
+    try PersonValues().writeCSV(rows: 10 * rows, to: larger)
+    let large = try await imports.people(larger, rows: 10 * rows)
+    try FileManager.default.removeItem(atPath: larger)
     let mebibytes = { (bytes: Int) in Double(bytes) / 1_048_576 }
-    let growth = mebibytes(large.peak) - peaks.map(mebibytes).median
     return [
       Figure(
-        name: "import.time", unit: "s", ours: ours, peer: peer, peerName: "sqlite3 .import", target: .atMost(1.2),
+        name: "import.time", unit: "s", ours: ours, peer: peer, peerName: "sqlite3 .import", target: .atMost(0.75),
         peakMemory: peaks.max()),
+      Figure(
+        name: "import.time of NDJSON", unit: "s", ours: lines, peer: ours, peerName: "CSV", target: .atMost(1.5)),
+      Figure(
+        name: "import.time of 10x the rows, per row", unit: "s", ours: [large.seconds], peer: [ours.median * 10],
+        peerName: "10 imports", target: .atMost(1.1)),
       Figure(
         name: "import.memory", unit: "MiB", ours: peaks.map(mebibytes), peer: [], peerName: "", measure: .ours,
         target: .atMost(150), peakMemory: peaks.max()),
-      // How many chunks are alive at the same time differs from run to run; the input grows by eight times the target.
       Figure(
-        name: "import.memory of 3x the rows, growth", unit: "MiB", ours: [growth], peer: [], peerName: "",
-        measure: .ours, target: .atMost(16), peakMemory: large.peak),
+        name: "import.memory of 10x the rows", unit: "MiB", ours: [mebibytes(large.peak)], peer: [], peerName: "",
+        measure: .ours, target: .atMost(150), peakMemory: large.peak),
     ]
   }
 
-  private func importWithDaemon(_ file: String, rows: Int) async throws -> (seconds: Double, peak: Int) {
-    let daemon = try DaemonRun(workplace)
-    let job: JSONValue = .object([
-      "type": "import", "arguments": .object(["input": .string(file), "format": "csv", "entity": "Person"]),
-    ])
-    let jobFile = workplace.path + "/import.json"
-    try Data(job.serialized().utf8).write(to: URL(filePath: jobFile))
-    workplace.settle()
-    let start = ContinuousClock.now
-    try await Program(workplace.program("bobbinctl")).run("--root", daemon.root, "submit", "--wait", jobFile)
-    let seconds = (ContinuousClock.now - start) / .seconds(1)
-    let peak = try daemon.peakMemory()
-    try await check(daemon.store, rows: rows)
-    try await daemon.stop()
-    return (seconds, peak)
-  }
-
-  private func importWithShell(_ file: String) async throws -> Double {
-    let folder = try workplace.emptyFolder("p")
-    let store = folder + "/peer.sqlite"
-    let script = """
-      PRAGMA journal_mode = WAL;
-      PRAGMA synchronous = FULL;
-      PRAGMA temp_store = MEMORY;
-      CREATE TABLE Person (firstName TEXT, lastName TEXT, age INTEGER, address TEXT);
-      .import --csv --skip 1 '\(file)' Person
-      """
-    try Data(script.utf8).write(to: URL(filePath: folder + "/import.sql"))
-    workplace.settle()
-    let start = ContinuousClock.now
-    try await Program(try workplace.tool("sqlite3")).run("-batch", store, ".read '\(folder)/import.sql'")
-    let seconds = (ContinuousClock.now - start) / .seconds(1)
-    try await check(store, rows: rows)
-    return seconds
-  }
-
-  /// Both sides must have done the work.
-  private func check(_ store: String, rows: Int) async throws {
-    let found = try await Program(try workplace.tool("sqlite3")).run(
-      store, "SELECT count(*), sum(age), count(DISTINCT address) FROM Person")
-    let ages = (rows / 100) * 4950
-    guard found.trimmingCharacters(in: .newlines) == "\(rows)|\(ages)|\(rows)" else {
-      throw BenchError("\(store) should hold \(rows) rows with distinct addresses, but has \(found)")
+  /// As many rows as there are objects, each of which gets other values, against plain C.
+  private func updates() async throws -> [Figure] {
+    let before = imports.workplace.path + "/members.csv"
+    let after = imports.workplace.path + "/changed-members.csv"
+    try PersonValues().writeMembers(rows: rows, to: before, version: 0)
+    try PersonValues().writeMembers(rows: rows, to: after, version: 1)
+    var (ours, peer): ([Double], [Double]) = ([], [])
+    for _ in 0..<options.pairs {
+      ours.append(try await imports.members(before, after, rows: rows))
+      peer.append(try await imports.membersByPeer(before, after, rows: rows))
     }
+    return [
+      Figure(
+        name: "import.update", unit: "s", ours: ours, peer: peer, peerName: "plain C", target: .atMost(1.5))
+    ]
+  }
+
+  /// What a small job waits for beside an import.
+  private func besides() async throws -> [Figure] {
+    let csv = imports.workplace.path + "/people.csv"
+    let latencies = try await imports.smallJobs(besides: csv)
+    return [
+      Figure(
+        name: "import.latency of a small job beside it, longest", unit: "ms", ours: [latencies.max() ?? .nan], peer: [],
+        peerName: "", measure: .ours, target: .atMost(250)),
+      Figure(
+        name: "import.latency of a small job beside it, median", unit: "ms", ours: [latencies.median], peer: [],
+        peerName: "", measure: .ours),
+    ]
+  }
+
+  private func againstPython() async throws -> Figure? {
+    let program = FileManager.default.currentDirectoryPath + "/.build/sqlite-utils/bin/sqlite-utils"
+    guard FileManager.default.isExecutableFile(atPath: program) else {
+      print("import.rate against sqlite-utils is left out: scripts/bench could not install it from PyPI")
+      return nil
+    }
+    let csv = imports.workplace.path + "/people.csv"
+    let ours = try await imports.people(csv, rows: rows).seconds
+    let peer = try await imports.peopleByPython(program, csv, rows: rows)
+    return Figure(
+      name: "import.rate", unit: "rows/s", ours: [Double(rows) / ours], peer: [Double(rows) / peer],
+      peerName: "sqlite-utils insert", target: .atLeast(20))
   }
 }

@@ -3,7 +3,7 @@
 /// Objects are equal if they have the same members in the same order. As for any String, keys that differ only in how
 /// accented characters are composed are the same key.
 ///
-/// - Complexity: Looking a key up compares up to 16 keys; a larger object keeps a table of them.
+/// - Complexity: Looking a key up compares up to 32 keys; a larger object keeps a table of them.
 public struct JSONObject: Sendable {
   struct Member: Sendable, Hashable {
     let key: String
@@ -11,7 +11,7 @@ public struct JSONObject: Sendable {
   }
 
   // Most objects are small, and comparing short keys costs less than hashing one.
-  private static let largestWithoutTable = 16
+  private static let largestWithoutTable = 32
 
   private(set) var members: [Member] = []
   // The index of each key's member; empty up to the size above.

@@ -55,23 +55,32 @@ struct JSONWriter {
 
   private mutating func write(quoting text: String) {
     bytes.append(Byte.quote)
-    for byte in text.utf8 {
-      switch byte {
-      case Byte.quote, Byte.backslash:
-        bytes.append(Byte.backslash)
-        bytes.append(byte)
-      case 0x08: write("\\b")
-      case 0x0C: write("\\f")
-      case Byte.lineFeed: write("\\n")
-      case Byte.carriageReturn: write("\\r")
-      case Byte.tab: write("\\t")
-      case 0..<Byte.space:
-        write("\\u00")
-        bytes.append(Self.hexadecimal.utf8Start[Int(byte >> 4)])
-        bytes.append(Self.hexadecimal.utf8Start[Int(byte & 15)])
-      default: bytes.append(byte)
-      }
+    if text.utf8.contains(where: Self.mustEscape) {
+      for byte in text.utf8 { if Self.mustEscape(byte) { write(escaping: byte) } else { bytes.append(byte) } }
+    } else {
+      write(text)
     }
     bytes.append(Byte.quote)
+  }
+
+  private static func mustEscape(_ byte: UInt8) -> Bool {
+    byte < Byte.space || byte == Byte.quote || byte == Byte.backslash
+  }
+
+  private mutating func write(escaping byte: UInt8) {
+    switch byte {
+    case Byte.quote, Byte.backslash:
+      bytes.append(Byte.backslash)
+      bytes.append(byte)
+    case 0x08: write("\\b")
+    case 0x0C: write("\\f")
+    case Byte.lineFeed: write("\\n")
+    case Byte.carriageReturn: write("\\r")
+    case Byte.tab: write("\\t")
+    default:
+      write("\\u00")
+      bytes.append(Self.hexadecimal.utf8Start[Int(byte >> 4)])
+      bytes.append(Self.hexadecimal.utf8Start[Int(byte & 15)])
+    }
   }
 }

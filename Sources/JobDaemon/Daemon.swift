@@ -110,7 +110,7 @@ package final class Daemon: Sendable {
     core.intake.stop()
     core.scheduler.close()
     await core.workers.finish(within: limit)
-    core.control.drain()
+    core.control.close()
     core.retention.stop()
     await pool.shutDown(by: .after(.seconds(5)))
     await core.merger.mergeAndWait()

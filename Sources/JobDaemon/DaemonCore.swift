@@ -66,8 +66,7 @@ final class DaemonCore: Sendable {
     let control = JobControl(engine)
     self.control = control
     workers = WorkerPool(engine, AttemptRecorder(engine, control))
-    retention = Retention(
-      engine, RetentionSteps(main: main, coordinator: coordinator))
+    retention = Retention(engine, RetentionSteps(main: main, coordinator: coordinator, scheduler: scheduler))
     admission = Admission(main: main, handlers: self.handlers, scheduler: scheduler, policy: policy)
     intake = Intake(
       spool: spool, admission: admission, flusher: flusher, release: releaser, log: log,
@@ -96,7 +95,7 @@ final class DaemonCore: Sendable {
   /// Accepts a job file that came over the socket: durable in the spool before this returns.
   ///
   /// - Returns: its jobs, in their order.
-  func accept(_ data: Data, submitter: UInt32) throws -> (ids: [String], objectIDs: [ManagedObjectID]) {
+  func accept(_ data: Data, submitter: UInt32) throws -> [ManagedObjectID] {
     let name = Submitter.fileName(for: submitter)
     let draft = ClaimedFile(name: name, data: data, submitter: submitter)
     let contents = try admission.parse(draft)

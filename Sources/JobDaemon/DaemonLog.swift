@@ -23,21 +23,22 @@ package struct DaemonLog: Sendable {
   func error(_ message: String, job: CurrentAttempt) { write(.error, message, job) }
   func notice(_ message: String, job: CurrentAttempt) { write(.notice, message, job) }
 
-  /// Tells of an attempt that came to nothing.
-  func attemptFailed(_ attempt: CurrentAttempt, _ verdict: Verdict) {
-    let next =
+  /// Tells of an attempt that came to nothing, or was told to end.
+  func attemptEnded(_ attempt: CurrentAttempt, _ verdict: Verdict) {
+    let (priority, end): (JournalPriority, String) =
       switch verdict {
-      case .retry(let delay, _): "will be tried again in \(TimeSpan.print(.milliseconds(delay.milliseconds)))"
-      case .discard: "given up"
-      case .quarantine: "put into quarantine, since its process crashed \(Verdict.crashLimit) times"
-      case .cancel: "called off"
-      case .hold, .interrupt: "put aside"
+      case .retry(let delay, _):
+        (.warning, "failed, will be tried again in \(TimeSpan.print(.milliseconds(delay.milliseconds)))")
+      case .discard: (.warning, "failed, given up")
+      case .quarantine: (.warning, "failed, put into quarantine, since its process crashed \(Verdict.crashLimit) times")
+      case .cancel: (.notice, "was called off")
+      case .hold, .interrupt: (.notice, "was put aside")
       }
     let limit = attempt.specification.maxAttempts ?? 1
     let reason = verdict.failure.map { ": \($0)" } ?? ""
     write(
-      .warning, "job \(attempt.execution.jobID): attempt \(attempt.number) of \(limit) failed, \(next)\(reason)",
-      attempt, state: JobState.running.after(verdict.event) ?? .running)
+      priority, "job \(attempt.execution.jobID): attempt \(attempt.number) of \(limit) \(end)\(reason)", attempt,
+      state: JobState.running.after(verdict.event) ?? .running)
   }
 
   private func write(_ priority: JournalPriority, _ message: String, _ job: CurrentAttempt?, state: JobState = .running)

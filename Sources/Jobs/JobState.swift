@@ -55,4 +55,10 @@ extension Job {
     get { JobState(rawValue: state) ?? .held }
     set { state = newValue.rawValue }
   }
+
+  /// How an operator wants the attempt, or the job, to end, while that is under way; nil if nobody does.
+  package var pendingStop: JobEvent? {
+    get { stopEvent.flatMap(JobEvent.init) }
+    set { stopEvent = newValue?.rawValue }
+  }
 }

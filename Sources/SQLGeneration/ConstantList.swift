@@ -29,33 +29,39 @@ struct ConstantList {
 
   /// The constants in JSON, or nil if that would not keep them exactly.
   private var jsonArray: String? {
-    var text = "["
+    var bytes: [UInt8] = [UInt8(ascii: "[")]
+    bytes.reserveCapacity(bindings.count * 16)
     for binding in bindings {
-      if text.utf8.count > 1 { text += "," }
+      if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
       switch binding {
-      case .integer(let number): text += "\(number)"
+      case .integer(let number): bytes.append(contentsOf: String(number).utf8)
       case .text(let string):
         // SQLite ends a JSON text at U+0000.
-        if string.unicodeScalars.contains("\0") { return nil }
-        text += Self.quoted(string)
+        if string.utf8.contains(0) { return nil }
+        Self.append(string, to: &bytes)
       case .null, .double, .blob: return nil
       }
     }
-    return text + "]"
+    bytes.append(UInt8(ascii: "]"))
+    return String(decoding: bytes, as: UTF8.self)
   }
 
-  private static func quoted(_ string: String) -> String {
-    var text = "\""
-    for scalar in string.unicodeScalars {
-      switch scalar {
-      case "\"": text += "\\\""
-      case "\\": text += "\\\\"
-      case "\u{0}"..<"\u{20}":
-        let digits = String(scalar.value, radix: 16)
-        text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: text.unicodeScalars.append(scalar)
+  private static func append(_ string: String, to bytes: inout [UInt8]) {
+    let quote = UInt8(ascii: "\""), backslash = UInt8(ascii: "\\")
+    bytes.append(quote)
+    if string.utf8.contains(where: { $0 == quote || $0 == backslash || $0 < 0x20 }) {
+      for byte in string.utf8 {
+        if byte < 0x20 {
+          let digits = String(byte, radix: 16)
+          bytes.append(contentsOf: "\\u00\(digits.count < 2 ? "0" : "")\(digits)".utf8)
+          continue
+        }
+        if byte == quote || byte == backslash { bytes.append(backslash) }
+        bytes.append(byte)
       }
+    } else {
+      bytes.append(contentsOf: string.utf8)
     }
-    return text + "\""
+    bytes.append(quote)
   }
 }

@@ -10,6 +10,7 @@ package import TestSupport
 package final class DaemonProcess: Sendable {
   package let root: DaemonRoot
   package let child: ChildProcess
+  private let isWrapped: Bool
   private let log: LogReader
   private let notify: NotifySocket
   private let ending = Mutex<Result<Termination, any Error>?>(nil)
@@ -35,6 +36,7 @@ package final class DaemonProcess: Sendable {
     environment: [String: String] = [:]
   ) throws {
     self.root = root
+    isWrapped = !wrapper.isEmpty
     let changes = root.changes
     let notify = try NotifySocket(path: root.runtime.path("notify")) { changes.note() }
     self.notify = notify
@@ -108,8 +110,22 @@ package final class DaemonProcess: Sendable {
     seconds: Double = 60, fileID: StaticString = #fileID, line: UInt = #line
   ) async throws -> Termination.Status {
     try await root.changes.wait(seconds: seconds, fileID: fileID, line: line) { [self] in try end != nil }
+    if isWrapped { try await waitForLock(fileID: fileID, line: line) }
     // The pipe's last lines come before its end, but on another queue than the news of the end.
     return try end ?? .exited(code: -1)
+  }
+
+  /// A daemon that was killed together with its wrapper may be gone a moment later; then its lock is free.
+  private func waitForLock(fileID: StaticString, line: UInt) async throws {
+    let path = root.paths.state + "/lock"
+    try await withTimeout(seconds: 60, fileID: fileID, line: line) {
+      try await onThread {
+        let lock = try FileDescriptor.open(path)
+        guard flock(lock.number, LOCK_EX) == 0 else {
+          throw SystemError(.init(rawValue: errno), call: "flock", subject: path)
+        }
+      }
+    }
   }
 
   /// Sends SIGTERM and waits for the end.

@@ -113,5 +113,67 @@ extension FaultTests {
       let result = try await root.sql("SELECT id, state, cursor FROM Job WHERE id < 'c'; SELECT count(*) FROM Reading")
       #expect(result == "a|cancelled|\nb|cancelled|\n0")
     }
+
+    @Test("A quarantined job that is put back goes on at its checkpoint, and its rows are there once")
+    func redriven() async throws {
+      let root = try DaemonRoot()
+      try TestProgram.declareAll(in: root)
+      let daemon = try await DaemonProcess.ready(root)
+      _ = try await daemon.submit(
+        #"{"type": "test.crashing", "id": "a", "maxAttempts": 4, "backoff": {"kind": "fixed", "base": "1ms"}}"#)
+      try await daemon.wait { $0.logText.contains("JOB_STATE=quarantined") }
+      // What made it crash is mended.
+      try root.write(TestProgram.good.script, to: TestProgram.crashing.path(in: root))
+      let redrive = try await daemon.tool("redrive", "a")
+      #expect(redrive.code == 0, "\(redrive.errors)")
+      _ = try await daemon.submit(#"{"type": "noop", "id": "witness", "after": "a"}"#)
+      let result = try await root.sql("SELECT state FROM Job WHERE id = 'a'; SELECT count(*) FROM Reading")
+      #expect(result == "completed\n\(TestProgram.rowCount)")
+    }
+
+    @Test("A running job that was told to end, and is told so, does not run again after a kill")
+    func toldToEnd() async throws {
+      let root = try DaemonRoot()
+      let started = root.paths.payload + "/started"
+      // It takes no notice of SIGTERM.
+      try root.write(
+        "trap '' TERM\necho $BOBBIN_JOB_ID >>\(started)\nwhile :; do sleep 0.05; done\n",
+        to: root.directory.path("deaf.sh"))
+      try root.write(
+        "[Handler]\nType=test.deaf\nExecStart=/bin/sh \(root.directory.path("deaf.sh"))\nKillGraceSec=1h\n",
+        to: root.paths.handlers + "/deaf.conf")
+      let daemon = try await DaemonProcess.ready(root)
+      try root.drop(
+        #"{"jobs": [{"type": "test.deaf", "id": "a"}, {"type": "test.deaf", "id": "b"}]}"#, as: "two.json")
+      try await daemon.wait { _ in (try? String(contentsOfFile: started, encoding: .utf8))?.count == 4 }
+      let told = try await [daemon.tool("cancel", "a"), daemon.tool("hold", "b")]
+      for reply in told { #expect(reply.code == 0, "\(reply.errors)") }
+      let why = try await daemon.tool("why", "a")
+      #expect(why.output.contains("it runs, and was told to end: cancelled by user"), "\(why.output)")
+      try await daemon.kill()
+      let again = try await DaemonProcess.ready(root)
+      _ = try await again.submit(#"{"type": "noop", "id": "witness", "afterAny": "a"}"#)
+      let result = try await root.sql("SELECT id, state, failure IS NOT NULL FROM Job WHERE id < 'c' ORDER BY id")
+      #expect(result == "a|cancelled|1\nb|held|0")
+      #expect(try String(contentsOfFile: started, encoding: .utf8).count == 4, "neither ran again")
+    }
+
+    @Test("A job whose dependency is old enough to be forgotten runs, also over a restart")
+    func retention() async throws {
+      let root = try DaemonRoot("[Retention]\nCompletedAgeSec=0s\nFailedAgeSec=0s\n")
+      let daemon = try await DaemonProcess.ready(root)
+      let time = Date(timeIntervalSinceNow: 3).formatted(.iso8601)
+      try root.drop(
+        #"""
+        {"jobs": [{"type": "noop", "id": "a"}, {"type": "noop", "id": "other"},
+          {"type": "noop", "id": "b", "after": "a", "notBefore": "\#(time)"}]}
+        """#, as: "three.json")
+      try await daemon.waitForLog("retention removed")
+      #expect(try await root.sql("SELECT id FROM Job WHERE id < 'c' ORDER BY id") == "a\nb")
+      try await daemon.kill()
+      let again = try await DaemonProcess.ready(root)
+      try await again.waitUntilSpoolIsEmpty()
+      #expect(try root.failedFiles == [])
+    }
   }
 }

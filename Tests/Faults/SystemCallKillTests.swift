@@ -56,7 +56,7 @@ extension FaultTests {
         try trial.drop(.noop("x\(calls)-\(number)-\(extra)"))
       }
       let isHit = try daemon.end != nil
-      if !isHit { try await daemon.kill() }
+      if isHit { _ = try await daemon.waitForEnd() } else { try await daemon.kill() }
       return isHit
     }
   }

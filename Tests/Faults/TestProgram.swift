@@ -5,7 +5,7 @@ import Foundation
 enum TestProgram: String, CaseIterable {
   case good, flaky, bad, crashing
 
-  private static let rowCount = 5
+  static let rowCount = 5
 
   private static let insertion = #"""
     insert() { echo '{"insert": {"entity": "Reading", "values": {"job": "'$BOBBIN_JOB_ID'", "number": '$1'}}}'; }
@@ -26,10 +26,14 @@ enum TestProgram: String, CaseIterable {
     }
   }
 
+  var script: String { Self.insertion + end + "\n" }
+
+  func path(in root: DaemonRoot) -> String { root.directory.path("\(self).sh") }
+
   static func declareAll(in root: DaemonRoot) throws {
     for program in allCases {
-      let path = root.directory.path("\(program).sh")
-      try root.write(insertion + program.end + "\n", to: path)
+      let path = program.path(in: root)
+      try root.write(program.script, to: path)
       try root.write(
         "[Handler]\nType=test.\(program)\nExecStart=/bin/sh \(path)\n", to: "\(root.paths.handlers)/\(program).conf")
     }

@@ -1,4 +1,5 @@
 import Dispatch
+import Jobs
 import ObjectGraph
 import TestSupport
 import Testing
@@ -34,7 +35,9 @@ struct FlusherTests {
   func awaited() async throws {
     let fixture = try WriterFixture("FlushIntervalSec=1h")
     let job = try fixture.finishedJob("j")
-    fixture.waiters.add(job.objectID, isLive: { true }) {}
+    let scheduler = Scheduler(agingStep: .seconds(60))
+    scheduler.add([NewJob(id: job.objectID, file: nil, specification: JobSpecification(type: "noop"), name: "j")])
+    fixture.waiters.add([job.objectID], to: scheduler) {}
     fixture.merger.merge(finished: [job])
     let seen = try await events(fixture, 1)
     #expect(seen == [.durable(["j"])])

@@ -128,6 +128,7 @@ struct ScheduleDependencyTests {
       }
       #expect(running.values.count { $0.queue == "q1" } <= 2)
       for key in 0..<4 { #expect(running.values.count { $0.limit?.key == "k\(key)" } <= 1) }
+      if step % 10 == 0 { #expect(test.schedule.contradictions == []) }
     }
     for id in ids { _ = test.schedule.release(id, at: test.now) }
     var rounds = 0
@@ -140,5 +141,33 @@ struct ScheduleDependencyTests {
     }
     #expect(test.schedule.count == 0)
     #expect(test.schedule.counts.values.allSatisfy { $0 == 0 })
+    #expect(test.schedule.contradictions == [])
+    #expect(Set(test.schedule.resourceIndexes.keys) == [.everything, .queue("q1")], "nothing unconfigured is left")
+    #expect(test.schedule.dependencies.needed.isEmpty)
+  }
+
+  @Test("The records of jobs that an unfinished job names are needed until it is over, also of those that came later")
+  mutating func needed() {
+    let over = test.add("over")
+    let strict = test.add("strict", [NewJob.Blocker(subject: .name("later"), mayFail: false)], needs: [over])
+    let later = test.add("later")
+    #expect(Set(test.schedule.dependencies.needed) == [over, later])
+    #expect(test.all() == [over, later])
+    test.end(over)
+    test.end(later)
+    #expect(Set(test.schedule.dependencies.needed) == [over, later], "a restart looks for both again")
+    #expect(test.all() == [strict])
+    test.end(strict)
+    #expect(test.schedule.dependencies.needed.isEmpty)
+  }
+
+  @Test("Entries of jobs that were cancelled while they waited do not pile up")
+  mutating func cancelledWaiters() {
+    for number in 0..<3_000 {
+      let id = test.add("\(number)", [NewJob.Blocker(subject: .name("never"), mayFail: false)])
+      #expect(test.schedule.cancel(id, at: test.now) == [])
+      test.schedule.remove(id, at: test.now)
+    }
+    #expect((test.schedule.dependencies.onNames["never"]?.count ?? 0) < 1_500)
   }
 }

@@ -12,14 +12,16 @@ struct TestSchedule {
   private var nextKey: Int64 = 1
 
   mutating func add(
-    _ name: String, _ blockers: [NewJob.Blocker] = [], _ change: (inout JobSpecification) -> Void = { _ in }
+    _ name: String, _ blockers: [NewJob.Blocker] = [], needs: [ManagedObjectID]? = nil,
+    _ change: (inout JobSpecification) -> Void = { _ in }
   ) -> ManagedObjectID {
     var specification = JobSpecification(type: "noop", id: name)
     change(&specification)
     let id = ManagedObjectID(key: nextKey, entityIndex: 0, rootIndex: 0, coordinatorOrdinal: 0)
     nextKey += 1
+    let needs = needs ?? blockers.compactMap { if case .job(let id) = $0.subject { id } else { nil } }
     schedule.add(
-      NewJob(id: id, file: nil, specification: specification, name: name, blockers: blockers), at: now)
+      NewJob(id: id, file: nil, specification: specification, name: name, blockers: blockers, needs: needs), at: now)
     return id
   }
 
@@ -96,6 +98,46 @@ struct ScheduleTests {
     test.end(jobs[3])
     test.end(jobs[4])
     #expect(test.schedule.resourceIndexes[.key("tenant")] == nil)
+  }
+
+  @Test("Queues and types that nobody names any more are forgotten, but not what an operator said of them")
+  mutating func names() {
+    for number in 0..<100 {
+      let id = test.add("\(number)") { $0.queue = "tenant-\(number)" }
+      #expect(test.all() == [id])
+      test.end(id)
+    }
+    #expect(test.schedule.resourceIndexes.count == 1 && test.schedule.resources.count <= 4)
+    #expect(test.schedule.lanes.count == 1)
+    test.schedule.setPaused(true, .queue("paused"), at: test.now)
+    test.schedule.setLimits(.type("noop"), concurrent: 1, rate: nil, at: test.now)
+    let (first, second) = (test.add("a"), test.add("b"))
+    for id in [first, second] {
+      #expect(test.all() == [id])
+      test.end(id)
+    }
+    #expect(Set(test.schedule.resourceIndexes.keys) == [.everything, .queue("paused"), .type("noop")])
+    test.schedule.setPaused(false, .queue("paused"), at: test.now)
+    #expect(test.schedule.resourceIndexes[.queue("paused")] == nil)
+  }
+
+  @Test("Long timeouts of attempts that are over, and turns of jobs that were called off, do not pile up")
+  mutating func leftovers() {
+    for number in 0..<5_000 {
+      let id = test.add("\(number)")
+      #expect(test.next() == id)
+      test.schedule.attempts[id] = 1
+      test.schedule.arm(timeoutOf: id, at: test.now.steady + 3_600_000)
+      test.end(id)
+    }
+    #expect(test.schedule.alarms.count < 2_000)
+    test.schedule.setPaused(true, .everything, at: test.now)
+    for number in 0..<5_000 {
+      let id = test.add("c\(number)")
+      _ = test.schedule.cancel(id, at: test.now)
+      test.schedule.remove(id, at: test.now)
+    }
+    #expect(test.schedule.lanes.allSatisfy { $0.jobs.count < 2_000 })
   }
 
   @Test("A rate lets as many start as a period has, and the next ones evenly")

@@ -70,7 +70,7 @@ extension SystemTests {
         {"jobs": [{"type": "slow", "id": "a", "maxAttempts": 1}, {"type": "slow", "id": "b", "timeout": "1min"}]}
         """#)
       #expect(jobs.map { $0["state"]?.string } == ["discarded", "completed"])
-      #expect(jobs.first?["error"]?.string == "it took longer than 0.5 seconds")
+      #expect(jobs.first?["error"]?.string == "it took longer than 500ms")
     }
 
     @Test("Concurrency bounds the jobs of a type, and a reload changes it")

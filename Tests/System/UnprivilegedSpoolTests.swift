@@ -42,8 +42,8 @@ extension SystemTests {
       let daemon = try await start()
       for name in ["one", "two"] { try root.drop(#"{"type": "noop"}"#, as: FileName(name)) }
       try await daemon.waitUntilSpoolIsEmpty()
-      #expect(daemon.logLines.count { $0.contains("without CAP_LEASE it can't be told") } == 1)
       #expect(try await daemon.stop() == .exited(code: 0))
+      #expect(daemon.logLines.count { $0.contains("without CAP_LEASE it can't be told") } == 1)
     }
 
     @Test("While failed/ can't be written refused files wait in cur/, block nobody, and go there when it can")

@@ -12,13 +12,15 @@ struct RetentionSteps: Sendable {
 
   let main: ManagedObjectContext
   let coordinator: PersistentStoreCoordinator
+  let scheduler: Scheduler
 
   /// How many jobs of a state there are.
   func count(_ state: JobState) async throws -> Int {
     try await context().perform { try $0.count(for: FetchRequest<Job>(Self.isIn(state))) }
   }
 
-  /// Removes the oldest jobs of a state.
+  /// Removes the oldest jobs of a state, but for those that unfinished jobs name: these could not be told, after a
+  /// restart, from jobs that have yet to come.
   ///
   /// - Parameters:
   ///   - date: only jobs that ended before it.
@@ -26,24 +28,32 @@ struct RetentionSteps: Sendable {
   /// - Returns: how many.
   func remove(_ state: JobState, endedBefore date: Date, limit: Int) async throws -> Int {
     try await context().perform { context in
-      var request = FetchRequest<Job>(
-        .and([Self.isIn(state), .compare(.keyPath(["finishedAt"]), .less, .value(.date(date)), [])]))
-      request.sortDescriptors = [.ascending("finishedAt")]
-      request.fetchLimit = min(limit, Self.jobCount)
-      let jobs = try context.fetch(request)
+      let condition = Condition.and([
+        Self.isIn(state), .compare(.keyPath(["finishedAt"]), .less, .value(.date(date)), []),
+      ])
+      let ids = try oldest(condition, limit: min(limit, Self.jobCount), context)
+      let jobs = try context.fetch(FetchRequest<Job>(.isIn(.evaluatedObject, ids.map(Operand.object), [])))
       for job in jobs { context.delete(job) }
       try context.save()
       return jobs.count
     }
   }
 
-  /// When the oldest job of a state ended; nil if there is none.
+  /// When the oldest job of a state ended that may be removed; nil if there is none.
   func oldestEnd(_ state: JobState) async throws -> Date? {
     try await context().perform { context in
-      var request = FetchRequest<Job>(Self.isIn(state), limit: 1)
-      request.sortDescriptors = [.ascending("finishedAt")]
-      return try context.fetch(request).first?.finishedAt
+      try oldest(Self.isIn(state), limit: 1, context).first.flatMap { try context.job(with: $0).finishedAt }
     }
+  }
+
+  /// The jobs that ended first, without those that unfinished jobs name.
+  private func oldest(
+    _ condition: Condition, limit: Int, _ context: isolated ManagedObjectContext
+  ) throws -> [ManagedObjectID] {
+    let needed = scheduler.read { schedule, _ in Set(schedule.dependencies.needed) }
+    var request = FetchRequest<Job>(condition, limit: limit + needed.count)
+    request.sortDescriptors = [.ascending("finishedAt")]
+    return Array(try context.fetchIDs(request).lazy.filter { !needed.contains($0) }.prefix(limit))
   }
 
   /// Gives space back to the file system; false if there is no more.

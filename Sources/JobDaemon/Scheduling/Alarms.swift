@@ -20,6 +20,14 @@ struct Alarms {
   private var steady = Heap<Alarm>()
   private var wall = Heap<Alarm>()
 
+  var count: Int { steady.count + wall.count }
+
+  /// Forgets those of which nothing would come any more.
+  mutating func keep(where isKept: (Purpose) -> Bool) {
+    steady.keep { isKept($0.purpose) }
+    wall.keep { isKept($0.purpose) }
+  }
+
   /// When the next are due, on each clock; nil if there are none.
   var next: (steady: Int64?, wall: Int64?) { (steady.first?.time, wall.first?.time) }
 

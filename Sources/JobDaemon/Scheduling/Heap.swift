@@ -1,7 +1,7 @@
 /// A binary heap: the least element is at hand, adding and taking it cost the logarithm of their number.
 struct Heap<Element: Comparable> {
   /// Each element is not greater than its two children, at twice its index plus one and two.
-  private var elements: [Element] = []
+  private(set) var elements: [Element] = []
 
   var isEmpty: Bool { elements.isEmpty }
   var count: Int { elements.count }
@@ -25,13 +25,24 @@ struct Heap<Element: Comparable> {
     let last = elements.removeLast()
     if elements.isEmpty { return first }
     elements[0] = last
-    var parent = 0
+    sink(0)
+    return first
+  }
+
+  /// Keeps only some elements; costs as much as there are.
+  mutating func keep(where isKept: (Element) -> Bool) {
+    elements.removeAll { !isKept($0) }
+    for parent in (0..<elements.count / 2).reversed() { sink(parent) }
+  }
+
+  private mutating func sink(_ index: Int) {
+    var parent = index
     while true {
       var next = parent
-      for child in [2 * parent + 1, 2 * parent + 2] where child < elements.count {
-        if elements[child] < elements[next] { next = child }
-      }
-      if next == parent { return first }
+      let child = 2 * parent + 1
+      if child < elements.count && elements[child] < elements[next] { next = child }
+      if child + 1 < elements.count && elements[child + 1] < elements[next] { next = child + 1 }
+      if next == parent { return }
       elements.swapAt(parent, next)
       parent = next
     }

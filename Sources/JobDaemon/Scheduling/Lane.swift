@@ -33,6 +33,11 @@ struct JobTurn: Comparable {
   let sequence: UInt64
   let slot: Int
 
+  /// Whether it is still the place of the job in its slot.
+  func isCurrent(_ job: ScheduledJob) -> Bool {
+    job.sequence == sequence && job.state == .available && job.order == order
+  }
+
   static func < (left: Self, right: Self) -> Bool {
     left.order == right.order ? left.sequence < right.sequence : left.order < right.order
   }

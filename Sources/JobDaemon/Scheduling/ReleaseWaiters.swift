@@ -5,11 +5,12 @@ import Synchronization
 final class ReleaseWaiters: Sendable {
   private let waiters = Mutex<[ManagedObjectID: [@Sendable () -> Void]]>([:])
 
-  /// Calls back when the job is released; at once if `isLive` says that it is already.
-  func add(_ id: ManagedObjectID, isLive: () -> Bool, _ call: @escaping @Sendable () -> Void) {
-    waiters.withLock { $0[id, default: []].append(call) }
+  /// Calls back for each of the jobs when it is released; at once for those that are already.
+  func add(_ ids: [ManagedObjectID], to scheduler: Scheduler, _ call: @escaping @Sendable () -> Void) {
+    waiters.withLock { waiters in for id in ids { waiters[id, default: []].append(call) } }
     // Looked at afterwards, so that a release in between is not missed.
-    if !isLive() { release([id]) }
+    let released = scheduler.read { schedule, _ in ids.filter { !schedule.contains($0) } }
+    if !released.isEmpty { release(released) }
   }
 
   /// Whether anybody waits for one of the jobs.

@@ -15,10 +15,12 @@ struct Resource {
   var concurrent: Int?
   var rate: RateLimiter?
   var running = 0
-  /// How many jobs of each state there are.
-  var counts: [JobState: Int] = [:]
-  /// The lanes of jobs that share this key.
-  var lanes: [Lane.Key] = []
+  /// How many jobs name it.
+  private(set) var jobCount = 0
+  /// How many of them there are in each state.
+  private(set) var counts: [JobState: Int] = [:]
+  /// The lanes of jobs that name it.
+  var lanes: Set<Lane.Key> = []
   /// Lanes that wait for it, by their first jobs.
   var parked = Heap<LaneTurn>()
   /// When its rate is looked at again; `.max` if nothing is armed.
@@ -26,8 +28,22 @@ struct Resource {
 
   init(_ name: Name) { self.name = name }
 
-  /// How many jobs name it.
-  var jobCount: Int { counts.values.reduce(0, +) }
+  /// Counts jobs that come to a state, or leave it.
+  mutating func count(_ state: JobState, _ step: Int) {
+    counts[state, default: 0] += step
+    jobCount += step
+  }
+
+  /// Whether nothing would be lost with it: no job names it, and no operator or configuration has said anything of it.
+  var isForgettable: Bool {
+    if jobCount > 0 || isPaused { return false }
+    switch name {
+    case .everything: return false
+    // Bounds of a key come with its jobs.
+    case .key: return true
+    case .queue, .type: return concurrent == nil && rate == nil
+    }
+  }
 
   /// Whether a job may start now.
   func hasRoom(at now: Int64) -> Bool {

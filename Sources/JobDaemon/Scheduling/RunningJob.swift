@@ -3,6 +3,7 @@ import Jobs
 import JSONText
 import ObjectGraph
 import Synchronization
+import TextSupport
 
 /// A job whose turn it is, and its attempt.
 final class RunningJob: Sendable {
@@ -10,7 +11,7 @@ final class RunningJob: Sendable {
   let file: LiveFile?
 
   /// Why an attempt is to end before its handler is done.
-  enum Stop: Sendable, Equatable {
+  enum Stop: Sendable, Equatable, CustomStringConvertible {
     /// Somebody calls the job off; the text says who and why.
     case cancelled(String)
     /// Somebody puts the job aside.
@@ -19,6 +20,24 @@ final class RunningJob: Sendable {
     case timedOut(Duration)
     /// The daemon ends.
     case shutdown
+
+    /// What is to become of the job, where an operator says so.
+    var event: JobEvent? {
+      switch self {
+      case .cancelled: .cancelled
+      case .held: .held
+      case .timedOut, .shutdown: nil
+      }
+    }
+
+    var description: String {
+      switch self {
+      case .cancelled(let reason): reason
+      case .held: "it is to be held"
+      case .timedOut(let limit): "it took longer than \(TimeSpan.print(limit))"
+      case .shutdown: "the daemon is stopping"
+      }
+    }
   }
 
   private struct State {

@@ -21,6 +21,9 @@ extension Schedule {
   mutating func settle(named name: String, as id: ManagedObjectID) {
     guard !dependencies.onNames.isEmpty, let waiting = dependencies.onNames.removeValue(forKey: name) else { return }
     dependencies.onJobs[id, default: []] += waiting
+    for one in waiting where isLive(one) {
+      if let job = jobs[one.slot] { dependencies.need([id], by: job.id) }
+    }
   }
 
   /// Notes that a job is over, and tells those who wait for it.
@@ -28,7 +31,11 @@ extension Schedule {
   /// - Returns: jobs that come to nothing with it.
   mutating func settle(_ id: ManagedObjectID, as state: JobState, at now: Moment) -> [ManagedObjectID] {
     if let unique = uniqueKeys.removeValue(forKey: id), uniqueOwners[unique] == id { uniqueOwners[unique] = nil }
-    if let job = job(id), job.batch >= 0 { leave(Int(job.batch), at: now) }
+    dependencies.release(id)
+    if let job = job(id) {
+      if job.batch >= 0 { leave(Int(job.batch), at: now) }
+      if job.blockers > 0 { dependencies.noteGone(jobCount: count, isLive) }
+    }
     return settleWaiting(for: id, as: state, at: now)
   }
 
@@ -41,7 +48,7 @@ extension Schedule {
     var lost: [ManagedObjectID] = []
     var patient: [Dependencies.Waiting] = []
     for one in dependencies.onJobs.removeValue(forKey: id) ?? [] {
-      guard let job = jobs[one.slot], job.sequence == one.sequence, !job.state.isFinal else { continue }
+      guard isLive(one), let job = jobs[one.slot] else { continue }
       if !state.isFailure || one.mayFail {
         unblock(one.slot, at: now)
       } else if state == .quarantined {
@@ -52,6 +59,10 @@ extension Schedule {
     }
     if !patient.isEmpty { dependencies.onJobs[id] = patient }
     return lost
+  }
+
+  private func isLive(_ waiting: Dependencies.Waiting) -> Bool {
+    jobs[waiting.slot].map { $0.sequence == waiting.sequence && !$0.state.isFinal } ?? false
   }
 
   private mutating func leave(_ batch: Int, at now: Moment) {

@@ -104,6 +104,7 @@ extension Schedule {
     let index = resource(name)
     resources[index].isPaused = isPaused
     promote(index, at: now)
+    forget(index, at: now)
   }
 
   /// Bounds a queue or a type.
@@ -112,5 +113,6 @@ extension Schedule {
     resources[index].concurrent = concurrent
     resources[index].rate = rate.map { resources[index].rate?.with($0) ?? RateLimiter($0) }
     promote(index, at: now)
+    forget(index, at: now)
   }
 }

@@ -14,6 +14,9 @@ extension Schedule {
     guard let job = jobs[slot] else { return }
     let turn = JobTurn(order: job.order, sequence: job.sequence, slot: slot)
     let lane = Int(job.lane)
+    if lanes[lane].jobs.count > 2 * count + 1_000 {
+      lanes[lane].jobs.keep { jobs[$0.slot].map($0.isCurrent) ?? false }
+    }
     let isFirst = lanes[lane].jobs.first.map { turn < $0 } ?? true
     lanes[lane].jobs.push(turn)
     if isFirst { show(lane, turn) }
@@ -73,7 +76,7 @@ extension Schedule {
   private mutating func firstJob(of lane: Int) -> JobTurn? {
     var hasDropped = false
     while let turn = lanes[lane].jobs.first {
-      if let job = jobs[turn.slot], job.sequence == turn.sequence, job.state == .available, job.order == turn.order {
+      if let job = jobs[turn.slot], turn.isCurrent(job) {
         if hasDropped { show(lane, turn) }
         return turn
       }

@@ -74,6 +74,7 @@ struct Schedule {
     if new.isHeld { job.state = .held }
     jobs[slot] = job
     slots[new.id] = slot
+    dependencies.need(new.needs, by: new.id)
     for blocker in new.blockers { block(slot, by: blocker) }
     if !new.isHeld, let blockers = jobs[slot]?.blockers, blockers > 0 { jobs[slot]?.state = .waiting }
     count(slot, 1)
@@ -99,8 +100,7 @@ struct Schedule {
     count(slot, -1)
     jobs[slot] = nil
     freeSlots.append(slot)
-    let resources = lanes[Int(job.lane)].resources
-    if resources.count == 4 { forget(resources[3], at: now) }
+    for resource in lanes[Int(job.lane)].resources { forget(resource, at: now) }
   }
 
   // MARK: States
@@ -119,7 +119,7 @@ struct Schedule {
 
   private mutating func count(_ slot: Int, _ step: Int) {
     guard let job = jobs[slot] else { return }
-    for resource in lanes[Int(job.lane)].resources { resources[resource].counts[job.state, default: 0] += step }
+    for resource in lanes[Int(job.lane)].resources { resources[resource].count(job.state, step) }
   }
 
   // MARK: Resources, lanes and batches
@@ -145,19 +145,21 @@ struct Schedule {
     let index = freeLanes.popLast() ?? lanes.count
     if index == lanes.count { lanes.append(Lane(key)) } else { lanes[index] = Lane(key) }
     laneIndexes[key] = index
-    if key.limit >= 0 { resources[key.limit].lanes.append(key) }
+    for resource in lanes[index].resources.dropFirst() { resources[resource].lanes.insert(key) }
     return index
   }
 
-  /// Drops a key that no job names any more: there may be one for each customer, order or host there ever was.
+  /// Drops a queue, type or key that no job names any more: there may be one for each customer, order or host there
+  /// ever was.
   mutating func forget(_ index: Int, at now: Moment) {
-    let resource = resources[index]
-    guard case .key = resource.name, resourceIndexes[resource.name] == index, resource.jobCount == 0 else { return }
+    guard resources[index].isForgettable, resourceIndexes[resources[index].name] == index else { return }
     // Until then it has to remember what it let through.
-    if let time = resource.rate?.idleTime, time > now.steady { return arm(resource: index, at: time) }
-    resourceIndexes[resource.name] = nil
-    for key in resource.lanes {
-      if let lane = laneIndexes.removeValue(forKey: key) { freeLanes.append(lane) }
+    if let time = resources[index].rate?.idleTime, time > now.steady { return arm(resource: index, at: time) }
+    resourceIndexes[resources[index].name] = nil
+    for key in resources[index].lanes {
+      guard let lane = laneIndexes.removeValue(forKey: key) else { continue }
+      freeLanes.append(lane)
+      for other in lanes[lane].resources where other != index { resources[other].lanes.remove(key) }
     }
     freeResources.append(index)
   }

@@ -34,6 +34,8 @@ struct NewJob: Sendable {
   var retryTime: Int64?
   /// Jobs that are not over and that it waits for.
   var blockers: [Blocker] = []
+  /// The known jobs that it names, over or not.
+  var needs: [ManagedObjectID] = []
   /// How long it has waited already, in milliseconds.
   var age: Int64 = 0
 

@@ -84,7 +84,8 @@ struct AdmissionRound {
     known[id] = KnownJobs.Entry(objectID: job.objectID, state: .available, failure: nil)
     admitted.jobs.append(
       NewJob(
-        id: job.objectID, file: admitted.file, specification: specification, name: id, blockers: blockers))
+        id: job.objectID, file: admitted.file, specification: specification, name: id, blockers: blockers,
+        needs: known.objects(namedBy: specification)))
   }
 
   /// Why a job is over before it has begun.

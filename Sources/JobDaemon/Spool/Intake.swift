@@ -332,11 +332,11 @@ final class Intake: Sendable {
   }
 
   /// Admits a file that came over the socket and lies in `cur/` already.
-  func admit(_ candidate: Admission.Candidate) throws -> (ids: [String], objectIDs: [ManagedObjectID]) {
+  func admit(_ candidate: Admission.Candidate) throws -> [ManagedObjectID] {
     try queue.sync {
       let admitted = try admission.admit([candidate])
       take(admitted)
-      return (admitted.flatMap(\.ids), admitted.flatMap(\.objectIDs))
+      return admitted.flatMap(\.objectIDs)
     }
   }
 

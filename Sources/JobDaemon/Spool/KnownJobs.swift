@@ -28,6 +28,11 @@ struct KnownJobs {
     set { entries[id] = newValue }
   }
 
+  /// The jobs that one names to be over before it.
+  func objects(namedBy job: JobSpecification) -> [ManagedObjectID] {
+    (job.after + job.afterAny).compactMap { entries[$0]?.objectID }
+  }
+
   private mutating func read(_ ids: [String], _ context: isolated ManagedObjectContext) throws {
     for start in stride(from: 0, to: ids.count, by: 1_000) {
       let part = ids[start..<min(start + 1_000, ids.count)].map { Operand.value(.string($0)) }

@@ -32,8 +32,9 @@ struct Recovery {
       try context.fetchIDs(FetchRequest<Job>(.isIn(.keyPath(["state"]), Self.unfinished, [])))
     }.sorted { $0.key < $1.key }
     var callbacks: [NewJob] = []
+    var calledOff: [(ManagedObjectID, String)] = []
     for start in stride(from: 0, to: ids.count, by: Self.chunkSize) {
-      let jobs = try takeUp(ids[start..<min(start + Self.chunkSize, ids.count)])
+      let jobs = try takeUp(ids[start..<min(start + Self.chunkSize, ids.count)], &calledOff)
       let isCallback = { (job: NewJob) in job.specification.afterBatch != nil }
       callbacks += jobs.filter(isCallback)
       let others = jobs.filter { !isCallback($0) }
@@ -44,6 +45,7 @@ struct Recovery {
     // Last, when all that is left of their batches is there.
     engine.scheduler.add(callbacks)
     control.settleBlockers(of: callbacks)
+    control.cancel(calledOff)
     return ids.count
   }
 
@@ -58,9 +60,13 @@ struct Recovery {
     }
   }
 
-  private mutating func takeUp(_ ids: ArraySlice<ManagedObjectID>) throws -> [NewJob] {
+  /// - Parameter calledOff: gets jobs that were told to end, with the reason.
+  private mutating func takeUp(
+    _ ids: ArraySlice<ManagedObjectID>, _ calledOff: inout [(ManagedObjectID, String)]
+  ) throws -> [NewJob] {
     let (engine, files, present) = (engine, files, present)
-    let (jobs, newFiles) = try ManagedObjectContext(parent: engine.main, name: "recovery").performAndWait { context in
+    let (jobs, newFiles, toldToEnd) = try ManagedObjectContext(parent: engine.main, name: "recovery").performAndWait {
+      context in
       let objects = try context.fetch(FetchRequest<Job>(.isIn(.evaluatedObject, ids.map(Operand.object), [])))
         .sorted { $0.objectID.key < $1.objectID.key }
       let specifications = objects.map { job in Result { try JobSpecification(record: job, withArguments: false) } }
@@ -68,6 +74,7 @@ struct Recovery {
       let known = try KnownJobs(names, context, engine.scheduler)
       var newFiles: [FileName: LiveFile] = [:]
       var jobs: [NewJob] = []
+      var toldToEnd: [(ManagedObjectID, String)] = []
       for (job, specification) in zip(objects, specifications) {
         // After a power cut it may lie in new/ again, where it is found to be a repetition.
         let file: LiveFile? = job.file.map { FileName($0) }.flatMap { name in
@@ -77,11 +84,13 @@ struct Recovery {
           file.expectJob()
           return file
         }
+        if job.pendingStop == .cancelled { toldToEnd.append((job.objectID, job.failure ?? "cancelled")) }
         jobs.append(Self.takeUp(job, specification, file, known, engine))
       }
       try context.save()
-      return (jobs, newFiles)
+      return (jobs, newFiles, toldToEnd)
     }
+    calledOff += toldToEnd
     self.files.merge(newFiles) { _, new in new }
     return jobs
   }
@@ -110,10 +119,19 @@ struct Recovery {
     if job.currentState != .scheduled && job.currentState != .held && job.currentState != .waiting {
       new.specification.notBefore = nil
     }
+    // An operator told an attempt to end. One that is to be called off is kept from starting until it is.
+    if let event = job.pendingStop {
+      new.isHeld = true
+      new.retryTime = nil
+      if event == .held { job.currentState = .held }
+    }
     new.age = job.createdAt.map { max(0, Int64(-$0.timeIntervalSinceNow * 1000)) } ?? 0
     // What has begun waits for nothing any more: what it waited for may have been put back since, or be forgotten.
     let mayWait = job.currentState == .waiting || (job.currentState == .held && job.attempt == 0)
-    if mayWait { new.blockers = blockers(of: specification, known) }
+    if mayWait {
+      new.blockers = blockers(of: specification, known)
+      new.needs = known.objects(namedBy: specification)
+    }
     return new
   }
 

@@ -50,10 +50,8 @@ final class Releaser: Sendable {
     }
     // A file of nothing but repeated jobs goes with the last of them, and to where they went.
     let countdown = Countdown(admitted.duplicatesOfLive.count)
-    for id in admitted.duplicatesOfLive {
-      waiters.add(id, isLive: { scheduler.read { schedule, _ in schedule.contains(id) } }) { [self] in
-        if countdown.reachesZero() { doubt(admitted.file.name) }
-      }
+    waiters.add(admitted.duplicatesOfLive, to: scheduler) { [self] in
+      if countdown.reachesZero() { doubt(admitted.file.name) }
     }
   }
 

@@ -25,7 +25,7 @@ struct JobJSON: Sendable {
       "submitter": .integer(job.submitter), "createdAt": Self.time(job.createdAt),
       "startedAt": Self.time(job.startedAt), "finishedAt": Self.time(job.finishedAt),
       "error": (live?.failure ?? job.failure).map(JSONValue.string) ?? .null, "result": Self.json(job.result),
-      "progress": live.flatMap(Self.progress) ?? .null,
+      "ending": live?.ending.map(JSONValue.string) ?? .null, "progress": live.flatMap(Self.progress) ?? .null,
     ]
     if withArguments {
       object["arguments"] = Self.json(job.arguments)

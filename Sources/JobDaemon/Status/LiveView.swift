@@ -7,6 +7,8 @@ struct LiveView: Sendable {
   var attempt: Int?
   var progress: JobProgress?
   var pace = ProgressPace()
+  /// Why the running attempt is to end, if it was told to.
+  var ending: String?
   /// Why it is held, if that is not in its record.
   var failure: String?
 }
@@ -17,7 +19,9 @@ extension DaemonCore {
     let id = job.objectID
     guard let state = scheduler.read({ schedule, _ in schedule.state(of: id) }) else { return nil }
     var view = LiveView(state: state)
-    if state == .running, let attempt = scheduler.running(id)?.attempt {
+    let running = state == .running ? scheduler.running(id) : nil
+    view.ending = running?.stop?.description
+    if let attempt = running?.attempt {
       view.attempt = attempt.number
       let (progress, pace) = attempt.execution.lookAtProgress()
       view.progress = progress

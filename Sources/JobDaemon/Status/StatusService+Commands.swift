@@ -113,6 +113,9 @@ extension StatusService {
   ) {
     switch result {
     case .success(let value): respondWhenDurable(responder, json(value))
+    case .failure(is JobControl.IsClosed):
+      _ = responder.respond(
+        .failure(503, code: "draining", message: "the daemon is stopping; try again when it is back"))
     case .failure(let error):
       core.log.error("a command can't be carried out: \(error)")
       _ = responder.respond(.failure(500, code: "store", message: "it can't be carried out: \(error)"))

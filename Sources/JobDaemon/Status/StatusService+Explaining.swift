@@ -24,6 +24,7 @@ extension StatusService {
       let state = core.live(job)?.state ?? job.currentState
       let obstacles = core.scheduler.read { schedule, now in schedule.obstacles(of: objectID, at: now) }
       var reasons = try obstacles.map { try Self.words($0, context) }
+      if let ending = core.live(job)?.ending { reasons.append("it runs, and was told to end: \(ending)") }
       if reasons.isEmpty || state == .held, let failure = core.live(job)?.failure ?? job.failure {
         reasons.append(failure)
       }

@@ -176,11 +176,9 @@ final class StatusService: Sendable {
 
   private func accept(_ body: Data, _ submitter: UInt32, _ wait: Duration?, _ responder: HTTPResponder) {
     do {
-      let (ids, objectIDs) = try core.accept(body, submitter: submitter)
+      let ids = try core.accept(body, submitter: submitter)
       guard let wait else { return answer(ids, responder, status: 202) }
-      let waiting = SubmissionWait(objectIDs, core) { [self] isOver in
-        answer(ids, responder, status: isOver ? 200 : 202)
-      }
+      let waiting = SubmissionWait(ids, core) { [self] isOver in answer(ids, responder, status: isOver ? 200 : 202) }
       waiting.begin(limit: wait)
     } catch let error as JobFileError {
       _ = responder.respond(.failure(400, code: "invalid-job", message: error.description))
@@ -197,7 +195,7 @@ final class StatusService: Sendable {
   }
 
   /// Shows submitted jobs, in the order of their file; a few hundred at a time, since there may be very many.
-  private func answer(_ ids: [String], _ responder: HTTPResponder, status: Int) {
+  private func answer(_ ids: [ManagedObjectID], _ responder: HTTPResponder, status: Int) {
     ManagedObjectContext(parent: core.main, name: "submission").perform { [core] context in
       do {
         var body = Data("{\"jobs\":[".utf8)
@@ -218,12 +216,15 @@ final class StatusService: Sendable {
 
   /// Jobs as JSON, with commas between them.
   private static func jobs(
-    _ ids: ArraySlice<String>, _ context: isolated ManagedObjectContext, _ core: DaemonCore
+    _ ids: ArraySlice<ManagedObjectID>, _ context: isolated ManagedObjectContext, _ core: DaemonCore
   ) throws -> [UInt8] {
-    var jobs: [String: [UInt8]] = [:]
-    let request = FetchRequest<Job>(.isIn(.keyPath(["id"]), ids.map { .value(.string($0)) }, []))
+    // Most are over, so one look at the schedule tells it of all.
+    let unreleased = core.scheduler.read { schedule, _ in Set(ids.filter(schedule.contains)) }
+    var jobs: [ManagedObjectID: [UInt8]] = [:]
+    let request = FetchRequest<Job>(.isIn(.evaluatedObject, ids.map(Operand.object), []))
     for job in try context.fetch(request) {
-      jobs[job.id] = JobJSON(job, live: core.live(job), withArguments: false).value.serializedBytes()
+      let live = unreleased.contains(job.objectID) ? core.live(job) : nil
+      jobs[job.objectID] = JobJSON(job, live: live, withArguments: false).value.serializedBytes()
     }
     return Array(ids.compactMap { jobs[$0] }.joined(separator: [UInt8(ascii: ",")]))
   }

@@ -25,11 +25,7 @@ final class SubmissionWait: Sendable {
     let deadline = DispatchTime.now() + .nanoseconds(Int(clamping: Int64(limit / .nanoseconds(1))))
     DispatchQueue.global().asyncAfter(deadline: deadline) { [weak self] in self?.end(isOver: false) }
     // The callbacks hold this object until the last job is released.
-    for id in ids {
-      core.waiters.add(id, isLive: { core.scheduler.read { schedule, _ in schedule.contains(id) } }) {
-        self.countDown()
-      }
-    }
+    core.waiters.add(ids, to: core.scheduler) { self.countDown() }
     // What was over before anybody waited for it would be flushed when the timer is due only.
     let isComputed = core.scheduler.read { [ids] schedule, _ in ids.contains { schedule.state(of: $0)?.isFinal == true }
     }

@@ -80,6 +80,7 @@ final class AttemptRecorder: Sendable {
       object.result = text
       object.failure = nil
       object.cursor = nil
+      object.pendingStop = nil
       object.currentState = .completed
       AttemptRecorder.keepLog(of: attempt, "completed", nil, object, context)
       try context.save()
@@ -132,7 +133,7 @@ final class AttemptRecorder: Sendable {
       _ = engine.scheduler.end(job, .held)
       return
     }
-    if let attempt { engine.log.attemptFailed(attempt, verdict) }
+    if let attempt { engine.log.attemptEnded(attempt, verdict) }
     let delay: Duration = if case .retry(let delay, _) = verdict { delay } else { .zero }
     let lost = engine.scheduler.end(job, verdict.event, delay: delay)
     engine.merger.merge(finished: finished.state.isFinal ? [finished] : [])
@@ -163,6 +164,7 @@ final class AttemptRecorder: Sendable {
       let object = try context.job(with: objectID)
       if let attempt { object.attempt = Int32(attempt.number) }
       object.failure = verdict.failure?.message ?? object.failure
+      object.pendingStop = nil
       let now = Date()
       switch verdict {
       case .retry(let delay, let failure):

@@ -42,7 +42,8 @@ enum Verdict: Sendable {
     case .held: self = .hold(nil)
     case .cancelled(let reason): self = .cancel(reason)
     case .timedOut(let limit):
-      self.init(JobFailure("it took longer than \(limit)", isPermanent: false), circumstances)
+      let words = RunningJob.Stop.timedOut(limit).description
+      self.init(JobFailure(words, isPermanent: false), circumstances)
     case nil:
       if let hold = error as? AttemptHold {
         self = .hold(hold.description)

@@ -54,6 +54,7 @@ extension JobReply {
     list.add("finished", finishedAt.map(times.full))
     if startedAt != nil { list.add("took", times.duration(from: startedAt, to: finishedAt)) }
     list.add("progress", progressText)
+    list.add("ending", ending)
     list.add("error", error, .bad)
     if let rejects = document["rejects"]?.integer, rejects > 0 {
       list.add("rejects", "\(rejects), shown by \"bobbinctl rejects\"", .bad)

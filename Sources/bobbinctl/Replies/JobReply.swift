@@ -25,6 +25,8 @@ struct JobReply: Decodable {
   let startedAt: Timestamp?
   let finishedAt: Timestamp?
   let error: String?
+  /// Why the running attempt is to end, if it was told to.
+  let ending: String?
   let progress: Progress?
 
   /// How a wait for it ended.

@@ -116,6 +116,7 @@ enum ColumnMapping: Sendable {
         "objects of \"\(destination.name)\" can't be found by \"\(keyName)\" at once; give the entity a uniqueness "
           + "constraint or a fetch index over it in the model", "key")
     }
+    try check(rules, key, attribute, reader)
     let missing = try reader.word("missing", ImportColumn.Missing.self) ?? .reject
     if missing == .create { try checkCreatable(destination, key, reader) }
     if missing == .null && !relationship.isOptional {

@@ -23,7 +23,12 @@ struct ChunkBuilder {
     if plan.mayReject { origins = RecordOrigins() }
   }
 
-  var isFull: Bool { count + rejects.count >= capacity }
+  /// Bytes of the records so far.
+  private var size = 0
+  /// Few huge records make a chunk, too.
+  private static let sizeLimit = 16 << 20
+
+  var isFull: Bool { count + rejects.count >= capacity || size >= Self.sizeLimit }
 
   /// Reads records until the chunk is full; returns false if there was none.
   ///
@@ -37,7 +42,10 @@ struct ChunkBuilder {
       case .record:
         look?(source.fields)
         append(source)
-      case .bad(let error): rejects.append(RejectedRecord(error, in: source))
+        size += source.rawRecord.count
+      case .bad(let error):
+        rejects.append(RejectedRecord(error, in: source))
+        size += source.rawRecord.count
       case .end: break reading
       }
     }
@@ -98,6 +106,7 @@ struct ChunkBuilder {
     for index in columns.indices { columns[index].removeAll() }
     rejects = []
     count = 0
+    size = 0
     if origins != nil { origins = RecordOrigins() }
   }
 }

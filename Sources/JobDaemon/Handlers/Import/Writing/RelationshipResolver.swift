@@ -84,9 +84,7 @@ private struct DistinctValues {
     case .integers(let values): collect(rows, column) { values[$0] }
     case .reals(let values): collect(rows, column) { values[$0] }
     case .bytes(let offsets, let arena):
-      collect(rows, column) { row in
-        String(decoding: arena.bytes(Int(offsets[row])..<Int(offsets[row + 1])), as: UTF8.self).utf8.map { $0 }
-      }
+      collect(rows, column) { row in [UInt8](arena.bytes(Int(offsets[row])..<Int(offsets[row + 1]))) }
     }
   }
 

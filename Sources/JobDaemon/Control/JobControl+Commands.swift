@@ -1,0 +1,136 @@
+import Dispatch
+import Foundation
+import Jobs
+import ObjectGraph
+
+/// What is done for one job.
+extension JobControl {
+  /// A command, and until when it waits for the ends of jobs to be on disk, however many it concerns.
+  struct Order {
+    let command: Command
+    let deadline = DispatchTime.now() + .seconds(5)
+
+    init(_ command: Command) { self.command = command }
+  }
+
+  /// Carries a command out for one job.
+  ///
+  /// - Parameter recorded: the state that its record has.
+  func perform(_ order: Order, _ id: ManagedObjectID, recorded: JobState) throws -> Reply {
+    let scheduler = engine.scheduler
+    let state = scheduler.read { schedule, _ in schedule.state(of: id) } ?? recorded
+    switch order.command {
+    case .cancel(let reason):
+      if state == .running {
+        if case .cancelled = engine.scheduler.running(id)?.stop { return .done }
+        return try stop(id, .cancelled(reason)) ? .done : .impossible(state)
+      }
+      if state == .quarantined { return try finishQuarantined(id, reason, by: order.deadline) }
+      return try cancelAll([(id, reason)]) > 0 ? .done : .impossible(state)
+    case .hold:
+      if state == .running { return try stop(id, .held) ? .done : .impossible(state) }
+      guard scheduler.change({ schedule, _ in schedule.hold(id) }) else { return .impossible(state) }
+      try change(id) { $0.currentState = .held }
+    case .release:
+      guard let next = scheduler.read({ $0.stateAfterRelease(of: id, at: $1) }) else { return .impossible(state) }
+      // First on record: once it is released, the record is its worker's.
+      try change(id) { $0.currentState = next }
+      scheduler.change { _ = $0.release(id, at: $1) }
+    case .setPriority(let priority):
+      guard scheduler.change({ $0.setPriority(priority, of: id, at: $1) }) else { return .impossible(state) }
+      try change(id) { $0.priority = Int32(priority) }
+    case .retry:
+      guard scheduler.change({ schedule, _ in schedule.forgetTime(of: id) }) else {
+        return try putBack(id, state, .retried, by: order.deadline)
+      }
+      try change(id) { [engine] job in
+        job.maxAttempts = job.attempt + Int32(try Self.attempts(of: job, engine))
+        job.currentState = .available
+        job.dueAt = nil
+      }
+      scheduler.change { _ = $0.release(id, at: $1) }
+    case .redrive: return try putBack(id, state, .redriven, by: order.deadline)
+    }
+    return .done
+  }
+
+  /// Puts a job that is over back among those to run, with as many attempts as it had in the first place.
+  private func putBack(
+    _ id: ManagedObjectID, _ state: JobState, _ event: JobEvent, by deadline: DispatchTime
+  ) throws -> Reply {
+    guard state.isFinal, state.after(event) != nil else { return .impossible(state) }
+    if !waitForRelease(of: id, by: deadline) { return .impossible(state) }
+    let unique = try context().performAndWait { try JobSpecification(record: $0.job(with: id)).unique }
+    let isTaken = unique.map { key in engine.scheduler.read { schedule, _ in schedule.uniqueOwners[key] != nil } }
+    if isTaken == true { return .impossible(state) }
+    let new = try change(id) { [engine] job in
+      let specification = try JobSpecification(record: job)
+      job.maxAttempts = job.attempt + Int32(try Self.attempts(of: job, engine))
+      job.currentState = .available
+      job.failure = nil
+      job.result = nil
+      job.startedAt = nil
+      // What checkpoints had saved was taken back when it was given up; in quarantine it is kept, to be gone on from.
+      if state != .quarantined { job.cursor = nil }
+      job.pendingStop = nil
+      job.crashes = 0
+      job.dueAt = nil
+      job.finishedAt = nil
+      job.file = nil
+      var again = specification
+      again.notBefore = nil
+      return NewJob(id: id, file: nil, specification: again, name: job.id)
+    }
+    engine.scheduler.add([new])
+    return .done
+  }
+
+  /// How many attempts a job has that is new: as many as its file says, or as hold for its type.
+  private static func attempts(of job: Job, _ engine: JobEngine) throws -> Int {
+    var specification = try JobSpecification(record: job, withArguments: false)
+    specification.maxAttempts = specification.ownMaxAttempts
+    return engine.policy.maxAttempts(of: specification, engine.handlers[job.type])
+  }
+
+  /// Waits until the end of a job is on disk, lest it be mixed up with its new beginning; false if that takes too long.
+  private func waitForRelease(of id: ManagedObjectID, by deadline: DispatchTime) -> Bool {
+    let released = DispatchSemaphore(value: 0)
+    engine.waiters.add([id], to: engine.scheduler) { released.signal() }
+    engine.flusher.flushSoon()
+    return released.wait(timeout: deadline) == .success
+  }
+
+  private func finishQuarantined(_ id: ManagedObjectID, _ reason: String, by deadline: DispatchTime) throws -> Reply {
+    if !waitForRelease(of: id, by: deadline) { return .impossible(.quarantined) }
+    let isReverted = try context().performAndWait { try !Reversion.isNeeded($0.job(with: id)) }
+    if isReverted { return try endQuarantined(id, reason) }
+    revert(id) { [self] in _ = try endQuarantined(id, reason) }
+    return .done
+  }
+
+  private func endQuarantined(_ id: ManagedObjectID, _ reason: String) throws -> Reply {
+    let name = try change(id) { job in
+      job.currentState = .cancelled
+      job.failure = reason
+      job.cursor = nil
+      return job.id
+    }
+    let end = FinishedJob(objectID: id, id: name, state: .cancelled, failure: reason, file: nil)
+    cancel(engine.scheduler.change { $0.settleWaiting(for: id, as: .cancelled, at: $1) }, because: end)
+    return .done
+  }
+
+  /// Tells a running attempt to end; false if it was told already, or is over.
+  ///
+  /// It is on record first: after a crash in between, the next start does what was asked for.
+  func stop(_ id: ManagedObjectID, _ stop: RunningJob.Stop) throws -> Bool {
+    guard let event = stop.event else { return engine.stop(id, stop) }
+    try change(id) { job in
+      job.pendingStop = event
+      if case .cancelled(let reason) = stop { job.failure = reason }
+    }
+    if engine.stop(id, stop) { return true }
+    try change(id) { $0.pendingStop = nil }
+    return false
+  }
+}
