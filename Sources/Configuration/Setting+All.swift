@@ -23,7 +23,9 @@ extension Setting {
 
     // The helper pool is built once; the limits go with every request or with every helper started from then on.
     Setting("Image", "Helpers", \.image.helpers, .integer(in: 1...1024), .onRestart),
+    Setting("Image", "InputFormats", \.image.inputFormats, .words(ImageWords.readable), .onReload),
     Setting("Image", "MaxPixels", \.image.maxPixels, .integer(in: 1...10_000_000_000), .onReload),
+    Setting("Image", "MaxPages", \.image.maxPages, .integer(in: 1...1_000_000), .onReload),
     Setting("Image", "MaxInputSize", \.image.maxInputSize, .size(in: 1 << 10...16 << 30), .onReload),
     Setting("Image", "JobsPerHelper", \.image.jobsPerHelper, .integer(in: 1...1_000_000), .onReload),
     Setting("Image", "TimeoutSec", \.image.timeout, .duration(in: .seconds(1) ... .seconds(86_400)), .onReload),

@@ -5,7 +5,7 @@ import FoundationEssentials
 /// A new optional key needs no new version; a key that changes its meaning or disappears does.
 package enum ImageMessage {
   /// The version of the protocol spoken here.
-  package static let version = 1
+  package static let version = 2
   /// The longest datagram in bytes; a request of 31 outputs takes about 5 kB.
   package static let maximumBytes = 64 << 10
 

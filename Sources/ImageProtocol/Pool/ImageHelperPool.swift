@@ -31,15 +31,16 @@ package actor ImageHelperPool {
   /// - Parameters:
   ///   - request: What to make.
   ///   - input: Open for reading; stays the caller's, and must stay open until this returns.
-  ///   - outputs: One empty file open for writing for each output, under the same conditions.
+  ///   - outputs: Empty files open for reading and writing, as many for each output as it says, under the same
+  ///     conditions.
   ///   - deadline: When to give up, time in the queue included; the configured limit for one job holds besides.
   /// - Throws: What is wrong with the request, the picture or the helper; `permanent` tells whether to try again.
   package func encode(
     _ request: ImageRequest, input: Int32, outputs: [Int32], deadline: Deadline = .never
   ) async throws(ImageError) -> ImageReply {
     try request.validate()
-    guard outputs.count == request.outputs.count else {
-      throw .invalidRequest("\(request.outputs.count) outputs came with \(outputs.count) files")
+    guard outputs.count == request.fileCount else {
+      throw .invalidRequest("\(request.fileCount) files were asked for, but \(outputs.count) came")
     }
     try await takeSlot(by: deadline)
     defer { slots.giveBack() }

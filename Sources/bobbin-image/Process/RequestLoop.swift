@@ -17,11 +17,21 @@ enum RequestLoop {
   /// Does what a request asks; every descriptor that came with it is closed when this returns.
   private static func answer(_ bytes: [UInt8], files: inout ReceivedDescriptors) throws(ImageError) -> ImageReply {
     let message = try ImageMessage.decode(ImageMessage.Request.self, from: bytes)
+    let request = message.request
     guard let input = files.takeNext() else { throw .protocolMismatch("a request came without its input") }
-    var outputs = OpenFiles()
-    while let output = files.takeNext() { outputs.append(output) }
-    try Confinement.allowProcessorTime(seconds: message.request.limits.processorSeconds)
-    return try PictureEncoder(request: message.request).encode(input: input.number, outputs: outputs.numbers)
+    var open = OpenFiles()
+    while let output = files.takeNext() { open.append(output) }
+    guard open.numbers.count == request.fileCount else {
+      throw .invalidRequest("\(request.fileCount) files were asked for, but \(open.numbers.count) came")
+    }
+    var rest = open.numbers[...]
+    let outputs = request.outputs.map { output in
+      defer { rest = rest.dropFirst(output.fileCount) }
+      return Array(rest.prefix(output.fileCount))
+    }
+    for (index, files) in outputs.enumerated() { try OutputFiles(files, position: index + 1).check() }
+    try Confinement.allowProcessorTime(seconds: request.limits.processorSeconds)
+    return try PictureEncoder(request, input: input.number).encode(to: outputs)
   }
 }
 
