@@ -81,6 +81,10 @@ package struct Configuration: Sendable, Equatable {
     package internal(set) var timeout = Duration.seconds(120)
     /// The address space of one helper, in bytes.
     package internal(set) var memoryMax = 1 << 30
+    /// The memory of all helpers together, in bytes.
+    package internal(set) var memoryBudget = 2 << 30
+    /// The memory, in bytes, with which a helper is replaced after a picture.
+    package internal(set) var recycleMemory = 256 << 20
   }
 
   /// `[Jobs]`: what holds for jobs of any type.

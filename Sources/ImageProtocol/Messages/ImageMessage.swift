@@ -14,19 +14,38 @@ package enum ImageMessage {
     package var version = ImageMessage.version
     package var number: UInt64
     package var request: ImageRequest
+    /// The most memory, in bytes, that the helper may use without asking.
+    package var freeMemory: Int
 
-    package init(number: UInt64, request: ImageRequest) {
+    package init(number: UInt64, request: ImageRequest, freeMemory: Int = .max) {
       self.number = number
       self.request = request
+      self.freeMemory = freeMemory
     }
   }
 
-  /// The answer to the request of the same number: a reply or an error.
+  /// What a question is answered with.
+  package struct Permission: Codable, Sendable {
+    package var version = ImageMessage.version
+    package var number: UInt64
+
+    package init(number: UInt64) {
+      self.number = number
+    }
+  }
+
+  /// The answer to the request of the same number: a reply or an error, or a question before that.
   package struct Answer: Codable, Sendable {
     package var version = ImageMessage.version
     package var number: UInt64
     package var reply: ImageReply?
     package var error: ImageError?
+    package var question: ImageQuestion?
+
+    package init(number: UInt64, question: ImageQuestion) {
+      self.number = number
+      self.question = question
+    }
 
     package init(number: UInt64, result: Result<ImageReply, ImageError>) {
       self.number = number

@@ -3,11 +3,14 @@ package import SystemSupport
 /// A few helper processes that decode and encode pictures, so that a hostile one costs a helper and not the daemon.
 ///
 /// Helpers are started when they are needed, kept for the next job, and replaced after a number of jobs, a crash or a
-/// hang. Jobs beyond the pool's size wait in the order they came.
+/// hang. Jobs beyond the pool's size wait in the order they came, and so do pictures that take much memory.
 package actor ImageHelperPool {
   private let executor = PoolExecutor()
-  private let configuration: ImageHelperConfiguration
-  var slots: HelperSlots
+  private var configuration: ImageHelperConfiguration
+  let slots: Quota
+  /// In bytes, beyond what each helper may take without asking.
+  let memory: Quota
+  var lastTicket: UInt64 = 0
   private var idle: [LeasedHelper] = []
   private var helpers: [ObjectIdentifier: ImageHelper] = [:]
   private var lastNumber: UInt64 = 0
@@ -17,7 +20,18 @@ package actor ImageHelperPool {
   /// Starts no helper yet.
   package init(configuration: ImageHelperConfiguration) {
     self.configuration = configuration
-    slots = HelperSlots(count: configuration.size)
+    slots = Quota(configuration.size)
+    memory = Quota(configuration.sharedMemory)
+  }
+
+  /// Changes what holds for helpers; how many there are, and their memory together, stay as they are.
+  ///
+  /// The limits of processes hold for helpers that are started from now on.
+  package func reconfigure(_ new: ImageHelperConfiguration) {
+    configuration.arguments = new.arguments
+    configuration.jobsPerHelper = new.jobsPerHelper
+    configuration.wallClockLimit = new.wallClockLimit
+    configuration.recycleMemory = new.recycleMemory
   }
 
   /// The process IDs of the living helpers, for the status page.
@@ -42,20 +56,29 @@ package actor ImageHelperPool {
     guard outputs.count == request.fileCount else {
       throw .invalidRequest("\(request.fileCount) files were asked for, but \(outputs.count) came")
     }
-    try await takeSlot(by: deadline)
-    defer { slots.giveBack() }
+    try await take(1, of: slots, by: deadline, tooLate: .waitedTooLong)
+    defer { slots.giveBack(1) }
     lastNumber += 1
-    let bytes = try ImageMessage.encode(ImageMessage.Request(number: lastNumber, request: request))
     let number = lastNumber
+    let bytes = try ImageMessage.encode(
+      ImageMessage.Request(number: number, request: request, freeMemory: ImageHelperConfiguration.freeMemory))
     let leased = try send(bytes, descriptors: [input] + outputs)
-    let limit = Deadline.after(configuration.wallClockLimit).earlier(deadline)
-    let outcome = await AnswerWait().outcome(of: leased.helper, by: limit)
-    return try await finish(leased, number: number, request: request, outcome: outcome)
+    var answer = try await answer(of: leased, number: number, request: request, deadline: deadline)
+    if let question = answer.question {
+      try await allow(question, of: leased, number: number, deadline: deadline)
+      defer { memory.giveBack(question.memory) }
+      answer = try await self.answer(of: leased, number: number, request: request, deadline: deadline)
+    }
+    keep(leased)
+    if let error = answer.error { throw error }
+    guard let reply = answer.reply else { throw .protocolMismatch("the image helper answered nothing") }
+    return reply
   }
 
   /// Ends the helpers: idle ones at once, working ones when they are done or at the deadline. No job begins afterwards.
   package func shutDown(by deadline: Deadline) async {
     slots.close()
+    memory.close()
     let all = helpers.values
     for leased in idle { discard(leased.helper) }
     idle = []
@@ -89,11 +112,34 @@ package actor ImageHelperPool {
     }
   }
 
-  private func finish(
-    _ leased: LeasedHelper, number: UInt64, request: ImageRequest, outcome: AnswerWait.Outcome
-  ) async throws(ImageError) -> ImageReply {
+  /// Waits for the memory that a helper asks for; the caller gives it back.
+  private func allow(
+    _ question: ImageQuestion, of leased: LeasedHelper, number: UInt64, deadline: Deadline
+  ) async throws(ImageError) {
+    do throws(ImageError) {
+      guard question.memory <= configuration.sharedMemory else {
+        throw .needsTooMuch(question.memory, of: configuration.sharedMemory)
+      }
+      try await take(question.memory, of: memory, by: deadline, tooLate: .waitedTooLongForMemory)
+    } catch {
+      // It waits for an answer that it won't get.
+      discard(leased.helper, killing: true)
+      throw error
+    }
+    do {
+      try leased.helper.send(try ImageMessage.encode(ImageMessage.Permission(number: number)), descriptors: [])
+    } catch {
+      // If it has ended, waiting for its answer tells how.
+    }
+  }
+
+  /// Waits for what a helper says next.
+  private func answer(
+    of leased: LeasedHelper, number: UInt64, request: ImageRequest, deadline: Deadline
+  ) async throws(ImageError) -> ImageMessage.Answer {
     let helper = leased.helper
-    switch outcome {
+    let limit = Deadline.after(configuration.wallClockLimit).earlier(deadline)
+    switch await AnswerWait().outcome(of: helper, by: limit) {
     case .cancelled:
       discard(helper, killing: true)
       throw ImageError(.cancelled, "the job was cancelled", permanent: false)
@@ -103,22 +149,18 @@ package actor ImageHelperPool {
     case .readable:
       break
     }
-    let answer: ImageMessage.Answer
     do {
       guard let bytes = try helper.receive() else { throw await death(of: helper, request: request) }
-      answer = try ImageMessage.decode(ImageMessage.Answer.self, from: bytes)
+      let answer = try ImageMessage.decode(ImageMessage.Answer.self, from: bytes)
       guard answer.number == number else {
         throw ImageError.protocolMismatch("the image helper answered request \(answer.number) instead of \(number)")
       }
+      return answer
     } catch {
       discard(helper, killing: true)
       throw error as? ImageError
         ?? ImageError(.helperUnavailable, "the image helper's answer can't be received: \(error)", permanent: false)
     }
-    keep(leased)
-    if let error = answer.error { throw error }
-    guard let reply = answer.reply else { throw .protocolMismatch("the image helper answered nothing") }
-    return reply
   }
 
   private func death(of helper: ImageHelper, request: ImageRequest) async -> ImageError {
@@ -130,7 +172,9 @@ package actor ImageHelperPool {
   }
 
   private func keep(_ leased: LeasedHelper) {
-    if leased.jobs >= configuration.jobsPerHelper || slots.isClosed {
+    let isUsedUp =
+      leased.jobs >= configuration.jobsPerHelper || leased.helper.residentMemory() > configuration.recycleMemory
+    if isUsedUp || slots.isClosed {
       discard(leased.helper)
     } else {
       idle.append(leased)

@@ -24,6 +24,11 @@ struct PictureEncoder {
     self.renditions = renditions
   }
 
+  /// How much memory ``encode(to:)`` is going to take at most, in bytes.
+  var memoryEstimate: Int {
+    MemoryEstimate(input, isTurned: request.isTurned).bytes(for: renditions.map { ($0, request.output(of: $0)) })
+  }
+
   /// Decodes, resizes, encodes, and syncs every output to the disk.
   ///
   /// - Parameter files: empty files open for reading and writing, some for each output; after an error they may hold
@@ -61,5 +66,11 @@ struct Rendition {
     plan = ResizePlan(output, from: (input.description.width, input.description.height))
     kind = Decoding.Kind(output, of: input)
     self.index = index
+  }
+}
+
+extension ImageRequest {
+  fileprivate func output(of rendition: Rendition) -> ImageOutput {
+    rendition.index.map { outputs[$0] } ?? Placeholder.output
   }
 }

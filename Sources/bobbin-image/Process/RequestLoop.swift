@@ -8,30 +8,49 @@ enum RequestLoop {
     while var message = try socket.receive(limit: ImageMessage.maximumBytes) {
       let bytes = [UInt8](message.data)
       let header = try? ImageMessage.header(of: bytes)
-      let result = Result { () throws(ImageError) in try answer(bytes, files: &message.descriptors) }
+      let result = Result { () throws(ImageError) in try answer(bytes, files: &message.descriptors, socket) }
       let reply = ImageMessage.Answer(number: header?.number ?? 0, result: result)
       try socket.send(Data(try ImageMessage.encode(reply)))
     }
   }
 
   /// Does what a request asks; every descriptor that came with it is closed when this returns.
-  private static func answer(_ bytes: [UInt8], files: inout ReceivedDescriptors) throws(ImageError) -> ImageReply {
+  private static func answer(
+    _ bytes: [UInt8], files: inout ReceivedDescriptors, _ socket: borrowing DescriptorSocket
+  ) throws(ImageError) -> ImageReply {
     let message = try ImageMessage.decode(ImageMessage.Request.self, from: bytes)
     let request = message.request
     guard let input = files.takeNext() else { throw .protocolMismatch("a request came without its input") }
     var open = OpenFiles()
     while let output = files.takeNext() { open.append(output) }
-    guard open.numbers.count == request.fileCount else {
-      throw .invalidRequest("\(request.fileCount) files were asked for, but \(open.numbers.count) came")
-    }
-    var rest = open.numbers[...]
-    let outputs = request.outputs.map { output in
-      defer { rest = rest.dropFirst(output.fileCount) }
-      return Array(rest.prefix(output.fileCount))
-    }
-    for (index, files) in outputs.enumerated() { try OutputFiles(files, position: index + 1).check() }
+    let outputs = try open.outputs(of: request)
     try Confinement.allowProcessorTime(seconds: request.limits.processorSeconds)
-    return try PictureEncoder(request, input: input.number).encode(to: outputs)
+    let encoder = try PictureEncoder(request, input: input.number)
+    let memory = encoder.memoryEstimate
+    if memory > message.freeMemory {
+      try ask(ImageQuestion(input: encoder.input.description, memory: memory), number: message.number, socket)
+    }
+    defer { Confinement.releaseMemory(after: memory) }
+    return try encoder.encode(to: outputs)
+  }
+
+  /// Waits for the daemon's permission, which it gives when there is memory.
+  private static func ask(
+    _ question: ImageQuestion, number: UInt64, _ socket: borrowing DescriptorSocket
+  ) throws(ImageError) {
+    let bytes = try ImageMessage.encode(ImageMessage.Answer(number: number, question: question))
+    let received: [UInt8]
+    do throws(SystemError) {
+      try socket.send(Data(bytes))
+      guard let message = try socket.receive(limit: ImageMessage.maximumBytes) else {
+        throw SystemError(.brokenPipe, call: "recvmsg")
+      }
+      received = [UInt8](message.data)
+    } catch {
+      throw ImageError(.helperUnavailable, "the daemon can't be asked: \(error)", permanent: false)
+    }
+    let permission = try ImageMessage.decode(ImageMessage.Permission.self, from: received)
+    guard permission.number == number else { throw .protocolMismatch("a permission is for another request") }
   }
 }
 
@@ -41,6 +60,22 @@ private struct OpenFiles: ~Copyable {
 
   mutating func append(_ file: consuming FileDescriptor) {
     numbers.append(file.take())
+  }
+
+  /// Which of them are for which output.
+  func outputs(of request: ImageRequest) throws(ImageError) -> [[Int32]] {
+    guard numbers.count == request.fileCount else {
+      throw .invalidRequest("\(request.fileCount) files were asked for, but \(numbers.count) came")
+    }
+    var rest = numbers[...]
+    var outputs: [[Int32]] = []
+    for (index, output) in request.outputs.enumerated() {
+      let files = Array(rest.prefix(output.fileCount))
+      rest = rest.dropFirst(output.fileCount)
+      try OutputFiles(files, position: index + 1).check()
+      outputs.append(files)
+    }
+    return outputs
   }
 
   deinit {
