@@ -85,6 +85,8 @@ package struct Configuration: Sendable, Equatable {
     package internal(set) var memoryBudget = 2 << 30
     /// The memory, in bytes, with which a helper is replaced after a picture.
     package internal(set) var recycleMemory = 256 << 20
+    /// How large pictures that are kept for jobs with the same input may be together, in bytes; 0 to keep none.
+    package internal(set) var reuseSize = 1 << 30
   }
 
   /// `[Jobs]`: what holds for jobs of any type.

@@ -32,6 +32,7 @@ extension Setting {
     Setting("Image", "MemoryMax", \.image.memoryMax, .size(in: 64 << 20...1 << 40), .onReload),
     Setting("Image", "MemoryBudget", \.image.memoryBudget, .size(in: 128 << 20...1 << 50), .onRestart),
     Setting("Image", "RecycleMemory", \.image.recycleMemory, .size(in: 64 << 20...1 << 40), .onReload),
+    Setting("Image", "ReuseSize", \.image.reuseSize, .size(in: 0...1 << 50), .onReload),
 
     Setting("Jobs", "MaxAttempts", \.jobs.maxAttempts, .integer(in: 1...1000), .onReload),
     Setting("Jobs", "Backoff", \.jobs.backoff, .choice, .onReload),

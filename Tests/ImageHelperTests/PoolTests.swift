@@ -185,7 +185,10 @@ struct PoolTests {
     let environment = try Data(contentsOf: URL(filePath: "/proc/\(helper)/environ")).split(separator: 0)
     #expect(
       environment.map { String(decoding: $0, as: UTF8.self) }.sorted()
-        == ["LC_ALL=C", "MALLOC_ARENA_MAX=2", "ORC_CODE=emulate", "SWIFT_BACKTRACE=enable=no", "VIPS_NOVECTOR=1", "VIPS_WARNING=0"])
+        == [
+          "LC_ALL=C", "MALLOC_ARENA_MAX=2", "ORC_CODE=emulate", "SWIFT_BACKTRACE=enable=no", "VIPS_NOVECTOR=1",
+          "VIPS_WARNING=0",
+        ])
     await bench.close()
   }
 

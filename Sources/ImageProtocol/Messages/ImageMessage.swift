@@ -14,7 +14,7 @@ package enum ImageMessage {
     package var version = ImageMessage.version
     package var number: UInt64
     package var request: ImageRequest
-    /// The most memory, in bytes, that the helper may use without asking.
+    /// The most memory, in bytes, that the helper may use without asking; -1 to be asked in any case.
     package var freeMemory: Int
 
     package init(number: UInt64, request: ImageRequest, freeMemory: Int = .max) {
@@ -28,9 +28,12 @@ package enum ImageMessage {
   package struct Permission: Codable, Sendable {
     package var version = ImageMessage.version
     package var number: UInt64
+    /// Whether the outputs are to be copied from files that travel beside this, one for each, instead of being made.
+    package var copies: Bool
 
-    package init(number: UInt64) {
+    package init(number: UInt64, copies: Bool = false) {
       self.number = number
+      self.copies = copies
     }
   }
 

@@ -66,6 +66,8 @@ package struct ImageReply: Codable, Sendable, Equatable {
   /// One for each output of the request, in its order.
   package var outputs: [Output]
   package var placeholder: Placeholder?
+  /// Whether the outputs were made before, for another request.
+  package var isReused = false
 
   package init(input: Input, outputs: [Output], placeholder: Placeholder? = nil) {
     self.input = input

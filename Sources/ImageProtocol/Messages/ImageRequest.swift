@@ -17,16 +17,19 @@ package struct ImageRequest: Codable, Sendable, Equatable {
   package var isTurned: Bool
   /// Whether a placeholder is wanted, too.
   package var wantsPlaceholder: Bool
+  /// Whether the last file of each output is one to keep, which takes nothing that was made before.
+  package var keepsFiles: Bool
 
   package init(
     outputs: [ImageOutput], allow: [ImageFormat] = ImageFormat.allowedByDefault, limits: ImageLimits = ImageLimits(),
-    isTurned: Bool = true, wantsPlaceholder: Bool = false
+    isTurned: Bool = true, wantsPlaceholder: Bool = false, keepsFiles: Bool = false
   ) {
     self.outputs = outputs
     self.allow = allow
     self.limits = limits
     self.isTurned = isTurned
     self.wantsPlaceholder = wantsPlaceholder
+    self.keepsFiles = keepsFiles
   }
 
   /// How many files the outputs have together.

@@ -47,10 +47,12 @@ package actor ImageHelperPool {
   ///   - input: Open for reading; stays the caller's, and must stay open until this returns.
   ///   - outputs: Empty files open for reading and writing, as many for each output as it says, under the same
   ///     conditions.
+  ///   - reuse: Knows outputs that were made before.
   ///   - deadline: When to give up, time in the queue included; the configured limit for one job holds besides.
   /// - Throws: What is wrong with the request, the picture or the helper; `permanent` tells whether to try again.
   package func encode(
-    _ request: ImageRequest, input: Int32, outputs: [Int32], deadline: Deadline = .never
+    _ request: ImageRequest, input: Int32, outputs: [Int32], reuse: (any ImageReuse)? = nil,
+    deadline: Deadline = .never
   ) async throws(ImageError) -> ImageReply {
     try request.validate()
     guard outputs.count == request.fileCount else {
@@ -60,15 +62,28 @@ package actor ImageHelperPool {
     defer { slots.giveBack(1) }
     lastNumber += 1
     let number = lastNumber
+    let freeMemory = reuse == nil ? ImageHelperConfiguration.freeMemory : -1
     let bytes = try ImageMessage.encode(
-      ImageMessage.Request(number: number, request: request, freeMemory: ImageHelperConfiguration.freeMemory))
+      ImageMessage.Request(number: number, request: request, freeMemory: freeMemory))
     let leased = try send(bytes, descriptors: [input] + outputs)
     var answer = try await answer(of: leased, number: number, request: request, deadline: deadline)
-    if let question = answer.question {
-      try await allow(question, of: leased, number: number, deadline: deadline)
-      defer { memory.giveBack(question.memory) }
+    guard let question = answer.question else { return try finish(leased, answer) }
+    if let known = await reuse?.pictures(of: question.input) {
+      permit(leased, ImageMessage.Permission(number: number, copies: true), files: known.files)
       answer = try await self.answer(of: leased, number: number, request: request, deadline: deadline)
+      var reply = try finish(leased, answer)
+      (reply.outputs, reply.placeholder, reply.isReused) = (known.outputs, known.placeholder, true)
+      return reply
     }
+    let asked = max(0, question.memory - ImageHelperConfiguration.freeMemory)
+    try await take(asked, for: leased, deadline: deadline)
+    defer { memory.giveBack(asked) }
+    permit(leased, ImageMessage.Permission(number: number), files: [])
+    answer = try await self.answer(of: leased, number: number, request: request, deadline: deadline)
+    return try finish(leased, answer)
+  }
+
+  private func finish(_ leased: LeasedHelper, _ answer: ImageMessage.Answer) throws(ImageError) -> ImageReply {
     keep(leased)
     if let error = answer.error { throw error }
     guard let reply = answer.reply else { throw .protocolMismatch("the image helper answered nothing") }
@@ -113,23 +128,23 @@ package actor ImageHelperPool {
   }
 
   /// Waits for the memory that a helper asks for; the caller gives it back.
-  private func allow(
-    _ question: ImageQuestion, of leased: LeasedHelper, number: UInt64, deadline: Deadline
-  ) async throws(ImageError) {
+  private func take(_ asked: Int, for leased: LeasedHelper, deadline: Deadline) async throws(ImageError) {
     do throws(ImageError) {
-      guard question.memory <= configuration.sharedMemory else {
-        throw .needsTooMuch(question.memory, of: configuration.sharedMemory)
-      }
-      try await take(question.memory, of: memory, by: deadline, tooLate: .waitedTooLongForMemory)
+      guard asked <= configuration.sharedMemory else { throw .needsTooMuch(asked, of: configuration.sharedMemory) }
+      try await take(asked, of: memory, by: deadline, tooLate: .waitedTooLongForMemory)
     } catch {
       // It waits for an answer that it won't get.
       discard(leased.helper, killing: true)
       throw error
     }
+  }
+
+  private func permit(_ leased: LeasedHelper, _ permission: ImageMessage.Permission, files: [Int32]) {
     do {
-      try leased.helper.send(try ImageMessage.encode(ImageMessage.Permission(number: number)), descriptors: [])
+      try leased.helper.send(try ImageMessage.encode(permission), descriptors: files)
     } catch {
       // If it has ended, waiting for its answer tells how.
+      leased.helper.kill()
     }
   }
 

@@ -6,8 +6,8 @@ struct OutputFiles {
   private let descriptors: [Int32]
   private let position: Int
 
-  init(_ descriptors: [Int32], position: Int) {
-    self.descriptors = descriptors
+  init(_ descriptors: some Sequence<Int32>, position: Int) {
+    self.descriptors = Array(descriptors)
     self.position = position
   }
 
@@ -39,20 +39,29 @@ struct OutputFiles {
 
   /// Copies the first file to the others, syncs all of them, and looks at what was written.
   func finish() throws(ImageError) -> (bytes: Int, sha256: String) {
-    for other in descriptors.dropFirst() { try Self.copy(descriptors[0], to: other, position: position) }
-    for descriptor in descriptors where fsync(descriptor) != 0 { throw failure("be synced to the disk") }
+    for other in descriptors.dropFirst() { try copy(descriptors[0], to: other) }
+    try sync()
     var status = stat()
     guard fstat(descriptors[0], &status) == 0 else { throw failure("be looked at") }
     return (status.st_size, try FileHash.sha256(of: descriptors[0]))
   }
 
-  /// Copies a whole file, sharing its blocks where the file system can.
-  static func copy(_ source: Int32, to target: Int32, position: Int) throws(ImageError) {
+  /// Makes every file the same as another one, and syncs it.
+  func copy(of source: Int32) throws(ImageError) {
+    for descriptor in descriptors { try copy(source, to: descriptor) }
+    try sync()
+  }
+
+  private func sync() throws(ImageError) {
+    for descriptor in descriptors where fsync(descriptor) != 0 { throw failure("be synced to the disk") }
+  }
+
+  private func copy(_ source: Int32, to target: Int32) throws(ImageError) {
     var offset: off_t = 0
     while true {
       let count = sendfile(target, source, &offset, 1 << 30)
       if count < 0 && errno == EINTR { continue }
-      guard count >= 0 else { throw OutputFiles([target], position: position).failure("be copied to") }
+      guard count >= 0 else { throw failure("be copied to") }
       if count == 0 { return }
     }
   }

@@ -28,29 +28,52 @@ enum RequestLoop {
     let encoder = try PictureEncoder(request, input: input.number)
     let memory = encoder.memoryEstimate
     if memory > message.freeMemory {
-      try ask(ImageQuestion(input: encoder.input.description, memory: memory), number: message.number, socket)
+      let question = ImageQuestion(input: encoder.input.description, memory: memory)
+      var known = try ask(question, number: message.number, socket)
+      if known.isGiven {
+        try copy(&known.message.descriptors, to: outputs, request)
+        return ImageReply(input: question.input, outputs: [])
+      }
     }
     defer { Confinement.releaseMemory(after: memory) }
     return try encoder.encode(to: outputs)
   }
 
+  /// What the daemon answers a question with.
+  private struct Known: ~Copyable {
+    /// Whether the outputs are there already.
+    let isGiven: Bool
+    var message: DescriptorMessage
+  }
+
   /// Waits for the daemon's permission, which it gives when there is memory.
   private static func ask(
     _ question: ImageQuestion, number: UInt64, _ socket: borrowing DescriptorSocket
-  ) throws(ImageError) {
+  ) throws(ImageError) -> Known {
     let bytes = try ImageMessage.encode(ImageMessage.Answer(number: number, question: question))
-    let received: [UInt8]
+    let received: DescriptorMessage
     do throws(SystemError) {
       try socket.send(Data(bytes))
       guard let message = try socket.receive(limit: ImageMessage.maximumBytes) else {
         throw SystemError(.brokenPipe, call: "recvmsg")
       }
-      received = [UInt8](message.data)
+      received = message
     } catch {
       throw ImageError(.helperUnavailable, "the daemon can't be asked: \(error)", permanent: false)
     }
-    let permission = try ImageMessage.decode(ImageMessage.Permission.self, from: received)
+    let permission = try ImageMessage.decode(ImageMessage.Permission.self, from: [UInt8](received.data))
     guard permission.number == number else { throw .protocolMismatch("a permission is for another request") }
+    return Known(isGiven: permission.copies, message: received)
+  }
+
+  /// Makes outputs of what was made before.
+  private static func copy(
+    _ files: inout ReceivedDescriptors, to outputs: [[Int32]], _ request: ImageRequest
+  ) throws(ImageError) {
+    for (index, output) in outputs.enumerated() {
+      guard let file = files.takeNext() else { throw .protocolMismatch("there are too few files to copy from") }
+      try OutputFiles(output.dropLast(request.keepsFiles ? 1 : 0), position: index + 1).copy(of: file.number)
+    }
   }
 }
 

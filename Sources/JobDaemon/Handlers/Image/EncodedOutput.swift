@@ -7,9 +7,18 @@ struct EncodedOutput {
   let arguments: ImageOutputArguments
   let file: OutputFile?
   let stored: StoredPicture?
+  /// The number of the descriptor of a file that is kept for reuse.
+  var kept: Int32?
 
   /// The numbers of the descriptors that the helper writes to.
-  var descriptors: [Int32] { [file?.descriptor, stored?.descriptor].compactMap { $0 } }
+  var descriptors: [Int32] { [file?.descriptor, stored?.descriptor, kept].compactMap { $0 } }
+
+  /// What the helper is asked for.
+  var picture: ImageOutput {
+    var picture = arguments.picture
+    picture.fileCount = descriptors.count
+    return picture
+  }
 
   func publish(as path: String) throws(JobFailure) {
     let name = path.split(separator: "/").last.map(String.init)

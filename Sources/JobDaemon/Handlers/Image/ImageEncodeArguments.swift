@@ -10,6 +10,8 @@ struct ImageEncodeArguments {
   /// Whether the picture is turned as its orientation tag says.
   let isTurned: Bool
   let wantsPlaceholder: Bool
+  /// Whether outputs may be taken from an earlier job that had the same input and wanted the same.
+  let reuses: Bool
 
   /// The most files that one request to a helper carries.
   private static let fileLimit = 30
@@ -17,10 +19,11 @@ struct ImageEncodeArguments {
   /// - Parameter presets: what outputs can name, by name.
   init(_ arguments: JSONValue, presets: [String: Configuration.ImagePreset]) throws(JobFileError) {
     let reader = try ArgumentReader(arguments)
-    try reader.allow(["input", "outputs", "store", "autoOrient", "placeholder"])
+    try reader.allow(["input", "outputs", "store", "autoOrient", "placeholder", "reuse"])
     input = try reader.requiredPath("input")
     isTurned = try reader.flag("autoOrient") ?? true
     wantsPlaceholder = try reader.flag("placeholder") ?? false
+    reuses = try reader.flag("reuse") ?? false
     guard let list = reader.value("outputs")?.array, !list.isEmpty else {
       throw reader.error("must be a list of at least one output", "outputs")
     }
@@ -31,9 +34,11 @@ struct ImageEncodeArguments {
         try ImageOutputArguments(
           value, path: "arguments.outputs.\(index)", presets: presets, title: index == 0 ? firstTitle : nil))
     }
-    let fileCount = outputs.reduce(0) { $0 + $1.picture.fileCount }
+    let fileCount = outputs.reduce(reuses ? outputs.count : 0) { $0 + $1.picture.fileCount }
     if fileCount > Self.fileLimit {
-      throw reader.error("make \(fileCount) files and objects; there can be \(Self.fileLimit)", "outputs")
+      throw reader.error(
+        "make \(fileCount) files and objects\(reuses ? ", with those kept for reuse" : ""); there can be \(Self.fileLimit)",
+        "outputs")
     }
     var paths: Set<String> = []
     for (index, output) in outputs.enumerated() {

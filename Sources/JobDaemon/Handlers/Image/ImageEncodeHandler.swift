@@ -16,6 +16,7 @@ struct ImageEncodeHandler: JobHandler {
   private let coordinator: PersistentStoreCoordinator
   private let configuration: ConfigurationBox
   private let ownFolders: OwnFolders
+  private let cache: PictureCache
 
   init(
     pool: ImageHelperPool, coordinator: PersistentStoreCoordinator, configuration: ConfigurationBox, paths: Paths
@@ -25,6 +26,7 @@ struct ImageEncodeHandler: JobHandler {
     self.configuration = configuration
     let staging = coordinator.stagingDirectory.map { [$0, URL(fileURLWithPath: $0).deletingLastPathComponent().path] }
     ownFolders = OwnFolders(paths, storeFolders: staging ?? [])
+    cache = PictureCache(folder: paths.keptPictures)
   }
 
   func validate(_ arguments: JSONValue) throws(JobFileError) {
@@ -54,7 +56,10 @@ struct ImageEncodeHandler: JobHandler {
       outputs.append(EncodedOutput(arguments: output, file: file, stored: stored))
     }
     execution.progress = JobProgress(total: Int64(outputs.count), unit: "outputs")
-    let reply = try await encode(arguments, input, outputs, settings.image)
+    let reuse = try reuse(arguments, settings.image)
+    for index in outputs.indices { outputs[index].kept = reuse?.descriptor(ofOutput: index) }
+    let reply = try await encode(arguments, input, outputs, reuse, settings.image)
+    do { try reuse?.keep(reply) } catch { execution.log("the pictures can't be kept for reuse: \(error)") }
     let paths = try EncodedOutput.paths(of: outputs, reply, input: arguments.input)
     for (output, picture) in zip(outputs, reply.outputs) {
       try await output.stored?.keep(picture, in: execution.context)
@@ -78,19 +83,31 @@ struct ImageEncodeHandler: JobHandler {
     throw JobFailure("the input \(displayName(path)) is larger than \(limit) bytes")
   }
 
+  /// What this job shares with others, if it may.
+  private func reuse(_ arguments: ImageEncodeArguments, _ settings: Configuration.Image) throws -> PictureReuse? {
+    guard arguments.reuses, settings.reuseSize > 0 else { return nil }
+    let request = ImageRequest(
+      outputs: arguments.outputs.map { output in
+        var picture = output.picture
+        picture.fileCount = 1
+        return picture
+      }, isTurned: arguments.isTurned, wantsPlaceholder: arguments.wantsPlaceholder)
+    return try PictureReuse(cache, request, limit: settings.reuseSize)
+  }
+
   private func encode(
     _ arguments: ImageEncodeArguments, _ input: borrowing FileDescriptor, _ outputs: [EncodedOutput],
-    _ settings: Configuration.Image
+    _ reuse: PictureReuse?, _ settings: Configuration.Image
   ) async throws -> ImageReply {
     let limits = ImageLimits(
       maxPixels: settings.maxPixels, maxBytes: settings.maxInputSize, maxPages: settings.maxPages,
       processorSeconds: max(1, Int(settings.timeout.components.seconds)))
     let request = ImageRequest(
-      outputs: outputs.map(\.arguments.picture), allow: settings.inputFormats.compactMap(ImageFormat.init),
-      limits: limits, isTurned: arguments.isTurned, wantsPlaceholder: arguments.wantsPlaceholder)
+      outputs: outputs.map(\.picture), allow: settings.inputFormats.compactMap(ImageFormat.init), limits: limits,
+      isTurned: arguments.isTurned, wantsPlaceholder: arguments.wantsPlaceholder, keepsFiles: reuse != nil)
     let number = input.number
     do throws(ImageError) {
-      return try await pool.encode(request, input: number, outputs: outputs.flatMap(\.descriptors))
+      return try await pool.encode(request, input: number, outputs: outputs.flatMap(\.descriptors), reuse: reuse)
     } catch {
       if error.code == .cancelled || error.code == .shutDown { throw CancellationError() }
       var failure = JobFailure(

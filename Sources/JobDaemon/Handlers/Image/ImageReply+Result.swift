@@ -23,6 +23,7 @@ extension ImageReply {
         "picture": .string(placeholder.picture), "colour": .string(placeholder.colour.text),
       ])
     }
+    if isReused { result["reused"] = true }
     return .object(result)
   }
 
