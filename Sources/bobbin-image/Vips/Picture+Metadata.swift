@@ -1,3 +1,4 @@
+internal import CLinux
 internal import CVIPS
 internal import ImageProtocol
 
@@ -22,9 +23,10 @@ extension Picture {
     var start: UnsafeRawPointer?
     var count = 0
     guard vips_image_get_blob(image, "icc-profile-data", &start, &count) == 0 else { return false }
-    let profile = UnsafeRawBufferPointer(start: start, count: count)
     // The description is ASCII in profiles of version 2, and UTF-16 in those of version 4.
-    return profile.contains(Array("sRGB".utf8)) || profile.contains(Array("s\0R\0G\0B".utf8))
+    return ["sRGB", "s\0R\0G\0B"].contains { name in
+      Array(name.utf8).withUnsafeBytes { memmem(start, count, $0.baseAddress, $0.count) != nil }
+    }
   }
 
   private var fields: [String] {
@@ -52,12 +54,5 @@ extension Picture {
     if copyrightFields.contains(field) { return metadata.contains(.copyright) }
     return !otherFields.contains(field)
       && !["exif-", "png-comment-", "magickprofile-"].contains(where: field.hasPrefix)
-  }
-}
-
-extension UnsafeRawBufferPointer {
-  fileprivate func contains(_ bytes: [UInt8]) -> Bool {
-    guard count >= bytes.count else { return false }
-    return (0...count - bytes.count).contains { self[$0...].starts(with: bytes) }
   }
 }
