@@ -88,7 +88,8 @@ let package = Package(
       dependencies: ["Configuration", "ControlClient", "Doctor", "JSONText", "SystemSupport", "TextSupport"],
       swiftSettings: strict),
     .executableTarget(
-      name: "bobbin-image", dependencies: ["CCrypto", "CLinux", "CVIPS", "ImageProtocol", "SystemSupport"], swiftSettings: strict),
+      name: "bobbin-image", dependencies: ["CCrypto", "CLinux", "CVIPS", "ImageProtocol", "SystemSupport"],
+      swiftSettings: strict),
 
     // The five context designs as programs to read and to run.
     example("WriterMainWorkers"),

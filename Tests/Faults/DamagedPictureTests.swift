@@ -39,7 +39,8 @@ extension FaultTests {
 
     @Test("They cost their own attempts, whatever byte is zeroed, cut out or flipped", .timeLimit(.minutes(20)))
     func damaged() async throws {
-      let root = try DaemonRoot("[Writer]\nFlushIntervalSec=20ms\n[Image]\nHelpers=2\nTimeoutSec=20s\nMaxPixels=2000000\n")
+      let root = try DaemonRoot(
+        "[Writer]\nFlushIntervalSec=20ms\n[Image]\nHelpers=2\nTimeoutSec=20s\nMaxPixels=2000000\n")
       let payload = root.paths.payload
       try root.write(try await TestPicture.jpeg(), to: payload + "/good.jpg")
       let small = try await Tool.run(

@@ -186,7 +186,8 @@ struct PoolTests {
     #expect(
       environment.map { String(decoding: $0, as: UTF8.self) }.sorted()
         == [
-          "LC_ALL=C", "MALLOC_ARENA_MAX=2", "ORC_CODE=emulate", "SWIFT_BACKTRACE=enable=no", "VIPS_NOVECTOR=1",
+          "LC_ALL=C", "MALLOC_ARENA_MAX=2", "ORC_CODE=emulate", "SWIFT_BACKTRACE=enable=no", "VIPS_DISC_THRESHOLD=100g",
+          "VIPS_NOVECTOR=1",
           "VIPS_WARNING=0",
         ])
     await bench.close()

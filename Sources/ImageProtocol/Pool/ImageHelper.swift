@@ -47,6 +47,8 @@ final class ImageHelper: Sendable {
     // No machine code made at run time: helpers take from themselves the right to execute what they have written.
     "ORC_CODE": "emulate",
     "VIPS_NOVECTOR": "1",
+    // What has to be decoded as a whole stays in memory, which is counted, and never goes to a file.
+    "VIPS_DISC_THRESHOLD": "100g",
     // Warnings about a picture's small faults come once for each line of pixels.
     "VIPS_WARNING": "0",
   ]

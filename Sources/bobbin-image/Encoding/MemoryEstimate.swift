@@ -43,7 +43,7 @@ struct MemoryEstimate {
 
   private func decodingBytes(scale: Double, pages: Double) -> Double {
     switch input.description.format {
-    case .jpeg: input.header.isInterlaced ? pixels * 6.5 : 0
+    case .jpeg: input.header.isInterlaced ? pixels * (input.header.hasHalvedColours ? 3.5 : 6.5) : 0
     case .png: input.header.isInterlaced ? pixels * (pixelBytes + 0.5) : 0
     case .webp: pixels * (scale >= 1 ? 8 : 4.5)
     case .avif, .heif: pixels * 7.5

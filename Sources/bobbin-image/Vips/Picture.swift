@@ -25,7 +25,22 @@ struct Picture {
 
   /// Whether the file has its pixels in several passes, so that decoding needs room for all of them.
   var isInterlaced: Bool {
-    vips_image_get_typeof(image, "interlaced") != 0 || vips_image_get_typeof(image, "jpeg-multiscan") != 0
+    number("interlaced") ?? number("jpeg-multiscan") ?? 0 != 0
+  }
+
+  /// Whether a JPEG has its colours at half the size, as most have.
+  var hasHalvedColours: Bool {
+    var mode: UnsafePointer<CChar>?
+    guard vips_image_get_typeof(image, "jpeg-chroma-subsample") != 0,
+      vips_image_get_string(image, "jpeg-chroma-subsample", &mode) == 0, let mode
+    else { return false }
+    return String(cString: mode).hasPrefix("4:2:0")
+  }
+
+  private func number(_ field: String) -> Int32? {
+    var number: Int32 = 0
+    guard vips_image_get_typeof(image, field) != 0, vips_image_get_int(image, field, &number) == 0 else { return nil }
+    return number
   }
 
   /// The picture's format: decoders of several formats tell what they found.
