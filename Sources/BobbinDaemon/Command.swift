@@ -97,6 +97,41 @@ struct Command {
     let model = try BuiltInModel.merged(withModelsIn: paths.models, and: program.models)
     if let root = options.root { try makeFolders(of: paths, root: root) }
     let lock = try FileLock(path: paths.state + "/lock")
+    let log = DaemonLog(journal: journal, level: configuration.log.level)
+    let coordinator = try openStore(paths, configuration, model, log)
+    let listener = try listen(paths)
+    let parts = Daemon.Parts(
+      paths: paths, configuration: configuration, coordinator: coordinator,
+      imageHelperPath: try Executable.ownDirectory() + "/bobbin-image", handlers: program.handlers,
+      declaredTypes: types, log: log)
+    let service = try Service(parts, listener: listener, lock: lock) { () throws in try load(paths, options) }
+    try service.start()
+    dispatchMain()
+  }
+
+  /// Opens the store; while its disk is full, waits for room, as a running daemon does.
+  private func openStore(
+    _ paths: Paths, _ configuration: Configuration, _ model: ManagedObjectModel, _ log: DaemonLog
+  ) throws -> PersistentStoreCoordinator {
+    var isTold = false
+    while true {
+      do { return try openOnce(paths, configuration, model) } catch let error as StoreError where error.code == .full {
+        if !isTold { log.error("the store can't be opened; it is tried again every few seconds: \(error)") }
+        isTold = true
+        try ServiceManager.notify([
+          .status("waiting for room on the disk of the store"), .extendTimeout(Self.openingInterval * 10),
+        ])
+        // Nobody tells of free space; signals still end the process as they do before it has begun.
+        Thread.sleep(forTimeInterval: Self.openingInterval / .seconds(1))
+      }
+    }
+  }
+
+  private static let openingInterval = Duration.seconds(3)
+
+  private func openOnce(
+    _ paths: Paths, _ configuration: Configuration, _ model: ManagedObjectModel
+  ) throws -> PersistentStoreCoordinator {
     let coordinator = PersistentStoreCoordinator(model: model)
     var storeOptions = SQLiteStoreOptions()
     storeOptions.reclaimsSpace = true
@@ -106,15 +141,7 @@ struct Command {
     // The daemon is the only one to write.
     storeOptions.noticesOtherWriters = false
     try coordinator.open(.sqlite(at: URL(fileURLWithPath: paths.store), options: storeOptions))
-    let listener = try listen(paths)
-    let parts = Daemon.Parts(
-      paths: paths, configuration: configuration, coordinator: coordinator,
-      imageHelperPath: try Executable.ownDirectory() + "/bobbin-image", handlers: program.handlers,
-      declaredTypes: types,
-      log: DaemonLog(journal: journal, level: configuration.log.level))
-    let service = try Service(parts, listener: listener, lock: lock) { () throws in try load(paths, options) }
-    try service.start()
-    dispatchMain()
+    return coordinator
   }
 
   private func makeFolders(of paths: Paths, root: String) throws {

@@ -85,6 +85,9 @@ final class Service: Sendable {
       let (configuration, types) = try load()
       daemon.reload(configuration, declaredTypes: types)
       log.notice("reloaded")
+    } catch let error as ConfigurationError {
+      for problem in error.problems { log.error("\(problem)") }
+      log.error("the new configuration is refused, the old one stays in force")
     } catch {
       log.error("the new configuration is refused, the old one stays in force: \(error)")
     }

@@ -102,11 +102,7 @@ final class DaemonCore: Sendable {
     let name = Submitter.fileName(for: submitter)
     let draft = ClaimedFile(name: name, data: data, submitter: submitter)
     let contents = try admission.parse(draft)
-    let file: ClaimedFile
-    do throws(SystemError) { file = try spool.store(data, as: name, submitter: submitter) } catch {
-      guard error.isFullDisk else { throw error }
-      throw StoreError(.full, "the spool has no room", path: paths.spoolCurrent)
-    }
+    let file = try spool.store(data, as: name, submitter: submitter)
     do {
       return try intake.admit(Admission.Candidate(file: file, contents: contents))
     } catch {

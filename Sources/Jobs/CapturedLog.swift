@@ -46,21 +46,20 @@ package struct CapturedLog: Sendable {
     if let text = String(validating: bytes, as: UTF8.self) { return text }
     var result = ""
     var decoder = UTF8()
-    var iterator = bytes.makeIterator()
-    var position = 0
+    var rest = bytes[...]
+    var iterator = rest.makeIterator()
     while true {
       switch decoder.decode(&iterator) {
       case .scalarValue(let scalar):
         result.unicodeScalars.append(scalar)
-        position += UTF8.width(scalar)
+        rest.removeFirst(UTF8.width(scalar))
       case .emptyInput: return result
       case .error:
         // How many bytes an error takes is the decoder's choice, so what follows is decoded afresh.
-        let digits = String(bytes[position], radix: 16)
+        let digits = String(rest.removeFirst(), radix: 16)
         result += "\\x" + (digits.count == 1 ? "0" : "") + digits
-        position += 1
         decoder = UTF8()
-        iterator = Array(bytes[position...]).makeIterator()
+        iterator = rest.makeIterator()
       }
     }
   }

@@ -23,6 +23,7 @@ public final class JobExecution: Sendable {
 
   private let meter: Mutex<ProgressMeter>
   private let attemptLog = Mutex(Log())
+  private let isReverting: Bool
   private let isCurrent: @Sendable () -> Bool
   private let isToldToEnd: @Sendable () -> Bool
   private let didCheckpoint: @Sendable () async throws -> Void
@@ -35,6 +36,7 @@ public final class JobExecution: Sendable {
   }
 
   /// - Parameters:
+  ///   - isReverting: whether what earlier checkpoints saved is taken back, which leaves the job's state as it is.
   ///   - isCurrent: false once the attempt was given up although its handler is still at work.
   ///   - isToldToEnd: whether the attempt was cancelled, held or timed out, or the daemon stops.
   ///   - untilDurable: waits until everything that was merged is on disk; false if the daemon ends first.
@@ -42,6 +44,7 @@ public final class JobExecution: Sendable {
   package init(
     jobID: String, specification: JobSpecification, attempt: Int, submitter: UInt32, context: ManagedObjectContext,
     objectID: ManagedObjectID, payloadDirectory: String, cursor: String?,
+    isReverting: Bool = false,
     isCurrent: @escaping @Sendable () -> Bool = { true }, isToldToEnd: @escaping @Sendable () -> Bool = { false },
     untilDurable: @escaping @Sendable () async -> Bool = { true },
     didCheckpoint: @escaping @Sendable () async throws -> Void
@@ -55,6 +58,7 @@ public final class JobExecution: Sendable {
     self.payloadDirectory = payloadDirectory
     self.cursor = cursor
     meter = Mutex(ProgressMeter(isResumed: cursor != nil, at: .now))
+    self.isReverting = isReverting
     self.isCurrent = isCurrent
     self.isToldToEnd = isToldToEnd
     self.untilDurable = untilDurable
@@ -133,12 +137,14 @@ public final class JobExecution: Sendable {
   /// store, or neither. Waits while too much is unflushed, which bounds the memory of long jobs.
   /// - Throws: what the save throws, or `CancellationError`, also when the attempt was given up: nothing is saved then.
   public func checkpoint(_ cursor: String) async throws {
-    try await context.perform { [objectID, isCurrent, attempt] context in
+    try await context.perform { [objectID, isCurrent, isReverting, attempt] context in
       guard isCurrent() else { throw CancellationError() }
       let job = try context.job(with: objectID)
       job.cursor = cursor
-      job.attempt = Int32(attempt)
-      job.currentState = .running
+      if !isReverting {
+        job.attempt = Int32(attempt)
+        job.currentState = .running
+      }
       try context.save()
     }
     try await didCheckpoint()

@@ -12,8 +12,9 @@ public struct JobFailure: Error, Sendable, Hashable, CustomStringConvertible {
   public var message: String
   /// Whether every further attempt would fail in the same way.
   public var isPermanent: Bool
-  /// Whether a disk was full: the attempt doesn't count then, and others follow until there is room.
-  public var isFullDisk = false
+  /// Whether a disk was full, or the machine short of memory, processes or descriptors: the attempt doesn't count then,
+  /// and others follow until there is room.
+  public var isShortage = false
   /// What is known of the process that did the work, if that crashed; nil for a failure of any other kind.
   public var crash: CrashEvidence?
 

@@ -56,9 +56,15 @@ extension Job {
     set { state = newValue.rawValue }
   }
 
-  /// How an operator wants the attempt, or the job, to end, while that is under way; nil if nobody does.
-  package var pendingStop: JobEvent? {
-    get { stopEvent.flatMap(JobEvent.init) }
-    set { stopEvent = newValue?.rawValue }
+  /// How the job is to end, or to be put aside, as soon as its attempt has ended and what is to be taken back is; nil if
+  /// nobody has decided that.
+  ///
+  /// On record, so that the next start does it if the daemon ends in between.
+  package var pendingStop: JobEvent? { stopEvent.flatMap(JobEvent.init) }
+
+  /// - Parameter reason: what the job's record says as its failure in the end.
+  package func setPendingStop(_ event: JobEvent?, _ reason: String? = nil) {
+    stopEvent = event?.rawValue
+    stopReason = reason
   }
 }

@@ -3,16 +3,22 @@ import ObjectGraph
 
 /// Turns SQLite's result codes into store errors.
 enum StoreFailure {
+  /// `SQLITE_IOERR_SHMSIZE`, which is a macro that Swift can't import.
+  private static let sharedIndexSize = SQLITE_IOERR | (19 << 8)
+
   static func error(_ code: Int32, message: String, path: String, sql: String?) -> StoreError {
     let detail = "SQLite \(code): \(message)" + (sql.map { "; \($0)" } ?? "")
+    let noRoom = "the disk or the quota is full: nothing was written; make room and try again"
     func make(_ code: StoreError.Code, _ text: String) -> StoreError {
       StoreError(code, text, path: path, detail: detail)
     }
     switch code & 0xff {
-    case SQLITE_FULL:
-      return make(.full, "the disk or the quota is full: nothing was written; make room and try again")
+    case SQLITE_FULL: return make(.full, noRoom)
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL:
       return make(.busy, "another process holds the store: nothing was written; try again")
+    // The shared index of the log is made as large as it has to be, which fails for want of room only.
+    case SQLITE_IOERR where code == Self.sharedIndexSize:
+      return make(.full, noRoom)
     case SQLITE_IOERR:
       return make(.inputOutput, "reading or writing the store failed (\(reason(of: code))); check the disk")
     case SQLITE_CORRUPT:

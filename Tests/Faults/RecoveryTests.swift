@@ -131,31 +131,82 @@ extension FaultTests {
       #expect(result == "completed\n\(TestProgram.rowCount)")
     }
 
-    @Test("A running job that was told to end, and is told so, does not run again after a kill")
-    func toldToEnd() async throws {
-      let root = try DaemonRoot()
+    /// Declares a type whose program takes no notice of SIGTERM, and notes each start in a file.
+    private func declareDeaf(_ root: DaemonRoot) throws -> String {
       let started = root.paths.payload + "/started"
-      // It takes no notice of SIGTERM.
       try root.write(
         "trap '' TERM\necho $BOBBIN_JOB_ID >>\(started)\nwhile :; do sleep 0.05; done\n",
         to: root.directory.path("deaf.sh"))
       try root.write(
         "[Handler]\nType=test.deaf\nExecStart=/bin/sh \(root.directory.path("deaf.sh"))\nKillGraceSec=1h\n",
         to: root.paths.handlers + "/deaf.conf")
+      return started
+    }
+
+    @Test("A running job that was told to end, in whatever order and however often, does not run again after a kill")
+    func toldToEnd() async throws {
+      let root = try DaemonRoot("[Workers]\nCount=4\n[Writer]\nFlushIntervalSec=20ms\n")
+      let started = try declareDeaf(root)
       let daemon = try await DaemonProcess.ready(root)
-      try root.drop(
-        #"{"jobs": [{"type": "test.deaf", "id": "a"}, {"type": "test.deaf", "id": "b"}]}"#, as: "two.json")
-      try await daemon.wait { _ in (try? String(contentsOfFile: started, encoding: .utf8))?.count == 4 }
-      let told = try await [daemon.tool("cancel", "a"), daemon.tool("hold", "b")]
-      for reply in told { #expect(reply.code == 0, "\(reply.errors)") }
+      let jobs = ["a", "b", "c", "d"].map { #"{"type": "test.deaf", "id": "\#($0)"}"# }
+      try root.drop("{\"jobs\": [\(jobs.joined(separator: ","))]}", as: "four.json")
+      try await daemon.wait { _ in (try? String(contentsOfFile: started, encoding: .utf8))?.count == 8 }
+      let commands = [
+        ("cancel", "a"), ("hold", "b"), ("hold", "b"), ("hold", "c"), ("cancel", "c"), ("cancel", "d"), ("cancel", "d"),
+      ]
+      for (command, id) in commands {
+        let reply = try await daemon.tool(command, id)
+        #expect(reply.code == 0, "\(command) \(id): \(reply.errors)")
+      }
+      let late = try await daemon.tool("hold", "d")
+      #expect(late.code != 0, "a job that is called off can't be held")
       let why = try await daemon.tool("why", "a")
       #expect(why.output.contains("it runs, and was told to end: cancelled by user"), "\(why.output)")
       try await daemon.kill()
       let again = try await DaemonProcess.ready(root)
-      _ = try await again.submit(#"{"type": "noop", "id": "witness", "afterAny": "a"}"#)
-      let result = try await root.sql("SELECT id, state, failure IS NOT NULL FROM Job WHERE id < 'c' ORDER BY id")
-      #expect(result == "a|cancelled|1\nb|held|0")
-      #expect(try String(contentsOfFile: started, encoding: .utf8).count == 4, "neither ran again")
+      _ = try await again.submit(#"{"type": "noop", "id": "witness", "afterAny": ["a", "c", "d"]}"#)
+      let result = try await root.sql("SELECT id, state, failure IS NOT NULL FROM Job WHERE id < 'e' ORDER BY id")
+      #expect(result == "a|cancelled|1\nb|held|0\nc|cancelled|1\nd|cancelled|1")
+      #expect(try String(contentsOfFile: started, encoding: .utf8).count == 8, "none ran again")
+    }
+
+    @Test("Orders for jobs that are over, or that nobody knows, change nothing")
+    func ordersWithoutJobs() async throws {
+      let root = try DaemonRoot()
+      let daemon = try await DaemonProcess.ready(root)
+      _ = try await daemon.submit(#"{"batch": "nightly", "jobs": [{"type": "noop", "id": "over"}]}"#)
+      _ = try await daemon.tool("pause", "--queue", "later")
+      try root.drop(#"{"type": "noop", "id": "other", "queue": "later"}"#, as: "other.json")
+      try await daemon.wait { try $0.root.currentFiles == ["other.json"] }
+      _ = try await daemon.submit(#"{"type": "noop", "id": "witness"}"#)
+      let cancel = try await daemon.tool("cancel", "over")
+      #expect(cancel.code != 0)
+      for selection in [
+        ["--batch", "nightly"], ["--batch", "nosuch"], ["--queue", "nosuch"], ["--state", "completed"],
+      ] {
+        for command in ["cancel", "hold"] {
+          let reply = try await daemon.tool(command, selection[0], selection[1])
+          #expect(reply.output.hasPrefix("0 jobs"), "\(command) \(selection): \(reply.output)\(reply.errors)")
+        }
+      }
+      let result = try await root.sql(
+        "SELECT id, state, failure, stopEvent FROM Job WHERE id IN ('over', 'other') ORDER BY id")
+      #expect(result == "other|available||\nover|completed||")
+    }
+
+    @Test("What comes over the socket again and again leaves no files behind")
+    func repetitions() async throws {
+      let root = try DaemonRoot()
+      let daemon = try await DaemonProcess.ready(root)
+      _ = try await daemon.tool("pause")
+      for _ in 0..<20 {
+        let reply = try await daemon.request("POST", "/v1/jobs", body: #"{"type": "noop", "id": "a"}"#)
+        #expect(reply.status == 202)
+      }
+      try await daemon.wait { try $0.root.currentFiles.count == 1 }
+      _ = try await daemon.tool("resume")
+      try await daemon.waitUntilSpoolIsEmpty()
+      #expect(try await root.sql("SELECT id, state, attempt FROM Job") == "a|completed|1")
     }
 
     @Test("A job whose dependency is old enough to be forgotten runs, also over a restart")

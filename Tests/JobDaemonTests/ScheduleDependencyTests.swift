@@ -65,9 +65,19 @@ struct ScheduleDependencyTests {
     let first = test.add("first", [NewJob.Blocker(subject: .name("last"), mayFail: false)])
     let second = test.add("second", [blocker(first)])
     let third = test.add("third", [blocker(second)])
-    #expect(test.schedule.closesCircle("last", [blocker(third)]))
-    #expect(!test.schedule.closesCircle("other", [blocker(third)]))
-    #expect(!test.schedule.closesCircle("last", []))
+    #expect(test.schedule.closesCircle("last", [blocker(third)], batch: nil))
+    #expect(!test.schedule.closesCircle("other", [blocker(third)], batch: nil))
+    #expect(!test.schedule.closesCircle("last", [], batch: nil))
+  }
+
+  @Test("A circle through a batch and its callback is found")
+  mutating func batchCircle() {
+    let member = test.add("member", [NewJob.Blocker(subject: .name("last"), mayFail: false)]) { $0.batch = "b" }
+    let callback = test.add("callback", [NewJob.Blocker(subject: .batch("b"), mayFail: true)])
+    #expect(test.schedule.closesCircle("last", [blocker(callback)], batch: nil))
+    #expect(test.schedule.closesCircle("last", [NewJob.Blocker(subject: .batch("b"), mayFail: true)], batch: nil))
+    #expect(test.schedule.closesCircle("another member", [blocker(callback)], batch: "b"))
+    #expect(!test.schedule.closesCircle("other", [blocker(member)], batch: nil))
   }
 
   @Test("A batch's callback runs when the last of the batch is over, in whatever way, and the batch is forgotten")

@@ -33,7 +33,7 @@ extension JobControl {
       for (id, reason) in left {
         let file = engine.scheduler.read { schedule, _ in schedule.job(id)?.file }
         guard let lost = engine.scheduler.change({ $0.cancel(id, at: $1) }) else {
-          // It has begun to run in between.
+          // It is at work, or over.
           if try stop(id, .cancelled(reason)) { count += 1 }
           continue
         }
@@ -62,8 +62,7 @@ extension JobControl {
       for one in gone {
         let job = try context.job(with: one.id)
         guard Reversion.isNeeded(job) else { continue }
-        job.pendingStop = .cancelled
-        job.failure = one.reason
+        if job.pendingStop != .gaveUp { job.setPendingStop(.cancelled, one.reason) }
         partial.insert(one.id)
       }
       try context.save()
@@ -76,12 +75,14 @@ extension JobControl {
     return try context().performAndWait { context in
       let finished = try gone.map { id, file, reason in
         let job = try context.job(with: id)
-        job.currentState = .cancelled
+        // One that had come to nothing by itself, and was being taken back when the daemon ended, keeps its end.
+        let isGivenUp = job.pendingStop == .gaveUp
+        job.currentState = isGivenUp ? .discarded : .cancelled
         job.failure = reason
         job.cursor = nil
-        job.pendingStop = nil
+        job.setPendingStop(nil)
         job.finishedAt = Date()
-        return FinishedJob(objectID: id, id: job.id, state: .cancelled, failure: reason, file: file)
+        return FinishedJob(objectID: id, id: job.id, state: job.currentState, failure: reason, file: file)
       }
       try context.save()
       return finished
@@ -90,7 +91,7 @@ extension JobControl {
 
   /// Has taken back what checkpoints of a job have saved, and then calls back on the queue.
   func revert(_ id: ManagedObjectID, then finish: @escaping @Sendable () throws -> Void) {
-    reverting.enter()
+    guard reverting.enter(id) else { return }
     Task(executorPreference: WorkQueues.tasks, priority: .medium) { [self] in
       let outcome: Result<Void, any Error>
       do { outcome = .success(try await Reversion(engine: engine).run(id)) } catch { outcome = .failure(error) }
@@ -101,7 +102,7 @@ extension JobControl {
         } catch {
           engine.log.error("a job that was called off can't be taken back before the next start: \(error)")
         }
-        reverting.leave()
+        reverting.leave(id)
       }
     }
   }

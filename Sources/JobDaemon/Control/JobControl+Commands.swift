@@ -19,13 +19,12 @@ extension JobControl {
   func perform(_ order: Order, _ id: ManagedObjectID, recorded: JobState) throws -> Reply {
     let scheduler = engine.scheduler
     let state = scheduler.read { schedule, _ in schedule.state(of: id) } ?? recorded
+    if reverting.contains(id) { return order.command.isCancel ? .done : .reverting }
     switch order.command {
     case .cancel(let reason):
-      if state == .running {
-        if case .cancelled = engine.scheduler.running(id)?.stop { return .done }
-        return try stop(id, .cancelled(reason)) ? .done : .impossible(state)
-      }
+      if state == .running { return try stop(id, .cancelled(reason)) ? .done : .impossible(state) }
       if state == .quarantined { return try finishQuarantined(id, reason, by: order.deadline) }
+      if state.isFinal { return .impossible(state) }
       return try cancelAll([(id, reason)]) > 0 ? .done : .impossible(state)
     case .hold:
       if state == .running { return try stop(id, .held) ? .done : .impossible(state) }
@@ -72,7 +71,7 @@ extension JobControl {
       job.startedAt = nil
       // What checkpoints had saved was taken back when it was given up; in quarantine it is kept, to be gone on from.
       if state != .quarantined { job.cursor = nil }
-      job.pendingStop = nil
+      job.setPendingStop(nil)
       job.crashes = 0
       job.dueAt = nil
       job.finishedAt = nil
@@ -102,35 +101,45 @@ extension JobControl {
 
   private func finishQuarantined(_ id: ManagedObjectID, _ reason: String, by deadline: DispatchTime) throws -> Reply {
     if !waitForRelease(of: id, by: deadline) { return .impossible(.quarantined) }
-    let isReverted = try context().performAndWait { try !Reversion.isNeeded($0.job(with: id)) }
-    if isReverted { return try endQuarantined(id, reason) }
-    revert(id) { [self] in _ = try endQuarantined(id, reason) }
+    try finishQuarantined(id, reason)
     return .done
   }
 
-  private func endQuarantined(_ id: ManagedObjectID, _ reason: String) throws -> Reply {
+  /// Calls a quarantined job off, after what its checkpoints have saved was taken back.
+  func finishQuarantined(_ id: ManagedObjectID, _ reason: String) throws {
+    let isPartial = try change(id) { job in
+      guard Reversion.isNeeded(job) else { return false }
+      job.setPendingStop(.cancelled, reason)
+      return true
+    }
+    if isPartial { revert(id) { [self] in try endQuarantined(id, reason) } } else { try endQuarantined(id, reason) }
+  }
+
+  private func endQuarantined(_ id: ManagedObjectID, _ reason: String) throws {
     let name = try change(id) { job in
       job.currentState = .cancelled
       job.failure = reason
       job.cursor = nil
+      job.setPendingStop(nil)
       return job.id
     }
     let end = FinishedJob(objectID: id, id: name, state: .cancelled, failure: reason, file: nil)
     cancel(engine.scheduler.change { $0.settleWaiting(for: id, as: .cancelled, at: $1) }, because: end)
-    return .done
   }
 
-  /// Tells a running attempt to end; false if it was told already, or is over.
+  /// Tells a running attempt to end; false if there is none, or what it was told before goes first.
   ///
   /// It is on record first: after a crash in between, the next start does what was asked for.
   func stop(_ id: ManagedObjectID, _ stop: RunningJob.Stop) throws -> Bool {
-    guard let event = stop.event else { return engine.stop(id, stop) }
-    try change(id) { job in
-      job.pendingStop = event
-      if case .cancelled(let reason) = stop { job.failure = reason }
+    guard let event = stop.event, let running = engine.scheduler.running(id) else { return false }
+    if running.stop?.event == event { return true }
+    let reason: String? = if case .cancelled(let reason) = stop { reason } else { nil }
+    let earlier = try change(id) { job in
+      defer { job.setPendingStop(event, reason) }
+      return (job.pendingStop, job.stopReason)
     }
     if engine.stop(id, stop) { return true }
-    try change(id) { $0.pendingStop = nil }
+    try change(id) { $0.setPendingStop(earlier.0, earlier.1) }
     return false
   }
 }

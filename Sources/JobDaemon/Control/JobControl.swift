@@ -12,7 +12,7 @@ final class JobControl: Sendable {
   let engine: JobEngine
   let queue = DispatchQueue(label: "control")
   /// Jobs that are called off, and of which something is still to be taken back.
-  let reverting = DispatchGroup()
+  let reverting = RevertingJobs()
   private let isClosed = Mutex(false)
 
   init(_ engine: JobEngine) { self.engine = engine }
@@ -25,6 +25,8 @@ final class JobControl: Sendable {
     case retry
     case redrive
     case setPriority(Int)
+
+    var isCancel: Bool { if case .cancel = self { true } else { false } }
   }
 
   /// What became of a command for one job.
@@ -34,6 +36,8 @@ final class JobControl: Sendable {
     case unknown
     /// The job's state does not allow it.
     case impossible(JobState)
+    /// The job is called off, and what its checkpoints have saved is still being taken back.
+    case reverting
   }
 
   /// A command that came too late: what it would do might not be on disk before the daemon has ended.
@@ -116,6 +120,16 @@ final class JobControl: Sendable {
     }
   }
 
+  /// Goes on with calling off quarantined jobs.
+  func finishQuarantined(_ jobs: [(ManagedObjectID, String)]) {
+    if jobs.isEmpty { return }
+    queue.async { [self] in
+      do { for (id, reason) in jobs { try finishQuarantined(id, reason) } } catch {
+        engine.log.error("quarantined jobs can't be called off before the next start: \(error)")
+      }
+    }
+  }
+
   /// Looks up what new jobs wait for, where that was over before they came into the schedule.
   func settleBlockers(of jobs: [NewJob]) {
     let blockers = Set(
@@ -135,7 +149,7 @@ final class JobControl: Sendable {
   /// the next start.
   func close() {
     queue.sync { isClosed.withLock { $0 = true } }
-    _ = reverting.wait(timeout: .now() + .seconds(10))
+    reverting.wait(.seconds(10))
     queue.sync {}
   }
 

@@ -39,9 +39,11 @@ struct JobSelection: Sendable, Equatable {
 extension Schedule {
   /// The unfinished jobs that a selection matches, in the order of their arrival.
   func jobs(matching selection: JobSelection) -> [JobSelection.Found] {
-    let queue = selection.queue.map { resourceIndexes[.queue($0)] ?? -1 }
-    let type = selection.type.map { resourceIndexes[.type($0)] ?? -1 }
-    let batch = selection.batch.map { batchIndexes[$0] ?? -1 }
+    let queue = selection.queue.map { resourceIndexes[.queue($0)] }
+    let type = selection.type.map { resourceIndexes[.type($0)] }
+    let batch = selection.batch.map { batchIndexes[$0] }
+    // No job has a name that is not known.
+    if queue == .some(nil) || type == .some(nil) || batch == .some(nil) { return [] }
     var found: [ScheduledJob] = []
     for job in jobs {
       guard let job, !job.state.isFinal else { continue }

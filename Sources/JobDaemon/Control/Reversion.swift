@@ -22,6 +22,7 @@ struct Reversion: Sendable {
       JobExecution(
         jobID: specification.id ?? "", specification: specification, attempt: attempt, submitter: submitter,
         context: context, objectID: id, payloadDirectory: engine.payloadDirectory, cursor: cursor,
+        isReverting: true,
         didCheckpoint: { [engine] in
           await engine.merger.mergeAndWait()
           await engine.flusher.waitForRoom()

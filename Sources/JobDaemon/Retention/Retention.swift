@@ -137,10 +137,15 @@ final class Retention: Sendable {
   private func shrink(_ size: Int) async throws -> Int {
     var total = 0
     while try size > 0 && !isStopped && steps.storeSize() > size {
-      var removed = 0
+      // Of the state with the oldest job, up to where that of another state is older.
+      var ends: [(state: JobState, date: Date)] = []
       for state in Self.states {
-        removed += try await steps.remove(state, endedBefore: .distantFuture, limit: RetentionSteps.jobCount)
+        if let date = try await steps.oldestEnd(state) { ends.append((state, date)) }
       }
+      ends.sort { $0.date < $1.date }
+      guard let oldest = ends.first else { break }
+      let next = ends.count > 1 ? max(ends[1].date, oldest.date + 0.001) : .distantFuture
+      let removed = try await steps.remove(oldest.state, endedBefore: next, limit: RetentionSteps.jobCount)
       if removed == 0 { break }
       total += removed
       if !(await isOnDisk()) { break }

@@ -1,36 +1,42 @@
 import Jobs
 
-/// Lets so many through in a period, by the generic cell rate algorithm (ITU-T I.371): one number per limit.
+/// Lets so many through in any span of a period's length; all of them may come at once.
 struct RateLimiter: Sendable, Equatable {
-  /// Microseconds between two, on average.
-  private let interval: Int64
-  /// How far ahead of its average it may run, in microseconds, so that all of a period may come at once.
-  private let tolerance: Int64
-  /// When the next one would come if they came evenly, in microseconds of the steady clock.
-  private var expected: Int64 = .min
+  private let count: Int
+  /// In milliseconds.
+  private let period: Int64
+  /// When the last ones were let through, on the steady clock, in milliseconds: a ring of at most `count`.
+  private var times: [Int64] = []
+  /// The place of the oldest, once the ring is full.
+  private var oldest = 0
 
   init(_ rate: JobLimit.Rate) {
-    let period = rate.period.milliseconds * 1000
-    interval = max(1, period / Int64(rate.count))
-    tolerance = period - interval
+    count = rate.count
+    period = rate.period.milliseconds
   }
 
   /// When the next may be let through, in milliseconds of the steady clock.
-  var nextTime: Int64 {
-    if expected == .min { return .min }
-    return (expected - tolerance + 999) / 1000
-  }
+  var nextTime: Int64 { times.count < count ? .min : times[oldest] + period }
 
   /// When nothing that it has let through counts any more.
-  var idleTime: Int64 { expected == .min ? .min : (expected + 999) / 1000 }
+  var idleTime: Int64 { newest.map { $0 + period } ?? .min }
+
+  private var newest: Int64? { times.isEmpty ? nil : times[oldest == 0 ? times.count - 1 : oldest - 1] }
 
   /// Counts one that is let through.
-  mutating func take(at now: Int64) { expected = max(expected, now * 1000) + interval }
+  mutating func take(at now: Int64) {
+    // What is too old to count is forgotten, so that a seldom used limit stays small.
+    if let newest, newest + period <= now { (times, oldest) = ([], 0) }
+    if times.count < count { return times.append(now) }
+    times[oldest] = now
+    oldest = (oldest + 1) % count
+  }
 
   /// A limiter with another rate that knows of what this one has let through.
   func with(_ rate: JobLimit.Rate) -> RateLimiter {
     var limiter = RateLimiter(rate)
-    limiter.expected = expected
+    if limiter.count == count && limiter.period == period { return self }
+    for time in (times[oldest...] + times[..<oldest]).suffix(limiter.count) { limiter.times.append(time) }
     return limiter
   }
 }

@@ -30,6 +30,15 @@ final class RunningJob: Sendable {
       }
     }
 
+    /// What an operator asks for goes before what the clock and the daemon's end do.
+    fileprivate var weight: Int {
+      switch self {
+      case .cancelled: 3
+      case .held: 2
+      case .timedOut, .shutdown: 1
+      }
+    }
+
     var description: String {
       switch self {
       case .cancelled(let reason): reason
@@ -73,16 +82,18 @@ final class RunningJob: Sendable {
     if isStopped { task.cancel() }
   }
 
-  /// Asks the handler to end; the first reason counts. Returns whether this is the first.
+  /// Asks the handler to end; the reason that weighs most counts, and of two equal ones the first.
+  ///
+  /// - Returns: whether this reason counts; false once the attempt is over.
   @discardableResult
   func stop(_ reason: Stop) -> Bool {
-    let (isFirst, task) = state.withLock { state in
-      let isFirst = state.stop == nil
-      if isFirst { state.stop = reason }
-      return (isFirst, state.task)
+    let (counts, task) = state.withLock { state in
+      let counts = !state.isSettled && reason.weight > state.stop?.weight ?? 0
+      if counts { state.stop = reason }
+      return (counts, state.task)
     }
     task?.cancel()
-    return isFirst
+    return counts
   }
 
   /// Takes the attempt from its handler; false if it has been taken or settled before.

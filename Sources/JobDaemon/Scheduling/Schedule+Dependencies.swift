@@ -85,16 +85,28 @@ extension Schedule {
   }
 
   /// Whether a new job of that name would wait for a job that waits for it, directly or through others.
-  func closesCircle(_ name: String, _ blockers: [NewJob.Blocker]) -> Bool {
+  ///
+  /// - Parameter batch: the batch that it belongs to.
+  func closesCircle(_ name: String, _ blockers: [NewJob.Blocker], batch: String?) -> Bool {
     var reached = dependencies.onNames[name]?.map(\.slot) ?? []
+    if let batch = batch.flatMap({ batchIndexes[$0] }) { reached += batches[batch].waiting.map(\.slot) }
     if reached.isEmpty { return false }
-    let wanted = Set(
-      blockers.compactMap { if case .job(let id) = $0.subject { slots[id] } else { nil } })
+    var wanted: Set<Int> = []
+    var wantedBatches: Set<Int> = []
+    for blocker in blockers {
+      switch blocker.subject {
+      case .job(let id): if let slot = slots[id] { wanted.insert(slot) }
+      case .batch(let name): if let batch = batchIndexes[name] { wantedBatches.insert(batch) }
+      case .name: break
+      }
+    }
     var seen = Set(reached)
     while let slot = reached.popLast() {
-      if wanted.contains(slot) { return true }
-      guard let id = jobs[slot]?.id else { continue }
-      for one in dependencies.onJobs[id] ?? [] where seen.insert(one.slot).inserted { reached.append(one.slot) }
+      guard let job = jobs[slot] else { continue }
+      if wanted.contains(slot) || wantedBatches.contains(Int(job.batch)) { return true }
+      var waiting = dependencies.onJobs[job.id] ?? []
+      if job.batch >= 0 { waiting += batches[Int(job.batch)].waiting }
+      for one in waiting where seen.insert(one.slot).inserted { reached.append(one.slot) }
     }
     return false
   }

@@ -121,7 +121,7 @@ struct AdmissionRound {
       }
     }
     if let batch = job.afterBatch { blockers.append(NewJob.Blocker(subject: .batch(batch), mayFail: true)) }
-    if let id = job.id, scheduler.read({ schedule, _ in schedule.closesCircle(id, blockers) }) {
+    if let id = job.id, scheduler.read({ schedule, _ in schedule.closesCircle(id, blockers, batch: job.batch) }) {
       throw Refusal(reason: "it waits for a job that waits for it")
     }
     return blockers

@@ -46,7 +46,22 @@ struct Recovery {
     engine.scheduler.add(callbacks)
     control.settleBlockers(of: callbacks)
     control.cancel(calledOff)
+    try takeUpQuarantined()
     return ids.count
+  }
+
+  /// Quarantined jobs that were called off, and were being taken back when the daemon ended.
+  private func takeUpQuarantined() throws {
+    let jobs = try ManagedObjectContext(parent: engine.main, name: "recovery").performAndWait { context in
+      try context.fetch(
+        FetchRequest<Job>(
+          .and([
+            .compare(.keyPath(["state"]), .equal, .value(.string(JobState.quarantined.rawValue)), []),
+            .compare(.keyPath(["stopEvent"]), .equal, .value(.string(JobEvent.cancelled.rawValue)), []),
+          ]))
+      ).map { ($0.objectID, $0.stopReason ?? "cancelled") }
+    }
+    control.finishQuarantined(jobs)
   }
 
   private static let unfinished = JobState.allCases.filter { !$0.isFinal }.map { Operand.value(.string($0.rawValue)) }
@@ -84,7 +99,9 @@ struct Recovery {
           file.expectJob()
           return file
         }
-        if job.pendingStop == .cancelled { toldToEnd.append((job.objectID, job.failure ?? "cancelled")) }
+        if let event = job.pendingStop, event != .held {
+          toldToEnd.append((job.objectID, job.stopReason ?? job.failure ?? "cancelled"))
+        }
         jobs.append(Self.takeUp(job, specification, file, known, engine))
       }
       try context.save()

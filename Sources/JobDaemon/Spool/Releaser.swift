@@ -45,7 +45,8 @@ final class Releaser: Sendable {
     tellOfRepetitions(admitted)
     // Jobs of its own release it.
     if !admitted.jobs.isEmpty || !admitted.finished.isEmpty { return }
-    if admitted.duplicatesOfLive.isEmpty {
+    // Whoever sent a repetition over the socket has nothing to find in failed/, and may send many.
+    if admitted.duplicatesOfLive.isEmpty || Submitter.isSent(admitted.file.name) {
       queue.async { self.remove(admitted.file.name, admitted.earlierFailures) }
       return
     }

@@ -69,8 +69,7 @@ final class Spool: Sendable {
   /// Notes that a file was taken of which it can't be known whether somebody was still writing it.
   func noteUncertainty() {
     uncertainty.withLock { state in
-      state.isNew = !state.isTold
-      state.isTold = true
+      if !state.isTold { state = (isTold: true, isNew: true) }
     }
   }
 

@@ -21,6 +21,9 @@ enum Submitter {
     return sender(name) ?? status.owner
   }
 
+  /// Whether a file was made for jobs that came over the socket.
+  static func isSent(_ name: FileName) -> Bool { sender(name) != nil }
+
   private static func sender(_ name: FileName) -> UInt32? {
     guard let text = name.string, text.hasPrefix(prefix) else { return nil }
     return text.dropFirst(prefix.count).split(separator: "-").first.flatMap { UInt32($0) }

@@ -14,7 +14,12 @@ struct JobJSON: Sendable {
     set { object["rejects"] = newValue }
   }
 
+  /// The longest result that is shown in a list of jobs, in bytes.
+  private static let listedResultSize = 4_096
+
+  /// - Parameter withArguments: whether everything is shown; a list leaves out arguments, and results that are long.
   init(_ job: Job, live: LiveView?, withArguments: Bool) {
+    let result = withArguments || job.result?.utf8.count ?? 0 <= Self.listedResultSize ? job.result : nil
     let state = live?.state ?? job.currentState
     object = [
       "id": .string(job.id), "type": .string(job.type), "queue": .string(job.queue),
@@ -24,7 +29,7 @@ struct JobJSON: Sendable {
       "batch": job.batch.map(JSONValue.string) ?? .null, "file": job.file.map(JSONValue.string) ?? .null,
       "submitter": .integer(job.submitter), "createdAt": Self.time(job.createdAt),
       "startedAt": Self.time(job.startedAt), "finishedAt": Self.time(job.finishedAt),
-      "error": (live?.failure ?? job.failure).map(JSONValue.string) ?? .null, "result": Self.json(job.result),
+      "error": (live?.failure ?? job.failure).map(JSONValue.string) ?? .null, "result": Self.json(result),
       "ending": live?.ending.map(JSONValue.string) ?? .null, "progress": live.flatMap(Self.progress) ?? .null,
     ]
     if withArguments {

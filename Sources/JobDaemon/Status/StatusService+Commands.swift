@@ -67,6 +67,7 @@ extension StatusService {
     switch reply {
     case .done: .object(["id": .string(id), "result": "done"])
     case .unknown: .object(["id": .string(id), "result": "not-found"])
+    case .reverting: .object(["id": .string(id), "result": "reverting"])
     case .impossible(let state):
       .object(["id": .string(id), "result": "not-possible", "state": .string(state.rawValue)])
     }

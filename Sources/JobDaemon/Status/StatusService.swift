@@ -17,6 +17,8 @@ final class StatusService: Sendable {
   /// For submissions, which wait for the disk.
   private let queues = WorkQueues(label: "submissions", count: 4)
 
+  private let waits = WaitingClients()
+
   init(_ core: DaemonCore) { self.core = core }
 
   /// The routes.
@@ -152,6 +154,12 @@ final class StatusService: Sendable {
     case .storeBusy: return .now(Self.storeBusy)
     default: break
     }
+    if seconds != nil && waits.isFull(of: core.configuration.value.status.maxConnections) {
+      return .now(
+        .failure(
+          503, code: "busy", message: "as many clients as may wait for jobs do so already",
+          hint: "submit without waiting, or raise [Status] MaxConnections"))
+    }
     if core.releaser.isFull {
       return .now(
         .failure(503, code: "busy", message: "as many jobs as the daemon takes on are unfinished; try again later"))
@@ -179,7 +187,11 @@ final class StatusService: Sendable {
     do {
       let ids = try core.accept(body, submitter: submitter)
       guard let wait else { return answer(ids, responder, status: 202) }
-      let waiting = SubmissionWait(ids, core) { [self] isOver in answer(ids, responder, status: isOver ? 200 : 202) }
+      waits.enter()
+      let waiting = SubmissionWait(ids, core) { [self] isOver in
+        waits.leave()
+        answer(ids, responder, status: isOver ? 200 : 202)
+      }
       waiting.begin(limit: wait)
     } catch let error as JobFileError {
       _ = responder.respond(.failure(400, code: "invalid-job", message: error.description))

@@ -21,8 +21,8 @@ final class AttemptRecorder: Sendable {
   /// - Parameter isToldToEnd: whether the handler is to end; nothing tells one that takes back what an attempt did.
   func execution(
     _ job: RunningJob, _ specification: JobSpecification, _ number: Int, submitter: UInt32,
-    _ context: ManagedObjectContext, cursor: String?, isCurrent: @escaping @Sendable () -> Bool,
-    isToldToEnd: @escaping @Sendable () -> Bool
+    _ context: ManagedObjectContext, cursor: String?, isReverting: Bool = false,
+    isCurrent: @escaping @Sendable () -> Bool, isToldToEnd: @escaping @Sendable () -> Bool
   ) -> JobExecution {
     JobExecution(
       jobID: specification.id ?? "", specification: specification, attempt: number, submitter: submitter,
@@ -80,7 +80,7 @@ final class AttemptRecorder: Sendable {
       object.result = text
       object.failure = nil
       object.cursor = nil
-      object.pendingStop = nil
+      object.setPendingStop(nil)
       object.currentState = .completed
       AttemptRecorder.keepLog(of: attempt, "completed", nil, object, context)
       try context.save()
@@ -119,7 +119,7 @@ final class AttemptRecorder: Sendable {
     let finished: FinishedJob
     do {
       if let attempt, verdict.event == .gaveUp || verdict.event == .cancelled {
-        try await revert(job, attempt, executor)
+        try await revert(job, attempt, verdict, executor)
       }
       finished = try await save(verdict, job, attempt, executor)
     } catch let error as StoreError where error.code == .full || error.code == .busy {
@@ -141,18 +141,26 @@ final class AttemptRecorder: Sendable {
   }
 
   /// Takes back what checkpoints of a job that is given up have saved.
-  private nonisolated(nonsending) func revert(_ job: RunningJob, _ attempt: CurrentAttempt, _ executor: ContextExecutor)
-    async throws
-  {
+  private nonisolated(nonsending) func revert(
+    _ job: RunningJob, _ attempt: CurrentAttempt, _ verdict: Verdict, _ executor: ContextExecutor
+  ) async throws {
     let context = ManagedObjectContext(parent: engine.main, name: "revert", executor: executor)
     let objectID = job.objectID
-    let cursor = try await context.perform { try $0.job(with: objectID).cursor }
+    let cursor = try await context.perform { context -> String? in
+      let object = try context.job(with: objectID)
+      guard let cursor = object.cursor else { return nil }
+      // First on record: if the daemon ends in between, the next start goes on here and does not run the job again.
+      object.attempt = Int32(attempt.number)
+      object.setPendingStop(verdict.event, verdict.failure?.message)
+      try context.save()
+      return cursor
+    }
     guard let cursor else { return }
     try await attempt.handler.revert(
       execution(
         job, attempt.specification, attempt.number, submitter: attempt.execution.submitter, context, cursor: cursor,
         // Also where the attempt was taken from its handler: whoever reverts has the right to record.
-        isCurrent: { true }, isToldToEnd: { false }))
+        isReverting: true, isCurrent: { true }, isToldToEnd: { false }))
   }
 
   private nonisolated(nonsending) func save(
@@ -164,14 +172,14 @@ final class AttemptRecorder: Sendable {
       let object = try context.job(with: objectID)
       if let attempt { object.attempt = Int32(attempt.number) }
       object.failure = verdict.failure?.message ?? object.failure
-      object.pendingStop = nil
+      object.setPendingStop(nil)
       let now = Date()
       switch verdict {
       case .retry(let delay, let failure):
         object.currentState = .retryable
         object.dueAt = now + delay / .seconds(1)
         if failure.crash != nil { object.crashes += 1 }
-        if failure.isFullDisk { object.maxAttempts += 1 }
+        if failure.isShortage { object.maxAttempts += 1 }
       case .discard: object.currentState = .discarded
       case .quarantine:
         object.currentState = .quarantined

@@ -56,7 +56,7 @@ enum Verdict: Sendable {
   private init(_ failure: JobFailure, _ circumstances: Circumstances) {
     if failure.crash != nil && circumstances.crashes + 1 >= Self.crashLimit {
       self = .quarantine(failure)
-    } else if failure.isFullDisk {
+    } else if failure.isShortage {
       let delay = circumstances.backoff.delay(after: circumstances.attempt, random: circumstances.random)
       self = .retry(after: min(delay, Self.longestFullDiskDelay), failure)
     } else if failure.isPermanent || circumstances.attempt >= circumstances.maxAttempts {
@@ -71,8 +71,8 @@ enum Verdict: Sendable {
   private static func failure(_ error: any Error) -> JobFailure {
     if let failure = error as? JobFailure { return failure }
     var failure = JobFailure("\(error)", isPermanent: error is ValidationError)
-    if let error = error as? SystemError { failure.isFullDisk = error.isFullDisk }
-    if let error = error as? StoreError { failure.isFullDisk = error.code == .full || error.code == .busy }
+    if let error = error as? SystemError { failure.isShortage = error.isShortage }
+    if let error = error as? StoreError { failure.isShortage = error.code == .full || error.code == .busy }
     return failure
   }
 

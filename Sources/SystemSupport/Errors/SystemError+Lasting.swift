@@ -7,7 +7,9 @@ extension SystemError {
   /// Whether there was no room on a disk, so that it is nobody's fault and may be otherwise soon.
   package var isFullDisk: Bool { code == .diskFull || code == .quotaExceeded }
 
-  private static let passing: Set<Int32> = [
-    ENOSPC, EDQUOT, EIO, EMFILE, ENFILE, ENOMEM, ENOBUFS, EAGAIN, EINTR, ENOLCK, ETIMEDOUT, ESTALE,
-  ]
+  /// Whether the system was short of something: room, memory, processes or descriptors.
+  package var isShortage: Bool { Self.shortages.contains(code.rawValue) }
+
+  private static let shortages: Set<Int32> = [ENOSPC, EDQUOT, EMFILE, ENFILE, ENOMEM, ENOBUFS, EAGAIN]
+  private static let passing = shortages.union([EIO, EINTR, ENOLCK, ETIMEDOUT, ESTALE])
 }

@@ -29,10 +29,14 @@ extension JobsCommand {
 
   private func report(_ outcome: CommandReply, _ session: Session) throws(ToolError) {
     for job in outcome.jobs ?? [] where job.result != "done" {
-      session.output.note(
-        job.result == "not-found"
-          ? "there is no job \"\(job.id)\""
-          : "the job \"\(job.id)\" can't be \(Self.participle): it is \(job.state ?? "in another state")")
+      let reason =
+        switch job.result {
+        case "not-found": "there is no job \"\(job.id)\""
+        case "reverting":
+          "the job \"\(job.id)\" is cancelled, and what it has saved is still being taken back; try again in a moment"
+        default: "the job \"\(job.id)\" can't be \(Self.participle): it is \(job.state ?? "in another state")"
+        }
+      session.output.note(reason)
     }
     try session.output.write("\(outcome.done) job\(outcome.done == 1 ? "" : "s") \(Self.participle)\n")
   }

@@ -2,7 +2,7 @@
 struct CommandReply: Decodable {
   struct Job: Decodable {
     let id: String
-    /// `done`, `not-found` or `not-possible`.
+    /// `done`, `not-found`, `reverting` or `not-possible`.
     let result: String
     let state: String?
   }

@@ -112,7 +112,7 @@ struct ImageEncodeHandler: JobHandler {
       if error.code == .cancelled || error.code == .shutDown { throw CancellationError() }
       var failure = JobFailure(
         "the input \(displayName(arguments.input)): \(error.message)", isPermanent: error.permanent)
-      failure.isFullDisk =
+      failure.isShortage =
         error.code == .output && !error.permanent && outputs.flatMap(\.descriptors).contains(where: Self.isDiskFull)
       throw failure
     }

@@ -48,7 +48,7 @@ final class OutputFile: Sendable {
   private static func failure(_ path: String, _ problem: PathProblem) -> JobFailure {
     var failure = JobFailure(
       "the output \(displayName(path)) can't be written: \(problem)", isPermanent: problem.isLasting)
-    failure.isFullDisk = problem.isFullDisk
+    failure.isShortage = problem.isFullDisk
     return failure
   }
 

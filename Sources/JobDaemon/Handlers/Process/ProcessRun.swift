@@ -67,9 +67,11 @@ actor ProcessRun {
         child: child, output: try output.split { (ours, _) throws(SystemError) in try PipeReader(ours) },
         errors: try errors.split { (ours, _) throws(SystemError) in try PipeReader(ours) })
     } catch {
-      throw JobFailure(
+      var failure = JobFailure(
         "the program \(displayName(handler.definition.command.executable)) can't be started: \(error)",
         isPermanent: false)
+      failure.isShortage = error.isShortage
+      throw failure
     }
   }
 

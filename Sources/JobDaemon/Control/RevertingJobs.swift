@@ -1,0 +1,26 @@
+import Dispatch
+import ObjectGraph
+import Synchronization
+
+/// The jobs of which something is being taken back.
+final class RevertingJobs: Sendable {
+  private let ids = Mutex<Set<ManagedObjectID>>([])
+  private let group = DispatchGroup()
+
+  func contains(_ id: ManagedObjectID) -> Bool { ids.withLock { $0.contains(id) } }
+
+  /// Notes a job; false if it is here already.
+  func enter(_ id: ManagedObjectID) -> Bool {
+    let isNew = ids.withLock { $0.insert(id).inserted }
+    if isNew { group.enter() }
+    return isNew
+  }
+
+  func leave(_ id: ManagedObjectID) {
+    ids.withLock { _ = $0.remove(id) }
+    group.leave()
+  }
+
+  /// Waits until nothing is being taken back, but not longer than that.
+  func wait(_ limit: DispatchTimeInterval) { _ = group.wait(timeout: .now() + limit) }
+}
