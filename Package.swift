@@ -32,6 +32,7 @@ let package = Package(
     .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     // GLib's flags are all that the headers of vips need; vips.pc adds -pthread, which SwiftPM refuses with a warning.
     .systemLibrary(name: "CVIPS", pkgConfig: "gobject-2.0", providers: [.apt(["libvips-dev"])]),
+    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
@@ -96,7 +97,8 @@ let package = Package(
       ],
       swiftSettings: strict),
     .executableTarget(
-      name: "bobbin-image", dependencies: ["CVIPS", "ImageProtocol", "SystemSupport"], swiftSettings: strict),
+      name: "bobbin-image", dependencies: ["CCrypto", "CLinux", "CVIPS", "ImageProtocol", "SystemSupport"],
+      swiftSettings: strict),
 
     // The five context designs as programs to read and to run.
     example("WriterMainWorkers"),

@@ -10,7 +10,6 @@ struct OccupationGroup: BenchGroup {
   private let options: Options
   private let workplace: Workplace
   private static let originalMilliseconds = 15.0
-  private static let photographs = "/usr/share/backgrounds/mate/nature"
 
   init(_ options: Options, _ workplace: Workplace) {
     self.options = options
@@ -18,7 +17,7 @@ struct OccupationGroup: BenchGroup {
   }
 
   func run() async throws -> [Figure] {
-    let pictures = try await makePictures()
+    let pictures = try await Photographs(workplace).ofFiveMegapixels(4)
     var (p99, longest): ([Double], [Double]) = ([], [])
     var peak = 0
     for _ in 0..<options.pairs {
@@ -35,23 +34,6 @@ struct OccupationGroup: BenchGroup {
       Figure(
         name: "main.occupation longest", unit: "ms", ours: longest, peer: original, peerName: "the original design"),
     ]
-  }
-
-  /// Photographs of 2592 x 1944 pixels.
-  private func makePictures() async throws -> [String] {
-    let folder = try workplace.emptyFolder("pictures")
-    guard let names = try? FileManager.default.contentsOfDirectory(atPath: Self.photographs) else {
-      throw BenchError("photographs are missing; \"scripts/install-dependencies bench\" installs mate-backgrounds")
-    }
-    var pictures: [String] = []
-    for name in names.sorted().filter({ $0.hasSuffix(".jpg") }).prefix(4) {
-      let picture = "\(folder)/\(pictures.count).jpg"
-      try await Program(try workplace.tool("vipsthumbnail")).run(
-        "\(Self.photographs)/\(name)", "--size", "2592x1944!", "-o", picture)
-      pictures.append(picture)
-    }
-    if pictures.isEmpty { throw BenchError("there is no photograph in \(Self.photographs)") }
-    return pictures
   }
 
   private func encode(

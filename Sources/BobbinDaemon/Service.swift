@@ -99,7 +99,7 @@ final class Service: Sendable {
     guard isFirst else { return }
     tell(.stopping, .status("finishing running jobs"))
     log.notice("stopping")
-    Task(priority: .medium) {
+    Task(executorPreference: WorkQueues.tasks, priority: .medium) { [self] in
       let isFlushed = await daemon.stop()
       do { try closeStore() } catch { log.error("the store can't be closed: \(error)") }
       log.notice(isFlushed ? "stopped" : "stopped; what is not on disk is taken up again from the spool")

@@ -19,6 +19,8 @@ package struct Configuration: Sendable, Equatable {
   package internal(set) var queues: [String: Limits] = [:]
   /// `[Type NAME]`, by name.
   package internal(set) var types: [String: JobType] = [:]
+  /// `[ImagePreset NAME]`, by name.
+  package internal(set) var imagePresets: [String: ImagePreset] = [:]
 
   /// All settings at their defaults.
   package init() {}
@@ -65,8 +67,12 @@ package struct Configuration: Sendable, Equatable {
   package struct Image: Sendable, Equatable {
     /// How many helper processes run at most.
     package internal(set) var helpers = Configuration.coreCount
+    /// The formats of pictures that are read.
+    package internal(set) var inputFormats = ["jpeg", "png", "webp", "avif", "heif", "tiff", "gif"]
     /// The largest width x height x pages that is decoded.
     package internal(set) var maxPixels = 200_000_000
+    /// The most pages or frames of an input.
+    package internal(set) var maxPages = 256
     /// The largest input file, in bytes.
     package internal(set) var maxInputSize = 256 << 20
     /// Pictures after which a helper is replaced by a fresh one.
@@ -75,6 +81,12 @@ package struct Configuration: Sendable, Equatable {
     package internal(set) var timeout = Duration.seconds(120)
     /// The address space of one helper, in bytes.
     package internal(set) var memoryMax = 1 << 30
+    /// The memory of all helpers together, in bytes.
+    package internal(set) var memoryBudget = 2 << 30
+    /// The memory, in bytes, with which a helper is replaced after a picture.
+    package internal(set) var recycleMemory = 256 << 20
+    /// How large pictures that are kept for jobs with the same input may be together, in bytes; 0 to keep none.
+    package internal(set) var reuseSize = 1 << 30
   }
 
   /// `[Jobs]`: what holds for jobs of any type.

@@ -1,7 +1,7 @@
-/// Sections whose names tell what they are about: `[Queue images]`, `[Type import]`.
+/// Sections whose names tell what they are about: `[Queue images]`, `[Type import]`, `[ImagePreset thumbnail]`.
 extension Setting {
   /// The kinds of such sections.
-  static let namedSections = ["Queue", "Type"]
+  static let namedSections = ["Queue", "Type", "ImagePreset"]
 
   /// The keys of a section, or nil if there is no such section.
   static func settings(of section: String) -> [Setting]? {
@@ -12,6 +12,7 @@ extension Setting {
     return switch section[..<space] {
     case "Queue": queue(section, name)
     case "Type": type(section, name)
+    case "ImagePreset": imagePreset(section, name)
     default: nil
     }
   }
@@ -44,7 +45,9 @@ extension Configuration {
   func settings(with other: Configuration? = nil) -> [Setting] {
     let queues = Set(queues.keys).union(other?.queues.keys ?? [:].keys).sorted()
     let types = Set(types.keys).union(other?.types.keys ?? [:].keys).sorted()
-    let named = queues.map { "Queue \($0)" } + types.map { "Type \($0)" }
+    let presets = Set(imagePresets.keys).union(other?.imagePresets.keys ?? [:].keys).sorted()
+    let named =
+      queues.map { "Queue \($0)" } + types.map { "Type \($0)" } + presets.map { "ImagePreset \($0)" }
     return Setting.all + named.flatMap { Setting.settings(of: $0) ?? [] }
   }
 

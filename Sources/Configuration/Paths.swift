@@ -44,6 +44,8 @@ package struct Paths: Sendable, Equatable {
   package var payload: String { spool + "/payload" }
   /// The SQLite database.
   package var store: String { state + "/bobbin.sqlite" }
+  /// The folder of pictures that jobs of the same input may share.
+  package var keptPictures: String { state + "/pictures" }
   package var configurationFile: String { configuration + "/bobbin.conf" }
   /// The folder of `*.conf` files that are read after the main file, in lexical order.
   package var configurationDropIns: String { configuration + "/bobbin.conf.d" }

@@ -23,11 +23,16 @@ extension Setting {
 
     // The helper pool is built once; the limits go with every request or with every helper started from then on.
     Setting("Image", "Helpers", \.image.helpers, .integer(in: 1...1024), .onRestart),
+    Setting("Image", "InputFormats", \.image.inputFormats, .words(ImageWords.readable), .onReload),
     Setting("Image", "MaxPixels", \.image.maxPixels, .integer(in: 1...10_000_000_000), .onReload),
+    Setting("Image", "MaxPages", \.image.maxPages, .integer(in: 1...1_000_000), .onReload),
     Setting("Image", "MaxInputSize", \.image.maxInputSize, .size(in: 1 << 10...16 << 30), .onReload),
     Setting("Image", "JobsPerHelper", \.image.jobsPerHelper, .integer(in: 1...1_000_000), .onReload),
     Setting("Image", "TimeoutSec", \.image.timeout, .duration(in: .seconds(1) ... .seconds(86_400)), .onReload),
     Setting("Image", "MemoryMax", \.image.memoryMax, .size(in: 64 << 20...1 << 40), .onReload),
+    Setting("Image", "MemoryBudget", \.image.memoryBudget, .size(in: 128 << 20...1 << 50), .onRestart),
+    Setting("Image", "RecycleMemory", \.image.recycleMemory, .size(in: 64 << 20...1 << 40), .onReload),
+    Setting("Image", "ReuseSize", \.image.reuseSize, .size(in: 0...1 << 50), .onReload),
 
     Setting("Jobs", "MaxAttempts", \.jobs.maxAttempts, .integer(in: 1...1000), .onReload),
     Setting("Jobs", "Backoff", \.jobs.backoff, .choice, .onReload),

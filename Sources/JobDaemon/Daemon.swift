@@ -36,6 +36,7 @@ package final class Daemon: Sendable {
 
   private let core: DaemonCore
   private let pool: ImageHelperPool
+  private let imageHelperPath: String
   private let server: HTTPServer
 
   /// Ties the parts together; nothing runs yet.
@@ -49,10 +50,8 @@ package final class Daemon: Sendable {
     let configuration = ConfigurationBox(parts.configuration)
     let settings = parts.configuration
     pool = ImageHelperPool(
-      configuration: ImageHelperConfiguration(
-        helperPath: parts.imageHelperPath, size: settings.image.helpers,
-        arguments: ImageHelperArguments(addressSpace: settings.image.memoryMax),
-        jobsPerHelper: settings.image.jobsPerHelper, wallClockLimit: settings.image.timeout))
+      configuration: ImageHelperConfiguration(settings.image, helperPath: parts.imageHelperPath))
+    imageHelperPath = parts.imageHelperPath
     let builtIn: [any JobHandler] = [
       NoopHandler(), ImportHandler(coordinator: parts.coordinator, configuration: configuration),
       ImageEncodeHandler(
@@ -94,6 +93,8 @@ package final class Daemon: Sendable {
     }
     core.retention.runSoon()
     core.flusher.reconfigure(settings.writer)
+    let helpers = ImageHelperConfiguration(settings.image, helperPath: imageHelperPath)
+    Task { [pool] in await pool.reconfigure(helpers) }
     core.intake.reconfigure(settings.spool)
     core.log.setLevel(settings.log.level)
   }
@@ -117,7 +118,7 @@ package final class Daemon: Sendable {
     let isFlushed = await core.flusher.flush()
     core.releaser.drain()
     await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-      DispatchQueue.global().async { [server] in
+      DispatchQueue(label: "shutdown").async { [server] in
         server.stop()
         continuation.resume()
       }

@@ -11,7 +11,7 @@ package final class RecordSource {
     /// A record is there.
     case record
     /// The present record can't be used: ``rawRecord`` has its text, and the next call goes on behind it.
-    case bad(RecordError)
+    indirect case bad(RecordError)
     case end
   }
 
@@ -22,10 +22,12 @@ package final class RecordSource {
   /// Fields of a record between separators, header included, or of an array; nil if that is open.
   package let fieldCount: Int?
   /// Of the present record; valid until the next call.
+  @exclusivity(unchecked)
   package private(set) var fields: RecordFields
 
   private let input: InputBytes
   private let options: InputOptions
+  @exclusivity(unchecked)
   private var reader: any RecordReader
 
   /// Opens a file for its first record.

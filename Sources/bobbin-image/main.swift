@@ -20,6 +20,8 @@ let socket = DescriptorSocket(FileDescriptor(owning: ImageHelperArguments.socket
 do {
   try Confinement.apply(arguments)
   try VipsLibrary.start(threads: arguments.threads)
+  // Libraries and their modules are all loaded by now; pictures come as descriptors.
+  try OpenFilesOnly.enter()
   try RequestLoop.serve(socket)
 } catch {
   fail("\(error)", code: EX_OSERR)

@@ -180,10 +180,16 @@ struct PoolTests {
     for (name, value) in [("address space", 900 << 20), ("file size", 1 << 20), ("core file size", 0)] {
       #expect(limits.contains(try Regex("Max \(name) +\(value) +\(value) ")), "\(name)")
     }
+    let status = try String(contentsOfFile: "/proc/\(helper)/status", encoding: .utf8)
+    #expect(status.contains("\nSeccomp:\t2\n") && status.contains("\nNoNewPrivs:\t1\n"))
     let environment = try Data(contentsOf: URL(filePath: "/proc/\(helper)/environ")).split(separator: 0)
     #expect(
       environment.map { String(decoding: $0, as: UTF8.self) }.sorted()
-        == ["LC_ALL=C", "MALLOC_ARENA_MAX=2", "SWIFT_BACKTRACE=enable=no", "VIPS_NOVECTOR=1", "VIPS_WARNING=0"])
+        == [
+          "LC_ALL=C", "MALLOC_ARENA_MAX=2", "ORC_CODE=emulate", "SWIFT_BACKTRACE=enable=no", "VIPS_DISC_THRESHOLD=100g",
+          "VIPS_NOVECTOR=1",
+          "VIPS_WARNING=0",
+        ])
     await bench.close()
   }
 

@@ -119,17 +119,34 @@ struct OutputFileTests {
     }
   }
 
-  @Test("What is kept as an object is what was written, though the submitter exchanges the temporary file")
+  @Test("What another puts in the temporary file's place is not taken for the output")
   func exchangedTemporary() throws {
     let path = try folder("own", mode: 0o700, owner: 4001)
     let output = try output(path + "/new")
-    try #require(Glibc.write(output.descriptor, "true", 4) == 4)
     let name = try #require(try Directory(path: path).entries().first)
     try #require(unlink("\(path)/\(name)") == 0 && symlink("/etc/shadow", "\(path)/\(name)") == 0)
-    try output.copy(to: temporary.path("copy"))
-    #expect(try content(temporary.path("copy")) == "true")
     #expect(throws: JobFailure.self) { try output.publish() }
     #expect(try !Directory(path: path).contains("new"))
+  }
+
+  @Test("A file that is named at the end gets its name and its mode, and not over the input")
+  func namedAtTheEnd() throws {
+    let path = try folder("own", mode: 0o700, owner: 4001)
+    for name in ["one", "two"] {
+      let output = try OutputFile(
+        path: path + "/{width}", isNamed: false, number: name == "one" ? 1 : 2, mode: 0o640, jobID: "job",
+        input: input, submitter: ann, sparing: folders)
+      try output.publish(as: name)
+    }
+    #expect(try Directory(path: path).entries().sorted() == ["one", "two"])
+    var status = stat()
+    try #require(stat(path + "/one", &status) == 0)
+    #expect(status.st_mode & 0o7777 == 0o640)
+    let beside = try OutputFile(
+      path: temporary.path("{name}"), isNamed: false, jobID: "job", input: input,
+      submitter: UserIdentity(user: 0, name: "root", primaryGroup: 0, groups: [0]), sparing: folders)
+    let failure = #expect(throws: JobFailure.self) { try beside.publish(as: "input") }
+    #expect(failure?.message.contains("it is the input") == true)
   }
 
   @Test("A leftover of the same job is replaced; something else under its name is not touched")

@@ -5,7 +5,7 @@ import FoundationEssentials
 /// A new optional key needs no new version; a key that changes its meaning or disappears does.
 package enum ImageMessage {
   /// The version of the protocol spoken here.
-  package static let version = 1
+  package static let version = 2
   /// The longest datagram in bytes; a request of 31 outputs takes about 5 kB.
   package static let maximumBytes = 64 << 10
 
@@ -14,19 +14,41 @@ package enum ImageMessage {
     package var version = ImageMessage.version
     package var number: UInt64
     package var request: ImageRequest
+    /// The most memory, in bytes, that the helper may use without asking; -1 to be asked in any case.
+    package var freeMemory: Int
 
-    package init(number: UInt64, request: ImageRequest) {
+    package init(number: UInt64, request: ImageRequest, freeMemory: Int = .max) {
       self.number = number
       self.request = request
+      self.freeMemory = freeMemory
     }
   }
 
-  /// The answer to the request of the same number: a reply or an error.
+  /// What a question is answered with.
+  package struct Permission: Codable, Sendable {
+    package var version = ImageMessage.version
+    package var number: UInt64
+    /// Whether the outputs are to be copied from files that travel beside this, one for each, instead of being made.
+    package var copies: Bool
+
+    package init(number: UInt64, copies: Bool = false) {
+      self.number = number
+      self.copies = copies
+    }
+  }
+
+  /// The answer to the request of the same number: a reply or an error, or a question before that.
   package struct Answer: Codable, Sendable {
     package var version = ImageMessage.version
     package var number: UInt64
     package var reply: ImageReply?
     package var error: ImageError?
+    package var question: ImageQuestion?
+
+    package init(number: UInt64, question: ImageQuestion) {
+      self.number = number
+      self.question = question
+    }
 
     package init(number: UInt64, result: Result<ImageReply, ImageError>) {
       self.number = number

@@ -3,7 +3,17 @@ internal import SystemSupport
 
 extension ImageError {
   static let poolIsShutDown = ImageError(.shutDown, "the image helpers are being shut down", permanent: false)
+  static let waitedTooLongForMemory = ImageError(
+    .timedOut, "the image helpers' memory did not become free in time", permanent: false)
   static let waitedTooLong = ImageError(.timedOut, "no image helper became free in time", permanent: false)
+
+  /// A picture that takes more memory than all helpers together may have.
+  static func needsTooMuch(_ memory: Int, of all: Int) -> ImageError {
+    ImageError(
+      .tooLarge,
+      "the picture needs about \(memory >> 20) MiB of memory; [Image] MemoryBudget leaves \(all >> 20) MiB to pictures: "
+        + "allow more, or ask for smaller outputs", permanent: true)
+  }
 
   /// A helper that ended in the middle of a job; trying again may go better, a limited number of times.
   static func helperDied(_ termination: Termination, request: ImageRequest, lastWords: String?) -> ImageError {

@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+internal import Foundation
 internal import Glibc
 internal import SystemSupport
 
@@ -44,8 +44,11 @@ final class ImageHelper: Sendable {
     "MALLOC_ARENA_MAX": "2",
     // The Swift runtime would otherwise keep a crashed process for its backtrace; a crash has to be an end at once.
     "SWIFT_BACKTRACE": "enable=no",
-    // No machine code made at run time: the service forbids memory both writable and executable.
+    // No machine code made at run time: helpers take from themselves the right to execute what they have written.
+    "ORC_CODE": "emulate",
     "VIPS_NOVECTOR": "1",
+    // What has to be decoded as a whole stays in memory, which is counted, and never goes to a file.
+    "VIPS_DISC_THRESHOLD": "100g",
     // Warnings about a picture's small faults come once for each line of pixels.
     "VIPS_WARNING": "0",
   ]
@@ -65,6 +68,13 @@ final class ImageHelper: Sendable {
     } catch  where error.code == .connectionReset {
       return nil
     }
+  }
+
+  /// The memory that the process has now, in bytes; 0 if it has ended.
+  func residentMemory() -> Int {
+    guard let text = try? String(contentsOfFile: "/proc/\(child.processID)/statm", encoding: .utf8) else { return 0 }
+    let fields = text.split(separator: " ")
+    return fields.count > 1 ? (Int(fields[1]) ?? 0) * Int(getpagesize()) : 0
   }
 
   /// Lets the helper end by itself, which it does when it next looks at its socket; kills it if that takes too long.

@@ -3,11 +3,14 @@ package import SystemSupport
 /// A few helper processes that decode and encode pictures, so that a hostile one costs a helper and not the daemon.
 ///
 /// Helpers are started when they are needed, kept for the next job, and replaced after a number of jobs, a crash or a
-/// hang. Jobs beyond the pool's size wait in the order they came.
+/// hang. Jobs beyond the pool's size wait in the order they came, and so do pictures that take much memory.
 package actor ImageHelperPool {
   private let executor = PoolExecutor()
-  private let configuration: ImageHelperConfiguration
-  var slots: HelperSlots
+  private var configuration: ImageHelperConfiguration
+  let slots: Quota
+  /// In bytes, beyond what each helper may take without asking.
+  let memory: Quota
+  var lastTicket: UInt64 = 0
   private var idle: [LeasedHelper] = []
   private var helpers: [ObjectIdentifier: ImageHelper] = [:]
   private var lastNumber: UInt64 = 0
@@ -17,7 +20,18 @@ package actor ImageHelperPool {
   /// Starts no helper yet.
   package init(configuration: ImageHelperConfiguration) {
     self.configuration = configuration
-    slots = HelperSlots(count: configuration.size)
+    slots = Quota(configuration.size)
+    memory = Quota(configuration.sharedMemory)
+  }
+
+  /// Changes what holds for helpers; how many there are, and their memory together, stay as they are.
+  ///
+  /// The limits of processes hold for helpers that are started from now on.
+  package func reconfigure(_ new: ImageHelperConfiguration) {
+    configuration.arguments = new.arguments
+    configuration.jobsPerHelper = new.jobsPerHelper
+    configuration.wallClockLimit = new.wallClockLimit
+    configuration.recycleMemory = new.recycleMemory
   }
 
   /// The process IDs of the living helpers, for the status page.
@@ -31,30 +45,55 @@ package actor ImageHelperPool {
   /// - Parameters:
   ///   - request: What to make.
   ///   - input: Open for reading; stays the caller's, and must stay open until this returns.
-  ///   - outputs: One empty file open for writing for each output, under the same conditions.
+  ///   - outputs: Empty files open for reading and writing, as many for each output as it says, under the same
+  ///     conditions.
+  ///   - reuse: Knows outputs that were made before.
   ///   - deadline: When to give up, time in the queue included; the configured limit for one job holds besides.
   /// - Throws: What is wrong with the request, the picture or the helper; `permanent` tells whether to try again.
   package func encode(
-    _ request: ImageRequest, input: Int32, outputs: [Int32], deadline: Deadline = .never
+    _ request: ImageRequest, input: Int32, outputs: [Int32], reuse: (any ImageReuse)? = nil,
+    deadline: Deadline = .never
   ) async throws(ImageError) -> ImageReply {
     try request.validate()
-    guard outputs.count == request.outputs.count else {
-      throw .invalidRequest("\(request.outputs.count) outputs came with \(outputs.count) files")
+    guard outputs.count == request.fileCount else {
+      throw .invalidRequest("\(request.fileCount) files were asked for, but \(outputs.count) came")
     }
-    try await takeSlot(by: deadline)
-    defer { slots.giveBack() }
+    try await take(1, of: slots, by: deadline, tooLate: .waitedTooLong)
+    defer { slots.giveBack(1) }
     lastNumber += 1
-    let bytes = try ImageMessage.encode(ImageMessage.Request(number: lastNumber, request: request))
     let number = lastNumber
+    let freeMemory = reuse == nil ? ImageHelperConfiguration.freeMemory : -1
+    let bytes = try ImageMessage.encode(
+      ImageMessage.Request(number: number, request: request, freeMemory: freeMemory))
     let leased = try send(bytes, descriptors: [input] + outputs)
-    let limit = Deadline.after(configuration.wallClockLimit).earlier(deadline)
-    let outcome = await AnswerWait().outcome(of: leased.helper, by: limit)
-    return try await finish(leased, number: number, request: request, outcome: outcome)
+    var answer = try await answer(of: leased, number: number, request: request, deadline: deadline)
+    guard let question = answer.question else { return try finish(leased, answer) }
+    if let known = await reuse?.pictures(of: question.input) {
+      permit(leased, ImageMessage.Permission(number: number, copies: true), files: known.files)
+      answer = try await self.answer(of: leased, number: number, request: request, deadline: deadline)
+      var reply = try finish(leased, answer)
+      (reply.outputs, reply.placeholder, reply.isReused) = (known.outputs, known.placeholder, true)
+      return reply
+    }
+    let asked = max(0, question.memory - ImageHelperConfiguration.freeMemory)
+    try await take(asked, for: leased, deadline: deadline)
+    defer { memory.giveBack(asked) }
+    permit(leased, ImageMessage.Permission(number: number), files: [])
+    answer = try await self.answer(of: leased, number: number, request: request, deadline: deadline)
+    return try finish(leased, answer)
+  }
+
+  private func finish(_ leased: LeasedHelper, _ answer: ImageMessage.Answer) throws(ImageError) -> ImageReply {
+    keep(leased)
+    if let error = answer.error { throw error }
+    guard let reply = answer.reply else { throw .protocolMismatch("the image helper answered nothing") }
+    return reply
   }
 
   /// Ends the helpers: idle ones at once, working ones when they are done or at the deadline. No job begins afterwards.
   package func shutDown(by deadline: Deadline) async {
     slots.close()
+    memory.close()
     let all = helpers.values
     for leased in idle { discard(leased.helper) }
     idle = []
@@ -88,11 +127,34 @@ package actor ImageHelperPool {
     }
   }
 
-  private func finish(
-    _ leased: LeasedHelper, number: UInt64, request: ImageRequest, outcome: AnswerWait.Outcome
-  ) async throws(ImageError) -> ImageReply {
+  /// Waits for the memory that a helper asks for; the caller gives it back.
+  private func take(_ asked: Int, for leased: LeasedHelper, deadline: Deadline) async throws(ImageError) {
+    do throws(ImageError) {
+      guard asked <= configuration.sharedMemory else { throw .needsTooMuch(asked, of: configuration.sharedMemory) }
+      try await take(asked, of: memory, by: deadline, tooLate: .waitedTooLongForMemory)
+    } catch {
+      // It waits for an answer that it won't get.
+      discard(leased.helper, killing: true)
+      throw error
+    }
+  }
+
+  private func permit(_ leased: LeasedHelper, _ permission: ImageMessage.Permission, files: [Int32]) {
+    do {
+      try leased.helper.send(try ImageMessage.encode(permission), descriptors: files)
+    } catch {
+      // If it has ended, waiting for its answer tells how.
+      leased.helper.kill()
+    }
+  }
+
+  /// Waits for what a helper says next.
+  private func answer(
+    of leased: LeasedHelper, number: UInt64, request: ImageRequest, deadline: Deadline
+  ) async throws(ImageError) -> ImageMessage.Answer {
     let helper = leased.helper
-    switch outcome {
+    let limit = Deadline.after(configuration.wallClockLimit).earlier(deadline)
+    switch await AnswerWait().outcome(of: helper, by: limit) {
     case .cancelled:
       discard(helper, killing: true)
       throw ImageError(.cancelled, "the job was cancelled", permanent: false)
@@ -102,22 +164,18 @@ package actor ImageHelperPool {
     case .readable:
       break
     }
-    let answer: ImageMessage.Answer
     do {
       guard let bytes = try helper.receive() else { throw await death(of: helper, request: request) }
-      answer = try ImageMessage.decode(ImageMessage.Answer.self, from: bytes)
+      let answer = try ImageMessage.decode(ImageMessage.Answer.self, from: bytes)
       guard answer.number == number else {
         throw ImageError.protocolMismatch("the image helper answered request \(answer.number) instead of \(number)")
       }
+      return answer
     } catch {
       discard(helper, killing: true)
       throw error as? ImageError
         ?? ImageError(.helperUnavailable, "the image helper's answer can't be received: \(error)", permanent: false)
     }
-    keep(leased)
-    if let error = answer.error { throw error }
-    guard let reply = answer.reply else { throw .protocolMismatch("the image helper answered nothing") }
-    return reply
   }
 
   private func death(of helper: ImageHelper, request: ImageRequest) async -> ImageError {
@@ -129,7 +187,9 @@ package actor ImageHelperPool {
   }
 
   private func keep(_ leased: LeasedHelper) {
-    if leased.jobs >= configuration.jobsPerHelper || slots.isClosed {
+    let isUsedUp =
+      leased.jobs >= configuration.jobsPerHelper || leased.helper.residentMemory() > configuration.recycleMemory
+    if isUsedUp || slots.isClosed {
       discard(leased.helper)
     } else {
       idle.append(leased)

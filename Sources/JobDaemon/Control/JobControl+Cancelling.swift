@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Jobs
 import ObjectGraph
+import SystemSupport
 
 /// The end of jobs that do not run, and of those that need them.
 extension JobControl {
@@ -90,7 +91,7 @@ extension JobControl {
   /// Has taken back what checkpoints of a job have saved, and then calls back on the queue.
   func revert(_ id: ManagedObjectID, then finish: @escaping @Sendable () throws -> Void) {
     reverting.enter()
-    Task(priority: .medium) { [self] in
+    Task(executorPreference: WorkQueues.tasks, priority: .medium) { [self] in
       let outcome: Result<Void, any Error>
       do { outcome = .success(try await Reversion(engine: engine).run(id)) } catch { outcome = .failure(error) }
       queue.async { [self] in

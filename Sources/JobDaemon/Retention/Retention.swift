@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import Jobs
 import Synchronization
+import SystemSupport
 
 /// Removes jobs that are over when they are too old, too many, or the store is too large.
 ///
@@ -62,7 +63,7 @@ final class Retention: Sendable {
       defer { state.isRunning = true }
       return !state.isRunning
     }
-    if mustStart { Task(priority: .medium) { await run() } }
+    if mustStart { Task(executorPreference: WorkQueues.tasks, priority: .medium) { await self.run() } }
   }
 
   /// Ends after the step under way.

@@ -14,6 +14,7 @@ final class Releaser: Sendable {
   private let waiters: ReleaseWaiters
   private let log: DaemonLog
   private let queue = DispatchQueue(label: "release")
+  private let removers = WorkQueues(label: "removals", count: 4)
   private let refuser: Refuser
   private let counts = Mutex<[JobState: Int]>([:])
   /// Who wants to know when there is room for more jobs.
@@ -88,19 +89,28 @@ final class Releaser: Sendable {
   func release(_ jobs: [FinishedJob]) {
     queue.async {
       self.counts.withLock { counts in for job in jobs { counts[job.state, default: 0] += 1 } }
-      // On a disk that is told of free blocks at once, removing a file waits for it; so several do.
-      let parts = (jobs.count + Self.partSize - 1) / Self.partSize
-      DispatchQueue.concurrentPerform(iterations: parts) { part in
-        let start = part * Self.partSize
-        for job in jobs[start..<min(start + Self.partSize, jobs.count)] { self.removeFileIfLast(job) }
-      }
+      self.removeFiles(of: jobs)
       self.scheduler.change { schedule, now in for job in jobs { schedule.remove(job.objectID, at: now) } }
       self.waiters.release(jobs.lazy.map(\.objectID))
       self.tellOfRoom()
     }
   }
 
-  /// Removes a job's file if all its jobs are on disk now.
+  /// Removes the files whose jobs are all on disk now.
+  private func removeFiles(of jobs: [FinishedJob]) {
+    if jobs.count <= Self.partSize { return jobs.forEach(removeFileIfLast) }
+    // On a disk that is told of free blocks at once, removing a file waits for it; so several do.
+    let removals = DispatchGroup()
+    for start in stride(from: 0, to: jobs.count, by: Self.partSize) {
+      removals.enter()
+      removers.async {
+        jobs[start..<min(start + Self.partSize, jobs.count)].forEach(self.removeFileIfLast)
+        removals.leave()
+      }
+    }
+    removals.wait()
+  }
+
   private func removeFileIfLast(_ job: FinishedJob) {
     guard let file = job.file, let failures = file.finish(job) else { return }
     if file.isOfEarlierRun { doubt(file.name) } else { remove(file.name, failures) }

@@ -88,7 +88,7 @@ extension StatusService {
   }
 
   private func flush(_ responder: HTTPResponder) {
-    Task(priority: .medium) { [core] in
+    Task(executorPreference: WorkQueues.tasks, priority: .medium) { [core] in
       await core.merger.mergeAndWait()
       if await core.flusher.flush() { return _ = responder.respond(Self.json(.object(["flushed": true]))) }
       _ = responder.respond(
@@ -98,7 +98,7 @@ extension StatusService {
 
   /// What an operator is told is on disk, lest a crash undo it.
   private func respondWhenDurable(_ responder: HTTPResponder, _ reply: JSONValue) {
-    Task(priority: .medium) { [core] in
+    Task(executorPreference: WorkQueues.tasks, priority: .medium) { [core] in
       await core.merger.mergeAndWait()
       if await core.flusher.flush() { return _ = responder.respond(Self.json(reply)) }
       _ = responder.respond(

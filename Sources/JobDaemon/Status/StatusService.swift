@@ -14,7 +14,8 @@ import SystemSupport
 /// in a context of its own, so that main is never occupied.
 final class StatusService: Sendable {
   let core: DaemonCore
-  private let contextQueue = DispatchQueue(label: "status", attributes: .concurrent)
+  /// For submissions, which wait for the disk.
+  private let queues = WorkQueues(label: "submissions", count: 4)
 
   init(_ core: DaemonCore) { self.core = core }
 
@@ -166,7 +167,7 @@ final class StatusService: Sendable {
     let submitter = request.peer?.user ?? Credentials.effectiveUser
     // The reply has its own deadline; the wait ends before it.
     return .later(within: (wait ?? .zero) + .seconds(60)) { responder in
-      self.contextQueue.async { self.accept(body, submitter, wait, responder) }
+      self.queues.async { self.accept(body, submitter, wait, responder) }
     }
   }
 

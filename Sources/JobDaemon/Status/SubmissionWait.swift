@@ -9,6 +9,8 @@ final class SubmissionWait: Sendable {
     var isOver = false
   }
 
+  private static let queue = DispatchQueue(label: "ends of waits")
+
   private let ids: [ManagedObjectID]
   private let core: DaemonCore
   private let completion: @Sendable (_ isOver: Bool) -> Void
@@ -23,7 +25,7 @@ final class SubmissionWait: Sendable {
 
   func begin(limit: Duration) {
     let deadline = DispatchTime.now() + .nanoseconds(Int(clamping: Int64(limit / .nanoseconds(1))))
-    DispatchQueue.global().asyncAfter(deadline: deadline) { [weak self] in self?.end(isOver: false) }
+    Self.queue.asyncAfter(deadline: deadline) { [weak self] in self?.end(isOver: false) }
     // The callbacks hold this object until the last job is released.
     core.waiters.add(ids, to: core.scheduler) { self.countDown() }
     // What was over before anybody waited for it would be flushed when the timer is due only.

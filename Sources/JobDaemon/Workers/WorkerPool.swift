@@ -3,6 +3,7 @@ import Dispatch
 import Jobs
 import ObjectGraph
 import Synchronization
+import SystemSupport
 
 /// The workers, and what is done about attempts that don't end when they are told to.
 final class WorkerPool: Sendable {
@@ -33,7 +34,7 @@ final class WorkerPool: Sendable {
       state.nextNumber += 1
       let worker = Worker(engine, recorder, number: number)
       // Started on the main thread a task would ask for a higher priority than a service without privileges may have.
-      state.tasks[number] = Task(priority: .medium) { [weak self] in
+      state.tasks[number] = Task(executorPreference: WorkQueues.tasks, priority: .medium) { [weak self] in
         let wasAbandoned = await worker.run()
         self?.end(number, wasAbandoned)
       }
@@ -57,7 +58,7 @@ final class WorkerPool: Sendable {
     engine.log.error("the handler does not end though it was told to; the attempt is taken from it", job: attempt)
     startWorker()
     let executor = ContextExecutor(label: "abandoned")
-    Task(priority: .medium) { [recorder] in
+    Task(executorPreference: WorkQueues.tasks, priority: .medium) { [recorder] in
       await recorder.record(.failure(CancellationError()), of: job, attempt, executor)
     }
   }
@@ -69,7 +70,7 @@ final class WorkerPool: Sendable {
     let ended = DispatchGroup()
     for task in tasks {
       ended.enter()
-      Task(priority: .medium) {
+      Task(executorPreference: WorkQueues.tasks, priority: .medium) {
         await task.value
         ended.leave()
       }
@@ -91,7 +92,7 @@ extension DispatchGroup {
   /// Waits until the group is empty; false if that takes too long.
   fileprivate func wait(for limit: Duration) async -> Bool {
     await withCheckedContinuation { continuation in
-      DispatchQueue.global().async {
+      DispatchQueue(label: "shutdown").async {
         let deadline = DispatchTime.now() + .milliseconds(Int(clamping: limit.milliseconds))
         continuation.resume(returning: self.wait(timeout: deadline) == .success)
       }

@@ -12,17 +12,13 @@ public final class ContextExecutor: SerialExecutor {
   private let occupation: OccupationRecorder?
   /// The executor that work which runs here is waiting for.
   private let awaited = Mutex<ContextExecutor?>(nil)
-  private static let key = DispatchSpecificKey<ObjectIdentifier>()
-  private static let referenceKey = DispatchSpecificKey<Reference>()
+  /// Tells the main queue, where others put work too. Queues of our own run nothing but what goes through here, so they
+  /// need no mark, which would wake one of Dispatch's shared threads whenever such a queue goes away.
+  private static let mainKey = DispatchSpecificKey<Bool>()
 
   private enum Place {
     case queue(DispatchQueue)
     case thread(pthread_t)
-  }
-
-  /// How a queue knows its executor without keeping it.
-  private struct Reference: Sendable {
-    unowned let executor: ContextExecutor
   }
 
   /// An executor with a queue of its own.
@@ -34,26 +30,19 @@ public final class ContextExecutor: SerialExecutor {
     self.label = label
     self.occupation = occupation
     place = .queue(DispatchQueue(label: label))
-    nameQueue()
   }
 
   private init(main: DispatchQueue) {
     label = "main"
     occupation = nil
     place = .queue(main)
-    nameQueue()
+    main.setSpecific(key: Self.mainKey, value: true)
   }
 
   private init(label: String, thread: pthread_t) {
     self.label = label
     occupation = nil
     place = .thread(thread)
-  }
-
-  private func nameQueue() {
-    guard case .queue(let queue) = place else { return }
-    queue.setSpecific(key: Self.key, value: ObjectIdentifier(self))
-    queue.setSpecific(key: Self.referenceKey, value: Reference(executor: self))
   }
 
   /// The executor of the main queue.
@@ -73,9 +62,7 @@ public final class ContextExecutor: SerialExecutor {
   /// Whether the caller runs on this executor.
   public var isCurrent: Bool {
     switch place {
-    case .queue:
-      // The queue knows also of work that others put on the main queue; asking it takes several times as long.
-      RunningExecutor.current == address || DispatchQueue.getSpecific(key: Self.key) == ObjectIdentifier(self)
+    case .queue: RunningExecutor.current.map { $0 == address } ?? (Self.isOnMainQueue && self === Self.main)
     case .thread(let thread): pthread_equal(thread, pthread_self()) != 0
     }
   }
@@ -125,7 +112,7 @@ public final class ContextExecutor: SerialExecutor {
     if isCurrent { return try work() }
     if RunningExecutor.contains(address) { return try RunningExecutor.run(address, work) }
     guard case .queue(let queue) = place else { preconditionFailure(refusal) }
-    let waiter = DispatchQueue.getSpecific(key: Self.referenceKey)?.executor
+    let waiter = Self.current
     waiter?.awaited.withLock { $0 = self }
     defer { waiter?.awaited.withLock { $0 = nil } }
     return try queue.sync { try timed(work) }
@@ -151,7 +138,7 @@ public final class ContextExecutor: SerialExecutor {
 
   /// Whether the work that occupies this executor waits, directly or through others, for the caller's executor.
   private var isWaitingForCaller: Bool {
-    let caller = DispatchQueue.getSpecific(key: Self.referenceKey)?.executor
+    let caller = Self.current
     var next = awaited.withLock { $0 }
     // Waits are few and can't form a ring that has gone unnoticed, but they change while we look.
     for _ in 0..<64 {
@@ -161,6 +148,18 @@ public final class ContextExecutor: SerialExecutor {
     }
     return false
   }
+
+  /// The executor whose work the calling thread does.
+  private static var current: ContextExecutor? {
+    // Its work keeps it alive.
+    if let address = RunningExecutor.current {
+      return Unmanaged<ContextExecutor>.fromOpaque(address).takeUnretainedValue()
+    }
+    return isOnMainQueue ? main : nil
+  }
+
+  /// Whether the caller is on the main queue, maybe as work that others put there.
+  private static var isOnMainQueue: Bool { DispatchQueue.getSpecific(key: mainKey) == true }
 
   private var address: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()) }
 

@@ -2,12 +2,15 @@ import DelimitedText
 
 /// Records whose fields stand between separators.
 final class DelimitedRecords: RecordReader {
+  // Used once per record, by nothing that could call back: checking each access would take a third of the time.
+  @exclusivity(unchecked)
   private var reader: DelimitedReader
   private let stream: any ByteStream
   private let encoding: TextEncoding
   private let options: InputOptions
   private(set) var columnNames: [String]?
   /// Of every record; nil until the first that is right.
+  @exclusivity(unchecked)
   private(set) var fieldCount: Int?
 
   /// - Parameter position: where the stream begins.

@@ -9,21 +9,34 @@ final class JSONRecords: RecordReader {
     case beforeText, lines, firstElement, behindElement, wholeText, end
   }
 
+  // Nothing that is used here calls back: checking each access to a property would take a quarter of the time.
+
   let form: InputForm
   let options: InputOptions
+  @exclusivity(unchecked)
   var block: TextBlock
+  @exclusivity(unchecked)
   var place: Place
+  @exclusivity(unchecked)
   private var parser: JSONFieldParser
   /// Of every record that is an array; nil until the first.
+  @exclusivity(unchecked)
   private(set) var fieldCount: Int?
 
   /// Indices into the block: the record, and what comes after it.
+  @exclusivity(unchecked)
   var recordStart = 0
+  @exclusivity(unchecked)
   var recordEnd = 0
+  @exclusivity(unchecked)
   var nextStart = 0
+  @exclusivity(unchecked)
   var isOversized = false
+  @exclusivity(unchecked)
   private(set) var recordLine: Int
+  @exclusivity(unchecked)
   private(set) var recordOffset: Int
+  @exclusivity(unchecked)
   var line: Int
 
   /// - Parameter isAtStart: whether no record comes before `position`.
@@ -53,6 +66,7 @@ final class JSONRecords: RecordReader {
   }
 
   /// Stays behind the last record when the end is reached, so that somebody can go on there.
+  @exclusivity(unchecked)
   private(set) var position: RecordPosition
 
   var columnNames: [String]? { form.hasHeader ? parser.columnNames : nil }

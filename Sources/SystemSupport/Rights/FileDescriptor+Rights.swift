@@ -57,6 +57,11 @@ extension FileDescriptor {
     try systemCall("fchown", "descriptor \(number)") { fchown(number, user, group ?? .max) }
   }
 
+  /// Sets the file's permission bits, whatever the umask.
+  package func setMode(_ mode: UInt32) throws(SystemError) {
+    try systemCall("fchmod", "descriptor \(number)") { fchmod(number, mode) }
+  }
+
   /// A path that leads to this very file, whatever has become of its names.
   var procPath: String { "/proc/self/fd/\(number)" }
 }

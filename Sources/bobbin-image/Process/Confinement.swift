@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 internal import ImageProtocol
 internal import SystemSupport
@@ -14,6 +15,11 @@ enum Confinement {
     // A write beyond the limit then fails with EFBIG, which becomes an answer instead of a death.
     signal(SIGXFSZ, SIG_IGN)
     signal(SIGPIPE, SIG_IGN)
+  }
+
+  /// Gives what a large picture has left in the heap back to the system.
+  static func releaseMemory(after used: Int) {
+    if used > 32 << 20 { _ = malloc_trim(0) }
   }
 
   /// Allows this much more processor time than has been used so far; the kernel counts over the process's life.

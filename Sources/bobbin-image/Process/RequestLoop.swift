@@ -8,20 +8,72 @@ enum RequestLoop {
     while var message = try socket.receive(limit: ImageMessage.maximumBytes) {
       let bytes = [UInt8](message.data)
       let header = try? ImageMessage.header(of: bytes)
-      let result = Result { () throws(ImageError) in try answer(bytes, files: &message.descriptors) }
+      let result = Result { () throws(ImageError) in try answer(bytes, files: &message.descriptors, socket) }
       let reply = ImageMessage.Answer(number: header?.number ?? 0, result: result)
       try socket.send(Data(try ImageMessage.encode(reply)))
     }
   }
 
   /// Does what a request asks; every descriptor that came with it is closed when this returns.
-  private static func answer(_ bytes: [UInt8], files: inout ReceivedDescriptors) throws(ImageError) -> ImageReply {
+  private static func answer(
+    _ bytes: [UInt8], files: inout ReceivedDescriptors, _ socket: borrowing DescriptorSocket
+  ) throws(ImageError) -> ImageReply {
     let message = try ImageMessage.decode(ImageMessage.Request.self, from: bytes)
+    let request = message.request
     guard let input = files.takeNext() else { throw .protocolMismatch("a request came without its input") }
-    var outputs = OpenFiles()
-    while let output = files.takeNext() { outputs.append(output) }
-    try Confinement.allowProcessorTime(seconds: message.request.limits.processorSeconds)
-    return try PictureEncoder(request: message.request).encode(input: input.number, outputs: outputs.numbers)
+    var open = OpenFiles()
+    while let output = files.takeNext() { open.append(output) }
+    let outputs = try open.outputs(of: request)
+    try Confinement.allowProcessorTime(seconds: request.limits.processorSeconds)
+    let encoder = try PictureEncoder(request, input: input.number)
+    let memory = encoder.memoryEstimate
+    if memory > message.freeMemory {
+      let question = ImageQuestion(input: encoder.input.description, memory: memory)
+      var known = try ask(question, number: message.number, socket)
+      if known.isGiven {
+        try copy(&known.message.descriptors, to: outputs, request)
+        return ImageReply(input: question.input, outputs: [])
+      }
+    }
+    defer { Confinement.releaseMemory(after: memory) }
+    return try encoder.encode(to: outputs)
+  }
+
+  /// What the daemon answers a question with.
+  private struct Known: ~Copyable {
+    /// Whether the outputs are there already.
+    let isGiven: Bool
+    var message: DescriptorMessage
+  }
+
+  /// Waits for the daemon's permission, which it gives when there is memory.
+  private static func ask(
+    _ question: ImageQuestion, number: UInt64, _ socket: borrowing DescriptorSocket
+  ) throws(ImageError) -> Known {
+    let bytes = try ImageMessage.encode(ImageMessage.Answer(number: number, question: question))
+    let received: DescriptorMessage
+    do throws(SystemError) {
+      try socket.send(Data(bytes))
+      guard let message = try socket.receive(limit: ImageMessage.maximumBytes) else {
+        throw SystemError(.brokenPipe, call: "recvmsg")
+      }
+      received = message
+    } catch {
+      throw ImageError(.helperUnavailable, "the daemon can't be asked: \(error)", permanent: false)
+    }
+    let permission = try ImageMessage.decode(ImageMessage.Permission.self, from: [UInt8](received.data))
+    guard permission.number == number else { throw .protocolMismatch("a permission is for another request") }
+    return Known(isGiven: permission.copies, message: received)
+  }
+
+  /// Makes outputs of what was made before.
+  private static func copy(
+    _ files: inout ReceivedDescriptors, to outputs: [[Int32]], _ request: ImageRequest
+  ) throws(ImageError) {
+    for (index, output) in outputs.enumerated() {
+      guard let file = files.takeNext() else { throw .protocolMismatch("there are too few files to copy from") }
+      try OutputFiles(output.dropLast(request.keepsFiles ? 1 : 0), position: index + 1).copy(of: file.number)
+    }
   }
 }
 
@@ -31,6 +83,22 @@ private struct OpenFiles: ~Copyable {
 
   mutating func append(_ file: consuming FileDescriptor) {
     numbers.append(file.take())
+  }
+
+  /// Which of them are for which output.
+  func outputs(of request: ImageRequest) throws(ImageError) -> [[Int32]] {
+    guard numbers.count == request.fileCount else {
+      throw .invalidRequest("\(request.fileCount) files were asked for, but \(numbers.count) came")
+    }
+    var rest = numbers[...]
+    var outputs: [[Int32]] = []
+    for (index, output) in request.outputs.enumerated() {
+      let files = Array(rest.prefix(output.fileCount))
+      rest = rest.dropFirst(output.fileCount)
+      try OutputFiles(files, position: index + 1).check()
+      outputs.append(files)
+    }
+    return outputs
   }
 
   deinit {

@@ -1,26 +1,33 @@
 internal import ImageProtocol
 
 extension ImageFormat {
-  /// The one decoder class of the format that reads from a descriptor.
+  /// The one decoder class of the format that reads from a descriptor; AVIF and HEIF share theirs.
   var loaderClass: String {
     switch self {
     case .jpeg: "VipsForeignLoadJpegSource"
     case .png: "VipsForeignLoadPngSource"
     case .webp: "VipsForeignLoadWebpSource"
-    case .gif: "VipsForeignLoadNsgifSource"
+    case .avif, .heif: "VipsForeignLoadHeifSource"
     case .tiff: "VipsForeignLoadTiffSource"
-    case .heif: "VipsForeignLoadHeifSource"
+    case .gif: "VipsForeignLoadNsgifSource"
+    case .svg: "VipsForeignLoadSvgSource"
+    case .pdf: "VipsForeignLoadPdfSource"
+    case .jp2: "VipsForeignLoadJp2kSource"
+    case .jxl: "VipsForeignLoadJxlSource"
+    case .ppm: "VipsForeignLoadPpmSource"
     }
   }
 
-  /// The encoder of the format that writes to a descriptor, and its defaults; nil if the helper doesn't write it.
-  var saver: (className: String, options: [(name: String, value: String)], takesQuality: Bool)? {
+  /// The encoder class of the format that writes to a target; nil if the helper doesn't write it.
+  var saverClass: String? {
     switch self {
-    // Transparent parts become white, as paper is; libvips would make them black.
-    case .jpeg: ("VipsForeignSaveJpegTarget", [("background", "255"), ("optimize-coding", "true")], true)
-    case .png: ("VipsForeignSavePngTarget", [], false)
-    case .webp: ("VipsForeignSaveWebpTarget", [], true)
-    case .gif, .tiff, .heif: nil
+    case .jpeg: "VipsForeignSaveJpegTarget"
+    case .png: "VipsForeignSavePngTarget"
+    case .webp: "VipsForeignSaveWebpTarget"
+    case .avif, .heif: "VipsForeignSaveHeifTarget"
+    case .tiff: "VipsForeignSaveTiffTarget"
+    case .gif: "VipsForeignSaveCgifTarget"
+    case .svg, .pdf, .jp2, .jxl, .ppm: nil
     }
   }
 }

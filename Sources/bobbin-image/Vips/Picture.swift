@@ -1,39 +1,73 @@
 internal import CVIPS
 internal import ImageProtocol
 
-/// A libvips image, whose pixels usually don't exist yet.
+/// A libvips image, whose pixels usually don't exist yet. Frames of a moving picture lie one below the other.
 struct Picture {
   let reference: VipsObjectReference
 
-  private var image: UnsafeMutablePointer<VipsImage> {
+  var image: UnsafeMutablePointer<VipsImage> {
     reference.pointer.assumingMemoryBound(to: VipsImage.self)
   }
 
   var width: Int { Int(vips_image_get_width(image)) }
   var height: Int { Int(vips_image_get_height(image)) }
+  var bands: Int { Int(vips_image_get_bands(image)) }
   var pages: Int { max(1, Int(vips_image_get_n_pages(image))) }
+  var hasAlpha: Bool { vips_image_hasalpha(image) != 0 }
+  var isGrey: Bool { vips_image_get_bands(image) < 3 }
+  /// The bytes of one pixel.
+  var pixelBytes: Int { Int(vips_image_get_bands(image)) * Int(vips_format_sizeof(vips_image_get_format(image))) }
 
   /// Width and height as displayed, after the orientation tag.
   var displayedSize: (width: Int, height: Int) {
     vips_image_get_orientation_swap(image) != 0 ? (height, width) : (width, height)
   }
 
-  /// The picture with its pixels computed and kept in memory, so that several outputs can be made of one decode.
-  func inMemory() throws(ImageError) -> Picture {
-    guard let copy = vips_image_copy_memory(image) else { throw VipsLibrary.takeFailure() }
-    return Picture(reference: VipsObjectReference(owning: copy))
+  /// Whether the file has its pixels in several passes, so that decoding needs room for all of them.
+  var isInterlaced: Bool {
+    number("interlaced") ?? number("jpeg-multiscan") ?? 0 != 0
   }
 
-  /// The picture in eight bits of sRGB or of grey, with or without transparency.
-  func inScreenColours() throws(ImageError) -> Picture {
-    let interpretation = vips_image_get_interpretation(image)
-    let isGrey = vips_image_get_bands(image) < 3
-    let wanted = isGrey ? VIPS_INTERPRETATION_B_W : VIPS_INTERPRETATION_sRGB
-    let isEightBit = vips_image_get_format(image) == VIPS_FORMAT_UCHAR
-    if interpretation == wanted && isEightBit { return self }
-    let call = try VipsCall("colourspace")
-    call.set("in", reference)
-    try call.set("space", isGrey ? "b-w" : "srgb")
-    return try call.makeImage()
+  /// Whether a JPEG has its colours at half the size, as most have.
+  var hasHalvedColours: Bool {
+    var mode: UnsafePointer<CChar>?
+    guard vips_image_get_typeof(image, "jpeg-chroma-subsample") != 0,
+      vips_image_get_string(image, "jpeg-chroma-subsample", &mode) == 0, let mode
+    else { return false }
+    return String(cString: mode).hasPrefix("4:2:0")
+  }
+
+  private func number(_ field: String) -> Int32? {
+    var number: Int32 = 0
+    guard vips_image_get_typeof(image, field) != 0, vips_image_get_int(image, field, &number) == 0 else { return nil }
+    return number
+  }
+
+  /// The picture's format: decoders of several formats tell what they found.
+  func format(loadedAs format: ImageFormat) -> ImageFormat {
+    guard format == .heif || format == .avif else { return format }
+    var compression: UnsafePointer<CChar>?
+    guard vips_image_get_typeof(image, "heif-compression") != 0,
+      vips_image_get_string(image, "heif-compression", &compression) == 0, let compression
+    else { return .heif }
+    return String(cString: compression) == "av1" ? .avif : .heif
+  }
+
+  /// The picture with its pixels computed and kept in memory, so that several outputs can be made of one decode.
+  func inMemory() throws(ImageError) -> Picture {
+    vips_error_clear()
+    guard let copy = vips_image_copy_memory(image) else { throw VipsLibrary.takeFailure() }
+    let picture = Picture(reference: VipsObjectReference(owning: copy))
+    // A damaged strip is painted black and only noted.
+    if VipsLibrary.hasNotedFailure { throw VipsLibrary.takeFailure() }
+    return picture
+  }
+
+  /// A few pixels of eight bits, band by band.
+  func bytes() throws(ImageError) -> [UInt8] {
+    var size = 0
+    guard let memory = vips_image_write_to_memory(image, &size) else { throw VipsLibrary.takeFailure() }
+    defer { g_free(memory) }
+    return Array(UnsafeRawBufferPointer(start: memory, count: size))
   }
 }

@@ -33,6 +33,30 @@ struct VipsCall: ~Copyable {
     g_value_unset(&property)
   }
 
+  /// Sets an argument that is a list of images.
+  func set(_ name: String, _ pictures: [Picture]) {
+    var property = GValue()
+    g_value_init(&property, vips_array_image_get_type())
+    vips_value_set_array_image(&property, Int32(pictures.count))
+    var count: Int32 = 0
+    if let list = vips_value_get_array_image(&property, &count) {
+      for (index, picture) in pictures.enumerated() {
+        // The list owns a reference to each.
+        g_object_ref(picture.reference.pointer)
+        list[index] = picture.image
+      }
+    }
+    g_object_set_property(UnsafeMutableRawPointer(operation).assumingMemoryBound(to: GObject.self), name, &property)
+    g_value_unset(&property)
+  }
+
+  /// A picture of its own that shares the pixels of another, so that its metadata can be changed.
+  static func copy(of picture: Picture) throws(ImageError) -> Picture {
+    let call = try VipsCall("copy")
+    call.set("in", picture.reference)
+    return try call.makeImage()
+  }
+
   /// Runs the operation; lazily, if it makes an image: pixels are computed when they are written or copied.
   mutating func run() throws(ImageError) {
     var built: UnsafeMutablePointer<VipsOperation>? = operation

@@ -17,19 +17,22 @@ enum VipsLibrary {
     vips_block_untrusted_set(1)
     vips_operation_block_set("VipsForeign", 1)
     for format in ImageFormat.allCases {
-      if let saver = format.saver { vips_operation_block_set(saver.className, 0) }
+      if let saver = format.saverClass { vips_operation_block_set(saver, 0) }
     }
   }
 
   /// Opens the decoders of these formats and blocks all others.
   static func allowLoading(_ formats: [ImageFormat]) {
-    for format in ImageFormat.allCases {
-      vips_operation_block_set(format.loaderClass, formats.contains(format) ? 0 : 1)
+    for loader in Set(ImageFormat.allCases.map(\.loaderClass)) {
+      vips_operation_block_set(loader, formats.contains { $0.loaderClass == loader } ? 0 : 1)
     }
   }
 
   /// Whether something failed although the call that met it went on.
   static var hasNotedFailure: Bool { vips_error_buffer().pointee != 0 }
+
+  /// Drops what libvips has to say so far.
+  static func forgetFailure() { vips_error_clear() }
 
   /// Takes what libvips has to say about the last failure: its first line, printable, of at most 300 characters.
   static func takeError() -> String {
@@ -46,7 +49,7 @@ enum VipsLibrary {
     if text.contains("write error") {
       let tooLarge = text.contains(String(cString: strerror(EFBIG)))
       return tooLarge
-        ? ImageError(.tooLarge, "an output grows beyond the largest file the helper may write", permanent: true)
+        ? .outputTooLarge
         : ImageError(.output, "an output can't be written: \(line)", permanent: false)
     }
     if text.contains("memory") {

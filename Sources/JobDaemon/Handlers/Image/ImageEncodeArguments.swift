@@ -1,77 +1,57 @@
+import Configuration
 import ImageProtocol
 import JSONText
 import Jobs
 
-/// The arguments of an `image.encode`: one input, any number of outputs, and whether the first is kept as an object.
+/// The arguments of an `image.encode`: one input, any number of outputs, and what else is wanted of it.
 struct ImageEncodeArguments {
-  struct Output {
-    let path: String
-    let picture: ImageOutput
-  }
-
   let input: String
-  let outputs: [Output]
-  /// The title under which the first output is kept as `Image` and `ImageBlob`; nil to keep files only.
-  let storedTitle: String?
+  let outputs: [ImageOutputArguments]
+  /// Whether the picture is turned as its orientation tag says.
+  let isTurned: Bool
+  let wantsPlaceholder: Bool
+  /// Whether outputs may be taken from an earlier job that had the same input and wanted the same.
+  let reuses: Bool
 
-  /// The most outputs that one request to a helper carries.
-  private static let outputLimit = 30
+  /// The most files that one request to a helper carries.
+  private static let fileLimit = 30
 
-  init(_ arguments: JSONValue) throws(JobFileError) {
+  /// - Parameter presets: what outputs can name, by name.
+  init(_ arguments: JSONValue, presets: [String: Configuration.ImagePreset]) throws(JobFileError) {
     let reader = try ArgumentReader(arguments)
-    try reader.allow(["input", "outputs", "store"])
+    try reader.allow(["input", "outputs", "store", "autoOrient", "placeholder", "reuse"])
     input = try reader.requiredPath("input")
+    isTurned = try reader.flag("autoOrient") ?? true
+    wantsPlaceholder = try reader.flag("placeholder") ?? false
+    reuses = try reader.flag("reuse") ?? false
     guard let list = reader.value("outputs")?.array, !list.isEmpty else {
       throw reader.error("must be a list of at least one output", "outputs")
     }
-    if list.count > Self.outputLimit {
-      throw reader.error("has \(list.count) outputs; there can be \(Self.outputLimit)", "outputs")
-    }
-    var outputs: [Output] = []
+    let firstTitle = try StoredPicture.title(in: reader, path: "arguments.store")
+    var outputs: [ImageOutputArguments] = []
     for (index, value) in list.enumerated() {
-      outputs.append(try Self.output(value, "arguments.outputs.\(index)"))
+      outputs.append(
+        try ImageOutputArguments(
+          value, path: "arguments.outputs.\(index)", presets: presets, title: index == 0 ? firstTitle : nil))
+    }
+    let fileCount = outputs.reduce(reuses ? outputs.count : 0) { $0 + $1.picture.fileCount }
+    if fileCount > Self.fileLimit {
+      throw reader.error(
+        "make \(fileCount) files and objects\(reuses ? ", with those kept for reuse" : ""); there can be \(Self.fileLimit)",
+        "outputs")
     }
     var paths: Set<String> = []
-    for (index, output) in outputs.enumerated() where !paths.insert(output.path).inserted {
-      throw reader.error("is the path of an earlier output", "outputs.\(index).path")
+    for (index, output) in outputs.enumerated() {
+      guard let path = output.path, path.isFixed else { continue }
+      if !paths.insert(path.text).inserted {
+        throw reader.error("is the path of an earlier output", "outputs.\(index).path")
+      }
     }
     self.outputs = outputs
-    if let store = reader.value("store") {
-      let storeReader = try ArgumentReader(store, path: "arguments.store")
-      try storeReader.allow(["title"])
-      storedTitle = try storeReader.text("title") ?? ""
-    } else {
-      storedTitle = nil
-    }
     do throws(ImageError) {
       try ImageRequest(outputs: outputs.map(\.picture)).validate()
     } catch {
       throw reader.error(error.message, "outputs")
-    }
-  }
-
-  private static func output(_ value: JSONValue, _ path: String) throws(JobFileError) -> Output {
-    let reader = try ArgumentReader(value, path: path)
-    try reader.allow(["path", "format", "width", "height", "fit", "enlarge", "quality"])
-    let file = try reader.requiredPath("path")
-    let given = try reader.word("format", ImageFormat.self, among: [.jpeg, .png, .webp])
-    guard let format = given ?? format(ofName: file) else {
-      throw reader.error("is missing, and the path has no known ending", "format")
-    }
-    let picture = ImageOutput(
-      format: format, width: try reader.integer("width", in: 1...65_500),
-      height: try reader.integer("height", in: 1...65_500), fit: try reader.word("fit", ImageFit.self) ?? .inside,
-      enlarge: try reader.flag("enlarge") ?? false, quality: try reader.integer("quality", in: 1...100))
-    return Output(path: file, picture: picture)
-  }
-
-  private static func format(ofName name: String) -> ImageFormat? {
-    let ending = name.split(separator: ".").last.map { $0.lowercased() }
-    return switch ending {
-    case "jpg", "jpeg": .jpeg
-    case "png": .png
-    case "webp": .webp
-    default: nil
     }
   }
 }

@@ -1,12 +1,13 @@
 import Configuration
 import Foundation
+import Glibc
 import ImageProtocol
 import JSONText
 import Jobs
 import ObjectGraph
 import SystemSupport
 
-/// The type `image.encode`: a picture becomes other pictures, in files and, if wanted, as an object.
+/// The type `image.encode`: a picture becomes other pictures, in files and as objects.
 ///
 /// The daemon opens files and moves them to their place; decoding and encoding is the helper's.
 struct ImageEncodeHandler: JobHandler {
@@ -15,6 +16,7 @@ struct ImageEncodeHandler: JobHandler {
   private let coordinator: PersistentStoreCoordinator
   private let configuration: ConfigurationBox
   private let ownFolders: OwnFolders
+  private let cache: PictureCache
 
   init(
     pool: ImageHelperPool, coordinator: PersistentStoreCoordinator, configuration: ConfigurationBox, paths: Paths
@@ -24,35 +26,49 @@ struct ImageEncodeHandler: JobHandler {
     self.configuration = configuration
     let staging = coordinator.stagingDirectory.map { [$0, URL(fileURLWithPath: $0).deletingLastPathComponent().path] }
     ownFolders = OwnFolders(paths, storeFolders: staging ?? [])
+    cache = PictureCache(folder: paths.keptPictures)
   }
 
-  func validate(_ arguments: JSONValue) throws(JobFileError) { _ = try ImageEncodeArguments(arguments) }
+  func validate(_ arguments: JSONValue) throws(JobFileError) {
+    _ = try ImageEncodeArguments(arguments, presets: configuration.value.imagePresets)
+  }
 
   func run(_ execution: JobExecution) async throws -> JSONValue {
+    let settings = configuration.value
     let arguments: ImageEncodeArguments
-    do throws(JobFileError) { arguments = try ImageEncodeArguments(execution.arguments) } catch {
+    do throws(JobFileError) {
+      arguments = try ImageEncodeArguments(execution.arguments, presets: settings.imagePresets)
+    } catch {
       throw JobFailure(error.description)
     }
-    let settings = configuration.value.image
     let submitter = try execution.submitterIdentity()
     let input = try openInput(
-      execution.absolutePath(arguments.input), for: submitter, limit: settings.maxInputSize)
+      execution.absolutePath(arguments.input), for: submitter, limit: settings.image.maxInputSize)
     let inputStatus = try input.status()
-    let outputs = try arguments.outputs.map {
-      try OutputFile(
-        path: execution.absolutePath($0.path), jobID: execution.jobID, input: inputStatus, submitter: submitter,
-        sparing: ownFolders)
+    var outputs: [EncodedOutput] = []
+    for (index, output) in arguments.outputs.enumerated() {
+      let file = try output.path.map { path in
+        try OutputFile(
+          path: execution.absolutePath(path.text), isNamed: path.isFixed, number: index + 1, mode: output.mode,
+          jobID: execution.jobID, input: inputStatus, submitter: submitter, sparing: ownFolders)
+      }
+      let stored = try output.storedTitle.map { try StoredPicture(title: $0, in: coordinator.stagingDirectory) }
+      outputs.append(EncodedOutput(arguments: output, file: file, stored: stored))
     }
     execution.progress = JobProgress(total: Int64(outputs.count), unit: "outputs")
-    let reply = try await encode(arguments, input, outputs, settings)
-    if let title = arguments.storedTitle, let stored = outputs.first, let picture = reply.outputs.first {
-      try await keep(stored, picture, title, execution.context)
+    let reuse = try reuse(arguments, settings.image)
+    for index in outputs.indices { outputs[index].kept = reuse?.descriptor(ofOutput: index) }
+    let reply = try await encode(arguments, input, outputs, reuse, settings.image)
+    do { try reuse?.keep(reply) } catch { execution.log("the pictures can't be kept for reuse: \(error)") }
+    let paths = try EncodedOutput.paths(of: outputs, reply, input: arguments.input)
+    for (output, picture) in zip(outputs, reply.outputs) {
+      try await output.stored?.keep(picture, in: execution.context)
     }
-    for output in outputs {
-      try output.publish()
+    for (output, path) in zip(outputs, paths) {
+      if let path { try output.publish(as: path) }
       execution.advance()
     }
-    return result(reply, outputs)
+    return reply.result(paths: paths.map { $0.map(execution.absolutePath) })
   }
 
   private func openInput(
@@ -67,71 +83,44 @@ struct ImageEncodeHandler: JobHandler {
     throw JobFailure("the input \(displayName(path)) is larger than \(limit) bytes")
   }
 
+  /// What this job shares with others, if it may.
+  private func reuse(_ arguments: ImageEncodeArguments, _ settings: Configuration.Image) throws -> PictureReuse? {
+    guard arguments.reuses, settings.reuseSize > 0 else { return nil }
+    let request = ImageRequest(
+      outputs: arguments.outputs.map { output in
+        var picture = output.picture
+        picture.fileCount = 1
+        return picture
+      }, isTurned: arguments.isTurned, wantsPlaceholder: arguments.wantsPlaceholder)
+    return try PictureReuse(cache, request, limit: settings.reuseSize)
+  }
+
   private func encode(
-    _ arguments: ImageEncodeArguments, _ input: borrowing FileDescriptor, _ outputs: [OutputFile],
-    _ settings: Configuration.Image
+    _ arguments: ImageEncodeArguments, _ input: borrowing FileDescriptor, _ outputs: [EncodedOutput],
+    _ reuse: PictureReuse?, _ settings: Configuration.Image
   ) async throws -> ImageReply {
     let limits = ImageLimits(
-      maxPixels: settings.maxPixels, maxBytes: settings.maxInputSize,
+      maxPixels: settings.maxPixels, maxBytes: settings.maxInputSize, maxPages: settings.maxPages,
       processorSeconds: max(1, Int(settings.timeout.components.seconds)))
-    let request = ImageRequest(outputs: arguments.outputs.map(\.picture), limits: limits)
+    let request = ImageRequest(
+      outputs: outputs.map(\.picture), allow: settings.inputFormats.compactMap(ImageFormat.init), limits: limits,
+      isTurned: arguments.isTurned, wantsPlaceholder: arguments.wantsPlaceholder, keepsFiles: reuse != nil)
     let number = input.number
     do throws(ImageError) {
-      return try await pool.encode(request, input: number, outputs: outputs.map(\.descriptor))
+      return try await pool.encode(request, input: number, outputs: outputs.flatMap(\.descriptors), reuse: reuse)
     } catch {
       if error.code == .cancelled || error.code == .shutDown { throw CancellationError() }
       var failure = JobFailure(
         "the input \(displayName(arguments.input)): \(error.message)", isPermanent: error.permanent)
-      failure.isFullDisk = error.code == .output && !error.permanent && outputs.contains { $0.isDiskFull }
+      failure.isFullDisk =
+        error.code == .output && !error.permanent && outputs.flatMap(\.descriptors).contains(where: Self.isDiskFull)
       throw failure
     }
   }
 
-  /// Keeps a copy of a picture as an object; its bytes go from file to file and never onto main.
-  private func keep(
-    _ output: OutputFile, _ picture: ImageReply.Output, _ title: String, _ context: ManagedObjectContext
-  ) async throws {
-    let staging = coordinator.stagingDirectory
-    try await context.perform { context in
-      let image = Image(context: context)
-      image.title = title
-      image.format = picture.format.rawValue
-      image.width = Int32(picture.width)
-      image.height = Int32(picture.height)
-      let blob = ImageBlob(context: context)
-      blob.dataBlob = try Self.copy(of: output, byteCount: picture.bytes, staging)
-      image.blob = blob
-    }
-  }
-
-  private static func copy(of output: OutputFile, byteCount: Int, _ staging: String?) throws -> Blob {
-    guard let staging else { return Blob(try output.content(limit: byteCount)) }
-    let path = staging + "/" + UUID().uuidString
-    do throws(SystemError) { try output.copy(to: path) } catch {
-      // What can't be removed now is removed when the store is opened the next time.
-      try? FileManager.default.removeItem(atPath: path)
-      throw error
-    }
-    return Blob(stagedFile: path, byteCount: byteCount)
-  }
-
-  private func result(_ reply: ImageReply, _ outputs: [OutputFile]) -> JSONValue {
-    let input = reply.input
-    return .object([
-      "input": Self.picture(input.format, input.width, input.height, input.bytes),
-      "outputs": .array(
-        zip(reply.outputs, outputs).map { output, file in
-          var object = Self.picture(output.format, output.width, output.height, output.bytes).object ?? [:]
-          object["path"] = .string(file.path)
-          return .object(object)
-        }),
-    ])
-  }
-
-  private static func picture(_ format: ImageFormat, _ width: Int, _ height: Int, _ bytes: Int) -> JSONValue {
-    .object([
-      "format": .string(format.rawValue), "width": .integer(Int64(width)), "height": .integer(Int64(height)),
-      "bytes": .integer(Int64(bytes)),
-    ])
+  /// Whether the disk that a file is on has no room.
+  private static func isDiskFull(_ descriptor: Int32) -> Bool {
+    var status = statvfs()
+    return fstatvfs(descriptor, &status) == 0 && UInt64(status.f_bavail) * UInt64(status.f_bsize) < 64 << 10
   }
 }

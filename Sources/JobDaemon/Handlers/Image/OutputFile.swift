@@ -1,5 +1,3 @@
-import Foundation
-import Glibc
 import Jobs
 import SystemSupport
 
@@ -7,7 +5,8 @@ import SystemSupport
 ///
 /// It is made, and put in place of another, only where the job's submitter could do so; see note 14.
 final class OutputFile: Sendable {
-  let path: String
+  private let path: String
+  private let mode: UInt32?
   private let submitter: UserIdentity
   private let input: FileStatus
   private let place: OutputPlace
@@ -16,18 +15,24 @@ final class OutputFile: Sendable {
 
   /// Creates the temporary file, in place of one that an interrupted attempt of the same job left behind.
   ///
+  /// - Parameters:
+  ///   - isNamed: false if the file's name is told at the end only, and the path's last part stands for it until then.
+  ///   - number: tells the job's outputs apart that have no names yet.
+  ///   - mode: the permission bits; nil for those that the daemon's files usually have.
   /// - Throws: also where a finished picture could not be put, or would do harm, so that nothing is encoded in vain.
   init(
-    path: String, jobID: String, input: FileStatus, submitter: UserIdentity, sparing folders: OwnFolders
+    path: String, isNamed: Bool = true, number: Int = 0, mode: UInt32? = nil, jobID: String, input: FileStatus,
+    submitter: UserIdentity, sparing folders: OwnFolders
   ) throws(JobFailure) {
     self.path = path
+    self.mode = mode
     self.submitter = submitter
     self.input = input
     do throws(PathProblem) {
       place = try OutputPlace(path, for: submitter)
       try place.check(sparing: folders)
-      _ = try place.checkTarget(of: input)
-      temporary = place.temporaryName(jobID: jobID)
+      if isNamed { _ = try place.checkTarget(of: input) }
+      temporary = place.temporaryName(jobID: jobID, number: isNamed ? 0 : number)
       do throws(SystemError) {
         try place.removeLeftover(temporary)
         file = SharedFile(try place.folder.createFile(temporary, mode: 0o644))
@@ -50,28 +55,18 @@ final class OutputFile: Sendable {
   /// The number of the open descriptor, valid while this object lives.
   var descriptor: Int32 { file.descriptor.number }
 
-  /// What was written, from the descriptor: the temporary name may lead elsewhere by now, if its folder is somebody's.
-  func content(limit: Int) throws(SystemError) -> Data {
-    try file.descriptor.reopenedForReading().readAll(limit: limit)
-  }
-
-  /// Copies what was written to a new file.
-  func copy(to path: String) throws(SystemError) {
-    let copy = try FileDescriptor.open(path, .creatingExclusively, mode: 0o600)
-    try file.descriptor.copyFromStart(to: copy)
-  }
-
-  /// Whether the disk that it is to be on has no room.
-  var isDiskFull: Bool {
-    var status = statvfs()
-    return fstatvfs(descriptor, &status) == 0 && UInt64(status.f_bavail) * UInt64(status.f_bsize) < 64 << 10
-  }
-
   /// Moves the finished file to its place, durably; its content must have been synchronized.
-  func publish() throws(JobFailure) {
+  ///
+  /// - Parameter name: the last part of the path, if that was not known before.
+  func publish(as name: String? = nil) throws(JobFailure) {
     do throws(PathProblem) {
-      do throws(SystemError) { try giveAway() } catch { throw PathProblem(error) }
-      try place.publish(temporary, file.descriptor, input)
+      do throws(SystemError) {
+        if let mode { try file.descriptor.setMode(mode) }
+        try giveAway()
+      } catch {
+        throw PathProblem(error)
+      }
+      try place.named(name).publish(temporary, file.descriptor, input)
     } catch {
       throw Self.failure(path, error)
     }

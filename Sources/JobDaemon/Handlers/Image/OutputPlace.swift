@@ -11,6 +11,20 @@ struct OutputPlace: Sendable {
     self.submitter = submitter
   }
 
+  private init(folder: Directory, name: FileName, submitter: UserIdentity) {
+    self.folder = folder
+    self.name = name
+    self.submitter = submitter
+  }
+
+  /// The place of another name in the same folder; nil for the name that it has.
+  func named(_ text: String?) throws(PathProblem) -> OutputPlace {
+    guard let text else { return self }
+    let name = FileName(bytes: Array(text.utf8))
+    guard name.isSingleComponent else { throw PathProblem("\(displayName(text)) can't be a file's name") }
+    return OutputPlace(folder: folder, name: name, submitter: submitter)
+  }
+
   /// Checks that the folder is not one of the daemon's own.
   func check(sparing folders: OwnFolders) throws(PathProblem) {
     do throws(SystemError) {
@@ -24,11 +38,12 @@ struct OutputPlace: Sendable {
   /// A name that no other submitter's output has, and the same in every attempt.
   ///
   /// A hash, as the name may already have the longest length allowed; of the job, as two jobs may write one file.
-  func temporaryName(jobID: String) -> FileName {
+  func temporaryName(jobID: String, number: Int = 0) -> FileName {
     var hash = StableHash()
     hash.combine(jobID.utf8)
     hash.combine([0])
     hash.combine(name.bytes)
+    if number > 0 { hash.combine("\0\(number)".utf8) }
     return FileName(".bobbin-\(submitter.user)-\(hash.digits).tmp")
   }
 

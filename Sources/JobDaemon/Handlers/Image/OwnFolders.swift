@@ -22,6 +22,7 @@ struct OwnFolders: Sendable {
     self.paths =
       [
         paths.spool, paths.spoolTemporary, paths.spoolNew, paths.spoolCurrent, paths.spoolFailed, paths.state,
+        paths.keptPictures,
         paths.configuration, paths.configurationDropIns, paths.handlers, paths.models,
       ] + storeFolders
   }

@@ -75,7 +75,7 @@ actor ProcessRun {
 
   private func converse(_ started: Started) async throws -> JSONValue {
     let watch = watch(started)
-    let logging = Task { [log] in
+    let logging = Task(executorPreference: WorkQueues.tasks) { [log] in
       while let bytes = await started.errors.next() { log.append(bytes) }
     }
     let mistake = await withTaskCancellationHandler {
@@ -107,7 +107,7 @@ actor ProcessRun {
   /// Waits for the child's end; when the task is cancelled, ends it with its group.
   private nonisolated func watch(_ started: Started) -> Task<Termination, any Error> {
     let grace = handler.definition.killGrace
-    return Task {
+    return Task(executorPreference: WorkQueues.tasks) {
       // What the child wrote is in the pipes by then.
       defer {
         started.output.finish()
@@ -115,7 +115,8 @@ actor ProcessRun {
       }
       do { return try await started.child.termination() } catch is CancellationError {}
       // A task of its own, as a cancelled one waits for nothing.
-      return try await Task { try await started.child.stop(grace: grace) }.value
+      let end = Task(executorPreference: WorkQueues.tasks) { try await started.child.stop(grace: grace) }
+      return try await end.value
     }
   }
 

@@ -2,21 +2,26 @@ internal import Dispatch
 internal import SystemSupport
 
 extension ImageHelperPool {
-  /// Waits for its turn to use a helper.
-  func takeSlot(by deadline: Deadline) async throws(ImageError) {
-    let ticket: UInt64
-    switch slots.request() {
+  /// Waits until there is so much of a quota, and takes it.
+  ///
+  /// - Parameter tooLate: what is thrown at the deadline.
+  func take(
+    _ amount: Int, of quota: Quota, by deadline: Deadline, tooLate: ImageError
+  ) async throws(ImageError) {
+    switch quota.request(amount) {
     case .granted: return
     case .refused: throw .poolIsShutDown
-    case .wait(let number): ticket = number
+    case .wait: break
     }
+    lastTicket += 1
+    let ticket = lastTicket
     let timer = DispatchSource.makeTimerSource()
-    timer.setEventHandler { @Sendable in Task { await self.abandon(ticket, .waitedTooLong) } }
+    timer.setEventHandler { @Sendable in Task { await self.abandon(ticket, tooLate) } }
     timer.schedule(deadline: deadline.dispatchTime)
     timer.activate()
     defer { timer.cancel() }
     let result = await withTaskCancellationHandler {
-      await withCheckedContinuation { slots.wait(ticket, $0) }
+      await withCheckedContinuation { quota.wait(ticket, for: amount, $0) }
     } onCancel: {
       Task { await self.abandon(ticket, ImageError(.cancelled, "the job was cancelled", permanent: false)) }
     }
@@ -25,5 +30,6 @@ extension ImageHelperPool {
 
   private func abandon(_ ticket: UInt64, _ error: ImageError) {
     slots.abandon(ticket, error)
+    memory.abandon(ticket, error)
   }
 }

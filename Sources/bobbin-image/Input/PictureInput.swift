@@ -5,32 +5,37 @@ internal import ImageProtocol
 /// An input whose header has been read and found within its limits; not a pixel has been decoded.
 struct PictureInput {
   let source: VipsObjectReference
+  let header: Picture
   let description: ImageReply.Input
 
   /// Reads the header of the picture behind a descriptor.
   ///
   /// - Parameters:
   ///   - descriptor: Open for reading; stays the caller's.
-  ///   - allow: The formats whose decoders may look at it.
-  init(descriptor: Int32, allow: [ImageFormat], limits: ImageLimits) throws(ImageError) {
-    let bytes = try Self.size(of: descriptor, limit: limits.maxBytes)
-    VipsLibrary.allowLoading(allow)
+  ///   - request: tells which decoders may look at it, and what it may cost.
+  init(descriptor: Int32, for request: ImageRequest) throws(ImageError) {
+    let bytes = try Self.size(of: descriptor, limit: request.limits.maxBytes)
+    VipsLibrary.allowLoading(request.allow)
     guard let pointer = vips_source_new_from_descriptor(descriptor) else { throw VipsLibrary.takeFailure() }
     let source = VipsObjectReference(owning: pointer)
     guard let loader = vips_foreign_find_load_source(pointer).map({ String(cString: $0) }),
-      let format = allow.first(where: { $0.loaderClass == loader })
+      let loaded = request.allow.first(where: { $0.loaderClass == loader })
     else {
       vips_error_clear()
-      throw Self.refusal(of: descriptor, allow: allow)
+      throw Self.refusal(of: descriptor, allow: request.allow)
     }
     let call = try VipsCall(loader)
     call.set("source", source)
     try call.set("access", "sequential")
-    let header = try call.makeImage()
-    try Self.check(header, limits: limits)
-    let (width, height) = header.displayedSize
+    header = try call.makeImage()
+    let format = header.format(loadedAs: loaded)
+    guard request.allow.contains(format) else { throw Self.notAllowed(format, allow: request.allow) }
+    try Self.check(header, limits: request.limits)
+    let (width, height) = request.isTurned ? header.displayedSize : (header.width, header.height)
     self.source = source
-    description = ImageReply.Input(format: format, width: width, height: height, pages: header.pages, bytes: bytes)
+    description = ImageReply.Input(
+      format: format, width: width, height: height, pages: header.pages, bytes: bytes,
+      sha256: try FileHash.sha256(of: descriptor))
   }
 
   private static func size(of descriptor: Int32, limit: Int) throws(ImageError) -> Int {
@@ -72,7 +77,13 @@ struct PictureInput {
       return ImageError(
         .damaged, "the input begins like a \(format.displayName) picture but is not one", permanent: true)
     }
-    return ImageError(
-      .formatNotAllowed, "the input is a \(format.displayName) picture; allowed are \(allowed)", permanent: true)
+    return notAllowed(format, allow: allow)
+  }
+
+  private static func notAllowed(_ format: ImageFormat, allow: [ImageFormat]) -> ImageError {
+    ImageError(
+      .formatNotAllowed,
+      "the input is a picture of format \(format.displayName); allowed are "
+        + allow.map(\.displayName).joined(separator: ", "), permanent: true)
   }
 }

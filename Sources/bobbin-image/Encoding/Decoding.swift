@@ -1,0 +1,114 @@
+internal import CVIPS
+internal import ImageProtocol
+
+/// How the input is decoded for the outputs that can share it.
+struct Decoding {
+  /// What outputs must have in common to come from one decode.
+  struct Kind: Hashable {
+    /// Whether all frames are wanted.
+    let moves: Bool
+    /// Whether the colours are converted to those of sRGB.
+    let convertsColours: Bool
+
+    init(_ output: ImageOutput, of input: PictureInput) {
+      moves = output.isAnimated && input.description.pages > 1 && input.description.format.canMove
+      // Colours of other spaces have to be converted, since no output has them; going through another one loses a little.
+      let mayStay = output.keepsColours || input.header.isInScreenProfile
+      convertsColours = !(mayStay && input.header.isInScreenSpace)
+    }
+  }
+
+  private let input: PictureInput
+  private let kind: Kind
+  private let isTurned: Bool
+
+  init(_ input: PictureInput, _ kind: Kind, isTurned: Bool) {
+    self.input = input
+    self.kind = kind
+    self.isTurned = isTurned
+  }
+
+  /// The frames of what comes out.
+  var pages: Int { kind.moves ? input.description.pages : 1 }
+
+  /// Decodes into memory at the largest scale any plan needs, at most the input's own, using the decoder's own reduction.
+  func once(for plans: [ResizePlan]) throws(ImageError) -> Picture {
+    let scale = plans.reduce(0) { max($0, $1.scale.horizontal, $1.scale.vertical) }
+    let width = (Double(input.description.width) * min(1, scale)).rounded(.up)
+    let call = try thumbnailCall(width: max(1, Int(width)))
+    // The width alone decides: the height follows, rounded from a width that was rounded up.
+    try call.set("height", "10000000")
+    try call.set("size", "down")
+    return try call.makeImage().inMemory()
+  }
+
+  /// The picture of a plan's size; its pixels are computed when they are written.
+  ///
+  /// - Parameter shared: what ``once(for:)`` gave; nil to decode for this plan alone.
+  func picture(by plan: ResizePlan, from shared: Picture?) throws(ImageError) -> Picture {
+    var call: VipsCall
+    let cropsItself = plan.crop != nil && !kind.moves
+    let width = cropsItself ? plan.width : plan.scaled.width
+    if let shared {
+      call = try VipsCall("thumbnail_image")
+      call.set("in", shared.reference)
+      try call.set("width", String(width))
+      try call.set("no-rotate", String(!isTurned))
+    } else {
+      call = try thumbnailCall(width: width)
+    }
+    if cropsItself, let crop = plan.crop {
+      try call.set("height", String(plan.height))
+      try call.set("crop", crop.rawValue)
+      try call.set("size", plan.scale.horizontal > 1 ? "both" : "down")
+      return try call.makeImage()
+    }
+    try call.set("height", String(plan.scaled.height))
+    try call.set("size", "force")
+    let scaled = try call.makeImage()
+    guard plan.crop != nil || plan.padding != nil else { return scaled }
+    return try kind.moves ? mapFrames(scaled, plan) : finish(scaled, plan)
+  }
+
+  private func thumbnailCall(width: Int) throws(ImageError) -> VipsCall {
+    let call = try VipsCall("thumbnail_source")
+    call.set("source", input.source)
+    try call.set("width", String(width))
+    try call.set("no-rotate", String(!isTurned))
+    // Without this a truncated picture ends in grey instead of in an error. The call has a fail-on argument of its own,
+    // which libvips 8.14 does not hand on to a decoder that reads from a source.
+    try call.set("option-string", kind.moves ? "[fail-on=error,n=-1]" : "[fail-on=error]")
+    if kind.convertsColours { try call.set("export-profile", "srgb") }
+    return call
+  }
+
+  /// Cuts or pads a scaled picture to a plan's size.
+  private func finish(_ picture: Picture, _ plan: ResizePlan) throws(ImageError) -> Picture {
+    let size = (plan.width, plan.height)
+    if let padding = plan.padding { return try picture.inScreenColours().padded(to: size, with: padding) }
+    return try picture.cut(
+      left: (picture.width - plan.width) / 2, top: (picture.height - plan.height) / 2, width: plan.width,
+      height: plan.height)
+  }
+
+  private func mapFrames(_ picture: Picture, _ plan: ResizePlan) throws(ImageError) -> Picture {
+    let decoded = try picture.inMemory()
+    let height = decoded.height / pages
+    var frames: [Picture] = []
+    for page in 0..<pages {
+      let frame = try decoded.cut(left: 0, top: page * height, width: decoded.width, height: height)
+      frames.append(try finish(frame, plan))
+    }
+    return try Picture.stacked(frames)
+  }
+}
+
+extension Picture {
+  /// Whether its colours are ones that outputs can have, as they are.
+  fileprivate var isInScreenSpace: Bool {
+    let spaces = [
+      VIPS_INTERPRETATION_sRGB, VIPS_INTERPRETATION_RGB16, VIPS_INTERPRETATION_B_W, VIPS_INTERPRETATION_GREY16,
+    ]
+    return spaces.contains(vips_image_get_interpretation(image))
+  }
+}

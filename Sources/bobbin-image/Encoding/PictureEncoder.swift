@@ -1,0 +1,76 @@
+internal import ImageProtocol
+
+/// Makes all outputs of a request from as few decodes of its input as there can be: usually one.
+struct PictureEncoder {
+  let request: ImageRequest
+  let input: PictureInput
+  private let renditions: [Rendition]
+
+  /// Reads the header of the input and refuses what can be refused by now; decodes nothing.
+  ///
+  /// - Parameter descriptor: open for reading.
+  init(_ request: ImageRequest, input descriptor: Int32) throws(ImageError) {
+    try request.validate()
+    self.request = request
+    input = try PictureInput(descriptor: descriptor, for: request)
+    var renditions: [Rendition] = []
+    for (index, output) in request.outputs.enumerated() {
+      let rendition = Rendition(output, of: input, index: index)
+      let pages = rendition.kind.moves ? input.description.pages : 1
+      try rendition.plan.check(output.format, limits: request.limits, pages: pages, position: index + 1)
+      renditions.append(rendition)
+    }
+    if request.wantsPlaceholder { renditions.append(Rendition(Placeholder.output, of: input, index: nil)) }
+    self.renditions = renditions
+  }
+
+  /// How much memory ``encode(to:)`` is going to take at most, in bytes.
+  var memoryEstimate: Int {
+    MemoryEstimate(input, isTurned: request.isTurned).bytes(for: renditions.map { ($0, request.output(of: $0)) })
+  }
+
+  /// Decodes, resizes, encodes, and syncs every output to the disk.
+  ///
+  /// - Parameter files: empty files open for reading and writing, some for each output; after an error they may hold
+  ///   parts.
+  func encode(to files: [[Int32]]) throws(ImageError) -> ImageReply {
+    var outputs = [ImageReply.Output?](repeating: nil, count: request.outputs.count)
+    var placeholder: ImageReply.Placeholder?
+    for kind in Set(renditions.map(\.kind)) {
+      let group = renditions.filter { $0.kind == kind }
+      let decoding = Decoding(input, kind, isTurned: request.isTurned)
+      // One output streams from decoder to encoder; for several, the largest size needed is decoded once into memory.
+      let shared = group.count > 1 ? try decoding.once(for: group.map(\.plan)) : nil
+      for rendition in group {
+        let picture = try decoding.picture(by: rendition.plan, from: shared)
+        if let index = rendition.index {
+          let writer = OutputWriter(output: request.outputs[index], position: index + 1, pages: decoding.pages)
+          outputs[index] = try writer.write(picture, to: files[index])
+        } else {
+          placeholder = try Placeholder.make(of: picture)
+        }
+      }
+    }
+    return ImageReply(input: input.description, outputs: outputs.compactMap { $0 }, placeholder: placeholder)
+  }
+}
+
+/// One of the pictures that are made of an input.
+struct Rendition {
+  let plan: ResizePlan
+  let kind: Decoding.Kind
+  /// The output's place in the request; nil for the placeholder.
+  let index: Int?
+
+  init(_ output: ImageOutput, of input: PictureInput, index: Int?) {
+    plan = ResizePlan(output, from: (input.description.width, input.description.height))
+    kind = Decoding.Kind(output, of: input)
+    self.index = index
+  }
+}
+
+extension ImageRequest {
+  fileprivate func output(of rendition: Rendition) -> ImageOutput {
+    rendition.index.map { outputs[$0] } ?? Placeholder.output
+  }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import ImageProtocol
+import Testing
+
+@Suite("Moving pictures", .timeLimit(.minutes(2)))
+struct MovingPictureTests {
+  /// Four frames of different colours, 80 x 60 pixels, each shown for another time.
+  private func makeInput(_ bench: Workbench, _ name: String) async throws -> String {
+    let path = bench.path("in.\(name)")
+    try await Tool.run(
+      "convert", "-size", "80x60", "-delay", "10", "xc:red", "-delay", "20", "xc:lime", "-delay", "30", "xc:blue",
+      "-delay", "40", "xc:white", "-loop", "3", bench.path("in.gif"))
+    if name == "webp" { try await Tool.run("gif2webp", bench.path("in.gif"), "-o", path) }
+    return path
+  }
+
+  /// Delay and size of each frame, and its middle.
+  private func frames(_ path: String) async throws -> [String] {
+    try await Tool.run("convert", path, "-coalesce", "-format", "%T %wx%h %[pixel:p{40,20}]\\n", "info:")
+      .split(separator: "\n").map(String.init)
+  }
+
+  static let cases: [(input: String, output: ImageFormat)] = [
+    ("gif", .gif), ("gif", .webp), ("webp", .gif), ("webp", .webp),
+  ]
+
+  @Test("Every frame is kept with its time, in each way to fit", arguments: cases.indices)
+  func moves(_ index: Int) async throws {
+    let (suffix, format) = Self.cases[index]
+    let bench = try Workbench()
+    let input = try await makeInput(bench, suffix)
+    let reply = try await bench.encode(
+      input,
+      ImageRequest(outputs: [
+        ImageOutput(format: format, isAnimated: true),
+        ImageOutput(format: format, width: 40, isAnimated: true),
+        ImageOutput(format: format, width: 50, height: 50, fit: .cover, isAnimated: true),
+        ImageOutput(format: format, width: 80, height: 80, fit: .pad, isAnimated: true),
+        ImageOutput(format: format, width: 30, height: 60, fit: .fill, isAnimated: true),
+        ImageOutput(format: format),
+      ]))
+    #expect(reply.input.pages == 4)
+    #expect(reply.outputs.map(\.pages) == [4, 4, 4, 4, 4, 1])
+    #expect(
+      reply.outputs.map { [$0.width, $0.height] } == [[80, 60], [40, 30], [50, 50], [80, 80], [30, 60], [80, 60]])
+    for (index, size) in ["80x60", "40x30", "50x50", "80x80", "30x60"].enumerated() {
+      let path = bench.path("out.\(format.rawValue)")
+      try? FileManager.default.removeItem(atPath: path)
+      try FileManager.default.copyItem(atPath: bench.path(String(index)), toPath: path)
+      if format == .gif {
+        let found = try await frames(path)
+        #expect(found.map { $0.prefix { $0 != "(" } }.count == 4)
+        for (frame, delay) in zip(found, [10, 20, 30, 40]) { #expect(frame.hasPrefix("\(delay) \(size) "), "\(frame)") }
+      } else {
+        let text = try await Tool.run("webpinfo", path)
+        #expect(text.components(separatedBy: "Chunk ANMF").count == 5)
+        let durations = text.split(separator: "\n").filter { $0.contains("Duration:") }
+        #expect(durations.compactMap { $0.split(separator: " ").last.flatMap { Int($0) } } == [100, 200, 300, 400])
+      }
+    }
+    #expect(try await Tool.header(bench.path("5"))["n-pages"] ?? "1" == "1")
+    await bench.close()
+  }
+
+  @Test("One frame of one is no moving picture, whatever is asked")
+  func still() async throws {
+    let bench = try Workbench()
+    let request = ImageRequest(outputs: [ImageOutput(format: .webp, width: 64, isAnimated: true)])
+    let reply = try await bench.encode(Workbench.photograph("Aqua"), request)
+    #expect(reply.outputs.map(\.pages) == [1] && reply.outputs.map(\.height) == [40])
+    await bench.close()
+  }
+}
