@@ -186,6 +186,49 @@ extension SystemTests {
       #expect(lacking == "line 3, department: there is no Department with this short (relationship)\n")
     }
 
+    @Test("reads dates in the formats that are stated, in turn")
+    func dates() async throws {
+      let daemon = try await DaemonProcess.ready(try DaemonRoot(model: Self.model))
+      let written = [
+        "24.12.2025 18:30:15", "Feb 29, 2024", "20240131", "3/4/99 9:05 pm", "1700000000", "31.12.2025T23:59 +01:00",
+        "30.02.2024 00:00:00", "Foo 1, 2024",
+      ]
+      let table = "code,born\n" + written.enumerated().map { "\($0.offset),\"\($0.element)\"\n" }.joined()
+      let job = try await run(
+        daemon, "dates", table,
+        #"""
+        "maxRejects": 2, "columns": {"code": "code", "born": {"attribute": "born", "dates": ["dd.MM.yyyy HH:mm:ss",
+          "MMM d, yyyy", "yyyyMMdd", "d/M/yy h:mm a", "dd.MM.yyyy'T'HH:mm X", "epoch"]}}
+        """#)
+      #expect(job["state"] == "completed")
+      let rows = try await daemon.root.sql("SELECT datetime(born + 978307200, 'unixepoch') FROM Person ORDER BY code")
+      #expect(
+        rows == """
+          2025-12-24 18:30:15
+          2024-02-29 00:00:00
+          2024-01-31 00:00:00
+          1999-04-03 21:05:00
+          2023-11-14 22:13:20
+          2025-12-31 22:59:00
+          """)
+      let rejects = try await daemon.get("/v1/jobs/dates/rejects")
+      #expect(rejects["rejects"]?.array?.map { $0["line"]?.integer } == [8, 9])
+    }
+
+    @Test("that retention removes takes its bad records along")
+    func retention() async throws {
+      let root = try DaemonRoot(
+        "[Writer]\nFlushIntervalSec=5ms\n[Retention]\nFailedAgeSec=0s\n", model: Self.model)
+      let daemon = try await DaemonProcess.ready(root)
+      try root.payload("bad.csv", "code,age\na,x\nb,y\n")
+      try root.drop(
+        #"{"type": "import", "id": "bad", "arguments": {"input": "bad.csv", "entity": "Person"}}"#, as: "bad.json")
+      try await daemon.waitForLog("retention removed")
+      let left = try await root.sql(
+        "SELECT (SELECT count(*) FROM Job), (SELECT count(*) FROM ImportReject), (SELECT count(*) FROM ImportState)")
+      #expect(left == "0|0|0")
+    }
+
     @Test("that is a dry run tells what would happen and writes nothing")
     func trial() async throws {
       let daemon = try await people()

@@ -22,6 +22,8 @@ package final class ChangeSet: Sendable {
   let hasInserts: Bool
   /// The keys of `changes` lie between these, so that most look-ups in sets of inserts need no table.
   private let keys: ClosedRange<Int64>
+  /// The families of `changes` lie between these.
+  private let roots: ClosedRange<UInt16>
 
   package init(_ changes: [RowChange], batches: [RowBatch] = [], links: [LinkChange] = []) {
     self.changes = changes
@@ -32,6 +34,7 @@ package final class ChangeSet: Sendable {
     isAllInserts = summary.isAllInserts
     hasInserts = summary.hasInserts
     keys = summary.lowest...max(summary.lowest, summary.highest)
+    roots = summary.lowestRoot...max(summary.lowestRoot, summary.highestRoot)
     objectCount = changes.count + batches.reduce(0) { $0 + $1.count }
     byteCount =
       summary.byteCount + links.count * MemoryLayout<LinkChange>.stride + batches.reduce(0) { $0 + $1.byteCount }
@@ -48,6 +51,8 @@ package final class ChangeSet: Sendable {
     var byteCount = 0
     var lowest = Int64.max
     var highest = Int64.min
+    var lowestRoot = UInt16.max
+    var highestRoot = UInt16.min
 
     mutating func add(_ change: borrowing RowChange) {
       if change.kind == .insert {
@@ -58,6 +63,8 @@ package final class ChangeSet: Sendable {
       byteCount += change.byteCount
       lowest = min(lowest, change.id.key)
       highest = max(highest, change.id.key)
+      lowestRoot = min(lowestRoot, change.id.rootIndex)
+      highestRoot = max(highestRoot, change.id.rootIndex)
     }
   }
 
@@ -107,7 +114,7 @@ package final class ChangeSet: Sendable {
 
   /// The change of an object, or nil; the first call costs a pass over the changes.
   package func change(of id: ManagedObjectID) -> RowChange? {
-    if keys.contains(id.key), let change = single(id) { return change }
+    if keys.contains(id.key), roots.contains(id.rootIndex), let change = single(id) { return change }
     for batch in batches {
       if let index = batch.index(of: id) { return RowChange(.insert, id, row: batch.row(at: index), base: nil) }
     }
