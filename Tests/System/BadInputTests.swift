@@ -147,7 +147,8 @@ extension SystemTests {
       let reason: String =
         switch picture {
         case .truncated: #"bad.jpg: the picture is truncated or damaged: VipsJpeg: Premature end of input file"#
-        case .text: #"bad.jpg: the input is not a picture of an allowed format (JPEG, PNG, WebP)"#
+        case .text:
+          #"bad.jpg: the input is not a picture of an allowed format (JPEG, PNG, WebP, AVIF, HEIF, TIFF, GIF)"#
         case .empty: #"bad.jpg: the input is empty"#
         case .huge: #"bad.jpg: the input claims 60000 x 60000 pixels; the limit is 200000000 pixels"#
         case .missing: "\(path) can't be read: open \"\(path)\": No such file or directory (ENOENT)"

@@ -90,7 +90,7 @@ struct BadJobFile: Sendable, CustomTestStringConvertible {
         {"path": "a.bmp", "format": "bmp"}
       ]}}
       """,
-      #"line 3: "arguments.outputs[1].format": must be one of jpeg, png, webp, but is "bmp""#),
+      #"line 3: "arguments.outputs[1].format": must be one of jpeg, png, webp, avif, heif, tiff, gif, but is "bmp""#),
     BadJobFile(
       "with NUL in a path",
       #"{"type": "import", "arguments": {"input": "a\u0000b", "entity": "Reading"}}"#,
