@@ -45,6 +45,8 @@ public func fuzzRecords(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 
 private func options(_ choice: UInt8) -> InputOptions {
   var options = InputOptions()
+  // Larger than any input, and still made and thrown away quickly.
+  options.blockSize = 4096
   options.format = [nil, .csv, .ndjson, .json][Int(choice & 3)]
   options.raggedRows = RaggedRows.allCases[Int(choice >> 2 & 3)]
   if choice & 16 != 0 { options.strayQuotes = .literal }

@@ -49,6 +49,17 @@ struct DelimitedSourceTests {
     #expect(result.records.count == 4)
   }
 
+  @Test("A list of very many columns pads records to as many fields", arguments: [3, 40_000])
+  func listOfColumns(count: Int) throws {
+    let result = try read("1,2\n3\n") {
+      $0.hasHeader = false
+      $0.fieldCount = count
+      $0.raggedRows = .pad
+    }
+    #expect(result.rows.map(\.count) == [count, count])
+    #expect(try read("1,2\n") { ($0.hasHeader, $0.fieldCount) = (false, count) }.rules == ["fieldCount"])
+  }
+
   @Test("A bad record has its place, its text and what is wrong, and the next one follows")
   func badRecords() throws {
     let result = try read("a,b\n1,x\"y\n2\n3,\"z\"z\n4,5\n") { $0.separator = 0x2C }

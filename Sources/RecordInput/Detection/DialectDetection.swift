@@ -23,7 +23,7 @@ struct DialectDetection {
   init(_ sample: InputSample, _ options: InputOptions) {
     dialect = DelimitedDialect(
       comment: options.comment, strayQuotes: options.strayQuotes, maxRecordSize: options.maxRecordSize,
-      maxFieldCount: options.maxFieldCount)
+      maxFieldCount: max(options.maxFieldCount, options.fieldCount ?? 0))
     switch options.quoting {
     case .none?: dialect.quote = nil
     case .byte(let quote)?: dialect.quote = quote

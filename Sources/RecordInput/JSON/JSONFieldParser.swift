@@ -11,23 +11,23 @@ struct JSONFieldParser: ~Copyable {
   }
 
   /// How deep keys of objects are columns, when all are.
-  private static let flatteningLimit = 16
+  static let flatteningLimit = 16
 
-  private var keys = KeyTable()
+  var keys = KeyTable()
   private let isKeyed: Bool
   /// Whether every key is a column.
-  private let grows: Bool
-  private let flattens: Bool
-  private let maxFieldCount: Int
-  private(set) var columnNames: [String] = []
+  let grows: Bool
+  let flattens: Bool
+  let maxFieldCount: Int
+  var columnNames: [String] = []
 
-  private(set) var ranges: UnsafeMutablePointer<FieldRange>
+  var ranges: UnsafeMutablePointer<FieldRange>
   private var capacity = 64
   /// Of the present record.
   private(set) var fieldCount = 0
-  private(set) var unescaped: UnsafeMutablePointer<UInt8>
-  private var unescapedCapacity = 256
-  private var unescapedCount = 0
+  var unescaped: UnsafeMutablePointer<UInt8>
+  var unescapedCapacity = 256
+  var unescapedCount = 0
 
   /// - Parameter columnNames: those known already.
   init(_ options: InputOptions, isKeyed: Bool, columnNames: [String]?) {
@@ -111,77 +111,15 @@ struct JSONFieldParser: ~Copyable {
     }
   }
 
-  private mutating func nextField(_ index: Int) throws(Problem) -> Int {
+  mutating func nextField(_ index: Int) throws(Problem) -> Int {
     guard fieldCount < maxFieldCount else { throw Problem(kind: .tooManyFields, index: index) }
     fieldCount += 1
     reserve(fieldCount)
     return fieldCount - 1
   }
 
-  private mutating func object(
-    _ scan: inout JSONScan, _ start: Int, _ parent: Int, depth: Int
-  ) throws(Problem) -> Int {
-    var index = scan.space(start + 1)
-    if scan.byte(index) == 0x7D { return index + 1 }
-    var previous = -1
-    while true {
-      let keyStart = index + 1
-      index = scan.string(index)
-      if index < 0 { throw Problem(kind: .syntax, index: scan.problem) }
-      let node =
-        scan.hasEscapes
-        ? escapedKey(scan, keyStart, index - 1, parent)
-        : self.node(
-          UnsafeRawBufferPointer(start: scan.bytes + keyStart, count: index - 1 - keyStart), parent, after: previous)
-      index = scan.space(index)
-      guard scan.byte(index) == 0x3A else { throw Problem(kind: .syntax, index: index) }
-      index = scan.space(index + 1)
-      index = node < 0 ? scan.value(index) : try member(&scan, index, node, depth: depth)
-      if index < 0 { throw Problem(kind: .syntax, index: scan.problem) }
-      if node >= 0 { previous = node }
-      index = scan.space(index)
-      switch scan.byte(index) {
-      case 0x2C: index = scan.space(index + 1)
-      case 0x7D: return index + 1
-      default: throw Problem(kind: .syntax, index: index)
-      }
-    }
-  }
-
-  /// The value of a known key.
   @inline(__always)
-  private mutating func member(
-    _ scan: inout JSONScan, _ index: Int, _ node: Int, depth: Int
-  ) throws(Problem) -> Int {
-    var column = keys.nodes[node].column
-    if scan.byte(index) == 0x7B {
-      let opens = keys.nodes[node].hasChildren || (grows && flattens && depth < Self.flatteningLimit)
-      if opens {
-        keys.nodes[node].hasChildren = true
-        let end = try object(&scan, index, node, depth: depth + 1)
-        if column >= 0, !grows { ranges[column] = FieldRange(.json, at: index, length: end - index) }
-        return end
-      }
-    }
-    if column < 0 {
-      guard grows else { return scan.value(index) }
-      column = try newColumn(node, index)
-    }
-    return try value(&scan, index, into: column)
-  }
-
-  private mutating func newColumn(_ node: Int, _ index: Int) throws(Problem) -> Int {
-    let name = keys.path(to: node)
-    // A key with a point in it may read like the way to another.
-    let known = columnNames.firstIndex(of: name)
-    let column = if let known { known } else { try nextField(index) }
-    if known == nil { columnNames.append(name) }
-    keys.nodes[node].column = column
-    return column
-  }
-
-  @inline(__always)
-  private mutating func value(_ scan: inout JSONScan, _ start: Int, into column: Int) throws(Problem) -> Int {
+  mutating func value(_ scan: inout JSONScan, _ start: Int, into column: Int) throws(Problem) -> Int {
     let end: Int
     switch scan.byte(start) {
     case 0x22:
@@ -206,74 +144,6 @@ struct JSONFieldParser: ~Copyable {
     }
     if end < 0 { throw Problem(kind: .syntax, index: scan.problem) }
     return end
-  }
-
-  @inline(__always)
-  private mutating func node(_ key: UnsafeRawBufferPointer, _ parent: Int, after previous: Int) -> Int {
-    let expected = previous < 0 ? keys.nodes[parent].firstChild : keys.nodes[previous].follower
-    if expected >= 0, keys.isKey(key, at: expected) { return expected }
-    let found = grows ? keys.insert(key, in: parent) : keys.find(key, in: parent)
-    if found >= 0 {
-      if previous < 0 { keys.nodes[parent].firstChild = found } else { keys.nodes[previous].follower = found }
-    }
-    return found
-  }
-
-  private mutating func escapedKey(_ scan: JSONScan, _ start: Int, _ end: Int, _ parent: Int) -> Int {
-    let range = unescape(scan, start, end)
-    let key = UnsafeRawBufferPointer(start: unescaped + range.offset, count: range.length)
-    let found = grows ? keys.insert(key, in: parent) : keys.find(key, in: parent)
-    unescapedCount = range.offset
-    return found
-  }
-
-  /// Writes out what a string with escapes means; the escapes are known to be right.
-  private mutating func unescape(_ scan: JSONScan, _ start: Int, _ end: Int) -> FieldRange {
-    // No escape is longer as UTF-8 than as it is written.
-    let needed = unescapedCount + end - start
-    if needed > unescapedCapacity {
-      unescapedCapacity = 2 * needed
-      let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: unescapedCapacity)
-      larger.update(from: unescaped, count: unescapedCount)
-      unescaped.deallocate()
-      unescaped = larger
-    }
-    let first = unescapedCount
-    var count = first
-    var index = start
-    while index < end {
-      let byte = scan.bytes[index]
-      guard byte == 0x5C else {
-        unescaped[count] = byte
-        count += 1
-        index += 1
-        continue
-      }
-      var scalar: UInt32
-      switch scan.bytes[index + 1] {
-      case 0x62: scalar = 0x08
-      case 0x66: scalar = 0x0C
-      case 0x6E: scalar = 0x0A
-      case 0x72: scalar = 0x0D
-      case 0x74: scalar = 0x09
-      case 0x75:
-        scalar = scan.hexadecimal(index + 2) ?? 0
-        index += 4
-        if scalar & 0xF800 == 0xD800 {
-          scalar = 0x10000 + (scalar & 0x3FF) << 10 + ((scan.hexadecimal(index + 4) ?? 0) & 0x3FF)
-          index += 6
-        }
-      default: scalar = UInt32(scan.bytes[index + 1])
-      }
-      index += 2
-      guard let scalar = Unicode.Scalar(scalar), let encoded = UTF8.encode(scalar) else { continue }
-      for byte in encoded {
-        unescaped[count] = byte
-        count += 1
-      }
-    }
-    unescapedCount = count
-    return FieldRange(.quotedText, at: first, length: count - first, isUnescaped: true)
   }
 
   private mutating func reserve(_ count: Int) {

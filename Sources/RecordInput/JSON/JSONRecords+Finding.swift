@@ -1,5 +1,4 @@
 import Glibc
-import JSONText
 
 /// Finding where the next record begins and ends.
 extension JSONRecords {
@@ -85,7 +84,7 @@ extension JSONRecords {
   /// Goes behind a value, whose end is told by a comma or bracket that none in it belongs to.
   ///
   /// Of a damaged value, brackets that close nothing are a part, but for the one that ends what it is in.
-  private func scanValue(closing: UInt8, _ name: @autoclosure () -> String) throws(InputError) {
+  func scanValue(closing: UInt8, _ name: @autoclosure () -> String) throws(InputError) {
     var index = nextStart
     var depth = 0
     var isInString = false
@@ -138,131 +137,5 @@ extension JSONRecords {
   }
 }
 
-/// The way to the array and out of it.
-extension JSONRecords {
-  /// Goes to the first record: into the array, wherever it is.
-  func enter() throws(InputError) {
-    recordStart = nextStart
-    if block.offset == 0 { try skipMark() }
-    guard form.format == .json else {
-      place = .lines
-      return
-    }
-    for key in form.path { try enter(key) }
-    let byte = try skipSpace()
-    if byte == 0x5B {
-      nextStart += 1
-      place = .firstElement
-    } else if form.path.isEmpty {
-      if byte == nil { throw InputError("the text is empty; it should be JSON") }
-      place = .wholeText
-    } else {
-      throw unexpected(byte, "an array at the path \"\(form.path.joined(separator: "."))\"")
-    }
-  }
-
-  private func skipMark() throws(InputError) {
-    while block.end < 3, !block.hasEnded { try block.fill(keeping: 0) }
-    if block.end >= 3, block.bytes[0] == 0xEF, block.bytes[1] == 0xBB, block.bytes[2] == 0xBF { nextStart = 3 }
-  }
-
-  /// Goes to the value of a key of the object that is next.
-  private func enter(_ key: String) throws(InputError) {
-    let byte = try skipSpace()
-    guard byte == 0x7B else { throw unexpected(byte, "an object with the key \"\(key)\"") }
-    nextStart += 1
-    if try skipSpace() == 0x7D { throw missing(key) }
-    while true {
-      if try readKey() == key { return }
-      try skipSpace()
-      beginRecord(at: nextStart)
-      isOversized = true
-      try scanValue(closing: 0x7D, "the value before the key \"\(key)\"")
-      let byte = try skipSpace()
-      if byte == 0x7D { throw missing(key) }
-      guard byte == 0x2C else { throw unexpected(byte, "\",\" or \"}\" after a value") }
-      nextStart += 1
-    }
-  }
-
-  /// Goes to the end of the text, out of all objects around the array.
-  private func leave() throws(InputError) {
-    for _ in form.path {
-      while true {
-        let byte = try skipSpace()
-        if byte == 0x7D { break }
-        guard byte == 0x2C else { throw unexpected(byte, "\",\" or \"}\" after a value") }
-        nextStart += 1
-        _ = try readKey()
-        try skipSpace()
-        beginRecord(at: nextStart)
-        isOversized = true
-        try scanValue(closing: 0x7D, "a value behind the array")
-      }
-      nextStart += 1
-    }
-    let byte = try skipSpace()
-    if byte != nil { throw unexpected(byte, "the end of the text") }
-    place = .end
-  }
-
-  /// A key and the colon behind it.
-  private func readKey() throws(InputError) -> String {
-    let byte = try skipSpace()
-    guard byte == 0x22 else { throw unexpected(byte, "a key in quotes") }
-    recordStart = nextStart
-    var index = nextStart + 1
-    while true {
-      if index >= block.end {
-        guard !block.hasEnded else { throw unexpected(nil, "a quote at the end of a key") }
-        let keep = recordStart
-        try block.fill(keeping: keep)
-        recordStart = 0
-        index -= keep
-        continue
-      }
-      if block.bytes[index] == 0x22 { break }
-      index += block.bytes[index] == 0x5C ? 2 : 1
-    }
-    nextStart = index + 1
-    let text = UnsafeRawBufferPointer(start: block.bytes + recordStart, count: nextStart - recordStart)
-    // What is no string leads nowhere.
-    let key = (try? JSONValue(parsing: text))?.string ?? ""
-    let colon = try skipSpace()
-    guard colon == 0x3A else { throw unexpected(colon, "\":\" after a key") }
-    nextStart += 1
-    return key
-  }
-
-  /// Goes to the next byte that is no space, and returns it; nil at the end.
-  @discardableResult
-  private func skipSpace() throws(InputError) -> UInt8? {
-    while true {
-      while nextStart < block.end {
-        let byte = block.bytes[nextStart]
-        guard isSpace(byte) else { return byte }
-        if byte == 0x0A { line += 1 }
-        nextStart += 1
-      }
-      if block.hasEnded { return nil }
-      recordStart = nextStart
-      try block.fill(keeping: nextStart)
-      nextStart = 0
-      recordStart = 0
-    }
-  }
-
-  private func missing(_ key: String) -> InputError {
-    InputError("line \(line): there is no key \"\(key)\", which should lead to the records")
-  }
-
-  private func unexpected(_ byte: UInt8?, _ expectation: String) -> InputError {
-    guard let byte else {
-      return InputError("the text ends in line \(line), where \(expectation) should come; it was cut off")
-    }
-    let found = byte > 0x20 && byte < 0x7F ? "\"\(Character(Unicode.Scalar(byte)))\"" : "the byte \(byte)"
-    return InputError("line \(line): \(found) stands where \(expectation) should come")
-  }
-}
-
-private func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
+/// Whether a byte is one of the four that JSON calls white space.
+func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
