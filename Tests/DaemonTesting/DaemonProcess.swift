@@ -120,7 +120,12 @@ package final class DaemonProcess: Sendable {
     let path = root.paths.state + "/lock"
     try await withTimeout(seconds: 60, fileID: fileID, line: line) {
       try await onThread {
-        let lock = try FileDescriptor.open(path)
+        let lock: FileDescriptor
+        do throws(SystemError) { lock = try FileDescriptor.open(path) } catch {
+          // A disk that is gone keeps nobody's lock.
+          if error.code.rawValue == EIO { return }
+          throw error
+        }
         guard flock(lock.number, LOCK_EX) == 0 else {
           throw SystemError(.init(rawValue: errno), call: "flock", subject: path)
         }

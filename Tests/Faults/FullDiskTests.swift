@@ -12,7 +12,7 @@ extension FaultTests {
     @Test("A store without room stops intake, says so, and work goes on by itself", .timeLimit(.minutes(10)))
     func store() async throws {
       let root = try DaemonRoot(Workload.configuration)
-      let disk = try SmallDisk(over: root.paths.state, megabytes: 4)
+      let disk = try SmallDisk(over: root.paths.state, megabytes: 12)
       let trial = try await Trial(root, Workload(seed: FaultPlan.seed))
       var figures = FaultFigures("ENOSPC of the store")
       let daemon = try await DaemonProcess.ready(root)

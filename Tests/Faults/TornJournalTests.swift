@@ -88,7 +88,8 @@ extension FaultTests {
           PRAGMA integrity_check;
           SELECT count(*) FROM Job;
           SELECT id, state FROM Job AS j WHERE type = 'import' AND (SELECT count(*) FROM Reading WHERE job = j.id) <>
-            coalesce(json_extract(cursor, '$.rows'), CASE state WHEN 'completed' THEN json_extract(result, '$.rows') END, 0);
+            CASE state WHEN 'completed' THEN json_extract(result, '$.rows')
+            ELSE coalesce((SELECT json_extract(cursor, '$.inserted') FROM ImportState WHERE job = j._key), 0) END;
           SELECT 'a row of no job', job FROM Reading WHERE job NOT IN (SELECT id FROM Job);
           SELECT 'an image of no job', title FROM Image
             WHERE title NOT IN (SELECT id FROM Job WHERE state = 'completed')
