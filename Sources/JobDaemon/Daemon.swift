@@ -94,7 +94,7 @@ package final class Daemon: Sendable {
     core.retention.runSoon()
     core.flusher.reconfigure(settings.writer)
     let helpers = ImageHelperConfiguration(settings.image, helperPath: imageHelperPath)
-    Task { [pool] in await pool.reconfigure(helpers) }
+    Task(executorPreference: WorkQueues.tasks) { [pool] in await pool.reconfigure(helpers) }
     core.intake.reconfigure(settings.spool)
     core.log.setLevel(settings.log.level)
   }

@@ -65,7 +65,7 @@ final class DaemonCore: Sendable {
     self.handlers = HandlerTable(handlers)
     engine = JobEngine(
       main: main, handlers: self.handlers, policy: policy, scheduler: scheduler, merger: merger, flusher: flusher,
-      waiters: waiters, payloadDirectory: paths.payload, log: log)
+      waiters: waiters, payloadDirectory: paths.payload, log: log, onFatal: onFatal)
     let control = JobControl(engine)
     self.control = control
     workers = WorkerPool(engine, AttemptRecorder(engine, control))

@@ -13,6 +13,20 @@ struct JobEngine: Sendable {
   let waiters: ReleaseWaiters
   let payloadDirectory: String
   let log: DaemonLog
+  let onFatal: @Sendable (FatalFailure) -> Void
+
+  /// Tells the operator of an error that something has come to nothing with; one of the store's disk ends the daemon,
+  /// since nothing that it reads or writes can be relied on any more.
+  func report(_ error: any Error, _ words: String) {
+    if !endsWith(error) { log.error("\(words): \(error)") }
+  }
+
+  /// Ends the daemon if an error is one of the store's disk; false for any other.
+  func endsWith(_ error: any Error) -> Bool {
+    guard let error = error as? StoreError, error.code == .inputOutput || error.code == .corrupt else { return false }
+    onFatal(.storeFailure("\(error)"))
+    return true
+  }
 
   /// Tells a running attempt to end, and whoever sees to it that it does; false if it is not at work, or was told
   /// already.

@@ -133,7 +133,7 @@ struct PoolTests {
     try await stalled.hasBegun()
     let waiting = Task { try await bench.encode(Self.photograph, Self.small, deadline: .after(.milliseconds(50))) }
     let error = try await error(of: waiting)
-    #expect(error.code == .timedOut && error.message == "no image helper became free in time")
+    #expect(error.code == .timedOut)
     job.cancel()
     await bench.close()
   }

@@ -13,7 +13,7 @@ struct Workbench {
   let pool: ImageHelperPool
 
   init(
-    size: Int = 1, jobsPerHelper: Int = 200, wallClockLimit: Duration = .seconds(60),
+    size: Int = 1, jobsPerHelper: Int = 200, wallClockLimit: Duration = .seconds(600),
     arguments: ImageHelperArguments = ImageHelperArguments()
   ) throws {
     directory = try TemporaryDirectory()

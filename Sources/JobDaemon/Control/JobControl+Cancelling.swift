@@ -17,7 +17,7 @@ extension JobControl {
     if jobs.isEmpty { return }
     queue.async { [self] in
       do { try cancelAll(jobs) } catch {
-        engine.log.error("\(jobs.count) jobs can't be called off before the next start: \(error)")
+        engine.report(error, "\(jobs.count) jobs can't be called off before the next start")
       }
     }
   }
@@ -100,7 +100,7 @@ extension JobControl {
           try outcome.get()
           try finish()
         } catch {
-          engine.log.error("a job that was called off can't be taken back before the next start: \(error)")
+          engine.report(error, "a job that was called off can't be taken back before the next start")
         }
         reverting.leave(id)
       }

@@ -62,11 +62,31 @@ final class JobControl: Sendable {
   func perform(
     _ command: Command, onAll selection: JobSelection, _ answer: @escaping @Sendable (Result<Int, any Error>) -> Void
   ) {
-    enqueue(answer) { [self] in
-      let found = try context().performAndWait { [engine] in try selection.find($0, engine.scheduler) }
-      if case .cancel(let reason) = command { return try cancelAll(found.map { ($0.objectID, reason) }) }
-      let order = Order(command)
-      return try found.count { try perform(order, $0.objectID, recorded: $0.state) == .done }
+    enqueue({ [self] (found: Result<[JobSelection.Found], any Error>) in
+      switch found {
+      case .success(let found): perform(Order(command), onNext: found[...], done: 0, answer)
+      case .failure(let error): answer(.failure(error))
+      }
+    }) { [self] in try context().performAndWait { [engine] in try selection.find($0, engine.scheduler) } }
+  }
+
+  /// How many jobs of a selection are dealt with before others' commands have their turn.
+  private static let sliceSize = 1_000
+
+  private func perform(
+    _ order: Order, onNext jobs: ArraySlice<JobSelection.Found>, done: Int,
+    _ answer: @escaping @Sendable (Result<Int, any Error>) -> Void
+  ) {
+    let rest = jobs.dropFirst(Self.sliceSize)
+    enqueue({ [self] (count: Result<Int, any Error>) in
+      guard case .success(let count) = count, !rest.isEmpty else { return answer(count.map { done + $0 }) }
+      perform(order, onNext: rest, done: done + count, answer)
+    }) { [self] in
+      let slice = jobs.prefix(Self.sliceSize)
+      if case .cancel(let reason) = order.command, slice.first?.state != .quarantined {
+        return try cancelAll(slice.map { ($0.objectID, reason) })
+      }
+      return try slice.count { try perform(order, $0.objectID, recorded: $0.state) == .done }
     }
   }
 
@@ -125,7 +145,7 @@ final class JobControl: Sendable {
     if jobs.isEmpty { return }
     queue.async { [self] in
       do { for (id, reason) in jobs { try finishQuarantined(id, reason) } } catch {
-        engine.log.error("quarantined jobs can't be called off before the next start: \(error)")
+        engine.report(error, "quarantined jobs can't be called off before the next start")
       }
     }
   }
@@ -140,7 +160,7 @@ final class JobControl: Sendable {
     if over.isEmpty { return }
     queue.async { [self] in
       do { try settle(over) } catch {
-        engine.log.error("what new jobs wait for can't be read, so that they wait until the next start: \(error)")
+        engine.report(error, "what new jobs wait for can't be read, so that they wait until the next start")
       }
     }
   }

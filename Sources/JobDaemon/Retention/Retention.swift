@@ -78,7 +78,7 @@ final class Retention: Sendable {
   private func run() async {
     while takeWanted() {
       do { try await removeAll() } catch {
-        engine.log.error("jobs that are over can't be removed; it is tried again when the next ones end: \(error)")
+        engine.report(error, "jobs that are over can't be removed; it is tried again when the next ones end")
       }
     }
   }

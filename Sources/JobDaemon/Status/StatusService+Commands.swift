@@ -118,7 +118,7 @@ extension StatusService {
       _ = responder.respond(
         .failure(503, code: "draining", message: "the daemon is stopping; try again when it is back"))
     case .failure(let error):
-      core.log.error("a command can't be carried out: \(error)")
+      core.engine.report(error, "a command can't be carried out")
       _ = responder.respond(.failure(500, code: "store", message: "it can't be carried out: \(error)"))
     }
   }

@@ -126,7 +126,7 @@ final class StatusService: Sendable {
         do {
           _ = responder.respond(try body(context, core))
         } catch {
-          core.log.error("a status request can't be answered: \(error)")
+          core.engine.report(error, "a status request can't be answered")
           _ = responder.respond(.failure(500, code: "store", message: "the store can't be read: \(error)"))
         }
       }
@@ -202,7 +202,7 @@ final class StatusService: Sendable {
     } catch let error as SystemError where error.code == .diskFull || error.code == .quotaExceeded {
       _ = responder.respond(.failure(503, code: "storage-full", message: "the spool can't be written: \(error)"))
     } catch {
-      core.log.error("a submitted job can't be accepted: \(error)")
+      core.engine.report(error, "a submitted job can't be accepted")
       _ = responder.respond(.failure(500, code: "spool", message: "the job can't be written to the spool: \(error)"))
     }
   }

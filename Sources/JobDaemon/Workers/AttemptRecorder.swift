@@ -61,7 +61,7 @@ final class AttemptRecorder: Sendable {
   nonisolated(nonsending) func recordUnstarted(_ job: RunningJob, _ error: any Error, _ executor: ContextExecutor) async
   {
     if let failure = error as? JobFailure { return await finish(job, nil, .discard(failure), executor) }
-    engine.log.error("a job can't be started, and is held: \(error)")
+    engine.report(error, "a job can't be started, and is held")
     _ = engine.scheduler.end(job, .held)
     if error is UnknownType { engine.scheduler.change { schedule, _ in schedule.awaitingHandler.insert(job.objectID) } }
   }
@@ -95,6 +95,11 @@ final class AttemptRecorder: Sendable {
   private nonisolated(nonsending) func judge(
     _ error: any Error, _ job: RunningJob, _ attempt: CurrentAttempt, _ executor: ContextExecutor
   ) async {
+    if engine.endsWith(error) {
+      // What the handler wrote itself may be on disk or not; the next start finds out.
+      _ = engine.scheduler.end(job, .interrupted)
+      return
+    }
     var circumstances = Verdict.Circumstances(
       stop: job.stop, attempt: attempt.number, maxAttempts: attempt.specification.maxAttempts ?? 1,
       backoff: engine.policy.backoff(of: attempt.specification, attempt.handler), random: .random(in: 0..<1))
@@ -103,7 +108,7 @@ final class AttemptRecorder: Sendable {
     do {
       circumstances.crashes = try await context.perform { Int(try $0.job(with: objectID).crashes) }
     } catch {
-      engine.log.error("the record of a job can't be read: \(error)", job: attempt)
+      engine.report(error, "the record of a job can't be read")
     }
     await finish(job, attempt, Verdict(error, circumstances), executor)
   }
@@ -129,7 +134,7 @@ final class AttemptRecorder: Sendable {
       return
     } catch {
       // Nothing is acknowledged: the file stays in cur/, and the next start takes the job up again.
-      engine.log.error("the end of an attempt can't be recorded, so that the next start runs the job again: \(error)")
+      engine.report(error, "the end of an attempt can't be recorded, so that the next start runs the job again")
       _ = engine.scheduler.end(job, .held)
       return
     }

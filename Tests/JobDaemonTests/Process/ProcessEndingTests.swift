@@ -48,8 +48,8 @@ struct ProcessEndingTests {
       echo '{"insert": {"entity": "Reading", "values": {"number": 1}}}'
       echo > ready
       while :; do sleep 0.05; done
-      """#)
-    #expect(try await cancel(fixture) < .seconds(8))
+      """#, "KillGraceSec=1h")
+    _ = try await cancel(fixture)
     #expect(try fixture.text(of: "ended") == "done\n")
     #expect(try await fixture.numbers() == [])
   }
@@ -61,7 +61,7 @@ struct ProcessEndingTests {
       "KillGraceSec=300ms")
     let held = read("held", of: fixture)
     let duration = try await cancel(fixture)
-    #expect(duration >= .milliseconds(300) && duration < .seconds(20))
+    #expect(duration >= .milliseconds(300) && duration < .seconds(50))
     // Ends when all who have it open are dead.
     try await held.value
   }
@@ -70,7 +70,7 @@ struct ProcessEndingTests {
   func leftBehind() async throws {
     let fixture = try ProcessFixture("exec 3> held; sleep 600 & echo bye; exit 0")
     let held = read("held", of: fixture)
-    _ = try await fixture.run(seconds: 20)
+    _ = try await fixture.run()
     #expect(fixture.log == "bye\n")
     try await held.value
   }
@@ -82,7 +82,7 @@ struct ProcessEndingTests {
     defer {
       if let number = (try? fixture.text(of: "child")).flatMap({ Int32($0.dropLast()) }) { kill(number, SIGKILL) }
     }
-    _ = try await fixture.run(seconds: 20)
+    _ = try await fixture.run()
   }
 
   @Test("A program may close its output and go on, and never read its input")
