@@ -2,8 +2,6 @@ internal import Dispatch
 internal import SystemSupport
 
 extension ImageHelperPool {
-  private static let timerQueue = DispatchQueue(label: "deadlines of pictures")
-
   /// Waits until there is so much of a quota, and takes it.
   ///
   /// - Parameter tooLate: what is thrown at the deadline.
@@ -17,18 +15,15 @@ extension ImageHelperPool {
     }
     lastTicket += 1
     let ticket = lastTicket
-    let timer = DispatchSource.makeTimerSource(queue: Self.timerQueue)
-    timer.setEventHandler { @Sendable in
-      Task(executorPreference: WorkQueues.tasks) { await self.abandon(ticket, tooLate) }
-    }
+    let timer = DispatchSource.makeTimerSource()
+    timer.setEventHandler { @Sendable in Task { await self.abandon(ticket, tooLate) } }
     timer.schedule(deadline: deadline.dispatchTime)
     timer.activate()
     defer { timer.cancel() }
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { quota.wait(ticket, for: amount, $0) }
     } onCancel: {
-      let error = ImageError(.cancelled, "the job was cancelled", permanent: false)
-      Task(executorPreference: WorkQueues.tasks) { await self.abandon(ticket, error) }
+      Task { await self.abandon(ticket, ImageError(.cancelled, "the job was cancelled", permanent: false)) }
     }
     try result.get()
   }
