@@ -3,7 +3,7 @@ import Glibc
 import ImageProtocol
 import Testing
 
-@Suite("Encoding pictures", .timeLimit(.minutes(2)))
+@Suite("Encoding pictures", .timeLimit(.minutes(10)))
 struct EncodingTests {
   @Test("Each format is written at its size and another program decodes it", arguments: ImageFormat.writable)
   func formats(_ format: ImageFormat) async throws {

@@ -5,7 +5,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-@Suite("Image helper process", .timeLimit(.minutes(1)))
+@Suite("Image helper process", .timeLimit(.minutes(10)))
 struct HelperProcessTests {
   /// Starts the real helper below a shell and returns the shell and the tests' end of the socket.
   private func startHelper() throws -> (shell: ChildProcess, socket: Int32) {

@@ -1,7 +1,7 @@
 import ImageProtocol
 import Testing
 
-@Suite("Formats that are off unless configured", .timeLimit(.minutes(1)))
+@Suite("Formats that are off unless configured", .timeLimit(.minutes(10)))
 struct InputFormatTests {
   @Test("Their pictures are read where the format is allowed", arguments: [ImageFormat.svg, .jp2, .jxl, .ppm, .pdf])
   func untrusted(_ format: ImageFormat) async throws {

@@ -4,7 +4,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-@Suite("Large pictures", .timeLimit(.minutes(3)))
+@Suite("Large pictures", .timeLimit(.minutes(10)))
 struct LargePictureTests {
   private let directory: TemporaryDirectory
 

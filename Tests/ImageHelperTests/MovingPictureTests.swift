@@ -2,7 +2,7 @@ import Foundation
 import ImageProtocol
 import Testing
 
-@Suite("Moving pictures", .timeLimit(.minutes(2)))
+@Suite("Moving pictures", .timeLimit(.minutes(10)))
 struct MovingPictureTests {
   /// Four frames of different colours, 80 x 60 pixels, each shown for another time.
   private func makeInput(_ bench: Workbench, _ name: String) async throws -> String {

@@ -4,7 +4,7 @@ import SystemSupport
 import Testing
 
 /// Each option, on real files, as another program sees its effect.
-@Suite("Options of outputs", .timeLimit(.minutes(3)))
+@Suite("Options of outputs", .timeLimit(.minutes(10)))
 struct OptionTests {
   private let bench: Workbench
 

@@ -7,7 +7,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-@Suite("Pool of image helpers", .timeLimit(.minutes(2)))
+@Suite("Pool of image helpers", .timeLimit(.minutes(10)))
 struct PoolTests {
   static let small = ImageRequest(outputs: [ImageOutput(format: .webp, width: 64)])
   static let photograph = Workbench.photograph("GreenMeadow")

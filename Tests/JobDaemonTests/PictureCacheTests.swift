@@ -6,7 +6,7 @@ import Testing
 
 @testable import JobDaemon
 
-@Suite("Pictures that are kept for reuse", .timeLimit(.minutes(1)))
+@Suite("Pictures that are kept for reuse", .timeLimit(.minutes(10)))
 struct PictureCacheTests {
   private let temporary: TemporaryDirectory
   private let request = ImageRequest(outputs: [ImageOutput(format: .png)])

@@ -54,7 +54,7 @@ import Testing
     #expect(try directory.status(of: "link").kind == .symbolicLink)
   }
 
-  @Test("A FIFO doesn't block the opener and shows what it is", .timeLimit(.minutes(1)))
+  @Test("A FIFO doesn't block the opener and shows what it is", .timeLimit(.minutes(10)))
   func fifo() throws {
     mkfifo(temporary.path("fifo"), 0o600)
     #expect(try directory.openFile("fifo").status().kind == .fifo)

@@ -43,7 +43,7 @@ import Testing
     #expect(!text.unicodeScalars.contains("\u{fffd}"))
   }
 
-  @Test("A reader that doesn't read costs messages, which are counted, but never time", .timeLimit(.minutes(1)))
+  @Test("A reader that doesn't read costs messages, which are counted, but never time", .timeLimit(.minutes(10)))
   func fullPipe() throws {
     try FileDescriptor.pipe().split { reader, writer in
       let journal = Journal(identifier: "x", format: .human, output: writer.number)

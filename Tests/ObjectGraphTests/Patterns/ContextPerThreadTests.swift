@@ -387,7 +387,7 @@ struct ContextPerThreadTests {
 
   @Test(
     "11: eight threads save a thousand times each with overlaps: no row is lost, and main equals the store",
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(10)))
   func stress() throws {
     let threadCount = 8
     let saveCount = 1_000

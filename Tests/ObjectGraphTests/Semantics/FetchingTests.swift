@@ -259,7 +259,7 @@ struct FetchingTests {
   }
 
   @Test(
-    "Cancelling the task interrupts the store's search, and the context is free meanwhile", .timeLimit(.minutes(1)),
+    "Cancelling the task interrupts the store's search, and the context is free meanwhile", .timeLimit(.minutes(10)),
     arguments: [true, false])
   func cancelling(inMemory: Bool) async throws {
     let stack = try Stack(People.model, inMemory: inMemory)
