@@ -3,7 +3,6 @@ import JSONText
 import Jobs
 import ObjectGraph
 import Synchronization
-import SystemSupport
 
 /// Runs jobs one after the other, each in a private child context of main.
 ///
@@ -71,7 +70,7 @@ actor Worker {
   /// what is over by then is not waited for.
   private func work(_ job: RunningJob, _ attempt: CurrentAttempt) async -> Result<JSONValue, any Error> {
     let end = AttemptEnd()
-    let task = Task.immediate(executorPreference: WorkQueues.tasks) { [self] in
+    let task = Task.immediate { [self] in
       let result = await handle(attempt)
       end.set(result)
       return try result.get()

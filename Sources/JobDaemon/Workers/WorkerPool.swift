@@ -34,7 +34,7 @@ final class WorkerPool: Sendable {
       state.nextNumber += 1
       let worker = Worker(engine, recorder, number: number)
       // Started on the main thread a task would ask for a higher priority than a service without privileges may have.
-      state.tasks[number] = Task(executorPreference: WorkQueues.tasks, priority: .medium) { [weak self] in
+      state.tasks[number] = Task(priority: .medium) { [weak self] in
         let wasAbandoned = await worker.run()
         self?.end(number, wasAbandoned)
       }
