@@ -76,13 +76,13 @@ private func read(
       case .end: return (source.form, outcome)
       case .bad(let error): read.error = error
       case .record:
-        for index in 0..<source.fields.count {
-          read.fields.append(Array(source.fields[index]))
-          read.kinds.append(source.fields.kind(index))
+        for index in 0..<source.record.fields.count {
+          read.fields.append(Array(source.record.fields[index]))
+          read.kinds.append(source.record.fields.kind(index))
         }
       }
-      read.raw = Array(source.rawRecord)
-      (read.line, read.offset, read.next) = (source.recordLine, source.recordOffset, source.position)
+      read.raw = Array(source.record.raw)
+      (read.line, read.offset, read.next) = (source.record.line, source.record.offset, source.position)
       outcome.records.append(read)
     }
   } catch {

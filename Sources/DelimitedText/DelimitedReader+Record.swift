@@ -1,16 +1,20 @@
 /// The current record, after ``DelimitedReader/nextRecord()`` answered `.record` or threw.
 extension DelimitedReader {
-  /// The fields; valid until the next call that reads.
-  @inline(__always)
-  package var record: RecordFields {
-    RecordFields(record: bytes + recordStart, unescaped: unescaped, ranges: fields, count: fieldCount)
+  /// The record; valid until the next call that reads.
+  package var record: PresentRecord {
+    // Mutating, since the compiler copies all of the reader where a property of it is only read.
+    mutating get {
+      PresentRecord(
+        fields: RecordFields(record: bytes + recordStart, unescaped: unescaped, ranges: fields, count: fieldCount),
+        raw: rawRecord, line: recordLine, offset: recordOffset)
+    }
   }
 
   /// The text of a field, without its quotes and with doubled quotes made single; valid until the next call that reads.
-  package func field(_ index: Int) -> UnsafeRawBufferPointer { record[index] }
+  package mutating func field(_ index: Int) -> UnsafeRawBufferPointer { record.fields[index] }
 
   /// Whether a field was quoted: `""` is an empty text, nothing at all may mean that there is no value.
-  package func isQuoted(_ index: Int) -> Bool { record.kind(index) == .quotedText }
+  package mutating func isQuoted(_ index: Int) -> Bool { record.fields.kind(index) == .quotedText }
 
   /// Gives the record so many fields: those that it lacks are absent, and those too many are dropped.
   ///

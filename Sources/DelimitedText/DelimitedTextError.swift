@@ -1,19 +1,16 @@
 /// Why one record of a text with separators can't be read; the reader can go on with the next record.
 package struct DelimitedTextError: Error, Sendable, Hashable {
-  /// The kind of error; open, so that a new kind breaks no caller.
-  package struct Code: RawRepresentable, Sendable, Hashable {
-    package var rawValue: String
-    package init(rawValue: String) { self.rawValue = rawValue }
-
+  /// The kind of error; its raw value stays the same from release to release.
+  package enum Code: String, Sendable {
     /// A quote inside a field that does not begin with one.
-    package static let strayQuote = Code(rawValue: "strayQuote")
+    case strayQuote
     /// Something else than a separator or a line end after a closing quote.
-    package static let textAfterQuote = Code(rawValue: "textAfterQuote")
+    case textAfterQuote
     /// The input ends inside quotes.
-    package static let unclosedQuote = Code(rawValue: "unclosedQuote")
-    package static let nulByte = Code(rawValue: "nulByte")
-    package static let recordTooLarge = Code(rawValue: "recordTooLarge")
-    package static let tooManyFields = Code(rawValue: "tooManyFields")
+    case unclosedQuote
+    case nulByte
+    case recordTooLarge
+    case tooManyFields
   }
 
   package var code: Code
@@ -62,8 +59,6 @@ extension DelimitedTextError: CustomStringConvertible {
     case .tooManyFields:
       let size = limit.map { "more than \($0) fields" } ?? "too many fields"
       return "the record has \(size); check the separator, or raise the limit"
-    default:
-      return code.rawValue
     }
   }
 }

@@ -42,3 +42,21 @@ extension RecordFields {
     ranges[index].isUnescaped ? nil : ranges[index].offset
   }
 }
+
+/// The record that a reader is at; its pointers are valid until the next call that reads.
+package struct PresentRecord {
+  package var fields: RecordFields
+  /// The record as it came, in UTF-8, without its line end; empty if it was over the size limit.
+  package var raw: UnsafeRawBufferPointer
+  /// The 1-based line that it begins in.
+  package var line: Int
+  /// Where it begins in the text.
+  package var offset: Int
+
+  package init(fields: RecordFields, raw: UnsafeRawBufferPointer, line: Int, offset: Int) {
+    self.fields = fields
+    self.raw = raw
+    self.line = line
+    self.offset = offset
+  }
+}

@@ -8,32 +8,29 @@ extension RecordError {
   }
 
   /// An error at a byte of a record that begins its line.
-  init(
-    rule: String, in record: UnsafeRawBufferPointer, at index: Int, recordLine: Int, recordOffset: Int, message: String
-  ) {
-    var line = recordLine
+  init(_ rule: String, in record: PresentRecord, at index: Int, _ message: String) {
+    var line = record.line
     var lineStart = 0
-    for place in 0..<min(index, record.count) {
-      let byte = record[place]
-      let isInsideLineEnd = byte == 0x0D && place + 1 < record.count && record[place + 1] == 0x0A
+    for place in 0..<min(index, record.raw.count) {
+      let byte = record.raw[place]
+      let isInsideLineEnd = byte == 0x0D && place + 1 < record.raw.count && record.raw[place + 1] == 0x0A
       guard byte == 0x0A || byte == 0x0D, !isInsideLineEnd else { continue }
       line += 1
       lineStart = place + 1
     }
     self.init(
-      rule: rule, line: line, column: index - lineStart + 1, byteOffset: recordOffset + index, message: message)
+      rule: rule, line: line, column: index - lineStart + 1, byteOffset: record.offset + index, message: message)
   }
 
   /// Bytes in a record that are no text.
-  init(encoding: TextEncoding, of record: UnsafeRawBufferPointer, recordLine: Int, recordOffset: Int) {
-    let index = firstInvalidUTF8(record) ?? 0
+  init(_ encoding: TextEncoding, in record: PresentRecord) {
+    let index = firstInvalidUTF8(record.raw) ?? 0
     var message = "something here is no text in \(encoding); state another encoding"
-    if encoding == .utf8, index < record.count {
-      let byte = String(record[index], radix: 16, uppercase: true)
+    if encoding == .utf8, index < record.raw.count {
+      let byte = String(record.raw[index], radix: 16, uppercase: true)
       message = "the byte 0x\(byte) is not UTF-8; state the encoding, or save the text as UTF-8"
     }
-    self.init(
-      rule: "encoding", in: record, at: index, recordLine: recordLine, recordOffset: recordOffset, message: message)
+    self.init("encoding", in: record, at: index, message)
   }
 }
 

@@ -3,11 +3,7 @@ import DelimitedText
 /// Takes records out of the text of a stream.
 protocol RecordReader: AnyObject {
   func next() throws(InputError) -> RecordSource.Step
-  /// Of the present record.
-  var fields: RecordFields { get }
-  var rawRecord: UnsafeRawBufferPointer { get }
-  var recordOffset: Int { get }
-  var recordLine: Int { get }
+  var record: PresentRecord { get }
   /// After the present record.
   var position: RecordPosition { get }
   /// Of every record, where they have to be equal; nil until the first that is right.

@@ -10,7 +10,7 @@ package final class RecordSource {
   package enum Step: Sendable, Hashable {
     /// A record is there.
     case record
-    /// The present record can't be used: ``rawRecord`` has its text, and the next call goes on behind it.
+    /// The present record can't be used: ``record`` has its text, and the next call goes on behind it.
     indirect case bad(RecordError)
     case end
   }
@@ -21,9 +21,9 @@ package final class RecordSource {
   package let start: RecordPosition
   /// Fields of a record between separators, header included, or of an array; nil if that is open.
   package let fieldCount: Int?
-  /// Of the present record; valid until the next call.
+  /// The present record, as unpacked UTF-8; valid until the next call.
   @exclusivity(unchecked)
-  package private(set) var fields: RecordFields
+  package private(set) var record: PresentRecord
 
   private let input: InputBytes
   private let options: InputOptions
@@ -48,7 +48,7 @@ package final class RecordSource {
     start = opening.start
     fieldCount = opening.fieldCount
     reader = opening.reader
-    fields = opening.reader.fields
+    record = opening.reader.record
   }
 
   /// Goes to the next record.
@@ -56,7 +56,7 @@ package final class RecordSource {
   /// - Throws: why nothing more can be read: the system's error, or an archive that is damaged or cut off.
   package func next() throws(InputError) -> Step {
     let step = try reader.next()
-    fields = reader.fields
+    record = reader.record
     return step
   }
 
@@ -72,20 +72,11 @@ package final class RecordSource {
       : JSONRecords(
         stream, form, options, at: position, isAtStart: position.byteOffset == start.byteOffset, columnNames: names,
         fieldCount: fieldCount)
-    fields = reader.fields
+    record = reader.record
   }
 
   /// The names that the header gives; of JSON, the columns stated or found so far. Nil if columns have no names.
   package var columnNames: [String]? { reader.columnNames }
-
-  /// The text of the present record as it came, but in UTF-8; empty if it was over the size limit.
-  package var rawRecord: UnsafeRawBufferPointer { reader.rawRecord }
-
-  /// The 1-based line that the present record begins in.
-  package var recordLine: Int { reader.recordLine }
-
-  /// Where the present record begins in the text, which is unpacked and UTF-8.
-  package var recordOffset: Int { reader.recordOffset }
 
   /// The place after the present record.
   package var position: RecordPosition { reader.position }
@@ -99,9 +90,8 @@ package final class RecordSource {
   /// An error in the present record, or in one of its fields.
   package func error(rule: String, field: Int? = nil, _ message: String) -> RecordError {
     var offset = 0
-    if let field, field < fields.count, form.isDelimited { offset = fields.offsetInRecord(field) ?? 0 }
-    var error = RecordError(
-      rule: rule, in: rawRecord, at: offset, recordLine: recordLine, recordOffset: recordOffset, message: message)
+    if let field, field < record.fields.count, form.isDelimited { offset = record.fields.offsetInRecord(field) ?? 0 }
+    var error = RecordError(rule, in: record, at: offset, message)
     error.fieldIndex = field
     return error
   }

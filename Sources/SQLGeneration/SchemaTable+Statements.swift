@@ -21,19 +21,22 @@ extension SchemaTable {
     return "ALTER TABLE \(SchemaName.quoted(name)) ADD COLUMN \(SchemaName.quoted(column)) \(type)"
   }
 
-  /// Inserts a row of version 1; parameters: the key, then the values of the properties in order.
+  /// Inserts rows of version 1; parameters of each: the key, then the values of the properties in order.
   ///
   /// A reference into a hierarchy takes two parameters: key and entity.
-  package func insertSQL(_ entity: Entity, _ properties: [Property]) -> String {
+  package func insertSQL(_ entity: Entity, _ properties: [Property], rows: Int = 1) -> String {
     let columns = Self.valueColumns(properties)
     let names = [SchemaName.key, SchemaName.version] + (tellsEntity ? [SchemaName.entity] : []) + columns
-    let values =
-      ["?1", "1"] + (tellsEntity ? [SchemaName.literal(entity.name)] : []) + columns.indices.map { "?\($0 + 2)" }
+    let constants = "1" + (tellsEntity ? ", \(SchemaName.literal(entity.name))" : "")
+    let row = "(?, \(constants)\(String(repeating: ", ?", count: columns.count)))"
     return """
       INSERT INTO \(SchemaName.quoted(name)) (\(names.map(SchemaName.quoted).joined(separator: ", "))) \
-      VALUES (\(values.joined(separator: ", ")))
+      VALUES \(Array(repeating: row, count: rows).joined(separator: ", "))
       """
   }
+
+  /// How many parameters a row of ``insertSQL(_:_:rows:)`` has.
+  package static func parameterCount(_ properties: [Property]) -> Int { 1 + valueColumns(properties).count }
 
   /// Updates a row of an expected version; parameters: key, expected version, then the values of the properties.
   package func updateSQL(_ properties: [Property]) -> String {
@@ -46,7 +49,7 @@ extension SchemaTable {
 
   /// Finds the rows that have some values: key and, in a hierarchy, entity.
   ///
-  /// The parameters are those of ``insertSQL(_:_:)`` for the same properties, as far as they are of the key.
+  /// The parameters are those of ``insertSQL(_:_:rows:)`` for the same properties, as far as they are of the key.
   package func findSQL(_ entity: Entity, _ properties: [Property], key: [Property]) -> String {
     let numbers = Self.parameters(properties)
     let conditions = key.compactMap { property in
@@ -61,7 +64,7 @@ extension SchemaTable {
 
   /// Updates some values of a row and its version, unless it has these values; nil if there are none.
   ///
-  /// The parameters are those of ``insertSQL(_:_:)`` for the same properties.
+  /// The parameters are those of ``insertSQL(_:_:rows:)`` for the same properties.
   package func overwriteSQL(_ properties: [Property], given: [Property]) -> String? {
     let numbers = Self.parameters(properties)
     var pairs: [(column: String, parameter: Int32)] = []
@@ -79,7 +82,7 @@ extension SchemaTable {
       """
   }
 
-  /// The first parameter of each property's value in ``insertSQL(_:_:)``, by slot.
+  /// The first parameter of each property's value in ``insertSQL(_:_:rows:)``, by slot.
   private static func parameters(_ properties: [Property]) -> [Int: Int32] {
     var numbers: [Int: Int32] = [:]
     var next: Int32 = 2

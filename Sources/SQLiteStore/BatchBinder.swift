@@ -3,7 +3,7 @@ import ObjectGraph
 import ObjectModel
 import SQLGeneration
 
-/// Inserts the rows of a batch, whose values are bound where they lie: nothing is allocated or counted per value.
+/// Binds the values of a batch where they lie: nothing is allocated or counted per value.
 struct BatchBinder {
   /// A column as plain pointers, so that the loop over the rows touches no reference count.
   struct Source {
@@ -40,26 +40,6 @@ struct BatchBinder {
     properties = columns.map { batch.entity.properties[$0.slot] }
   }
 
-  /// Runs the statement once per row; its parameters are the key and then the values of ``properties``.
-  ///
-  /// - Parameter failure: a result code for a row that a test wants to fail.
-  /// - Returns: SQLITE_OK, or the code of the first failure.
-  func run(
-    _ statement: Statement, names: EntityNames, failure: (Int) -> Int32?
-  ) -> Int32 {
-    withSources { sources in
-      for row in 0..<batch.count {
-        if let code = failure(row) { return code }
-        statement.bind(batch.firstKey + Int64(row), 1)
-        for source in sources { Self.bind(source, row, statement, names) }
-        let code = statement.step()
-        guard code == SQLITE_DONE else { return code }
-        statement.reset()
-      }
-      return SQLITE_OK
-    }
-  }
-
   /// Lends the columns to the body as plain pointers.
   func withSources(_ body: (UnsafeBufferPointer<Source>) -> Int32) -> Int32 {
     for column in columns { check(column) }
@@ -68,24 +48,26 @@ struct BatchBinder {
     return lend(0, parameter: 2, &sources, body)
   }
 
+  /// - Parameter offset: of the row's parameters, in a statement of several rows.
   @inline(__always)
-  static func bind(_ source: Source, _ row: Int, _ statement: Statement, _ names: EntityNames) {
+  static func bind(_ source: Source, _ row: Int, _ statement: Statement, offset: Int32 = 0, _ names: EntityNames) {
+    let parameter = source.parameter &+ offset
     if source.isNull(row) {
-      statement.bindNull(source.parameter)
-      if source.tellsEntity { statement.bindNull(source.parameter + 1) }
+      statement.bindNull(parameter)
+      if source.tellsEntity { statement.bindNull(parameter + 1) }
       return
     }
     switch source.kind {
-    case .text: statement.bindText(source.bytes(row), source.parameter)
+    case .text: statement.bindText(source.bytes(row), parameter)
     case .integers:
-      statement.bind(source.values.unsafelyUnwrapped.load(fromByteOffset: row * 8, as: Int64.self), source.parameter)
+      statement.bind(source.values.unsafelyUnwrapped.load(fromByteOffset: row * 8, as: Int64.self), parameter)
     case .reals:
-      statement.bind(source.values.unsafelyUnwrapped.load(fromByteOffset: row * 8, as: Double.self), source.parameter)
-    case .bytes: statement.bindBlob(source.bytes(row), source.parameter)
+      statement.bind(source.values.unsafelyUnwrapped.load(fromByteOffset: row * 8, as: Double.self), parameter)
+    case .bytes: statement.bindBlob(source.bytes(row), parameter)
     case .reference:
       let id = source.bytes(row).loadUnaligned(as: ManagedObjectID.self)
-      statement.bind(id.key, source.parameter)
-      if source.tellsEntity { statement.bindText(names[id.entityIndex], source.parameter + 1) }
+      statement.bind(id.key, parameter)
+      if source.tellsEntity { statement.bindText(names[id.entityIndex], parameter + 1) }
     }
   }
 

@@ -4,7 +4,7 @@ import ObjectModel
 import SQLGeneration
 
 extension SaveTransaction {
-  /// Writes packed rows one after another: looks for the key, then inserts or overwrites.
+  /// Writes packed rows: each is looked for by the key, then inserted or overwritten; without a key, all are inserted.
   mutating func write(
     _ batch: RowBatch, key: [Property], onConflict conflict: PackedConflict
   ) throws(StoreError) -> PackedResult {
@@ -12,19 +12,17 @@ extension SaveTransaction {
     let affected = try derived.affected(by: changes, connection)
     let binder = BatchBinder(batch)
     let table = statements[batch.entity.index].table
-    var run = PackedRun(batch, key, conflict)
-    try run.prepare(connection, table, binder.properties)
+    var run = try PackedRun(batch, key, conflict, table, binder.properties, keys.names, connection)
     defer { run.recycle(connection) }
     let start = connection.started()
-    let names = keys.names
     let code = binder.withSources { [failure, stepCount] sources in
-      run.write(sources, names, connection, model) { row in
+      run.write(sources, connection, model) { row in
         failure?(FaultPoint(step: .insert, index: stepCount + row))?.code
       }
     }
     stepCount += batch.count
-    if code != SQLITE_OK { throw failed(run.insert, code) }
-    connection.finished(run.insert.sql, start, rowCount: batch.count)
+    if code != SQLITE_OK { throw failed(run.inserter.statement, code) }
+    connection.finished(run.inserter.statement.sql, start, rowCount: batch.count)
     derivedValues += try derived.compute(changes, affectedBefore: affected, connection)
     try noteHistory(run.result, batch, binder.properties)
     return run.result
@@ -58,84 +56,104 @@ private struct PackedRun {
   private let batch: RowBatch
   private let key: [Property]
   private let conflict: PackedConflict
+  private let names: EntityNames
   /// What a stored object keeps: its key, and what the rows have only by default.
   private let keptSlots: Set<Int>
-  private var find: Statement?
-  private var overwrite: Statement?
-  private var inserting: Statement?
-  private var tellsEntity = false
+  let inserter: BatchInserter
+  private let tellsEntity: Bool
+  private let find: Statement?
+  private let overwrite: Statement?
   private(set) var result: PackedResult
 
-  init(_ batch: RowBatch, _ key: [Property], _ conflict: PackedConflict) {
+  init(
+    _ batch: RowBatch, _ key: [Property], _ conflict: PackedConflict, _ table: SchemaTable, _ properties: [Property],
+    _ names: EntityNames, _ connection: Connection
+  ) throws(StoreError) {
     self.batch = batch
     self.key = key
     self.conflict = conflict
-    keptSlots = Set(key.map(\.slot) + batch.columns.filter(\.hasOnlyDefaults).map(\.slot))
+    self.names = names
+    let keptSlots = Set(key.map(\.slot) + batch.columns.filter(\.hasOnlyDefaults).map(\.slot))
+    self.keptSlots = keptSlots
     result = PackedResult(capacity: batch.count)
-  }
-
-  var insert: Statement {
-    guard let inserting else { preconditionFailure("a run is prepared before it is used") }
-    return inserting
-  }
-
-  mutating func prepare(
-    _ connection: Connection, _ table: SchemaTable, _ properties: [Property]
-  ) throws(StoreError) {
     tellsEntity = table.tellsEntity
-    inserting = try connection.prepare(table.insertSQL(batch.entity, properties))
-    if key.isEmpty { return }
-    find = try connection.prepare(table.findSQL(batch.entity, properties, key: key))
+    inserter = try BatchInserter(batch, properties, table, names, connection)
+    find = key.isEmpty ? nil : try connection.prepare(table.findSQL(batch.entity, properties, key: key))
     let given = properties.filter { !keptSlots.contains($0.slot) }
-    guard conflict == .update, let sql = table.overwriteSQL(properties, given: given) else { return }
+    guard find != nil, conflict == .update, let sql = table.overwriteSQL(properties, given: given) else {
+      overwrite = nil
+      return
+    }
     overwrite = try connection.prepare(sql)
   }
 
   func recycle(_ connection: Connection) {
-    for statement in [overwrite, find, inserting] { if let statement { connection.recycle(statement) } }
+    for statement in [overwrite, find] { if let statement { connection.recycle(statement) } }
+    inserter.recycle(connection)
   }
 
   mutating func write(
-    _ sources: UnsafeBufferPointer<BatchBinder.Source>, _ names: EntityNames, _ connection: Connection,
-    _ model: ManagedObjectModel, failure: (Int) -> Int32?
+    _ sources: UnsafeBufferPointer<BatchBinder.Source>, _ connection: Connection, _ model: ManagedObjectModel,
+    failure: (Int) -> Int32?
   ) -> Int32 {
-    let insert = insert
     let keySources = sources.filter { source in key.contains { $0.slot == source.slot } }
     let valueSources = sources.filter { !keptSlots.contains($0.slot) }
-    for row in 0..<batch.count {
-      if let code = failure(row) { return code }
-      if let find {
-        for source in keySources { BatchBinder.bind(source, row, find, names) }
-        let code = find.step()
-        if code == SQLITE_ROW {
-          let code = meet(find, row, valueSources, names, connection, model)
-          find.reset()
-          guard code == SQLITE_OK else { return code }
+    var row = 0
+    while row < batch.count {
+      let next = find == nil && batch.count - row >= inserter.groupSize ? row + inserter.groupSize : row + 1
+      for row in row..<next { if let code = failure(row) { return code } }
+      if next > row + 1 {
+        let code = inserter.insertGroup(at: row, sources)
+        if code == SQLITE_DONE {
+          result.addInserted(keys: batch.firstKey + Int64(row)..<batch.firstKey + Int64(next))
+          row = next
           continue
         }
-        guard code == SQLITE_DONE else { return code }
-        find.reset()
+        guard code & 0xff == SQLITE_CONSTRAINT else { return code }
       }
-      let own = batch.firstKey + Int64(row)
-      insert.bind(own, 1)
-      for source in sources { BatchBinder.bind(source, row, insert, names) }
-      let code = insert.step()
-      if code == SQLITE_DONE {
-        result.add(.inserted, key: own)
-      } else if code & 0xff == SQLITE_CONSTRAINT {
-        result.addViolation(key: own, connection.error(code, sql: nil).message)
-      } else {
-        return code
+      // One by one, to tell which of them breaks a constraint.
+      for row in row..<next {
+        let found = lookUp(row, keySources, valueSources, connection, model)
+        let code = found == SQLITE_DONE ? insert(row, sources, connection) : found
+        guard code == SQLITE_OK else { return code }
       }
-      insert.reset()
+      row = next
     }
+    return SQLITE_OK
+  }
+
+  /// Writes a row whose key an object has; answers SQLITE_DONE if there is none.
+  private mutating func lookUp(
+    _ row: Int, _ key: [BatchBinder.Source], _ values: [BatchBinder.Source], _ connection: Connection,
+    _ model: ManagedObjectModel
+  ) -> Int32 {
+    guard let find else { return SQLITE_DONE }
+    for source in key { BatchBinder.bind(source, row, find, names) }
+    let code = find.step()
+    guard code == SQLITE_ROW || code == SQLITE_DONE else { return code }
+    defer { find.reset() }
+    return code == SQLITE_ROW ? meet(find, row, values, connection, model) : code
+  }
+
+  private mutating func insert(
+    _ row: Int, _ sources: UnsafeBufferPointer<BatchBinder.Source>, _ connection: Connection
+  ) -> Int32 {
+    let own = batch.firstKey + Int64(row)
+    let code = inserter.insert(row, sources)
+    if code == SQLITE_DONE {
+      result.addInserted(keys: own..<own + 1)
+    } else if code & 0xff == SQLITE_CONSTRAINT {
+      result.addViolation(key: own, connection.error(code, sql: nil).message)
+    } else {
+      return code
+    }
+    inserter.statement.reset()
     return SQLITE_OK
   }
 
   /// Writes a row whose key the found row has.
   private mutating func meet(
-    _ find: Statement, _ row: Int, _ values: [BatchBinder.Source], _ names: EntityNames, _ connection: Connection,
-    _ model: ManagedObjectModel
+    _ find: Statement, _ row: Int, _ values: [BatchBinder.Source], _ connection: Connection, _ model: ManagedObjectModel
   ) -> Int32 {
     let stored = find.integer(0)
     switch conflict {

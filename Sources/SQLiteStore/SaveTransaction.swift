@@ -246,15 +246,15 @@ struct SaveTransaction {
   private mutating func insert(_ batch: RowBatch) throws(StoreError) {
     let entity = statements[batch.entity.index]
     let binder = BatchBinder(batch)
-    let statement = try connection.prepare(entity.table.insertSQL(batch.entity, binder.properties))
-    defer { connection.recycle(statement) }
+    let inserter = try BatchInserter(batch, binder.properties, entity.table, keys.names, connection)
+    defer { inserter.recycle(connection) }
     let start = connection.started()
-    let failed = binder.run(statement, names: keys.names) { [failure, stepCount] row in
+    let failed = inserter.insertAll(of: batch, binder) { [failure, stepCount] row in
       failure?(FaultPoint(step: .insert, index: stepCount + row))?.code
     }
     stepCount += batch.count
-    if failed != SQLITE_OK { throw self.failed(statement, failed) }
-    connection.finished(statement.sql, start, rowCount: batch.count)
+    if failed != SQLITE_OK { throw self.failed(inserter.statement, failed) }
+    connection.finished(inserter.statement.sql, start, rowCount: batch.count)
   }
 
   /// Runs a statement once and returns the number of rows that it wrote.

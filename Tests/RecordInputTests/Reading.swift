@@ -36,15 +36,15 @@ struct Reading: Equatable {
           return
         case .bad(let error): record.error = error
         case .record:
-          let fields = source.fields
+          let fields = source.record.fields
           for index in 0..<fields.count {
             record.kinds.append(fields.kind(index))
             record.fields.append(fields.kind(index).isMissing ? nil : String(decoding: fields[index], as: UTF8.self))
           }
         }
-        record.raw = String(decoding: source.rawRecord, as: UTF8.self)
-        record.line = source.recordLine
-        record.offset = source.recordOffset
+        record.raw = String(decoding: source.record.raw, as: UTF8.self)
+        record.line = source.record.line
+        record.offset = source.record.offset
         record.next = source.position
         records.append(record)
       }

@@ -41,6 +41,12 @@ package struct PackedResult: Sendable {
     keys.append(key)
   }
 
+  /// Adds rows that were inserted one after the other.
+  package mutating func addInserted(keys: Range<Int64>) {
+    outcomes.append(contentsOf: repeatElement(.inserted, count: keys.count))
+    self.keys.append(contentsOf: keys)
+  }
+
   package mutating func addUpdate(_ id: ManagedObjectID) {
     updates.append(id)
     add(.updated, key: id.key)

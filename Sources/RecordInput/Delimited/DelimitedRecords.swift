@@ -26,10 +26,7 @@ final class DelimitedRecords: RecordReader {
     self.fieldCount = fieldCount
   }
 
-  var fields: RecordFields { reader.record }
-  var rawRecord: UnsafeRawBufferPointer { reader.rawRecord }
-  var recordOffset: Int { reader.recordOffset }
-  var recordLine: Int { reader.recordLine }
+  var record: PresentRecord { reader.record }
   var position: RecordPosition { reader.position }
 
   func next() throws(InputError) -> RecordSource.Step {
@@ -41,12 +38,8 @@ final class DelimitedRecords: RecordReader {
         try reader.fill { [stream] (buffer) throws(InputError) in try stream.read(into: buffer) }
       case .end: return .end
       case .record:
-        guard isValidUTF8(reader.rawRecord) else {
-          return .bad(
-            RecordError(
-              encoding: encoding, of: reader.rawRecord, recordLine: reader.recordLine,
-              recordOffset: reader.recordOffset))
-        }
+        let record = reader.record
+        guard isValidUTF8(record.raw) else { return .bad(RecordError(encoding, in: record)) }
         if reader.fieldCount != fieldCount, let error = fit() { return .bad(error) }
         return .record
       }
@@ -59,6 +52,7 @@ final class DelimitedRecords: RecordReader {
     case .end: return false
     case .bad(let error): throw InputError("the header can't be read: \(error)")
     case .record:
+      let fields = record.fields
       fieldCount = fields.count
       columnNames = (0..<fields.count).map { String(decoding: fields[$0], as: UTF8.self) }
       return true
@@ -77,13 +71,8 @@ final class DelimitedRecords: RecordReader {
       return nil
     }
     let expectation = columnNames == nil ? options.firstOrList : "the header"
-    return recordError(
-      "fieldCount", at: 0, "the record has \(counted(found, "field")), but \(expectation) has \(expected)")
+    return RecordError(
+      "fieldCount", in: record, at: 0, "the record has \(counted(found, "field")), but \(expectation) has \(expected)")
   }
 
-  private func recordError(_ rule: String, at index: Int, _ message: String) -> RecordError {
-    RecordError(
-      rule: rule, in: reader.rawRecord, at: index, recordLine: reader.recordLine, recordOffset: reader.recordOffset,
-      message: message)
-  }
 }

@@ -127,7 +127,7 @@ extension InputSample {
             return text.count
           }
           continue
-        case .record: body(reader.record)
+        case .record: body(reader.record.fields)
         }
       } catch {
         body(nil)

@@ -27,7 +27,7 @@ package struct TableGuess: Sendable {
         badRecords += 1
         if errors.count < 3 { errors.append(error) }
       case .record:
-        let fields = source.fields
+        let fields = source.record.fields
         while columns.count < fields.count { columns.append(ColumnGuess()) }
         for index in 0..<fields.count { columns[index].add(fields[index], fields.kind(index), isTyped: isTyped) }
         // Keys of JSON objects that are missing are no reason to state anything.

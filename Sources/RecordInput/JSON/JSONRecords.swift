@@ -56,13 +56,13 @@ final class JSONRecords: RecordReader {
     recordOffset = position.byteOffset
   }
 
-  var fields: RecordFields {
-    RecordFields(
-      record: block.bytes + recordStart, unescaped: parser.unescaped, ranges: parser.ranges, count: parser.fieldCount)
-  }
-
-  var rawRecord: UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: block.bytes + recordStart, count: isOversized ? 0 : recordEnd - recordStart)
+  var record: PresentRecord {
+    let start = block.bytes + recordStart
+    return PresentRecord(
+      fields: RecordFields(
+        record: start, unescaped: parser.unescaped, ranges: parser.ranges, count: parser.fieldCount),
+      raw: UnsafeRawBufferPointer(start: start, count: isOversized ? 0 : recordEnd - recordStart), line: recordLine,
+      offset: recordOffset)
   }
 
   /// Stays behind the last record when the end is reached, so that somebody can go on there.
@@ -89,10 +89,7 @@ final class JSONRecords: RecordReader {
           "the record that begins here is more than \(options.maxRecordSize) bytes; look for what is not closed, or "
             + "raise the limit"))
     }
-    guard isValidUTF8(rawRecord) else {
-      return .bad(
-        RecordError(encoding: form.encoding, of: rawRecord, recordLine: recordLine, recordOffset: recordOffset))
-    }
+    guard isValidUTF8(record.raw) else { return .bad(RecordError(form.encoding, in: record)) }
     do throws(JSONFieldParser.Problem) {
       try parser.parse(block.bytes + recordStart, count: recordEnd - recordStart)
     } catch {
@@ -134,7 +131,7 @@ final class JSONRecords: RecordReader {
     case .syntax:
       // Reading it a second time tells what is wrong; nobody pays for it with records that are right.
       do throws(JSONError) {
-        _ = try JSONValue(parsing: rawRecord, limits: JSONLimits(duplicateKeys: .useLast))
+        _ = try JSONValue(parsing: record.raw, limits: JSONLimits(duplicateKeys: .useLast))
         return recordError("json", at: problem.index, "the record is no JSON from here on")
       } catch {
         return recordError(error.code.rawValue, at: error.byteOffset, error.message)
@@ -143,7 +140,6 @@ final class JSONRecords: RecordReader {
   }
 
   private func recordError(_ rule: String, at index: Int, _ message: String) -> RecordError {
-    RecordError(
-      rule: rule, in: rawRecord, at: index, recordLine: recordLine, recordOffset: recordOffset, message: message)
+    RecordError(rule, in: record, at: index, message)
   }
 }

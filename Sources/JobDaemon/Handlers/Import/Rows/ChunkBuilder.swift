@@ -10,6 +10,8 @@ struct ChunkBuilder {
   private let plan: ImportPlan
   private let capacity: Int
   private var columns: [ColumnBuilder]
+  /// Where the columns are in a record.
+  private let positions: [Int]
   private var origins: RecordOrigins?
   private var rejects: [RejectedRecord] = []
   private(set) var count = 0
@@ -20,8 +22,9 @@ struct ChunkBuilder {
     self.capacity = capacity
     columns = plan.columns.map { column in
       ColumnBuilder(
-        column, isKey: plan.key.contains { $0 === column.property }, keepsTexts: keepsValues, capacity: capacity)
+        column, isKey: plan.key.contains { $0 === column.property }, keepsValues: keepsValues, capacity: capacity)
     }
+    positions = plan.columns.map { $0.position ?? 0 }
     if plan.mayReject && keepsValues { origins = RecordOrigins(capacity: capacity, textCapacity: 0) }
   }
 
@@ -42,12 +45,11 @@ struct ChunkBuilder {
     reading: while !isFull {
       switch try input.next() {
       case .record:
-        look?(source.fields)
+        look?(source.record.fields)
         append(source)
-        size += source.rawRecord.count
       case .bad(let error):
         rejects.append(RejectedRecord(error, in: source))
-        size += source.rawRecord.count
+        size += source.record.raw.count
       case .end: break reading
       }
     }
@@ -62,21 +64,32 @@ struct ChunkBuilder {
 
   /// Adds the present record of a source, or notes why it can't be imported.
   private mutating func append(_ source: RecordSource) {
-    let fields = source.fields
-    for index in columns.indices {
-      let position = columns[index].column.position ?? 0
-      do throws(ImportFieldError) {
-        try columns[index].append(fields[position], fields.kind(position))
-      } catch {
-        for earlier in 0..<index { columns[earlier].removeLast() }
-        rejects.append(RejectedRecord(error, in: source))
-        return
+    let record = source.record
+    size += record.raw.count
+    do throws(ImportFieldError) {
+      try append(record.fields)
+    } catch {
+      rejects.append(RejectedRecord(error, in: source))
+      return
+    }
+    origins?.append(record)
+    count += 1
+  }
+
+  /// Adds a record's fields to all columns or to none.
+  private mutating func append(_ fields: RecordFields) throws(ImportFieldError) {
+    let positions = positions
+    // In place, without looking each time whether somebody else has the array.
+    try columns.withUnsafeMutableBufferPointer { (columns) throws(ImportFieldError) in
+      for index in columns.indices {
+        do throws(ImportFieldError) {
+          try columns[index].append(fields[positions[index]], fields.kind(positions[index]))
+        } catch {
+          for earlier in 0..<index { columns[earlier].removeLast() }
+          throw error
+        }
       }
     }
-    if origins != nil {
-      origins?.append(line: source.recordLine, byteOffset: source.recordOffset, raw: source.rawRecord)
-    }
-    count += 1
   }
 
   /// What was added, up to a place of the input; the builder is empty then.

@@ -12,8 +12,10 @@ struct ColumnBuilder {
   private let capacity: Int
   private let type: AttributeType
   private let rules: AttributeRules?
+  /// Rules are taken into the hand only if there are any: they count references.
+  private let hasRules: Bool
   private let isPlain: Bool
-  private let keepsTexts: Bool
+  private let keepsValues: Bool
   private var reading: FieldReading
   private var integers: [Int64] = []
   private var reals: [Double] = []
@@ -22,14 +24,16 @@ struct ColumnBuilder {
   private var nullBits: [UInt64] = []
   private var count = 0
 
-  /// - Parameter keepsTexts: false if values are only to be checked, and the column is not built.
-  init(_ column: ImportColumn, isKey: Bool = false, keepsTexts: Bool = true, capacity: Int) {
+  /// - Parameter keepsValues: false if values are only to be checked, and the column is not built.
+  init(_ column: ImportColumn, isKey: Bool = false, keepsValues: Bool = true, capacity: Int) {
     self.column = column
     self.isKey = isKey
-    self.keepsTexts = keepsTexts
+    self.keepsValues = keepsValues
     self.capacity = capacity
     type = column.attribute.type
-    rules = AttributeRules(column.attribute)
+    let rules = AttributeRules(column.attribute)
+    self.rules = rules
+    hasRules = rules != nil
     isPlain = column.rules.arePlain
     reading = FieldReading(column.rules)
     arena = ByteArena(capacity: 64)
@@ -39,6 +43,7 @@ struct ColumnBuilder {
   mutating func removeAll() {
     count = 0
     nullBits = []
+    if !keepsValues { return }
     switch type.storage {
     case .integer:
       integers = []
@@ -74,8 +79,7 @@ struct ColumnBuilder {
     case .text(let bytes): try appendValue(bytes, isQuoted: isQuoted)
     case .seconds(let seconds):
       try check(seconds)
-      reals.append(seconds)
-      count += 1
+      append(seconds)
     case .mismatch(let expected): throw mismatch(field, expected)
     }
   }
@@ -91,29 +95,48 @@ struct ColumnBuilder {
     if bytes.isEmpty && !(isQuoted && type == .string) { return try appendNothing() }
     switch type {
     case .string:
-      if let violation = rules?.violation(text: bytes) { throw failure(violation.rule.rawValue, violation.message) }
-      if keepsTexts { arena.append(bytes) }
-      offsets.append(UInt32(truncatingIfNeeded: arena.count))
-    case .integer16, .integer32, .integer64: integers.append(try integer(bytes))
+      if hasRules { try check(bytes) }
+      append(bytes)
+    case .integer16, .integer32, .integer64: append(try integer(bytes))
     case .boolean:
       guard let value = FieldParser.bool(bytes) else { throw mismatch(bytes, "true or false") }
-      integers.append(value ? 1 : 0)
+      append(value ? 1 : 0 as Int64)
     case .double, .float:
       guard let value = FieldParser.double(bytes) else { throw mismatch(bytes, "a number") }
       try check(value)
-      reals.append(value)
+      append(value)
     case .date:
       guard let value = FieldParser.date(bytes) else { throw mismatch(bytes, "a date as 2026-11-21T10:00:00Z") }
       try check(value)
-      reals.append(value)
+      append(value)
     case .uuid:
       guard let value = FieldParser.uuid(bytes) else { throw mismatch(bytes, "a UUID") }
-      withUnsafeBytes(of: value) { arena.append($0) }
-      offsets.append(UInt32(truncatingIfNeeded: arena.count))
+      withUnsafeBytes(of: value) { append($0) }
     case .decimal, .uri: try appendSpelled(bytes)
     case .binary, .transformable: throw failure("type", "can't be imported")
     }
+  }
+
+  // Values that are only checked are counted and not kept.
+
+  @inline(__always)
+  private mutating func append(_ value: Int64) {
     count += 1
+    if keepsValues { integers.append(value) }
+  }
+
+  @inline(__always)
+  private mutating func append(_ value: Double) {
+    count += 1
+    if keepsValues { reals.append(value) }
+  }
+
+  @inline(__always)
+  private mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    count += 1
+    guard keepsValues else { return }
+    arena.append(bytes)
+    offsets.append(UInt32(truncatingIfNeeded: arena.count))
   }
 
   private func integer(_ bytes: UnsafeRawBufferPointer) throws(ImportFieldError) -> Int64 {
@@ -122,7 +145,7 @@ struct ColumnBuilder {
     }
     if type == .integer32 && Int32(exactly: value) == nil { throw failure("type", "\(value) does not fit in 32 bits") }
     if type == .integer16 && Int16(exactly: value) == nil { throw failure("type", "\(value) does not fit in 16 bits") }
-    if rules != nil { try check(Double(value)) }
+    if hasRules { try check(Double(value)) }
     return value
   }
 
@@ -133,8 +156,7 @@ struct ColumnBuilder {
       throw mismatch(bytes, type == .uri ? "a URI" : "a decimal number")
     }
     if let number = value.unwrapped as? Decimal { try check(NSDecimalNumber(decimal: number).doubleValue) }
-    spelled.withUTF8 { arena.append(UnsafeRawBufferPointer($0)) }
-    offsets.append(UInt32(truncatingIfNeeded: arena.count))
+    spelled.withUTF8 { append(UnsafeRawBufferPointer($0)) }
   }
 
   /// Whether a record may leave the property without a value.
@@ -148,6 +170,7 @@ struct ColumnBuilder {
   /// Forgets the value of a record that is rejected because of another column.
   mutating func removeLast() {
     count -= 1
+    if !keepsValues { return }
     if !nullBits.isEmpty { nullBits[count >> 6] &= ~(1 << UInt64(count & 63)) }
     switch type.storage {
     case .integer: integers.removeLast()
@@ -159,6 +182,7 @@ struct ColumnBuilder {
   }
 
   private mutating func appendNull() {
+    if !keepsValues { return count += 1 }
     if nullBits.isEmpty { nullBits = [UInt64](repeating: 0, count: (capacity + 63) / 64) }
     nullBits[count >> 6] |= 1 << UInt64(count & 63)
     switch type.storage {
@@ -212,7 +236,13 @@ struct ColumnBuilder {
   }
 
   private func check(_ number: Double) throws(ImportFieldError) {
-    if let violation = rules?.violation(number: number) { throw failure(violation.rule.rawValue, violation.message) }
+    guard hasRules, let violation = rules?.violation(number: number) else { return }
+    throw failure(violation.rule.rawValue, violation.message)
+  }
+
+  private func check(_ text: UnsafeRawBufferPointer) throws(ImportFieldError) {
+    guard let violation = rules?.violation(text: text) else { return }
+    throw failure(violation.rule.rawValue, violation.message)
   }
 
   private func mismatch(_ bytes: UnsafeRawBufferPointer, _ expected: String) -> ImportFieldError {

@@ -42,7 +42,11 @@ struct RecordOrigins: Sendable {
 
   var textSize: Int { texts.count }
 
-  mutating func append(line: Int, byteOffset: Int, raw: UnsafeRawBufferPointer) {
+  mutating func append(_ record: PresentRecord) {
+    append(line: record.line, byteOffset: record.offset, raw: record.raw)
+  }
+
+  private mutating func append(line: Int, byteOffset: Int, raw: UnsafeRawBufferPointer) {
     lines.append(line)
     byteOffsets.append(byteOffset)
     texts.append(contentsOf: raw)

@@ -33,7 +33,7 @@ struct RejectedRecord: Sendable {
     let field = error.fieldIndex.map { ", field \($0 + 1)" } ?? ""
     let names = source.columnNames
     self.init(
-      line: error.line, byteOffset: source.recordOffset,
+      line: error.line, byteOffset: source.record.offset,
       column: error.fieldIndex.flatMap { index in names.flatMap { index < $0.count ? $0[index] : nil } },
       place: ", column \(error.column)\(field)", rule: error.rule, message: error.message, raw: source.rawText)
   }
@@ -41,7 +41,7 @@ struct RejectedRecord: Sendable {
   /// A record whose field is not what its property needs.
   init(_ error: ImportFieldError, in source: RecordSource) {
     self.init(
-      line: source.recordLine, byteOffset: source.recordOffset, column: error.label,
+      line: source.record.line, byteOffset: source.record.offset, column: error.label,
       place: error.position.map { ", column \($0 + 1) (\(error.label))" } ?? "", rule: error.rule,
       message: error.message, raw: source.rawText)
   }
@@ -56,5 +56,5 @@ struct RejectedRecord: Sendable {
 }
 
 extension RecordSource {
-  fileprivate var rawText: String { String(decoding: rawRecord, as: UTF8.self) }
+  fileprivate var rawText: String { String(decoding: record.raw, as: UTF8.self) }
 }
