@@ -10,15 +10,15 @@ extension StoreConformance {
     func texts(_ texts: [String?], _ name: String) throws -> RowBatch.Column {
       let arena = ByteArena(capacity: 64)
       var offsets: [UInt32] = [0]
-      var nulls: UInt64 = 0
+      var nulls = [UInt64](repeating: 0, count: (texts.count + 63) / 64)
       for (row, text) in texts.enumerated() {
         var text = text ?? ""
-        if texts[row] == nil { nulls |= 1 << UInt64(row) }
+        if texts[row] == nil { nulls[row >> 6] |= 1 << UInt64(row & 63) }
         text.withUTF8 { arena.append(UnsafeRawBufferPointer($0)) }
         offsets.append(UInt32(arena.count))
       }
       return RowBatch.Column(
-        slot: try fixture.slot("Person", name), values: .bytes(offsets: offsets, arena: arena), nullBits: [nulls])
+        slot: try fixture.slot("Person", name), values: .bytes(offsets: offsets, arena: arena), nullBits: nulls)
     }
     let columns = [
       try texts(rows.map(\.name), "name"), try texts(rows.map(\.email), "email"),
@@ -51,6 +51,25 @@ extension StoreConformance {
     #expect(result.insertedKeys == [batch.firstKey..<batch.firstKey + 1])
     #expect(try fixture.stored(batch.id(at: 0))?.version == 1)
     #expect(try fixture.stored(batch.id(at: 1)) == nil)
+  }
+
+  @Test("leaves out no other rows than the violated among many", arguments: StoreKind.allCases)
+  func packedViolationAmongMany(kind: StoreKind) throws {
+    let fixture = try StoreFixture(kind)
+    var rows = (0..<350).map { (name: "\($0)", email: $0 % 3 == 0 ? nil : "\($0)@example.org", age: Int64($0)) }
+    for row in [5, 120, 121, 349] { rows[row].email = "1@example.org" }
+    let batch = try batch(fixture, rows)
+    let result = try write(fixture, batch)
+    #expect(result.violations.map(\.row) == [5, 120, 121, 349])
+    #expect(result.keys == (0..<350).map { batch.firstKey + Int64($0) })
+    let (email, age) = (try fixture.slot("Person", "email"), try fixture.slot("Person", "age"))
+    for (index, row) in rows.enumerated() {
+      let stored = try fixture.stored(batch.id(at: index))
+      #expect((stored == nil) == [5, 120, 121, 349].contains(index))
+      guard let stored else { continue }
+      #expect(stored.integer(age) == row.age)
+      #expect(stored.isNull(email) ? row.email == nil : stored.text(email) == row.email)
+    }
   }
 
   @Test("updates objects by a key, and finds what earlier rows have written", arguments: StoreKind.allCases)
