@@ -233,14 +233,14 @@ extension SystemTests {
     func trial() async throws {
       let daemon = try await people()
       let job = try await run(
-        daemon, "second", "code,name,age\na,Ada,36\nc,Cid,20\nd,Dan,x\n", #""dryRun": true, "maxRejects": 1"#)
+        daemon, "second", "code,name,age\na,Ada,36\nc,Cid,20\nd,Dan,x\n", #""dryRun": true, "maxRejects": 2"#)
       let result = try #require(job["result"])
       #expect(result["records"] == 3)
-      #expect(result["good"] == 2)
-      #expect(result["rejects"] == 1)
-      #expect(result["existing"] == 1)
+      #expect(result["good"] == 1)
+      #expect(result["rejects"] == 2)
       #expect(result["isWithinLimit"] == true)
-      #expect(result["firstRejects"]?.array?.first?["line"] == 4)
+      #expect(result["firstRejects"]?.array?.map { $0["line"] } == [2, 4])
+      #expect(result["firstRejects"]?.array?.map { $0["rule"] } == ["unique", "type"])
       #expect(result["sample"]?.array?.first?["name"] == "Ada")
       #expect(result["columns"]?.array?.map { $0["type"]?.string } == ["String", "String", "String"])
       #expect(result["seconds"]?.number != nil)
@@ -248,6 +248,22 @@ extension SystemTests {
       #expect(found == "a|Ada|36\nb|Bob|40")
       let left = try await daemon.root.sql("SELECT count(*) FROM ImportReject")
       #expect(left == "0")
+    }
+
+    @Test(
+      "does what a dry run has told", arguments: ["insert", "skip", "update", "mirror", "replaceAll"])
+    func trialIsTrue(mode: String) async throws {
+      let daemon = try await people()
+      let text = "code,name,age\na,Ada,36\nc,Cid,20\nc,Cai,21\nd,Dan,x\nb,Bea,1\nd,Dot,5\nd,Dot,5\n"
+      let arguments = #""mode": "\#(mode)", "maxRejects": "100%""#
+      let told = try #require(try await run(daemon, "trial", text, arguments + #", "dryRun": true"#)["result"])
+      let found = try await table(daemon)
+      #expect(found == "a|Ada|36\nb|Bob|40")
+      let done = try #require(try await run(daemon, "real", text, arguments)["result"])
+      for key in ["inserted", "skipped", "deleted", "rejects"] { #expect(told[key] == done[key], "\(key)") }
+      #expect(told["updated"]?.integer == (done["updated"]?.integer ?? 0) + (done["unchanged"]?.integer ?? 0))
+      let rejects = try await daemon.get("/v1/jobs/real/rejects")["rejects"]?.array ?? []
+      #expect(told["firstRejects"]?.array?.map { $0["line"] } == rejects.map { $0["line"] })
     }
 
     @Test(

@@ -57,6 +57,8 @@ package struct PackedResult: Sendable {
     add(.violated, key: key)
   }
 
+  /// The rule that a violated row breaks.
+  package static let rule = "unique"
   /// The message about a row whose key was looked for and found.
   package static let isTaken = "another object has the same key"
 

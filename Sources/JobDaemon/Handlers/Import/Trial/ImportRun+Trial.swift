@@ -24,7 +24,7 @@ extension ImportRun {
     }
     try input.checkUnchanged()
     let checking = ContinuousClock.now - started - writing
-    var result = trial.result(arguments.rejectLimit)
+    var result = try trial.result(arguments.rejectLimit)
     let perRow = trial.firstCount > 0 ? (writing / .seconds(1)) / Double(trial.firstCount) : 0
     // While one chunk is written the next is read.
     let reading = checking / .seconds(1)

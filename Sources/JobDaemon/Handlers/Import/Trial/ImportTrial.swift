@@ -12,11 +12,7 @@ struct ImportTrial {
   private let isTyped: Bool
   private var sample: [JSONValue] = []
   private var survey = Survey(ImportCounts())
-  /// Records whose key, or other unique values, an object has that is there.
-  private var taken: Int64 = 0
-  /// By the relationship: values that no object has.
-  private var lacking: [String: Int64] = [:]
-  private(set) var goodCount: Int64 = 0
+  private var fates: TrialFates
   private(set) var chunkCount = 0
   /// Records of the first chunk.
   private(set) var firstCount = 0
@@ -29,7 +25,10 @@ struct ImportTrial {
     self.coordinator = coordinator
     columns = names.map { ColumnSurvey($0, isTyped: isTyped) }
     self.isTyped = isTyped
+    fates = TrialFates(plan)
   }
+
+  var goodCount: Int64 { survey.records - survey.rejects }
 
   /// Looks at a record as it came.
   mutating func look(at fields: RecordFields) {
@@ -47,56 +46,29 @@ struct ImportTrial {
   mutating func note(_ chunk: ImportChunk) throws {
     chunkCount += 1
     if chunkCount == 1 { firstCount = chunk.count }
-    survey.note(chunk.count, chunk.rejects)
-    goodCount += Int64(chunk.count)
-    let (plan, coordinator) = (plan, coordinator)
-    let (taken, lacking) = try coordinator.openStore().read { reader in
-      var taken: Int64 = 0
-      let slots = Set(chunk.columns.map(\.slot))
-      for key in plan.uniqueKeys where key.allSatisfy({ slots.contains($0.slot) }) {
-        let batch = coordinator.lookupBatch(chunk.columns, count: chunk.count, of: plan.entity)
-        taken += Int64(try reader.find(batch, key: key).count { $0 != nil })
-      }
-      var lacking: [String: Int64] = [:]
-      for (column, values) in chunk.lookups {
-        guard case .relationship(let key, _, _) = column.target, let destination = column.property.destination else {
-          continue
-        }
-        let batch = coordinator.lookupBatch([values], count: chunk.count, of: destination)
-        let found = try reader.find(batch, key: [key])
-        lacking[column.property.name] = Int64(found.indices.count { found[$0] == nil && !values.isNull($0) })
-      }
-      return (taken, lacking)
-    }
-    self.taken += taken
-    self.lacking.merge(lacking) { $0 + $1 }
+    let rejects = try fates.add(chunk, coordinator)
+    survey.note(
+      chunk.count - rejects.count, (chunk.rejects + rejects).sorted { $0.byteOffset < $1.byteOffset })
   }
 
-  func result(_ limit: RejectLimit) -> JSONObject {
+  func result(_ limit: RejectLimit) throws -> JSONObject {
     let targets = Dictionary(
       plan.columns.compactMap { column in column.position.map { ($0, column.property.name) } }
     ) { first, _ in first }
     var object: JSONObject = [
       "dryRun": true, "records": .integer(survey.records), "good": .integer(goodCount),
-      "rejects": .integer(survey.rejects), "existing": .integer(taken),
+      "rejects": .integer(survey.rejects), "inserted": .integer(fates.inserted), "updated": .integer(fates.updated),
+      "skipped": .integer(fates.skipped), "deleted": .integer(try fates.deleted(coordinator)),
       "isWithinLimit": .bool(!limit.isExceeded(by: survey.rejects, of: survey.records)),
       "columns": .array(columns.enumerated().map { $0.element.json(attribute: targets[$0.offset]) }),
       "sample": .array(sample), "firstRejects": .array(survey.kept.prefix(Self.shownRejects).map(\.json)),
     ]
-    if !lacking.isEmpty {
+    if !fates.lacking.isEmpty {
       var missing = JSONObject()
-      for (name, count) in lacking.sorted(by: { $0.key < $1.key }) { missing[name] = .integer(count) }
+      for (name, count) in fates.lacking.sorted(by: { $0.key < $1.key }) { missing[name] = .integer(count) }
       object["missing"] = .object(missing)
     }
     return object
-  }
-}
-
-extension ImportPlan {
-  /// Where a record can meet an object that is there.
-  fileprivate var uniqueKeys: [[Property]] {
-    if !key.isEmpty { return [key] }
-    return ImportKey.constraints(of: entity).map { $0.compactMap(entity.property(named:)) }
   }
 }
 

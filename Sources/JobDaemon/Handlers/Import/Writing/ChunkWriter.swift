@@ -59,7 +59,7 @@ struct ChunkWriter {
       for (outcome, key) in zip(result.outcomes, result.keys) where outcome != .violated { seen?.insert(key) }
     }
     for violation in result.violations {
-      if let reject = chunk.origins?.reject(violation.row, column: nil, rule: "unique", violation.message) {
+      if let reject = chunk.origins?.reject(violation.row, column: nil, rule: PackedResult.rule, violation.message) {
         chunk.rejects.append(reject)
       }
     }
@@ -74,8 +74,9 @@ struct ChunkWriter {
       let (ids, lacking) = try resolver.resolve(values, count: chunk.count, &transaction)
       for row in lacking where isKept[row] {
         isKept[row] = false
-        let message = "there is no \(column.property.destination?.name ?? "object") with this \(column.attribute.name)"
-        if let reject = chunk.origins?.reject(row, column: column.property.name, rule: "relationship", message) {
+        if let reject = chunk.origins?.reject(
+          row, column: column.property.name, rule: RelationshipResolver.rule, resolver.message)
+        {
           chunk.rejects.append(reject)
         }
       }

@@ -9,15 +9,34 @@ struct RelationshipResolver {
   private let key: Property
   private let destination: Entity
   private let missing: ImportColumn.Missing
+  private let attribute: AttributeDescription
+
+  /// The rule that a record breaks whose object is not there.
+  static let rule = "relationship"
 
   /// Nil if the column is no relationship.
   init?(_ column: ImportColumn) {
-    guard case .relationship(let key, _, let missing) = column.target, let destination = column.property.destination
+    guard case .relationship(let key, let attribute, let missing) = column.target,
+      let destination = column.property.destination
     else { return nil }
     property = column.property
     self.key = key
+    self.attribute = attribute
     self.destination = destination
     self.missing = missing
+  }
+
+  /// Whether a record is bad if its object is not there.
+  var rejects: Bool { missing == .reject }
+
+  /// What is wrong with such a record.
+  var message: String { "there is no \(destination.name) with this \(attribute.name)" }
+
+  /// The stored object of each row.
+  func find(
+    _ values: RowBatch.Column, count: Int, _ coordinator: PersistentStoreCoordinator, _ reader: any StoreReader
+  ) throws -> [ManagedObjectID?] {
+    try reader.find(coordinator.lookupBatch([values], count: count, of: destination), key: [key])
   }
 
   /// The object of each row; nil where there is none. Rows whose object has to be there and is not are named, too.
@@ -38,7 +57,7 @@ struct RelationshipResolver {
         continue
       }
       ids.append(found[place])
-      if found[place] == nil && missing == .reject { lacking.append(row) }
+      if found[place] == nil && rejects { lacking.append(row) }
     }
     return (ids, lacking)
   }

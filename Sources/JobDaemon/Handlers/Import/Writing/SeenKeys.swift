@@ -3,6 +3,8 @@ struct SeenKeys {
   private var blocks: [Int64: [UInt64]] = [:]
   private static let blockBits: Int64 = 1 << 16
 
+  var count: Int { blocks.values.reduce(0) { $0 + $1.reduce(0) { $0 + $1.nonzeroBitCount } } }
+
   mutating func insert(_ key: Int64) {
     let (block, bit) = Self.place(key)
     blocks[block, default: [UInt64](repeating: 0, count: Int(Self.blockBits) / 64)][bit >> 6] |= 1 << UInt64(bit & 63)
