@@ -5,7 +5,7 @@ import Testing
 struct InferenceTests {
   private func guess(_ values: [String], _ kind: FieldKind = .text, isTyped: Bool = false) -> ColumnGuess {
     var guess = ColumnGuess()
-    for value in values { Array(value.utf8).withUnsafeBytes { guess.add($0, kind, isTyped: isTyped) } }
+    for value in values { Array(value.utf8).withUnsafeBytes { guess.add($0, kind, isTyped: isTyped, ByteScratch()) } }
     return guess
   }
 
@@ -20,7 +20,7 @@ struct InferenceTests {
       (["0.10000000000000001", "3.141592653589793"], .double), (["9007199254740993.5"], .decimal),
       (["0.12345678901234567890123456789012345678901"], .string), (["1e400"], .string),
       (["1234567890123456789012345678901234567890"], .string),
-      (["007"], .string), (["+49"], .string), (["1,5"], .string), (["1."], .string), ([".5"], .string),
+      (["007"], .string), (["+49"], .string), (["1."], .string), ([".5"], .string),
       (["-"], .string),
       (["NaN"], .string), (["0x10"], .string), (["1 "], .string),
       (["true", "FALSE"], .boolean), (["yes", "n"], .boolean), (["y", "n"], .boolean), (["n", "n"], .string),
@@ -31,6 +31,34 @@ struct InferenceTests {
     ] as [([String], GuessedType)])
   func types(values: [String], expected: GuessedType) {
     #expect(guess(values).type == expected)
+  }
+
+  @Test(
+    "Numbers and dates as they are written in many places, if nothing is left to doubt",
+    arguments: [
+      (["1,5", "-2", "1.234,25"], GuessedType.double, ["decimal": ",", "grouping": "."]),
+      (["1,5", "20"], .double, ["decimal": ","]), (["1,234.5", "7"], .double, ["decimal": ".", "grouping": ","]),
+      (["1.234.567", "1.000"], .integer32, ["decimal": ",", "grouping": "."]),
+      (["1,234,567"], .integer32, ["decimal": ".", "grouping": ","]),
+      (["12 345,5"], .double, ["decimal": ",", "grouping": " "]),
+      (["12\u{202F}345,5"], .double, ["decimal": ",", "grouping": "\u{202F}"]),
+      (["12'345.5"], .double, ["decimal": ".", "grouping": "'"]),
+      // One and a bit, or more than a thousand?
+      (["1,234", "5,678"], .string, [:]), (["1,5", "1.5"], .string, [:]), (["1.234", "2.5"], .double, [:]),
+      (["12,345.6", "x"], .string, [:]), (["1.2.3"], .string, [:]), (["1,23,456"], .string, [:]),
+      (["31.12.2026", "01.02.2027"], .date, ["dates": "dd.MM.yyyy"]), (["1.2.2026"], .date, ["dates": "d.M.yyyy"]),
+      (["31/12/2026 18:30", "01/02/2026 00:00"], .date, ["dates": "dd/MM/yyyy HH:mm"]),
+      (["12/31/2026", "1/2/2026"], .date, ["dates": "M/d/yyyy"]),
+      (["12/31/2026 6:30 PM"], .date, ["dates": "MM/dd/yyyy h:mm a"]),
+      (["3 Apr 2026"], .date, ["dates": "d MMM yyyy"]), (["2026/12/31"], .date, ["dates": "yyyy/MM/dd"]),
+      // Which of them is the month?
+      (["01/02/2026", "03/04/2026"], .string, [:]), (["31.02.2026"], .string, [:]),
+      (["31.12.2026", "2026-12-31"], .string, [:]),
+    ] as [([String], GuessedType, [String: String])])
+  func foreign(values: [String], type: GuessedType, keys: [String: String]) {
+    let guess = guess(values)
+    #expect(guess.type == type)
+    #expect(Dictionary(uniqueKeysWithValues: guess.spelling.keys.map { ($0.name, $0.value) }) == keys)
   }
 
   @Test("A value that comes last changes the type, however many came before")

@@ -4,19 +4,22 @@ import DelimitedText
 package struct ColumnGuess: Sendable {
   private struct Candidates: OptionSet {
     let rawValue: UInt8
-    static let integer = Candidates(rawValue: 1)
-    static let number = Candidates(rawValue: 2)
-    static let boolean = Candidates(rawValue: 4)
-    static let date = Candidates(rawValue: 8)
-    static let uuid = Candidates(rawValue: 16)
-    static let all = Candidates(rawValue: 31)
+    /// As JSON writes it.
+    static let number = Candidates(rawValue: 1)
+    static let boolean = Candidates(rawValue: 2)
+    /// As ISO 8601 has it.
+    static let date = Candidates(rawValue: 4)
+    static let uuid = Candidates(rawValue: 8)
+    /// Written in another way.
+    static let foreignNumber = Candidates(rawValue: 16)
+    static let foreignDate = Candidates(rawValue: 32)
+    static let all = Candidates(rawValue: 63)
   }
 
   private var candidates = Candidates.all
-  private var smallest = Int64.max
-  private var largest = Int64.min
-  private var needsDecimal = false
-  private var fitsDecimal = true
+  private var numbers = NumberGuess()
+  private var foreignNumbers = NotationGuess()
+  private var foreignDates = DateGuess()
   /// Of words that are one letter.
   private var sawTrueLetter = false
   private var sawFalseLetter = false
@@ -29,8 +32,12 @@ package struct ColumnGuess: Sendable {
 
   /// Takes a field into account.
   ///
-  /// - Parameter isTyped: whether quotes make a text, as in JSON.
-  package mutating func add(_ field: UnsafeRawBufferPointer, _ kind: FieldKind, isTyped: Bool) {
+  /// - Parameters:
+  ///   - isTyped: whether quotes make a text, as in JSON.
+  ///   - scratch: is written over.
+  package mutating func add(
+    _ field: UnsafeRawBufferPointer, _ kind: FieldKind, isTyped: Bool, _ scratch: ByteScratch
+  ) {
     if kind.isMissing || (kind == .text && field.isEmpty) { return }
     valueCount += 1
     if field.isEmpty {
@@ -39,31 +46,23 @@ package struct ColumnGuess: Sendable {
     }
     guard !candidates.isEmpty else { return }
     switch kind {
-    case .number: candidates.formIntersection([.integer, .number])
+    case .number: candidates.formIntersection(.number)
     case .boolean: candidates.formIntersection(.boolean)
     case .json: candidates = []
-    case .quotedText where isTyped: candidates.formIntersection([.date, .uuid])
+    case .quotedText where isTyped: candidates.formIntersection([.date, .uuid, .foreignDate])
     default: break
     }
-    if !candidates.isDisjoint(with: [.integer, .number]) { addNumber(field) }
+    if candidates.contains(.number), !numbers.add(field) { candidates.remove(.number) }
     if candidates.contains(.boolean) { addWord(field) }
     if candidates.contains(.date), FieldParser.date(field) == nil { candidates.remove(.date) }
     if candidates.contains(.uuid), FieldParser.uuid(field) == nil { candidates.remove(.uuid) }
-  }
-
-  private mutating func addNumber(_ field: UnsafeRawBufferPointer) {
-    guard let text = NumberText(field), FieldParser.double(field) != nil else {
-      candidates.subtract([.integer, .number])
-      return
+    if candidates.contains(.foreignNumber) {
+      foreignNumbers.add(field, scratch)
+      if foreignNumbers.isOver { candidates.remove(.foreignNumber) }
     }
-    if !text.fitsDouble { needsDecimal = true }
-    if !text.fitsDecimal { fitsDecimal = false }
-    guard candidates.contains(.integer) else { return }
-    if text.isWhole, let value = FieldParser.int64(field) {
-      smallest = min(smallest, value)
-      largest = max(largest, value)
-    } else {
-      candidates.remove(.integer)
+    if candidates.contains(.foreignDate) {
+      foreignDates.add(field)
+      if foreignDates.isOver { candidates.remove(.foreignDate) }
     }
   }
 
@@ -83,24 +82,46 @@ package struct ColumnGuess: Sendable {
   }
 
   /// The narrowest type that holds all values as they are.
-  package var type: GuessedType {
-    guard valueCount > emptyTexts else { return .string }
-    if candidates.contains(.integer) {
-      if Int16(exactly: smallest) != nil, Int16(exactly: largest) != nil { return .integer16 }
-      return Int32(exactly: smallest) != nil && Int32(exactly: largest) != nil ? .integer32 : .integer64
-    }
-    if candidates.contains(.number) {
-      if !needsDecimal { return .double }
-      return fitsDecimal ? .decimal : .string
-    }
+  package var type: GuessedType { result.type }
+
+  /// How the values are written, if it is not the usual way.
+  package var spelling: ValueSpelling { result.spelling }
+
+  private var result: (type: GuessedType, spelling: ValueSpelling) {
+    guard valueCount > emptyTexts else { return (.string, .usual) }
+    if candidates.contains(.number) { return (numbers.type ?? .string, .usual) }
     // A lone letter may mean anything.
-    if candidates.contains(.boolean), sawBooleanWord || (sawTrueLetter && sawFalseLetter) { return .boolean }
-    if candidates.contains(.date) { return .date }
-    return candidates.contains(.uuid) ? .uuid : .string
+    if candidates.contains(.boolean), sawBooleanWord || (sawTrueLetter && sawFalseLetter) { return (.boolean, .usual) }
+    if candidates.contains(.date) { return (.date, .usual) }
+    if candidates.contains(.uuid) { return (.uuid, .usual) }
+    if candidates.contains(.foreignNumber), let (notation, type) = foreignNumbers.result {
+      return (type, .numbers(notation))
+    }
+    if candidates.contains(.foreignDate), let pattern = foreignDates.result { return (.date, .dates(pattern)) }
+    return (.string, .usual)
   }
 
   /// Whether some of so many records have no value.
   package func isOptional(records: Int64) -> Bool {
     valueCount < records || (emptyTexts > 0 && type != .string)
+  }
+}
+
+/// How the values of a column are written.
+package enum ValueSpelling: Sendable, Hashable {
+  /// Numbers as in JSON, dates as ISO 8601 has it, or texts.
+  case usual
+  case numbers(NumberNotation)
+  /// By a ``DatePattern``.
+  case dates(String)
+
+  /// As the keys of a column in an import's `columns` say it.
+  package var keys: [(name: String, value: String)] {
+    switch self {
+    case .usual: []
+    case .numbers(let notation):
+      [("decimal", String(notation.decimal))] + (notation.grouping.isEmpty ? [] : [("grouping", notation.grouping)])
+    case .dates(let pattern): [("dates", pattern)]
+    }
   }
 }

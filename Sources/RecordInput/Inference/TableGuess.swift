@@ -18,6 +18,7 @@ package struct TableGuess: Sendable {
   package init(_ source: RecordSource, progress: () -> Void = {}) throws(InputError) {
     let isTyped = !source.form.isDelimited
     names = source.columnNames
+    let scratch = ByteScratch()
     while true {
       switch try source.next() {
       case .end:
@@ -29,7 +30,9 @@ package struct TableGuess: Sendable {
       case .record:
         let fields = source.record.fields
         while columns.count < fields.count { columns.append(ColumnGuess()) }
-        for index in 0..<fields.count { columns[index].add(fields[index], fields.kind(index), isTyped: isTyped) }
+        for index in 0..<fields.count {
+          columns[index].add(fields[index], fields.kind(index), isTyped: isTyped, scratch)
+        }
         // Keys of JSON objects that are missing are no reason to state anything.
         if names == nil || !isTyped { noteShortRecord(fields) }
         records += 1

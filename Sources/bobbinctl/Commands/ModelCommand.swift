@@ -11,7 +11,8 @@ struct ModelCommand: Command {
   static let details = """
     Reads all of FILE (CSV, TSV, NDJSON or a JSON array, also packed with gzip or zstd) and finds the narrowest type
     that holds every value of a column: Integer 16, 32 or 64, Double, Decimal where a Double would lose digits,
-    Boolean, Date (ISO 8601), UUID, else String. An attribute is optional if a record has no value for it.
+    Boolean, Date, UUID, else String. Numbers such as 1.234,5 and dates such as 31.12.2026 are known, too, if all values
+    are written so and leave no doubt. An attribute is optional if a record has no value for it.
 
     Writes NAME.xcdatamodeld, to be put into the daemon's models/, and NAME.json, the job file of the import. Neither
     may be there already. How the file is written is found out, unless it is stated; bobbinctl(1) explains the options.
@@ -106,6 +107,7 @@ struct ModelCommand: Command {
         JSONValue.object([
           "column": attribute.column.map { .string($0) } ?? .null, "name": .string(attribute.name),
           "type": .string(attribute.type.rawValue), "optional": .bool(attribute.isOptional),
+          "written": Self.written(attribute).map { .string($0) } ?? .null,
         ])
       }
       let value: JSONValue = .object([
@@ -120,12 +122,24 @@ struct ModelCommand: Command {
     for (index, attribute) in model.attributes.enumerated() {
       shown.rows.append([
         .init(attribute.column ?? "\(index + 1)"), .init(attribute.name),
-        .init(attribute.type.rawValue + (attribute.isOptional ? ", optional" : "")),
+        .init(
+          attribute.type.rawValue + (Self.written(attribute).map { " (\($0))" } ?? "")
+            + (attribute.isOptional ? ", optional" : "")),
       ])
     }
     try session.output.write(shown)
     try session.output.write(
       singleLine("\(table.records) records; wrote \(written.joined(separator: " and "))") + "\n"
         + "Next: put the model into the daemon's models/, restart it, and submit the job file.\n")
+  }
+
+  /// How values are written that are not written in the usual way.
+  private static func written(_ attribute: InferredModel.Attribute) -> String? {
+    switch attribute.spelling {
+    case .usual: nil
+    case .numbers(let notation):
+      notation.grouping.isEmpty ? "1\(notation.decimal)5" : "1\(notation.grouping)234\(notation.decimal)5"
+    case .dates(let pattern): pattern
+    }
   }
 }

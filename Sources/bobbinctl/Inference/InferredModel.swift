@@ -9,6 +9,15 @@ struct InferredModel {
     let name: String
     let type: GuessedType
     let isOptional: Bool
+    let spelling: ValueSpelling
+
+    /// What the job file has for the column.
+    fileprivate var mapping: JSONValue {
+      if spelling == .usual { return .string(name) }
+      var object: JSONObject = ["attribute": .string(name)]
+      for (key, value) in spelling.keys { object[key] = .string(value) }
+      return .object(object)
+    }
   }
 
   let entity: String
@@ -32,7 +41,8 @@ struct InferredModel {
     let attributeNames = ModelNames.attributes(shown.map { $0.0 ?? "" })
     attributes = zip(shown, attributeNames).map { column, name in
       Attribute(
-        column: column.0, name: name, type: column.1.type, isOptional: column.1.isOptional(records: table.records))
+        column: column.0, name: name, type: column.1.type, isOptional: column.1.isOptional(records: table.records),
+        spelling: column.1.spelling)
     }
   }
 
@@ -85,9 +95,9 @@ struct InferredModel {
   }
 
   private var columns: JSONValue {
-    if isByPosition { return .array(attributes.map { .string($0.name) }) }
+    if isByPosition { return .array(attributes.map(\.mapping)) }
     var columns: JSONObject = [:]
-    for attribute in attributes { columns[attribute.column ?? ""] = .string(attribute.name) }
+    for attribute in attributes { columns[attribute.column ?? ""] = attribute.mapping }
     return .object(columns)
   }
 

@@ -1,5 +1,6 @@
 import JSONText
 import Jobs
+import RecordInput
 
 /// How the texts of a column become values.
 struct ValueRules: Sendable {
@@ -8,8 +9,8 @@ struct ValueRules: Sendable {
   var emptyIsNull = false
   /// Texts that mean that there is no value.
   var nullWords: [[UInt8]] = []
-  var decimal: UInt8?
-  var grouping: [UInt8] = []
+  private var decimal: Character?
+  private var grouping: String?
   /// The ways to write a date; none for ISO 8601.
   var dates: [DatePattern] = []
   var trueWords: [[UInt8]] = []
@@ -23,7 +24,10 @@ struct ValueRules: Sendable {
       && fallback == nil
   }
 
-  var changesNumbers: Bool { decimal != nil || !grouping.isEmpty }
+  /// How numbers are written.
+  var notation: NumberNotation { NumberNotation(decimal: decimal ?? ".", grouping: grouping ?? "") }
+
+  var changesNumbers: Bool { decimal != nil || grouping?.isEmpty == false }
 
   static let keys = ["trim", "emptyAsNull", "null", "decimal", "grouping", "dates", "true", "false"]
 
@@ -36,18 +40,16 @@ struct ValueRules: Sendable {
     if let flag = try reader.flag("emptyAsNull") { emptyIsNull = flag }
     if let words = try Self.words(reader, "null") { nullWords = words }
     if let text = try reader.text("decimal") {
-      guard text.utf8.count == 1, let byte = text.utf8.first, text == "." || text == "," else {
-        throw reader.error("must be \".\" or \",\"", "decimal")
-      }
-      decimal = byte
+      guard text == "." || text == "," else { throw reader.error("must be \".\" or \",\"", "decimal") }
+      decimal = Character(text)
     }
     if let text = try reader.text("grouping") {
       guard text.count <= 1, text.first.map({ !$0.isNumber && $0 != "-" && $0 != "+" }) ?? true else {
         throw reader.error("must be one character that is no digit and no sign", "grouping")
       }
-      grouping = Array(text.utf8)
+      grouping = text
     }
-    if changesNumbers, grouping == [decimal ?? 0x2E] {
+    if grouping == String(decimal ?? ".") {
       throw reader.error("must not be the decimal character", "grouping")
     }
     if let patterns = try Self.texts(reader, "dates") {

@@ -6,6 +6,7 @@ struct ColumnSurvey {
   let name: String
   private let isTyped: Bool
   private var guess = ColumnGuess()
+  private let scratch = ByteScratch()
   private var records: Int64 = 0
   private var longest = 0
 
@@ -18,14 +19,16 @@ struct ColumnSurvey {
   mutating func note(_ field: UnsafeRawBufferPointer, _ kind: FieldKind) {
     records += 1
     longest = max(longest, field.count)
-    guess.add(field, kind, isTyped: isTyped)
+    guess.add(field, kind, isTyped: isTyped, scratch)
   }
 
   func json(attribute: String?) -> JSONValue {
-    .object([
+    var object: JSONObject = [
       "name": .string(name), "type": .string(guess.type.rawValue), "values": .integer(guess.valueCount),
       "empty": .integer(records - guess.valueCount),
       "longest": .integer(Int64(longest)), "goesTo": attribute.map(JSONValue.string) ?? .null,
-    ])
+    ]
+    for (key, value) in guess.spelling.keys { object[key] = .string(value) }
+    return .object(object)
   }
 }

@@ -1,5 +1,5 @@
 /// A way to write dates: `dd.MM.yyyy HH:mm`, with the letters of Unicode's date patterns, or seconds since 1970.
-struct DatePattern: Sendable {
+package struct DatePattern: Sendable {
   private enum Element: Sendable {
     case literal(UInt8)
     /// A number of exactly so many digits, or of one or two if the count is 1.
@@ -18,7 +18,7 @@ struct DatePattern: Sendable {
   private var epochUnits = 0.0
 
   /// Nil if it is no pattern, or does not tell the day.
-  init?(_ pattern: String) {
+  package init?(_ pattern: String) {
     switch pattern {
     case "epoch": epochUnits = 1
     case "epochMilliseconds": epochUnits = 1_000
@@ -67,12 +67,12 @@ struct DatePattern: Sendable {
   }
 
   /// Seconds since 1970 by a number, for a pattern that is one; nil for others.
-  func secondsSince1970(_ number: Double) -> Double? { epochUnits == 0 ? nil : number / epochUnits }
+  package func secondsSince1970(_ number: Double) -> Double? { epochUnits == 0 ? nil : number / epochUnits }
 
-  var isEpoch: Bool { epochUnits != 0 }
+  package var isEpoch: Bool { epochUnits != 0 }
 
   /// The date as ISO 8601, whose values are still to be checked; nil if the text is written otherwise.
-  func iso8601(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
+  package func iso8601(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
     var values: [Int] = [0, 1, 1, 0, 0, 0, 0, 0]
     var fractionDigits = 0
     var isAfternoon: Bool?
