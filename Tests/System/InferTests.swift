@@ -46,9 +46,9 @@ extension SystemTests {
         expected: "1|Ada||[\"x\"]||\n2|Bob|||Köln|1"),
       Table(
         testDescription: "numbers and dates as they are written in Germany", file: "umsatz.csv",
-        text: "Nr;Umsatz;Gebucht am\n1;1.234,50;31.12.2026 18:30\n2;-7;01.01.2027 00:00\n", entity: "Sale",
+        text: "Nr;Umsatz;Gebucht am\n1;1.234,50;31.12.2026 18:30\n2;-7;01.01.2027 00:00\n", entity: "Umsatz",
         types: "Integer 16,Double,Date",
-        check: "SELECT umsatz, datetime(gebuchtAm + 978307200, 'unixepoch') FROM Sale ORDER BY nr",
+        check: "SELECT umsatz, datetime(gebuchtAm + 978307200, 'unixepoch') FROM Umsatz ORDER BY nr",
         expected: "1234.5|2026-12-31 18:30:00\n-7.0|2027-01-01 00:00:00"),
       Table(
         testDescription: "a name that the daemon has itself", file: "job.csv", text: "1;x\n2;y\n", entity: "JobRecord",
