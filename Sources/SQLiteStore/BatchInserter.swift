@@ -8,12 +8,11 @@ import SQLGeneration
 /// What a statement costs whatever it does (its cursor, its way down to the end of the table, its part in the
 /// transaction) is a quarter of the time that a row of four values takes.
 struct BatchInserter {
-  private let firstKey: Int64
   private let names: EntityNames
   /// Inserts one row.
   let statement: Statement
   private let many: Statement?
-  /// The rows that ``insertGroup(at:_:)`` inserts; more than the batch has if groups are no use.
+  /// The rows that ``insertGroup(at:key:_:)`` inserts; more than the batch has if groups are no use.
   let groupSize: Int
   private let parameterCount: Int32
 
@@ -25,7 +24,6 @@ struct BatchInserter {
   init(
     _ batch: RowBatch, _ properties: [Property], _ table: SchemaTable, _ names: EntityNames, _ connection: Connection
   ) throws(StoreError) {
-    firstKey = batch.firstKey
     self.names = names
     let parameterCount = SchemaTable.parameterCount(properties)
     self.parameterCount = Int32(parameterCount)
@@ -41,22 +39,22 @@ struct BatchInserter {
     connection.recycle(statement)
   }
 
-  /// Inserts a row; answers SQLITE_DONE, or why it can't.
+  /// Inserts a row under a key; answers SQLITE_DONE, or why it can't.
   ///
   /// The statement is to be reset, once its error was asked for.
   @inline(__always)
-  func insert(_ row: Int, _ sources: UnsafeBufferPointer<BatchBinder.Source>) -> Int32 {
-    statement.bind(firstKey + Int64(row), 1)
+  func insert(_ row: Int, key: Int64, _ sources: UnsafeBufferPointer<BatchBinder.Source>) -> Int32 {
+    statement.bind(key, 1)
     for source in sources { BatchBinder.bind(source, row, statement, names) }
     return statement.step()
   }
 
-  /// Inserts ``groupSize`` rows, all or, if it does not answer SQLITE_DONE, none.
-  func insertGroup(at first: Int, _ sources: UnsafeBufferPointer<BatchBinder.Source>) -> Int32 {
+  /// Inserts ``groupSize`` rows under keys that follow each other; all or, if it does not answer SQLITE_DONE, none.
+  func insertGroup(at first: Int, key: Int64, _ sources: UnsafeBufferPointer<BatchBinder.Source>) -> Int32 {
     guard let many else { preconditionFailure("the batch has no groups") }
     var offset: Int32 = 0
     for row in first..<first + groupSize {
-      many.bind(firstKey + Int64(row), 1 + offset)
+      many.bind(key + Int64(row - first), 1 + offset)
       for source in sources { BatchBinder.bind(source, row, many, offset: offset, names) }
       offset += parameterCount
     }
@@ -75,7 +73,8 @@ struct BatchInserter {
       while row < batch.count {
         let count = batch.count - row >= groupSize ? groupSize : 1
         for row in row..<row + count { if let code = failure(row) { return code } }
-        let code = count > 1 ? insertGroup(at: row, sources) : insert(row, sources)
+        let key = batch.firstKey + Int64(row)
+        let code = count > 1 ? insertGroup(at: row, key: key, sources) : insert(row, key: key, sources)
         guard code == SQLITE_DONE else { return code }
         if count == 1 { statement.reset() }
         row += count

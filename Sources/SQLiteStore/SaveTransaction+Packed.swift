@@ -21,8 +21,8 @@ extension SaveTransaction {
       }
     }
     stepCount += batch.count
-    if code != SQLITE_OK { throw failed(run.inserter.statement, code) }
-    connection.finished(run.inserter.statement.sql, start, rowCount: batch.count)
+    if code != SQLITE_OK { throw failed(run.statement, code) }
+    connection.finished(run.statement.sql, start, rowCount: batch.count)
     derivedValues += try derived.compute(changes, affectedBefore: affected, connection)
     try noteHistory(run.result, batch, binder.properties)
     return run.result
@@ -41,148 +41,11 @@ extension SaveTransaction {
     _ result: PackedResult, _ batch: RowBatch, _ properties: [Property]
   ) throws(StoreError) {
     guard try history.isActive() else { return }
-    for run in result.insertedKeys {
-      try history.note(.insert, batch.entity, run.lowerBound...(run.upperBound - 1))
-    }
+    let inserted = result.insertedKeys
+    if !inserted.isEmpty { try history.note(.insert, batch.entity, inserted.lowerBound...(inserted.upperBound - 1)) }
     let names = Set(properties.lazy.filter { !$0.isHidden }.map(\.name))
     for id in result.updates {
       try history.note(.update, model.entities[Int(id.entityIndex)], id.key...id.key, properties: names)
     }
-  }
-}
-
-/// The statements of one batch and what they have done so far.
-private struct PackedRun {
-  private let batch: RowBatch
-  private let key: [Property]
-  private let conflict: PackedConflict
-  private let names: EntityNames
-  /// What a stored object keeps: its key, and what the rows have only by default.
-  private let keptSlots: Set<Int>
-  let inserter: BatchInserter
-  private let tellsEntity: Bool
-  private let find: Statement?
-  private let overwrite: Statement?
-  private(set) var result: PackedResult
-
-  init(
-    _ batch: RowBatch, _ key: [Property], _ conflict: PackedConflict, _ table: SchemaTable, _ properties: [Property],
-    _ names: EntityNames, _ connection: Connection
-  ) throws(StoreError) {
-    self.batch = batch
-    self.key = key
-    self.conflict = conflict
-    self.names = names
-    let keptSlots = Set(key.map(\.slot) + batch.columns.filter(\.hasOnlyDefaults).map(\.slot))
-    self.keptSlots = keptSlots
-    result = PackedResult(capacity: batch.count)
-    tellsEntity = table.tellsEntity
-    inserter = try BatchInserter(batch, properties, table, names, connection)
-    find = key.isEmpty ? nil : try connection.prepare(table.findSQL(batch.entity, properties, key: key))
-    let given = properties.filter { !keptSlots.contains($0.slot) }
-    guard find != nil, conflict == .update, let sql = table.overwriteSQL(properties, given: given) else {
-      overwrite = nil
-      return
-    }
-    overwrite = try connection.prepare(sql)
-  }
-
-  func recycle(_ connection: Connection) {
-    for statement in [overwrite, find] { if let statement { connection.recycle(statement) } }
-    inserter.recycle(connection)
-  }
-
-  mutating func write(
-    _ sources: UnsafeBufferPointer<BatchBinder.Source>, _ connection: Connection, _ model: ManagedObjectModel,
-    failure: (Int) -> Int32?
-  ) -> Int32 {
-    let keySources = sources.filter { source in key.contains { $0.slot == source.slot } }
-    let valueSources = sources.filter { !keptSlots.contains($0.slot) }
-    var row = 0
-    while row < batch.count {
-      let next = find == nil && batch.count - row >= inserter.groupSize ? row + inserter.groupSize : row + 1
-      for row in row..<next { if let code = failure(row) { return code } }
-      if next > row + 1 {
-        let code = inserter.insertGroup(at: row, sources)
-        if code == SQLITE_DONE {
-          result.addInserted(keys: batch.firstKey + Int64(row)..<batch.firstKey + Int64(next))
-          row = next
-          continue
-        }
-        guard code & 0xff == SQLITE_CONSTRAINT else { return code }
-      }
-      // One by one, to tell which of them breaks a constraint.
-      for row in row..<next {
-        let found = lookUp(row, keySources, valueSources, connection, model)
-        let code = found == SQLITE_DONE ? insert(row, sources, connection) : found
-        guard code == SQLITE_OK else { return code }
-      }
-      row = next
-    }
-    return SQLITE_OK
-  }
-
-  /// Writes a row whose key an object has; answers SQLITE_DONE if there is none.
-  private mutating func lookUp(
-    _ row: Int, _ key: [BatchBinder.Source], _ values: [BatchBinder.Source], _ connection: Connection,
-    _ model: ManagedObjectModel
-  ) -> Int32 {
-    guard let find else { return SQLITE_DONE }
-    for source in key { BatchBinder.bind(source, row, find, names) }
-    let code = find.step()
-    guard code == SQLITE_ROW || code == SQLITE_DONE else { return code }
-    defer { find.reset() }
-    return code == SQLITE_ROW ? meet(find, row, values, connection, model) : code
-  }
-
-  private mutating func insert(
-    _ row: Int, _ sources: UnsafeBufferPointer<BatchBinder.Source>, _ connection: Connection
-  ) -> Int32 {
-    let own = batch.firstKey + Int64(row)
-    let code = inserter.insert(row, sources)
-    if code == SQLITE_DONE {
-      result.addInserted(keys: own..<own + 1)
-    } else if code & 0xff == SQLITE_CONSTRAINT {
-      result.addViolation(key: own, connection.error(code, sql: nil).message)
-    } else {
-      return code
-    }
-    inserter.statement.reset()
-    return SQLITE_OK
-  }
-
-  /// Writes a row whose key the found row has.
-  private mutating func meet(
-    _ find: Statement, _ row: Int, _ values: [BatchBinder.Source], _ connection: Connection, _ model: ManagedObjectModel
-  ) -> Int32 {
-    let stored = find.integer(0)
-    switch conflict {
-    case .violation: result.addViolation(key: batch.firstKey + Int64(row), PackedResult.isTaken)
-    case .skip: result.add(.skipped, key: stored)
-    case .update:
-      guard let overwrite else {
-        result.add(.unchanged, key: stored)
-        break
-      }
-      let entity = tellsEntity ? model.entitiesByName[find.text(1)] ?? batch.entity : batch.entity
-      overwrite.bind(stored, 1)
-      for source in values { BatchBinder.bind(source, row, overwrite, names) }
-      let code = overwrite.step()
-      if code == SQLITE_DONE {
-        if connection.changedRowCount == 0 {
-          result.add(.unchanged, key: stored)
-        } else {
-          let id = ManagedObjectID(
-            key: stored, entity: entity, coordinatorOrdinal: batch.coordinatorOrdinal)
-          result.addUpdate(id)
-        }
-      } else if code & 0xff == SQLITE_CONSTRAINT {
-        result.addViolation(key: batch.firstKey + Int64(row), connection.error(code, sql: nil).message)
-      } else {
-        return code
-      }
-      overwrite.reset()
-    }
-    return SQLITE_OK
   }
 }

@@ -18,13 +18,9 @@ package final class RowBatch: Sendable {
     /// One bit per row, set for null; empty if no value is null.
     package let nullBits: [UInt64]
     /// One bit per row, set where the value was given and is not the default; empty if all of them were given.
-    let givenBits: [UInt64]
+    package let givenBits: [UInt64]
 
-    package init(slot: Int, values: Values, nullBits: [UInt64] = []) {
-      self.init(slot: slot, values: values, nullBits: nullBits, givenBits: [])
-    }
-
-    init(slot: Int, values: Values, nullBits: [UInt64], givenBits: [UInt64]) {
+    package init(slot: Int, values: Values, nullBits: [UInt64] = [], givenBits: [UInt64] = []) {
       self.slot = slot
       self.values = values
       self.nullBits = nullBits
@@ -40,7 +36,8 @@ package final class RowBatch: Sendable {
     /// Whether no row was given a value.
     package var hasOnlyDefaults: Bool { !givenBits.isEmpty && givenBits.allSatisfy { $0 == 0 } }
 
-    func isGiven(_ row: Int) -> Bool { givenBits.isEmpty || givenBits[row >> 6] & (1 << UInt64(row & 63)) != 0 }
+    @inline(__always)
+    package func isGiven(_ row: Int) -> Bool { givenBits.isEmpty || givenBits[row >> 6] & (1 << UInt64(row & 63)) != 0 }
 
     @inline(__always)
     package func isNull(_ row: Int) -> Bool {

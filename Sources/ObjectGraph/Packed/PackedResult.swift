@@ -24,27 +24,34 @@ package struct PackedResult: Sendable {
   }
 
   package private(set) var outcomes: [Outcome] = []
-  /// The key of each row's object; of a violated row, the one that it would have had.
+  /// The key of each row's object; new objects have keys that follow each other. Of a violated row, the one that it would
+  /// have had.
   package private(set) var keys: [Int64] = []
+  package private(set) var insertedCount = 0
   /// The objects that were updated.
   package private(set) var updates: [ManagedObjectID] = []
   package private(set) var violations: [Violation] = []
 
-  package init(capacity: Int) {
-    outcomes.reserveCapacity(capacity)
-    keys.reserveCapacity(capacity)
+  private let firstKey: Int64
+
+  package init(_ batch: RowBatch) {
+    firstKey = batch.firstKey
+    outcomes.reserveCapacity(batch.count)
+    keys.reserveCapacity(batch.count)
   }
 
   @inline(__always)
   package mutating func add(_ outcome: Outcome, key: Int64) {
     outcomes.append(outcome)
     keys.append(key)
+    if outcome == .inserted { insertedCount += 1 }
   }
 
   /// Adds rows that were inserted one after the other.
   package mutating func addInserted(keys: Range<Int64>) {
     outcomes.append(contentsOf: repeatElement(.inserted, count: keys.count))
     self.keys.append(contentsOf: keys)
+    insertedCount += keys.count
   }
 
   package mutating func addUpdate(_ id: ManagedObjectID) {
@@ -64,16 +71,6 @@ package struct PackedResult: Sendable {
 
   package func count(of outcome: Outcome) -> Int { outcomes.count { $0 == outcome } }
 
-  /// The keys of new objects, as runs that follow each other.
-  package var insertedKeys: [Range<Int64>] {
-    var runs: [Range<Int64>] = []
-    for (outcome, key) in zip(outcomes, keys) where outcome == .inserted {
-      if let last = runs.last, last.upperBound == key {
-        runs[runs.count - 1] = last.lowerBound..<key + 1
-      } else {
-        runs.append(key..<key + 1)
-      }
-    }
-    return runs
-  }
+  /// The keys of the new objects.
+  package var insertedKeys: Range<Int64> { firstKey..<firstKey + Int64(insertedCount) }
 }

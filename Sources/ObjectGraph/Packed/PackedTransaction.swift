@@ -38,13 +38,8 @@ package struct PackedTransaction {
   }
 
   private mutating func note(_ result: PackedResult, _ batch: RowBatch) {
-    if result.insertedKeys == [batch.keys] { return news.note(batch) }
-    for run in result.insertedKeys {
-      for key in run {
-        news.note(
-          .insert, ManagedObjectID(key: key, entity: batch.entity, coordinatorOrdinal: batch.coordinatorOrdinal))
-      }
-    }
+    if result.insertedCount == batch.count { return news.note(batch) }
+    for index in 0..<result.insertedCount { news.note(.insert, batch.id(at: index)) }
     for id in result.updates { news.note(.update, id) }
     // Few of many are in the cache, and all of a table are found sooner than each of them.
     if result.updates.count > Self.staleLimit {

@@ -54,7 +54,7 @@ extension InMemoryTransaction {
   func write(
     _ batch: RowBatch, key: [Property], onConflict conflict: PackedConflict
   ) throws(StoreError) -> PackedResult {
-    var result = PackedResult(capacity: batch.count)
+    var result = PackedResult(batch)
     var lookup =
       key.isEmpty
       ? nil
@@ -62,11 +62,12 @@ extension InMemoryTransaction {
         batch.entity, key, tables: state.tables, model: state.model, ordinal: batch.coordinatorOrdinal)
     for index in 0..<batch.count {
       let row = batch.copy(of: index)
+      let own = batch.id(at: result.insertedCount)
       if let id = try lookup?.id(of: row) {
-        try meet(id, batch, row, conflict, own: batch.firstKey + Int64(index), &result)
+        try meet(id, batch, index, row, conflict, own: own.key, &result)
         continue
       }
-      let id = batch.id(at: index)
+      let id = own
       if let message = try violation(of: RowChange(.insert, id, row: row, base: nil)) {
         result.addViolation(key: id.key, message)
       } else {
@@ -79,7 +80,7 @@ extension InMemoryTransaction {
 
   /// Writes a row whose key a stored object has.
   private func meet(
-    _ id: ManagedObjectID, _ batch: RowBatch, _ row: Row, _ conflict: PackedConflict, own key: Int64,
+    _ id: ManagedObjectID, _ batch: RowBatch, _ index: Int, _ row: Row, _ conflict: PackedConflict, own key: Int64,
     _ result: inout PackedResult
   ) throws(StoreError) {
     switch conflict {
@@ -88,7 +89,7 @@ extension InMemoryTransaction {
     case .update:
       guard let stored = try reader.row(for: id) else { return }
       var changed = stored
-      let given = batch.columns.filter { !$0.hasOnlyDefaults }
+      let given = batch.columns.filter { $0.isGiven(index) }
       for column in given { changed.copyValue(of: row, column.slot, batch.layout.storage[column.slot]) }
       let isSame = given.allSatisfy {
         changed.hasSameValue(as: stored, $0.slot, batch.layout.storage[$0.slot])

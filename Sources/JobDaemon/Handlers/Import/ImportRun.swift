@@ -275,10 +275,15 @@ actor ImportRun {
     var cursor = start
     let (records, entity) = (records, arguments.entity)
     let writer = ImportWriter(execution.context)
-    while let keys = cursor.takeBack(settings.chunkRows) {
+    let total = Int64(cursor.newObjects)
+    while true {
+      execution.progress = JobProgress(
+        done: total - Int64(cursor.newObjects), total: total, unit: "rows", message: "taking back what was imported")
+      let keys = cursor.takeBack(settings.chunkRows)
+      if keys.isEmpty { break }
       let rest = cursor
       try await writer.run { transaction in
-        _ = try transaction.delete(Array(keys), of: entity)
+        _ = try transaction.delete(keys, of: entity)
         try records.save(rest, header: nil, form: nil, rejects: rest.counts.rejects, &transaction)
       }
     }

@@ -32,22 +32,27 @@ struct ImportCursor: Equatable, Sendable {
     self.inputTime = inputTime
   }
 
-  mutating func note(_ new: [Range<Int64>]) {
-    for run in new {
-      if let last = keys.last, last.upperBound == run.lowerBound {
-        keys[keys.count - 1] = last.lowerBound..<run.upperBound
-      } else {
-        keys.append(run)
-      }
+  mutating func note(_ new: Range<Int64>) {
+    if new.isEmpty { return }
+    if let last = keys.last, last.upperBound == new.lowerBound {
+      keys[keys.count - 1] = last.lowerBound..<new.upperBound
+    } else {
+      keys.append(new)
     }
   }
 
-  /// Forgets the last so many new objects at most, and returns their keys; nil if there are none left.
-  mutating func takeBack(_ limit: Int) -> Range<Int64>? {
-    guard let last = keys.popLast() else { return nil }
-    phase = .goingBack
-    let taken = max(last.lowerBound, last.upperBound - Int64(limit))..<last.upperBound
-    if taken.lowerBound > last.lowerBound { keys.append(last.lowerBound..<taken.lowerBound) }
+  /// How many new objects there are to take back.
+  var newObjects: Int { keys.reduce(0) { $0 + $1.count } }
+
+  /// Forgets the last so many new objects at most, and returns their keys; none if there are none left.
+  mutating func takeBack(_ limit: Int) -> [Int64] {
+    var taken: [Int64] = []
+    while taken.count < limit, let last = keys.popLast() {
+      phase = .goingBack
+      let some = max(last.lowerBound, last.upperBound - Int64(limit - taken.count))..<last.upperBound
+      if some.lowerBound > last.lowerBound { keys.append(last.lowerBound..<some.lowerBound) }
+      taken += some
+    }
     return taken
   }
 
