@@ -95,7 +95,7 @@ struct PackedRun {
     if code == SQLITE_DONE {
       result.add(.inserted, key: own)
     } else if code & 0xff == SQLITE_CONSTRAINT {
-      result.addViolation(key: own, connection.error(code, sql: nil).message)
+      result.addViolation(key: own, connection.error(code, sql: nil))
     } else {
       return code
     }
@@ -110,7 +110,7 @@ struct PackedRun {
   ) -> Int32 {
     let stored = find.integer(0)
     switch conflict {
-    case .violation: result.addViolation(key: nextKey, PackedResult.isTaken)
+    case .violation: result.addViolation(key: nextKey, batch.takenKey(key))
     case .skip: result.add(.skipped, key: stored)
     case .update:
       let form = overwrites.form(of: row)
@@ -131,7 +131,7 @@ struct PackedRun {
           result.addUpdate(id)
         }
       } else if code & 0xff == SQLITE_CONSTRAINT {
-        result.addViolation(key: nextKey, connection.error(code, sql: nil).message)
+        result.addViolation(key: nextKey, connection.error(code, sql: nil))
       } else {
         return code
       }

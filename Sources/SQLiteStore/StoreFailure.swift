@@ -26,6 +26,9 @@ enum StoreFailure {
     case SQLITE_NOTADB:
       return make(.notAStore, "the file is no SQLite database")
     case SQLITE_CONSTRAINT:
+      if let (table, columns) = uniqueColumns(message) {
+        return StoreError(violated: columns, of: table, path: path, detail: detail)
+      }
       return make(.constraint, constraint(message))
     case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:
       return make(.readOnly, "the store can't be written; check the permissions of the file and its folder")
@@ -40,15 +43,21 @@ enum StoreFailure {
 
   private static func reason(of code: Int32) -> String { String(cString: sqlite3_errstr(code)) }
 
-  /// Says which constraint, from messages such as "UNIQUE constraint failed: Person.name, Person.email".
+  /// The table and the columns of messages such as "UNIQUE constraint failed: Person.name, Person.email".
+  private static func uniqueColumns(_ message: String) -> (table: String, columns: [String])? {
+    guard message.hasPrefix("UNIQUE"), let names = message.split(separator: "failed: ").last else { return nil }
+    let columns = names.split(separator: ", ").compactMap {
+      $0.split(separator: ".", maxSplits: 1).last.map(String.init)
+    }
+    guard let table = names.split(separator: ".").first, !columns.isEmpty, columns != ["_key"] else { return nil }
+    return (String(table), columns)
+  }
+
   private static func constraint(_ message: String) -> String {
-    guard let columns = message.split(separator: "failed: ").last.map(String.init), message.hasPrefix("UNIQUE") else {
+    guard message.hasPrefix("UNIQUE"), let column = message.split(separator: "failed: ").last else {
       return "the database refuses a value: \(message)"
     }
-    if columns.hasSuffix("._key") {
-      return "another row has the primary key of a new one in \(columns.dropLast("._key".count)); was it written by "
-        + "another program?"
-    }
-    return "the values of \(columns) must be unique together, and another object has the same"
+    return "another row has the primary key of a new one in \(column.dropLast("._key".count)); was it written by "
+      + "another program?"
   }
 }

@@ -7,7 +7,7 @@ import Testing
 extension SystemTests {
   @Suite("An import")
   struct Imports {
-    private static let model = TestModel.model(
+    static let model = TestModel.model(
       """
       <entity name="Person" representedClassName="Person" syncable="YES">
         <attribute name="code" optional="YES" attributeType="String"/>
@@ -33,7 +33,7 @@ extension SystemTests {
       """)
 
     /// A daemon with some people in its store.
-    private func people() async throws -> DaemonProcess {
+    func people() async throws -> DaemonProcess {
       let daemon = try await DaemonProcess.ready(try DaemonRoot(model: Self.model))
       let job = try await run(daemon, "first", "code,name,age\na,Ada,36\nb,Bob,40\n")
       #expect(job["state"] == "completed")
@@ -41,7 +41,7 @@ extension SystemTests {
     }
 
     /// Imports a table and returns the job.
-    private func run(
+    func run(
       _ daemon: DaemonProcess, _ id: String, _ table: String, _ arguments: String = ""
     ) async throws -> JSONValue {
       try daemon.root.payload("\(id).csv", table)
@@ -51,7 +51,7 @@ extension SystemTests {
       return try #require(try await daemon.submit(text).first)
     }
 
-    private func table(_ daemon: DaemonProcess) async throws -> String {
+    func table(_ daemon: DaemonProcess) async throws -> String {
       try await daemon.root.sql("SELECT code, name, age FROM Person ORDER BY code")
     }
 
@@ -177,13 +177,13 @@ extension SystemTests {
         """)
       #expect(rows == "x|Xa|7|1234.5|2025-12-24|1|IT|plain\ny|none|7||2024-02-01|0|HR|plain")
       let rejects = try await daemon.tool("rejects", "--reasons", "second").output
-      #expect(rejects == "line 4, paid: \"12.34\" is not a number such as 1.234,5 (type)\n")
+      #expect(rejects == "line 4, p: \"12.34\" is not a number such as 1.234,5 (type)\n")
       let third = try await run(
         daemon, "third", "code,dep\nq,IT\nr,XX\n",
         #""maxRejects": 1, "columns": {"code": "code", "dep": {"relationship": "department", "key": "short"}}"#)
       #expect(third["result"]?["inserted"] == 1)
       let lacking = try await daemon.tool("rejects", "--reasons", "third").output
-      #expect(lacking == "line 3, department: there is no Department with this short (relationship)\n")
+      #expect(lacking == "line 3, dep: there is no Department with the short \"XX\" (relationship)\n")
     }
 
     @Test("reads dates in the formats that are stated, in turn")

@@ -29,6 +29,7 @@ extension StatusService {
       return Self.json(
         .object([
           "id": .string(id), "total": .integer(Int64(try context.count(for: FetchRequest<ImportReject>(isJobs)))),
+          "found": .integer(state?.rejects ?? 0),
           "header": state?.header.map(JSONValue.string) ?? .null, "input": JobJSON.json(state?.form),
           "rejects": .array(rejects.map(Self.json)),
           "next": rejects.count == limit ? rejects.last.map { .integer($0.byteOffset) } ?? .null : .null,
@@ -48,6 +49,6 @@ extension StatusService {
   static func rejectCount(of job: Job, _ context: isolated ManagedObjectContext) throws -> JSONValue? {
     guard job.type == "import" else { return nil }
     let condition = Condition.compare(.keyPath(["job"]), .equal, .object(job.objectID), [])
-    return .integer(Int64(try context.count(for: FetchRequest<ImportReject>(condition))))
+    return .integer(try context.fetch(FetchRequest<ImportState>(condition, limit: 1)).first?.rejects ?? 0)
   }
 }

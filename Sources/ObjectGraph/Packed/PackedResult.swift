@@ -1,3 +1,5 @@
+package import ObjectModel
+
 /// What became of the rows of a batch that was written row by row.
 package struct PackedResult: Sendable {
   /// What became of one row.
@@ -16,11 +18,8 @@ package struct PackedResult: Sendable {
     package let row: Int
     /// Safe to show: no values.
     package let message: String
-
-    package init(row: Int, message: String) {
-      self.row = row
-      self.message = message
-    }
+    /// Those that must be unique together.
+    package let properties: [String]
   }
 
   package private(set) var outcomes: [Outcome] = []
@@ -59,18 +58,23 @@ package struct PackedResult: Sendable {
     add(.updated, key: id.key)
   }
 
-  package mutating func addViolation(key: Int64, _ message: String) {
-    violations.append(Violation(row: outcomes.count, message: message))
+  package mutating func addViolation(key: Int64, _ error: StoreError) {
+    violations.append(Violation(row: outcomes.count, message: error.message, properties: error.properties))
     add(.violated, key: key)
   }
 
   /// The rule that a violated row breaks.
   package static let rule = "unique"
-  /// The message about a row whose key was looked for and found.
-  package static let isTaken = "another object has the same key"
 
   package func count(of outcome: Outcome) -> Int { outcomes.count { $0 == outcome } }
 
   /// The keys of the new objects.
   package var insertedKeys: Range<Int64> { firstKey..<firstKey + Int64(insertedCount) }
+}
+
+extension RowBatch {
+  /// Why a row is not written whose key an object has.
+  package func takenKey(_ key: [Property]) -> StoreError {
+    StoreError(violated: key.map(\.name), of: entity.name)
+  }
 }

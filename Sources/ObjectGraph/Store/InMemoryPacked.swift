@@ -64,12 +64,12 @@ extension InMemoryTransaction {
       let row = batch.copy(of: index)
       let own = batch.id(at: result.insertedCount)
       if let id = try lookup?.id(of: row) {
-        try meet(id, batch, index, row, conflict, own: own.key, &result)
+        try meet(id, batch, index, row, conflict, key, own: own.key, &result)
         continue
       }
       let id = own
-      if let message = try violation(of: RowChange(.insert, id, row: row, base: nil)) {
-        result.addViolation(key: id.key, message)
+      if let violation = try violation(of: RowChange(.insert, id, row: row, base: nil)) {
+        result.addViolation(key: id.key, violation)
       } else {
         result.add(.inserted, key: id.key)
         try lookup?.add(row, id)
@@ -80,11 +80,11 @@ extension InMemoryTransaction {
 
   /// Writes a row whose key a stored object has.
   private func meet(
-    _ id: ManagedObjectID, _ batch: RowBatch, _ index: Int, _ row: Row, _ conflict: PackedConflict, own key: Int64,
-    _ result: inout PackedResult
+    _ id: ManagedObjectID, _ batch: RowBatch, _ index: Int, _ row: Row, _ conflict: PackedConflict,
+    _ properties: [Property], own key: Int64, _ result: inout PackedResult
   ) throws(StoreError) {
     switch conflict {
-    case .violation: result.addViolation(key: key, PackedResult.isTaken)
+    case .violation: result.addViolation(key: key, batch.takenKey(properties))
     case .skip: result.add(.skipped, key: id.key)
     case .update:
       guard let stored = try reader.row(for: id) else { return }
@@ -95,8 +95,8 @@ extension InMemoryTransaction {
         changed.hasSameValue(as: stored, $0.slot, batch.layout.storage[$0.slot])
       }
       if isSame { return result.add(.unchanged, key: id.key) }
-      if let message = try violation(of: RowChange(.update, id, row: changed, base: stored)) {
-        result.addViolation(key: key, message)
+      if let violation = try violation(of: RowChange(.update, id, row: changed, base: stored)) {
+        result.addViolation(key: key, violation)
       } else {
         result.addUpdate(id)
       }
@@ -104,12 +104,12 @@ extension InMemoryTransaction {
   }
 
   /// Writes one change, unless it violates a constraint.
-  private func violation(of change: RowChange) throws(StoreError) -> String? {
+  private func violation(of change: RowChange) throws(StoreError) -> StoreError? {
     do throws(StoreError) {
       _ = try write(ChangeSet([change]))
       return nil
     } catch {
-      if error.code == .constraint { return error.message }
+      if error.code == .constraint { return error }
       throw error
     }
   }

@@ -145,8 +145,7 @@ struct InMemoryState {
 
   private func violation(_ entry: Entry) -> StoreError {
     let constraint = constraints[entry.constraint]
-    let columns = constraint.properties.map { "\(constraint.entity.root.name).\($0)" }.joined(separator: ", ")
-    return StoreError(.constraint, "the values of \(columns) must be unique together, and another object has the same")
+    return StoreError(violated: constraint.properties, of: constraint.entity.root.name)
   }
 
   /// What a row has in the constraints; nothing where one of its values is nil.

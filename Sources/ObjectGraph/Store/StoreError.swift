@@ -40,6 +40,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible, CustomDebugS
   public var path: String?
   /// The SQL or other detail for developers; shown in `debugDescription` only.
   public var detail: String?
+  /// The properties of the uniqueness constraint that would be violated.
+  package private(set) var properties: [String] = []
 
   /// An error of a store; for stores.
   public init(_ code: Code, _ message: String, path: String? = nil, detail: String? = nil) {
@@ -47,6 +49,13 @@ public struct StoreError: Error, Sendable, CustomStringConvertible, CustomDebugS
     self.message = message
     self.path = path
     self.detail = detail
+  }
+
+  /// A uniqueness constraint would be violated.
+  package init(violated properties: [String], of entity: String, path: String? = nil, detail: String? = nil) {
+    let names = properties.map { "\(entity).\($0)" }.joined(separator: " and ")
+    self.init(.constraint, "another object has the same \(names)", path: path, detail: detail)
+    self.properties = properties
   }
 
   /// The path and the message.

@@ -66,8 +66,14 @@ package struct DatePattern: Sendable {
     return fields.isSuperset(of: [Field.year.rawValue, Field.month.rawValue, Field.day.rawValue]) ? elements : nil
   }
 
-  /// Seconds since 1970 by a number, for a pattern that is one; nil for others.
-  package func secondsSince1970(_ number: Double) -> Double? { epochUnits == 0 ? nil : number / epochUnits }
+  /// Seconds since 2001 by a number, for a pattern that is one.
+  package func secondsSince2001(_ number: Double) -> Double {
+    // Whole units are subtracted, so that the fraction is rounded once, as in a date that is spelled out.
+    (number - Self.referenceDate * epochUnits) / epochUnits
+  }
+
+  /// 2001-01-01 in seconds since 1970.
+  private static let referenceDate = 978_307_200.0
 
   package var isEpoch: Bool { epochUnits != 0 }
 

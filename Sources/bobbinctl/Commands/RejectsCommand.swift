@@ -5,22 +5,31 @@ import SystemSupport
 /// `bobbinctl rejects`: the records that an import did not take.
 struct RejectsCommand: Command {
   static let name = "rejects"
-  static let usage = "rejects [--reasons] [--json] ID"
+  static let usage = "rejects [--reasons | --output DIR] [--json] ID"
   static let summary = "Show the records that an import rejected, as a file of the input's format"
   static let details = """
-    Corrected, the file can be imported like the first one. With --reasons it shows where each record was, and what is
-    wrong with it.
+    With --output, the records go into a file of that folder, beside a job file that imports them once they are
+    corrected: the import's own, but for a text in UTF-8, which is not packed; "mirror" becomes "update", and
+    "replaceAll" becomes "insert". With --reasons it shows where each record was, and what is wrong with it.
     """
-  static let options = [Option("--reasons", .none, "Show line, column and reason instead of the records")]
+  static let options = [
+    Option("--reasons", .none, "Show line, column and reason instead of the records"),
+    Option("--output", .required("DIR"), "Write the records and a job that imports them"),
+  ]
 
   private let identifier: String
   private let showsReasons: Bool
+  private let folder: String?
 
   init(_ arguments: inout ParsedArguments) {
     showsReasons = arguments.has("--reasons")
+    folder = arguments["--output"]
     identifier = arguments.operands.first ?? ""
     if identifier.isEmpty || arguments.operands.count > 1 {
       arguments.addProblem("rejects takes one ID: \(Self.usage)")
+    }
+    if folder != nil, showsReasons || arguments.has("--json") {
+      arguments.addProblem("--output writes the records; leave out --reasons and --json")
     }
   }
 
@@ -38,7 +47,9 @@ struct RejectsCommand: Command {
       let raw: String
     }
 
+    /// How many are kept.
     let total: Int
+    let found: Int
     let header: String?
     let input: Form?
     let rejects: [Reject]
@@ -47,38 +58,87 @@ struct RejectsCommand: Command {
   }
 
   func run(_ session: Session) throws(ToolError) -> ExitCode {
+    guard let folder else {
+      try export(session) { (text) throws(ToolError) in try session.output.write(text) }
+      return .success
+    }
+    let job = try session.get(ControlClient.path("v1", "jobs", identifier)).document()
+    let first = try session.get(path, query: [URLQueryItem(name: "limit", value: "1")])
+    guard try !first.decoded(as: RejectsReply.self).rejects.isEmpty else {
+      session.output.note("no record of \"\(identifier)\" was rejected")
+      return .success
+    }
+    let rest = RejectsJob(job, form: try first.document()["input"])
+    let file = URL(filePath: folder).standardizedFileURL.path(percentEncoded: false) + "/" + rest.fileName
+    try Self.create(file) { (write) throws(ToolError) in try export(session, write) }
+    let jobFile = file + ".job.json"
+    try Self.create(jobFile) { (write) throws(ToolError) in
+      try write(rest.job(input: file).serialized(pretty: true) + "\n")
+    }
+    session.output.note("wrote \(file) and \(jobFile); correct the one, then submit the other")
+    return .success
+  }
+
+  private var path: String { ControlClient.path("v1", "jobs", identifier, "rejects") }
+
+  /// Writes a file that is not there yet.
+  private static func create(
+    _ path: String, _ body: ((String) throws(ToolError) -> Void) throws(ToolError) -> Void
+  ) throws(ToolError) {
+    let file: FileHandle
+    do {
+      try Data().write(to: URL(filePath: path), options: .withoutOverwriting)
+      file = try FileHandle(forWritingTo: URL(filePath: path))
+    } catch {
+      throw ToolError(
+        .outputFailed, "\(path) can't be made: \(error.localizedDescription)",
+        hint: "remove what is there, or choose another folder")
+    }
+    func fail(_ error: any Error) -> ToolError {
+      ToolError(.outputFailed, "\(path) can't be written: \(error.localizedDescription)")
+    }
+    try body { (text) throws(ToolError) in
+      do { try file.write(contentsOf: Data(text.utf8)) } catch { throw fail(error) }
+    }
+    do { try file.close() } catch { throw fail(error) }
+  }
+
+  /// Hands out the records page by page, or the reasons.
+  private func export(_ session: Session, _ write: (String) throws(ToolError) -> Void) throws(ToolError) {
     var after: Int? = nil
-    var isFirst = true
+    var shown = 0
+    var undecodable = 0
     var isArray = false
     repeat {
-      let reply = try session.get(
-        ControlClient.path("v1", "jobs", identifier, "rejects"),
-        query: after.map { [URLQueryItem(name: "after", value: "\($0)")] } ?? [])
+      let reply = try session.get(path, query: after.map { [URLQueryItem(name: "after", value: "\($0)")] } ?? [])
       let page = try reply.decoded(as: RejectsReply.self)
       after = page.next
       if session.printsJSON { continue }
-      if isFirst {
-        isArray = page.input?.format == "json"
+      if shown == 0 {
+        isArray = page.input?.format == "json" && !showsReasons
         if page.rejects.isEmpty { session.output.note("no record of \"\(identifier)\" was rejected") }
+        if page.found > page.total {
+          session.output.note("\(page.found) records were rejected; the first \(page.total) were kept")
+        }
         if !showsReasons, !page.rejects.isEmpty {
-          if isArray { try session.output.write("[\n") }
-          if let header = page.header { try session.output.write(header + "\n") }
+          if isArray { try write("[\n") }
+          if let header = page.header { try write(header + "\n") }
         }
       }
       var text = ""
       for reject in page.rejects {
-        if showsReasons {
-          text += Self.reason(reject)
-        } else {
-          if isArray, !isFirst { text += ",\n" }
-          text += isArray ? reject.raw : reject.raw + "\n"
-        }
-        isFirst = false
+        if isArray, shown > 0 { text += ",\n" }
+        text += showsReasons ? Self.reason(reject) : isArray ? reject.raw : reject.raw + "\n"
+        if reject.rule == "encoding" { undecodable += 1 }
+        shown += 1
       }
-      try session.output.write(text)
+      try write(text)
     } while after != nil
-    if isArray, !isFirst, !showsReasons, !session.printsJSON { try session.output.write("\n]\n") }
-    return .success
+    if isArray, shown > 0 { try write("\n]\n") }
+    if undecodable > 0, !showsReasons {
+      session.output.note(
+        "\(undecodable) of the records had bytes that are no text; U+FFFD stands for them")
+    }
   }
 
   private static func reason(_ reject: RejectsReply.Reject) -> String {

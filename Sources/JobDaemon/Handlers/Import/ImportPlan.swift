@@ -2,6 +2,7 @@ import JSONText
 import Jobs
 import ObjectGraph
 import ObjectModel
+import RecordInput
 
 /// What an import does with each record: the arguments, completed by the input's header.
 struct ImportPlan: Sendable {
@@ -18,15 +19,21 @@ struct ImportPlan: Sendable {
   let header: String?
   /// How the input is written.
   let form: JSONValue
+  /// Whether records are objects, whose keys may be absent.
+  let hasKeys: Bool
+  /// How many objects may be deleted; nil if nothing was said.
+  let deleteLimit: RejectLimit?
 
   init(
-    _ arguments: ImportArguments, names: [String], header: String?, form: JSONValue, input: String
+    _ arguments: ImportArguments, names: [String], header: String?, form: InputForm, input: String
   ) throws(JobFailure) {
     entity = arguments.entity
     mode = arguments.mode
     key = arguments.key
     self.header = header
-    self.form = form
+    self.form = form.json
+    hasKeys = !form.isDelimited && form.hasHeader
+    deleteLimit = arguments.deleteLimit
     columns = try arguments.columns.resolved(names, arguments.entity, input: input)
     let constants = arguments.constants
     self.constants = constants
@@ -53,5 +60,13 @@ struct ImportPlan: Sendable {
       !key.isEmpty || !ImportKey.constraints(of: entity).isEmpty
       || columns.contains { if case .relationship = $0.target { true } else { false } }
       || entity.root.withDescendants.contains { !$0.entityDescription.uniquenessConstraints.isEmpty }
+  }
+}
+
+extension ImportPlan {
+  /// What a failed import leaves behind, for its message.
+  var leftover: String {
+    mode.canBeTakenBack || mode.isAtomic
+      ? "" : "; what it has updated stays, since only \"atomic\" imports can be taken back"
   }
 }

@@ -40,7 +40,8 @@ actor ImportRun {
     }
     if cursor.phase != .done {
       guard cursor.inputSize == head.start.inputSize, cursor.inputTime == head.start.inputTime else {
-        throw JobFailure("the input \(displayName(path)) is not the file that the import began with")
+        throw JobFailure(
+          "the input \(displayName(path)) is not the file that the import began with\(head.plan.leftover)")
       }
       cursor = arguments.isAtomic ? try await importAtOnce(head, cursor) : try await importInChunks(head, cursor)
     }
@@ -65,7 +66,7 @@ actor ImportRun {
       throw JobFailure("the input \(displayName(path)) is empty; it should begin with the names of its columns")
     }
     let header = form.isDelimited && form.hasHeader ? form.record(names) : nil
-    let plan = try ImportPlan(arguments, names: names, header: header, form: form.json, input: displayName(path))
+    let plan = try ImportPlan(arguments, names: names, header: header, form: form, input: displayName(path))
     return Head(
       submitter: submitter, plan: plan,
       start: ImportCursor(position: input.source.start, inputSize: input.size, inputTime: input.modificationTime),
@@ -161,12 +162,12 @@ actor ImportRun {
       var cursor = start
       cursor.phase = .held
       let isHeld = arguments.rejectPolicy == .hold
-      let kept = survey.kept
+      let (kept, found) = (survey.kept, survey.rejects)
       let (records, plan, state) = (records, head.plan, isHeld || start.position != head.start.position ? cursor : nil)
       try await writer(head, start).run { transaction in
         try records.add(kept, &transaction)
         try records.save(
-          state, header: plan.header, form: plan.form, rejects: start.counts.rejects + Int64(kept.count), &transaction)
+          state, header: plan.header, form: plan.form, rejects: found, &transaction)
       }
       throw isHeld ? AttemptHold(failure.message) : failure
     }
@@ -176,10 +177,7 @@ actor ImportRun {
   /// Ends an import of which too many records turned out to be bad when they were written.
   private func giveUp(_ error: TooManyRejects, _ head: Head) async throws -> any Error {
     if arguments.rejectPolicy == .rollBack {
-      let left =
-        head.plan.mode.canBeTakenBack
-        ? "" : "; what it has updated stays, since only \"atomic\" imports can be taken back"
-      return JobFailure(error.description + left)
+      return JobFailure(error.description + head.plan.leftover)
     }
     var cursor = error.cursor
     cursor.phase = .held
@@ -216,6 +214,7 @@ actor ImportRun {
         try input.checkUnchanged()
         try chunks.checkLimit(arguments.rejectLimit, path)
         try chunks.deleteUnseen(&transaction)
+        try chunks.checkDeletes()
         chunks.cursor.phase = .done
         try chunks.save(&transaction)
         return chunks.cursor
@@ -258,6 +257,7 @@ actor ImportRun {
   private func result(_ cursor: ImportCursor, _ head: Head) -> JSONValue {
     var object: JSONObject = ["rows": .integer(cursor.counts.rows)]
     for (name, value) in cursor.counts.json { object[name] = value }
+    if arguments.mode == .mirror, cursor.counts.rejects > 0 { object["deletesSkipped"] = true }
     object["bytes"] = .integer(cursor.inputSize)
     object["input"] = head.form.json
     return .object(object)

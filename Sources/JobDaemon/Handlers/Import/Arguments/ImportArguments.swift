@@ -18,6 +18,8 @@ struct ImportArguments: Sendable {
   let isAtomic: Bool
   let rejectLimit: RejectLimit
   let rejectPolicy: RejectPolicy
+  /// How many objects may be deleted; nil if nothing was said.
+  let deleteLimit: RejectLimit?
   /// Whether nothing is written.
   let isTrial: Bool
 
@@ -25,7 +27,8 @@ struct ImportArguments: Sendable {
     let reader = try ArgumentReader(arguments)
     try reader.allow(
       InputArguments.keys + [
-        "entity", "columns", "values", "rules", "mode", "key", "atomic", "maxRejects", "onTooManyRejects", "dryRun",
+        "entity", "columns", "values", "rules", "mode", "key", "atomic", "maxRejects", "onTooManyRejects",
+        "maxDeletes", "dryRun",
       ])
     input = try InputArguments(reader)
     let entity = try Self.entity(try reader.requiredText("entity"), model, reader)
@@ -51,6 +54,13 @@ struct ImportArguments: Sendable {
     rejectPolicy = try reader.word("onTooManyRejects", RejectPolicy.self) ?? .rollBack
     if self.isAtomic && rejectPolicy == .hold {
       throw reader.error("can't be \"hold\" for an import that is done as a whole or not", "onTooManyRejects")
+    }
+    let mode = mode
+    deleteLimit = try reader.value("maxDeletes").map { (value) throws(JobFileError) in
+      guard mode.deletes else {
+        throw reader.error("has no meaning for the mode \"\(mode.rawValue)\", which deletes nothing", "maxDeletes")
+      }
+      return try RejectLimit(value, reader, "maxDeletes")
     }
     isTrial = try reader.flag("dryRun") ?? false
   }

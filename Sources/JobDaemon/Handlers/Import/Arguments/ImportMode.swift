@@ -13,6 +13,8 @@ enum ImportMode: String, CaseIterable, Sendable {
 
   /// Whether records are looked for by a key.
   var usesKey: Bool { self == .skip || self == .update || self == .mirror }
+  /// Whether objects are deleted that were there.
+  var deletes: Bool { self == .mirror || self == .replaceAll }
   /// Whether it can only be done as a whole, in one transaction.
   var isAtomic: Bool { self == .mirror || self == .replaceAll }
   /// Whether deleting the new objects takes everything back.

@@ -22,7 +22,8 @@ struct ChunkBuilder {
     self.capacity = capacity
     columns = plan.columns.map { column in
       ColumnBuilder(
-        column, isKey: plan.key.contains { $0 === column.property }, keepsValues: keepsValues, capacity: capacity)
+        column, isKey: plan.key.contains { $0 === column.property }, keepsValues: keepsValues,
+        tellsAbsence: plan.hasKeys, capacity: capacity)
     }
     positions = plan.columns.map { $0.position ?? 0 }
     if plan.mayReject && keepsValues { origins = RecordOrigins(capacity: capacity, textCapacity: 0) }
@@ -79,6 +80,10 @@ struct ChunkBuilder {
   /// Adds a record's fields to all columns or to none.
   private mutating func append(_ fields: RecordFields) throws(ImportFieldError) {
     let positions = positions
+    if plan.hasKeys, !positions.isEmpty, positions.allSatisfy({ fields.kind($0) == .absent }) {
+      throw ImportFieldError(
+        position: nil, label: nil, rule: "columns", message: "none of its keys is a column of the import")
+    }
     // In place, without looking each time whether somebody else has the array.
     try columns.withUnsafeMutableBufferPointer { (columns) throws(ImportFieldError) in
       for index in columns.indices {

@@ -16,19 +16,35 @@ struct ColumnBuilder {
   private let hasRules: Bool
   private let isPlain: Bool
   private let keepsValues: Bool
+  /// Whether a field may be absent, which is not the same as having no value.
+  private let tellsAbsence: Bool
+  /// What a new object has if the field is absent.
+  private let defaultValue: RowBatch.Column.Values?
   private var reading: FieldReading
   private var integers: [Int64] = []
   private var reals: [Double] = []
   private var offsets: [UInt32] = []
   private var arena: ByteArena
   private var nullBits: [UInt64] = []
+  private var absentBits: [UInt64] = []
   private var count = 0
 
-  /// - Parameter keepsValues: false if values are only to be checked, and the column is not built.
-  init(_ column: ImportColumn, isKey: Bool = false, keepsValues: Bool = true, capacity: Int) {
+  /// - Parameters:
+  ///   - keepsValues: false if values are only to be checked, and the column is not built.
+  ///   - tellsAbsence: whether stored objects keep what they have where a field is absent.
+  init(
+    _ column: ImportColumn, isKey: Bool = false, keepsValues: Bool = true, tellsAbsence: Bool = false, capacity: Int
+  ) {
     self.column = column
     self.isKey = isKey
     self.keepsValues = keepsValues
+    self.tellsAbsence = tellsAbsence
+    defaultValue =
+      if case .attribute(let attribute) = column.target {
+        Self.constant(attribute, column.property, count: 1)?.values
+      } else {
+        nil
+      }
     self.capacity = capacity
     type = column.attribute.type
     let rules = AttributeRules(column.attribute)
@@ -43,6 +59,7 @@ struct ColumnBuilder {
   mutating func removeAll() {
     count = 0
     nullBits = []
+    absentBits = []
     if !keepsValues { return }
     switch type.storage {
     case .integer:
@@ -61,8 +78,25 @@ struct ColumnBuilder {
 
   @inline(__always)
   mutating func append(_ bytes: UnsafeRawBufferPointer, _ kind: FieldKind) throws(ImportFieldError) {
-    if isPlain { return try appendValue(bytes, isQuoted: kind == .quotedText) }
-    try appendByRules(bytes, isQuoted: kind == .quotedText)
+    if tellsAbsence, case .absent = kind, column.rules.fallback == nil { return try appendAbsence() }
+    let isQuoted = if case .quotedText = kind { true } else { false }
+    if isPlain { return try appendValue(bytes, isQuoted: isQuoted) }
+    try appendByRules(bytes, isQuoted: isQuoted)
+  }
+
+  /// Adds the default, for new objects.
+  private mutating func appendAbsence() throws(ImportFieldError) {
+    if isKey || (defaultValue == nil && !isOptional) { throw failure("required", "is required, but absent") }
+    if keepsValues {
+      if absentBits.isEmpty { absentBits = [UInt64](repeating: 0, count: (capacity + 63) / 64) }
+      absentBits[count >> 6] |= 1 << UInt64(count & 63)
+    }
+    switch defaultValue {
+    case nil: appendNull()
+    case .integers(let values): append(values[0])
+    case .reals(let values): append(values[0])
+    case .bytes(_, let arena): append(arena.bytes(0..<arena.count))
+    }
   }
 
   private mutating func appendByRules(_ bytes: UnsafeRawBufferPointer, isQuoted: Bool) throws(ImportFieldError) {
@@ -103,6 +137,7 @@ struct ColumnBuilder {
       append(value ? 1 : 0 as Int64)
     case .double, .float:
       guard let value = FieldParser.double(bytes) else { throw mismatch(bytes, "a number") }
+      if type == .float, value.isFinite, !Float(value).isFinite { throw failure("type", "is too large for a Float") }
       try check(value)
       append(value)
     case .date:
@@ -140,8 +175,9 @@ struct ColumnBuilder {
   }
 
   private func integer(_ bytes: UnsafeRawBufferPointer) throws(ImportFieldError) -> Int64 {
-    guard let value = FieldParser.int64(bytes) else {
-      throw mismatch(bytes, FieldParser.double(bytes) == nil ? "a whole number" : "a whole number of 64 bits")
+    guard let value = FieldParser.int64(bytes) ?? wholeNumber(bytes) else {
+      let isWhole = FieldParser.double(bytes).map { $0.isFinite && $0 == $0.rounded() } ?? false
+      throw mismatch(bytes, isWhole ? "a whole number of 64 bits" : "a whole number")
     }
     if type == .integer32 && Int32(exactly: value) == nil { throw failure("type", "\(value) does not fit in 32 bits") }
     if type == .integer16 && Int16(exactly: value) == nil { throw failure("type", "\(value) does not fit in 16 bits") }
@@ -149,11 +185,17 @@ struct ColumnBuilder {
     return value
   }
 
+  /// A whole number with a point or an exponent, as columns of numbers with gaps are often written: 7.0.
+  private func wholeNumber(_ bytes: UnsafeRawBufferPointer) -> Int64? {
+    guard let number = FieldParser.double(bytes), abs(number) < 0x1p53, number == number.rounded() else { return nil }
+    return Int64(number)
+  }
+
   /// Decimals and URIs, which are kept as text in their usual spelling.
   private mutating func appendSpelled(_ bytes: UnsafeRawBufferPointer) throws(ImportFieldError) {
     let text = String(decoding: bytes, as: UTF8.self)
     guard let value = Value(text, as: type), var spelled = value.unwrapped.map({ "\($0)" }) else {
-      throw mismatch(bytes, type == .uri ? "a URI" : "a decimal number")
+      throw mismatch(bytes, type == .uri ? "a URI" : "a decimal number of 38 digits, with an exponent of up to 127")
     }
     if let number = value.unwrapped as? Decimal { try check(NSDecimalNumber(decimal: number).doubleValue) }
     spelled.withUTF8 { append(UnsafeRawBufferPointer($0)) }
@@ -171,7 +213,9 @@ struct ColumnBuilder {
   mutating func removeLast() {
     count -= 1
     if !keepsValues { return }
-    if !nullBits.isEmpty { nullBits[count >> 6] &= ~(1 << UInt64(count & 63)) }
+    let others: UInt64 = ~(1 << UInt64(count & 63))
+    if !nullBits.isEmpty { nullBits[count >> 6] &= others }
+    if !absentBits.isEmpty { absentBits[count >> 6] &= others }
     switch type.storage {
     case .integer: integers.removeLast()
     case .real: reals.removeLast()
@@ -200,7 +244,8 @@ struct ColumnBuilder {
       case .real: .reals(reals)
       default: .bytes(offsets: offsets, arena: arena)
       }
-    return RowBatch.Column(slot: column.valueSlot, values: values, nullBits: nullBits)
+    return RowBatch.Column(
+      slot: column.valueSlot, values: values, nullBits: nullBits, givenBits: absentBits.map { ~$0 })
   }
 
   /// A column of an attribute's default, for what the input does not give; nil if it is binary.
@@ -252,7 +297,7 @@ struct ColumnBuilder {
 
   private func failure(_ rule: String, _ message: String) -> ImportFieldError {
     ImportFieldError(
-      position: column.position, label: column.property.name, rule: rule.replacing(" ", with: "-"), message: message)
+      position: column.position, label: column.label, rule: rule.replacing(" ", with: "-"), message: message)
   }
 
   /// Why a text of the job file is no value of an attribute; nil if it is one.

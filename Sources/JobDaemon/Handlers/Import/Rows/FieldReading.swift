@@ -52,17 +52,14 @@ struct FieldReading {
   private func date(_ field: UnsafeRawBufferPointer) -> Converted {
     for pattern in rules.dates {
       if pattern.isEpoch {
-        guard let number = FieldParser.double(field), let seconds = pattern.secondsSince1970(number) else { continue }
-        return .seconds(seconds - Self.referenceDate)
+        guard let number = FieldParser.double(field) else { continue }
+        return .seconds(pattern.secondsSince2001(number))
       }
       guard let iso = pattern.iso8601(field) else { continue }
       if let seconds = iso.withUnsafeBytes({ FieldParser.date($0) }) { return .seconds(seconds) }
     }
     return .mismatch("a date in the format that the job states")
   }
-
-  /// 2001-01-01 in seconds since 1970.
-  private static let referenceDate = 978_307_200.0
 
   private var numberForm: String {
     let notation = rules.notation

@@ -73,17 +73,15 @@ struct RecordOrigins: Sendable {
 extension RowBatch.Column {
   /// The values of some rows.
   func keeping(_ isKept: [Bool]) -> RowBatch.Column {
-    var nulls: [UInt64] = []
-    var count = 0
-    func note(_ row: Int) {
-      if isNull(row) {
-        if nulls.isEmpty { nulls = [UInt64](repeating: 0, count: (isKept.count + 63) / 64) }
-        nulls[count >> 6] |= 1 << UInt64(count & 63)
-      }
-      count += 1
-    }
     let rows = isKept.indices.filter { isKept[$0] }
-    for row in rows { note(row) }
+    func keeping(_ bits: [UInt64]) -> [UInt64] {
+      if bits.isEmpty { return [] }
+      var kept = [UInt64](repeating: 0, count: (rows.count + 63) / 64)
+      for (place, row) in rows.enumerated() where bits[row >> 6] & (1 << UInt64(row & 63)) != 0 {
+        kept[place >> 6] |= 1 << UInt64(place & 63)
+      }
+      return kept
+    }
     let kept: Values
     switch values {
     case .integers(let values): kept = .integers(rows.map { values[$0] })
@@ -97,6 +95,7 @@ extension RowBatch.Column {
       }
       kept = .bytes(offsets: places, arena: own)
     }
-    return RowBatch.Column(slot: slot, values: kept, nullBits: nulls)
+    return RowBatch.Column(
+      slot: slot, values: kept, nullBits: keeping(nullBits), givenBits: keeping(givenBits))
   }
 }

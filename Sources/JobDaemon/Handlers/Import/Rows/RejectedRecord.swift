@@ -42,7 +42,7 @@ struct RejectedRecord: Sendable {
   init(_ error: ImportFieldError, in source: RecordSource) {
     self.init(
       line: source.record.line, byteOffset: source.record.offset, column: error.label,
-      place: error.position.map { ", column \($0 + 1) (\(error.label))" } ?? "", rule: error.rule,
+      place: error.position.map { ", column \($0 + 1) (\(error.label ?? ""))" } ?? "", rule: error.rule,
       message: error.message, raw: source.rawText)
   }
 

@@ -58,7 +58,8 @@ struct ImportTrial {
     var object: JSONObject = [
       "dryRun": true, "records": .integer(survey.records), "good": .integer(goodCount),
       "rejects": .integer(survey.rejects), "inserted": .integer(fates.inserted), "updated": .integer(fates.updated),
-      "skipped": .integer(fates.skipped), "deleted": .integer(try fates.deleted(coordinator)),
+      "skipped": .integer(fates.skipped),
+      "deleted": .integer(try fates.deleted(coordinator, hasRejects: survey.rejects > 0)),
       "isWithinLimit": .bool(!limit.isExceeded(by: survey.rejects, of: survey.records)),
       "columns": .array(columns.enumerated().map { $0.element.json(attribute: targets[$0.offset]) }),
       "sample": .array(sample), "firstRejects": .array(survey.kept.prefix(Self.shownRejects).map(\.json)),

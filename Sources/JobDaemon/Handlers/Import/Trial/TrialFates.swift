@@ -50,14 +50,16 @@ struct TrialFates {
         lacking[column.property.name, default: 0] += 1
         guard resolver.rejects, rejects[row] == nil else { continue }
         rejects[row] = chunk.origins?.reject(
-          row, column: column.property.name, rule: RelationshipResolver.rule, resolver.message)
+          row, column: column.label, rule: RelationshipResolver.rule, resolver.message(values, row))
       }
     }
     let batch = coordinator.lookupBatch(chunk.columns, count: chunk.count, of: plan.entity)
     let lookups = try constraints.indices.compactMap { try lookUp($0, batch, chunk, reader) }
     for row in 0..<chunk.count where rejects[row] == nil {
-      if !settle(row, lookups) {
-        rejects[row] = chunk.origins?.reject(row, column: nil, rule: PackedResult.rule, PackedResult.isTaken)
+      if let taken = settle(row, lookups) {
+        let names = taken.map(\.name)
+        rejects[row] = chunk.origins?.reject(
+          row, column: plan.label(of: names), rule: PackedResult.rule, batch.takenKey(taken).message)
       }
     }
     return Array(rejects.values)
@@ -82,8 +84,8 @@ struct TrialFates {
     return Lookup(index: index, columns: columns, stored: stored)
   }
 
-  /// Counts a record; returns false if the store would reject it.
-  private mutating func settle(_ row: Int, _ lookups: [Lookup]) -> Bool {
+  /// Counts a record; answers the properties because of which the store would reject it.
+  private mutating func settle(_ row: Int, _ lookups: [Lookup]) -> [Property]? {
     var hasObject = false
     var hashes: [(index: Int, hash: UInt64)] = []
     for lookup in lookups {
@@ -95,21 +97,23 @@ struct TrialFates {
         hasObject = isTaken
         if let stored { met.insert(stored.key) }
       } else if isTaken && !hasObject {
-        return false
+        return constraints[lookup.index].properties
       }
     }
     if hasObject && plan.mode == .skip {
       skipped += 1
-      return true
+      return nil
     }
     for (index, hash) in hashes { constraints[index].seen.insert(hash) }
     if hasObject { updated += 1 } else { inserted += 1 }
-    return true
+    return nil
   }
 
   /// How many objects the import would delete.
-  func deleted(_ coordinator: PersistentStoreCoordinator) throws -> Int64 {
-    guard plan.mode == .mirror || plan.mode == .replaceAll else { return 0 }
+  ///
+  /// - Parameter hasRejects: whether some records are bad.
+  func deleted(_ coordinator: PersistentStoreCoordinator, hasRejects: Bool) throws -> Int64 {
+    guard plan.mode == .replaceAll || (plan.mode == .mirror && !hasRejects) else { return 0 }
     let query = StoreQuery(entity: plan.entity, wantsRows: false, coordinatorOrdinal: coordinator.ordinal)
     let stored = try coordinator.openStore().read { try $0.count(query) }
     return Int64(plan.mode == .mirror ? stored - met.count : stored)

@@ -1,3 +1,4 @@
+import Jobs
 import ObjectGraph
 import ObjectModel
 
@@ -23,6 +24,9 @@ struct ChunkWriter {
     self.cursor = cursor
     if plan.mode == .mirror { seen = SeenKeys() }
   }
+
+  /// Objects of the entity before the import; known where it deletes some.
+  private var objectsBefore: Int64 = 0
 
   /// Writes a chunk with its rejects; ``save(_:)`` has to follow in the same transaction.
   mutating func write(_ chunk: ImportChunk, _ transaction: inout PackedTransaction) throws {
@@ -59,7 +63,8 @@ struct ChunkWriter {
       for (outcome, key) in zip(result.outcomes, result.keys) where outcome != .violated { seen?.insert(key) }
     }
     for violation in result.violations {
-      if let reject = chunk.origins?.reject(violation.row, column: nil, rule: PackedResult.rule, violation.message) {
+      let column = plan.label(of: violation.properties)
+      if let reject = chunk.origins?.reject(violation.row, column: column, rule: PackedResult.rule, violation.message) {
         chunk.rejects.append(reject)
       }
     }
@@ -75,32 +80,51 @@ struct ChunkWriter {
       for row in lacking where isKept[row] {
         isKept[row] = false
         if let reject = chunk.origins?.reject(
-          row, column: column.property.name, rule: RelationshipResolver.rule, resolver.message)
+          row, column: column.label, rule: RelationshipResolver.rule, resolver.message(values, row))
         {
           chunk.rejects.append(reject)
         }
       }
-      chunk.columns.append(.references(ids, slot: column.property.slot))
+      chunk.columns.append(.references(ids, slot: column.property.slot, givenBits: values.givenBits))
       if let order = column.property.orderProperty {
         let first = transaction.coordinator.drawOrders(chunk.count)
         chunk.columns.append(
-          RowBatch.Column(slot: order.slot, values: .integers((0..<chunk.count).map { first + Int64($0) << 10 })))
+          RowBatch.Column(
+            slot: order.slot, values: .integers((0..<chunk.count).map { first + Int64($0) << 10 }),
+            givenBits: values.givenBits))
       }
     }
     chunk.columns.sort { $0.slot < $1.slot }
     if isKept.contains(false) { chunk.keep(isKept) }
   }
 
-  /// Deletes the objects of the entity that no record has the key of.
+  /// Deletes the objects of the entity that no record has the key of; none if a record is bad, since it may be of one.
   mutating func deleteUnseen(_ transaction: inout PackedTransaction) throws {
-    guard let seen else { return }
-    let keys = try transaction.keys(of: plan.entity).filter { !seen.contains($0) }
-    cursor.counts.deleted += Int64(try transaction.delete(keys, of: plan.entity))
+    guard let seen, cursor.counts.rejects == 0 else { return }
+    let stored = try transaction.keys(of: plan.entity)
+    objectsBefore = Int64(stored.count) - cursor.counts.inserted
+    cursor.counts.deleted += Int64(try transaction.delete(stored.filter { !seen.contains($0) }, of: plan.entity))
   }
 
   /// Deletes all objects of the entity.
   mutating func deleteAll(_ transaction: inout PackedTransaction) throws {
-    cursor.counts.deleted += Int64(try transaction.delete(try transaction.keys(of: plan.entity), of: plan.entity))
+    let stored = try transaction.keys(of: plan.entity)
+    objectsBefore = Int64(stored.count)
+    cursor.counts.deleted += Int64(try transaction.delete(stored, of: plan.entity))
+  }
+
+  /// Refuses to delete more objects than the job allows, and all of them because of an empty input.
+  func checkDeletes() throws(JobFailure) {
+    let deleted = cursor.counts.deleted
+    let some = "\(deleted) of \(objectsBefore) objects of \"\(plan.entity.name)\""
+    if let limit = plan.deleteLimit {
+      guard limit.isExceeded(by: deleted, of: objectsBefore) else { return }
+      throw JobFailure("\(some) would be deleted, more than \"maxDeletes\" allows; nothing was changed")
+    }
+    if cursor.counts.records == 0, deleted > 0 {
+      throw JobFailure(
+        "the input has no records, so that \(some) would be deleted; if that is meant, state \"maxDeletes\": \"100%\"")
+    }
   }
 
   /// Saves how far the import is.
@@ -111,6 +135,12 @@ struct ChunkWriter {
 }
 
 extension ImportPlan {
+  /// What the input calls properties; nil if there are none.
+  func label(of properties: [String]) -> String? {
+    if properties.isEmpty { return nil }
+    return properties.map { name in columns.first { $0.property.name == name }?.label ?? name }.joined(separator: ", ")
+  }
+
   /// What becomes of a record whose key is taken.
   var conflict: PackedConflict {
     switch mode {

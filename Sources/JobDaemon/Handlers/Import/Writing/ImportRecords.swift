@@ -125,7 +125,7 @@ struct ImportRecords: Sendable {
 
 extension RowBatch.Column {
   /// References to objects, one per row.
-  static func references(_ ids: [ManagedObjectID?], slot: Int) -> RowBatch.Column {
+  static func references(_ ids: [ManagedObjectID?], slot: Int, givenBits: [UInt64] = []) -> RowBatch.Column {
     let arena = ByteArena(capacity: ids.count * MemoryLayout<ManagedObjectID>.size)
     var offsets: [UInt32] = [0]
     offsets.reserveCapacity(ids.count + 1)
@@ -139,6 +139,7 @@ extension RowBatch.Column {
       }
       offsets.append(UInt32(arena.count))
     }
-    return RowBatch.Column(slot: slot, values: .bytes(offsets: offsets, arena: arena), nullBits: nulls)
+    return RowBatch.Column(
+      slot: slot, values: .bytes(offsets: offsets, arena: arena), nullBits: nulls, givenBits: givenBits)
   }
 }

@@ -30,7 +30,10 @@ struct RelationshipResolver {
   var rejects: Bool { missing == .reject }
 
   /// What is wrong with such a record.
-  var message: String { "there is no \(destination.name) with this \(attribute.name)" }
+  func message(_ values: RowBatch.Column, _ row: Int) -> String {
+    let value = values.text(row).map { "the \(attribute.name) \"\($0)\"" } ?? "this \(attribute.name)"
+    return "there is no \(destination.name) with \(value)"
+  }
 
   /// The stored object of each row.
   func find(
@@ -119,6 +122,20 @@ private struct DistinctValues {
         isFirst[row] = true
         count += 1
       }
+    }
+  }
+}
+
+extension RowBatch.Column {
+  /// The value of a row to be shown, shortened; nil for what is no text or number.
+  fileprivate func text(_ row: Int) -> String? {
+    switch values {
+    case .integers(let values): return "\(values[row])"
+    case .reals(let values): return "\(values[row])"
+    case .bytes(let offsets, let arena):
+      let bytes = arena.bytes(Int(offsets[row])..<Int(offsets[row + 1]))
+      guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
+      return text.count > 40 ? text.prefix(40) + "…" : text
     }
   }
 }
