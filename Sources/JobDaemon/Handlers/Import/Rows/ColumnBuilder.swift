@@ -9,7 +9,6 @@ struct ColumnBuilder {
   let column: ImportColumn
   /// Whether records are looked for by it.
   let isKey: Bool
-  private let capacity: Int
   private let type: AttributeType
   private let rules: AttributeRules?
   /// Rules are taken into the hand only if there are any: they count references.
@@ -21,12 +20,8 @@ struct ColumnBuilder {
   /// What a new object has if the field is absent.
   private let defaultValue: RowBatch.Column.Values?
   private var reading: FieldReading
-  private var integers: [Int64] = []
-  private var reals: [Double] = []
-  private var offsets: [UInt32] = []
-  private var arena: ByteArena
-  private var nullBits: [UInt64] = []
-  private var absentBits: [UInt64] = []
+  private var values: ColumnValues
+  private var absent: RowBits
   private var count = 0
 
   /// - Parameters:
@@ -45,35 +40,20 @@ struct ColumnBuilder {
       } else {
         nil
       }
-    self.capacity = capacity
     type = column.attribute.type
+    values = ColumnValues(type.storage, capacity: keepsValues ? capacity : 0)
+    absent = RowBits(capacity: capacity)
     let rules = AttributeRules(column.attribute)
     self.rules = rules
     hasRules = rules != nil
     isPlain = column.rules.arePlain
     reading = FieldReading(column.rules)
-    arena = ByteArena(capacity: 64)
-    removeAll()
   }
 
   mutating func removeAll() {
     count = 0
-    nullBits = []
-    absentBits = []
-    if !keepsValues { return }
-    switch type.storage {
-    case .integer:
-      integers = []
-      integers.reserveCapacity(capacity)
-    case .real:
-      reals = []
-      reals.reserveCapacity(capacity)
-    default:
-      offsets = [0]
-      offsets.reserveCapacity(capacity + 1)
-      // A batch holds on to its arena, so the next one gets its own, of the size that this one came to.
-      arena = ByteArena(capacity: max(arena.count + arena.count / 8, 4096))
-    }
+    absent.removeAll()
+    if keepsValues { values.removeAll() }
   }
 
   @inline(__always)
@@ -88,15 +68,10 @@ struct ColumnBuilder {
   private mutating func appendAbsence() throws(ImportFieldError) {
     if isKey || (defaultValue == nil && !isOptional) { throw failure("required", "is required, but absent") }
     if keepsValues {
-      if absentBits.isEmpty { absentBits = [UInt64](repeating: 0, count: (capacity + 63) / 64) }
-      absentBits[count >> 6] |= 1 << UInt64(count & 63)
+      absent.insert(count)
+      if let defaultValue { values.append(firstOf: defaultValue) } else { values.appendNull() }
     }
-    switch defaultValue {
-    case nil: appendNull()
-    case .integers(let values): append(values[0])
-    case .reals(let values): append(values[0])
-    case .bytes(_, let arena): append(arena.bytes(0..<arena.count))
-    }
+    count += 1
   }
 
   private mutating func appendByRules(_ bytes: UnsafeRawBufferPointer, isQuoted: Bool) throws(ImportFieldError) {
@@ -157,21 +132,19 @@ struct ColumnBuilder {
   @inline(__always)
   private mutating func append(_ value: Int64) {
     count += 1
-    if keepsValues { integers.append(value) }
+    if keepsValues { values.append(value) }
   }
 
   @inline(__always)
   private mutating func append(_ value: Double) {
     count += 1
-    if keepsValues { reals.append(value) }
+    if keepsValues { values.append(value) }
   }
 
   @inline(__always)
   private mutating func append(_ bytes: UnsafeRawBufferPointer) {
     count += 1
-    guard keepsValues else { return }
-    arena.append(bytes)
-    offsets.append(UInt32(truncatingIfNeeded: arena.count))
+    if keepsValues { values.append(bytes) }
   }
 
   private func integer(_ bytes: UnsafeRawBufferPointer) throws(ImportFieldError) -> Int64 {
@@ -213,71 +186,18 @@ struct ColumnBuilder {
   mutating func removeLast() {
     count -= 1
     if !keepsValues { return }
-    let others: UInt64 = ~(1 << UInt64(count & 63))
-    if !nullBits.isEmpty { nullBits[count >> 6] &= others }
-    if !absentBits.isEmpty { absentBits[count >> 6] &= others }
-    switch type.storage {
-    case .integer: integers.removeLast()
-    case .real: reals.removeLast()
-    default:
-      offsets.removeLast()
-      arena.truncate(to: Int(offsets[count]))
-    }
+    values.removeLast()
+    absent.remove(count)
   }
 
   private mutating func appendNull() {
-    if !keepsValues { return count += 1 }
-    if nullBits.isEmpty { nullBits = [UInt64](repeating: 0, count: (capacity + 63) / 64) }
-    nullBits[count >> 6] |= 1 << UInt64(count & 63)
-    switch type.storage {
-    case .integer: integers.append(0)
-    case .real: reals.append(0)
-    default: offsets.append(UInt32(truncatingIfNeeded: arena.count))
-    }
     count += 1
+    if keepsValues { values.appendNull() }
   }
 
   func built(count: Int) -> RowBatch.Column {
-    let values: RowBatch.Column.Values =
-      switch type.storage {
-      case .integer: .integers(integers)
-      case .real: .reals(reals)
-      default: .bytes(offsets: offsets, arena: arena)
-      }
-    return RowBatch.Column(
-      slot: column.valueSlot, values: values, nullBits: nullBits, givenBits: absentBits.map { ~$0 })
-  }
-
-  /// A column of an attribute's default, for what the input does not give; nil if it is binary.
-  static func constant(_ attribute: AttributeDescription, _ property: Property, count: Int) -> RowBatch.Column? {
-    let text: String
-    switch attribute.defaultValue.converted(to: attribute.type) {
-    case .integer(let value):
-      return RowBatch.Column(slot: property.slot, values: .integers(Array(repeating: value, count: count)))
-    case .boolean(let value):
-      return RowBatch.Column(slot: property.slot, values: .integers(Array(repeating: value ? 1 : 0, count: count)))
-    case .double(let value):
-      return RowBatch.Column(slot: property.slot, values: .reals(Array(repeating: value, count: count)))
-    case .date(let value):
-      let seconds = value.timeIntervalSinceReferenceDate
-      return RowBatch.Column(slot: property.slot, values: .reals(Array(repeating: seconds, count: count)))
-    case .uuid(let value): return withUnsafeBytes(of: value.uuid) { repeated($0, property, count: count) }
-    case .string(let value): text = value
-    case .url(let value): text = value.absoluteString
-    case .decimal(let value): text = value.description
-    case .data, .null, nil: return nil
-    }
-    return Array(text.utf8).withUnsafeBytes { repeated($0, property, count: count) }
-  }
-
-  private static func repeated(_ bytes: UnsafeRawBufferPointer, _ property: Property, count: Int) -> RowBatch.Column {
-    let arena = ByteArena(capacity: bytes.count * count)
-    var offsets: [UInt32] = [0]
-    for _ in 0..<count {
-      arena.append(bytes)
-      offsets.append(UInt32(truncatingIfNeeded: arena.count))
-    }
-    return RowBatch.Column(slot: property.slot, values: .bytes(offsets: offsets, arena: arena))
+    RowBatch.Column(
+      slot: column.valueSlot, values: values.values, nullBits: values.nulls.words, givenBits: absent.words.map { ~$0 })
   }
 
   private func check(_ number: Double) throws(ImportFieldError) {
@@ -298,39 +218,5 @@ struct ColumnBuilder {
   private func failure(_ rule: String, _ message: String) -> ImportFieldError {
     ImportFieldError(
       position: column.position, label: column.label, rule: rule.replacing(" ", with: "-"), message: message)
-  }
-
-  /// Why a text of the job file is no value of an attribute; nil if it is one.
-  static func problem(
-    with text: [UInt8], _ property: Property, _ attribute: AttributeDescription
-  ) -> String? {
-    let column = ImportColumn(
-      label: attribute.name, property: property, target: .attribute(attribute), rules: ValueRules())
-    var builder = ColumnBuilder(column, capacity: 1)
-    do throws(ImportFieldError) {
-      try text.withUnsafeBufferPointer { (bytes) throws(ImportFieldError) in
-        try builder.append(UnsafeRawBufferPointer(bytes), .quotedText)
-      }
-      return nil
-    } catch {
-      return error.message
-    }
-  }
-
-  /// A column with the same text in each row.
-  static func repeated(_ column: ImportColumn, count: Int) -> RowBatch.Column? {
-    guard let text = column.constant else { return nil }
-    var builder = ColumnBuilder(column, capacity: count)
-    for _ in 0..<count {
-      do throws(ImportFieldError) {
-        try text.withUnsafeBufferPointer { (bytes) throws(ImportFieldError) in
-          try builder.append(UnsafeRawBufferPointer(bytes), .quotedText)
-        }
-      } catch {
-        // Looked at when the job was accepted.
-        return nil
-      }
-    }
-    return builder.built(count: count)
   }
 }
