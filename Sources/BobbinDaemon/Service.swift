@@ -54,7 +54,7 @@ final class Service: Sendable {
     state.withLock { $0.signals = signals }
     try daemon.start()
     try startWatchdog()
-    tell(.ready, .status("taking jobs"))
+    log.tellManager(.ready, .status("taking jobs"))
     log.notice("ready")
   }
 
@@ -66,21 +66,14 @@ final class Service: Sendable {
     timer.schedule(deadline: .now() + period, repeating: period)
     timer.setEventHandler { [self] in
       // A scheduler that hangs does not answer, and then nobody feeds the watchdog.
-      daemon.ping { self.tell(.watchdog) }
+      daemon.ping { self.log.tellManager(.watchdog) }
     }
     timer.activate()
     state.withLock { $0.watchdog = timer }
   }
 
-  /// Tells the service manager; without one this does nothing.
-  private func tell(_ notifications: ServiceNotification...) {
-    do throws(SystemError) { try ServiceManager.notify(notifications) } catch {
-      log.warning("the service manager can't be told: \(error)")
-    }
-  }
-
   private func reload() {
-    tell(.reloading)
+    log.tellManager(.reloading)
     do {
       let (configuration, types) = try load()
       daemon.reload(configuration, declaredTypes: types)
@@ -91,7 +84,7 @@ final class Service: Sendable {
     } catch {
       log.error("the new configuration is refused, the old one stays in force: \(error)")
     }
-    tell(.ready)
+    log.tellManager(.ready)
   }
 
   private func stop() {
@@ -100,7 +93,7 @@ final class Service: Sendable {
       return !state.isStopping
     }
     guard isFirst else { return }
-    tell(.stopping, .status("finishing running jobs"))
+    log.tellManager(.stopping, .status("finishing running jobs"))
     log.notice("stopping")
     Task(executorPreference: WorkQueues.tasks, priority: .medium) { [self] in
       let isFlushed = await daemon.stop()

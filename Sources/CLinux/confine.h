@@ -33,6 +33,44 @@ static const int linux_confine_allowed[] = {
 #endif
 };
 
+enum { linux_confine_count = sizeof linux_confine_allowed / sizeof linux_confine_allowed[0] };
+
+// The filter while it is made.
+struct linux_confine_program {
+  struct sock_filter code[2 * linux_confine_count + 64];
+  unsigned short length;
+};
+
+static inline void linux_confine_add(
+    struct linux_confine_program *program, int code, unsigned int value, unsigned char yes, unsigned char no) {
+  program->code[program->length++] = (struct sock_filter)BPF_JUMP((unsigned short)code, value, yes, no);
+}
+
+static inline void linux_confine_load(struct linux_confine_program *program, size_t offset) {
+  linux_confine_add(program, BPF_LD | BPF_W | BPF_ABS, (unsigned int)offset, 0, 0);
+}
+
+// Goes on after so many instructions, depending on whether what was loaded is this.
+static inline void linux_confine_equal(
+    struct linux_confine_program *program, unsigned int value, unsigned char yes, unsigned char no) {
+  linux_confine_add(program, BPF_JMP | BPF_JEQ | BPF_K, value, yes, no);
+}
+
+static inline void linux_confine_return(struct linux_confine_program *program, unsigned int action) {
+  linux_confine_add(program, BPF_RET | BPF_K, action, 0, 0);
+}
+
+// Allows a call if these bits of one of its arguments are as given. The call's number is loaded before and after.
+static inline void linux_confine_allow(
+    struct linux_confine_program *program, int call, int argument, unsigned int bits, unsigned int wanted) {
+  linux_confine_equal(program, (unsigned int)call, 0, 5);
+  linux_confine_load(program, offsetof(struct seccomp_data, args) + 8 * (size_t)argument);
+  linux_confine_add(program, BPF_ALU | BPF_AND | BPF_K, bits, 0, 0);
+  linux_confine_equal(program, wanted, 0, 1);
+  linux_confine_return(program, SECCOMP_RET_ALLOW);
+  linux_confine_load(program, offsetof(struct seccomp_data, nr));
+}
+
 // Leaves the process what it has open, and takes everything else away for good: opening and making files, sockets,
 // other processes, executable memory. Refused calls fail with EPERM. Holds for all threads. -1 and errno on error.
 static inline int linux_confine_to_open_files(void) {
@@ -40,61 +78,32 @@ static inline int linux_confine_to_open_files(void) {
   errno = ENOSYS;
   return -1;
 #else
-  enum { count = sizeof linux_confine_allowed / sizeof linux_confine_allowed[0] };
-  struct sock_filter program[2 * count + 64];
-  unsigned short length = 0;
-#define ADD(code, k, yes, no) program[length++] = (struct sock_filter)BPF_JUMP(code, k, yes, no)
-#define LOAD(field) ADD(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field), 0, 0)
-#define EQUAL(value, yes, no) ADD(BPF_JMP | BPF_JEQ | BPF_K, value, yes, no)
-#define HAS(bits, yes, no) ADD(BPF_JMP | BPF_JSET | BPF_K, bits, yes, no)
-#define ALLOW() ADD(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0)
-#define REFUSE(code) ADD(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (code), 0, 0)
+  const unsigned int whole = 0xffffffff;
+  struct linux_confine_program program = {.length = 0};
   // Calls by the numbers of another machine could mean anything.
-  LOAD(arch);
-  EQUAL(LINUX_CONFINE_ARCHITECTURE, 1, 0);
-  REFUSE(EPERM);
-  LOAD(nr);
-  for (int index = 0; index < count; index++) {
-    EQUAL((unsigned int)linux_confine_allowed[index], 0, 1);
-    ALLOW();
+  linux_confine_load(&program, offsetof(struct seccomp_data, arch));
+  linux_confine_equal(&program, LINUX_CONFINE_ARCHITECTURE, 1, 0);
+  linux_confine_return(&program, SECCOMP_RET_ERRNO | EPERM);
+  linux_confine_load(&program, offsetof(struct seccomp_data, nr));
+  for (int index = 0; index < linux_confine_count; index++) {
+    linux_confine_equal(&program, (unsigned int)linux_confine_allowed[index], 0, 1);
+    linux_confine_return(&program, SECCOMP_RET_ALLOW);
   }
   // New threads, but no new processes. Its successor hides its flags behind a pointer; the C library does without it.
-  EQUAL(SYS_clone3, 0, 1);
-  REFUSE(ENOSYS);
-  EQUAL(SYS_clone, 0, 4);
-  LOAD(args[0]);
-  HAS(CLONE_THREAD, 0, 1);
-  ALLOW();
-  REFUSE(EPERM);
+  linux_confine_equal(&program, SYS_clone3, 0, 1);
+  linux_confine_return(&program, SECCOMP_RET_ERRNO | ENOSYS);
+  linux_confine_allow(&program, SYS_clone, 0, CLONE_THREAD, CLONE_THREAD);
   // Memory, but none to be executed.
-  EQUAL(SYS_mmap, 1, 0);
-  EQUAL(SYS_mprotect, 0, 4);
-  LOAD(args[2]);
-  HAS(PROT_EXEC, 1, 0);
-  ALLOW();
-  REFUSE(EPERM);
+  linux_confine_allow(&program, SYS_mmap, 2, PROT_EXEC, 0);
+  linux_confine_allow(&program, SYS_mprotect, 2, PROT_EXEC, 0);
   // Names of threads.
-  EQUAL(SYS_prctl, 0, 4);
-  LOAD(args[0]);
-  EQUAL(PR_SET_NAME, 0, 1);
-  ALLOW();
-  REFUSE(EPERM);
+  linux_confine_allow(&program, SYS_prctl, 0, whole, PR_SET_NAME);
   // Signals to oneself, as abort sends one, and limits of oneself.
-  EQUAL(SYS_tgkill, 1, 0);
-  EQUAL(SYS_prlimit64, 0, 5);
-  LOAD(args[0]);
-  EQUAL(0, 1, 0);
-  EQUAL((unsigned int)getpid(), 0, 1);
-  ALLOW();
-  REFUSE(EPERM);
-  REFUSE(EPERM);
-#undef ADD
-#undef LOAD
-#undef EQUAL
-#undef HAS
-#undef ALLOW
-#undef REFUSE
-  struct sock_fprog filter = {.len = length, .filter = program};
+  linux_confine_allow(&program, SYS_tgkill, 0, whole, (unsigned int)getpid());
+  linux_confine_allow(&program, SYS_prlimit64, 0, whole, (unsigned int)getpid());
+  linux_confine_allow(&program, SYS_prlimit64, 0, whole, 0);
+  linux_confine_return(&program, SECCOMP_RET_ERRNO | EPERM);
+  struct sock_fprog filter = {.len = program.length, .filter = program.code};
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
   long result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter);
   if (result <= 0) return (int)result;

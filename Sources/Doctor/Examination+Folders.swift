@@ -11,7 +11,7 @@ extension Examination {
       (state, false), (spool + "/cur", false), (spool + "/failed", false), (spool + "/new", true),
       (spool + "/tmp", true), (spool + "/payload", true),
     ] {
-      let status = try Directory(path: path).status()
+      guard let status = try open(path)?.status() else { continue }
       let mode = "0" + String(status.mode, radix: 8)
       if isDropBox {
         if status.mode & 0o022 != 0 && status.mode & 0o1000 == 0 {

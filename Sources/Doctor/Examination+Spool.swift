@@ -41,7 +41,7 @@ extension Examination {
     }
     try examineOutputs()
     let yesterday = Int64((Date().timeIntervalSince1970 - 86_400) * 1e9)
-    let temporary = try Directory(path: spool + "/tmp")
+    guard let temporary = try open(spool + "/tmp") else { return }
     for name in try entries("tmp") {
       guard let status = try? temporary.status(of: name), status.changeTime < yesterday else { continue }
       report.find(

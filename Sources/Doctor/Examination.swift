@@ -17,6 +17,8 @@ package struct Examination {
   var report = Report()
   /// How many jobs may be writing pictures.
   var unfinishedPictures = 0
+  /// Folders that are not there.
+  private var missing: Set<String> = []
 
   /// The final states; see Documentation/JobStates.md.
   static let finalStates = ["completed", "cancelled", "discarded", "quarantined"]
@@ -48,6 +50,8 @@ package struct Examination {
   /// Looks through everything.
   package static func run(_ examination: consuming Examination) throws(Impossible) -> Report {
     do {
+      // Without it this is not the place, and there would be nothing but findings.
+      _ = try Directory(path: examination.spool)
       // In this order: a file that goes meanwhile was in order, one that comes is not seen.
       let current = try examination.entries("cur")
       try examination.examineFolders()
@@ -63,11 +67,29 @@ package struct Examination {
     return examination.report
   }
 
-  /// The entries of a spool folder.
+  /// The entries of a spool folder; none if it is missing.
   mutating func entries(_ folder: String) throws -> [FileName] {
-    let names = try Directory(path: spool + "/" + folder).entries().sorted()
+    guard let names = try open(spool + "/" + folder)?.entries().sorted() else { return [] }
     report.files += names.count
     return names
+  }
+
+  /// Opens a folder; nil, and a finding, if it is missing.
+  ///
+  /// Also where no daemon runs, whose next start makes it: what was in it is gone, and nobody can put files there.
+  mutating func open(_ path: String) throws(SystemError) -> Directory? {
+    do throws(SystemError) { return try Directory(path: path) } catch
+      where error.code == .noEntry || error.code == .notDirectory
+    {
+      let isThere = error.code == .notDirectory
+      if missing.insert(path).inserted {
+        report.find(
+          "missing-folder", path, isThere ? "this is no folder" : "the folder is missing",
+          action: (isThere ? "move it away, and " : "") + (isRunning ? "restart" : "start")
+            + " the daemon, which makes the folder; what was in it has to come from a backup")
+      }
+      return nil
+    }
   }
 
   /// Whether an entry is there and has been as it is for a while.

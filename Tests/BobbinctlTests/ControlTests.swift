@@ -34,6 +34,15 @@ struct ControlTests {
     let missing = try await unknown.run("cancel", "x")
     #expect(missing.code == 2)
     #expect(missing.errors == "bobbinctl: there is no job \"x\"\n")
+    let taken = try TestDaemon(
+      #"""
+      {"done": 0, "jobs": [{"id": "a", "result": "not-possible", "state": "cancelled", "uniqueOwner": "b\n"}]}
+      """#)
+    let retry = try await taken.run("retry", "a")
+    #expect(
+      retry.errors
+        == "bobbinctl: the job \"a\" can't be put back: the job \"b\\n\", which is not over, has its unique key\n")
+    #expect(retry.code == 1)
   }
 
   @Test("A pause names a queue, a type or everything")

@@ -101,6 +101,17 @@ package final class DaemonProcess: Sendable {
     try await wait(seconds: seconds, fileID: fileID, line: line) { try $0.root.isSpoolEmpty }
   }
 
+  /// Waits until the store was written to so often from now on, or there is nothing left to do.
+  package func waitForStoreWrites(
+    _ count: Int, seconds: Double = 60, fileID: StaticString = #fileID, line: UInt = #line
+  ) async throws {
+    let changes = root.changes
+    let state = try FolderWatch([root.paths.state]) { changes.note() }
+    try await wait(seconds: seconds, fileID: fileID, line: line) {
+      try state.counts.changed >= count || $0.root.isSpoolEmpty
+    }
+  }
+
   package func waitForLog(_ text: String, fileID: StaticString = #fileID, line: UInt = #line) async throws {
     try await wait(fileID: fileID, line: line) { $0.logText.contains(text) }
   }

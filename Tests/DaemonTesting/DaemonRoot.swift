@@ -5,6 +5,9 @@ package import TestSupport
 
 /// A fresh directory for daemons, with everything under it as `bobbind --root` has it.
 package final class DaemonRoot: Sendable {
+  /// A configuration under which changes are on disk soon; sections of other names may follow.
+  package static let quickFlushes = "[Writer]\nFlushIntervalSec=20ms\n"
+
   package let directory: TemporaryDirectory
   package let paths: Paths
   package let changes = Changes()
@@ -21,8 +24,7 @@ package final class DaemonRoot: Sendable {
   ///   - model: the text of the model of rows, if there is one.
   ///   - directory: where to put the root; a fresh one if nil.
   package convenience init(
-    _ configuration: String = "[Writer]\nFlushIntervalSec=20ms\n", model: String? = TestModel.text,
-    in directory: TemporaryDirectory? = nil
+    _ configuration: String = quickFlushes, model: String? = TestModel.text, in directory: TemporaryDirectory? = nil
   ) throws {
     let directory = try directory ?? TemporaryDirectory()
     try self.init(opening: directory)

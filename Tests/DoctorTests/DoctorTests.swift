@@ -22,6 +22,10 @@ struct DoctorTests {
     { try $0.write(#"{"type": "noop", "id": "unknown"}"#, to: path($0.paths)) }
   }
 
+  private static func remove(_ path: @escaping @Sendable (Paths) -> String) -> @Sendable (DaemonRoot) throws -> Void {
+    { try FileManager.default.removeItem(atPath: path($0.paths)) }
+  }
+
   static let all: [Trouble] = [
     Trouble(code: "unknown-state", sql: "UPDATE Job SET state = 'asleep' WHERE id = 'later'"),
     Trouble(code: "end-without-time", sql: "UPDATE Job SET finishedAt = NULL WHERE id = 'done'"),
@@ -56,6 +60,17 @@ struct DoctorTests {
     Trouble(code: "leftover", change: write { $0.payload + "/.bobbin-0-00.tmp" }),
     Trouble(code: "permissions", change: { try #require(chmod($0.paths.spoolCurrent, 0o777) == 0) }),
     Trouble(code: "permissions", change: { try #require(chmod($0.paths.spoolNew, 0o777) == 0) }),
+    Trouble(code: "missing-folder", change: remove { $0.spoolTemporary }),
+    Trouble(code: "missing-folder", change: remove { $0.spoolNew }),
+    Trouble(code: "missing-folder", change: remove { $0.spoolCurrent }),
+    Trouble(code: "missing-folder", change: remove { $0.spoolFailed }),
+    Trouble(code: "missing-folder", change: remove { $0.payload }),
+    Trouble(
+      code: "missing-folder",
+      change: { root in
+        try FileManager.default.removeItem(atPath: root.paths.spoolNew)
+        try root.write("", to: root.paths.spoolNew)
+      }),
   ]
 
   private static func value(_ root: DaemonRoot) throws -> String {
@@ -146,6 +161,24 @@ struct DoctorTests {
     #expect(tool.output.hasSuffix("files\n"))
     let files = try FileManager.default.contentsOfDirectory(atPath: root.paths.state)
     #expect(!files.contains("bobbin.sqlite-shm"), "it leaves no trace")
+  }
+
+  @Test("A missing folder is found, and the rest is looked at all the same")
+  func missingFolder() async throws {
+    let root = try await Self.usedRoot()
+    try FileManager.default.removeItem(atPath: root.paths.spoolNew)
+    try root.write("", to: root.paths.spoolFailed + "/x.json")
+    let tool = try await Tool.run("bobbinctl", ["--root", root.directory.path, "doctor"])
+    #expect(tool.code == 1)
+    #expect(
+      tool.output.hasPrefix(
+        """
+        missing-folder: \(root.paths.spoolNew): the folder is missing
+          to do: start the daemon, which makes the folder; what was in it has to come from a backup
+        file-without-reason: \(root.paths.spoolFailed)/x.json: nobody knows why it is here
+
+        """), "\(tool.output)\(tool.errors)")
+    #expect(tool.output.contains("note: 1 jobs are not over"))
   }
 
   @Test("The command asks a running daemon where its files are, and its findings make the exit code 1")

@@ -2,7 +2,12 @@ import SystemSupport
 
 /// What a job must come to, whatever happens to the daemon.
 struct ExpectedJob: Sendable {
+  /// Its ID, or what its file's name begins with, if the file gives none.
   let id: String
+  /// Whether the file gives the ID, so that sending it again makes no other job.
+  var isNamed = true
+  /// How many jobs it may have become: one more for each time that it was sent again without an ID.
+  var copies = 1
   /// The states in which it may end.
   var outcomes: Set<String> = ["completed"]
   /// How many rows it leaves, if it is completed; none otherwise.

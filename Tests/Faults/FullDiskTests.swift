@@ -52,6 +52,7 @@ extension FaultTests {
         disk.fill()
         let daemon = try await DaemonProcess.ready(trial.root)
         try await daemon.waitForLog("failed/ can't take")
+        #expect(daemon.logText.contains(": write \"\(trial.root.paths.spoolFailed)/"), "\(daemon.logText)")
         // Jobs that are done leave some room, but not for a file as large as this one.
         disk.fill()
         let padding = String(repeating: " ", count: 400_000)

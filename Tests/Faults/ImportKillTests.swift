@@ -7,14 +7,6 @@ import Testing
 extension FaultTests {
   @Suite("SIGKILL during one import")
   struct ImportKills {
-    private static let configuration = """
-      [Writer]
-      FlushIntervalSec=20ms
-      [Import]
-      ChunkRows=2000
-
-      """
-
     private static let model = TestModel.model(
       """
       <entity name="Article" representedClassName="Article" syncable="YES">
@@ -40,7 +32,7 @@ extension FaultTests {
 
     /// Imports, and tells what is in the table then: without keys, of which each start reserves others.
     private func tableAfter(_ mode: String, kills: Int) async throws -> String {
-      let root = try DaemonRoot(Self.configuration, model: Self.model)
+      let root = try DaemonRoot(DaemonRoot.quickFlushes + "[Import]\nChunkRows=2000\n", model: Self.model)
       try root.payload("old.csv", Self.table(every: 2, stock: 1))
       try root.payload("new.csv", Self.table(every: 1, stock: 2))
       var daemon = try await DaemonProcess.ready(root)
@@ -49,9 +41,7 @@ extension FaultTests {
       var place = ""
       var struck = 0
       for _ in 0..<kills {
-        let state = try FolderWatch([root.paths.state]) { root.changes.note() }
-        let count = Int.random(in: 1...12)
-        try await daemon.wait(seconds: 600) { try state.counts.changed >= count || $0.root.isSpoolEmpty }
+        try await daemon.waitForStoreWrites(.random(in: 1...12), seconds: 600)
         // The moment is the fault, nothing waits for it.
         try await Task.sleep(for: .microseconds(Int.random(in: 0...20_000)))
         try await daemon.kill()

@@ -17,14 +17,20 @@ final class Ledger: Sendable {
 
   /// Notes jobs that must come to their end from now on.
   func expect(_ file: ExpectedFile) {
-    state.withLock { state in for job in file.jobs { state.expected[job.id] = job } }
+    state.withLock { state in for job in file.jobs where state.expected[job.id] == nil { state.expected[job.id] = job }
+    }
   }
 
   /// Notes that the daemon has told a job to be durable.
   func noteDurable(_ id: String, _ told: String) { state.withLock { $0.durable[id] = told } }
 
   /// Notes that a submission was cut short.
-  func doubt(_ file: ExpectedFile) { state.withLock { $0.doubtful.append(file) } }
+  func doubt(_ file: ExpectedFile) {
+    state.withLock { state in
+      state.doubtful.append(file)
+      for job in file.jobs where !job.isNamed { state.expected[job.id]?.copies += 1 }
+    }
+  }
 
   /// The submissions to be sent again.
   func takeDoubtful() -> [ExpectedFile] {

@@ -23,12 +23,18 @@ extension Workload {
     case .program:
       let program = TestProgram.allCases.randomElement(using: &random) ?? .good
       return [file(id, [program.job(id)])]
+    case .unnamed:
+      let job = ExpectedJob(id: id + Self.unnamed, isNamed: false)
+      return [ExpectedFile(name: FileName("\(job.id).json"), text: #"{"type": "noop"}"#, jobs: [job])]
     case .laterName:
       let (first, second) = (try table(id + "a", root), noop(id + "b"))
       // The one that waits comes first, and may be accepted in another run than the one that it waits for.
       return [file(id + "b", [second.after(first)]), file(id + "a", [first])]
     }
   }
+
+  /// How names of files end whose job has no ID: the daemon makes one of the file, to know it again.
+  static let unnamed = "-unnamed"
 
   private func file(_ name: String, _ jobs: [JobDraft]) -> ExpectedFile {
     let texts = jobs.map { "{\($0.text)}" }.joined(separator: ", ")

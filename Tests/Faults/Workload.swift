@@ -22,7 +22,7 @@ struct Workload {
 
   /// The kinds of job files. Those of a new handler have a case here and a function in Workload+Kinds.
   enum Kind: CaseIterable {
-    case noop, table, picture, badTable, slowPicture, chain, brokenChain, batch, scheduled, laterName, program
+    case noop, table, picture, badTable, slowPicture, chain, brokenChain, batch, scheduled, laterName, program, unnamed
   }
 
   var random: SeededGenerator

@@ -190,6 +190,26 @@ extension SystemTests {
       #expect(try await again.get("/v1/queues")["queues"]?.array?.first?["paused"]?.bool == true)
     }
 
+    @Test("A job whose unique key another one has can't be put back before that is over, and it is told which")
+    func takenKey() async throws {
+      let root = try DaemonRoot("[Writer]\nFlushIntervalSec=5ms\n")
+      let daemon = try await DaemonProcess.ready(root)
+      _ = try await daemon.submit(#"{"type": "noop", "id": "first", "unique": "k"}"#)
+      try await post(daemon, #"{"type": "noop", "id": "owner", "unique": "k", "notBefore": "2200-01-01T00:00:00Z"}"#)
+      let retry = try await daemon.tool("retry", "first")
+      #expect(retry.code == 1)
+      #expect(
+        retry.errors
+          == "bobbinctl: the job \"first\" can't be put back: the job \"owner\", which is not over, has its unique key\n"
+      )
+      let reply = try await daemon.request(
+        "POST", "/v1/commands", body: #"{"command": "retry", "jobs": ["first", "owner"]}"#)
+      #expect(reply.body["jobs"]?.array?.map { $0["result"]?.string } == ["not-possible", "done"])
+      #expect(reply.body["jobs"]?.array?.first?["uniqueOwner"]?.string == "owner")
+      try await daemon.waitUntilSpoolIsEmpty()
+      #expect(try await run(daemon, "retry", "first") == "1 job put back\n")
+    }
+
     @Test("Nobody waits for ever: not for a job that was called off at once, nor in a circle over files")
     func noEndlessWaits() async throws {
       let root = try DaemonRoot("[Writer]\nFlushIntervalSec=5ms\n")

@@ -7,21 +7,11 @@ import Testing
 extension SystemTests {
   @Suite("A daemon that is killed loses nothing and does nothing twice")
   struct Crashes {
-    private static let configuration = """
-      [Writer]
-      FlushIntervalSec=20ms
-      [Store]
-      ExternalDataThreshold=1K
-      [Import]
-      ChunkRows=2
-
-      """
-
     @Test("500 jobs survive 20 kills at random moments: each has its effects once, and the spool is empty")
     func kills() async throws {
       var random = SeededGenerator(seed: 20_261_121)
       let (jobCount, killCount) = (500, 20)
-      let root = try DaemonRoot(Self.configuration)
+      let root = try DaemonRoot(DaemonRoot.quickFlushes + "[Store]\nExternalDataThreshold=1K\n[Import]\nChunkRows=2\n")
       try root.write(try await TestPicture.jpeg(), to: root.paths.payload + "/in.jpg")
       let start = ContinuousClock.now
       var dropped = 0
@@ -114,7 +104,7 @@ extension SystemTests {
       let text = (0..<rowCount).reduce(into: "job,number,note\n") { text, row in
         text += "big,\(row),\"row, \(row &* 2_654_435_761 % 1_000_003)\"\n"
       }
-      let configuration = "[Writer]\nFlushIntervalSec=20ms\n[Import]\nChunkRows=1000\n"
+      let configuration = DaemonRoot.quickFlushes + "[Import]\nChunkRows=1000\n"
       let summary = """
         SELECT count(*), count(DISTINCT number), sum(number), sum(length(note)), min(note), max(note),
         sum(CAST(substr(note, 6) AS INTEGER) * (number % 1009)) FROM Reading
@@ -137,9 +127,7 @@ extension SystemTests {
       var random = SeededGenerator(seed: 7)
       for _ in 1...4 {
         let daemon = try await DaemonProcess.ready(root)
-        let state = try FolderWatch([root.paths.state]) { root.changes.note() }
-        let count = Int.random(in: 5...40, using: &random)
-        try await daemon.wait { _ in try state.counts.changed >= count || root.isSpoolEmpty }
+        try await daemon.waitForStoreWrites(.random(in: 5...40, using: &random))
         try await daemon.kill()
         counts.append(Int(try await root.sql("SELECT count(*) FROM Reading")) ?? -1)
       }

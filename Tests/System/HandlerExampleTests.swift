@@ -29,8 +29,7 @@ extension SystemTests {
       try root.payload("text.txt", (1...count).map { "line \($0) äöü\n" }.joined())
       let daemon = try await DaemonProcess.ready(root)
       try root.drop(#"{"type": "text.lines", "id": "t", "arguments": {"input": "text.txt"}}"#, as: "t.json")
-      let state = try FolderWatch([root.paths.state]) { root.changes.note() }
-      try await daemon.wait { _ in try state.counts.changed >= 6 || root.isSpoolEmpty }
+      try await daemon.waitForStoreWrites(6)
       try await daemon.kill()
       print("lines when killed: \(try await root.sql("SELECT count(*) FROM Line"))")
       let again = try await DaemonProcess.ready(root)

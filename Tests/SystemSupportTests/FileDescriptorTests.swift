@@ -48,6 +48,21 @@ import Testing
     #expect(error?.code == .fileTooLarge)
   }
 
+  @Test("Errors name the file, also under a new name, and what has none by its kind")
+  func subjects() throws {
+    let full = try FileDescriptor.open("/dev/full", .writing)
+    let write = #expect(throws: SystemError.self) { try full.writeAll(Data(count: 1)) }
+    #expect(write?.description == "write \"/dev/full\": No space left on device (ENOSPC)")
+    let directory = try TemporaryDirectory()
+    let file = try FileDescriptor.open(directory.path("old"), .creatingExclusively)
+    try FileManager.default.moveItem(atPath: directory.path("old"), toPath: directory.path("new"))
+    let truncate = #expect(throws: SystemError.self) { try file.truncate(to: -1) }
+    #expect(truncate?.subject == directory.path("new"))
+    let pipe = try FileDescriptor.pipe()
+    let synchronize = #expect(throws: SystemError.self) { try pipe.second.synchronize() }
+    #expect(synchronize?.subject?.hasPrefix("pipe:[") == true)
+  }
+
   @Test("A descriptor is closed when its owner goes away, and survives being taken")
   func ownership() throws {
     var number: Int32 = -1

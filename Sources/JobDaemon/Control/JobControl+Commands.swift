@@ -59,9 +59,7 @@ extension JobControl {
   ) throws -> Reply {
     guard state.isFinal, state.after(event) != nil else { return .impossible(state) }
     if !waitForRelease(of: id, by: deadline) { return .impossible(state) }
-    let unique = try context().performAndWait { try JobSpecification(record: $0.job(with: id)).unique }
-    let isTaken = unique.map { key in engine.scheduler.read { schedule, _ in schedule.uniqueOwners[key] != nil } }
-    if isTaken == true { return .impossible(state) }
+    if let owner = try ownerOfKey(of: id) { return .keyTaken(state, owner: owner) }
     let new = try change(id) { [engine] job in
       let specification = try JobSpecification(record: job)
       job.maxAttempts = job.attempt + Int32(try Self.attempts(of: job, engine))
@@ -82,6 +80,18 @@ extension JobControl {
     }
     engine.scheduler.add([new])
     return .done
+  }
+
+  /// The ID of the job that is not over and has the unique key of another one; nil if none has, or there is no key.
+  private func ownerOfKey(of id: ManagedObjectID) throws -> String? {
+    try context().performAndWait { [engine] context in
+      guard let key = try JobSpecification(record: context.job(with: id), withArguments: false).unique else {
+        return nil
+      }
+      return try engine.scheduler.read { schedule, _ in schedule.uniqueOwners[key] }.map {
+        try context.job(with: $0).id
+      }
+    }
   }
 
   /// How many attempts a job has that is new: as many as its file says, or as hold for its type.

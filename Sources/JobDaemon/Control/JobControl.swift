@@ -36,6 +36,8 @@ final class JobControl: Sendable {
     case unknown
     /// The job's state does not allow it.
     case impossible(JobState)
+    /// Another job, which is not over, has its unique key.
+    case keyTaken(JobState, owner: String)
     /// The job is called off, and what its checkpoints have saved is still being taken back.
     case reverting
   }

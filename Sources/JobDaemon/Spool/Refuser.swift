@@ -31,9 +31,6 @@ final class Refuser: Sendable {
     self.log = log
   }
 
-  /// How many files lie in `cur/` because `failed/` can't take them.
-  var waitingCount: Int { state.withLock { $0.waiting.count } }
-
   /// Moves a file from `cur/` now, or later if that fails; `completion` is called when its name there is free.
   func refuse(_ name: FileName, reason: String, completion: @escaping @Sendable () -> Void = {}) {
     do throws(SystemError) {

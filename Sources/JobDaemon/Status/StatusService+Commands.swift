@@ -70,6 +70,10 @@ extension StatusService {
     case .reverting: .object(["id": .string(id), "result": "reverting"])
     case .impossible(let state):
       .object(["id": .string(id), "result": "not-possible", "state": .string(state.rawValue)])
+    case .keyTaken(let state, let owner):
+      .object([
+        "id": .string(id), "result": "not-possible", "state": .string(state.rawValue), "uniqueOwner": .string(owner),
+      ])
     }
   }
 

@@ -29,6 +29,11 @@ package struct SystemError: Error, Equatable {
     self.hint = hint
   }
 
+  /// The same error of what the operator knows better.
+  func about(_ subject: String) -> SystemError {
+    SystemError(code, call: call, subject: subject, hint: hint)
+  }
+
   /// The same error with advice for the operator.
   package func hinting(_ hint: String) -> SystemError {
     SystemError(code, call: call, subject: subject, hint: hint)

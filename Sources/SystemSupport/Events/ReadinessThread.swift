@@ -52,7 +52,9 @@ package final class ReadinessThread: Sendable {
       state.lastToken += 1
       let token = state.lastToken
       return Result { () throws(SystemError) in
-        try systemCall("epoll_ctl", "descriptor \(descriptor)") { linux_epoll_add_once(epoll, descriptor, token) }
+        try systemCall("epoll_ctl", FileDescriptor.subject(of: descriptor)) {
+          linux_epoll_add_once(epoll, descriptor, token)
+        }
         state.entries[token] = Entry(descriptor: descriptor, call: call)
         return Wait(token: token)
       }

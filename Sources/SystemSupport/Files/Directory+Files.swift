@@ -73,9 +73,13 @@ extension Directory {
     // Not derived from `name`, which may already have the longest length allowed.
     let temporary = FileName(".\(getpid()).\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp")
     let file = try createFile(temporary, mode: mode)
-    do {
-      try file.writeAll(data)
-      try file.synchronize()
+    do throws(SystemError) {
+      do throws(SystemError) {
+        try file.writeAll(data)
+        try file.synchronize()
+      } catch {
+        throw error.about(displayPath(name))
+      }
       try rename(temporary, to: name)
     } catch {
       // The first error is the one to report; a left over temporary name is hidden and harmless.

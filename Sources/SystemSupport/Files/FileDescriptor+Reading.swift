@@ -7,14 +7,14 @@ extension FileDescriptor {
   ///
   /// - Returns: The bytes read, fewer than asked for is normal, 0 at the end.
   package func read(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
-    try systemCall("read", "descriptor \(number)") { Glibc.read(number, buffer.baseAddress, buffer.count) }
+    try systemCall("read", subject) { Glibc.read(number, buffer.baseAddress, buffer.count) }
   }
 
   /// Reads once from a position, leaving the file's own position alone.
   ///
   /// - Returns: The bytes read, fewer than asked for is normal, 0 at the end.
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
-    try systemCall("pread", "descriptor \(number)") { pread(number, buffer.baseAddress, buffer.count, off_t(offset)) }
+    try systemCall("pread", subject) { pread(number, buffer.baseAddress, buffer.count, off_t(offset)) }
   }
 
   /// Reads from the current position to the end.
@@ -42,7 +42,7 @@ extension FileDescriptor {
       if count == 0 { return content }
       if content.count > limit {
         throw SystemError(
-          .fileTooLarge, call: "read", subject: "descriptor \(number)", hint: "at most \(limit) bytes are accepted")
+          .fileTooLarge, call: "read", subject: subject, hint: "at most \(limit) bytes are accepted")
       }
       if content.count == capacity { capacity = min(capacity * 2, limit + 1) }
     }

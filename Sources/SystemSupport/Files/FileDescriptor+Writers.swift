@@ -17,9 +17,9 @@ extension FileDescriptor {
   /// lowered a moment after inotify tells of the close: right after that event the answer may still be ``Writers/some``.
   package func excludeWriters() throws(SystemError) -> Writers {
     // The signal for "somebody wants to write" would end the process; this one is ignored unless asked for.
-    try systemCall("fcntl", "descriptor \(number)") { fcntl(number, linux_set_signal, SIGURG) }
+    try systemCall("fcntl", subject) { fcntl(number, linux_set_signal, SIGURG) }
     do throws(SystemError) {
-      try systemCall("fcntl", "descriptor \(number)") { fcntl(number, linux_set_lease, Int32(F_RDLCK)) }
+      try systemCall("fcntl", subject) { fcntl(number, linux_set_lease, Int32(F_RDLCK)) }
       return .none
     } catch {
       switch error.code.rawValue {

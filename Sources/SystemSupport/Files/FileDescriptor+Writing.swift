@@ -7,7 +7,7 @@ extension FileDescriptor {
   ///
   /// - Returns: The bytes written, which may be fewer than given on pipes, sockets and a full disk.
   package func write(_ buffer: UnsafeRawBufferPointer) throws(SystemError) -> Int {
-    try systemCall("write", "descriptor \(number)") { Glibc.write(number, buffer.baseAddress, buffer.count) }
+    try systemCall("write", subject) { Glibc.write(number, buffer.baseAddress, buffer.count) }
   }
 
   /// Writes all bytes, in as many calls as it takes.

@@ -30,26 +30,27 @@ package struct FileDescriptor: ~Copyable, Sendable {
   package consuming func close() throws(SystemError) {
     let number = take()
     if Glibc.close(number) != 0, errno != EINTR {
+      // The number may be another file's by now.
       throw SystemError(.init(rawValue: errno), call: "close", subject: "descriptor \(number)")
     }
   }
 
   /// A second descriptor for the same open file, closed on exec.
   package func duplicate() throws(SystemError) -> FileDescriptor {
-    FileDescriptor(owning: try systemCall("fcntl", "descriptor \(number)") { fcntl(number, F_DUPFD_CLOEXEC, 3) })
+    FileDescriptor(owning: try systemCall("fcntl", subject) { fcntl(number, F_DUPFD_CLOEXEC, 3) })
   }
 
   /// The file's type, size, owner and times now.
   package func status() throws(SystemError) -> FileStatus {
     var status = stat()
-    try systemCall("fstat", "descriptor \(number)") { fstat(number, &status) }
+    try systemCall("fstat", subject) { fstat(number, &status) }
     return FileStatus(status)
   }
 
   /// When the file was made, in nanoseconds since 1970; 0 if the file system doesn't keep it. Nobody can set it.
   package func birthTime() throws(SystemError) -> Int64 {
     var time: Int64 = 0
-    try systemCall("statx", "descriptor \(number)") {
+    try systemCall("statx", subject) {
       time = linux_birth_time(number)
       return time == -1 ? -1 : 0
     }
@@ -58,22 +59,22 @@ package struct FileDescriptor: ~Copyable, Sendable {
 
   /// Waits until the file's data and metadata are on the disk.
   package func synchronize() throws(SystemError) {
-    try systemCall("fsync", "descriptor \(number)") { fsync(number) }
+    try systemCall("fsync", subject) { fsync(number) }
   }
 
   /// Waits until the file's data, and the metadata needed to read it, are on the disk.
   package func synchronizeData() throws(SystemError) {
-    try systemCall("fdatasync", "descriptor \(number)") { fdatasync(number) }
+    try systemCall("fdatasync", subject) { fdatasync(number) }
   }
 
   package func truncate(to size: Int64) throws(SystemError) {
-    try systemCall("ftruncate", "descriptor \(number)") { ftruncate(number, off_t(size)) }
+    try systemCall("ftruncate", subject) { ftruncate(number, off_t(size)) }
   }
 
   /// Chooses whether reads and writes return EAGAIN instead of waiting; shared with all duplicates of this open file.
   package func setNonBlocking(_ isNonBlocking: Bool) throws(SystemError) {
-    let flags = try systemCall("fcntl", "descriptor \(number)") { fcntl(number, F_GETFL) }
+    let flags = try systemCall("fcntl", subject) { fcntl(number, F_GETFL) }
     let wanted = isNonBlocking ? flags | O_NONBLOCK : flags & ~O_NONBLOCK
-    try systemCall("fcntl", "descriptor \(number)") { fcntl(number, F_SETFL, wanted) }
+    try systemCall("fcntl", subject) { fcntl(number, F_SETFL, wanted) }
   }
 }

@@ -28,8 +28,10 @@ package final class FileLock: Sendable {
         throw error.hinting(holder.map { "process \($0) holds it" } ?? "another process holds it")
       }
     }
-    try descriptor.truncate(to: 0)
-    try descriptor.writeAll(Data("\(getpid())\n".utf8))
+    // In this order, as what is overwritten needs no room on a full disk.
+    let content = Data("\(getpid())\n".utf8)
+    try descriptor.writeAll(content)
+    try descriptor.truncate(to: Int64(content.count))
     self.path = path
   }
 
@@ -49,7 +51,10 @@ package final class FileLock: Sendable {
   }
 
   private static func holder(_ descriptor: borrowing FileDescriptor) -> Int32? {
-    guard let content = try? descriptor.readAll(limit: 32) else { return nil }
-    return Int32(String(decoding: content, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines))
+    var bytes = [UInt8](repeating: 0, count: 32)
+    // At a position of its own: what is written later begins at the file's.
+    guard let count = try? bytes.withUnsafeMutableBytes({ try descriptor.read(into: $0, at: 0) }) else { return nil }
+    let content = String(decoding: bytes.prefix(count), as: UTF8.self)
+    return Int32(content.trimmingCharacters(in: .whitespacesAndNewlines))
   }
 }

@@ -21,7 +21,9 @@ extension ChildLaunch {
     for target in 0..<targetCount {
       if let descriptor = descriptors[target] ?? (target <= 2 ? null.number : nil) {
         sources.append(
-          try systemCall("fcntl", "descriptor \(descriptor)") { fcntl(descriptor, F_DUPFD_CLOEXEC, targetCount) })
+          try systemCall("fcntl", FileDescriptor.subject(of: descriptor)) {
+            fcntl(descriptor, F_DUPFD_CLOEXEC, targetCount)
+          })
       } else {
         sources.append(-1)
       }

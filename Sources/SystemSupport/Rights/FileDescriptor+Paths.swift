@@ -5,7 +5,7 @@ extension FileDescriptor {
   /// Where a symbolic link leads that was opened as a path only.
   func linkTarget() throws(SystemError) -> [UInt8] {
     var target = [UInt8](repeating: 0, count: Int(PATH_MAX))
-    let count = try systemCall("readlinkat", "descriptor \(number)") { () -> Int in
+    let count = try systemCall("readlinkat", subject) { () -> Int in
       target.withUnsafeMutableBytes { buffer in
         readlinkat(number, "", buffer.assumingMemoryBound(to: CChar.self).baseAddress!, buffer.count)
       }
@@ -23,6 +23,6 @@ extension FileDescriptor {
   /// Opens a folder, to list and synchronize, that is open as a path only.
   func reopenedAsFolder() throws(SystemError) -> FileDescriptor {
     let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
-    return FileDescriptor(owning: try systemCall("openat", "descriptor \(number)") { openat(number, ".", flags) })
+    return FileDescriptor(owning: try systemCall("openat", subject) { openat(number, ".", flags) })
   }
 }

@@ -54,12 +54,12 @@ extension FileDescriptor {
 
   /// Gives the file to another user; needs the rights of root.
   package func setOwner(_ user: UInt32, group: UInt32?) throws(SystemError) {
-    try systemCall("fchown", "descriptor \(number)") { fchown(number, user, group ?? .max) }
+    try systemCall("fchown", subject) { fchown(number, user, group ?? .max) }
   }
 
   /// Sets the file's permission bits, whatever the umask.
   package func setMode(_ mode: UInt32) throws(SystemError) {
-    try systemCall("fchmod", "descriptor \(number)") { fchmod(number, mode) }
+    try systemCall("fchmod", subject) { fchmod(number, mode) }
   }
 
   /// A path that leads to this very file, whatever has become of its names.

@@ -27,7 +27,7 @@ enum KernelFileSystem {
   static func contains(_ descriptor: borrowing FileDescriptor) throws(SystemError) -> Bool {
     var type: Int64 = 0
     let number = descriptor.number
-    try systemCall("fstatfs", "descriptor \(number)") {
+    try systemCall("fstatfs", FileDescriptor.subject(of: number)) {
       type = linux_file_system_type(number)
       return type < 0 ? -1 : 0
     }

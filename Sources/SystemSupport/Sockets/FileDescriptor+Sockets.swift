@@ -24,14 +24,14 @@ extension FileDescriptor {
 
   /// Ends the connection for everybody who shares it; the descriptor stays open.
   package func shutdown() throws(SystemError) {
-    try systemCall("shutdown", "descriptor \(number)") { Glibc.shutdown(number, Int32(SHUT_RDWR)) }
+    try systemCall("shutdown", subject) { Glibc.shutdown(number, Int32(SHUT_RDWR)) }
   }
 
   /// Reads an integer socket option.
   func socketOption(_ option: Int32) throws(SystemError) -> Int32 {
     var value: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)
-    try systemCall("getsockopt", "descriptor \(number)") { getsockopt(number, SOL_SOCKET, option, &value, &length) }
+    try systemCall("getsockopt", subject) { getsockopt(number, SOL_SOCKET, option, &value, &length) }
     return value
   }
 
@@ -42,9 +42,9 @@ extension FileDescriptor {
     var request = pollfd(fd: number, events: events, revents: 0)
     while true {
       // An interrupted poll is repeated by the gate, with what is left then.
-      let count = try systemCall("poll", "descriptor \(number)") { poll(&request, 1, deadline.pollTimeout) }
+      let count = try systemCall("poll", subject) { poll(&request, 1, deadline.pollTimeout) }
       if count > 0 { return }
-      if deadline.hasPassed { throw SystemError(.timedOut, call: "poll", subject: "descriptor \(number)") }
+      if deadline.hasPassed { throw SystemError(.timedOut, call: "poll", subject: subject) }
     }
   }
 

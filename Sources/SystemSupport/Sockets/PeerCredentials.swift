@@ -12,7 +12,7 @@ package struct PeerCredentials: Hashable, Sendable {
     var credentials = linux_peer_credentials()
     var length = socklen_t(MemoryLayout<linux_peer_credentials>.size)
     let number = socket.number
-    try systemCall("getsockopt", "descriptor \(number)") {
+    try systemCall("getsockopt", FileDescriptor.subject(of: number)) {
       getsockopt(number, SOL_SOCKET, SO_PEERCRED, &credentials, &length)
     }
     processID = credentials.process

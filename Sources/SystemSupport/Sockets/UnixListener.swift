@@ -42,7 +42,7 @@ package final class UnixListener: Sendable {
 
   /// Takes over a listening socket, as systemd passes it.
   package init(adopting descriptor: consuming FileDescriptor) throws(SystemError) {
-    let subject = "descriptor \(descriptor.number)"
+    let subject = descriptor.subject
     guard try descriptor.socketOption(SO_DOMAIN) == AF_UNIX, try descriptor.socketOption(SO_ACCEPTCONN) == 1,
       try descriptor.socketOption(SO_TYPE) == SocketKind.stream.number
     else {

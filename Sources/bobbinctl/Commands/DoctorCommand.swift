@@ -14,8 +14,8 @@ struct DoctorCommand: Command {
     beside a running daemon, and on the files of one that is stopped: what the next start cleans up is no finding then.
 
     It looks at the database's pages, the jobs' records, files without jobs, files in failed/ without a reason, half
-    written files, large values without a row and rows without their value, and the rights of the folders. Each finding
-    says what, where, and what to do. The exit code is 0 if there is none, and 1 if there are some.
+    written files, large values without a row and rows without their value, missing folders, and the rights of folders.
+    Each finding says what, where, and what to do. The exit code is 0 if there is none, and 1 if there are some.
     """
 
   init(_ arguments: inout ParsedArguments) {

@@ -28,16 +28,19 @@ extension JobsCommand {
   }
 
   private func report(_ outcome: CommandReply, _ session: Session) throws(ToolError) {
-    for job in outcome.jobs ?? [] where job.result != "done" {
-      let reason =
-        switch job.result {
-        case "not-found": "there is no job \"\(job.id)\""
-        case "reverting":
-          "the job \"\(job.id)\" is cancelled, and what it has saved is still being taken back; try again in a moment"
-        default: "the job \"\(job.id)\" can't be \(Self.participle): it is \(job.state ?? "in another state")"
-        }
-      session.output.note(reason)
-    }
+    for job in outcome.jobs ?? [] where job.result != "done" { session.output.note(Self.reason(job)) }
     try session.output.write("\(outcome.done) job\(outcome.done == 1 ? "" : "s") \(Self.participle)\n")
+  }
+
+  /// Why it could not be done for a job.
+  private static func reason(_ job: CommandReply.Job) -> String {
+    switch (job.result, job.uniqueOwner) {
+    case ("not-found", _): "there is no job \"\(job.id)\""
+    case ("reverting", _):
+      "the job \"\(job.id)\" is cancelled, and what it has saved is still being taken back; try again in a moment"
+    case (_, let owner?):
+      "the job \"\(job.id)\" can't be \(participle): the job \"\(owner)\", which is not over, has its unique key"
+    default: "the job \"\(job.id)\" can't be \(participle): it is \(job.state ?? "in another state")"
+    }
   }
 }

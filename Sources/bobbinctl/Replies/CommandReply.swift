@@ -5,6 +5,8 @@ struct CommandReply: Decodable {
     /// `done`, `not-found`, `reverting` or `not-possible`.
     let result: String
     let state: String?
+    /// The unfinished job that has its unique key, if that is what makes it not possible.
+    let uniqueOwner: String?
   }
 
   /// For how many jobs it was carried out.

@@ -1,0 +1,97 @@
+import Configuration
+import Dispatch
+import Foundation
+import Glibc
+import JobDaemon
+import ObjectGraph
+import ObjectModel
+import SQLiteStore
+import Synchronization
+import SystemSupport
+
+/// Takes the daemon's lock and opens its store; while their disk is full, waits for room, as a running daemon does.
+///
+/// Nobody tells of free space, so a timer brings the next attempt. SIGTERM and SIGINT end the process at once, also in
+/// the middle of an attempt: nothing has begun yet that would have to be finished. They do so until somebody else takes
+/// them over.
+final class StoreOpening: Sendable {
+  struct Opened: Sendable {
+    let lock: FileLock
+    let coordinator: PersistentStoreCoordinator
+  }
+
+  private static let interval = Duration.seconds(3)
+
+  private struct State {
+    /// Kept between attempts, so that no other daemon comes in between.
+    var lock: FileLock?
+    var isWaiting = false
+    var signals: SignalSource?
+  }
+
+  private let paths: Paths
+  private let configuration: Configuration
+  private let model: ManagedObjectModel
+  private let log: DaemonLog
+  private let queue = DispatchQueue(label: "store opening")
+  private let state = Mutex(State())
+
+  init(_ paths: Paths, _ configuration: Configuration, _ model: ManagedObjectModel, _ log: DaemonLog) {
+    self.paths = paths
+    self.configuration = configuration
+    self.model = model
+    self.log = log
+  }
+
+  /// Begins with the first attempt.
+  ///
+  /// - Parameter completion: called once, on a queue of its own, with the store or with what is not a matter of room.
+  func begin(_ completion: @escaping @Sendable (Result<Opened, any Error>) -> Void) throws {
+    // Attempts may take long, and keep their queue.
+    let signals = try SignalSource([SIGTERM, SIGINT], queue: DispatchQueue(label: "early stop")) { [log] _ in
+      log.tellManager(.stopping)
+      log.notice("stopped before it was ready")
+      ExitCode.success.exitNow()
+    }
+    state.withLock { $0.signals = signals }
+    queue.async { self.attempt(completion) }
+  }
+
+  private func attempt(_ completion: @escaping @Sendable (Result<Opened, any Error>) -> Void) {
+    let result = Result { try open() }
+    if case .failure(let error) = result, Self.isMatterOfRoom(error) {
+      tellOfWait(error)
+      queue.asyncAfter(deadline: .now() + .seconds(Int(Self.interval.components.seconds))) { self.attempt(completion) }
+    } else {
+      completion(result)
+    }
+  }
+
+  private static func isMatterOfRoom(_ error: any Error) -> Bool {
+    (error as? StoreError)?.code == .full || (error as? SystemError)?.isFullDisk == true
+  }
+
+  private func tellOfWait(_ error: any Error) {
+    let isFirst = state.withLock { state in
+      defer { state.isWaiting = true }
+      return !state.isWaiting
+    }
+    if isFirst { log.error("the store can't be opened; it is tried again every few seconds: \(error)") }
+    log.tellManager(.status("waiting for room on the disk of the store"), .extendTimeout(Self.interval * 10))
+  }
+
+  private func open() throws -> Opened {
+    let lock = try state.withLock(\.lock) ?? FileLock(path: paths.state + "/lock")
+    state.withLock { $0.lock = lock }
+    let coordinator = PersistentStoreCoordinator(model: model)
+    var options = SQLiteStoreOptions()
+    options.reclaimsSpace = true
+    options.externalDataThreshold = configuration.store.externalDataThreshold
+    // An operator's model file may be missing for a while.
+    options.keepsRemovedEntities = true
+    // The daemon is the only one to write.
+    options.noticesOtherWriters = false
+    try coordinator.open(.sqlite(at: URL(fileURLWithPath: paths.store), options: options))
+    return Opened(lock: lock, coordinator: coordinator)
+  }
+}

@@ -1,0 +1,18 @@
+import Glibc
+
+extension FileDescriptor {
+  /// What errors call the file: see ``subject(of:)``.
+  var subject: String { Self.subject(of: number) }
+
+  /// What errors call a file: the path that it has now, or what the kernel calls a pipe, a socket and the like.
+  ///
+  /// Costs a system call, so it is for what has failed. Where `/proc` is out of reach, as in a confined process, the
+  /// number has to do.
+  static func subject(of number: Int32) -> String {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { target in
+      let count = target.baseAddress.map { readlink("/proc/self/fd/\(number)", $0, target.count) } ?? 0
+      guard count > 0 else { return "descriptor \(number)" }
+      return String(decoding: UnsafeRawBufferPointer(target).prefix(count), as: UTF8.self)
+    }
+  }
+}
