@@ -2,7 +2,7 @@ import DelimitedText
 
 /// Finds the separator and the quote of a text: those by which its records come out most alike.
 struct DialectDetection {
-  private static let separators: [UInt8] = [0x09, 0x3B, 0x7C, 0x2C]
+  static let separators: [UInt8] = [0x09, 0x3B, 0x7C, 0x2C]
   private static let recordLimit = 500
 
   /// How a dialect reads a sample.

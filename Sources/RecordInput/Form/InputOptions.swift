@@ -53,6 +53,12 @@ package struct InputOptions: Sendable {
         return (key, "must differ from \"\(other.0)\"")
       }
     }
+    if separator == 0x22, quoting == nil {
+      return ("separator", "is the quote, if nothing is stated; state \"quote\", too")
+    }
+    if let quote, separator == nil, DialectDetection.separators.contains(quote) {
+      return ("quote", "may be the separator, too; state \"separator\"")
+    }
     if format == .ndjson || format == .json {
       if let (key, _) = special.first(where: { $0.1 != nil }) { return (key, "has no meaning for JSON") }
     }
