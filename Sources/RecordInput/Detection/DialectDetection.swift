@@ -21,8 +21,9 @@ struct DialectDetection {
   private(set) var dialect: DelimitedDialect
 
   init(_ sample: InputSample, _ options: InputOptions) {
+    // Strict, so that a wrong quote or separator shows.
     dialect = DelimitedDialect(
-      comment: options.comment, strayQuotes: options.strayQuotes, maxRecordSize: options.maxRecordSize,
+      comment: options.comment, maxRecordSize: options.maxRecordSize,
       maxFieldCount: max(options.maxFieldCount, options.fieldCount ?? 0))
     switch options.quoting {
     case .none?: dialect.quote = nil
@@ -41,6 +42,7 @@ struct DialectDetection {
       let trial = Self.try(unquoted, sample)
       if trial.bad == 0, trial.share == 1 { dialect = unquoted }
     }
+    dialect.strayQuotes = options.strayQuotes
   }
 
   private static func separator(_ sample: InputSample, _ dialect: DelimitedDialect) -> UInt8 {
@@ -56,6 +58,14 @@ struct DialectDetection {
         trial.share > best.share + 0.05
         || (trial.share >= best.share - 0.05 && trial.share > 0 && trial.fields > best.fields)
       if isBetter { best = (separator, trial.share, trial.fields) }
+    }
+    // A table of one column is separated by what none of its values has.
+    if best.share == 0, commaIsInValues, let separator = idle.last { return separator }
+    // Quotes where none should be hide records; what they are separated by can be told nevertheless.
+    if best.share == 0, dialect.strayQuotes == .error {
+      var literal = dialect
+      literal.strayQuotes = .literal
+      return Self.separator(sample, literal)
     }
     return best.separator
   }
@@ -85,8 +95,6 @@ struct DialectDetection {
   private static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
 
   private static func `try`(_ dialect: DelimitedDialect, _ sample: InputSample) -> Trial {
-    var dialect = dialect
-    dialect.strayQuotes = .error
     var trial = Trial()
     var counts: [Int: Int] = [:]
     sample.forEachRecord(dialect, limit: recordLimit) { record in
