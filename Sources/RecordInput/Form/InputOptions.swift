@@ -33,6 +33,8 @@ package struct InputOptions: Sendable {
   package var fieldCount: Int?
   /// Whether records without a header may have any number of fields.
   package var allowsAnyFieldCount = false
+  /// Whether a record is bad that has a value in a column at the end that the header does not name.
+  package var refusesUnnamedValues = false
   /// Bytes of one record.
   package var maxRecordSize = 16 << 20
   package var maxFieldCount = 32_767
