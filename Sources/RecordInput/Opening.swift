@@ -7,7 +7,7 @@ struct Opening {
   private(set) var fieldCount: Int?
 
   init(_ input: InputBytes, _ form: InputForm, _ options: InputOptions) throws(InputError) {
-    let first = try Self.position(afterLines: options.skipLines, input)
+    let first = try Self.position(afterLines: form.skippedLines, input)
     start = first
     reader = try Self.reader(input, form, options, at: first)
     guard form.isDelimited || !form.hasHeader else { return }

@@ -14,8 +14,23 @@ struct DialectDetection {
     var fields = 1
     var alike = 0
 
+    /// Fields of the first record, and the fewest of those behind it.
+    var first = 1
+    var fewest = Int.max
+
     /// The share of records that are alike.
-    var share: Double { fields > 1 && records > 0 ? Double(alike) / Double(records + bad) : 0 }
+    var share: Double { fields > 1 && records > 0 && !isInValues ? Double(alike) / Double(records + bad) : 0 }
+
+    /// Whether every record has the separator but for the first, as values of one column with a name do.
+    var isInValues: Bool { first == 1 && fewest > 1 && fewest < .max }
+
+    /// Whether no record has the separator.
+    var isIdle: Bool { records > 0 && bad == 0 && fields == 1 && alike == records }
+
+    mutating func note(_ count: Int) {
+      if records == 0 { first = count } else { fewest = min(fewest, count) }
+      records += 1
+    }
   }
 
   private(set) var dialect: DelimitedDialect
@@ -47,11 +62,15 @@ struct DialectDetection {
 
   private static func separator(_ sample: InputSample, _ dialect: DelimitedDialect) -> UInt8 {
     var best = (separator: UInt8(0x2C), share: 0.0, fields: 0)
+    var idle: [UInt8] = []
+    var commaIsInValues = false
     let commaSplitsNumbers = commaSplitsNumbers(sample)
     for separator in separators where separator != dialect.quote && separator != dialect.comment {
       var dialect = dialect
       dialect.separator = separator
       let trial = `try`(dialect, sample)
+      if trial.isIdle { idle.append(separator) }
+      if separator == 0x2C { commaIsInValues = trial.isInValues }
       // A comma that only stands in numbers separates nothing if something else does.
       if separator == 0x2C, commaSplitsNumbers, best.share > 0.9 { continue }
       let isBetter =
@@ -102,7 +121,7 @@ struct DialectDetection {
         trial.bad += 1
         return
       }
-      trial.records += 1
+      trial.note(record.count)
       counts[record.count, default: 0] += 1
       for index in 0..<record.count where record.kind(index) == .quotedText { trial.quotedFields += 1 }
     }
@@ -135,7 +154,10 @@ extension InputSample {
             return text.count
           }
           continue
-        case .record: body(reader.record.fields)
+        case .record:
+          let record = reader.record
+          if record.isBlankLine { continue }
+          body(record.fields)
         }
       } catch {
         body(nil)

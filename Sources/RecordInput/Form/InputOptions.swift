@@ -43,6 +43,9 @@ package struct InputOptions: Sendable {
 
   package init() {}
 
+  /// Whether something is stated that only fields between separators have.
+  var statesFields: Bool { separator != nil || quoting != nil }
+
   /// What contradicts itself, with the option's name; nil if a source takes these options.
   package var problem: (key: String, message: String)? {
     let special = [("separator", separator), ("quote", quote), ("comment", comment)]
