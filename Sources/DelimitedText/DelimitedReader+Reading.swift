@@ -20,7 +20,7 @@ extension DelimitedReader {
       mode = .betweenRecords
       if isComment || isBlank { continue }
       noteOversize(contentEnd: recordEnd)
-      if let error = pendingError {
+      if let error = isDiscarding ? oversizeError : pendingError {
         fieldCount = 0
         throw error
       }
@@ -34,16 +34,17 @@ extension DelimitedReader {
   /// Starts a record at the place where the last one ended.
   private mutating func beginRecord() -> Step {
     var start = nextStart
-    if inputOffset + start == 0 {
-      let mark: (UInt8, UInt8, UInt8) = (0xEF, 0xBB, 0xBF)
-      let matches =
-        (end < 1 || bytes[0] == mark.0) && (end < 2 || bytes[1] == mark.1) && (end < 3 || bytes[2] == mark.2)
-      if matches, end < 3, !inputHasEnded { return .needsInput }
-      if matches, end >= 3 {
-        start = 3
-        nextStart = 3
-        lineOffset = 3
+    // A byte order mark is in front of a text, or of each of several that were put one behind the other.
+    while start < end, bytes[start] == 0xEF {
+      let left = end - start
+      guard left < 2 || bytes[start + 1] == 0xBB, left < 3 || bytes[start + 2] == 0xBF else { break }
+      if left < 3 {
+        if inputHasEnded { break }
+        return .needsInput
       }
+      start += 3
+      nextStart = start
+      lineOffset = inputOffset + start
     }
     guard start < end else { return inputHasEnded ? .end : .needsInput }
     recordStart = start
@@ -54,6 +55,7 @@ extension DelimitedReader {
     fieldCount = 0
     unescapedCount = 0
     pendingError = nil
+    firstOpenLine = nil
     isDiscarding = false
     recordLine = line
     recordLineOffset = lineOffset
@@ -181,10 +183,12 @@ extension DelimitedReader {
         return true
       }
       if byte == Byte.lineFeed {
+        if firstOpenLine == nil { firstOpenLine = quoteLine }
         // The line was counted at the carriage return; here it only begins one byte later.
         if bytes[index - 1] != Byte.carriageReturn { line += 1 }
         lineOffset = inputOffset + index + 1
       } else if byte == Byte.carriageReturn {
+        if firstOpenLine == nil { firstOpenLine = quoteLine }
         line += 1
         lineOffset = inputOffset + index + 1
       } else if byte == 0 {

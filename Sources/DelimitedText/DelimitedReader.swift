@@ -2,7 +2,7 @@
 ///
 /// The caller alternates ``nextRecord()`` and ``fill(_:)``. Fields are handed out as pointers into the reader's own
 /// memory, without copying or allocating; they are valid until the next call of either. A record ends with LF, CRLF or
-/// a lone CR, also mixed; a UTF-8 byte order mark is skipped, blank lines and comments are skipped and counted. Memory
+/// a lone CR, also mixed; a UTF-8 byte order mark before a record is skipped, blank lines and comments are skipped and counted. Memory
 /// is bounded by the block size and twice the record size limit. One thread at a time.
 package struct DelimitedReader: ~Copyable {
   /// What ``nextRecord()`` came to.
@@ -47,6 +47,8 @@ package struct DelimitedReader: ~Copyable {
   var quoteLine = 0
   var quoteLineOffset = 0
   var quoteIndex = 0
+  /// The line of the first quote in the record that was not closed before its line's end.
+  var firstOpenLine: Int?
 
   var line: Int
   /// The input's offset of the current line.

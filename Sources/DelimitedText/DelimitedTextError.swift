@@ -24,15 +24,24 @@ package struct DelimitedTextError: Error, Sendable, Hashable {
   package var fieldIndex: Int
   /// The limit that was exceeded, for errors about sizes.
   package var limit: Int?
+  /// The line of the quote that opened the field, if that is another line; of a record over the limit, the line of the
+  /// first quote that was still open at a line's end.
+  package var quoteLine: Int?
 
-  package init(code: Code, line: Int, column: Int, byteOffset: Int, fieldIndex: Int, limit: Int? = nil) {
+  package init(
+    code: Code, line: Int, column: Int, byteOffset: Int, fieldIndex: Int, limit: Int? = nil, quoteLine: Int? = nil
+  ) {
     self.code = code
     self.line = line
     self.column = column
     self.byteOffset = byteOffset
     self.fieldIndex = fieldIndex
     self.limit = limit
+    self.quoteLine = quoteLine
   }
+
+  /// Whether records behind it may have become a part of this one.
+  package var swallowsRecords: Bool { code == .unclosedQuote || (code == .recordTooLarge && quoteLine != nil) }
 }
 
 extension DelimitedTextError: CustomStringConvertible {
@@ -48,14 +57,18 @@ extension DelimitedTextError: CustomStringConvertible {
     case .strayQuote:
       return "a quote inside an unquoted field; quote the whole field and double the quote"
     case .textAfterQuote:
-      return "text after a closing quote; double the quotes that belong to the text"
+      let field = quoteLine.map { "the closing quote of a field that was opened in line \($0)" } ?? "a closing quote"
+      return "text after \(field); double the quotes that belong to the text"
     case .unclosedQuote:
       return "the quote opened here is never closed; close it, or double it if it belongs to the text"
     case .nulByte:
-      return "a NUL byte; the text is damaged or in another encoding such as UTF-16"
+      let field = quoteLine.map { " in a field that was opened in line \($0)" } ?? ""
+      return "a NUL byte\(field); the text is damaged or in another encoding such as UTF-16"
     case .recordTooLarge:
       let size = limit.map { "more than \($0) bytes" } ?? "too large"
-      return "the record that begins here is \(size); look for an unclosed quote, or raise the limit"
+      guard let quoteLine else { return "the record that begins here is \(size); raise the limit" }
+      return "the record that begins here is \(size); close the quote that was opened in line \(quoteLine), or raise "
+        + "the limit"
     case .tooManyFields:
       let size = limit.map { "more than \($0) fields" } ?? "too many fields"
       return "the record has \(size); check the separator, or raise the limit"

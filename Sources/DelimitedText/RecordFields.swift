@@ -52,11 +52,14 @@ package struct PresentRecord {
   package var line: Int
   /// Where it begins in the text.
   package var offset: Int
+  /// The 1-based byte in its line that it begins at.
+  package var column: Int
 
-  package init(fields: RecordFields, raw: UnsafeRawBufferPointer, line: Int, offset: Int) {
+  package init(fields: RecordFields, raw: UnsafeRawBufferPointer, line: Int, offset: Int, column: Int = 1) {
     self.fields = fields
     self.raw = raw
     self.line = line
     self.offset = offset
+    self.column = column
   }
 }

@@ -18,6 +18,7 @@ final class InputBytes {
     file.offset = isPlain ? Int64(offset) : 0
     var stream = try Self.unpacked(file, compression)
     if encoding != .utf8 { stream = try ConvertedBytes(stream, from: encoding) }
+    stream = TextBytes(stream)
     if !isPlain, offset > 0 { try stream.skip(offset) }
     return stream
   }

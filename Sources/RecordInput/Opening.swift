@@ -7,7 +7,7 @@ struct Opening {
   private(set) var fieldCount: Int?
 
   init(_ input: InputBytes, _ form: InputForm, _ options: InputOptions) throws(InputError) {
-    let first = try Self.position(afterLines: options.skipLines, input)
+    let first = try Self.position(afterLines: form.skippedLines, input)
     start = first
     reader = try Self.reader(input, form, options, at: first)
     guard form.isDelimited || !form.hasHeader else { return }
@@ -53,10 +53,12 @@ struct Opening {
     var wasReturn = false
     while true {
       let read = try stream.read(into: block)
-      if read == 0 { return position }
+      if read == 0 { return RecordPosition(byteOffset: position.byteOffset, line: position.line) }
       for byte in block[..<read] {
         // The line feed after a carriage return belongs to the same line end.
-        if position.line == count + 1, !(wasReturn && byte == 0x0A) { return position }
+        if position.line == count + 1, !(wasReturn && byte == 0x0A) {
+          return RecordPosition(byteOffset: position.byteOffset, line: position.line)
+        }
         position.byteOffset += 1
         if byte == 0x0D || (byte == 0x0A && !wasReturn) { position.line += 1 }
         wasReturn = byte == 0x0D

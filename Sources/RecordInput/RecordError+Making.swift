@@ -7,10 +7,10 @@ extension RecordError {
       fieldIndex: error.fieldIndex, message: error.message)
   }
 
-  /// An error at a byte of a record that begins its line.
+  /// An error at a byte of a record.
   init(_ rule: String, in record: PresentRecord, at index: Int, _ message: String) {
     var line = record.line
-    var lineStart = 0
+    var lineStart = 1 - record.column
     for place in 0..<min(index, record.raw.count) {
       let byte = record.raw[place]
       let isInsideLineEnd = byte == 0x0D && place + 1 < record.raw.count && record.raw[place + 1] == 0x0A

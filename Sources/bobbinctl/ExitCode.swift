@@ -5,6 +5,8 @@ enum ExitCode: Int32 {
   case jobFailed = 1
   /// There is no such job.
   case notFound = 2
+  /// A job is held, so that waiting for it ends nothing.
+  case jobHeld = 3
   case usage = 64
   /// A job file was refused.
   case refused = 65

@@ -67,23 +67,29 @@ struct DelimitedReaderTests {
   func errors() {
     func check(
       _ text: String, _ code: DelimitedTextError.Code, line: Int, column: Int, offset: Int, field: Int,
-      limit: Int? = nil, dialect: DelimitedDialect = .csv, source: SourceLocation = #_sourceLocation
+      limit: Int? = nil, quoteLine: Int? = nil, dialect: DelimitedDialect = .csv,
+      source: SourceLocation = #_sourceLocation
     ) {
       let records = readAll(text + "\nok,ok", dialect)
       let expected = DelimitedTextError(
-        code: code, line: line, column: column, byteOffset: offset, fieldIndex: field, limit: limit)
+        code: code, line: line, column: column, byteOffset: offset, fieldIndex: field, limit: limit,
+        quoteLine: quoteLine)
       #expect(records.compactMap(\.error) == [expected], sourceLocation: source)
       #expect(expected.description.contains("line \(line)"), sourceLocation: source)
       if code != .unclosedQuote { #expect(records.last?.fields == ["ok", "ok"], sourceLocation: source) }
     }
     check("x\n\na,b\"c", .strayQuote, line: 3, column: 4, offset: 6, field: 1)
-    check("\"a\nb\"c,d", .textAfterQuote, line: 2, column: 3, offset: 5, field: 0)
+    check("\"a\nb\"c,d", .textAfterQuote, line: 2, column: 3, offset: 5, field: 0, quoteLine: 1)
     check("a,\u{0}b", .nulByte, line: 1, column: 3, offset: 2, field: 1)
-    check("a,\"\r\n\u{0}\"", .nulByte, line: 2, column: 1, offset: 5, field: 1)
+    check("a,\"\r\n\u{0}\"", .nulByte, line: 2, column: 1, offset: 5, field: 1, quoteLine: 1)
     check("\"\"\u{0}", .nulByte, line: 1, column: 3, offset: 2, field: 0)
     check("a\nb,\"c\nd\n\ne", .unclosedQuote, line: 2, column: 3, offset: 4, field: 1)
+    check("a\"b,\"c\nd", .unclosedQuote, line: 1, column: 5, offset: 4, field: 1)
     let small = DelimitedDialect(maxRecordSize: 5, maxFieldCount: 2)
     check("12345\n123456", .recordTooLarge, line: 2, column: 1, offset: 6, field: 0, limit: 5, dialect: small)
+    check(
+      "\"a\"x,\"b\n\"", .recordTooLarge, line: 1, column: 1, offset: 0, field: 0, limit: 5, quoteLine: 1, dialect: small
+    )
     check("a,b,c,d", .recordTooLarge, line: 1, column: 1, offset: 0, field: 0, limit: 5, dialect: small)
     check("a,b,c", .tooManyFields, line: 1, column: 5, offset: 4, field: 2, limit: 2, dialect: small)
   }

@@ -7,14 +7,11 @@ struct ReferenceReader {
   var index = 0
   var line = 1
   var lineStart = 0
+  var firstOpenLine: Int?
 
   init(_ text: [UInt8], _ dialect: DelimitedDialect) {
     self.text = text
     self.dialect = dialect
-    if text.starts(with: [0xEF, 0xBB, 0xBF]) {
-      index = 3
-      lineStart = 3
-    }
   }
 
   static func read(_ text: [UInt8], _ dialect: DelimitedDialect) -> [ReadRecord] {
@@ -36,10 +33,16 @@ struct ReferenceReader {
 
   private mutating func record() -> ReadRecord? {
     var result = ReadRecord()
+    if text[index...].starts(with: [0xEF, 0xBB, 0xBF]) {
+      index += 3
+      lineStart = index
+      return nil
+    }
     let start = index
     let startColumn = index - lineStart + 1
     result.line = line
     result.offset = start
+    firstOpenLine = nil
     let isComment = dialect.comment == text[index]
     if isComment {
       while index < text.count, lineEndSize(index) == 0 { index += 1 }
@@ -60,7 +63,7 @@ struct ReferenceReader {
       result.raw = ""
       result.error = DelimitedTextError(
         code: .recordTooLarge, line: result.line, column: startColumn, byteOffset: start, fieldIndex: 0,
-        limit: dialect.maxRecordSize)
+        limit: dialect.maxRecordSize, quoteLine: firstOpenLine)
     }
     if result.error != nil {
       result.fields = []
@@ -75,15 +78,18 @@ struct ReferenceReader {
     return true
   }
 
-  private func note(_ code: DelimitedTextError.Code, _ record: inout ReadRecord) {
+  /// - Parameter opened: the line of the field's opening quote.
+  private func note(_ code: DelimitedTextError.Code, _ record: inout ReadRecord, opened: Int? = nil) {
     guard record.error == nil else { return }
     record.error = DelimitedTextError(
-      code: code, line: line, column: index - lineStart + 1, byteOffset: index, fieldIndex: record.fields.count)
+      code: code, line: line, column: index - lineStart + 1, byteOffset: index, fieldIndex: record.fields.count,
+      quoteLine: opened == line ? nil : opened)
   }
 
   private mutating func field(_ record: inout ReadRecord) {
     var value: [UInt8] = []
     let isQuoted = index < text.count && text[index] == dialect.quote
+    let opened = line
     if isQuoted { quotedPart(&record, &value) }
     let isStrict = dialect.strayQuotes == .error
     var isFirst = true
@@ -91,7 +97,7 @@ struct ReferenceReader {
       if text[index] == 0 {
         note(.nulByte, &record)
       } else if isStrict, isQuoted, isFirst {
-        note(.textAfterQuote, &record)
+        note(.textAfterQuote, &record, opened: opened)
       } else if isStrict, text[index] == dialect.quote {
         note(.strayQuote, &record)
       }
@@ -118,20 +124,20 @@ struct ReferenceReader {
         index += 2
         continue
       }
-      if text[index] == 0 { note(.nulByte, &record) }
+      if text[index] == 0 { note(.nulByte, &record, opened: opened.line) }
       let size = max(lineEndSize(index), 1)
       let isLineEnd = lineEndSize(index) > 0
       value += text[index..<index + size]
       index += size
       if isLineEnd {
+        firstOpenLine = firstOpenLine ?? opened.line
         line += 1
         lineStart = index
       }
     }
-    if record.error == nil {
-      record.error = DelimitedTextError(
-        code: opened.code, line: opened.line, column: opened.column, byteOffset: opened.byteOffset,
-        fieldIndex: record.fields.count)
-    }
+    firstOpenLine = firstOpenLine ?? opened.line
+    record.error = DelimitedTextError(
+      code: opened.code, line: opened.line, column: opened.column, byteOffset: opened.byteOffset,
+      fieldIndex: record.fields.count)
   }
 }

@@ -24,7 +24,8 @@ struct DetectionTests {
     "The header",
     arguments: [
       ("id,name\n1,a\n", true), ("1,a\n2,b\n", false), ("a,b\nc,d\n", true), ("red,x\ngreen,y\nred,z\n", false),
-      ("id,\n1,2\n", true), ("x,\na,b\n", false), ("a,a\n1,2\n", false), ("2024-01-01,x\n2024-01-02,y\n", false),
+      ("id,\n1,2\n", true), ("x,\na,b\n", false), ("a,a\n1,2\n", true), ("a,a,b,A,,\n1,2,3,4,5,6\n", true),
+      ("a,a\nb,c\n", false), ("2024-01-01,x\n2024-01-02,y\n", false),
       ("Größe\n1\n", true),
       ("-,+\n1,2\n", false),
     ])

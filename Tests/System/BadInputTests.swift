@@ -31,7 +31,7 @@ extension SystemTests {
         #"PATH: line 3, column 1: the record has 3 fields, but the header has 2"#),
       BadTable(
         "an unclosed quote", "job,number\na,1\n\"b,2\nc,3\n",
-        #"PATH: line 3, column 1, field 1: the quote opened here is never closed; close it, or double it if it belongs to the text"#
+        #"the input PATH can't be read: line 3, column 1, field 1: the quote opened here is never closed; close it, or double it if it belongs to the text"#
       ),
       BadTable(
         "text behind a quote", "job,number\n\"a\"x,1\n",

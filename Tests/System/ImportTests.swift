@@ -280,6 +280,9 @@ extension SystemTests {
         (#""columns": {"a": "department"}"#, "is a relationship"),
         (#""columns": {"a": {"relationship": "department", "key": "kind"}}"#, "can't be found by \"kind\" at once"),
         (#""values": {"age": 200}"#, "is 200, more than 150"),
+        (#""rules": {"true": ["x", "y"], "false": ["n", "x"]}"#, "has the word \"x\" in common with \"false\""),
+        (#""separator": "\"""#, "is the quote, if nothing is stated"),
+        (#""quote": ",""#, "may be the separator, too"),
       ])
     func nonsense(arguments: String, reason: String) async throws {
       let daemon = try await DaemonProcess.ready(try DaemonRoot(model: Self.model))

@@ -54,6 +54,19 @@ extension SystemTests {
         testDescription: "a name that the daemon has itself", file: "job.csv", text: "1;x\n2;y\n", entity: "JobRecord",
         types: "Integer 16,String", check: "SELECT column1, column2 FROM JobRecord ORDER BY 1", expected: "1|x\n2|y"),
       Table(
+        testDescription: "a header with names twice and none", file: "twice.csv", text: "a,a,b,A,,\n1,2,3,4,5,6\n",
+        entity: "Twice", types: "Integer 16,Integer 16,Integer 16,Integer 16,Integer 16,Integer 16",
+        check: "SELECT a, a2, b, a3, column5, column6 FROM Twice", expected: "1|2|3|4|5|6"),
+      Table(
+        testDescription: "quotes that nobody doubled", file: "log.txt",
+        text: "2020-01-01|12:30|{\"x\":1}\n2020-01-02|12:31|{\"x\":2}\n", entity: "Log",
+        types: "Date,String,String", check: "SELECT column2, column3 FROM Log ORDER BY 1",
+        expected: "12:30|{\"x\":1}\n12:31|{\"x\":2}"),
+      Table(
+        testDescription: "a quote in the header", file: "sizes.csv", text: "name,5\" pipes,n\nx,1,2\ny,3,4\n",
+        entity: "Sizes", types: "String,Integer 16,Integer 16",
+        check: "SELECT sum(column5Pipes), sum(n) FROM Sizes", expected: "4|6"),
+      Table(
         testDescription: "vendors", file: "/usr/share/ieee-data/oui.csv", entity: "Oui",
         types: "String,String,String,String?",
         check: "SELECT count(*) > 30000, count(organizationName) > 30000 FROM Oui",

@@ -30,6 +30,7 @@ extension JobControl {
       if state == .running { return try stop(id, .held) ? .done : .impossible(state) }
       guard scheduler.change({ schedule, _ in schedule.hold(id) }) else { return .impossible(state) }
       try change(id) { $0.currentState = .held }
+      engine.waiters.tellHeld(id)
     case .release:
       guard let next = scheduler.read({ $0.stateAfterRelease(of: id, at: $1) }) else { return .impossible(state) }
       // First on record: once it is released, the record is its worker's.

@@ -3,11 +3,22 @@ import Synchronization
 
 /// Those who wait until a job is on disk and its file released.
 final class ReleaseWaiters: Sendable {
-  private let waiters = Mutex<[ManagedObjectID: [@Sendable () -> Void]]>([:])
+  private struct Waiter {
+    let released: @Sendable () -> Void
+    let held: (@Sendable () -> Void)?
+  }
+
+  private let waiters = Mutex<[ManagedObjectID: [Waiter]]>([:])
 
   /// Calls back for each of the jobs when it is released; at once for those that are already.
-  func add(_ ids: [ManagedObjectID], to scheduler: Scheduler, _ call: @escaping @Sendable () -> Void) {
-    waiters.withLock { waiters in for id in ids { waiters[id, default: []].append(call) } }
+  ///
+  /// - Parameter whenHeld: is called each time one of the jobs is put aside, until it is released.
+  func add(
+    _ ids: [ManagedObjectID], to scheduler: Scheduler, whenHeld: (@Sendable () -> Void)? = nil,
+    _ call: @escaping @Sendable () -> Void
+  ) {
+    let waiter = Waiter(released: call, held: whenHeld)
+    waiters.withLock { waiters in for id in ids { waiters[id, default: []].append(waiter) } }
     // Looked at afterwards, so that a release in between is not missed.
     let released = scheduler.read { schedule, _ in ids.filter { !schedule.contains($0) } }
     if !released.isEmpty { release(released) }
@@ -23,6 +34,12 @@ final class ReleaseWaiters: Sendable {
     let calls = waiters.withLock { waiters in
       waiters.isEmpty ? [] : ids.flatMap { waiters.removeValue(forKey: $0) ?? [] }
     }
-    for call in calls { call() }
+    for call in calls { call.released() }
+  }
+
+  /// Tells those who wait for a job that it was put aside.
+  func tellHeld(_ id: ManagedObjectID) {
+    let calls = waiters.withLock { waiters in waiters.isEmpty ? [] : waiters[id] ?? [] }
+    for call in calls { call.held?() }
   }
 }

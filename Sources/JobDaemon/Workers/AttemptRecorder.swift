@@ -64,6 +64,7 @@ final class AttemptRecorder: Sendable {
     engine.report(error, "a job can't be started, and is held")
     _ = engine.scheduler.end(job, .held)
     if error is UnknownType { engine.scheduler.change { schedule, _ in schedule.awaitingHandler.insert(job.objectID) } }
+    engine.waiters.tellHeld(job.objectID)
   }
 
   /// Saves what the handler left in its context together with the job's outcome.
@@ -136,12 +137,14 @@ final class AttemptRecorder: Sendable {
       // Nothing is acknowledged: the file stays in cur/, and the next start takes the job up again.
       engine.report(error, "the end of an attempt can't be recorded, so that the next start runs the job again")
       _ = engine.scheduler.end(job, .held)
+      engine.waiters.tellHeld(job.objectID)
       return
     }
     if let attempt { engine.log.attemptEnded(attempt, verdict) }
     let delay: Duration = if case .retry(let delay, _) = verdict { delay } else { .zero }
     let lost = engine.scheduler.end(job, verdict.event, delay: delay)
     engine.merger.merge(finished: finished.state.isFinal ? [finished] : [])
+    if finished.state == .held { engine.waiters.tellHeld(job.objectID) }
     control.cancel(lost, because: finished)
   }
 

@@ -8,7 +8,10 @@ final class DelimitedRecords: RecordReader {
   private let stream: any ByteStream
   private let encoding: TextEncoding
   private let options: InputOptions
-  private(set) var columnNames: [String]?
+  private(set) var columnNames: [String]? { didSet { noteUnnamed() } }
+  /// The first of the columns at the end that must be empty.
+  @exclusivity(unchecked)
+  private var firstUnnamed = Int.max
   /// Of every record; nil until the first that is right.
   @exclusivity(unchecked)
   private(set) var fieldCount: Int?
@@ -24,15 +27,22 @@ final class DelimitedRecords: RecordReader {
     self.options = options
     self.columnNames = columnNames
     self.fieldCount = fieldCount
+    noteUnnamed()
   }
 
   var record: PresentRecord { reader.record }
   var position: RecordPosition { reader.position }
 
-  func next() throws(InputError) -> RecordSource.Step {
+  func next() throws(InputError) -> RecordSource.Step { try next(isHeader: false) }
+
+  private func next(isHeader: Bool) throws(InputError) -> RecordSource.Step {
     while true {
       let step: DelimitedReader.Step
-      do throws(DelimitedTextError) { step = try reader.nextRecord() } catch { return .bad(RecordError(error)) }
+      do throws(DelimitedTextError) { step = try reader.nextRecord() } catch {
+        // What a quote has swallowed is more than one bad record, and nobody knows how many.
+        if error.swallowsRecords { throw InputError("\(error)") }
+        return .bad(RecordError(error))
+      }
       switch step {
       case .needsInput:
         try reader.fill { [stream] (buffer) throws(InputError) in try stream.read(into: buffer) }
@@ -40,7 +50,11 @@ final class DelimitedRecords: RecordReader {
       case .record:
         let record = reader.record
         guard isValidUTF8(record.raw) else { return .bad(RecordError(encoding, in: record)) }
-        if reader.fieldCount != fieldCount, let error = fit() { return .bad(error) }
+        if reader.fieldCount != fieldCount {
+          if fieldCount != nil || isHeader, record.isBlankLine { continue }
+          if let error = fit() { return .bad(error) }
+        }
+        if reader.fieldCount > firstUnnamed, let error = unnamedValue() { return .bad(error) }
         return .record
       }
     }
@@ -48,7 +62,7 @@ final class DelimitedRecords: RecordReader {
 
   /// Reads the record that names the columns; false if there is none.
   func readHeader() throws(InputError) -> Bool {
-    switch try next() {
+    switch try next(isHeader: true) {
     case .end: return false
     case .bad(let error): throw InputError("the header can't be read: \(error)")
     case .record:
@@ -75,4 +89,31 @@ final class DelimitedRecords: RecordReader {
       "fieldCount", in: record, at: 0, "the record has \(counted(found, "field")), but \(expectation) has \(expected)")
   }
 
+  private func noteUnnamed() {
+    guard options.refusesUnnamedValues, let columnNames else { return }
+    firstUnnamed = columnNames.namedCount
+  }
+
+  /// Why a value without a name can't be left out.
+  private func unnamedValue() -> RecordError? {
+    let record = record
+    guard let index = (firstUnnamed..<record.fields.count).first(where: { !record.fields[$0].isEmpty }) else {
+      return nil
+    }
+    var error = RecordError(
+      "unnamedColumn", in: record, at: record.fields.offsetInRecord(index) ?? 0,
+      "the header has no name for this value; name the column, or state \"columns\" to leave it out")
+    error.fieldIndex = index
+    return error
+  }
+}
+
+extension [String] {
+  /// How many columns there are up to the last that has a name.
+  package var namedCount: Int { (lastIndex { !$0.isEmpty } ?? -1) + 1 }
+}
+
+extension PresentRecord {
+  /// Whether the record is a line of nothing but blanks, which separate nothing.
+  var isBlankLine: Bool { fields.count == 1 && raw.allSatisfy { $0 == 0x20 || $0 == 0x09 } }
 }

@@ -2,7 +2,7 @@ import DelimitedText
 
 /// Finds the separator and the quote of a text: those by which its records come out most alike.
 struct DialectDetection {
-  private static let separators: [UInt8] = [0x09, 0x3B, 0x7C, 0x2C]
+  static let separators: [UInt8] = [0x09, 0x3B, 0x7C, 0x2C]
   private static let recordLimit = 500
 
   /// How a dialect reads a sample.
@@ -14,15 +14,31 @@ struct DialectDetection {
     var fields = 1
     var alike = 0
 
+    /// Fields of the first record, and the fewest of those behind it.
+    var first = 1
+    var fewest = Int.max
+
     /// The share of records that are alike.
-    var share: Double { fields > 1 && records > 0 ? Double(alike) / Double(records + bad) : 0 }
+    var share: Double { fields > 1 && records > 0 && !isInValues ? Double(alike) / Double(records + bad) : 0 }
+
+    /// Whether every record has the separator but for the first, as values of one column with a name do.
+    var isInValues: Bool { first == 1 && fewest > 1 && fewest < .max }
+
+    /// Whether no record has the separator.
+    var isIdle: Bool { records > 0 && bad == 0 && fields == 1 && alike == records }
+
+    mutating func note(_ count: Int) {
+      if records == 0 { first = count } else { fewest = min(fewest, count) }
+      records += 1
+    }
   }
 
   private(set) var dialect: DelimitedDialect
 
   init(_ sample: InputSample, _ options: InputOptions) {
+    // Strict, so that a wrong quote or separator shows.
     dialect = DelimitedDialect(
-      comment: options.comment, strayQuotes: options.strayQuotes, maxRecordSize: options.maxRecordSize,
+      comment: options.comment, maxRecordSize: options.maxRecordSize,
       maxFieldCount: max(options.maxFieldCount, options.fieldCount ?? 0))
     switch options.quoting {
     case .none?: dialect.quote = nil
@@ -41,21 +57,34 @@ struct DialectDetection {
       let trial = Self.try(unquoted, sample)
       if trial.bad == 0, trial.share == 1 { dialect = unquoted }
     }
+    dialect.strayQuotes = options.strayQuotes
   }
 
   private static func separator(_ sample: InputSample, _ dialect: DelimitedDialect) -> UInt8 {
     var best = (separator: UInt8(0x2C), share: 0.0, fields: 0)
+    var idle: [UInt8] = []
+    var commaIsInValues = false
     let commaSplitsNumbers = commaSplitsNumbers(sample)
     for separator in separators where separator != dialect.quote && separator != dialect.comment {
       var dialect = dialect
       dialect.separator = separator
       let trial = `try`(dialect, sample)
+      if trial.isIdle { idle.append(separator) }
+      if separator == 0x2C { commaIsInValues = trial.isInValues }
       // A comma that only stands in numbers separates nothing if something else does.
       if separator == 0x2C, commaSplitsNumbers, best.share > 0.9 { continue }
       let isBetter =
         trial.share > best.share + 0.05
         || (trial.share >= best.share - 0.05 && trial.share > 0 && trial.fields > best.fields)
       if isBetter { best = (separator, trial.share, trial.fields) }
+    }
+    // A table of one column is separated by what none of its values has.
+    if best.share == 0, commaIsInValues, let separator = idle.last { return separator }
+    // Quotes where none should be hide records; what they are separated by can be told nevertheless.
+    if best.share == 0, dialect.strayQuotes == .error {
+      var literal = dialect
+      literal.strayQuotes = .literal
+      return Self.separator(sample, literal)
     }
     return best.separator
   }
@@ -85,8 +114,6 @@ struct DialectDetection {
   private static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
 
   private static func `try`(_ dialect: DelimitedDialect, _ sample: InputSample) -> Trial {
-    var dialect = dialect
-    dialect.strayQuotes = .error
     var trial = Trial()
     var counts: [Int: Int] = [:]
     sample.forEachRecord(dialect, limit: recordLimit) { record in
@@ -94,7 +121,7 @@ struct DialectDetection {
         trial.bad += 1
         return
       }
-      trial.records += 1
+      trial.note(record.count)
       counts[record.count, default: 0] += 1
       for index in 0..<record.count where record.kind(index) == .quotedText { trial.quotedFields += 1 }
     }
@@ -127,7 +154,10 @@ extension InputSample {
             return text.count
           }
           continue
-        case .record: body(reader.record.fields)
+        case .record:
+          let record = reader.record
+          if record.isBlankLine { continue }
+          body(record.fields)
         }
       } catch {
         body(nil)

@@ -2,17 +2,22 @@ import DelimitedText
 
 /// Tells whether a text's first record names the columns.
 ///
-/// Names differ, are no numbers, dates or UUIDs, and none comes again below, as a value that stands for a category would.
-/// Some may be missing, if at least one stands above values of another kind.
+/// Names are no numbers, dates or UUIDs, and none comes again below, as a value that stands for a category would. Some
+/// may be missing or be there twice, if at least one stands above values of another kind.
 struct HeaderDetection {
   private var names: [[UInt8]]?
   private var isHeader = true
+  /// Whether each column has a name that no other one has.
+  private var areDistinct = true
   /// By column: whether all values so far are of such a kind.
   private var areTyped: [Bool] = []
 
   static func hasHeader(_ sample: InputSample, _ dialect: DelimitedDialect) -> Bool {
     var detection = HeaderDetection()
-    sample.forEachRecord(dialect, limit: 200) { record in if let record { detection.note(record) } }
+    sample.forEachRecord(dialect, limit: 200) { record in
+      // What can't be read names nothing; the records that follow are values all the same.
+      if let record { detection.note(record) } else if detection.names == nil { detection.isHeader = false }
+    }
     return detection.result
   }
 
@@ -21,7 +26,8 @@ struct HeaderDetection {
       let fields = (0..<record.count).map { Array(record[$0]) }
       let given = fields.filter { !$0.isEmpty }
       names = fields
-      isHeader = !given.isEmpty && Set(given).count == given.count && given.allSatisfy(Self.isName)
+      isHeader = isHeader && !given.isEmpty && given.allSatisfy(Self.isName)
+      areDistinct = Set(fields).count == fields.count && given.count == fields.count
       return
     }
     if areTyped.isEmpty { areTyped = names.map { !$0.isEmpty } }
@@ -31,7 +37,7 @@ struct HeaderDetection {
     }
   }
 
-  private var result: Bool { isHeader && (names?.contains([]) != true || areTyped.contains(true)) }
+  private var result: Bool { isHeader && (areDistinct || areTyped.contains(true)) }
 
   private static func isName(_ field: [UInt8]) -> Bool {
     field.withUnsafeBytes { !isTyped($0) && $0.contains(where: isLetter) }

@@ -18,9 +18,23 @@ struct InputSample {
     return InputSample(text: Array(rest), isWhole: isWhole)
   }
 
-  /// Without a byte order mark.
-  var withoutMark: InputSample {
-    text.starts(with: [0xEF, 0xBB, 0xBF]) ? InputSample(text: Array(text.dropFirst(3)), isWhole: isWhole) : self
+  /// The separator that a first line of its own names, as spreadsheets write and read it: `sep=;`.
+  var namedSeparator: UInt8? {
+    guard text.count >= 6, text.prefix(4).map({ $0 | 0x20 }).elementsEqual("sep=".utf8.map { $0 | 0x20 }),
+      isLineEnd(text[5])
+    else { return nil }
+    let separator = text[4]
+    return separator == 0 || separator == 0x22 || separator >= 0x80 || isLineEnd(separator) ? nil : separator
+  }
+
+  private func isLineEnd(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
+
+  /// Without a byte order mark, and without the mark that ends a text of DOS.
+  var withoutMarks: InputSample {
+    var rest = text[...]
+    if rest.starts(with: [0xEF, 0xBB, 0xBF]) { rest = rest.dropFirst(3) }
+    if isWhole, rest.last == TextBytes.endMark { rest = rest.dropLast() }
+    return rest.count == text.count ? self : InputSample(text: Array(rest), isWhole: isWhole)
   }
 }
 

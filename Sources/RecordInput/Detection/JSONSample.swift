@@ -6,8 +6,8 @@ struct JSONSample {
   let first: UInt8
   /// Nil if it does not look like JSON.
   private(set) var format: InputFormat?
-  /// The key of the one array of objects in an object that is the whole text.
-  private(set) var path: [String] = []
+  /// The keys of arrays of objects in an object that is the whole text; of empty arrays, if none is of objects.
+  private(set) var arrays: [String] = []
   private let text: [UInt8]
   private let isWhole: Bool
 
@@ -23,16 +23,26 @@ struct JSONSample {
       let start = scan.space(0)
       let end = scan.value(start)
       if end >= 0, scan.space(end) < bytes.count {
-        // One value after the other; on the same line, it is something else.
-        format = bytes[end..<scan.space(end)].contains(0x0A) ? .ndjson : nil
+        // One value after the other; on the same line, it may be a table that begins with a bracket.
+        let isNextLine = bytes[end..<scan.space(end)].contains(0x0A)
+        format = isNextLine ? .ndjson : Self.followed(scan, start, by: scan.byte(scan.space(end)))
       } else if end >= 0 || scan.problem == bytes.count {
-        if first == 0x7B { path = Self.arrayOfObjects(&scan, start) }
+        if first == 0x7B { arrays = Self.arraysOfObjects(&scan, start) }
         let isOneLine = !bytes[start..<(end < 0 ? bytes.count : end)].contains(0x0A)
-        format = first == 0x5B || !path.isEmpty || !isOneLine ? .json : .ndjson
+        format = first == 0x5B || !arrays.isEmpty || !isOneLine ? .json : .ndjson
       } else {
         format = Self.damaged(scan, start)
       }
     }
+  }
+
+  /// A value that something follows on its line: JSON with an error that is told as such, if it is a table of neither
+  /// quotes nor separators.
+  private static func followed(_ scan: JSONScan, _ start: Int, by next: UInt8) -> InputFormat? {
+    let inner = scan.byte(scan.space(start + 1))
+    if scan.byte(start) == 0x7B { return inner == 0x22 ? .ndjson : nil }
+    let isSeparator = next == 0x2C || next == 0x3B || next == 0x7C
+    return (inner == 0x22 || inner == 0x7B || inner == 0x5B) && !isSeparator ? .json : nil
   }
 
   /// What is JSON for a while and then is not: a text that is damaged, unless it only happens to begin with a bracket.
@@ -57,9 +67,10 @@ struct JSONSample {
 
   private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
 
-  /// The key of the first array of objects among the members that the sample shows.
-  private static func arrayOfObjects(_ scan: inout JSONScan, _ start: Int) -> [String] {
+  /// Among the members that the sample shows.
+  private static func arraysOfObjects(_ scan: inout JSONScan, _ start: Int) -> [String] {
     var found: [String] = []
+    var empty: [String] = []
     var index = scan.space(start + 1)
     while scan.byte(index) == 0x22 {
       let keyEnd = scan.string(index)
@@ -68,10 +79,9 @@ struct JSONSample {
       index = scan.space(keyEnd)
       guard scan.byte(index) == 0x3A else { break }
       index = scan.space(index + 1)
-      if scan.byte(index) == 0x5B, scan.byte(scan.space(index + 1)) == 0x7B,
-        let key = try? JSONValue(parsing: key).string
-      {
-        found.append(key)
+      let inner = scan.byte(index) == 0x5B ? scan.byte(scan.space(index + 1)) : 0
+      if inner == 0x7B || inner == 0x5D, let key = try? JSONValue(parsing: key).string {
+        if inner == 0x7B { found.append(key) } else { empty.append(key) }
       }
       index = scan.value(index)
       guard index >= 0 else { break }
@@ -79,6 +89,6 @@ struct JSONSample {
       guard scan.byte(index) == 0x2C else { break }
       index = scan.space(index + 1)
     }
-    return found.count == 1 ? found : []
+    return found.isEmpty ? empty : found
   }
 }

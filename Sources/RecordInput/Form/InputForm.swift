@@ -11,6 +11,8 @@ package struct InputForm: Sendable, Hashable {
   package var hasHeader: Bool
   /// The keys that lead to the array of records in a JSON text.
   package var path: [String]
+  /// How many lines come before the first record or the header: those stated, and one that names the separator.
+  package var skippedLines = 0
   /// Whether the whole JSON text is one record.
   package var holdsOneRecord = false
 

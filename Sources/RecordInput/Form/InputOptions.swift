@@ -33,6 +33,8 @@ package struct InputOptions: Sendable {
   package var fieldCount: Int?
   /// Whether records without a header may have any number of fields.
   package var allowsAnyFieldCount = false
+  /// Whether a record is bad that has a value in a column at the end that the header does not name.
+  package var refusesUnnamedValues = false
   /// Bytes of one record.
   package var maxRecordSize = 16 << 20
   package var maxFieldCount = 32_767
@@ -40,6 +42,9 @@ package struct InputOptions: Sendable {
   package var blockSize = 1 << 20
 
   package init() {}
+
+  /// Whether something is stated that only fields between separators have.
+  var statesFields: Bool { separator != nil || quoting != nil }
 
   /// What contradicts itself, with the option's name; nil if a source takes these options.
   package var problem: (key: String, message: String)? {
@@ -52,6 +57,12 @@ package struct InputOptions: Sendable {
       if let other = special[..<index].first(where: { $0.1 == byte }) {
         return (key, "must differ from \"\(other.0)\"")
       }
+    }
+    if separator == 0x22, quoting == nil {
+      return ("separator", "is the quote, if nothing is stated; state \"quote\", too")
+    }
+    if let quote, separator == nil, DialectDetection.separators.contains(quote) {
+      return ("quote", "may be the separator, too; state \"separator\"")
     }
     if format == .ndjson || format == .json {
       if let (key, _) = special.first(where: { $0.1 != nil }) { return (key, "has no meaning for JSON") }

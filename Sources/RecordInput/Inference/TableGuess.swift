@@ -1,3 +1,5 @@
+import DelimitedText
+
 /// What the columns of an input are, from all of its records.
 package struct TableGuess: Sendable {
   /// In the order of the fields.
@@ -8,6 +10,8 @@ package struct TableGuess: Sendable {
   package private(set) var badRecords: Int64 = 0
   /// The first of the errors.
   package private(set) var errors: [RecordError] = []
+  /// The rules that bad records have broken.
+  package private(set) var brokenRules: Set<String> = []
   /// Whether some records have fewer fields than there are columns.
   package var hasShortRecords: Bool { fewestFields < columns.count }
   private var fewestFields = Int.max
@@ -26,6 +30,7 @@ package struct TableGuess: Sendable {
         return
       case .bad(let error):
         badRecords += 1
+        brokenRules.insert(error.rule)
         if errors.count < 3 { errors.append(error) }
       case .record:
         let fields = source.record.fields
@@ -39,6 +44,12 @@ package struct TableGuess: Sendable {
       }
       if (records + badRecords) % 50_000 == 0 { progress() }
     }
+  }
+
+  /// Whether quotes in the middle of fields are all that is wrong with quotes, so that they may be taken for text.
+  package var hasStrayQuotes: Bool {
+    brokenRules.contains(DelimitedTextError.Code.strayQuote.rawValue)
+      && !brokenRules.contains(DelimitedTextError.Code.textAfterQuote.rawValue)
   }
 
   private mutating func noteShortRecord(_ fields: RecordFields) {

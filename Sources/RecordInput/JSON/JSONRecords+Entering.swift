@@ -25,7 +25,10 @@ extension JSONRecords {
 
   private func skipMark() throws(InputError) {
     while block.end < 3, !block.hasEnded { try block.fill(keeping: 0) }
-    if block.end >= 3, block.bytes[0] == 0xEF, block.bytes[1] == 0xBB, block.bytes[2] == 0xBF { nextStart = 3 }
+    if block.end >= 3, block.bytes[0] == 0xEF, block.bytes[1] == 0xBB, block.bytes[2] == 0xBF {
+      nextStart = 3
+      lineStart = 3
+    }
   }
 
   /// Goes to the value of a key of the object that is next.
@@ -36,10 +39,7 @@ extension JSONRecords {
     if try skipSpace() == 0x7D { throw missing(key) }
     while true {
       if try readKey() == key { return }
-      try skipSpace()
-      beginRecord(at: nextStart)
-      isOversized = true
-      try scanValue(closing: 0x7D, "the value before the key \"\(key)\"")
+      try passValue()
       let byte = try skipSpace()
       if byte == 0x7D { throw missing(key) }
       guard byte == 0x2C else { throw unexpected(byte, "\",\" or \"}\" after a value") }
@@ -56,44 +56,13 @@ extension JSONRecords {
         guard byte == 0x2C else { throw unexpected(byte, "\",\" or \"}\" after a value") }
         nextStart += 1
         _ = try readKey()
-        try skipSpace()
-        beginRecord(at: nextStart)
-        isOversized = true
-        try scanValue(closing: 0x7D, "a value behind the array")
+        try passValue()
       }
       nextStart += 1
     }
     let byte = try skipSpace()
     if byte != nil { throw unexpected(byte, "the end of the text") }
     place = .end
-  }
-
-  /// A key and the colon behind it.
-  private func readKey() throws(InputError) -> String {
-    let byte = try skipSpace()
-    guard byte == 0x22 else { throw unexpected(byte, "a key in quotes") }
-    recordStart = nextStart
-    var index = nextStart + 1
-    while true {
-      if index >= block.end {
-        guard !block.hasEnded else { throw unexpected(nil, "a quote at the end of a key") }
-        let keep = recordStart
-        try block.fill(keeping: keep)
-        recordStart = 0
-        index -= keep
-        continue
-      }
-      if block.bytes[index] == 0x22 { break }
-      index += block.bytes[index] == 0x5C ? 2 : 1
-    }
-    nextStart = index + 1
-    let text = UnsafeRawBufferPointer(start: block.bytes + recordStart, count: nextStart - recordStart)
-    // What is no string leads nowhere.
-    let key = (try? JSONValue(parsing: text))?.string ?? ""
-    let colon = try skipSpace()
-    guard colon == 0x3A else { throw unexpected(colon, "\":\" after a key") }
-    nextStart += 1
-    return key
   }
 
   /// Goes to the next byte that is no space, and returns it; nil at the end.
@@ -103,8 +72,8 @@ extension JSONRecords {
       while nextStart < block.end {
         let byte = block.bytes[nextStart]
         guard isSpace(byte) else { return byte }
-        if byte == 0x0A { line += 1 }
         nextStart += 1
+        if byte == 0x0A { beginLine(at: nextStart) }
       }
       if block.hasEnded { return nil }
       recordStart = nextStart

@@ -20,7 +20,7 @@ extension JSONRecords {
         if let found = memchr(block.bytes + index, 0x0A, block.end - index) {
           recordEnd = block.bytes.distance(to: found.assumingMemoryBound(to: UInt8.self))
           nextStart = recordEnd + 1
-          line += 1
+          beginLine(at: nextStart)
           break
         }
         index = block.end
@@ -32,9 +32,20 @@ extension JSONRecords {
         try fill(&index)
       }
       if recordEnd - recordStart > options.maxRecordSize { isOversized = true }
+      if !isOversized { skipMarks() }
       if recordEnd > recordStart, block.bytes[recordEnd - 1] == 0x0D { recordEnd -= 1 }
       if !isBlank || isOversized { return true }
       if block.hasEnded, nextStart == block.end { return false }
+    }
+  }
+
+  /// Byte order marks are in front of a line where texts were put one behind the other.
+  private func skipMarks() {
+    while recordEnd - recordStart >= 3, block.bytes[recordStart] == 0xEF, block.bytes[recordStart + 1] == 0xBB,
+      block.bytes[recordStart + 2] == 0xBF
+    {
+      recordStart += 3
+      recordOffset += 3
     }
   }
 
@@ -56,7 +67,7 @@ extension JSONRecords {
     nextStart = recordEnd
     if recordEnd - recordStart > options.maxRecordSize { isOversized = true }
     place = .end
-    for index in recordStart..<recordEnd where block.bytes[index] == 0x0A { line += 1 }
+    for index in recordStart..<recordEnd where block.bytes[index] == 0x0A { beginLine(at: index + 1) }
     while recordEnd > recordStart, isSpace(block.bytes[recordEnd - 1]) { recordEnd -= 1 }
     return true
   }
@@ -73,18 +84,30 @@ extension JSONRecords {
     }
     if !isFirst {
       guard byte == 0x2C else { throw unexpected(byte, "\",\" or \"]\" after an element of the array") }
+      let comma = RecordPosition(byteOffset: block.offset + nextStart, line: line, lineOffset: lineStart)
       nextStart += 1
       byte = try skipSpace()
+      if byte == 0x5D { missingElement = Self.missing(comma, "a comma before the closing \"]\"; remove it") }
     }
     beginRecord(at: nextStart)
-    try scanValue(closing: 0x5D, "the record that begins in line \(recordLine)")
+    if byte == 0x2C {
+      let comma = RecordPosition(byteOffset: recordOffset, line: line, lineOffset: lineStart)
+      missingElement = Self.missing(comma, "a value is missing before this comma")
+    }
+    try scanElement()
     return true
   }
 
-  /// Goes behind a value, whose end is told by a comma or bracket that none in it belongs to.
+  private static func missing(_ comma: RecordPosition, _ message: String) -> RecordError {
+    RecordError(
+      rule: "unexpectedText", line: comma.line, column: comma.byteOffset - comma.lineOffset + 1,
+      byteOffset: comma.byteOffset, message: message)
+  }
+
+  /// Goes behind an element, whose end is told by a comma or bracket that none in it belongs to.
   ///
-  /// Of a damaged value, brackets that close nothing are a part, but for the one that ends what it is in.
-  func scanValue(closing: UInt8, _ name: @autoclosure () -> String) throws(InputError) {
+  /// Of a damaged one, brackets that close nothing are a part, but for the one that ends the array.
+  private func scanElement() throws(InputError) {
     var index = nextStart
     var depth = 0
     var isInString = false
@@ -101,7 +124,7 @@ extension JSONRecords {
             if index &+ 1 == end { break scan }
             index &+= 1
           } else if byte == 0x0A {
-            line &+= 1
+            beginLine(at: index &+ 1)
           }
         } else {
           switch byte {
@@ -110,11 +133,11 @@ extension JSONRecords {
           case 0x7D, 0x5D:
             if depth > 0 {
               depth &-= 1
-            } else if byte == closing {
+            } else if byte == 0x5D {
               return endValue(at: index)
             }
           case 0x2C: if depth == 0 { return endValue(at: index) }
-          case 0x0A: line &+= 1
+          case 0x0A: beginLine(at: index &+ 1)
           default: break
           }
         }
@@ -122,7 +145,9 @@ extension JSONRecords {
       }
       if block.hasEnded, depth == 0, !isInString, isOversized || index > recordStart { return endValue(at: index) }
       if block.hasEnded {
-        throw InputError("the text ends inside \(name()); it was cut off, or something is not closed")
+        throw InputError(
+          "the text ends inside the record that begins in line \(recordLine); it was cut off, or something is not "
+            + "closed")
       }
       try fill(&index)
     }

@@ -35,9 +35,17 @@ final class JSONRecords: RecordReader {
   @exclusivity(unchecked)
   private(set) var recordLine: Int
   @exclusivity(unchecked)
-  private(set) var recordOffset: Int
+  var recordOffset: Int
   @exclusivity(unchecked)
   var line: Int
+  /// Where the present line begins in the text.
+  @exclusivity(unchecked)
+  var lineStart: Int
+  @exclusivity(unchecked)
+  private var recordColumn = 1
+  /// Why there is no record where one should be.
+  @exclusivity(unchecked)
+  var missingElement: RecordError?
 
   /// - Parameter isAtStart: whether no record comes before `position`.
   init(
@@ -52,6 +60,7 @@ final class JSONRecords: RecordReader {
     parser = JSONFieldParser(options, isKeyed: form.hasHeader, columnNames: columnNames)
     self.fieldCount = fieldCount
     line = position.line
+    lineStart = position.lineOffset
     recordLine = position.line
     recordOffset = position.byteOffset
   }
@@ -62,7 +71,7 @@ final class JSONRecords: RecordReader {
       fields: RecordFields(
         record: start, unescaped: parser.unescaped, ranges: parser.ranges, count: parser.fieldCount),
       raw: UnsafeRawBufferPointer(start: start, count: isOversized ? 0 : recordEnd - recordStart), line: recordLine,
-      offset: recordOffset)
+      offset: recordOffset, column: recordColumn)
   }
 
   /// Stays behind the last record when the end is reached, so that somebody can go on there.
@@ -81,7 +90,11 @@ final class JSONRecords: RecordReader {
       case .beforeText, .end: false
       }
     guard isThere else { return .end }
-    position = RecordPosition(byteOffset: block.offset + nextStart, line: line)
+    position = RecordPosition(byteOffset: block.offset + nextStart, line: line, lineOffset: lineStart)
+    if let missing = missingElement {
+      missingElement = nil
+      return .bad(missing)
+    }
     if isOversized {
       return .bad(
         recordError(
@@ -104,7 +117,15 @@ final class JSONRecords: RecordReader {
     recordStart = index
     recordLine = line
     recordOffset = block.offset + index
+    recordColumn = recordOffset - lineStart + 1
     isOversized = false
+  }
+
+  /// Notes where a line begins.
+  @inline(__always)
+  func beginLine(at index: Int) {
+    line &+= 1
+    lineStart = block.offset &+ index
   }
 
   private func fit() -> RecordError? {
@@ -131,12 +152,26 @@ final class JSONRecords: RecordReader {
     case .syntax:
       // Reading it a second time tells what is wrong; nobody pays for it with records that are right.
       do throws(JSONError) {
-        _ = try JSONValue(parsing: record.raw, limits: JSONLimits(duplicateKeys: .useLast))
+        _ = try JSONValue(
+          parsing: record.raw, limits: JSONLimits(depth: JSONScan.depthLimit, duplicateKeys: .useLast))
         return recordError("json", at: problem.index, "the record is no JSON from here on")
       } catch {
+        if form.format == .ndjson, holdsAnother(at: problem.index) {
+          return recordError(
+            "severalValues", at: problem.index,
+            "another value follows on the same line; end each record with a line feed")
+        }
         return recordError(error.code.rawValue, at: error.byteOffset, error.message)
       }
     }
+  }
+
+  /// Whether the record is a value and another one that begins at an index.
+  private func holdsAnother(at index: Int) -> Bool {
+    var scan = JSONScan(block.bytes + recordStart, count: recordEnd - recordStart)
+    let end = scan.value(scan.space(0))
+    guard end >= 0, scan.space(end) == index else { return false }
+    return scan.byte(index) == 0x7B || scan.byte(index) == 0x5B
   }
 
   private func recordError(_ rule: String, at index: Int, _ message: String) -> RecordError {

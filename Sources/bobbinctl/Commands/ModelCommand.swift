@@ -28,6 +28,7 @@ struct ModelCommand: Command {
   private let output: String
   private let entity: String
   private let options: InputOptions
+  private let statesStrayQuotes: Bool
 
   init(_ arguments: inout ParsedArguments) {
     let operands = arguments.operands
@@ -42,14 +43,23 @@ struct ModelCommand: Command {
         "\"\(entity)\" can't name an entity: a capital letter, then letters and digits, and none of bobbin's own")
     }
     options = InputStatements.read(&arguments)
+    statesStrayQuotes = arguments["--stray-quotes"] != nil
   }
 
   func run(_ session: Session) throws(ToolError) -> ExitCode {
-    let (form, table) = try readTable(session)
+    var options = options
+    var (form, table) = try readTable(options, session)
+    if table.hasStrayQuotes, !statesStrayQuotes {
+      options.strayQuotes = .literal
+      (form, table) = try readTable(options, session)
+      session.output.note("\(file): quotes inside fields without quotes are text, as \"strayQuotes\" in the job says")
+    }
     for error in table.errors { session.output.note("\(file): \(error)") }
     if table.badRecords > 0 {
       session.output.note(
-        "\(table.badRecords) records can't be read and count for nothing; the import will refuse them")
+        table.badRecords == 1
+          ? "1 record can't be read and counts for nothing; the import will refuse it"
+          : "\(table.badRecords) records can't be read and count for nothing; the import will refuse them")
     }
     guard table.records > 0, !table.columns.isEmpty else {
       throw ToolError(.unreadableFile, "\(file): there are no records to learn from")
@@ -67,7 +77,7 @@ struct ModelCommand: Command {
     return .success
   }
 
-  private func readTable(_ session: Session) throws(ToolError) -> (InputForm, TableGuess) {
+  private func readTable(_ options: InputOptions, _ session: Session) throws(ToolError) -> (InputForm, TableGuess) {
     do {
       let descriptor = try FileDescriptor.open(file)
       let size = try descriptor.status().size
@@ -129,7 +139,9 @@ struct ModelCommand: Command {
     }
     try session.output.write(shown)
     try session.output.write(
-      singleLine("\(table.records) records; wrote \(written.joined(separator: " and "))") + "\n"
+      singleLine(
+        "\(table.records) \(table.records == 1 ? "record" : "records"); wrote \(written.joined(separator: " and "))")
+        + "\n"
         + "Next: put the model into the daemon's models/, restart it, and submit the job file.\n")
   }
 

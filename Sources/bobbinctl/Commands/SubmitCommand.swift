@@ -10,8 +10,9 @@ struct SubmitCommand: Command {
     FILE is a job file, - is standard input. Each is one request: its jobs are accepted together or not at all, and a
     refused file doesn't keep the others from being submitted. Accepted jobs are on disk and survive a power cut.
 
-    With --wait it ends when all jobs are completed and their outcome is on disk, with 1 if one of them failed, and
-    with 75 when the time is over; the jobs go on then. On a terminal a line tells how far they are.
+    With --wait it ends when all jobs are completed and their outcome is on disk, with 1 if one of them failed,
+    with 3 if one is held and the others are over or wait too, and with 75 when the time is over; the jobs go on then.
+    On a terminal a line tells how far they are.
     At most \(Submission.mostWaiting) files wait at a time.
     """
   static let options = [

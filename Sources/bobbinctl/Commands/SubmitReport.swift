@@ -43,6 +43,7 @@ struct SubmitReport {
   private mutating func add(_ job: JobReply, allFinished: Bool) throws(ToolError) {
     let end = isWaiting ? job.waitEnd(allFinished: allFinished) : nil
     if end == .failed { note(.jobFailed) }
+    if end == .held { note(.jobHeld) }
     if end == .unfinished { note(.tryAgain) }
     if !session.printsJSON { try session.output.write(job.submitLine(end, TimeText())) }
   }
@@ -55,6 +56,7 @@ struct SubmitReport {
   }
 
   private mutating func note(_ code: ExitCode) {
-    if result == .success { result = code }
+    // Jobs that wait for a held one are no reason to try again.
+    if result == .success || (code == .jobHeld && result == .tryAgain) { result = code }
   }
 }

@@ -29,7 +29,15 @@ extension JobReply {
     let note: String? =
       switch end {
       case .durable: startedAt.flatMap { times.duration(from: $0, to: finishedAt) }
-      case .unfinished: state == .completed ? "not on disk yet" : "the wait is over, the job goes on"
+      case .unfinished:
+        switch state {
+        case .completed: "not on disk yet"
+        case .waiting: "the wait is over, the job waits for others"
+        default: "the wait is over, the job goes on"
+        }
+      case .held:
+        (error.map { $0 + "; " } ?? "")
+          + "`bobbinctl release \(displayName(id))` lets it go on, `bobbinctl cancel \(displayName(id))` ends it"
       case .failed, nil: error
       }
     let line = [displayName(word).padded(to: 9), displayName(id)] + (note.map { [singleLine($0)] } ?? [])

@@ -35,6 +35,7 @@ struct JobReply: Decodable {
   ///   version doesn't know.
   func waitEnd(allFinished: Bool) -> WaitEnd {
     if state == .completed { return durable ? .durable : .unfinished }
+    if state == .held { return .held }
     return state.isFailure || allFinished ? .failed : .unfinished
   }
 }

@@ -2,6 +2,8 @@
 struct JobState: RawRepresentable, Hashable, Decodable {
   let rawValue: String
 
+  static let waiting = Self(rawValue: "waiting")
+  static let held = Self(rawValue: "held")
   static let running = Self(rawValue: "running")
   static let retryable = Self(rawValue: "retryable")
   static let completed = Self(rawValue: "completed")

@@ -1,14 +1,19 @@
 import Jobs
 import ObjectModel
+import RecordInput
 
 extension ColumnMapping {
   /// The columns to import, given the fields of the first record.
   func resolved(_ names: [String], _ entity: Entity, input: String) throws(JobFailure) -> [ImportColumn] {
     switch self {
     case .header(let rules):
-      try checkDistinct(names, input)
+      // Spreadsheets write empty columns at the end; the source sees to it that nothing is in them.
+      let named = names.prefix(names.namedCount)
+      if named.isEmpty { throw JobFailure("\(input): line 1: the header names no column") }
+      var seen: Set<String> = []
+      if let twice = named.first(where: { !seen.insert($0).inserted }) { throw Self.twice(twice, input) }
       var columns: [ImportColumn] = []
-      for (position, name) in names.enumerated() {
+      for (position, name) in named.enumerated() {
         if let problem = ImportColumn.problem(name, entity) {
           throw JobFailure("\(input): line 1: column \(position + 1): \(problem)")
         }
@@ -19,13 +24,14 @@ extension ColumnMapping {
       }
       return columns
     case .named(let wanted):
-      try checkDistinct(names, input)
       var columns: [ImportColumn] = []
       for var column in wanted {
         guard let position = names.firstIndex(of: column.label) else {
           let known = names.map { "\"\($0)\"" }.joined(separator: ", ")
           throw JobFailure("\(input): line 1: the header has no column \"\(column.label)\"; it has \(known)")
         }
+        // Only what is used must be told apart.
+        if names[(position + 1)...].contains(column.label) { throw Self.twice(column.label, input) }
         column.position = position
         columns.append(column)
       }
@@ -39,9 +45,7 @@ extension ColumnMapping {
     }
   }
 
-  private func checkDistinct(_ names: [String], _ input: String) throws(JobFailure) {
-    if let twice = Dictionary(grouping: names, by: \.self).first(where: { $0.value.count > 1 })?.key {
-      throw JobFailure("\(input): line 1: the header names the column \"\(twice)\" twice")
-    }
+  private static func twice(_ name: String, _ input: String) -> JobFailure {
+    JobFailure("\(input): line 1: the header names the column \"\(name)\" twice")
   }
 }

@@ -72,6 +72,7 @@ struct ImportArguments: Sendable {
     switch columns {
     case .header:
       options.hasHeader = options.hasHeader ?? true
+      options.refusesUnnamedValues = true
       options.columns = entity.properties.map(\.name).filter { ImportColumn.problem($0, entity) == nil }
     case .named(let columns):
       options.hasHeader = options.hasHeader ?? true

@@ -67,6 +67,9 @@ struct ValueRules: Sendable {
     if trueWords.isEmpty != falseWords.isEmpty {
       throw reader.error("needs its counterpart: state the words for true and those for false", "true")
     }
+    if let both = trueWords.first(where: { falseWords.contains($0) }) {
+      throw reader.error("has the word \"\(String(decoding: both, as: UTF8.self))\" in common with \"false\"", "true")
+    }
   }
 
   private static func words(_ reader: ArgumentReader, _ key: String) throws(JobFileError) -> [[UInt8]]? {

@@ -20,16 +20,9 @@ struct FieldReading {
   /// Trims a field, and tells whether it means that there is no value.
   func prepare(_ bytes: UnsafeRawBufferPointer) -> (field: UnsafeRawBufferPointer, isNull: Bool) {
     var field = bytes
-    if rules.trims { field = Self.trimmed(bytes) }
+    if rules.trims { field = trimmingBlanks(bytes) }
     if field.isEmpty { return (field, rules.emptyIsNull) }
     return (field, rules.nullWords.contains { field.elementsEqual($0) })
-  }
-
-  private static func trimmed(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
-    guard let first = bytes.firstIndex(where: { !isBlank($0) }), let last = bytes.lastIndex(where: { !isBlank($0) })
-    else { return UnsafeRawBufferPointer(rebasing: bytes[bytes.endIndex...]) }
-    return UnsafeRawBufferPointer(rebasing: bytes[first...last])
   }
 
   /// A field as a value of the type is usually written.

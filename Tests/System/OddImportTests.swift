@@ -1,0 +1,67 @@
+import DaemonTesting
+import Foundation
+import JSONText
+import TestSupport
+import Testing
+
+extension SystemTests {
+  @Suite("An import of a file as others leave it")
+  struct OddImports {
+    private static let model = TestModel.model(
+      """
+      <entity name="Item" representedClassName="Item" syncable="YES">
+        <attribute name="a" optional="YES" attributeType="String"/>
+        <attribute name="b" optional="YES" attributeType="String"/>
+      </entity>
+      """)
+
+    struct Odd: Sendable, CustomTestStringConvertible {
+      let testDescription: String
+      let text: String
+      var arguments = ""
+      /// What is in the table, or why nothing is.
+      let expected: String
+    }
+
+    static let files = [
+      Odd(
+        testDescription: "an unclosed quote",
+        text: "a,b\n" + String(repeating: "1,2\n", count: 100) + "1,\"oops\n" + String(repeating: "3,4\n", count: 90),
+        arguments: #""maxRejects": "50%""#,
+        expected: "line 102, column 3, field 2: the quote opened here is never closed"),
+      Odd(testDescription: "empty columns at the end", text: "a,b,,\n1,2,,\n", expected: "1|2"),
+      Odd(
+        testDescription: "a value without a name", text: "a,b,,\n1,2,,3\n",
+        expected: "line 2, column 6, field 4: the header has no name for this value"),
+      Odd(
+        testDescription: "columns that are there twice and not used", text: "a,x,b,x,,\n1,2,3,4,5,6\n",
+        arguments: #""columns": {"a": "a", "b": "b"}"#, expected: "1|3"),
+      Odd(
+        testDescription: "a column that is there twice and used", text: "a,b,a\n1,2,3\n",
+        arguments: #""columns": {"a": "a", "b": "b"}"#, expected: "the header names the column \"a\" twice"),
+      Odd(testDescription: "a line that names the separator", text: "sep=;\r\na;b\r\n1;2\r\n\u{1A}", expected: "1|2"),
+      Odd(testDescription: "an answer without records", text: "{\"items\":[]}", expected: ""),
+      Odd(
+        testDescription: "an answer with several arrays", text: "{\"items\":[{\"a\":\"1\"}],\"more\":[{\"a\":\"2\"}]}",
+        expected: "can't be read: its records may be in any of several arrays (items, more)"),
+    ]
+
+    @Test("takes what is clear, and tells what is not", arguments: files)
+    func odd(file: Odd) async throws {
+      let daemon = try await DaemonProcess.ready(try DaemonRoot(model: Self.model))
+      try daemon.root.payload("odd", file.text)
+      let more = file.arguments.isEmpty ? "" : ", " + file.arguments
+      let job = try #require(
+        try await daemon.submit(
+          #"{"type": "import", "id": "odd", "arguments": {"input": "odd", "entity": "Item"\#(more)}}"#
+        ).first)
+      let rows = try await daemon.root.sql("SELECT a, b FROM Item")
+      if job["state"] == "completed" {
+        #expect(rows == file.expected)
+      } else {
+        #expect(rows == "")
+        #expect(job["error"]?.string?.contains(file.expected) == true, "\(job.serialized())")
+      }
+    }
+  }
+}
