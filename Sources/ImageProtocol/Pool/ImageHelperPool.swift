@@ -78,7 +78,7 @@ package actor ImageHelperPool {
     let asked = max(0, question.memory - ImageHelperConfiguration.freeMemory)
     try await take(asked, for: leased, deadline: deadline)
     defer { memory.giveBack(asked) }
-    permit(leased, ImageMessage.Permission(number: number), files: [])
+    permit(leased, ImageMessage.Permission(number: number), files: reuse.map { [$0.inputCopy] } ?? [])
     answer = try await self.answer(of: leased, number: number, request: request, deadline: deadline)
     return try finish(leased, answer)
   }

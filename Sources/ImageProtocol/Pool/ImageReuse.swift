@@ -6,6 +6,11 @@ package protocol ImageReuse: Sendable {
   ///
   /// - Returns: nil if they are to be made.
   func pictures(of input: ImageReply.Input) async -> KnownPictures?
+
+  /// The descriptor of an empty file that only this process and the helper have, for a copy of the input.
+  ///
+  /// What others get by the input's hash must be made of the very bytes that were hashed.
+  var inputCopy: Int32 { get }
 }
 
 /// Outputs that were made before: their files, open for reading, and what was told of them.

@@ -8,11 +8,13 @@ struct PictureEncoder {
 
   /// Reads the header of the input and refuses what can be refused by now; decodes nothing.
   ///
-  /// - Parameter descriptor: open for reading.
-  init(_ request: ImageRequest, input descriptor: Int32) throws(ImageError) {
+  /// - Parameters:
+  ///   - descriptor: open for reading.
+  ///   - sha256: the input's hash, if it is known already.
+  init(_ request: ImageRequest, input descriptor: Int32, sha256: String? = nil) throws(ImageError) {
     try request.validate()
     self.request = request
-    input = try PictureInput(descriptor: descriptor, for: request)
+    input = try PictureInput(descriptor: descriptor, for: request, sha256: sha256)
     var renditions: [Rendition] = []
     for (index, output) in request.outputs.enumerated() {
       let rendition = Rendition(output, of: input, index: index)

@@ -13,7 +13,8 @@ struct PictureInput {
   /// - Parameters:
   ///   - descriptor: Open for reading; stays the caller's.
   ///   - request: tells which decoders may look at it, and what it may cost.
-  init(descriptor: Int32, for request: ImageRequest) throws(ImageError) {
+  ///   - sha256: its hash, if it is known already.
+  init(descriptor: Int32, for request: ImageRequest, sha256: String? = nil) throws(ImageError) {
     let bytes = try Self.size(of: descriptor, limit: request.limits.maxBytes)
     VipsLibrary.allowLoading(request.allow)
     guard let pointer = vips_source_new_from_descriptor(descriptor) else { throw VipsLibrary.takeFailure() }
@@ -33,9 +34,10 @@ struct PictureInput {
     try Self.check(header, limits: request.limits)
     let (width, height) = request.isTurned ? header.displayedSize : (header.width, header.height)
     self.source = source
+    let hash = if let sha256 { sha256 } else { try FileHash.sha256(of: descriptor) }
     description = ImageReply.Input(
       format: format, width: width, height: height, pages: header.pages, bytes: bytes,
-      sha256: try FileHash.sha256(of: descriptor))
+      sha256: hash)
   }
 
   private static func size(of descriptor: Int32, limit: Int) throws(ImageError) -> Int {

@@ -25,7 +25,7 @@ enum RequestLoop {
     while let output = files.takeNext() { open.append(output) }
     let outputs = try open.outputs(of: request)
     try Confinement.allowProcessorTime(seconds: request.limits.processorSeconds)
-    let encoder = try PictureEncoder(request, input: input.number)
+    var encoder = try PictureEncoder(request, input: input.number)
     let memory = encoder.memoryEstimate
     if memory > message.freeMemory {
       let question = ImageQuestion(input: encoder.input.description, memory: memory)
@@ -33,6 +33,13 @@ enum RequestLoop {
       if known.isGiven {
         try copy(&known.message.descriptors, to: outputs, request)
         return ImageReply(input: question.input, outputs: [])
+      }
+      if request.keepsFiles {
+        guard let copy = known.message.descriptors.takeNext() else {
+          throw .protocolMismatch("a permission came without a file for a copy of the input")
+        }
+        try InputCopy.make(of: input.number, in: copy.number, expected: question.input)
+        encoder = try PictureEncoder(request, input: copy.number, sha256: question.input.sha256)
       }
     }
     defer { Confinement.releaseMemory(after: memory) }

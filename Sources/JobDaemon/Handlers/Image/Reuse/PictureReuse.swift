@@ -11,6 +11,7 @@ final class PictureReuse: ImageReuse {
   private let limit: Int
   private let draft: String
   private let files: [Int32]
+  let inputCopy: Int32
   /// The name under which this job makes pictures that others may wait for.
   private let claimed = Mutex<String?>(nil)
 
@@ -29,6 +30,10 @@ final class PictureReuse: ImageReuse {
       files.append(try FileDescriptor.open("\(draft)/\(index)", .creatingExclusively, mode: 0o600).take())
     }
     self.files = files
+    let path = draft + "/input"
+    let copy = try FileDescriptor.open(path, .creatingExclusively, mode: 0o600)
+    try FileManager.default.removeItem(atPath: path)
+    inputCopy = copy.take()
   }
 
   /// The file that an output is to be kept in; its number is valid while this object lives.
@@ -64,7 +69,7 @@ final class PictureReuse: ImageReuse {
   }
 
   deinit {
-    for file in files { _ = FileDescriptor(owning: file) }
+    for file in files + [inputCopy] { _ = FileDescriptor(owning: file) }
     if let name = claimed.withLock({ $0 }) { cache.finish(name) }
     // What was kept is no longer there; a later start removes what can't be removed now.
     try? FileManager.default.removeItem(atPath: draft)
