@@ -7,6 +7,8 @@ struct OutputWriter {
   let position: Int
   /// The frames that lie one below the other in its picture.
   let pages: Int
+  /// What the input says about who made it.
+  let authorship: Authorship?
 
   func write(_ picture: Picture, to files: [Int32]) throws(ImageError) -> ImageReply.Output {
     guard let first = files.first else { throw .invalidRequest("output \(position) came without a file") }
@@ -33,7 +35,7 @@ struct OutputWriter {
     if output.isAlwaysOpaque || output.background != nil && background.isOpaque {
       picture = try picture.flattened(on: background)
     }
-    return try picture.keeping(kept)
+    return try picture.keeping(kept, authorship)
   }
 
   private func encode(_ picture: Picture, quality: Int, into target: EncodingTarget) throws(ImageError) {

@@ -46,7 +46,8 @@ struct PictureEncoder {
       for rendition in group {
         let picture = try decoding.picture(by: rendition.plan, from: shared)
         if let index = rendition.index {
-          let writer = OutputWriter(output: request.outputs[index], position: index + 1, pages: decoding.pages)
+          let writer = OutputWriter(
+            output: request.outputs[index], position: index + 1, pages: decoding.pages, authorship: input.authorship)
           outputs[index] = try writer.write(picture, to: files[index])
         } else {
           placeholder = try Placeholder.make(of: picture)

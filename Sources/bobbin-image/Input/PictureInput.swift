@@ -7,6 +7,8 @@ struct PictureInput {
   let source: VipsObjectReference
   let header: Picture
   let description: ImageReply.Input
+  /// Who made it; nil if it does not say so, or no output is going to.
+  let authorship: Authorship?
 
   /// Reads the header of the picture behind a descriptor.
   ///
@@ -34,6 +36,13 @@ struct PictureInput {
     try Self.check(header, limits: request.limits)
     let (width, height) = request.isTurned ? header.displayedSize : (header.width, header.height)
     self.source = source
+    if request.outputs.contains(where: { $0.metadata.contains(.copyright) || $0.metadata.contains(.all) }) {
+      VipsLibrary.allowLoading([.jpeg])
+      authorship = try Authorship(header, format, descriptor: descriptor)
+      VipsLibrary.allowLoading(request.allow)
+    } else {
+      authorship = nil
+    }
     let hash = if let sha256 { sha256 } else { try FileHash.sha256(of: descriptor) }
     description = ImageReply.Input(
       format: format, width: width, height: height, pages: header.pages, bytes: bytes,
