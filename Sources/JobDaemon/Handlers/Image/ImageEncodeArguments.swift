@@ -42,8 +42,8 @@ struct ImageEncodeArguments {
     }
     var paths: Set<String> = []
     for (index, output) in outputs.enumerated() {
-      guard let path = output.path, path.isFixed else { continue }
-      if !paths.insert(path.text).inserted {
+      guard let path = output.path?.fixed else { continue }
+      if !paths.insert(path).inserted {
         throw reader.error("is the path of an earlier output", "outputs.\(index).path")
       }
     }

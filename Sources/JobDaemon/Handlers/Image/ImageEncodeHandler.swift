@@ -49,18 +49,21 @@ struct ImageEncodeHandler: JobHandler {
     for (index, output) in arguments.outputs.enumerated() {
       let file = try output.path.map { path in
         try OutputFile(
-          path: execution.absolutePath(path.text), isNamed: path.isFixed, number: index + 1, mode: output.mode,
-          jobID: execution.jobID, input: inputStatus, submitter: submitter, sparing: ownFolders)
+          path: execution.absolutePath(path.fixed ?? path.text), isNamed: path.fixed != nil, number: index + 1,
+          mode: output.mode, jobID: execution.jobID, input: inputStatus, submitter: submitter, sparing: ownFolders)
       }
       let stored = try output.storedTitle.map { try StoredPicture(title: $0, in: coordinator.stagingDirectory) }
       outputs.append(EncodedOutput(arguments: output, file: file, stored: stored))
     }
+    try EncodedOutput.refuseSamePlaces(outputs.map { output in output.isNamed ? try output.place() : nil })
     execution.progress = JobProgress(total: Int64(outputs.count), unit: "outputs")
     let reuse = try reuse(arguments, settings.image)
     for index in outputs.indices { outputs[index].kept = reuse?.descriptor(ofOutput: index) }
     let reply = try await encode(arguments, input, outputs, reuse, settings.image)
     do { try reuse?.keep(reply) } catch { execution.log("the pictures can't be kept for reuse: \(error)") }
-    let paths = try EncodedOutput.paths(of: outputs, reply, input: arguments.input)
+    let paths = EncodedOutput.paths(of: outputs, reply, input: arguments.input)
+    // All of them, before the first file gets its name.
+    try EncodedOutput.refuseSamePlaces(zip(outputs, paths).map { output, path in try output.place(at: path) })
     for (output, picture) in zip(outputs, reply.outputs) {
       try await output.stored?.keep(picture, in: execution.context)
     }
