@@ -11,12 +11,15 @@ struct PictureEncoder {
   /// - Parameters:
   ///   - descriptor: open for reading.
   ///   - sha256: the input's hash, if it is known already.
-  init(_ request: ImageRequest, input descriptor: Int32, sha256: String? = nil) throws(ImageError) {
+  ///   - made: the outputs that are there already.
+  init(
+    _ request: ImageRequest, input descriptor: Int32, sha256: String? = nil, sparing made: Set<Int> = []
+  ) throws(ImageError) {
     try request.validate()
     self.request = request
     input = try PictureInput(descriptor: descriptor, for: request, sha256: sha256)
     var renditions: [Rendition] = []
-    for (index, output) in request.outputs.enumerated() {
+    for (index, output) in request.outputs.enumerated() where !made.contains(index) {
       let rendition = Rendition(output, of: input, index: index)
       let pages = rendition.kind.moves ? input.description.pages : 1
       try rendition.plan.check(output.format, limits: request.limits, pages: pages, position: index + 1)
