@@ -56,7 +56,7 @@ struct PictureCacheTests {
         var outputs = outputs + [outputs[number % 6]]
         outputs.shuffle()
         let request = ImageRequest(outputs: outputs, wantsPlaceholder: number % 2 == 0)
-        let reuse = try PictureReuse(cache, request, limit: 1000)
+        let reuse = try PictureReuse(cache, request, limit: 100_000)
         let known = await reuse.pictures(of: input(number % 3))
         var made = ImageReply(input: input(number % 3), outputs: [])
         for (index, output) in outputs.enumerated() where !known.permission(1).known.contains(index) {

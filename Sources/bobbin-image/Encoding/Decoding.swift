@@ -77,9 +77,9 @@ struct Decoding {
       call.set("in", try firstPage().reference)
     } else {
       call.set("source", input.source)
-      // Without this a truncated picture ends in grey instead of in an error. The call has a fail-on argument of its own,
+      // Otherwise a truncated picture ends in grey instead of in an error. The call has a fail-on argument of its own,
       // which libvips 8.14 does not hand on to a decoder that reads from a source.
-      try call.set("option-string", kind.moves ? "[fail-on=error,n=-1]" : "[fail-on=error]")
+      try call.set("option-string", "[fail-on=\(VipsLibrary.failOn.rawValue)\(kind.moves ? ",n=-1" : "")]")
     }
     try call.set("width", String(width))
     try call.set("no-rotate", String(!isTurned))
@@ -92,7 +92,7 @@ struct Decoding {
     let call = try VipsCall(ImageFormat.tiff.loaderClass)
     call.set("source", input.source)
     try call.set("access", "sequential")
-    try call.set("fail-on", "error")
+    try call.set("fail-on", VipsLibrary.failOn.rawValue)
     return try call.makeImage()
   }
 

@@ -16,6 +16,7 @@ struct PictureEncoder {
     _ request: ImageRequest, input descriptor: Int32, sha256: String? = nil, sparing made: Set<Int> = []
   ) throws(ImageError) {
     try request.validate()
+    VipsLibrary.failOn = request.failOn
     self.request = request
     input = try PictureInput(descriptor: descriptor, for: request, sha256: sha256)
     var renditions: [Rendition] = []

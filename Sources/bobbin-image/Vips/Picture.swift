@@ -68,8 +68,7 @@ struct Picture {
     vips_error_clear()
     guard let copy = vips_image_copy_memory(image) else { throw VipsLibrary.takeFailure() }
     let picture = Picture(reference: VipsObjectReference(owning: copy))
-    // A damaged strip is painted black and only noted.
-    if VipsLibrary.hasNotedFailure { throw VipsLibrary.takeFailure() }
+    try VipsLibrary.checkNotes()
     return picture
   }
 

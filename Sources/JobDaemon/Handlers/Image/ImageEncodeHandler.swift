@@ -94,7 +94,7 @@ struct ImageEncodeHandler: JobHandler {
         var picture = output.picture
         picture.fileCount = 1
         return picture
-      }, isTurned: arguments.isTurned, wantsPlaceholder: arguments.wantsPlaceholder)
+      }, isTurned: arguments.isTurned, failOn: arguments.failOn, wantsPlaceholder: arguments.wantsPlaceholder)
     return try PictureReuse(cache, request, limit: settings.reuseSize)
   }
 
@@ -107,7 +107,8 @@ struct ImageEncodeHandler: JobHandler {
       processorSeconds: max(1, Int(settings.timeout.components.seconds)))
     let request = ImageRequest(
       outputs: outputs.map(\.picture), allow: settings.inputFormats.compactMap(ImageFormat.init), limits: limits,
-      isTurned: arguments.isTurned, wantsPlaceholder: arguments.wantsPlaceholder, keepsFiles: reuse != nil)
+      isTurned: arguments.isTurned, failOn: arguments.failOn, wantsPlaceholder: arguments.wantsPlaceholder,
+      keepsFiles: reuse != nil)
     let number = input.number
     do throws(ImageError) {
       return try await pool.encode(request, input: number, outputs: outputs.flatMap(\.descriptors), reuse: reuse)
