@@ -84,6 +84,27 @@ struct EncodingTests {
     await bench.close()
   }
 
+  @Test("Of a TIFF file with several pages the first is encoded, also where the second has half its size")
+  func pages() async throws {
+    let bench = try Workbench()
+    let input = bench.path("in.tif")
+    try await Tool.run("convert", "-size", "400x200", "xc:red", "-size", "200x100", "xc:blue", input)
+    try await Tool.run("exiftool", "-overwrite_original", "-n", "-IFD0:Orientation=6", input)
+    let request = ImageRequest(outputs: [
+      ImageOutput(format: .png, width: 40),
+      ImageOutput(format: .png, width: 50, height: 50, fit: .cover, crop: .entropy),
+    ])
+    for outputs in [request.outputs, [request.outputs[0]], [request.outputs[1]]] {
+      let reply = try await bench.encode(input, ImageRequest(outputs: outputs))
+      #expect(reply.input.pages == 2 && reply.input.width == 200 && reply.input.height == 400)
+      for index in outputs.indices {
+        let text = try await Tool.run("vips", "getpoint", bench.path(String(index)), "20", "20")
+        #expect(text.hasPrefix("254 0 0") || text.hasPrefix("255 0 0"), "\(text)")
+      }
+    }
+    await bench.close()
+  }
+
   @Test("Every installed photograph becomes a thumbnail")
   func photographs() async throws {
     let names = try FileManager.default.contentsOfDirectory(atPath: Workbench.photographs)

@@ -102,6 +102,7 @@ struct ImageArgumentsTests {
       (#"{"path": "a.png", "qualty": 3}"#, "did you mean \"quality\"?"),
       (#"{"path": "a.png", "quality": 3}"#, "output 1: quality has no meaning for PNG"),
       (#"{"path": "a.png"}, {"path": "a.png"}"#, "arguments.outputs.1.path\": is the path of an earlier output"),
+      (#"{"path": "{{.png"}, {"path": "{{.png"}"#, "arguments.outputs.1.path\": is the path of an earlier output"),
       (#"{"path": "a.png", "format": "svg"}"#, "must be one of jpeg, png, webp, avif, heif, tiff, gif"),
     ])
   func refused(_ outputs: String, _ message: String) {
@@ -128,6 +129,7 @@ struct ImageArgumentsTests {
       #expect(try OutputPath(text).filled(values) == filled)
     }
     #expect(try OutputPath("a/{name}.JPG").format == .jpeg)
-    #expect(try OutputPath("a/{{name}}.tif").isFixed && OutputPath("a/b.{format}").format == nil)
+    #expect(try OutputPath("a/{{name}}.tif").fixed == "a/{name}.tif" && OutputPath("{name}").fixed == nil)
+    #expect(try OutputPath("a/b.{format}").format == nil)
   }
 }

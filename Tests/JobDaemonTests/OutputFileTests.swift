@@ -136,6 +136,9 @@ struct OutputFileTests {
       let output = try OutputFile(
         path: path + "/{width}", isNamed: false, number: name == "one" ? 1 : 2, mode: 0o640, jobID: "job",
         input: input, submitter: ann, sparing: folders)
+      let temporary = try #require(try Directory(path: path).entries().first { $0.description.hasPrefix(".bobbin") })
+      // Not even in the making can others read what they are not to read.
+      #expect(try Directory(path: path).status(of: temporary).mode == 0o600)
       try output.publish(as: name)
     }
     #expect(try Directory(path: path).entries().sorted() == ["one", "two"])

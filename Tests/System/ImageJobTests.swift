@@ -114,6 +114,54 @@ extension SystemTests {
       #expect(try FileManager.default.contentsOfDirectory(atPath: root.paths.state + "/bobbin_files/staging") == [])
     }
 
+    @Test("Doubled braces in a path without placeholders are one brace in the file's name, as the result says")
+    func braces() async throws {
+      try root.write(try await TestPicture.jpeg(), to: root.paths.payload + "/in.jpg")
+      let daemon = try await DaemonProcess.ready(root)
+      let result = try await run(#"{"input": "in.jpg", "outputs": [{"path": "a{{b}}.png", "width": 8}]}"#, daemon)
+      #expect(result["outputs"]?.array?.first?["path"]?.string == root.paths.payload + "/a{b}.png")
+      #expect(try await header(root.paths.payload + "/a{b}.png").contains("\nwidth: 8\n"))
+      #expect(try Directory(path: root.paths.payload).entries().sorted() == ["a{b}.png", "in.jpg"])
+    }
+
+    @Test(
+      "One file by two spellings is refused, and what was there stays",
+      arguments: [
+        ("d.png", "./d.png"), ("d.png", "link/d.png"), ("{name}.png", "link/{name}.png"), ("{name}.png", "d.png"),
+      ])
+    func spellings(_ first: String, _ second: String) async throws {
+      try root.write(try await TestPicture.jpeg(), to: root.paths.payload + "/d.jpg")
+      try root.write(Data("old".utf8), to: root.paths.payload + "/d.png")
+      try FileManager.default.createSymbolicLink(
+        atPath: root.paths.payload + "/link", withDestinationPath: root.paths.payload)
+      let daemon = try await DaemonProcess.ready(root)
+      let job = #"""
+        {"type": "image.encode", "id": "twice", "arguments": {"input": "d.jpg", "outputs": [
+          {"path": "\#(first)", "width": 8}, {"path": "\#(second)", "width": 9}]}}
+        """#
+      try root.drop(job, as: "twice.json")
+      try await daemon.waitUntilSpoolIsEmpty()
+      #expect(try root.reason("twice.json").contains("outputs 1 and 2 are both called d.png"))
+      #expect(try String(contentsOfFile: root.paths.payload + "/d.png", encoding: .utf8) == "old")
+      #expect(try Directory(path: root.paths.payload).entries().sorted() == ["d.jpg", "d.png", "link"])
+    }
+
+    @Test("No output gets its name if another one can't have the name that its size gives it")
+    func allOrNothing() async throws {
+      try root.write(try await TestPicture.jpeg(), to: root.paths.payload + "/in.jpg")
+      try FileManager.default.createDirectory(
+        atPath: root.paths.payload + "/in-8.png", withIntermediateDirectories: false)
+      let daemon = try await DaemonProcess.ready(root)
+      let job = #"""
+        {"type": "image.encode", "id": "half", "arguments": {"input": "in.jpg", "outputs": [
+          {"path": "first.png", "width": 8}, {"path": "{name}-{width}.png", "width": 8}]}}
+        """#
+      try root.drop(job, as: "half.json")
+      try await daemon.waitUntilSpoolIsEmpty()
+      #expect(try root.reason("half.json").contains("something other than a file is there"))
+      #expect(try Directory(path: root.paths.payload).entries().sorted() == ["in-8.png", "in.jpg"])
+    }
+
     @Test("The same input with the same wishes is encoded once, whatever its name, and other wishes are not mixed up")
     func reuse() async throws {
       let picture = try await TestPicture.jpeg()
@@ -142,15 +190,22 @@ extension SystemTests {
       #expect(reused == 7)
       #expect(Set(results.map { $0["placeholder"]?.serialized() }).count == 1)
       #expect(Set(results.map { $0["outputs"]?.array?.first?["sha256"]?.string }).count == 1)
-      #expect(try FileManager.default.contentsOfDirectory(atPath: root.paths.keptPictures).count == 1)
-      #expect(try await run("{\"input\": \"in0.jpg\", \(outputs(49, "x"))}", daemon, id: "x")["reused"] == nil)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: root.paths.keptPictures).count == 3)
+      let some = try await run("{\"input\": \"in0.jpg\", \(outputs(49, "x"))}", daemon, id: "x")
+      #expect(some["reused"] == nil && some["outputs"]?.array?.map { $0["reused"] == true } == [false, true])
+      #expect(some["placeholder"]?.serialized() == results[0]["placeholder"]?.serialized())
+      #expect(try await header(root.paths.payload + "/x.webp").contains("\nwidth: 49\n"))
+      #expect(
+        try Data(contentsOf: URL(filePath: root.paths.payload + "/x.png"))
+          == Data(contentsOf: URL(filePath: root.paths.payload + "/out0.png")))
       #expect(try await run("{\"input\": \"other.jpg\", \(outputs(50, "y"))}", daemon, id: "y")["reused"] == nil)
       // They outlive the daemon, but not damage.
       _ = try await daemon.stop()
       daemon = try await DaemonProcess.ready(root)
       #expect(try await run("{\"input\": \"in0.jpg\", \(outputs(50, "z"))}", daemon, id: "z")["reused"] == true)
       for folder in try FileManager.default.contentsOfDirectory(atPath: root.paths.keptPictures) {
-        try Data().write(to: URL(filePath: "\(root.paths.keptPictures)/\(folder)/0"))
+        let picture = "\(root.paths.keptPictures)/\(folder)/0"
+        if FileManager.default.fileExists(atPath: picture) { try Data().write(to: URL(filePath: picture)) }
       }
       let again = try await run("{\"input\": \"in0.jpg\", \(outputs(50, "again"))}", daemon, id: "again")
       #expect(again["reused"] == nil)

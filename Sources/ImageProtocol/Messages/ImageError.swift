@@ -17,6 +17,8 @@ package struct ImageError: Error, Codable, Sendable, Equatable, CustomStringConv
     package static let tooLarge = Code(rawValue: "tooLarge")
     /// The input is truncated or damaged.
     package static let damaged = Code(rawValue: "damaged")
+    /// The input was written to while it was read.
+    package static let inputChanged = Code(rawValue: "inputChanged")
     /// The picture needs more memory than the helper may have.
     package static let outOfMemory = Code(rawValue: "outOfMemory")
     /// An output can't be written.

@@ -5,7 +5,7 @@ import FoundationEssentials
 /// A new optional key needs no new version; a key that changes its meaning or disappears does.
 package enum ImageMessage {
   /// The version of the protocol spoken here.
-  package static let version = 2
+  package static let version = 3
   /// The longest datagram in bytes; a request of 31 outputs takes about 5 kB.
   package static let maximumBytes = 64 << 10
 
@@ -28,12 +28,15 @@ package enum ImageMessage {
   package struct Permission: Codable, Sendable {
     package var version = ImageMessage.version
     package var number: UInt64
-    /// Whether the outputs are to be copied from files that travel beside this, one for each, instead of being made.
-    package var copies: Bool
+    /// The outputs that are to be copied from files that travel beside this, in this order, instead of being made.
+    package var known: [Int]
+    /// Whether no placeholder has to be made.
+    package var knowsPlaceholder: Bool
 
-    package init(number: UInt64, copies: Bool = false) {
+    package init(number: UInt64, known: [Int] = [], knowsPlaceholder: Bool = false) {
       self.number = number
-      self.copies = copies
+      self.known = known
+      self.knowsPlaceholder = knowsPlaceholder
     }
   }
 

@@ -66,7 +66,9 @@ package struct ImageReply: Codable, Sendable, Equatable {
   /// One for each output of the request, in its order.
   package var outputs: [Output]
   package var placeholder: Placeholder?
-  /// Whether the outputs were made before, for another request.
+  /// The outputs that were made before, for other requests, by their places.
+  package var reused: [Int] = []
+  /// Whether nothing was made for this request.
   package var isReused = false
 
   package init(input: Input, outputs: [Output], placeholder: Placeholder? = nil) {

@@ -15,6 +15,8 @@ package struct ImageRequest: Codable, Sendable, Equatable {
   package var limits: ImageLimits
   /// Whether the picture is turned as its orientation tag says.
   package var isTurned: Bool
+  /// What is wrong with an input that nothing is made of.
+  package var failOn: ImageFailOn
   /// Whether a placeholder is wanted, too.
   package var wantsPlaceholder: Bool
   /// Whether the last file of each output is one to keep, which takes nothing that was made before.
@@ -22,12 +24,13 @@ package struct ImageRequest: Codable, Sendable, Equatable {
 
   package init(
     outputs: [ImageOutput], allow: [ImageFormat] = ImageFormat.allowedByDefault, limits: ImageLimits = ImageLimits(),
-    isTurned: Bool = true, wantsPlaceholder: Bool = false, keepsFiles: Bool = false
+    isTurned: Bool = true, failOn: ImageFailOn = .error, wantsPlaceholder: Bool = false, keepsFiles: Bool = false
   ) {
     self.outputs = outputs
     self.allow = allow
     self.limits = limits
     self.isTurned = isTurned
+    self.failOn = failOn
     self.wantsPlaceholder = wantsPlaceholder
     self.keepsFiles = keepsFiles
   }

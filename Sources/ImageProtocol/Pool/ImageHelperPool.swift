@@ -68,19 +68,18 @@ package actor ImageHelperPool {
     let leased = try send(bytes, descriptors: [input] + outputs)
     var answer = try await answer(of: leased, number: number, request: request, deadline: deadline)
     guard let question = answer.question else { return try finish(leased, answer) }
-    if let known = await reuse?.pictures(of: question.input) {
-      permit(leased, ImageMessage.Permission(number: number, copies: true), files: known.files)
+    let known = await reuse?.pictures(of: question.input) ?? KnownPictures()
+    if known.isAll(of: request) {
+      permit(leased, known.permission(number), files: known.files)
       answer = try await self.answer(of: leased, number: number, request: request, deadline: deadline)
-      var reply = try finish(leased, answer)
-      (reply.outputs, reply.placeholder, reply.isReused) = (known.outputs, known.placeholder, true)
-      return reply
+      return known.completing(try finish(leased, answer), of: request)
     }
     let asked = max(0, question.memory - ImageHelperConfiguration.freeMemory)
     try await take(asked, for: leased, deadline: deadline)
     defer { memory.giveBack(asked) }
-    permit(leased, ImageMessage.Permission(number: number), files: [])
+    permit(leased, known.permission(number), files: known.files + (reuse.map { [$0.inputCopy] } ?? []))
     answer = try await self.answer(of: leased, number: number, request: request, deadline: deadline)
-    return try finish(leased, answer)
+    return known.completing(try finish(leased, answer), of: request)
   }
 
   private func finish(_ leased: LeasedHelper, _ answer: ImageMessage.Answer) throws(ImageError) -> ImageReply {

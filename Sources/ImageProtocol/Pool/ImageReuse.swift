@@ -3,25 +3,67 @@ internal import SystemSupport
 /// Knows pictures that were made before.
 package protocol ImageReuse: Sendable {
   /// Looks for the outputs of a request, once its input is known; waits for whoever is making the same.
+  func pictures(of input: ImageReply.Input) async -> KnownPictures
+
+  /// The descriptor of an empty file that only this process and the helper have, for a copy of the input.
   ///
-  /// - Returns: nil if they are to be made.
-  func pictures(of input: ImageReply.Input) async -> KnownPictures?
+  /// What others get by the input's hash must be made of the very bytes that were hashed.
+  var inputCopy: Int32 { get }
 }
 
-/// Outputs that were made before: their files, open for reading, and what was told of them.
-package final class KnownPictures: Sendable {
-  package let outputs: [ImageReply.Output]
-  package let placeholder: ImageReply.Placeholder?
-  let files: [Int32]
+/// Which of a request's outputs were made before.
+package struct KnownPictures: Sendable {
+  /// One for each output; nil where it is to be made.
+  private let outputs: [KnownPicture?]
+  private let placeholder: KnownPicture?
 
-  /// - Parameter files: a descriptor for each output, which are closed with this.
-  package init(outputs: [ImageReply.Output], placeholder: ImageReply.Placeholder?, files: [Int32]) {
+  package init(outputs: [KnownPicture?] = [], placeholder: KnownPicture? = nil) {
     self.outputs = outputs
     self.placeholder = placeholder
-    self.files = files
+  }
+
+  private var places: [Int] { outputs.indices.filter { outputs[$0] != nil } }
+
+  /// The files that go with the permission.
+  var files: [Int32] { outputs.compactMap { $0?.file } }
+
+  func permission(_ number: UInt64) -> ImageMessage.Permission {
+    ImageMessage.Permission(number: number, known: places, knowsPlaceholder: placeholder != nil)
+  }
+
+  /// Whether nothing is left to be made.
+  func isAll(of request: ImageRequest) -> Bool {
+    places.count == request.outputs.count && (placeholder != nil || !request.wantsPlaceholder)
+  }
+
+  /// What was made for a request, together with what was made before.
+  func completing(_ reply: ImageReply, of request: ImageRequest) -> ImageReply {
+    var reply = reply
+    var made = reply.outputs[...]
+    reply.outputs = request.outputs.indices.compactMap { index in
+      outputs.indices.contains(index) ? outputs[index]?.output ?? made.popFirst() : made.popFirst()
+    }
+    reply.placeholder = placeholder?.placeholder ?? reply.placeholder
+    reply.reused = places
+    reply.isReused = isAll(of: request)
+    return reply
+  }
+}
+
+/// An output or a placeholder that was made before: what was told of it, and an output's file, open for reading.
+package final class KnownPicture: Sendable {
+  package let output: ImageReply.Output?
+  package let placeholder: ImageReply.Placeholder?
+  let file: Int32?
+
+  /// - Parameter file: a descriptor, which is closed with this.
+  package init(output: ImageReply.Output?, placeholder: ImageReply.Placeholder?, file: Int32?) {
+    self.output = output
+    self.placeholder = placeholder
+    self.file = file
   }
 
   deinit {
-    for file in files { _ = FileDescriptor(owning: file) }
+    if let file { _ = FileDescriptor(owning: file) }
   }
 }

@@ -71,15 +71,29 @@ struct Decoding {
   }
 
   private func thumbnailCall(width: Int) throws(ImageError) -> VipsCall {
-    let call = try VipsCall("thumbnail_source")
-    call.set("source", input.source)
+    let isFirstPage = input.description.format == .tiff
+    let call = try VipsCall(isFirstPage ? "thumbnail_image" : "thumbnail_source")
+    if isFirstPage {
+      call.set("in", try firstPage().reference)
+    } else {
+      call.set("source", input.source)
+      // Otherwise a truncated picture ends in grey instead of in an error. The call has a fail-on argument of its own,
+      // which libvips 8.14 does not hand on to a decoder that reads from a source.
+      try call.set("option-string", "[fail-on=\(VipsLibrary.failOn.rawValue)\(kind.moves ? ",n=-1" : "")]")
+    }
     try call.set("width", String(width))
     try call.set("no-rotate", String(!isTurned))
-    // Without this a truncated picture ends in grey instead of in an error. The call has a fail-on argument of its own,
-    // which libvips 8.14 does not hand on to a decoder that reads from a source.
-    try call.set("option-string", kind.moves ? "[fail-on=error,n=-1]" : "[fail-on=error]")
     if kind.convertsColours { try call.set("export-profile", "srgb") }
     return call
+  }
+
+  /// The first page of a TIFF file, of which libvips would take another one of half the size for a smaller version.
+  private func firstPage() throws(ImageError) -> Picture {
+    let call = try VipsCall(ImageFormat.tiff.loaderClass)
+    call.set("source", input.source)
+    try call.set("access", "sequential")
+    try call.set("fail-on", VipsLibrary.failOn.rawValue)
+    return try call.makeImage()
   }
 
   /// Cuts or pads a scaled picture to a plan's size.

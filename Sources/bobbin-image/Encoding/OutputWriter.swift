@@ -7,6 +7,8 @@ struct OutputWriter {
   let position: Int
   /// The frames that lie one below the other in its picture.
   let pages: Int
+  /// What the input says about who made it.
+  let authorship: Authorship?
 
   func write(_ picture: Picture, to files: [Int32]) throws(ImageError) -> ImageReply.Output {
     guard let first = files.first else { throw .invalidRequest("output \(position) came without a file") }
@@ -33,7 +35,7 @@ struct OutputWriter {
     if output.isAlwaysOpaque || output.background != nil && background.isOpaque {
       picture = try picture.flattened(on: background)
     }
-    return try picture.keeping(kept)
+    return try picture.keeping(kept, authorship)
   }
 
   private func encode(_ picture: Picture, quality: Int, into target: EncodingTarget) throws(ImageError) {
@@ -48,8 +50,8 @@ struct OutputWriter {
     try call.set("strip", String(kept.isEmpty))
     VipsLibrary.forgetFailure()
     try call.run()
-    // A damaged strip at the very end is painted black and only noted here: nothing comes after it to fail.
-    if VipsLibrary.hasNotedFailure { throw VipsLibrary.takeFailure() }
+    // After a damaged strip at the very end nothing comes to fail.
+    try VipsLibrary.checkNotes()
   }
 
   /// Writes the file of the best quality that is small enough, found by halving the range of qualities.

@@ -8,13 +8,19 @@ struct PictureEncoder {
 
   /// Reads the header of the input and refuses what can be refused by now; decodes nothing.
   ///
-  /// - Parameter descriptor: open for reading.
-  init(_ request: ImageRequest, input descriptor: Int32) throws(ImageError) {
+  /// - Parameters:
+  ///   - descriptor: open for reading.
+  ///   - sha256: the input's hash, if it is known already.
+  ///   - made: the outputs that are there already.
+  init(
+    _ request: ImageRequest, input descriptor: Int32, sha256: String? = nil, sparing made: Set<Int> = []
+  ) throws(ImageError) {
     try request.validate()
+    VipsLibrary.failOn = request.failOn
     self.request = request
-    input = try PictureInput(descriptor: descriptor, for: request)
+    input = try PictureInput(descriptor: descriptor, for: request, sha256: sha256)
     var renditions: [Rendition] = []
-    for (index, output) in request.outputs.enumerated() {
+    for (index, output) in request.outputs.enumerated() where !made.contains(index) {
       let rendition = Rendition(output, of: input, index: index)
       let pages = rendition.kind.moves ? input.description.pages : 1
       try rendition.plan.check(output.format, limits: request.limits, pages: pages, position: index + 1)
@@ -44,7 +50,8 @@ struct PictureEncoder {
       for rendition in group {
         let picture = try decoding.picture(by: rendition.plan, from: shared)
         if let index = rendition.index {
-          let writer = OutputWriter(output: request.outputs[index], position: index + 1, pages: decoding.pages)
+          let writer = OutputWriter(
+            output: request.outputs[index], position: index + 1, pages: decoding.pages, authorship: input.authorship)
           outputs[index] = try writer.write(picture, to: files[index])
         } else {
           placeholder = try Placeholder.make(of: picture)

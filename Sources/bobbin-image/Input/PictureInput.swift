@@ -7,13 +7,16 @@ struct PictureInput {
   let source: VipsObjectReference
   let header: Picture
   let description: ImageReply.Input
+  /// Who made it; nil if it does not say so, or no output is going to.
+  let authorship: Authorship?
 
   /// Reads the header of the picture behind a descriptor.
   ///
   /// - Parameters:
   ///   - descriptor: Open for reading; stays the caller's.
   ///   - request: tells which decoders may look at it, and what it may cost.
-  init(descriptor: Int32, for request: ImageRequest) throws(ImageError) {
+  ///   - sha256: its hash, if it is known already.
+  init(descriptor: Int32, for request: ImageRequest, sha256: String? = nil) throws(ImageError) {
     let bytes = try Self.size(of: descriptor, limit: request.limits.maxBytes)
     VipsLibrary.allowLoading(request.allow)
     guard let pointer = vips_source_new_from_descriptor(descriptor) else { throw VipsLibrary.takeFailure() }
@@ -33,9 +36,17 @@ struct PictureInput {
     try Self.check(header, limits: request.limits)
     let (width, height) = request.isTurned ? header.displayedSize : (header.width, header.height)
     self.source = source
+    if request.outputs.contains(where: { $0.metadata.contains(.copyright) || $0.metadata.contains(.all) }) {
+      VipsLibrary.allowLoading([.jpeg])
+      authorship = try Authorship(header, format, descriptor: descriptor)
+      VipsLibrary.allowLoading(request.allow)
+    } else {
+      authorship = nil
+    }
+    let hash = if let sha256 { sha256 } else { try FileHash.sha256(of: descriptor) }
     description = ImageReply.Input(
       format: format, width: width, height: height, pages: header.pages, bytes: bytes,
-      sha256: try FileHash.sha256(of: descriptor))
+      sha256: hash)
   }
 
   private static func size(of descriptor: Int32, limit: Int) throws(ImageError) -> Int {

@@ -25,14 +25,24 @@ enum RequestLoop {
     while let output = files.takeNext() { open.append(output) }
     let outputs = try open.outputs(of: request)
     try Confinement.allowProcessorTime(seconds: request.limits.processorSeconds)
-    let encoder = try PictureEncoder(request, input: input.number)
+    var encoder = try PictureEncoder(request, input: input.number)
     let memory = encoder.memoryEstimate
     if memory > message.freeMemory {
       let question = ImageQuestion(input: encoder.input.description, memory: memory)
       var known = try ask(question, number: message.number, socket)
-      if known.isGiven {
-        try copy(&known.message.descriptors, to: outputs, request)
+      try copy(&known, to: outputs, request)
+      var rest = request
+      rest.wantsPlaceholder = request.wantsPlaceholder && !known.permission.knowsPlaceholder
+      if known.permission.known.count == outputs.count && !rest.wantsPlaceholder {
         return ImageReply(input: question.input, outputs: [])
+      }
+      if request.keepsFiles {
+        guard let copy = known.message.descriptors.takeNext() else {
+          throw .protocolMismatch("a permission came without a file for a copy of the input")
+        }
+        try InputCopy.make(of: input.number, in: copy.number, expected: question.input)
+        encoder = try PictureEncoder(
+          rest, input: copy.number, sha256: question.input.sha256, sparing: Set(known.permission.known))
       }
     }
     defer { Confinement.releaseMemory(after: memory) }
@@ -41,8 +51,7 @@ enum RequestLoop {
 
   /// What the daemon answers a question with.
   private struct Known: ~Copyable {
-    /// Whether the outputs are there already.
-    let isGiven: Bool
+    let permission: ImageMessage.Permission
     var message: DescriptorMessage
   }
 
@@ -63,16 +72,18 @@ enum RequestLoop {
     }
     let permission = try ImageMessage.decode(ImageMessage.Permission.self, from: [UInt8](received.data))
     guard permission.number == number else { throw .protocolMismatch("a permission is for another request") }
-    return Known(isGiven: permission.copies, message: received)
+    return Known(permission: permission, message: received)
   }
 
   /// Makes outputs of what was made before.
   private static func copy(
-    _ files: inout ReceivedDescriptors, to outputs: [[Int32]], _ request: ImageRequest
+    _ known: inout Known, to outputs: [[Int32]], _ request: ImageRequest
   ) throws(ImageError) {
-    for (index, output) in outputs.enumerated() {
-      guard let file = files.takeNext() else { throw .protocolMismatch("there are too few files to copy from") }
-      try OutputFiles(output.dropLast(request.keepsFiles ? 1 : 0), position: index + 1).copy(of: file.number)
+    for index in known.permission.known where outputs.indices.contains(index) {
+      guard let file = known.message.descriptors.takeNext() else {
+        throw .protocolMismatch("there are too few files to copy from")
+      }
+      try OutputFiles(outputs[index].dropLast(request.keepsFiles ? 1 : 0), position: index + 1).copy(of: file.number)
     }
   }
 }

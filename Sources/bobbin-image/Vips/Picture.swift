@@ -37,6 +37,16 @@ struct Picture {
     return String(cString: mode).hasPrefix("4:2:0")
   }
 
+  /// A field of bytes; nil if there is none.
+  func blob(_ field: String) -> [UInt8]? {
+    var start: UnsafeRawPointer?
+    var count = 0
+    guard vips_image_get_typeof(image, field) != 0, vips_image_get_blob(image, field, &start, &count) == 0 else {
+      return nil
+    }
+    return Array(UnsafeRawBufferPointer(start: start, count: count))
+  }
+
   private func number(_ field: String) -> Int32? {
     var number: Int32 = 0
     guard vips_image_get_typeof(image, field) != 0, vips_image_get_int(image, field, &number) == 0 else { return nil }
@@ -58,8 +68,7 @@ struct Picture {
     vips_error_clear()
     guard let copy = vips_image_copy_memory(image) else { throw VipsLibrary.takeFailure() }
     let picture = Picture(reference: VipsObjectReference(owning: copy))
-    // A damaged strip is painted black and only noted.
-    if VipsLibrary.hasNotedFailure { throw VipsLibrary.takeFailure() }
+    try VipsLibrary.checkNotes()
     return picture
   }
 

@@ -28,8 +28,27 @@ enum VipsLibrary {
     }
   }
 
-  /// Whether something failed although the call that met it went on.
-  static var hasNotedFailure: Bool { vips_error_buffer().pointee != 0 }
+  /// What is wrong with an input that nothing is made of.
+  // Requests are answered one after the other, by the one thread that reads and writes this.
+  nonisolated(unsafe) static var failOn = ImageFailOn.error
+
+  /// Fails if something was noted although the call that met it went on, such as a damaged strip that is painted black.
+  static func checkNotes() throws(ImageError) {
+    let notes = String(cString: vips_error_buffer()).split(separator: "\n")
+    let isHarmless =
+      switch failOn {
+      case .none: !notes.contains { $0.contains("memory") }
+      case .error: notes.allSatisfy { note in harmlessNotes.contains(where: note.contains) }
+      case .warning: notes.isEmpty
+      }
+    if isHarmless { vips_error_clear() } else { throw takeFailure() }
+  }
+
+  /// What decoders say of faults that cost no pixel; whatever else they say counts as damage.
+  private static let harmlessNotes = [
+    "extraneous bytes before marker", "unknown JFIF revision number", "Unknown Adobe color transform code",
+    "Inconsistent progression sequence", "for \"Orientation\" tag",
+  ]
 
   /// Drops what libvips has to say so far.
   static func forgetFailure() { vips_error_clear() }

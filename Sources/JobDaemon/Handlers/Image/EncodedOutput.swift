@@ -20,26 +20,46 @@ struct EncodedOutput {
     return picture
   }
 
+  /// Whether the file's name is known before the picture is.
+  var isNamed: Bool { arguments.path?.fixed != nil }
+
+  /// Where the file goes, which is found to be possible; nil if there is none.
+  ///
+  /// - Parameter path: with its placeholders filled in, or nil if it has none.
+  func place(at path: String? = nil) throws(JobFailure) -> OutputPlace? {
+    try file?.place(named: name(in: path))
+  }
+
   func publish(as path: String) throws(JobFailure) {
-    let name = path.split(separator: "/").last.map(String.init)
-    try file?.publish(as: arguments.path?.isFixed == true ? nil : name)
+    try file?.publish(as: name(in: path))
+  }
+
+  private func name(in path: String?) -> String? {
+    isNamed ? nil : path?.split(separator: "/").last.map(String.init)
   }
 
   /// The path of each output with its placeholders filled in; nil for one without a file.
-  static func paths(
-    of outputs: [EncodedOutput], _ reply: ImageReply, input: String
-  ) throws(JobFailure) -> [String?] {
-    var paths: [String?] = []
-    for (output, picture) in zip(outputs, reply.outputs) {
-      let path = output.arguments.path?.filled { output.arguments.value(of: $0, picture, input: input) }
-      if let path, let index = paths.firstIndex(of: path) {
+  static func paths(of outputs: [EncodedOutput], _ reply: ImageReply, input: String) -> [String?] {
+    zip(outputs, reply.outputs).map { output, picture in
+      output.arguments.path?.filled { output.arguments.value(of: $0, picture, input: input) }
+    }
+  }
+
+  /// Refuses outputs of which one would replace another, however their paths are spelled.
+  static func refuseSamePlaces(_ places: [OutputPlace?]) throws(JobFailure) {
+    var identities: [OutputPlace.Identity: Int] = [:]
+    for (index, place) in places.enumerated() {
+      guard let place else { continue }
+      let identity: OutputPlace.Identity
+      do throws(SystemError) { identity = try place.identity() } catch {
+        throw JobFailure("the output \(place.name) can't be written: \(error)", isPermanent: error.isLasting)
+      }
+      if let earlier = identities.updateValue(index, forKey: identity) {
         throw JobFailure(
-          "outputs \(index + 1) and \(paths.count + 1) are both called \(displayName(path)); "
+          "outputs \(earlier + 1) and \(index + 1) are both called \(place.name); "
             + "put something into their paths that differs, such as {width} or {preset}")
       }
-      paths.append(path)
     }
-    return paths
   }
 }
 

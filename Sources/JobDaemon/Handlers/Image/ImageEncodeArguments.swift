@@ -9,6 +9,8 @@ struct ImageEncodeArguments {
   let outputs: [ImageOutputArguments]
   /// Whether the picture is turned as its orientation tag says.
   let isTurned: Bool
+  /// What is wrong with an input that nothing is made of.
+  let failOn: ImageFailOn
   let wantsPlaceholder: Bool
   /// Whether outputs may be taken from an earlier job that had the same input and wanted the same.
   let reuses: Bool
@@ -19,9 +21,10 @@ struct ImageEncodeArguments {
   /// - Parameter presets: what outputs can name, by name.
   init(_ arguments: JSONValue, presets: [String: Configuration.ImagePreset]) throws(JobFileError) {
     let reader = try ArgumentReader(arguments)
-    try reader.allow(["input", "outputs", "store", "autoOrient", "placeholder", "reuse"])
+    try reader.allow(["input", "outputs", "store", "autoOrient", "failOn", "placeholder", "reuse"])
     input = try reader.requiredPath("input")
     isTurned = try reader.flag("autoOrient") ?? true
+    failOn = try reader.word("failOn", ImageFailOn.self) ?? .error
     wantsPlaceholder = try reader.flag("placeholder") ?? false
     reuses = try reader.flag("reuse") ?? false
     guard let list = reader.value("outputs")?.array, !list.isEmpty else {
@@ -42,8 +45,8 @@ struct ImageEncodeArguments {
     }
     var paths: Set<String> = []
     for (index, output) in outputs.enumerated() {
-      guard let path = output.path, path.isFixed else { continue }
-      if !paths.insert(path.text).inserted {
+      guard let path = output.path?.fixed else { continue }
+      if !paths.insert(path).inserted {
         throw reader.error("is the path of an earlier output", "outputs.\(index).path")
       }
     }

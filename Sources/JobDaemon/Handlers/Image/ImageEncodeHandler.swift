@@ -49,18 +49,21 @@ struct ImageEncodeHandler: JobHandler {
     for (index, output) in arguments.outputs.enumerated() {
       let file = try output.path.map { path in
         try OutputFile(
-          path: execution.absolutePath(path.text), isNamed: path.isFixed, number: index + 1, mode: output.mode,
-          jobID: execution.jobID, input: inputStatus, submitter: submitter, sparing: ownFolders)
+          path: execution.absolutePath(path.fixed ?? path.text), isNamed: path.fixed != nil, number: index + 1,
+          mode: output.mode, jobID: execution.jobID, input: inputStatus, submitter: submitter, sparing: ownFolders)
       }
       let stored = try output.storedTitle.map { try StoredPicture(title: $0, in: coordinator.stagingDirectory) }
       outputs.append(EncodedOutput(arguments: output, file: file, stored: stored))
     }
+    try EncodedOutput.refuseSamePlaces(outputs.map { output in output.isNamed ? try output.place() : nil })
     execution.progress = JobProgress(total: Int64(outputs.count), unit: "outputs")
     let reuse = try reuse(arguments, settings.image)
     for index in outputs.indices { outputs[index].kept = reuse?.descriptor(ofOutput: index) }
     let reply = try await encode(arguments, input, outputs, reuse, settings.image)
     do { try reuse?.keep(reply) } catch { execution.log("the pictures can't be kept for reuse: \(error)") }
-    let paths = try EncodedOutput.paths(of: outputs, reply, input: arguments.input)
+    let paths = EncodedOutput.paths(of: outputs, reply, input: arguments.input)
+    // All of them, before the first file gets its name.
+    try EncodedOutput.refuseSamePlaces(zip(outputs, paths).map { output, path in try output.place(at: path) })
     for (output, picture) in zip(outputs, reply.outputs) {
       try await output.stored?.keep(picture, in: execution.context)
     }
@@ -91,7 +94,7 @@ struct ImageEncodeHandler: JobHandler {
         var picture = output.picture
         picture.fileCount = 1
         return picture
-      }, isTurned: arguments.isTurned, wantsPlaceholder: arguments.wantsPlaceholder)
+      }, isTurned: arguments.isTurned, failOn: arguments.failOn, wantsPlaceholder: arguments.wantsPlaceholder)
     return try PictureReuse(cache, request, limit: settings.reuseSize)
   }
 
@@ -104,7 +107,8 @@ struct ImageEncodeHandler: JobHandler {
       processorSeconds: max(1, Int(settings.timeout.components.seconds)))
     let request = ImageRequest(
       outputs: outputs.map(\.picture), allow: settings.inputFormats.compactMap(ImageFormat.init), limits: limits,
-      isTurned: arguments.isTurned, wantsPlaceholder: arguments.wantsPlaceholder, keepsFiles: reuse != nil)
+      isTurned: arguments.isTurned, failOn: arguments.failOn, wantsPlaceholder: arguments.wantsPlaceholder,
+      keepsFiles: reuse != nil)
     let number = input.number
     do throws(ImageError) {
       return try await pool.encode(request, input: number, outputs: outputs.flatMap(\.descriptors), reuse: reuse)

@@ -10,10 +10,12 @@ extension ImageReply {
       "input": .object(
         Self.picture(input.format, input.width, input.height, pages: input.pages, input.bytes, input.sha256)),
       "outputs": .array(
-        zip(outputs, paths).map { output, path in
+        zip(outputs.indices, paths).map { index, path in
+          let output = outputs[index]
           var object = Self.picture(
             output.format, output.width, output.height, pages: output.pages, output.bytes, output.sha256)
           object["quality"] = output.quality.map { .integer(Int64($0)) }
+          if reused.contains(index) { object["reused"] = true }
           object["path"] = path.map(JSONValue.string)
           return .object(object)
         }),

@@ -35,7 +35,8 @@ final class OutputFile: Sendable {
       temporary = place.temporaryName(jobID: jobID, number: isNamed ? 0 : number)
       do throws(SystemError) {
         try place.removeLeftover(temporary)
-        file = SharedFile(try place.folder.createFile(temporary, mode: 0o644))
+        // Nobody sees a picture in the making that is not to see the finished one.
+        file = SharedFile(try place.folder.createFile(temporary, mode: mode == nil ? 0o644 : 0o600))
         if submitter.needsChecks { try OutputMark.set(submitter.user, on: file.descriptor) }
       } catch {
         throw PathProblem(error)
@@ -54,6 +55,19 @@ final class OutputFile: Sendable {
 
   /// The number of the open descriptor, valid while this object lives.
   var descriptor: Int32 { file.descriptor.number }
+
+  /// Where the file goes, which is found to be possible by now.
+  ///
+  /// - Parameter name: the last part of the path, if that was not known before.
+  func place(named name: String?) throws(JobFailure) -> OutputPlace {
+    do throws(PathProblem) {
+      let place = try place.named(name)
+      _ = try place.checkTarget(of: input)
+      return place
+    } catch {
+      throw Self.failure(path, error)
+    }
+  }
 
   /// Moves the finished file to its place, durably; its content must have been synchronized.
   ///

@@ -39,9 +39,10 @@ struct OutputPath {
     pieces = try Self.pieces(of: text[start...])
   }
 
-  /// Whether it has no placeholders.
-  var isFixed: Bool {
-    pieces.allSatisfy { if case .text = $0 { true } else { false } }
+  /// The path itself, with braces as they are meant; nil if it has placeholders.
+  var fixed: String? {
+    let isFixed = pieces.allSatisfy { if case .text = $0 { true } else { false } }
+    return isFixed ? filled { _ in "" } : nil
   }
 
   /// The format that the ending stands for, or nil.

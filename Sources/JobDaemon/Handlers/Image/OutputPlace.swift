@@ -25,6 +25,18 @@ struct OutputPlace: Sendable {
     return OutputPlace(folder: folder, name: name, submitter: submitter)
   }
 
+  /// What two places have in common that are the same, through whatever links and spellings.
+  struct Identity: Hashable {
+    let device: UInt64
+    let folder: UInt64
+    let name: [UInt8]
+  }
+
+  func identity() throws(SystemError) -> Identity {
+    let status = try folder.status()
+    return Identity(device: status.device, folder: status.inode, name: name.bytes)
+  }
+
   /// Checks that the folder is not one of the daemon's own.
   func check(sparing folders: OwnFolders) throws(PathProblem) {
     do throws(SystemError) {

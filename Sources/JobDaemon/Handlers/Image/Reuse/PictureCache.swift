@@ -4,7 +4,7 @@ import ImageProtocol
 import Synchronization
 import SystemSupport
 
-/// Pictures that were made for jobs that may share theirs, kept in a folder for each input and each way to encode it.
+/// Pictures that were made for jobs that may share theirs, in a folder for each input and each way to encode it.
 ///
 /// A folder appears whole, by rename. When they get too large together, those that were used longest ago are removed.
 final class PictureCache: Sendable {
@@ -34,7 +34,7 @@ final class PictureCache: Sendable {
   // MARK: Looking
 
   /// What is kept under a name; nil if the caller is to make it and to call ``finish(_:)`` then.
-  func find(_ name: String, for request: ImageRequest) async -> KnownPictures? {
+  func find(_ name: String, for request: ImageRequest) async -> KnownPicture? {
     while !claim(name) { await waitForEnd(of: name) }
     guard let known = open(name, for: request) else { return nil }
     finish(name)
@@ -65,7 +65,7 @@ final class PictureCache: Sendable {
     for continuation in waiting { continuation.resume() }
   }
 
-  private func open(_ name: String, for request: ImageRequest) -> KnownPictures? {
+  private func open(_ name: String, for request: ImageRequest) -> KnownPicture? {
     loadEntries()
     let isThere = state.withLock { state in
       state.uses += 1
@@ -74,8 +74,8 @@ final class PictureCache: Sendable {
     }
     guard isThere else { return nil }
     let path = folder + "/" + name
-    guard let data = try? Data(contentsOf: URL(filePath: path + "/" + KeptPictures.fileName)),
-      let kept = try? JSONDecoder().decode(KeptPictures.self, from: data), kept.request == request,
+    guard let data = try? Data(contentsOf: URL(filePath: path + "/" + KeptPicture.fileName)),
+      let kept = try? JSONDecoder().decode(KeptPicture.self, from: data), kept.request == request,
       let known = kept.open(in: path)
     else {
       // What can't be read is as good as not there; it is made again, and takes its place.
@@ -98,7 +98,7 @@ final class PictureCache: Sendable {
     return path
   }
 
-  /// Gives a draft its name, durably, and removes others until all together are small enough.
+  /// Gives a finished folder its name, durably, and removes others until all together are small enough.
   func keep(_ draft: String, as name: String, bytes: Int, limit: Int) throws(SystemError) {
     try Directory(path: draft).synchronize()
     remove(name)

@@ -4,15 +4,18 @@ import Jobs
 import Synchronization
 import SystemSupport
 
-/// One job's share in pictures that are kept: it takes those that are there, or leaves its own.
+/// One job's share in pictures that are kept: it takes those that are there, and leaves its own.
 final class PictureReuse: ImageReuse {
   private let cache: PictureCache
-  private let request: ImageRequest
+  /// What each output, and then the placeholder, is by itself.
+  private let parts: [ImageRequest]
+  private let outputCount: Int
   private let limit: Int
   private let draft: String
   private let files: [Int32]
-  /// The name under which this job makes pictures that others may wait for.
-  private let claimed = Mutex<String?>(nil)
+  let inputCopy: Int32
+  /// What this job makes, which others may wait for, by the names of what is kept.
+  private let claimed = Mutex<[String: Int]>([:])
 
   /// Makes empty files for what is to be kept.
   ///
@@ -21,51 +24,85 @@ final class PictureReuse: ImageReuse {
   ///   - limit: how large all pictures that are kept may be together, in bytes.
   init(_ cache: PictureCache, _ request: ImageRequest, limit: Int) throws {
     self.cache = cache
-    self.request = request
     self.limit = limit
+    parts = Self.parts(of: request)
+    outputCount = request.outputs.count
     draft = try cache.makeDraft()
     var files: [Int32] = []
     for index in request.outputs.indices {
       files.append(try FileDescriptor.open("\(draft)/\(index)", .creatingExclusively, mode: 0o600).take())
     }
     self.files = files
+    let path = draft + "/input"
+    let copy = try FileDescriptor.open(path, .creatingExclusively, mode: 0o600)
+    try FileManager.default.removeItem(atPath: path)
+    inputCopy = copy.take()
+  }
+
+  private static func parts(of request: ImageRequest) -> [ImageRequest] {
+    var part = request
+    part.wantsPlaceholder = false
+    var parts = request.outputs.map { output in
+      part.outputs = [output]
+      return part
+    }
+    (part.outputs, part.wantsPlaceholder) = ([], true)
+    if request.wantsPlaceholder { parts.append(part) }
+    return parts
   }
 
   /// The file that an output is to be kept in; its number is valid while this object lives.
   func descriptor(ofOutput index: Int) -> Int32 { files[index] }
 
-  func pictures(of input: ImageReply.Input) async -> KnownPictures? {
-    let name = name(for: input)
-    if let known = await cache.find(name, for: request) { return known }
-    claimed.withLock { $0 = name }
-    return nil
+  func pictures(of input: ImageReply.Input) async -> KnownPictures {
+    let names = parts.map { name(of: $0, for: input) }
+    let indices = Dictionary(zip(names, names.indices), uniquingKeysWith: { first, _ in first })
+    var known: [String: KnownPicture] = [:]
+    // In the same order in all jobs, or two could wait for each other.
+    for (name, index) in indices.sorted(by: { $0.key < $1.key }) {
+      known[name] = await cache.find(name, for: parts[index])
+      if known[name] == nil { claimed.withLock { $0[name] = index } }
+    }
+    let pictures = names.map { known[$0] }
+    return KnownPictures(
+      outputs: Array(pictures.prefix(outputCount)), placeholder: pictures.dropFirst(outputCount).first ?? nil)
   }
 
   /// Keeps what was made.
   func keep(_ reply: ImageReply) throws {
-    guard let name = claimed.withLock({ $0 }), !reply.isReused else { return }
-    let bytes = reply.outputs.reduce(0) { $0 + $1.bytes }
-    guard bytes <= limit else { return }
-    let kept = KeptPictures(request: request, outputs: reply.outputs, placeholder: reply.placeholder)
-    let description = try FileDescriptor.open(
-      "\(draft)/\(KeptPictures.fileName)", .creatingExclusively, mode: 0o600)
-    try description.writeAll(try JSONEncoder().encode(kept))
-    try description.synchronize()
-    try cache.keep(draft, as: name, bytes: bytes, limit: limit)
+    for (name, index) in claimed.withLock({ $0 }) {
+      let output = reply.outputs.indices.contains(index) ? reply.outputs[index] : nil
+      let kept = KeptPicture(
+        request: parts[index], output: output, placeholder: output == nil ? reply.placeholder : nil)
+      let content = try JSONEncoder().encode(kept)
+      let bytes = output?.bytes ?? content.count
+      guard bytes <= limit else { continue }
+      let folder = "\(draft)/kept-\(index)"
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+      if output != nil {
+        try FileManager.default.moveItem(atPath: "\(draft)/\(index)", toPath: "\(folder)/\(KeptPicture.pictureName)")
+      }
+      let description = try FileDescriptor.open(
+        "\(folder)/\(KeptPicture.fileName)", .creatingExclusively, mode: 0o600)
+      try description.writeAll(content)
+      try description.synchronize()
+      try cache.keep(folder, as: name, bytes: bytes, limit: limit)
+    }
   }
 
   /// The same for the same bytes, and another for other ways to encode them; the description has the whole truth.
-  private func name(for input: ImageReply.Input) -> String {
+  private func name(of part: ImageRequest, for input: ImageReply.Input) -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
     var hash = StableHash()
-    hash.combine((try? encoder.encode(request)).map(Array.init) ?? [])
+    hash.combine((try? encoder.encode(part)).map(Array.init) ?? [])
     return input.sha256 + "-" + hash.digits
   }
 
   deinit {
-    for file in files { _ = FileDescriptor(owning: file) }
-    if let name = claimed.withLock({ $0 }) { cache.finish(name) }
+    for file in files + [inputCopy] { _ = FileDescriptor(owning: file) }
+    for name in claimed.withLock({ $0 }).keys { cache.finish(name) }
     // What was kept is no longer there; a later start removes what can't be removed now.
     try? FileManager.default.removeItem(atPath: draft)
   }

@@ -1,0 +1,83 @@
+import Foundation
+import ImageProtocol
+import Testing
+
+@Suite("What is wrong with a picture that is encoded all the same", .timeLimit(.minutes(10)))
+struct FaultyPictureTests {
+  private let bench: Workbench
+
+  init() throws { bench = try Workbench() }
+
+  private func small(_ name: String) async throws -> [UInt8] {
+    try await Tool.run("vips", "thumbnail", Workbench.photograph("Wood"), bench.path(name) + "[strip]", "320")
+    return [UInt8](try Data(contentsOf: URL(filePath: bench.path(name))))
+  }
+
+  private func requests(_ failOn: ImageFailOn) -> [ImageRequest] {
+    let outputs = [ImageOutput(format: .png), ImageOutput(format: .webp, width: 40)]
+    return [ImageRequest(outputs: outputs, failOn: failOn)]
+      + outputs.map { ImageRequest(outputs: [$0], failOn: failOn) }
+  }
+
+  @Test("Stray bytes between the parts of a JPEG file do no harm, unless warnings are to count")
+  func strayBytes() async throws {
+    var bytes = try await small("whole.jpg")
+    let position = try #require(bytes.firstRange(of: [0xFF, 0xDB])?.lowerBound)
+    bytes.insert(contentsOf: [1, 2, 3], at: position)
+    let input = try bench.file("in.jpg", bytes)
+    for request in requests(.error) {
+      _ = try await bench.encode(input, request)
+      let last = try await Tool.average(bench.path("0"))
+      #expect(try await abs(last - Tool.average(bench.path("whole.jpg"))) < 2)
+    }
+    for request in requests(.warning) {
+      let error = try await bench.failure(input, request)
+      #expect(error.code == .damaged && error.message.contains("extraneous bytes"))
+    }
+    await bench.close()
+  }
+
+  @Test("An orientation that TIFF does not know counts as none", arguments: [0, 9])
+  func orientation(_ value: Int) async throws {
+    _ = try await small("in.tif")
+    try await Tool.run(
+      "exiftool", "-overwrite_original", "-n", "-IFD0:Orientation=\(value)", bench.path("in.tif"))
+    for request in requests(.error) {
+      let reply = try await bench.encode(bench.path("in.tif"), request)
+      #expect(reply.input.width == 320 && reply.input.height == 240)
+    }
+    await bench.close()
+  }
+
+  @Test("Of a truncated picture, what is there is taken if asked", arguments: ["jpg", "png"])
+  func tolerant(_ suffix: String) async throws {
+    let bytes = try await small("whole.\(suffix)")
+    let input = try bench.file("in.\(suffix)", bytes.prefix(bytes.count / 2))
+    for failOn in [ImageFailOn.error, .warning] {
+      for request in requests(failOn) { #expect(try await bench.failure(input, request).code == .damaged) }
+    }
+    for request in requests(.none) {
+      let reply = try await bench.encode(input, request)
+      #expect(reply.outputs[0].height == reply.outputs[0].width * 3 / 4)
+    }
+    _ = try await bench.encode(input, ImageRequest(outputs: [ImageOutput(format: .png)], failOn: .none))
+    let parts = [("whole.\(suffix)", "a.png"), ("0", "b.png")]
+    for (name, part) in parts {
+      try await Tool.run("vips", "extract_area", bench.path(name), bench.path(part), "0", "0", "320", "80")
+    }
+    let averages = try await [Tool.average(bench.path("a.png")), Tool.average(bench.path("b.png"))]
+    #expect(abs(averages[0] - averages[1]) < 1)
+    await bench.close()
+  }
+
+  @Test("A JPEG that is cut in its middle is damaged even if it ends as one should, and without an end it is truncated")
+  func cut() async throws {
+    let bytes = try await small("whole.jpg")
+    for input in [bytes.prefix(bytes.count / 2) + [0xFF, 0xD9], bytes.dropLast(2)] {
+      let path = try bench.file("in.jpg", input)
+      for request in requests(.error) { #expect(try await bench.failure(path, request).code == .damaged) }
+      for request in requests(.none) { _ = try await bench.encode(path, request) }
+    }
+    await bench.close()
+  }
+}
