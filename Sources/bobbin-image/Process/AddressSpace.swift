@@ -47,7 +47,8 @@ struct AddressSpace {
     throw ImageError(
       .tooLarge,
       "the picture needs about \(memory >> 20) MiB of memory, and a helper with \(need >> 20) MiB of address space; "
-        + "[Image] MemoryMax is \(most >> 20) MiB: allow more, or ask for smaller outputs", permanent: true)
+        + "[Image] MemoryMax is \(most >> 20) MiB: allow more there and in MemoryBudget, or ask for "
+        + "smaller outputs", permanent: true)
   }
 
   /// Lets the process have what a picture needs, and no more, until this is called again.
