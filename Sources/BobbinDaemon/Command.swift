@@ -64,8 +64,9 @@ struct Command {
     var configuration = Configuration()
     var types: [DeclaredType] = []
     do throws(ConfigurationError) {
-      configuration = try Configuration.load(
-        mainFile: options.configurationFile ?? paths.configurationFile, dropIns: paths.configurationDropIns)
+      let file = options.configurationFile ?? paths.configurationFile
+      configuration = try Configuration.load(mainFile: file, dropIns: paths.configurationDropIns)
+      problems += configuration.presetProblems(file: file)
     } catch {
       problems += error.problems
     }

@@ -2,6 +2,7 @@
 // A filter of system calls for a process that works on what is open already, seccomp(2).
 //
 // The kernel wants the filter as a program of its own kind, made of macros, which is why it is written in C.
+#include "fstat.h"
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -22,7 +23,7 @@
 // What is always allowed: memory, threads of one's own, and reading and writing what is open.
 static const int linux_confine_allowed[] = {
     SYS_futex, SYS_read, SYS_write, SYS_pread64, SYS_pwrite64, SYS_readv, SYS_writev, SYS_lseek, SYS_munmap,
-    SYS_mremap, SYS_madvise, SYS_brk, SYS_fstat, SYS_newfstatat, SYS_close, SYS_fcntl, SYS_dup, SYS_ftruncate,
+    SYS_mremap, SYS_madvise, SYS_brk, SYS_fstat, SYS_close, SYS_fcntl, SYS_dup, SYS_ftruncate,
     SYS_fsync, SYS_fdatasync, SYS_sendfile, SYS_copy_file_range, SYS_sendmsg, SYS_recvmsg, SYS_ppoll,
     SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_restart_syscall, SYS_clock_gettime,
     SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday, SYS_getrusage, SYS_getpid, SYS_getppid,
@@ -71,8 +72,9 @@ static inline void linux_confine_allow(
   linux_confine_load(program, offsetof(struct seccomp_data, nr));
 }
 
-// Leaves the process what it has open, and takes everything else away for good: opening and making files, sockets,
-// other processes, executable memory. Refused calls fail with EPERM. Holds for all threads. -1 and errno on error.
+// Leaves the process what it has open, and takes everything else away for good: opening, making and finding files,
+// sockets, other processes, executable memory. Refused calls fail with EPERM. Holds for all threads. -1 and errno on
+// error.
 static inline int linux_confine_to_open_files(void) {
 #ifndef LINUX_CONFINE_ARCHITECTURE
   errno = ENOSYS;
@@ -89,6 +91,9 @@ static inline int linux_confine_to_open_files(void) {
     linux_confine_equal(&program, (unsigned int)linux_confine_allowed[index], 0, 1);
     linux_confine_return(&program, SECCOMP_RET_ALLOW);
   }
+  // Files by name are not looked at; the handler does what is meant for open ones.
+  linux_confine_equal(&program, SYS_newfstatat, 0, 1);
+  linux_confine_return(&program, SECCOMP_RET_TRAP);
   // New threads, but no new processes. Its successor hides its flags behind a pointer; the C library does without it.
   linux_confine_equal(&program, SYS_clone3, 0, 1);
   linux_confine_return(&program, SECCOMP_RET_ERRNO | ENOSYS);
@@ -104,6 +109,7 @@ static inline int linux_confine_to_open_files(void) {
   linux_confine_allow(&program, SYS_prlimit64, 0, whole, 0);
   linux_confine_return(&program, SECCOMP_RET_ERRNO | EPERM);
   struct sock_fprog filter = {.len = program.length, .filter = program.code};
+  if (linux_answer_fstat() != 0) return -1;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
   long result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter);
   if (result <= 0) return (int)result;

@@ -79,10 +79,10 @@ package struct Configuration: Sendable, Equatable {
     package internal(set) var jobsPerHelper = 200
     /// How long one picture may take before its helper is killed.
     package internal(set) var timeout = Duration.seconds(120)
-    /// The address space of one helper, in bytes.
-    package internal(set) var memoryMax = 1 << 30
+    /// The largest address space of one helper, in bytes.
+    package internal(set) var memoryMax = 16 << 30
     /// The memory of all helpers together, in bytes.
-    package internal(set) var memoryBudget = 2 << 30
+    package internal(set) var memoryBudget = 3 << 30
     /// The memory, in bytes, with which a helper is replaced after a picture.
     package internal(set) var recycleMemory = 256 << 20
     /// How large pictures that are kept for jobs with the same input may be together, in bytes; 0 to keep none.

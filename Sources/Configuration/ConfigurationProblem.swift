@@ -29,6 +29,19 @@ package struct ConfigurationProblem: Error, Sendable, Equatable, CustomStringCon
   /// What is wrong and what is allowed instead.
   package let message: String
 
+  package init(
+    code: Code, file: String, line: Int? = nil, section: String? = nil, key: String? = nil, value: String? = nil,
+    message: String
+  ) {
+    self.code = code
+    self.file = file
+    self.line = line
+    self.section = section
+    self.key = key
+    self.value = value
+    self.message = message
+  }
+
   /// `FILE:LINE: [Section] Key=Value: MESSAGE`, on one line.
   package var description: String {
     var place = file

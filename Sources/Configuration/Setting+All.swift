@@ -29,7 +29,7 @@ extension Setting {
     Setting("Image", "MaxInputSize", \.image.maxInputSize, .size(in: 1 << 10...16 << 30), .onReload),
     Setting("Image", "JobsPerHelper", \.image.jobsPerHelper, .integer(in: 1...1_000_000), .onReload),
     Setting("Image", "TimeoutSec", \.image.timeout, .duration(in: .seconds(1) ... .seconds(86_400)), .onReload),
-    Setting("Image", "MemoryMax", \.image.memoryMax, .size(in: 64 << 20...1 << 40), .onReload),
+    Setting("Image", "MemoryMax", \.image.memoryMax, .size(in: 512 << 20...1 << 40), .onReload),
     Setting("Image", "MemoryBudget", \.image.memoryBudget, .size(in: 128 << 20...1 << 50), .onRestart),
     Setting("Image", "RecycleMemory", \.image.recycleMemory, .size(in: 64 << 20...1 << 40), .onReload),
     Setting("Image", "ReuseSize", \.image.reuseSize, .size(in: 0...1 << 50), .onReload),

@@ -1,3 +1,10 @@
+extension Configuration {
+  /// A number of bytes as the configuration writes it, such as `64K`; nil if it is not written so or not in the range.
+  package static func size(_ text: String, in range: ClosedRange<Int>) -> Int? {
+    ValueFormat<Int>.size(in: range).parse(text)
+  }
+}
+
 extension ValueFormat where Value == Int {
   /// A number of bytes, as systemd writes it: `65536`, `64K`, `10M`, `2G`, `1T`, each step being 1024.
   static func size(in range: ClosedRange<Int>) -> Self {

@@ -20,9 +20,10 @@ let socket = DescriptorSocket(FileDescriptor(owning: ImageHelperArguments.socket
 do {
   try Confinement.apply(arguments)
   try VipsLibrary.start(threads: arguments.threads)
+  let addressSpace = try AddressSpace(most: arguments.addressSpace)
   // Libraries and their modules are all loaded by now; pictures come as descriptors.
   try OpenFilesOnly.enter()
-  try RequestLoop.serve(socket)
+  try RequestLoop(addressSpace: addressSpace).serve(socket)
 } catch {
   fail("\(error)", code: EX_OSERR)
 }

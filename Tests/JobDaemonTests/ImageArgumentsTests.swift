@@ -69,6 +69,42 @@ struct ImageArgumentsTests {
       ])
   }
 
+  @Test(
+    "A preset by which no output can be made is found when the configuration is read",
+    arguments: [
+      ("Format=png\nQuality=3", "quality has no meaning for PNG without a palette; leave it out"),
+      ("Path=/x/{nmae}.png", "\"path\": has a brace that begins no placeholder; there are {name}, {width}"),
+      ("Path=/x/{name}.png\nLossless=yes\nPalette=yes", "a palette is not lossless"),
+      ("Crop=attention", "crop has a meaning with fit \"cover\" only; leave it out"),
+      ("Crop=entropy\nFit=cover\nAnimated=yes", "crop of a moving picture can be \"centre\" only"),
+    ])
+  func presetProblem(_ text: String, _ message: String) throws {
+    let configuration = try Configuration.parse("\(Self.preset)\n[ImagePreset bad]\n\(text)\n")
+    let problems = configuration.presetProblems(file: "bobbin.conf").map(\.description)
+    #expect(problems.count == 1 && problems.first?.hasPrefix("bobbin.conf: [ImagePreset bad]: \(message)") == true)
+  }
+
+  @Test(
+    "What a preset leaves to jobs is no problem",
+    arguments: [
+      "Fit=cover\nCrop=entropy", "Quality=3", "Effort=9", "Width=9\nFit=pad", "Palette=yes", "Animated=yes",
+      "MaxBytes=9",
+    ])
+  func partialPreset(_ text: String) throws {
+    #expect(try Configuration.parse("[ImagePreset a]\n\(text)\n").presetProblems(file: "") == [])
+  }
+
+  @Test("The largest size is a number, or text as in a preset")
+  func maxBytes() throws {
+    let outputs = try arguments(
+      #"{"path": "a.webp", "maxBytes": 61440}, {"path": "b.webp", "maxBytes": "60K"}"#
+    ).outputs
+    #expect(outputs.map(\.picture.maxBytes) == [61440, 61440])
+    for text in ["60k", "0", "2T", "-1", ""] {
+      #expect(refusal(#"{"path": "a.webp", "maxBytes": "\#(text)"}"#).contains(#"such as "64K", but is "\#(text)""#))
+    }
+  }
+
   @Test("The output's own keys go before the preset's, and null takes one back")
   func overrides() throws {
     let output = try #require(

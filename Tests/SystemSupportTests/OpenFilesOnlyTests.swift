@@ -4,6 +4,16 @@ import Testing
 
 @Suite("A process confined to its open files")
 struct OpenFilesOnlyTests {
+  @Test("Without capabilities root is a user like others")
+  func capabilities() async {
+    await #expect(processExitsWith: .success) {
+      let file = try FileDescriptor.inMemory(named: "file")
+      try Capabilities.drop()
+      precondition(fchown(file.number, Glibc.geteuid() + 1, 1) == -1 && errno == EPERM)
+      exit(0)
+    }
+  }
+
   @Test("It reads and writes what is open, starts threads, and can do nothing else")
   func confined() async {
     await #expect(processExitsWith: .success) {
@@ -20,6 +30,13 @@ struct OpenFilesOnlyTests {
       }
       expectRefused(Glibc.open("/etc/passwd", O_RDONLY))
       expectRefused(Glibc.open("/tmp/confined", O_WRONLY | O_CREAT, 0o600))
+      var status = stat()
+      precondition(fstat(open.number, &status) == 0 && status.st_mode & S_IFMT == S_IFCHR)
+      precondition(fstat(1000, &status) == -1 && errno == EBADF)
+      expectRefused(stat("/etc/passwd", &status))
+      expectRefused(stat("/nonexistent", &status))
+      expectRefused(fstatat(AT_FDCWD, "/etc/passwd", &status, 0x1000))
+      expectRefused(fstatat(open.number, "passwd", &status, 0))
       expectRefused(unlink("/tmp/confined"))
       expectRefused(rename("/tmp/confined", "/tmp/other"))
       expectRefused(socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))

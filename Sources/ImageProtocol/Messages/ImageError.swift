@@ -21,6 +21,8 @@ package struct ImageError: Error, Codable, Sendable, Equatable, CustomStringConv
     package static let inputChanged = Code(rawValue: "inputChanged")
     /// The picture needs more memory than the helper may have.
     package static let outOfMemory = Code(rawValue: "outOfMemory")
+    /// The input is whole as far as is known, but an encoder or a step before it fails.
+    package static let encoding = Code(rawValue: "encoding")
     /// An output can't be written.
     package static let output = Code(rawValue: "output")
     /// The helper can't be started, or its socket fails.

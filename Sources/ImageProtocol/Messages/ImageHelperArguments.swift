@@ -3,14 +3,15 @@ package struct ImageHelperArguments: Sendable, Equatable {
   /// The descriptor number of the helper's end of the socket pair.
   package static let socketDescriptor: Int32 = 3
 
-  /// The helper's address space in bytes, shared libraries (about 200 MB) included; what needs more fails cleanly.
+  /// The helper's largest address space in bytes, shared libraries (about 300 MB) included; each picture gets of it what
+  /// its estimate says.
   package var addressSpace: Int
   /// The largest output file in bytes.
   package var outputBytes: Int
   /// The threads of one decode and encode.
   package var threads: Int
 
-  package init(addressSpace: Int = 1 << 30, outputBytes: Int = 1 << 30, threads: Int = 1) {
+  package init(addressSpace: Int = 16 << 30, outputBytes: Int = 1 << 30, threads: Int = 1) {
     self.addressSpace = addressSpace
     self.outputBytes = outputBytes
     self.threads = threads

@@ -47,6 +47,8 @@ package enum ImageMessage {
     package var reply: ImageReply?
     package var error: ImageError?
     package var question: ImageQuestion?
+    /// Whether an error came when the picture was being made already, so that the helper may not be as good as new.
+    package var hasBegun: Bool?
 
     package init(number: UInt64, question: ImageQuestion) {
       self.number = number

@@ -70,11 +70,14 @@ final class ImageHelper: Sendable {
     }
   }
 
-  /// The memory that the process has now, in bytes; 0 if it has ended.
-  func residentMemory() -> Int {
-    guard let text = try? String(contentsOfFile: "/proc/\(child.processID)/statm", encoding: .utf8) else { return 0 }
-    let fields = text.split(separator: " ")
-    return fields.count > 1 ? (Int(fields[1]) ?? 0) * Int(getpagesize()) : 0
+  /// The memory that the process has now, in bytes, and its address space; 0 if it has ended.
+  func memory() -> (resident: Int, addressSpace: Int) {
+    guard let text = try? String(contentsOfFile: "/proc/\(child.processID)/statm", encoding: .utf8) else {
+      return (0, 0)
+    }
+    let pages = text.split(separator: " ").prefix(2).map { Int($0) ?? 0 }
+    guard pages.count == 2 else { return (0, 0) }
+    return (pages[1] * Int(getpagesize()), pages[0] * Int(getpagesize()))
   }
 
   /// Lets the helper end by itself, which it does when it next looks at its socket; kills it if that takes too long.

@@ -19,10 +19,12 @@ package struct ImageHelperConfiguration: Sendable {
   static let idleMemory = 40 << 20
   /// What a helper may take for a picture without asking, in bytes; enough for most thumbnails.
   static let freeMemory = 32 << 20
+  /// How much address space a helper may gain from picture to picture, in bytes; it has twice that in reserve.
+  static let addressSpaceGain = 128 << 20
 
   package init(
     helperPath: String, size: Int, arguments: ImageHelperArguments = ImageHelperArguments(),
-    jobsPerHelper: Int = 200, wallClockLimit: Duration = .seconds(300), memoryBudget: Int = 2 << 30,
+    jobsPerHelper: Int = 200, wallClockLimit: Duration = .seconds(300), memoryBudget: Int = 3 << 30,
     recycleMemory: Int = 256 << 20
   ) {
     precondition(size > 0 && jobsPerHelper > 0, "a pool needs a helper and a helper needs a job")

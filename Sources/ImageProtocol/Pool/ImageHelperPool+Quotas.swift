@@ -4,15 +4,19 @@ internal import SystemSupport
 extension ImageHelperPool {
   /// Waits until there is so much of a quota, and takes it.
   ///
-  /// - Parameter tooLate: what is thrown at the deadline.
+  /// - Parameters:
+  ///   - tooLate: what is thrown at the deadline.
+  ///   - onWait: is called with true before there is something to wait for, and with false afterwards.
   func take(
-    _ amount: Int, of quota: Quota, by deadline: Deadline, tooLate: ImageError
+    _ amount: Int, of quota: Quota, by deadline: Deadline, tooLate: ImageError, onWait: (Bool) -> Void
   ) async throws(ImageError) {
     switch quota.request(amount) {
     case .granted: return
     case .refused: throw .poolIsShutDown
     case .wait: break
     }
+    onWait(true)
+    defer { onWait(false) }
     lastTicket += 1
     let ticket = lastTicket
     let timer = DispatchSource.makeTimerSource()

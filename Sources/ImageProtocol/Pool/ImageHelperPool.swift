@@ -6,11 +6,13 @@ package import SystemSupport
 /// hang. Jobs beyond the pool's size wait in the order they came, and so do pictures that take much memory.
 package actor ImageHelperPool {
   private let executor = PoolExecutor()
-  private var configuration: ImageHelperConfiguration
+  private(set) var configuration: ImageHelperConfiguration
   let slots: Quota
   /// In bytes, beyond what each helper may take without asking.
   let memory: Quota
   var lastTicket: UInt64 = 0
+  /// How many helpers wait, having left their place to others.
+  var helpersAside = 0
   private var idle: [LeasedHelper] = []
   private var helpers: [ObjectIdentifier: ImageHelper] = [:]
   private var lastNumber: UInt64 = 0
@@ -49,33 +51,42 @@ package actor ImageHelperPool {
   ///     conditions.
   ///   - reuse: Knows outputs that were made before.
   ///   - deadline: When to give up, time in the queue included; the configured limit for one job holds besides.
+  ///   - onWait: Is told what the picture waits for, and nil when it goes on.
   /// - Throws: What is wrong with the request, the picture or the helper; `permanent` tells whether to try again.
   package func encode(
     _ request: ImageRequest, input: Int32, outputs: [Int32], reuse: (any ImageReuse)? = nil,
-    deadline: Deadline = .never
+    deadline: Deadline = .never, onWait: @Sendable (String?) -> Void = { _ in }
   ) async throws(ImageError) -> ImageReply {
     try request.validate()
     guard outputs.count == request.fileCount else {
       throw .invalidRequest("\(request.fileCount) files were asked for, but \(outputs.count) came")
     }
-    try await take(1, of: slots, by: deadline, tooLate: .waitedTooLong)
-    defer { slots.giveBack(1) }
+    let place = PoolPlace()
+    defer { if place.isTaken { slots.giveBack(1) } }
+    try await take(place, by: deadline, onWait)
     lastNumber += 1
     let number = lastNumber
     let freeMemory = reuse == nil ? ImageHelperConfiguration.freeMemory : -1
     let bytes = try ImageMessage.encode(
       ImageMessage.Request(number: number, request: request, freeMemory: freeMemory))
-    let leased = try send(bytes, descriptors: [input] + outputs)
+    var leased = try send(bytes, descriptors: [input] + outputs)
     var answer = try await answer(of: leased, number: number, request: request, deadline: deadline)
+    leased.noteAddressSpace()
     guard let question = answer.question else { return try finish(leased, answer) }
-    let known = await reuse?.pictures(of: question.input) ?? KnownPictures()
+    var known = KnownPictures()
+    if let reuse {
+      // Another job may be making the same, and needs a place for it.
+      known = try await aside(leased, place, by: deadline, onWait) { () async throws(ImageError) in
+        await reuse.pictures(of: question.input)
+      }
+    }
     if known.isAll(of: request) {
       permit(leased, known.permission(number), files: known.files)
       answer = try await self.answer(of: leased, number: number, request: request, deadline: deadline)
       return known.completing(try finish(leased, answer), of: request)
     }
     let asked = max(0, question.memory - ImageHelperConfiguration.freeMemory)
-    try await take(asked, for: leased, deadline: deadline)
+    try await takeMemory(asked, for: leased, place, by: deadline, onWait)
     defer { memory.giveBack(asked) }
     permit(leased, known.permission(number), files: known.files + (reuse.map { [$0.inputCopy] } ?? []))
     answer = try await self.answer(of: leased, number: number, request: request, deadline: deadline)
@@ -83,8 +94,16 @@ package actor ImageHelperPool {
   }
 
   private func finish(_ leased: LeasedHelper, _ answer: ImageMessage.Answer) throws(ImageError) -> ImageReply {
-    keep(leased)
-    if let error = answer.error { throw error }
+    let failed = answer.error.map { answer.hasBegun == true || $0.code == .outOfMemory } ?? false
+    keep(leased, isSpent: failed)
+    if var error = answer.error {
+      if failed && leased.jobs > 1 && [.outOfMemory, .encoding].contains(error.code) {
+        // Pictures before this one may have left it too little; the next attempt is to have a fresh one.
+        error.permanent = false
+        discardIdle()
+      }
+      throw error
+    }
     guard let reply = answer.reply else { throw .protocolMismatch("the image helper answered nothing") }
     return reply
   }
@@ -94,8 +113,7 @@ package actor ImageHelperPool {
     slots.close()
     memory.close()
     let all = helpers.values
-    for leased in idle { discard(leased.helper) }
-    idle = []
+    discardIdle()
     for helper in all {
       do { _ = try await helper.child.termination(killingAt: deadline) } catch { helper.kill() }
     }
@@ -123,18 +141,6 @@ package actor ImageHelperPool {
       return LeasedHelper(helper: helper, jobs: 1)
     } catch {
       throw ImageError(.helperUnavailable, "the image helper can't be used: \(error)", permanent: false)
-    }
-  }
-
-  /// Waits for the memory that a helper asks for; the caller gives it back.
-  private func take(_ asked: Int, for leased: LeasedHelper, deadline: Deadline) async throws(ImageError) {
-    do throws(ImageError) {
-      guard asked <= configuration.sharedMemory else { throw .needsTooMuch(asked, of: configuration.sharedMemory) }
-      try await take(asked, of: memory, by: deadline, tooLate: .waitedTooLongForMemory)
-    } catch {
-      // It waits for an answer that it won't get.
-      discard(leased.helper, killing: true)
-      throw error
     }
   }
 
@@ -185,24 +191,30 @@ package actor ImageHelperPool {
     return .helperDied(termination, request: request, lastWords: helper.lastWords())
   }
 
-  private func keep(_ leased: LeasedHelper) {
+  /// - Parameter isSpent: whether something failed that may have left traces.
+  private func keep(_ leased: LeasedHelper, isSpent: Bool) {
     let isUsedUp =
-      leased.jobs >= configuration.jobsPerHelper || leased.helper.residentMemory() > configuration.recycleMemory
+      isSpent || leased.jobs >= configuration.jobsPerHelper || leased.hasGrown(beyond: configuration.recycleMemory)
     if isUsedUp || slots.isClosed {
       discard(leased.helper)
     } else {
       idle.append(leased)
+      discardSpare()
     }
   }
 
-  private func discard(_ helper: ImageHelper, killing: Bool = false) {
+  /// Ends an idle helper if there are more than there should be, beside those that wait.
+  func discardSpare() {
+    if helpers.count - helpersAside > configuration.size, let spare = idle.popLast() { discard(spare.helper) }
+  }
+
+  private func discardIdle() {
+    for leased in idle { discard(leased.helper) }
+    idle = []
+  }
+
+  func discard(_ helper: ImageHelper, killing: Bool = false) {
     helpers[ObjectIdentifier(helper)] = nil
     if killing { helper.kill() } else { helper.retire() }
   }
-}
-
-/// A helper and how many jobs it has had.
-struct LeasedHelper {
-  let helper: ImageHelper
-  var jobs: Int
 }

@@ -25,6 +25,11 @@ final class Quota {
     return .granted
   }
 
+  /// Takes an amount if there is so much, and nobody waits.
+  func takeNow(_ amount: Int) -> Bool {
+    if case .granted = request(amount) { true } else { false }
+  }
+
   func wait(_ ticket: UInt64, for amount: Int, _ continuation: Continuation) {
     waiting.append((ticket, amount, continuation))
   }

@@ -1,3 +1,4 @@
+import Configuration
 import JSONText
 import Jobs
 import TextSupport
@@ -51,6 +52,17 @@ struct ArgumentReader {
       throw error("must lie between \(range.lowerBound) and \(range.upperBound), but is \(number)", key)
     }
     return integer
+  }
+
+  /// A number of bytes, also as text with K, M, G or T, as in the configuration.
+  func size(_ key: String, in range: ClosedRange<Int>) throws(JobFileError) -> Int? {
+    guard let text = object[key]?.string else { return try integer(key, in: range) }
+    guard let size = Configuration.size(text, in: range) else {
+      throw error(
+        "must be a number of bytes between \(range.lowerBound) and \(range.upperBound), also with K, M, G or T such as "
+          + "\"64K\", but is \"\(text)\"", key)
+    }
+    return size
   }
 
   func flag(_ key: String) throws(JobFileError) -> Bool? {

@@ -8,4 +8,11 @@ package enum Capabilities {
   package static func keepFromChildren() throws(SystemError) {
     try systemCall("prctl", "PR_CAP_AMBIENT") { linux_clear_ambient_capabilities() }
   }
+
+  /// Takes all of them from this thread, and from those that it starts, for good; a root process stays root by number.
+  ///
+  /// Call it before there are other threads.
+  package static func drop() throws(SystemError) {
+    try systemCall("capset") { linux_drop_capabilities() }
+  }
 }

@@ -4,7 +4,7 @@ import CLinux
 package enum OpenFilesOnly {
   /// Leaves this process memory, threads and what it has open, and takes everything else away for good.
   ///
-  /// It can open, make and remove no files, make no sockets, start no programs and signal nobody else: such calls fail
+  /// It can open, make, remove and look for no files, make no sockets, start no programs and signal nobody else: such calls fail
   /// with EPERM. Files are reached by descriptors that are there already, or come through a socket.
   /// - Throws: where the kernel or the machine has no such filter.
   package static func enter() throws(SystemError) {

@@ -24,6 +24,15 @@ struct FileSignature {
     (.avif, ["avif", "avis"]), (.heif, ["heic", "heix", "hevc", "mif1", "msf1"]),
   ]
 
+  /// What is wrong with the size that a PNG says it has: decoders only say that something is.
+  var impossibleSize: ImageError? {
+    guard format == .png, bytes.count >= 24 else { return nil }
+    let sides = [16, 20].map { start in bytes[start..<start + 4].reduce(0) { $0 << 8 | Int($1) } }
+    guard let least = sides.min(), let most = sides.max(), least < 1 || most > 1_000_000 else { return nil }
+    return ImageError(
+      .tooLarge, "the input claims \(sides[0]) x \(sides[1]) pixels; a side of a PNG has 1 to 1000000", permanent: true)
+  }
+
   /// The format these bytes announce, or nil.
   var format: ImageFormat? {
     for (format, starts) in Self.starts where starts.contains(where: { bytes.starts(with: $0) }) { return format }

@@ -30,10 +30,14 @@ struct PictureInput {
     let call = try VipsCall(loader)
     call.set("source", source)
     try call.set("access", "sequential")
-    header = try call.makeImage()
+    do throws(ImageError) { header = try call.makeImage() } catch {
+      throw FileSignature(of: descriptor).impossibleSize ?? error
+    }
+    try Self.checkChannels(header)
     let format = header.format(loadedAs: loaded)
     guard request.allow.contains(format) else { throw Self.notAllowed(format, allow: request.allow) }
-    try Self.check(header, limits: request.limits)
+    let isRead = format.canMove && request.outputs.contains { $0.isAnimated }
+    try Self.check(header, pages: isRead ? header.pages : 1, limits: request.limits)
     let (width, height) = request.isTurned ? header.displayedSize : (header.width, header.height)
     self.source = source
     if request.outputs.contains(where: { $0.metadata.contains(.copyright) || $0.metadata.contains(.all) }) {
@@ -49,7 +53,8 @@ struct PictureInput {
       sha256: hash)
   }
 
-  private static func size(of descriptor: Int32, limit: Int) throws(ImageError) -> Int {
+  /// The size of a file, which must not be above a limit.
+  static func size(of descriptor: Int32, limit: Int) throws(ImageError) -> Int {
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       throw ImageError(.notAPicture, "the input is not a regular file", permanent: true)
@@ -62,21 +67,30 @@ struct PictureInput {
     return status.st_size
   }
 
-  private static func check(_ header: Picture, limits: ImageLimits) throws(ImageError) {
-    guard header.pages <= limits.maxPages else {
+  /// - Parameter pages: how many of the input's pages are going to be read.
+  private static func check(_ header: Picture, pages: Int, limits: ImageLimits) throws(ImageError) {
+    guard pages <= limits.maxPages else {
       throw ImageError(
-        .tooLarge, "the input has \(header.pages) pages; the limit is \(limits.maxPages) pages", permanent: true)
+        .tooLarge, "the input has \(pages) pages; the limit is \(limits.maxPages) pages", permanent: true)
     }
     // Sides are below 2^31 and pages were just checked, but only multiplication that reports overflow is safe here.
     let (area, areaOverflow) = header.width.multipliedReportingOverflow(by: header.height)
-    let (pixels, overflow) = area.multipliedReportingOverflow(by: header.pages)
+    let (pixels, overflow) = area.multipliedReportingOverflow(by: pages)
     guard !areaOverflow, !overflow, pixels <= limits.maxPixels else {
-      let pages = header.pages > 1 ? " on \(header.pages) pages" : ""
+      let onPages = pages > 1 ? " on \(pages) pages" : ""
       throw ImageError(
         .tooLarge,
-        "the input claims \(header.width) x \(header.height) pixels\(pages); the limit is \(limits.maxPixels) pixels",
+        "the input claims \(header.width) x \(header.height) pixels\(onPages); the limit is \(limits.maxPixels) pixels",
         permanent: true)
     }
+  }
+
+  /// Refuses pictures with channels that are neither colours nor opacity, such as those of satellites.
+  private static func checkChannels(_ header: Picture) throws(ImageError) {
+    let most = vips_image_get_interpretation(header.image) == VIPS_INTERPRETATION_CMYK ? 5 : 4
+    guard header.bands > most else { return }
+    throw ImageError(
+      .notAPicture, "the input has \(header.bands) channels; colours and opacity are \(most) at most", permanent: true)
   }
 
   private static func refusal(of descriptor: Int32, allow: [ImageFormat]) -> ImageError {

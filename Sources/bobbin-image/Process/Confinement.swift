@@ -9,7 +9,8 @@ enum Confinement {
   static func apply(_ arguments: ImageHelperArguments) throws(SystemError) {
     // Ends a helper that is stuck in a picture; an idle one notices its closed socket.
     try ParentProcess.signalAtItsEnd()
-    try ResourceLimit.addressSpace.set(UInt64(arguments.addressSpace))
+    // As root's child it would otherwise have root's rights over what it has open.
+    try Capabilities.drop()
     try ResourceLimit.fileSize.set(UInt64(arguments.outputBytes))
     try ResourceLimit.coreSize.set(0)
     // A write beyond the limit then fails with EFBIG, which becomes an answer instead of a death.

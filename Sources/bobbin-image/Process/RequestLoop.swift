@@ -3,20 +3,26 @@ internal import ImageProtocol
 internal import SystemSupport
 
 /// Answers one request after the other until the daemon closes the socket.
-enum RequestLoop {
-  static func serve(_ socket: borrowing DescriptorSocket) throws {
+struct RequestLoop {
+  let addressSpace: AddressSpace
+
+  func serve(_ socket: borrowing DescriptorSocket) throws {
     while var message = try socket.receive(limit: ImageMessage.maximumBytes) {
       let bytes = [UInt8](message.data)
       let header = try? ImageMessage.header(of: bytes)
-      let result = Result { () throws(ImageError) in try answer(bytes, files: &message.descriptors, socket) }
-      let reply = ImageMessage.Answer(number: header?.number ?? 0, result: result)
+      var hasBegun = false
+      let result = Result { () throws(ImageError) in
+        try answer(bytes, files: &message.descriptors, socket, hasBegun: &hasBegun)
+      }
+      var reply = ImageMessage.Answer(number: header?.number ?? 0, result: result)
+      reply.hasBegun = hasBegun
       try socket.send(Data(try ImageMessage.encode(reply)))
     }
   }
 
   /// Does what a request asks; every descriptor that came with it is closed when this returns.
-  private static func answer(
-    _ bytes: [UInt8], files: inout ReceivedDescriptors, _ socket: borrowing DescriptorSocket
+  private func answer(
+    _ bytes: [UInt8], files: inout ReceivedDescriptors, _ socket: borrowing DescriptorSocket, hasBegun: inout Bool
   ) throws(ImageError) -> ImageReply {
     let message = try ImageMessage.decode(ImageMessage.Request.self, from: bytes)
     let request = message.request
@@ -25,8 +31,11 @@ enum RequestLoop {
     while let output = files.takeNext() { open.append(output) }
     let outputs = try open.outputs(of: request)
     try Confinement.allowProcessorTime(seconds: request.limits.processorSeconds)
+    let inputBytes = try PictureInput.size(of: input.number, limit: request.limits.maxBytes)
+    try addressSpace.allowHeader(input: inputBytes)
     var encoder = try PictureEncoder(request, input: input.number)
     let memory = encoder.memoryEstimate
+    try addressSpace.check(memory, input: inputBytes)
     if memory > message.freeMemory {
       let question = ImageQuestion(input: encoder.input.description, memory: memory)
       var known = try ask(question, number: message.number, socket)
@@ -46,6 +55,8 @@ enum RequestLoop {
       }
     }
     defer { Confinement.releaseMemory(after: memory) }
+    hasBegun = true
+    try addressSpace.allow(memory, input: inputBytes)
     return try encoder.encode(to: outputs)
   }
 
@@ -56,7 +67,7 @@ enum RequestLoop {
   }
 
   /// Waits for the daemon's permission, which it gives when there is memory.
-  private static func ask(
+  private func ask(
     _ question: ImageQuestion, number: UInt64, _ socket: borrowing DescriptorSocket
   ) throws(ImageError) -> Known {
     let bytes = try ImageMessage.encode(ImageMessage.Answer(number: number, question: question))
@@ -76,7 +87,7 @@ enum RequestLoop {
   }
 
   /// Makes outputs of what was made before.
-  private static func copy(
+  private func copy(
     _ known: inout Known, to outputs: [[Int32]], _ request: ImageRequest
   ) throws(ImageError) {
     for index in known.permission.known where outputs.indices.contains(index) {

@@ -1,5 +1,4 @@
 internal import CVIPS
-internal import Glibc
 internal import ImageProtocol
 
 /// The process-wide settings of libvips, and the end of its error messages.
@@ -54,36 +53,17 @@ enum VipsLibrary {
   static func forgetFailure() { vips_error_clear() }
 
   /// Takes what libvips has to say about the last failure: its first line, printable, of at most 300 characters.
-  static func takeError() -> String {
-    let lines = takeErrorText().split(separator: "\n")
-    let line = lines.first.map(String.init) ?? "no reason given"
-    let printable = line.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7f }.prefix(300)
-    return String(String.UnicodeScalarView(printable))
-  }
+  static func takeError() -> String { VipsFailure(takeErrorText()).line }
 
-  /// Takes the last failure as an error; what can't be told apart otherwise is told by libvips's untranslated words.
-  static func takeFailure() -> ImageError {
-    let text = String(cString: vips_error_buffer())
-    let line = takeError()
-    if text.contains("write error") {
-      let tooLarge = text.contains(String(cString: strerror(EFBIG)))
-      return tooLarge
-        ? .outputTooLarge
-        : ImageError(.output, "an output can't be written: \(line)", permanent: false)
-    }
-    if text.contains("memory") {
-      return ImageError(
-        .outOfMemory, "the picture needs more memory than an image helper may have (\(line))", permanent: true)
-    }
-    if text.contains(String(cString: strerror(EIO))) {
-      return ImageError(.damaged, "the input can't be read: \(line)", permanent: false)
-    }
-    return ImageError(.damaged, "the picture is truncated or damaged: \(line)", permanent: true)
-  }
+  /// Takes the last failure as an error.
+  static func takeFailure() -> ImageError { VipsFailure(takeErrorText()).error }
 
   private static func takeErrorText() -> String {
     guard let buffer = vips_error_buffer_copy() else { return "" }
-    defer { g_free(buffer) }
+    defer {
+      g_free(buffer)
+      vips_error_clear()
+    }
     return String(cString: buffer)
   }
 }

@@ -59,7 +59,7 @@ struct ImageEncodeHandler: JobHandler {
     execution.progress = JobProgress(total: Int64(outputs.count), unit: "outputs")
     let reuse = try reuse(arguments, settings.image)
     for index in outputs.indices { outputs[index].kept = reuse?.descriptor(ofOutput: index) }
-    let reply = try await encode(arguments, input, outputs, reuse, settings.image)
+    let reply = try await encode(arguments, input, outputs, reuse, settings.image, execution)
     do { try reuse?.keep(reply) } catch { execution.log("the pictures can't be kept for reuse: \(error)") }
     let paths = EncodedOutput.paths(of: outputs, reply, input: arguments.input)
     // All of them, before the first file gets its name.
@@ -100,7 +100,7 @@ struct ImageEncodeHandler: JobHandler {
 
   private func encode(
     _ arguments: ImageEncodeArguments, _ input: borrowing FileDescriptor, _ outputs: [EncodedOutput],
-    _ reuse: PictureReuse?, _ settings: Configuration.Image
+    _ reuse: PictureReuse?, _ settings: Configuration.Image, _ execution: JobExecution
   ) async throws -> ImageReply {
     let limits = ImageLimits(
       maxPixels: settings.maxPixels, maxBytes: settings.maxInputSize, maxPages: settings.maxPages,
@@ -111,7 +111,11 @@ struct ImageEncodeHandler: JobHandler {
       keepsFiles: reuse != nil)
     let number = input.number
     do throws(ImageError) {
-      return try await pool.encode(request, input: number, outputs: outputs.flatMap(\.descriptors), reuse: reuse)
+      return try await pool.encode(
+        request, input: number, outputs: outputs.flatMap(\.descriptors), reuse: reuse
+      ) { wait in
+        execution.updateProgress { $0.message = wait }
+      }
     } catch {
       if error.code == .cancelled || error.code == .shutDown { throw CancellationError() }
       var failure = JobFailure(
