@@ -73,8 +73,9 @@ struct Command {
     var configuration = Configuration()
     var types: [DeclaredType] = []
     do throws(ConfigurationError) {
-      configuration = try Configuration.load(
-        mainFile: options.configurationFile ?? paths.configurationFile, dropIns: paths.configurationDropIns)
+      let mainFile = options.configurationFile ?? paths.configurationFile
+      configuration = try Configuration.load(mainFile: mainFile, dropIns: paths.configurationDropIns)
+      problems += configuration.presetProblems(in: mainFile)
     } catch {
       problems += error.problems
     }

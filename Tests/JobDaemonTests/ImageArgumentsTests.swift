@@ -99,6 +99,7 @@ struct ImageArgumentsTests {
       (#"{"path": "a.png", "mode": "888"}"#, "must be permission bits from"),
       (##"{"path": "a.png", "background": "#12345g"}"##, "must be #rrggbb, #rrggbbaa, white"),
       (#"{"path": "a.png", "metadata": ["icc", "gps"]}"#, "must be none, or some of all, icc, copyright"),
+      (#"{"path": "a.jpg", "maxBytes": "60 kB"}"#, "must be a number of bytes from 1 to"),
       (#"{"path": "a.png", "qualty": 3}"#, "did you mean \"quality\"?"),
       (#"{"path": "a.png", "quality": 3}"#, "output 1: quality has no meaning for PNG"),
       (#"{"path": "a.png"}, {"path": "a.png"}"#, "arguments.outputs.1.path\": is the path of an earlier output"),
@@ -107,6 +108,35 @@ struct ImageArgumentsTests {
     ])
   func refused(_ outputs: String, _ message: String) {
     #expect(refusal(outputs).contains(message), "\(refusal(outputs))")
+  }
+
+  @Test("The largest size is a number of bytes, or a text as in the configuration", arguments: ["61440", "\"60K\""])
+  func maxBytes(_ value: String) throws {
+    let output = try #require(try arguments(#"{"path": "a.jpg", "maxBytes": \#(value)}"#).outputs.first)
+    #expect(output.picture.maxBytes == 60 << 10)
+  }
+
+  @Test(
+    "A preset that every output would fail with is a mistake of the configuration",
+    arguments: [
+      ("Crop=attention", "crop has a meaning with fit \"cover\" only"),
+      ("Format=png\nQuality=80", "quality has no meaning for PNG without a palette"),
+      ("Path=/x/{nmae}.png", "path has a brace that begins no placeholder"),
+      ("Path=/x/a.png\nProgressive=yes\nQuality=3", "quality has no meaning for PNG"),
+      ("Palette=yes\nLossless=yes", "lossless"),
+    ])
+  func badPreset(_ lines: String, _ message: String) throws {
+    let configuration = try Configuration.parse("[ImagePreset bad]\n\(lines)\n\(Self.preset)")
+    let problems = configuration.presetProblems(in: "bobbin.conf").map(\.description)
+    #expect(problems.count == 1)
+    #expect(problems.first?.hasPrefix("bobbin.conf: [ImagePreset bad]: ") == true)
+    #expect(problems.first?.contains(message) == true, "\(problems)")
+  }
+
+  @Test("A preset may leave to the output what it needs: a path, a format, a size")
+  func openPreset() throws {
+    let text = "[ImagePreset a]\nFit=cover\nCrop=entropy\n[ImagePreset b]\nPalette=yes\n[ImagePreset c]\nEffort=3\n"
+    #expect(try Configuration.parse(text + Self.preset).presetProblems(in: "bobbin.conf") == [])
   }
 
   @Test("Outputs go to files, to objects, or to both")

@@ -1,3 +1,4 @@
+import Configuration
 import JSONText
 import Jobs
 import TextSupport
@@ -51,6 +52,17 @@ struct ArgumentReader {
       throw error("must lie between \(range.lowerBound) and \(range.upperBound), but is \(number)", key)
     }
     return integer
+  }
+
+  /// A number of bytes: a whole number, or a text as in the configuration, such as `60K`.
+  func size(_ key: String, in range: ClosedRange<Int>) throws(JobFileError) -> Int? {
+    guard let text = object[key]?.string else { return try integer(key, in: range) }
+    guard let bytes = SizeText.bytes(text), range.contains(bytes) else {
+      throw error(
+        "must be a number of bytes from \(range.lowerBound) to \(range.upperBound), or one with K, M, G or T such as "
+          + "\"60K\", but is \"\(text)\"", key)
+    }
+    return bytes
   }
 
   func flag(_ key: String) throws(JobFileError) -> Bool? {

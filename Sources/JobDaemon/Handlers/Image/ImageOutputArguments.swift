@@ -85,7 +85,7 @@ struct ImageOutputArguments {
       enlarge: try reader.flag("enlarge") ?? false, quality: try reader.integer("quality", in: 1...100),
       effort: try reader.integer("effort", in: 1...10), isProgressive: try reader.flag("progressive") ?? false,
       isLossless: try reader.flag("lossless") ?? false, compression: try reader.integer("compression", in: 0...9),
-      hasPalette: try reader.flag("palette") ?? false, maxBytes: try reader.integer("maxBytes", in: 1...1 << 40),
+      hasPalette: try reader.flag("palette") ?? false, maxBytes: try reader.size("maxBytes", in: 1...1 << 40),
       metadata: try metadata(reader), keepsColours: try reader.word("colours", ColourWord.self) == .keep,
       isAnimated: try reader.flag("animated") ?? false)
   }
