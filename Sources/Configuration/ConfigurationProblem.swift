@@ -52,3 +52,10 @@ package struct ConfigurationProblem: Error, Sendable, Equatable, CustomStringCon
     return ([place] + (subject.isEmpty ? [] : [subject.joined(separator: " ")]) + [message]).joined(separator: ": ")
   }
 }
+
+extension ConfigurationProblem {
+  /// What is wrong with a section as a whole.
+  package init(section: String, in file: String, _ message: String) {
+    self.init(code: .invalidValue, file: file, section: section, message: message)
+  }
+}

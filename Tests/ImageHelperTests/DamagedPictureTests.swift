@@ -206,7 +206,8 @@ struct DamagedPictureTests {
       let error = try await bench.failure(Workbench.photograph("Aqua"), ImageRequest(outputs: [output]))
       #expect(error.code == .invalidRequest && error.message.contains(message), "\(error)")
     }
-    #expect(try await bench.failure(Workbench.photograph("Aqua"), ImageRequest(outputs: [])).code == .invalidRequest)
+    let tooMany = ImageRequest(outputs: Array(repeating: ImageOutput(format: .png), count: 32))
+    #expect(try await bench.failure(Workbench.photograph("Aqua"), tooMany).code == .invalidRequest)
     #expect(await bench.pool.processIDs.isEmpty)
     await bench.close()
   }

@@ -70,39 +70,13 @@ struct ImageArgumentsTests {
   }
 
   @Test(
-    "A preset by which no output can be made is found when the configuration is read",
-    arguments: [
-      ("Format=png\nQuality=3", "quality has no meaning for PNG without a palette; leave it out"),
-      ("Path=/x/{nmae}.png", "\"path\": has a brace that begins no placeholder; there are {name}, {width}"),
-      ("Path=/x/{name}.png\nLossless=yes\nPalette=yes", "a palette is not lossless"),
-      ("Crop=attention", "crop has a meaning with fit \"cover\" only; leave it out"),
-      ("Crop=entropy\nFit=cover\nAnimated=yes", "crop of a moving picture can be \"centre\" only"),
-    ])
-  func presetProblem(_ text: String, _ message: String) throws {
-    let configuration = try Configuration.parse("\(Self.preset)\n[ImagePreset bad]\n\(text)\n")
-    let problems = configuration.presetProblems(file: "bobbin.conf").map(\.description)
-    #expect(problems.count == 1 && problems.first?.hasPrefix("bobbin.conf: [ImagePreset bad]: \(message)") == true)
-  }
-
-  @Test(
     "What a preset leaves to jobs is no problem",
     arguments: [
       "Fit=cover\nCrop=entropy", "Quality=3", "Effort=9", "Width=9\nFit=pad", "Palette=yes", "Animated=yes",
       "MaxBytes=9",
     ])
   func partialPreset(_ text: String) throws {
-    #expect(try Configuration.parse("[ImagePreset a]\n\(text)\n").presetProblems(file: "") == [])
-  }
-
-  @Test("The largest size is a number, or text as in a preset")
-  func maxBytes() throws {
-    let outputs = try arguments(
-      #"{"path": "a.webp", "maxBytes": 61440}, {"path": "b.webp", "maxBytes": "60K"}"#
-    ).outputs
-    #expect(outputs.map(\.picture.maxBytes) == [61440, 61440])
-    for text in ["60k", "0", "2T", "-1", ""] {
-      #expect(refusal(#"{"path": "a.webp", "maxBytes": "\#(text)"}"#).contains(#"such as "64K", but is "\#(text)""#))
-    }
+    #expect(try Configuration.parse("[ImagePreset a]\n\(text)\n").presetProblems(in: "") == [])
   }
 
   @Test("The output's own keys go before the preset's, and null takes one back")
@@ -135,6 +109,7 @@ struct ImageArgumentsTests {
       (#"{"path": "a.png", "mode": "888"}"#, "must be permission bits from"),
       (##"{"path": "a.png", "background": "#12345g"}"##, "must be #rrggbb, #rrggbbaa, white"),
       (#"{"path": "a.png", "metadata": ["icc", "gps"]}"#, "must be none, or some of all, icc, copyright"),
+      (#"{"path": "a.jpg", "maxBytes": "60 kB"}"#, "must be a number of bytes from 1 to"),
       (#"{"path": "a.png", "qualty": 3}"#, "did you mean \"quality\"?"),
       (#"{"path": "a.png", "quality": 3}"#, "output 1: quality has no meaning for PNG"),
       (#"{"path": "a.png"}, {"path": "a.png"}"#, "arguments.outputs.1.path\": is the path of an earlier output"),
@@ -143,6 +118,30 @@ struct ImageArgumentsTests {
     ])
   func refused(_ outputs: String, _ message: String) {
     #expect(refusal(outputs).contains(message), "\(refusal(outputs))")
+  }
+
+  @Test("The largest size is a number of bytes, or a text as in the configuration", arguments: ["61440", "\"60K\""])
+  func maxBytes(_ value: String) throws {
+    let output = try #require(try arguments(#"{"path": "a.jpg", "maxBytes": \#(value)}"#).outputs.first)
+    #expect(output.picture.maxBytes == 60 << 10)
+  }
+
+  @Test(
+    "A preset that every output would fail with is a mistake of the configuration",
+    arguments: [
+      ("Crop=attention", "crop has a meaning with fit \"cover\" only"),
+      ("Format=png\nQuality=80", "quality has no meaning for PNG without a palette"),
+      ("Path=/x/{nmae}.png", "path has a brace that begins no placeholder"),
+      ("Path=/x/a.png\nProgressive=yes\nQuality=3", "quality has no meaning for PNG"),
+      ("Palette=yes\nLossless=yes", "lossless"),
+      ("Crop=entropy\nFit=cover\nAnimated=yes", "crop of a moving picture can be \"centre\" only"),
+    ])
+  func badPreset(_ lines: String, _ message: String) throws {
+    let configuration = try Configuration.parse("[ImagePreset bad]\n\(lines)\n\(Self.preset)")
+    let problems = configuration.presetProblems(in: "bobbin.conf").map(\.description)
+    #expect(problems.count == 1)
+    #expect(problems.first?.hasPrefix("bobbin.conf: [ImagePreset bad]: ") == true)
+    #expect(problems.first?.contains(message) == true, "\(problems)")
   }
 
   @Test("Outputs go to files, to objects, or to both")

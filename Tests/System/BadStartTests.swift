@@ -60,6 +60,17 @@ extension SystemTests {
       #expect(!FileManager.default.fileExists(atPath: root.paths.store))
     }
 
+    @Test("A preset that contradicts itself is told when the configuration is read, and 78 returned")
+    func preset() async throws {
+      let root = try DaemonRoot("[ImagePreset card]\nFormat=png\nQuality=80\n")
+      for arguments in [["--check-config"], []] {
+        let run = try await Tool.run("bobbind", ["--root", root.directory.path] + arguments)
+        #expect(run.code == 78)
+        #expect(
+          run.errors.contains("\(root.paths.configurationFile): [ImagePreset card]: quality has no meaning for PNG"))
+      }
+    }
+
     @Test("Every mistake of a configuration is told with file, line and key, and 78 returned")
     func configuration() async throws {
       let root = try DaemonRoot("[Writer]\nFlushIntervalSec=fast\n[Workers]\nCuont=3\n")

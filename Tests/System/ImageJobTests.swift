@@ -114,6 +114,23 @@ extension SystemTests {
       #expect(try FileManager.default.contentsOfDirectory(atPath: root.paths.state + "/bobbin_files/staging") == [])
     }
 
+    @Test("A job without outputs tells what the input is, and its placeholder if asked", arguments: [false, true])
+    func noOutputs(_ reuse: Bool) async throws {
+      try root.write(try await TestPicture.jpeg(), to: root.paths.payload + "/in.jpg")
+      let daemon = try await DaemonProcess.ready(root)
+      let reused = #""reuse": \#(reuse)"#
+      let plain = try await run(#"{"input": "in.jpg", "outputs": [], \#(reused)}"#, daemon)
+      #expect(plain["input"]?["format"] == "jpeg" && plain["input"]?["width"] == 96)
+      #expect(plain["outputs"]?.array?.isEmpty == true && plain["placeholder"] == nil && plain["reused"] == nil)
+      for number in 0..<2 {
+        let job = #"{"input": "in.jpg", "outputs": [], "placeholder": true, \#(reused)}"#
+        let result = try await run(job, daemon, id: "placeholder\(number)")
+        #expect(result["placeholder"]?["picture"]?.string?.hasPrefix("data:image/webp;base64,") == true)
+        #expect((result["reused"] == true) == (reuse && number == 1))
+      }
+      #expect(try Directory(path: root.paths.payload).entries() == ["in.jpg"])
+    }
+
     @Test("Doubled braces in a path without placeholders are one brace in the file's name, as the result says")
     func braces() async throws {
       try root.write(try await TestPicture.jpeg(), to: root.paths.payload + "/in.jpg")

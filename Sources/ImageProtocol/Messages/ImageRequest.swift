@@ -45,8 +45,8 @@ package struct ImageRequest: Codable, Sendable, Equatable {
     for (index, output) in outputs.enumerated() {
       if let problem = output.problem { throw .invalidRequest("output \(index + 1): \(problem)") }
     }
-    guard !outputs.isEmpty, fileCount <= Self.maximumFiles else {
-      throw .invalidRequest("\(fileCount) files were asked for; give 1 to \(Self.maximumFiles)")
+    guard fileCount <= Self.maximumFiles else {
+      throw .invalidRequest("\(fileCount) files were asked for; give at most \(Self.maximumFiles)")
     }
     guard !allow.isEmpty else { throw .invalidRequest("no input format is allowed; name at least one") }
     let limitsArePositive =

@@ -54,15 +54,15 @@ struct ArgumentReader {
     return integer
   }
 
-  /// A number of bytes, also as text with K, M, G or T, as in the configuration.
+  /// A number of bytes: a whole number, or a text as in the configuration, such as `60K`.
   func size(_ key: String, in range: ClosedRange<Int>) throws(JobFileError) -> Int? {
     guard let text = object[key]?.string else { return try integer(key, in: range) }
-    guard let size = Configuration.size(text, in: range) else {
+    guard let bytes = SizeText.bytes(text), range.contains(bytes) else {
       throw error(
-        "must be a number of bytes between \(range.lowerBound) and \(range.upperBound), also with K, M, G or T such as "
-          + "\"64K\", but is \"\(text)\"", key)
+        "must be a number of bytes from \(range.lowerBound) to \(range.upperBound), or one with K, M, G or T such as "
+          + "\"60K\", but is \"\(text)\"", key)
     }
-    return size
+    return bytes
   }
 
   func flag(_ key: String) throws(JobFileError) -> Bool? {

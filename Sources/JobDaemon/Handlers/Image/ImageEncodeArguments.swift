@@ -27,10 +27,11 @@ struct ImageEncodeArguments {
     failOn = try reader.word("failOn", ImageFailOn.self) ?? .error
     wantsPlaceholder = try reader.flag("placeholder") ?? false
     reuses = try reader.flag("reuse") ?? false
-    guard let list = reader.value("outputs")?.array, !list.isEmpty else {
-      throw reader.error("must be a list of at least one output", "outputs")
+    guard let list = reader.value("outputs")?.array else {
+      throw reader.error("must be a list of outputs, or [] only to look at the input", "outputs")
     }
     let firstTitle = try StoredPicture.title(in: reader, path: "arguments.store")
+    if list.isEmpty && firstTitle != nil { throw reader.error("needs an output to be kept", "store") }
     var outputs: [ImageOutputArguments] = []
     for (index, value) in list.enumerated() {
       outputs.append(

@@ -88,7 +88,9 @@ struct ImageEncodeHandler: JobHandler {
 
   /// What this job shares with others, if it may.
   private func reuse(_ arguments: ImageEncodeArguments, _ settings: Configuration.Image) throws -> PictureReuse? {
-    guard arguments.reuses, settings.reuseSize > 0 else { return nil }
+    guard arguments.reuses, settings.reuseSize > 0, !arguments.outputs.isEmpty || arguments.wantsPlaceholder else {
+      return nil
+    }
     let request = ImageRequest(
       outputs: arguments.outputs.map { output in
         var picture = output.picture

@@ -4,51 +4,47 @@ import JSONText
 import Jobs
 
 extension Configuration {
-  /// What is wrong with presets whatever the jobs say that name them, so that no job has to find out.
+  /// What is wrong with presets: what fails every output that says no more than such a preset leaves open.
   ///
-  /// What a preset leaves to jobs may be missing: its path, its format, and the sizes that a fit needs.
-  ///
-  /// - Parameter file: the name that errors give.
-  package func presetProblems(file: String) -> [ConfigurationProblem] {
-    imagePresets.keys.sorted().compactMap { name in
-      imagePresets[name]?.problem.map {
-        ConfigurationProblem(code: .invalidValue, file: file, section: "ImagePreset \(name)", message: $0)
+  /// - Parameter file: what the problems are told of.
+  package func presetProblems(in file: String) -> [ConfigurationProblem] {
+    imagePresets.sorted { $0.key < $1.key }.compactMap { name, preset in
+      problem(of: preset, name).map { message in
+        ConfigurationProblem(section: "ImagePreset \(name)", in: file, message)
       }
     }
   }
-}
 
-extension Configuration.ImagePreset {
-  /// Why no output can be made by the preset, or nil.
-  fileprivate var problem: String? {
-    var output = arguments
-    output["store"] = .object(JSONObject())
-    if fit != nil && fit != ImageFit.inside.rawValue {
-      if width == nil { output["width"] = 1 }
-      if height == nil { output["height"] = 1 }
+  private func problem(of preset: ImagePreset, _ name: String) -> String? {
+    var first: String?
+    // A path that can't be read is told of below.
+    let hasFormat = preset.format != nil || preset.path.flatMap { try? OutputPath($0) }?.format != nil
+    // Without a format of its own it has to do for one at least.
+    let formats: [ImageFormat?] = hasFormat ? [nil] : ImageFormat.writable
+    for format in formats {
+      var output: JSONObject = ["preset": .string(name)]
+      if preset.path == nil { output["store"] = .object(JSONObject()) }
+      if preset.width == nil { output["width"] = 100 }
+      if preset.height == nil { output["height"] = 100 }
+      if let format { output["format"] = .string(format.rawValue) }
+      guard let problem = problem(of: .object(output)) else { return nil }
+      first = first ?? problem
     }
-    if format != nil || path.map(Self.hasFormat) == true { return Self.problem(output) }
-    // The job says the format; there must be one that the rest has a meaning for.
-    let problems = ImageFormat.writable.map { format in
-      output["format"] = .string(format.rawValue)
-      return Self.problem(output)
-    }
-    return problems.contains(nil) ? nil : problems.first ?? nil
+    return first
   }
 
-  private static func hasFormat(_ path: String) -> Bool { (try? OutputPath(path))?.format != nil }
-
-  private static func problem(_ output: JSONObject) -> String? {
+  private func problem(of output: JSONValue) -> String? {
     do throws(JobFileError) {
-      let arguments = try ImageOutputArguments(.object(output), path: "", presets: [:], title: nil)
+      let arguments = try ImageOutputArguments(output, path: "", presets: imagePresets, title: nil)
       do throws(ImageError) {
         try ImageRequest(outputs: [arguments.picture]).validate()
         return nil
       } catch {
-        return error.message.replacing("output 1: ", with: "", maxReplacements: 1)
+        // There is one output only, so its number says nothing.
+        return error.message.split(separator: ": ", maxSplits: 1).last.map(String.init)
       }
     } catch {
-      return error.description
+      return (error.key.map { "\($0) " } ?? "") + error.message
     }
   }
 }
