@@ -4,7 +4,6 @@ import Foundation
 import JobDaemon
 import ObjectGraph
 import ObjectModel
-import SQLiteStore
 import SystemSupport
 
 /// What a daemon does from its arguments to its exit code.
@@ -25,7 +24,7 @@ struct Command {
     do { try Capabilities.keepFromChildren() } catch {
       journal.log(.warning, "programs that are started inherit capabilities: \(error)")
     }
-    do {
+    orFail {
       let options = try Options(arguments, program: program.name)
       if options.showsHelp { finish(printing: Options.help(of: program.name)) }
       if options.showsVersion { finish(printing: "\(program.name) \(Release.version)") }
@@ -33,21 +32,13 @@ struct Command {
       let paths = options.root.map { Paths(root: absolute($0)) } ?? .system
       if options.checksConfiguration { try check(paths, options) }
       try serve(paths, options)
-    } catch let error as UsageError {
-      fail(error, .usage)
-    } catch let error as ConfigurationError {
-      fail(error, .configuration)
-    } catch let error as ModelError {
-      fail(error, .configuration)
-    } catch let error as HandlerTypeError {
-      fail(error, .configuration)
-    } catch let error as StoreError {
-      fail(error, error.code == .inputOutput || error.code == .full ? .storeFailure : .configuration)
-    } catch let error as SystemError {
-      fail(error, error.code == .wouldBlock || error.code == .addressInUse ? .unavailable : .storeFailure)
-    } catch {
-      fail(error, .internalFailure)
     }
+    dispatchMain()
+  }
+
+  /// Does something without which the daemon can't start.
+  private func orFail(_ step: () throws -> Void) {
+    do { try step() } catch { fail(error, ExitCode(failedStart: error)) }
   }
 
   private func finish(printing text: String) -> Never {
@@ -73,9 +64,9 @@ struct Command {
     var configuration = Configuration()
     var types: [DeclaredType] = []
     do throws(ConfigurationError) {
-      let mainFile = options.configurationFile ?? paths.configurationFile
-      configuration = try Configuration.load(mainFile: mainFile, dropIns: paths.configurationDropIns)
-      problems += configuration.presetProblems(in: mainFile)
+      let file = options.configurationFile ?? paths.configurationFile
+      configuration = try Configuration.load(mainFile: file, dropIns: paths.configurationDropIns)
+      problems += configuration.presetProblems(in: file)
     } catch {
       problems += error.problems
     }
@@ -93,56 +84,26 @@ struct Command {
     finish(printing: "the configuration is in order; \(model.entities.count) entities, \(declared)")
   }
 
-  private func serve(_ paths: Paths, _ options: Options) throws -> Never {
+  /// Begins what leads to a running service; the process ends with a signal, or with what goes wrong on the way.
+  private func serve(_ paths: Paths, _ options: Options) throws {
     let (configuration, types) = try load(paths, options)
     let model = try BuiltInModel.merged(withModelsIn: paths.models, and: program.models)
     if let root = options.root { try makeFolders(of: paths, root: root) }
-    let lock = try FileLock(path: paths.state + "/lock")
     let log = DaemonLog(journal: journal, level: configuration.log.level)
-    let coordinator = try openStore(paths, configuration, model, log)
-    let listener = try listen(paths)
-    let parts = Daemon.Parts(
-      paths: paths, configuration: configuration, coordinator: coordinator,
-      imageHelperPath: try Executable.ownDirectory() + "/bobbin-image", handlers: program.handlers,
-      declaredTypes: types, log: log)
-    let service = try Service(parts, listener: listener, lock: lock) { () throws in try load(paths, options) }
-    try service.start()
-    dispatchMain()
-  }
-
-  /// Opens the store; while its disk is full, waits for room, as a running daemon does.
-  private func openStore(
-    _ paths: Paths, _ configuration: Configuration, _ model: ManagedObjectModel, _ log: DaemonLog
-  ) throws -> PersistentStoreCoordinator {
-    var isTold = false
-    while true {
-      do { return try openOnce(paths, configuration, model) } catch let error as StoreError where error.code == .full {
-        if !isTold { log.error("the store can't be opened; it is tried again every few seconds: \(error)") }
-        isTold = true
-        try ServiceManager.notify([
-          .status("waiting for room on the disk of the store"), .extendTimeout(Self.openingInterval * 10),
-        ])
-        // Nobody tells of free space; signals still end the process as they do before it has begun.
-        Thread.sleep(forTimeInterval: Self.openingInterval / .seconds(1))
+    try StoreOpening(paths, configuration, model, log).begin { result in
+      orFail {
+        let opened = try result.get()
+        let listener = try listen(paths)
+        let parts = Daemon.Parts(
+          paths: paths, configuration: configuration, coordinator: opened.coordinator,
+          imageHelperPath: try Executable.ownDirectory() + "/bobbin-image", handlers: program.handlers,
+          declaredTypes: types, log: log)
+        let service = try Service(parts, listener: listener, lock: opened.lock) { () throws in
+          try load(paths, options)
+        }
+        try service.start()
       }
     }
-  }
-
-  private static let openingInterval = Duration.seconds(3)
-
-  private func openOnce(
-    _ paths: Paths, _ configuration: Configuration, _ model: ManagedObjectModel
-  ) throws -> PersistentStoreCoordinator {
-    let coordinator = PersistentStoreCoordinator(model: model)
-    var storeOptions = SQLiteStoreOptions()
-    storeOptions.reclaimsSpace = true
-    storeOptions.externalDataThreshold = configuration.store.externalDataThreshold
-    // An operator's model file may be missing for a while.
-    storeOptions.keepsRemovedEntities = true
-    // The daemon is the only one to write.
-    storeOptions.noticesOtherWriters = false
-    try coordinator.open(.sqlite(at: URL(fileURLWithPath: paths.store), options: storeOptions))
-    return coordinator
   }
 
   private func makeFolders(of paths: Paths, root: String) throws {
