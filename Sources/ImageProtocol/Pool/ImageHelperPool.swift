@@ -10,7 +10,6 @@ package actor ImageHelperPool {
   let slots: Quota
   /// In bytes, beyond what each helper may take without asking.
   let memory: Quota
-  var lastTicket: UInt64 = 0
   /// How many helpers wait, having left their place to others.
   var helpersAside = 0
   private var idle: [LeasedHelper] = []
