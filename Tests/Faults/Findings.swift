@@ -89,8 +89,12 @@ struct Findings {
     guard let started = job.started else { return [] }
     var problems: [Problem] = []
     for other in expected.after {
-      if let end = jobs[other]?.finished, end <= started { continue }
-      problems.append(Problem(kind: .other, description: "\(expected.id) began before \(other) was over"))
+      let end = jobs[other]?.finished
+      if let end, end <= started { continue }
+      let lead = end.map { "\($0 - started) s before" } ?? "before"
+      let state = jobs[other]?.state ?? "unknown"
+      let text = "\(expected.id) (\(job.state)) began \(lead) \(other) was over (\(state))"
+      problems.append(Problem(kind: .other, description: text))
     }
     // Dates are seconds since 2001 in the store.
     if let time = expected.notBefore, started + Date.timeIntervalBetween1970AndReferenceDate < time {
