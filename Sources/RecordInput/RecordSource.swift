@@ -62,7 +62,8 @@ package final class RecordSource {
 
   /// Goes to a place that ``position`` or ``start`` gave, of this source or another of the same file and options.
   ///
-  /// In plain UTF-8 that is a jump; otherwise all before it is read again.
+  /// In plain UTF-8 that is a jump; otherwise all before it is read again. Fields are those of an undisturbed reading if
+  /// the columns of JSON objects are stated; else columns are found from here on.
   package func go(to position: RecordPosition) throws(InputError) {
     let stream = try input.stream(from: position.byteOffset)
     let names = columnNames

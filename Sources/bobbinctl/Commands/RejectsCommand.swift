@@ -69,7 +69,7 @@ struct RejectsCommand: Command {
       return .success
     }
     let rest = RejectsJob(job, form: try first.document()["input"])
-    let file = URL(filePath: folder).standardizedFileURL.path(percentEncoded: false) + "/" + rest.fileName
+    let file = URL(filePath: folder).standardizedFileURL.appending(path: rest.fileName).path(percentEncoded: false)
     try Self.create(file) { (write) throws(ToolError) in try export(session, write) }
     let jobFile = file + ".job.json"
     try Self.create(jobFile) { (write) throws(ToolError) in
