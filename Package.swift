@@ -155,9 +155,9 @@ let package = Package(
     .testTarget(
       name: "JobDaemonTests",
       dependencies: [
-        "Configuration", "ControlClient", "JSONText", "JobDaemon", "Jobs", "ObjectGraph", "ObjectModel", "SQLiteStore",
-        "SystemSupport",
-        "TestSupport",
+        "Configuration", "ControlClient", "DelimitedText", "JSONText", "JobDaemon", "Jobs", "ObjectGraph",
+        "ObjectModel",
+        "RecordInput", "SQLiteStore", "SystemSupport", "TestSupport",
       ], swiftSettings: strict),
     .testTarget(
       name: "BobbinctlTests", dependencies: ["bobbinctl", "HTTPService", "SystemSupport", "TestSupport"],

@@ -105,7 +105,7 @@ extension SystemTests.Imports {
         """)
   }
 
-  @Test("takes back what it had imported between records that are bad, in few transactions")
+  @Test("takes back what it had imported between records that are bad")
   func takingBack() async throws {
     let root = try DaemonRoot("[Import]\nChunkRows=500\n[Writer]\nFlushIntervalSec=5ms\n", model: Self.model)
     let daemon = try await DaemonProcess.ready(root)

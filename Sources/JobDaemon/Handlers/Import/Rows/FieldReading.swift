@@ -12,10 +12,15 @@ struct FieldReading {
   }
 
   private let rules: ValueRules
+  /// Made once, not for each number.
+  private let notation: NumberNotation
   /// What was converted last; valid until the next call.
   private let scratch = ByteScratch()
 
-  init(_ rules: ValueRules) { self.rules = rules }
+  init(_ rules: ValueRules) {
+    self.rules = rules
+    notation = rules.notation
+  }
 
   /// Trims a field, and tells whether it means that there is no value.
   func prepare(_ bytes: UnsafeRawBufferPointer) -> (field: UnsafeRawBufferPointer, isNull: Bool) {
@@ -30,7 +35,7 @@ struct FieldReading {
     switch type {
     case .integer16, .integer32, .integer64, .double, .float, .decimal:
       if !rules.changesNumbers { return .text(field) }
-      return rules.notation.spell(field, into: scratch) ? .text(scratch.bytes) : .mismatch(numberForm)
+      return notation.spell(field, into: scratch) ? .text(scratch.bytes) : .mismatch(numberForm)
     case .boolean:
       if rules.trueWords.isEmpty { return .text(field) }
       if rules.trueWords.contains(where: { field.elementsEqual($0) }) { return .text(scratch.set("true")) }
@@ -55,7 +60,6 @@ struct FieldReading {
   }
 
   private var numberForm: String {
-    let notation = rules.notation
     return notation.grouping.isEmpty
       ? "a number with the decimal character \(notation.decimal)"
       : "a number such as 1\(notation.grouping)234\(notation.decimal)5"

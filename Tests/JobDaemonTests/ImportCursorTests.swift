@@ -1,0 +1,32 @@
+import DelimitedText
+import RecordInput
+import Testing
+
+@testable import JobDaemon
+
+@Suite("Cursors of imports")
+struct ImportCursorTests {
+  @Test("As many new objects are taken back at once as there may be, whatever lies between them")
+  func takeBack() throws {
+    var cursor = ImportCursor(position: .start, inputSize: 1, inputTime: 1)
+    for first in stride(from: Int64(0), to: 100, by: 10) { cursor.note(first..<first + 4) }
+    cursor.note(94..<96)
+    #expect(cursor.newObjects == 42)
+    let last = cursor.takeBack(10)
+    #expect(Set(last) == Set([90, 91, 92, 93, 94, 95, 80, 81, 82, 83]))
+    #expect(cursor.phase == .goingBack)
+    // What is left outlives a restart.
+    var rest = try #require(ImportCursor(cursor.text))
+    #expect(rest.takeBack(100).count == 32)
+    #expect(rest.takeBack(100).isEmpty)
+  }
+
+  @Test("Milliseconds since 1970 are the moment that is spelled out")
+  func milliseconds() throws {
+    let pattern = try #require(DatePattern("epochMilliseconds"))
+    for (milliseconds, text) in [(1_577_836_800_123.0, "2020-01-01T00:00:00.123Z"), (-1, "1969-12-31T23:59:59.999Z")] {
+      let spelled = Array(text.utf8).withUnsafeBytes { FieldParser.date($0) }
+      #expect(pattern.secondsSince2001(milliseconds) == spelled)
+    }
+  }
+}
