@@ -31,7 +31,7 @@ test: ## Install what is missing, then run every check and test that .ci/run run
 	@scripts/install-dependencies test
 	@$(MAKE) --no-print-directory lint
 	$(SWIFT) build --build-tests $(STRICT)
-	$(SWIFT) test --skip-build --disable-xctest $(STRICT)
+	@scripts/run-tests --skip-build $(STRICT)
 	@scripts/test-own-daemon
 	@scripts/test-sanitizer thread --short
 	@scripts/fuzz-records 20
@@ -52,7 +52,7 @@ demo: ## Encode real pictures and import a real CSV (IMAGE=... CSV=... for your 
 	@scripts/demo
 
 test-differential: ## Compare SQL with evaluation in memory for 20,000 random predicates
-	BOBBIN_DIFFERENTIAL_SEEDS=40 $(SWIFT) test --disable-xctest $(STRICT) --filter 'DifferentialTests'
+	BOBBIN_DIFFERENTIAL_SEEDS=40 scripts/run-tests $(STRICT) --filter 'DifferentialTests'
 
 test-tsan: ## Run the library's tests under the thread sanitizer (FILTER='ContextTests' for some of them)
 	@scripts/test-sanitizer thread $(if $(FILTER),'$(FILTER)')
@@ -61,14 +61,14 @@ test-asan: ## Run the library's tests under the address sanitizer (FILTER='Conte
 	@scripts/test-sanitizer address $(if $(FILTER),'$(FILTER)')
 
 test-kill: ## Kill a saving process 200 times at random statements, and look at what is left
-	BOBBIN_KILLS=200 $(SWIFT) test --disable-xctest $(STRICT) --filter 'KillTests'
+	BOBBIN_KILLS=200 scripts/run-tests $(STRICT) --filter 'KillTests'
 
 # BOBBIN_FAULTS_KILLS=20 and the like for fewer of a kind, BOBBIN_FAULTS_SEED=1 for the choices of another run, and
 # FILTER='PowerCuts' for one group.
 test-faults: ## Do every fault to a real daemon, and look for what is lost or done twice (root for all of them)
 	@scripts/install-dependencies test
 	$(SWIFT) build --build-tests $(STRICT)
-	BOBBIN_FAULTS=all $(SWIFT) test --skip-build --disable-xctest $(STRICT) --filter 'FaultTests$(if $(FILTER),.$(FILTER))'
+	BOBBIN_FAULTS=all scripts/run-tests --skip-build $(STRICT) --filter 'FaultTests$(if $(FILTER),.$(FILTER))'
 
 SECONDS ?= 60
 fuzz-predicates: ## Feed random text to the parser of predicates (SECONDS=60)

@@ -136,8 +136,11 @@ let package = Package(
       name: "SQLiteStoreTests",
       dependencies: ["ObjectModel", "ObjectGraph", "ObjectGraphTesting", "SQLiteStore", "TestSupport"],
       swiftSettings: strict),
+    .executableTarget(
+      name: "confined", dependencies: ["SystemSupport"], path: "Tests/Confined", swiftSettings: strict),
     .testTarget(
-      name: "SystemSupportTests", dependencies: ["CLinux", "SystemSupport", "TestSupport"], swiftSettings: strict),
+      name: "SystemSupportTests", dependencies: ["CLinux", "SystemSupport", "TestSupport", "confined"],
+      swiftSettings: strict),
     .testTarget(
       name: "HTTPServiceTests", dependencies: ["HTTPService", "ControlClient", "SystemSupport", "TestSupport"],
       swiftSettings: strict),

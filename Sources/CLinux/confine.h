@@ -29,10 +29,8 @@ static const int linux_confine_allowed[] = {
     SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday, SYS_getrusage, SYS_getpid, SYS_getppid,
     SYS_gettid, SYS_set_robust_list, SYS_rseq, SYS_set_tid_address, SYS_membarrier, SYS_sched_yield,
     SYS_sched_getaffinity, SYS_getrandom, SYS_uname, SYS_sysinfo, SYS_exit, SYS_exit_group,
-    // A run time's thread that waits for events ends the process if it can't.
-    SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_pwait, SYS_eventfd2, SYS_timerfd_create, SYS_timerfd_settime,
 #if defined(__x86_64__)
-    SYS_poll, SYS_epoll_wait, SYS_time, SYS_getrlimit, SYS_setrlimit,
+    SYS_poll, SYS_time, SYS_getrlimit, SYS_setrlimit,
 #endif
 };
 

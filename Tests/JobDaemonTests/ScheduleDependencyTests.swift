@@ -98,11 +98,21 @@ struct ScheduleDependencyTests {
     let first = test.add("first")
     let second = test.add("second", [blocker(first)])
     let third = test.add("third", [blocker(second)])
-    #expect(test.schedule.cancel(first, at: test.now) == [second])
-    #expect(test.schedule.cancel(second, at: test.now) == [third])
-    #expect(test.schedule.cancel(third, at: test.now) == [])
-    #expect(test.schedule.cancel(third, at: test.now) == nil)
+    let lost = [first, second, third, third].map { test.cancel($0) }
+    #expect(lost == [[second], [third], [], nil])
     #expect(test.all() == [])
+  }
+
+  @Test("Nothing begins after a cancelled job before its end is on record")
+  mutating func cancelledButNotSettled() {
+    let first = test.add("first")
+    let second = test.add("second", [blocker(first, mayFail: true)])
+    let isCancelled = test.schedule.cancel(first)
+    #expect(isCancelled)
+    #expect(test.all() == [])
+    let lost = test.schedule.settle(first, as: .cancelled, at: test.now)
+    #expect(lost == [])
+    #expect(test.all() == [second])
   }
 
   /// Every job ends once, limits are never exceeded and nothing is left over, whatever happens in which order.
@@ -115,7 +125,7 @@ struct ScheduleDependencyTests {
     var running: [ManagedObjectID: JobSpecification] = [:]
     var specifications: [ManagedObjectID: JobSpecification] = [:]
     for step in 0..<2_000 {
-      switch Int.random(in: 0..<10, using: &random) {
+      switch Int.random(in: 0..<11, using: &random) {
       case 0...2 where step < 1_200:
         var made = JobSpecification(type: "t\(Int.random(in: 0..<3, using: &random))")
         made.queue = "q\(Int.random(in: 0..<3, using: &random))"
@@ -134,6 +144,8 @@ struct ScheduleDependencyTests {
       case 8:
         guard let id = ids.randomElement(using: &random), running[id] == nil else { continue }
         if !test.schedule.hold(id) { _ = test.schedule.release(id, at: test.now) }
+      case 9:
+        if let id = ids.randomElement(using: &random), running[id] == nil { test.cancel(id) }
       default: test.wait(Int64.random(in: 0..<100, using: &random))
       }
       #expect(running.values.count { $0.queue == "q1" } <= 2)
@@ -175,8 +187,7 @@ struct ScheduleDependencyTests {
   mutating func cancelledWaiters() {
     for number in 0..<3_000 {
       let id = test.add("\(number)", [NewJob.Blocker(subject: .name("never"), mayFail: false)])
-      #expect(test.schedule.cancel(id, at: test.now) == [])
-      test.schedule.remove(id, at: test.now)
+      test.cancel(id)
     }
     #expect((test.schedule.dependencies.onNames["never"]?.count ?? 0) < 1_500)
   }

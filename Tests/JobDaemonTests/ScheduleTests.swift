@@ -41,6 +41,15 @@ struct TestSchedule {
     return lost
   }
 
+  /// Calls a job off, and tells those who wait for it; nil if it can't be called off.
+  @discardableResult
+  mutating func cancel(_ id: ManagedObjectID) -> [ManagedObjectID]? {
+    guard schedule.cancel(id) else { return nil }
+    let lost = schedule.settle(id, as: .cancelled, at: now)
+    schedule.remove(id, at: now)
+    return lost
+  }
+
   mutating func wait(_ milliseconds: Int64) {
     now = Moment(steady: now.steady + milliseconds, wall: now.wall + milliseconds)
     _ = schedule.advance(to: now)
@@ -134,8 +143,7 @@ struct ScheduleTests {
     test.schedule.setPaused(true, .everything, at: test.now)
     for number in 0..<5_000 {
       let id = test.add("c\(number)")
-      _ = test.schedule.cancel(id, at: test.now)
-      test.schedule.remove(id, at: test.now)
+      test.cancel(id)
     }
     #expect(test.schedule.lanes.allSatisfy { $0.jobs.count < 2_000 })
   }
@@ -279,8 +287,7 @@ struct ScheduleTests {
   @Test("Nobody else's reasons are told after a slot was used again")
   mutating func reasons() {
     let first = test.add("first", [NewJob.Blocker(subject: .name("ghost"), mayFail: false)])
-    _ = test.schedule.cancel(first, at: test.now)
-    test.schedule.remove(first, at: test.now)
+    test.cancel(first)
     let second = test.add("second", [NewJob.Blocker(subject: .name("other"), mayFail: false)])
     #expect(test.schedule.obstacles(of: second, at: test.now) == [.unknownJob("other")])
   }

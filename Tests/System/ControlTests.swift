@@ -65,8 +65,8 @@ extension SystemTests {
       #expect(
         jobs == """
           1|cancelled|no need
-          2|cancelled|a job that must be completed before it was cancelled
-          3|cancelled|a job that must be completed before it was cancelled
+          2|cancelled|the job "1", which must be completed before it, is cancelled
+          3|cancelled|the job "2", which must be completed before it, is cancelled
           4|completed|
           end|completed|
           """)

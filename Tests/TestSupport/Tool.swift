@@ -27,10 +27,16 @@ package struct Tool {
         environment: ["TZ": "UTC", "PATH": "/usr/bin:/bin:/usr/sbin"].merging(environment) { _, given in given },
         descriptors: [0: source.number, 1: output.number, 2: errors.number]))
     let (end, wasKilled) = try await child.termination(killingAt: .after(.seconds(seconds)))
-    guard case .exited(let code) = end.status, !wasKilled else {
-      throw SystemError(.timedOut, call: program, subject: "\(end.status)")
-    }
+    if wasKilled { throw SystemError(.timedOut, call: program, subject: "its \(seconds) seconds") }
+    guard case .exited(let code) = end.status else { throw Died(program: program, status: end.status) }
     return Tool(code: code, output: try text(of: output), errors: try text(of: errors))
+  }
+
+  /// A signal ended a program.
+  struct Died: Error, CustomStringConvertible {
+    let program: String
+    let status: Termination.Status
+    var description: String { "\(program) was \(status)" }
   }
 
   private static func text(of descriptor: borrowing FileDescriptor) throws -> String {

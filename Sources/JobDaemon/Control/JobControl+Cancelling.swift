@@ -8,8 +8,7 @@ import SystemSupport
 extension JobControl {
   /// Calls off what can't be run any more because a job that it needs has come to nothing.
   func cancel(_ lost: [ManagedObjectID], because needed: FinishedJob) {
-    let reason = "the job \"\(needed.id)\", which must be completed before it, is \(needed.state)"
-    cancel(lost.map { ($0, reason) })
+    cancel(lost.map { ($0, needed.reasonForOthers) })
   }
 
   /// Calls off jobs later, each for its reason.
@@ -28,27 +27,36 @@ extension JobControl {
     var left = jobs
     var count = 0
     while !left.isEmpty {
-      var next: [(ManagedObjectID, String)] = []
       var gone: [Gone] = []
       for (id, reason) in left {
         let file = engine.scheduler.read { schedule, _ in schedule.job(id)?.file }
-        guard let lost = engine.scheduler.change({ $0.cancel(id, at: $1) }) else {
-          // It is at work, or over.
-          if try stop(id, .cancelled(reason)) { count += 1 }
-          continue
+        if engine.scheduler.change({ schedule, _ in schedule.cancel(id) }) {
+          gone.append((id, file, reason))
+        } else if try stop(id, .cancelled(reason)) {
+          count += 1
         }
-        gone.append((id, file, reason))
-        next += lost.map { ($0, "a job that must be completed before it was cancelled") }
       }
       let partial = try markPartial(gone)
-      for one in gone where partial.contains(one.0) {
-        revert(one.0) { [self] in engine.merger.merge(finished: try record([one])) }
+      for one in gone where partial.contains(one.id) {
+        revert(one.id) { [self] in cancel(try end([one])) }
       }
-      engine.merger.merge(finished: try record(gone.filter { !partial.contains($0.0) }))
+      left = try end(gone.filter { !partial.contains($0.id) })
       count += gone.count
-      left = next
     }
     return count
+  }
+
+  /// Records the end of jobs that the schedule has let go, and only then tells those who wait for them: no beginning
+  /// that an end allows may be on disk before that end.
+  ///
+  /// - Returns: jobs that come to nothing with them, and why.
+  private func end(_ gone: [Gone]) throws -> [(ManagedObjectID, String)] {
+    let finished = try record(gone)
+    let lost = finished.flatMap { end in
+      engine.scheduler.change { $0.settle(end.objectID, as: end.state, at: $1) }.map { ($0, end.reasonForOthers) }
+    }
+    engine.merger.merge(finished: finished)
+    return lost
   }
 
   private typealias Gone = (id: ManagedObjectID, file: LiveFile?, reason: String)

@@ -27,12 +27,13 @@ extension Schedule {
     return state.isFinal ? settle(id, as: state, at: now) : []
   }
 
-  /// Takes a job that does not run out of the schedule's hands, and gives it a final state.
+  /// Takes a job that does not run out of the schedule's hands, and gives it a final state; false if it is not here,
+  /// runs, or is over.
   ///
-  /// - Returns: jobs that come to nothing with it; nil if it is not here, runs, or is over.
-  mutating func cancel(_ id: ManagedObjectID, at now: Moment) -> [ManagedObjectID]? {
-    guard let slot = slots[id], jobs[slot]?.state != .running, apply(.cancelled, to: slot) else { return nil }
-    return settle(id, as: .cancelled, at: now)
+  /// Who waits for it learns of that from ``settle(_:as:at:)``, once the end is on record.
+  mutating func cancel(_ id: ManagedObjectID) -> Bool {
+    guard let slot = slots[id], jobs[slot]?.state != .running else { return false }
+    return apply(.cancelled, to: slot)
   }
 
   /// Puts a job aside that does not run; false if it is not here, runs, or can't be held.
