@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The code on the library's pages is what it says")
+@Suite("The code on the library's pages is what it says", .serialized)
 struct ArticleCodeTests {
   private static let articles = "Sources/ObjectGraph/ObjectGraph.docc/"
   /// Those whose code is not taken from the examples, which are compiled anyway.
@@ -10,15 +10,15 @@ struct ArticleCodeTests {
     ["README.md", "Documentation/SwiftHandlers.md"] + documents(articles).filter { !$0.hasSuffix("FiveDesigns.md") }
 
   @Test("Code in the articles and in the README compiles", arguments: pages)
-  func compiling(_ page: String) throws {
+  func compiling(_ page: String) async throws {
     let pieces = try pieces(on: page).filter { !$0.hasPrefix("// Does not compile") }
-    #expect(try errors(in: pieces) == [:])
+    #expect(try await errors(in: pieces) == [:])
   }
 
   @Test("Code of which an article says that it does not compile does not", arguments: pages)
-  func notCompiling(_ page: String) throws {
+  func notCompiling(_ page: String) async throws {
     let pieces = try pieces(on: page).filter { $0.hasPrefix("// Does not compile") }
-    #expect(try errors(in: pieces).count == pieces.count)
+    #expect(try await errors(in: pieces).count == pieces.count)
   }
 
   /// The pieces of Swift on a page; manifests are no part of a program.
@@ -55,9 +55,9 @@ struct ArticleCodeTests {
   }
 
   /// The compiler's errors by the name of the piece.
-  private func errors(in pieces: [String]) throws -> [String: [String]] {
+  private func errors(in pieces: [String]) async throws -> [String: [String]] {
     let sources = pieces.enumerated().map { ("piece\($0.offset)", program($0.offset, $0.element)) }
-    return try Compiler.errors(in: Dictionary(uniqueKeysWithValues: sources), common: "")
+    return try await Compiler.errors(in: Dictionary(uniqueKeysWithValues: sources), common: "")
   }
 
   private static func documents(_ folder: String) -> [String] {

@@ -64,12 +64,14 @@ struct PoolTests {
 
   @Test("A stopped helper is killed at the limit for one job")
   func stopped() async throws {
-    let bench = try Workbench(wallClockLimit: .seconds(20))
+    let bench = try Workbench()
     _ = try await bench.encode(Self.photograph, Self.small)
     let helper = try #require(await bench.pool.processIDs.first)
     #expect(kill(helper, SIGSTOP) == 0)
+    await bench.setWallClockLimit(.seconds(1))
     let error = try await bench.failure(Self.photograph, Self.small)
     #expect(error.code == .timedOut && !error.permanent)
+    await bench.setWallClockLimit(.seconds(600))
     #expect(try await bench.encode(Self.photograph, Self.small).outputs.first?.width == 64)
     #expect(await !bench.pool.processIDs.contains(helper))
     await bench.close()

@@ -11,17 +11,24 @@ struct Workbench {
 
   let directory: TemporaryDirectory
   let pool: ImageHelperPool
+  private let configuration: ImageHelperConfiguration
 
   init(
-    size: Int = 1, jobsPerHelper: Int = 200, wallClockLimit: Duration = .seconds(600),
-    arguments: ImageHelperArguments = ImageHelperArguments()
+    size: Int = 1, jobsPerHelper: Int = 200, arguments: ImageHelperArguments = ImageHelperArguments()
   ) throws {
     directory = try TemporaryDirectory()
     let helper = try RepositoryPaths.executable("bobbin-image").path(percentEncoded: false)
-    pool = ImageHelperPool(
-      configuration: ImageHelperConfiguration(
-        helperPath: helper, size: size, arguments: arguments, jobsPerHelper: jobsPerHelper,
-        wallClockLimit: wallClockLimit))
+    configuration = ImageHelperConfiguration(
+      helperPath: helper, size: size, arguments: arguments, jobsPerHelper: jobsPerHelper,
+      wallClockLimit: .seconds(600))
+    pool = ImageHelperPool(configuration: configuration)
+  }
+
+  /// Gives each job from now on so much time.
+  func setWallClockLimit(_ limit: Duration) async {
+    var changed = configuration
+    changed.wallClockLimit = limit
+    await pool.reconfigure(changed)
   }
 
   static func photograph(_ name: String) -> String { "\(photographs)/\(name).jpg" }

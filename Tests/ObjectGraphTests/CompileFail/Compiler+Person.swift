@@ -14,11 +14,13 @@ extension Compiler {
     """
 
   /// The compiler's errors, each as its text; empty if the source compiles.
-  static func errors(in body: String) throws -> [String] { try errors(in: ["body": body])["body"] ?? [] }
+  static func errors(in body: String) async throws -> [String] {
+    try await errors(in: ["body": body])["body"] ?? []
+  }
 
   /// The compiler's errors by the name of the source that they are in; sources that compile are left out.
-  static func errors(in bodies: [String: String]) throws -> [String: [String]] {
+  static func errors(in bodies: [String: String]) async throws -> [String: [String]] {
     let imports = "import Dispatch\nimport Foundation\nimport ObjectGraph\nimport ObjectModel\n"
-    return try errors(in: bodies.mapValues { imports + $0 }, common: person)
+    return try await errors(in: bodies.mapValues { imports + $0 }, common: person)
   }
 }

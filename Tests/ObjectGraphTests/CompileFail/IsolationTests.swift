@@ -4,27 +4,27 @@ import Testing
 
 @Suite("Threading mistakes do not compile, and their cures do")
 struct IsolationTests {
-  private static let mistakes = Result {
-    try Compiler.errors(in: Dictionary(uniqueKeysWithValues: cases.map { ($0.name, $0.mistake) }))
+  private static let mistakes = Task {
+    try await Compiler.errors(in: Dictionary(uniqueKeysWithValues: cases.map { ($0.name, $0.mistake) }))
   }
 
   @Test("Each mistake is an error that says what is wrong", arguments: cases)
-  func mistake(_ mistake: IsolationCase) throws {
-    let errors = try Self.mistakes.get()[mistake.name] ?? []
+  func mistake(_ mistake: IsolationCase) async throws {
+    let errors = try await Self.mistakes.value[mistake.name] ?? []
     #expect(
       errors.contains { error in mistake.diagnostic.allSatisfy { error.localizedCaseInsensitiveContains($0) } },
       "\(errors)")
   }
 
   @Test("The same sources without the mistakes compile, so nothing else in them was wrong")
-  func cures() throws {
-    let errors = try Compiler.errors(in: Dictionary(uniqueKeysWithValues: Self.cases.map { ($0.name, $0.cure) }))
+  func cures() async throws {
+    let errors = try await Compiler.errors(in: Dictionary(uniqueKeysWithValues: Self.cases.map { ($0.name, $0.cure) }))
     #expect(errors == [:])
   }
 
   @Test("IDs, counts, dictionary results and snapshots of rows leave their context, with and without await")
-  func whatLeaves() throws {
-    let errors = try Compiler.errors(
+  func whatLeaves() async throws {
+    let errors = try await Compiler.errors(
       in: """
         struct Card: Sendable { let id: ManagedObjectID; let committed: [String: Value] }
         func cards(_ context: ManagedObjectContext) async throws -> [Card] {

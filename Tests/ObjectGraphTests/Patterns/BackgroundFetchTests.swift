@@ -53,15 +53,15 @@ struct BackgroundFetchTests {
   }
 
   @Test("4: IDs cross executors; an object that does is a compile error")
-  func whatCrosses() throws {
-    let none = try Compiler.errors(
+  func whatCrosses() async throws {
+    let none = try await Compiler.errors(
       in: """
         func ids(_ context: ManagedObjectContext) async throws -> [ManagedObjectID] {
           try await context.perform { try $0.fetchIDs(FetchRequest<Person>()) }
         }
         """)
     #expect(none == [])
-    let errors = try Compiler.errors(
+    let errors = try await Compiler.errors(
       in: """
         func people(_ context: ManagedObjectContext) async throws -> [Person] {
           try await context.perform { try $0.fetch(FetchRequest<Person>()) }
@@ -161,7 +161,7 @@ struct BackgroundFetchTests {
   }
 
   @Test("9: an unknown entity or property is an error that names it; a renamed class does not compile")
-  func unknownNames() throws {
+  func unknownNames() async throws {
     stack.main.performAndWait { main in
       let entity = #expect(throws: ConditionError.self) {
         try main.fetchIDs(FetchRequest<ManagedObject>(entity: "Persom", nil))
@@ -176,7 +176,7 @@ struct BackgroundFetchTests {
       }
       #expect("\(sort ?? .init(.syntax, ""))".contains("naem"))
     }
-    let errors = try Compiler.errors(in: "let request = FetchRequest<Persom>()")
+    let errors = try await Compiler.errors(in: "let request = FetchRequest<Persom>()")
     #expect(errors.contains { $0.contains("Persom") })
   }
 
