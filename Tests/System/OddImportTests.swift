@@ -63,5 +63,27 @@ extension SystemTests {
         #expect(job["error"]?.string?.contains(file.expected) == true, "\(job.serialized())")
       }
     }
+
+    @Test("takes the largest numbers of each type, and none beyond")
+    func largestNumbers() async throws {
+      let model = TestModel.model(
+        """
+        <entity name="Item" representedClassName="Item" syncable="YES">
+          <attribute name="a" optional="YES" attributeType="Integer 16" usesScalarValueType="YES"/>
+          <attribute name="b" optional="YES" attributeType="Integer 32" usesScalarValueType="YES"/>
+          <attribute name="c" optional="YES" attributeType="Float" usesScalarValueType="YES"/>
+        </entity>
+        """)
+      let daemon = try await DaemonProcess.ready(try DaemonRoot(model: model))
+      let bad = ["32768,0,0", "0,-2147483649,0", "0,0,3.5e38", "0,0,1e400"]
+      try daemon.root.payload(
+        "n.csv", (["a,b,c", "32767,-2147483648,3.4e38", "-32768,2147483647,-3.4e38"] + bad).joined(separator: "\n"))
+      _ = try await daemon.submit(
+        #"{"type": "import", "id": "n", "arguments": {"input": "n.csv", "entity": "Item", "maxRejects": "100%"}}"#)
+      let rows = try await daemon.root.sql("SELECT a, b, c > 3.3e38, c < -3.3e38 FROM Item ORDER BY a")
+      #expect(rows == "-32768|2147483647|0|1\n32767|-2147483648|1|0")
+      let rejects = try await daemon.tool("rejects", "n")
+      #expect(rejects.output.split(separator: "\n").dropFirst().map(String.init) == bad)
+    }
   }
 }

@@ -9,6 +9,8 @@ final class PictureReuse: ImageReuse {
   private let cache: PictureCache
   /// What each output, and then the placeholder, is by itself.
   private let parts: [ImageRequest]
+  /// Tells the parts apart in names of what is kept, whose descriptions have the whole truth.
+  private let digits: [String]
   private let outputCount: Int
   private let limit: Int
   private let draft: String
@@ -26,6 +28,7 @@ final class PictureReuse: ImageReuse {
     self.cache = cache
     self.limit = limit
     parts = Self.parts(of: request)
+    digits = try parts.map(Self.digits)
     outputCount = request.outputs.count
     draft = try cache.makeDraft()
     var files: [Int32] = []
@@ -51,11 +54,20 @@ final class PictureReuse: ImageReuse {
     return parts
   }
 
+  /// The same for the same way to encode, and another for others.
+  private static func digits(of part: ImageRequest) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    var hash = StableHash()
+    hash.combine(Array(try encoder.encode(part)))
+    return hash.digits
+  }
+
   /// The file that an output is to be kept in; its number is valid while this object lives.
   func descriptor(ofOutput index: Int) -> Int32 { files[index] }
 
   func pictures(of input: ImageReply.Input) async -> KnownPictures {
-    let names = parts.map { name(of: $0, for: input) }
+    let names = digits.map { input.sha256 + "-" + $0 }
     let indices = Dictionary(zip(names, names.indices), uniquingKeysWith: { first, _ in first })
     var known: [String: KnownPicture] = [:]
     // In the same order in all jobs, or two could wait for each other.
@@ -89,15 +101,6 @@ final class PictureReuse: ImageReuse {
       try description.synchronize()
       try cache.keep(folder, as: name, bytes: bytes, limit: limit)
     }
-  }
-
-  /// The same for the same bytes, and another for other ways to encode them; the description has the whole truth.
-  private func name(of part: ImageRequest, for input: ImageReply.Input) -> String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = .sortedKeys
-    var hash = StableHash()
-    hash.combine((try? encoder.encode(part)).map(Array.init) ?? [])
-    return input.sha256 + "-" + hash.digits
   }
 
   deinit {
