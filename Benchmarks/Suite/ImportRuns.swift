@@ -85,13 +85,13 @@ struct ImportRuns: Sendable {
     }
   }
 
-  func peopleByPython(_ program: String, _ file: String, rows: Int) async throws -> Double {
+  func peopleByPython(_ program: String, _ file: String, rows: Int, _ options: String...) async throws -> Double {
     let store = try workplace.emptyFolder("p") + "/peer.sqlite"
     try await Program(try workplace.tool("sqlite3")).run(
       store, "PRAGMA journal_mode = WAL; CREATE TABLE Person (firstName TEXT, lastName TEXT, age INTEGER, address TEXT)"
     )
     return try await measure(store, rows: rows) {
-      try await Program(program).run("insert", store, "Person", file, "--csv", "--silent")
+      _ = try await Program(program).run(["insert", store, "Person", file, "--csv", "--silent"] + options)
     }
   }
 

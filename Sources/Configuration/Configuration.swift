@@ -33,8 +33,8 @@ package struct Configuration: Sendable, Equatable {
 
   /// `[Workers]`: the pool that runs the jobs.
   package struct Workers: Sendable, Equatable {
-    /// How many jobs run at a time.
-    package internal(set) var count = Configuration.coreCount
+    /// How many jobs run at a time; usually one more than cores, as jobs wait for the disk and for programs.
+    package internal(set) var count = Configuration.coreCount + 1
   }
 
   /// `[Writer]`: when computed results go to disk.
