@@ -37,6 +37,19 @@ struct FaultyPictureTests {
     await bench.close()
   }
 
+  @Test("A whole picture of a kind that its decoder does not know is not called truncated")
+  func unknownKind() async throws {
+    var bytes = try await small("whole.jpg")
+    let frame = try #require(bytes.firstRange(of: [0xFF, 0xC0])?.lowerBound)
+    // The bits of a sample, behind the segment's length.
+    bytes[frame + 4] = 12
+    let error = try await bench.failure(try bench.file("in.jpg", bytes))
+    #expect(error.code == .damaged && error.permanent)
+    let expected = "the picture is damaged, or of a kind that its decoder does not know: "
+    #expect(error.message.hasPrefix(expected), "\(error.message)")
+    await bench.close()
+  }
+
   @Test("An orientation that TIFF does not know counts as none", arguments: [0, 9])
   func orientation(_ value: Int) async throws {
     _ = try await small("in.tif")

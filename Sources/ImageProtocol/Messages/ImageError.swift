@@ -15,7 +15,7 @@ package struct ImageError: Error, Codable, Sendable, Equatable, CustomStringConv
     package static let formatNotAllowed = Code(rawValue: "formatNotAllowed")
     /// The input or an output exceeds a limit of the request or of a format.
     package static let tooLarge = Code(rawValue: "tooLarge")
-    /// The input is truncated or damaged.
+    /// The input is truncated, damaged, or of a kind that its decoder does not know.
     package static let damaged = Code(rawValue: "damaged")
     /// The input was written to while it was read.
     package static let inputChanged = Code(rawValue: "inputChanged")

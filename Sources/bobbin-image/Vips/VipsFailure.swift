@@ -38,6 +38,9 @@ struct VipsFailure {
         permanent: true)
     }
     return switch culprit {
+    case .decoder where has(Self.unknownWords):
+      ImageError(
+        .damaged, "the picture is damaged, or of a kind that its decoder does not know: \(line)", permanent: true)
     case .decoder: ImageError(.damaged, "the picture is truncated or damaged: \(line)", permanent: true)
     case .encoder: ImageError(.encoding, "the picture can't be encoded: \(line)", permanent: true)
     case nil: ImageError(.encoding, "the picture can't be made: \(line)", permanent: true)
@@ -77,6 +80,8 @@ struct VipsFailure {
     "out of memory", "out_of_memory", "memory allocation", "insufficient memory", "picture memory error", "calloc",
     "malloc", "to allocate",
   ]
+  /// What decoders say of what they were not made for; damage may look like it.
+  private static let unknownWords = ["unsupported", "not supported", "not implemented"]
   private static let encoders = [
     "webpsave", "heifsave", "cgifsave", "gifsave", "cgif", "pngsave", "spngsave", "jpegsave", "tiffsave", "vips2tiff",
     "TIFFWrite", "TIFFAppend",
