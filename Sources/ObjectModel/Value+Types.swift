@@ -52,8 +52,31 @@ extension Value {
 
   /// Foundation reads as much of a text as looks like a number and passes over the rest; here all of it must be one.
   private static func decimal(from text: String) -> Decimal? {
-    guard text.wholeMatch(of: /[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?/) != nil else { return nil }
+    guard isDecimal(text) else { return nil }
     guard let decimal = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")) else { return nil }
     return decimal.isNaN ? nil : decimal
+  }
+
+  /// Whether a text is a number with an optional sign, fraction and exponent of up to three digits.
+  private static func isDecimal(_ text: String) -> Bool {
+    var rest = text.utf8[...]
+    func drop(_ characters: String) -> Bool {
+      guard let first = rest.first, characters.utf8.contains(first) else { return false }
+      rest.removeFirst()
+      return true
+    }
+    func dropDigits() -> Int {
+      let count = rest.prefix { (0x30...0x39).contains($0) }.count
+      rest.removeFirst(count)
+      return count
+    }
+    _ = drop("+-")
+    guard dropDigits() > 0 else { return false }
+    if drop("."), dropDigits() == 0 { return false }
+    if drop("eE") {
+      _ = drop("+-")
+      guard (1...3).contains(dropDigits()) else { return false }
+    }
+    return rest.isEmpty
   }
 }

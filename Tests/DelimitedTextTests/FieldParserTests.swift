@@ -18,6 +18,35 @@ struct FieldParserTests {
     for text in texts { #expect(withBytes(text, FieldParser.int64) == Int64(text), "\(text)") }
   }
 
+  @Test("The spelling of a decimal number is Foundation's")
+  func decimals() {
+    var random = SeededGenerator(state: 7)
+    var texts = [
+      "0", "-0", "-0.0", "0.0", "7.0", "0.50", "-0.5", "007", "+1", "1e3", "5.", ".5", "", "-", "1.2.3", "1,5",
+    ]
+    texts += [
+      "x", "100", "100.00", "-10.010", "12345678901234567890123456789.12", "1234567890123456789012345678901234",
+    ]
+    for _ in 0..<20_000 {
+      let whole = Int64(bitPattern: random.next()) >> Int64.random(in: 0..<64, using: &random)
+      let fraction = String(random.next()).prefix(Int.random(in: 0...12, using: &random))
+      let zeros = String(repeating: "0", count: Int.random(in: 0...3, using: &random))
+      texts.append("\(whole)" + (fraction.isEmpty ? "" : "." + fraction + zeros))
+    }
+    var count = 0
+    for text in texts {
+      guard
+        let spelled = withBytes(text, { FieldParser.spelledDecimal($0).map { String(decoding: $0, as: UTF8.self) } })
+      else { continue }
+      count += 1
+      #expect(spelled == Decimal(string: text)?.description, "\(text)")
+    }
+    #expect(count > 19_000)
+    for text in ["5.", ".5", "", "-", "1.2.3", "1,5", "x", "007", "+1", "-0.0"] {
+      #expect(withBytes(text) { FieldParser.spelledDecimal($0) == nil }, "\(text)")
+    }
+  }
+
   @Test("Decimal numbers are rounded exactly as the standard library rounds them")
   func doubles() {
     var random = SeededGenerator(state: 2)

@@ -79,6 +79,9 @@ extension SystemTests.Imports {
     ] as [(String, String, String?)])
   func deletes(mode: String, table: String, message: String?) async throws {
     let daemon = try await people()
+    let trial = try await run(daemon, "trial", table, mode + #", "dryRun": true"#)
+    #expect(trial["result"]?["isWithinLimit"]?.bool == (message == nil))
+    #expect(message == nil || trial["result"]?["problem"]?.string?.contains(message ?? "") == true)
     let job = try await run(daemon, "second", table, mode)
     let found = try await self.table(daemon)
     if let message {

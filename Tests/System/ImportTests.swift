@@ -160,7 +160,7 @@ extension SystemTests {
       let daemon = try await people()
       let job = try await run(
         daemon, "second",
-        "c;n;p;d;act;dep\n x ;Xa;1.234,5;24.12.2025;ja;IT\ny;;-;1.2.2024;nein;HR\nz;Z;12.34;01.01.2020;ja;IT\n",
+        "c;n;p;d;act;dep\n x ;Xa;1.234,5;24.12.2025;JA;IT\ny;;-;1.2.2024;nein;HR\nz;Z;12.34;01.01.2020;ja;IT\n",
         #"""
         "maxRejects": 1, "mode": "update", "rules": {"trim": true, "null": "-"}, "values": {"age": 7},
         "columns": {"c": "code", "n": {"attribute": "name", "default": "none"},

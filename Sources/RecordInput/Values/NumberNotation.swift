@@ -16,8 +16,8 @@ package struct NumberNotation: Sendable, Hashable {
 
   /// Spells a number without grouping characters and with a decimal point; false if it is none.
   ///
-  /// Groups have three digits, so that a date or a version number is not taken for a number. Whether all the rest is a
-  /// number is not looked at.
+  /// Groups have three digits, so that a date or a version number is not taken for a number. Whether signs and letters are
+  /// where a number has them is not looked at.
   package func spell(_ field: UnsafeRawBufferPointer, into scratch: ByteScratch) -> Bool {
     scratch.removeAll()
     var digits = 0
@@ -39,14 +39,15 @@ package struct NumberNotation: Sendable, Hashable {
         sawDecimal = true
         sawGroup = false
         scratch.append(0x2E)
-      } else if byte == 0x2E || byte == 0x2C {
-        return false
-      } else {
+      } else if byte == 0x2B || byte == 0x2D || (0x61...0x7A).contains(byte | 0x20) {
+        // A sign, or an exponent.
         scratch.append(byte)
+      } else {
+        return false
       }
       index += 1
     }
-    return !sawGroup || digits == 3
+    return (!sawGroup || digits == 3) && scratch.bytes.last != 0x2E
   }
 
   private func starts(_ field: UnsafeRawBufferPointer, at index: Int) -> Bool {

@@ -90,9 +90,10 @@ struct RejectsCommand: Command {
       try Data().write(to: URL(filePath: path), options: .withoutOverwriting)
       file = try FileHandle(forWritingTo: URL(filePath: path))
     } catch {
+      let isThere = FileManager.default.fileExists(atPath: path)
       throw ToolError(
         .outputFailed, "\(path) can't be made: \(error.localizedDescription)",
-        hint: "remove what is there, or choose another folder")
+        hint: isThere ? "remove what is there, or choose another folder" : "name a folder that you may write to")
     }
     func fail(_ error: any Error) -> ToolError {
       ToolError(.outputFailed, "\(path) can't be written: \(error.localizedDescription)")

@@ -67,6 +67,22 @@ extension ImportPlan {
   /// What a failed import leaves behind, for its message.
   var leftover: String {
     mode.canBeTakenBack || mode.isAtomic
-      ? "" : "; what it has updated stays, since only \"atomic\" imports can be taken back"
+      ? "" : "; what it has inserted and updated stays, since only \"atomic\" imports can be taken back"
+  }
+
+  /// Why so many objects must not be deleted: the job allows fewer, or the input is empty; nil if they may.
+  ///
+  /// - Parameters:
+  ///   - before: how many there are.
+  ///   - records: how many records the input has.
+  func problem(deleting deleted: Int64, of before: Int64, records: Int64) -> String? {
+    let some = "\(deleted) of \(before) objects of \"\(entity.name)\""
+    if let limit = deleteLimit {
+      guard limit.isExceeded(by: deleted, of: before) else { return nil }
+      return "\(some) would be deleted, more than \"maxDeletes\" allows; nothing was changed"
+    }
+    guard records == 0, deleted > 0 else { return nil }
+    return
+      "the input has no records, so that \(some) would be deleted; if that is meant, state \"maxDeletes\": \"100%\""
   }
 }

@@ -7,6 +7,10 @@ struct TooManyRejects: Error, CustomStringConvertible {
 
   init(_ cursor: ImportCursor, first: RejectedRecord, _ path: String) {
     self.cursor = cursor
-    description = first.failure(path, more: cursor.counts.rejects - 1).message
+    let records = cursor.counts.records
+    description =
+      first.failure(
+        path, more: cursor.counts.rejects - 1, among: records == cursor.total ? nil : records
+      ).message
   }
 }

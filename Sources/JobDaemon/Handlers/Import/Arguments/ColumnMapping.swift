@@ -46,6 +46,29 @@ enum ColumnMapping: Sendable {
   /// Whether the input has no header.
   var arePositions: Bool { if case .positions = self { true } else { false } }
 
+  /// Refuses relationships to objects that the import itself makes, where it would depend on the order of records and
+  /// on the size of chunks which of them are there.
+  func checkOwnObjects(
+    _ entity: Entity, _ mode: ImportMode, _ reader: ArgumentReader
+  ) throws(JobFileError) {
+    let columns: [ImportColumn] =
+      switch self {
+      case .header: []
+      case .named(let columns): columns
+      case .positions(let columns): columns.compactMap(\.self)
+      }
+    for column in columns {
+      guard case .relationship(_, _, let missing) = column.target, let other = column.property.destination,
+        other.withDescendants.contains(where: { $0 === entity })
+          || entity.withDescendants.contains(where: { $0 === other })
+      else { continue }
+      if mode == .update && missing != .null { continue }
+      throw reader.error(
+        "\"\(entity.name).\(column.property.name)\" leads to objects that this import makes itself, some of them later; "
+          + "import without it first, and then again with the mode \"update\" and with \"missing\" left out", "columns")
+    }
+  }
+
   private static func column(
     _ value: JSONValue, label: String, _ reader: ArgumentReader, _ entity: Entity, _ common: ValueRules, _ key: String
   ) throws(JobFileError) -> ImportColumn {

@@ -41,6 +41,7 @@ struct ImportArguments: Sendable {
     columns = try ColumnMapping(reader, entity, common ?? ValueRules())
     constants = try Self.constants(reader, entity)
     mode = try reader.word("mode", ImportMode.self) ?? .insert
+    try columns.checkOwnObjects(entity, mode, reader)
     key = try ImportKey(reader, entity, mode).properties
     let isAtomic = try reader.flag("atomic")
     if isAtomic == false, mode.isAtomic {
@@ -53,7 +54,10 @@ struct ImportArguments: Sendable {
       } ?? .none
     rejectPolicy = try reader.word("onTooManyRejects", RejectPolicy.self) ?? .rollBack
     if self.isAtomic && rejectPolicy == .hold {
-      throw reader.error("can't be \"hold\" for an import that is done as a whole or not", "onTooManyRejects")
+      let cause = mode.isAtomic ? "the mode \"\(mode.rawValue)\"" : "\"atomic\""
+      throw reader.error(
+        "can't be \"hold\" with \(cause), which imports all or nothing: there is no half to go on from",
+        "onTooManyRejects")
     }
     let mode = mode
     deleteLimit = try reader.value("maxDeletes").map { (value) throws(JobFileError) in

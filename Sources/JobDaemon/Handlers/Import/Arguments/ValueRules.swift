@@ -13,8 +13,9 @@ struct ValueRules: Sendable {
   private var grouping: String?
   /// The ways to write a date; none for ISO 8601.
   var dates: [DatePattern] = []
-  var trueWords: [[UInt8]] = []
-  var falseWords: [[UInt8]] = []
+  /// In any case.
+  var trueWords: [String] = []
+  var falseWords: [String] = []
   /// What stands for a value that is missing, as ISO 8601, JSON and the like write it.
   var fallback: [UInt8]?
 
@@ -38,7 +39,7 @@ struct ValueRules: Sendable {
     self = common
     if let flag = try reader.flag("trim") { trims = flag }
     if let flag = try reader.flag("emptyAsNull") { emptyIsNull = flag }
-    if let words = try Self.words(reader, "null") { nullWords = words }
+    if let words = try Self.texts(reader, "null") { nullWords = words.map { Array($0.utf8) } }
     if let text = try reader.text("decimal") {
       guard text == "." || text == "," else { throw reader.error("must be \".\" or \",\"", "decimal") }
       decimal = Character(text)
@@ -62,18 +63,15 @@ struct ValueRules: Sendable {
         dates.append(compiled)
       }
     }
-    if let words = try Self.words(reader, "true") { trueWords = words }
-    if let words = try Self.words(reader, "false") { falseWords = words }
+    if let words = try Self.texts(reader, "true") { trueWords = words }
+    if let words = try Self.texts(reader, "false") { falseWords = words }
     if trueWords.isEmpty != falseWords.isEmpty {
       throw reader.error("needs its counterpart: state the words for true and those for false", "true")
     }
-    if let both = trueWords.first(where: { falseWords.contains($0) }) {
-      throw reader.error("has the word \"\(String(decoding: both, as: UTF8.self))\" in common with \"false\"", "true")
+    let others = Set(falseWords.map { $0.lowercased() })
+    if let both = trueWords.first(where: { others.contains($0.lowercased()) }) {
+      throw reader.error("has the word \"\(both)\" in common with \"false\"", "true")
     }
-  }
-
-  private static func words(_ reader: ArgumentReader, _ key: String) throws(JobFileError) -> [[UInt8]]? {
-    try texts(reader, key)?.map { Array($0.utf8) }
   }
 
   /// A text, or a list of them.

@@ -122,7 +122,11 @@ struct ColumnBuilder {
     case .uuid:
       guard let value = FieldParser.uuid(bytes) else { throw mismatch(bytes, "a UUID") }
       withUnsafeBytes(of: value) { append($0) }
-    case .decimal, .uri: try appendSpelled(bytes)
+    case .decimal: try appendDecimal(bytes)
+    case .uri:
+      let text = String(decoding: bytes, as: UTF8.self)
+      guard case .url(let url) = Value(text, as: type) else { throw mismatch(bytes, "a URI") }
+      appendText("\(url)")
     case .binary, .transformable: throw failure("type", "can't be imported")
     }
   }
@@ -164,14 +168,23 @@ struct ColumnBuilder {
     return Int64(number)
   }
 
-  /// Decimals and URIs, which are kept as text in their usual spelling.
-  private mutating func appendSpelled(_ bytes: UnsafeRawBufferPointer) throws(ImportFieldError) {
-    let text = String(decoding: bytes, as: UTF8.self)
-    guard let value = Value(text, as: type), var spelled = value.unwrapped.map({ "\($0)" }) else {
-      throw mismatch(bytes, type == .uri ? "a URI" : "a decimal number of 38 digits, with an exponent of up to 127")
+  /// Decimals are kept as text in their usual spelling, which is mostly that of the field.
+  private mutating func appendDecimal(_ bytes: UnsafeRawBufferPointer) throws(ImportFieldError) {
+    if let spelled = FieldParser.spelledDecimal(bytes) {
+      if hasRules, let number = FieldParser.double(spelled) { try check(number) }
+      return append(spelled)
     }
-    if let number = value.unwrapped as? Decimal { try check(NSDecimalNumber(decimal: number).doubleValue) }
-    spelled.withUTF8 { append(UnsafeRawBufferPointer($0)) }
+    guard case .decimal(let number) = Value(String(decoding: bytes, as: UTF8.self), as: type) else {
+      let isNumber = FieldParser.double(bytes) != nil
+      throw mismatch(bytes, isNumber ? "a decimal number with an exponent of up to 127" : "a decimal number")
+    }
+    try check(NSDecimalNumber(decimal: number).doubleValue)
+    appendText("\(number)")
+  }
+
+  private mutating func appendText(_ text: String) {
+    var text = text
+    text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
   }
 
   /// Whether a record may leave the property without a value.

@@ -14,12 +14,16 @@ struct FieldReading {
   private let rules: ValueRules
   /// Made once, not for each number.
   private let notation: NumberNotation
+  /// The words of booleans in lower case.
+  private let booleans: [String: Bool]
   /// What was converted last; valid until the next call.
   private let scratch = ByteScratch()
 
   init(_ rules: ValueRules) {
     self.rules = rules
     notation = rules.notation
+    let words = rules.trueWords.map { ($0.lowercased(), true) } + rules.falseWords.map { ($0.lowercased(), false) }
+    booleans = Dictionary(words) { first, _ in first }
   }
 
   /// Trims a field, and tells whether it means that there is no value.
@@ -38,10 +42,9 @@ struct FieldReading {
       return notation.spell(field, into: scratch) ? .text(scratch.bytes) : .mismatch(numberForm)
     case .boolean:
       if rules.trueWords.isEmpty { return .text(field) }
-      if rules.trueWords.contains(where: { field.elementsEqual($0) }) { return .text(scratch.set("true")) }
-      if rules.falseWords.contains(where: { field.elementsEqual($0) }) { return .text(scratch.set("false")) }
-      let words = (rules.trueWords + rules.falseWords).map { String(decoding: $0, as: UTF8.self) }
-      return .mismatch("one of " + words.joined(separator: ", "))
+      let word = String(decoding: field, as: UTF8.self).lowercased()
+      if let isTrue = booleans[word] { return .text(scratch.set(isTrue ? "true" : "false")) }
+      return .mismatch("one of " + (rules.trueWords + rules.falseWords).joined(separator: ", "))
     case .date: return rules.dates.isEmpty ? .text(field) : date(field)
     default: return .text(field)
     }

@@ -48,9 +48,12 @@ struct RejectedRecord: Sendable {
 
   /// Why an import fails because of it.
   ///
-  /// - Parameter more: how many other records are bad.
-  func failure(_ path: String, more: Int64 = 0) -> JobFailure {
-    let others = more > 0 ? " (and \(more) more bad \(more == 1 ? "record" : "records"))" : ""
+  /// - Parameters:
+  ///   - more: how many other records are bad.
+  ///   - looked: how many records were looked at, if not all were.
+  func failure(_ path: String, more: Int64 = 0, among looked: Int64? = nil) -> JobFailure {
+    let part = looked.map { " among the first \($0)" } ?? ""
+    let others = more > 0 ? " (and \(more) more bad \(more == 1 ? "record" : "records")\(part))" : ""
     return JobFailure("\(displayName(path)): line \(line)\(place): \(message)\(others)")
   }
 }

@@ -55,15 +55,18 @@ struct ImportTrial {
     let targets = Dictionary(
       plan.columns.compactMap { column in column.position.map { ($0, column.property.name) } }
     ) { first, _ in first }
+    let (deleted, before) = try fates.deleted(coordinator, hasRejects: survey.rejects > 0)
+    let problem = plan.problem(deleting: deleted, of: before, records: survey.records)
     var object: JSONObject = [
       "dryRun": true, "records": .integer(survey.records), "good": .integer(goodCount),
       "rejects": .integer(survey.rejects), "inserted": .integer(fates.inserted), "updated": .integer(fates.updated),
       "skipped": .integer(fates.skipped),
-      "deleted": .integer(try fates.deleted(coordinator, hasRejects: survey.rejects > 0)),
-      "isWithinLimit": .bool(!limit.isExceeded(by: survey.rejects, of: survey.records)),
+      "deleted": .integer(deleted),
+      "isWithinLimit": .bool(problem == nil && !limit.isExceeded(by: survey.rejects, of: survey.records)),
       "columns": .array(columns.enumerated().map { $0.element.json(attribute: targets[$0.offset]) }),
       "sample": .array(sample), "firstRejects": .array(survey.kept.prefix(Self.shownRejects).map(\.json)),
     ]
+    if let problem { object["problem"] = .string(problem) }
     if !fates.lacking.isEmpty {
       var missing = JSONObject()
       for (name, count) in fates.lacking.sorted(by: { $0.key < $1.key }) { missing[name] = .integer(count) }

@@ -42,17 +42,8 @@ struct TrialFates {
   private mutating func add(
     _ chunk: ImportChunk, _ coordinator: PersistentStoreCoordinator, _ reader: any StoreReader
   ) throws -> [RejectedRecord] {
-    var rejects: [Int: RejectedRecord] = [:]
-    for (column, values) in chunk.lookups {
-      guard let resolver = RelationshipResolver(column) else { continue }
-      let found = try resolver.find(values, count: chunk.count, coordinator, reader)
-      for row in found.indices where found[row] == nil && !values.isNull(row) {
-        lacking[column.property.name, default: 0] += 1
-        guard resolver.rejects, rejects[row] == nil else { continue }
-        rejects[row] = chunk.origins?.reject(
-          row, column: column.label, rule: RelationshipResolver.rule, resolver.message(values, row))
-      }
-    }
+    var (rejects, lacking) = try chunk.lookUp(coordinator, reader)
+    self.lacking.merge(lacking) { $0 + $1 }
     let batch = coordinator.lookupBatch(chunk.columns, count: chunk.count, of: plan.entity)
     let lookups = try constraints.indices.compactMap { try lookUp($0, batch, chunk, reader) }
     for row in 0..<chunk.count where rejects[row] == nil {
@@ -109,13 +100,15 @@ struct TrialFates {
     return nil
   }
 
-  /// How many objects the import would delete.
+  /// How many objects the import would delete, and how many there are.
   ///
   /// - Parameter hasRejects: whether some records are bad.
-  func deleted(_ coordinator: PersistentStoreCoordinator, hasRejects: Bool) throws -> Int64 {
-    guard plan.mode == .replaceAll || (plan.mode == .mirror && !hasRejects) else { return 0 }
+  func deleted(
+    _ coordinator: PersistentStoreCoordinator, hasRejects: Bool
+  ) throws -> (deleted: Int64, before: Int64) {
+    guard plan.mode == .replaceAll || (plan.mode == .mirror && !hasRejects) else { return (0, 0) }
     let query = StoreQuery(entity: plan.entity, wantsRows: false, coordinatorOrdinal: coordinator.ordinal)
     let stored = try coordinator.openStore().read { try $0.count(query) }
-    return Int64(plan.mode == .mirror ? stored - met.count : stored)
+    return (Int64(plan.mode == .mirror ? stored - met.count : stored), Int64(stored))
   }
 }

@@ -115,16 +115,8 @@ struct ChunkWriter {
 
   /// Refuses to delete more objects than the job allows, and all of them because of an empty input.
   func checkDeletes() throws(JobFailure) {
-    let deleted = cursor.counts.deleted
-    let some = "\(deleted) of \(objectsBefore) objects of \"\(plan.entity.name)\""
-    if let limit = plan.deleteLimit {
-      guard limit.isExceeded(by: deleted, of: objectsBefore) else { return }
-      throw JobFailure("\(some) would be deleted, more than \"maxDeletes\" allows; nothing was changed")
-    }
-    if cursor.counts.records == 0, deleted > 0 {
-      throw JobFailure(
-        "the input has no records, so that \(some) would be deleted; if that is meant, state \"maxDeletes\": \"100%\"")
-    }
+    let (deleted, records) = (cursor.counts.deleted, cursor.counts.records)
+    if let problem = plan.problem(deleting: deleted, of: objectsBefore, records: records) { throw JobFailure(problem) }
   }
 
   /// Saves how far the import is.
