@@ -18,9 +18,11 @@ extension ImageError {
   /// A helper that ended in the middle of a job; trying again may go better, a limited number of times.
   static func helperDied(_ termination: Termination, request: ImageRequest, lastWords: String?) -> ImageError {
     if termination.status == .signaled(signal: SIGXCPU) {
+      // It would take as much again, whatever else the machine does.
       return ImageError(
-        .timedOut, "the picture took more than \(request.limits.processorSeconds) s of processor time",
-        permanent: false)
+        .timedOut,
+        "the picture took more than \(request.limits.processorSeconds) s of processor time; ask for less effort or "
+          + "smaller outputs, or allow more in [Image] TimeoutSec", permanent: true)
     }
     var message = "the image helper ended in the middle of the job: \(termination.status)"
     if termination.status == .signaled(signal: SIGKILL) { message += ", as the kernel does when memory runs out" }
