@@ -73,7 +73,7 @@ struct ImageArgumentsTests {
     "What a preset leaves to jobs is no problem",
     arguments: [
       "Fit=cover\nCrop=entropy", "Quality=3", "Effort=9", "Width=9\nFit=pad", "Palette=yes", "Animated=yes",
-      "MaxBytes=9",
+      "MaxBytes=9", "Background=transparent",
     ])
   func partialPreset(_ text: String) throws {
     #expect(try Configuration.parse("[ImagePreset a]\n\(text)\n").presetProblems(in: "") == [])
@@ -113,6 +113,10 @@ struct ImageArgumentsTests {
       (#"{"path": "a.png", "qualty": 3}"#, "did you mean \"quality\"?"),
       (#"{"path": "a.png", "quality": 3}"#, "output 1: quality has no meaning for PNG"),
       (#"{"path": "a.png"}, {"path": "a.png"}"#, "arguments.outputs.1.path\": is the path of an earlier output"),
+      (
+        ##"{"path": "a.jpg", "background": "#ff000080"}"##,
+        "output 1: JPEG is always opaque, and background is #ff000080"
+      ),
       (#"{"path": "{{.png"}, {"path": "{{.png"}"#, "arguments.outputs.1.path\": is the path of an earlier output"),
       (#"{"path": "a.png", "format": "svg"}"#, "must be one of jpeg, png, webp, avif, heif, tiff, gif"),
     ])
@@ -134,6 +138,7 @@ struct ImageArgumentsTests {
       ("Path=/x/{nmae}.png", "path has a brace that begins no placeholder"),
       ("Path=/x/a.png\nProgressive=yes\nQuality=3", "quality has no meaning for PNG"),
       ("Palette=yes\nLossless=yes", "lossless"),
+      ("Format=jpeg\nBackground=transparent", "JPEG is always opaque, and background is #ffffff00"),
       ("Crop=entropy\nFit=cover\nAnimated=yes", "crop of a moving picture can be \"centre\" only"),
     ])
   func badPreset(_ lines: String, _ message: String) throws {
