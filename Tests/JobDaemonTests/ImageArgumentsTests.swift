@@ -149,6 +149,54 @@ struct ImageArgumentsTests {
     #expect(problems.first?.contains(message) == true, "\(problems)")
   }
 
+  @Test(
+    "A default that is written out makes no difference to what is reused",
+    arguments: [
+      (#"{"path": "a.webp"}"#, #"{"path": "b.webp", "quality": 80}"#),
+      (#"{"path": "a.avif"}"#, #"{"path": "b.avif", "quality": 50, "lossless": false, "fit": "inside"}"#),
+      (#"{"path": "a.jpg", "maxBytes": "9K"}"#, #"{"path": "b.jpg", "maxBytes": 9216, "quality": 80}"#),
+      (#"{"path": "a.jpg"}"#, #"{"path": "b.jpg", "background": "white", "store": {}, "metadata": "none"}"#),
+      (#"{"path": "a.webp"}"#, #"{"path": "b.webp", "background": "transparent", "colours": "srgb"}"#),
+      (#"{"path": "a.png"}"#, #"{"path": "b.png", "compression": 6, "lossless": true}"#),
+      (#"{"path": "a.png", "palette": true}"#, #"{"path": "b.png", "palette": true, "quality": 100}"#),
+      (#"{"path": "a.tif", "maxBytes": "9K"}"#, #"{"path": "b.tif", "maxBytes": "9K", "quality": 80}"#),
+      (
+        #"{"path": "a.gif", "width": 9, "height": 9, "fit": "cover"}"#,
+        #"{"path": "b.gif", "width": 9, "height": 9, "fit": "cover", "crop": "centre"}"#
+      ),
+      (
+        #"{"path": "a.png", "metadata": ["copyright", "icc"]}"#,
+        #"{"path": "b.png", "metadata": ["icc", "copyright", "icc"]}"#
+      ),
+      (#"{"path": "a.png", "metadata": "all"}"#, #"{"path": "b.png", "metadata": ["icc", "all"]}"#),
+      (#"{"path": "a.png", "colours": "keep"}"#, #"{"path": "b.png", "colours": "keep", "metadata": "icc"}"#),
+    ])
+  func sameEffect(_ one: String, _ other: String) throws {
+    let pictures = try arguments("\(one), \(other)").outputs.map(\.picture)
+    #expect(pictures[0] != pictures[1] && pictures[0].normalized == pictures[1].normalized)
+    #expect(pictures[0].normalized == pictures[0].normalized.normalized)
+  }
+
+  @Test(
+    "What makes another picture is not reused",
+    arguments: [
+      (#"{"path": "a.webp"}"#, #"{"path": "b.webp", "quality": 79}"#),
+      (#"{"path": "a.avif"}"#, #"{"path": "b.avif", "quality": 80}"#),
+      (#"{"path": "a.webp"}"#, #"{"path": "b.webp", "lossless": true}"#),
+      (#"{"path": "a.webp"}"#, #"{"path": "b.webp", "background": "white"}"#),
+      (
+        #"{"path": "a.png", "width": 9, "height": 9, "fit": "pad"}"#,
+        #"{"path": "b.png", "width": 9, "height": 9, "fit": "pad", "background": "transparent"}"#
+      ),
+      (#"{"path": "a.tif"}"#, #"{"path": "b.tif", "quality": 80}"#),
+      (#"{"path": "a.png"}"#, #"{"path": "b.png", "metadata": "icc"}"#),
+      (#"{"path": "a.png", "metadata": "icc"}"#, #"{"path": "b.png", "colours": "keep"}"#),
+    ])
+  func otherEffect(_ one: String, _ other: String) throws {
+    let pictures = try arguments("\(one), \(other)").outputs.map(\.picture)
+    #expect(pictures[0].normalized != pictures[1].normalized)
+  }
+
   @Test("Outputs go to files, to objects, or to both")
   func destinations() throws {
     let outputs = try arguments(
