@@ -76,7 +76,7 @@ struct ImageArgumentsTests {
       "MaxBytes=9", "Background=transparent",
     ])
   func partialPreset(_ text: String) throws {
-    #expect(try Configuration.parse("[ImagePreset a]\n\(text)\n").presetProblems(in: "") == [])
+    #expect(try Configuration.parse("[ImagePreset a]\n\(text)\n").presetProblems() == [])
   }
 
   @Test("The output's own keys go before the preset's, and null takes one back")
@@ -143,9 +143,9 @@ struct ImageArgumentsTests {
     ])
   func badPreset(_ lines: String, _ message: String) throws {
     let configuration = try Configuration.parse("[ImagePreset bad]\n\(lines)\n\(Self.preset)")
-    let problems = configuration.presetProblems(in: "bobbin.conf").map(\.description)
+    let problems = configuration.presetProblems().map(\.description)
     #expect(problems.count == 1)
-    #expect(problems.first?.hasPrefix("bobbin.conf: [ImagePreset bad]: ") == true)
+    #expect(problems.first?.hasPrefix("bobbin.conf:1: [ImagePreset bad]: ") == true)
     #expect(problems.first?.contains(message) == true, "\(problems)")
   }
 
