@@ -66,7 +66,7 @@ struct Command {
     do throws(ConfigurationError) {
       let file = options.configurationFile ?? paths.configurationFile
       configuration = try Configuration.load(mainFile: file, dropIns: paths.configurationDropIns)
-      problems += configuration.presetProblems(in: file)
+      problems += configuration.presetProblems()
     } catch {
       problems += error.problems
     }

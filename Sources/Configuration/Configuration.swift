@@ -21,6 +21,8 @@ package struct Configuration: Sendable, Equatable {
   package internal(set) var types: [String: JobType] = [:]
   /// `[ImagePreset NAME]`, by name.
   package internal(set) var imagePresets: [String: ImagePreset] = [:]
+  /// Where each `[ImagePreset NAME]` stands, for what is found wrong later: the last place, if it is in several.
+  package internal(set) var presetPlaces: [String: SectionPlace] = [:]
 
   /// All settings at their defaults.
   package init() {}

@@ -16,6 +16,10 @@ struct ConfigurationParser {
       switch entry.content {
       case .section(let name):
         if Setting.settings(of: name) == nil { problem = unknownSection(name, file) }
+        if name.hasPrefix(Self.presetPrefix) {
+          let place = SectionPlace(file: file, line: entry.line)
+          configuration.presetPlaces[String(name.dropFirst(Self.presetPrefix.count))] = place
+        }
       case .malformed(.unknownSection, let name):
         problem = unknownSection(name, file)
       case .malformed(let code, let text):
@@ -29,6 +33,8 @@ struct ConfigurationParser {
       }
     }
   }
+
+  private static let presetPrefix = "ImagePreset "
 
   private mutating func assign(
     _ section: String, _ key: String, _ value: String, _ file: String

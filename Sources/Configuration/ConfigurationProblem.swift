@@ -55,7 +55,9 @@ package struct ConfigurationProblem: Error, Sendable, Equatable, CustomStringCon
 
 extension ConfigurationProblem {
   /// What is wrong with a section as a whole.
-  package init(section: String, in file: String, _ message: String) {
-    self.init(code: .invalidValue, file: file, section: section, message: message)
+  package init(section: String, at place: SectionPlace?, _ message: String) {
+    self.init(
+      code: .invalidValue, file: place?.file ?? "the configuration", line: place?.line, section: section,
+      message: message)
   }
 }

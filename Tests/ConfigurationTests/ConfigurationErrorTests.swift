@@ -85,6 +85,18 @@ struct ConfigurationErrorTests {
       ])
   }
 
+  @Test("Where a preset stands is known, so that what is wrong with all of it can be told there")
+  func presetPlaces() throws {
+    let folder = try TemporaryFolder()
+    let main = try folder.write("[ImagePreset a]\nWidth=9\n\n[ImagePreset b c]\nWidth=9\n", to: "bobbin.conf")
+    let dropIn = try folder.write("\n[ImagePreset a]\nHeight=9\n", to: "bobbin.conf.d/10.conf")
+    let configuration = try Configuration.load(mainFile: main, dropIns: folder.path + "/bobbin.conf.d")
+    #expect(
+      configuration.presetPlaces == [
+        "a": SectionPlace(file: dropIn, line: 2), "b c": SectionPlace(file: main, line: 4),
+      ])
+  }
+
   @Test("A wrong value is reported even if a later assignment replaces it")
   func reportsReplacedValue() {
     let error = #expect(throws: ConfigurationError.self) { try Configuration.parse("[Workers]\nCount=x\nCount=4") }

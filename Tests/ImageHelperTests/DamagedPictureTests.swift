@@ -199,6 +199,14 @@ struct DamagedPictureTests {
       (ImageOutput(format: .webp, hasPalette: true), "palette has a meaning for PNG only"),
       (ImageOutput(format: .webp, compression: 9), "compression has a meaning for PNG only"),
       (ImageOutput(format: .gif, maxBytes: 9), "maxBytes has no meaning for GIF; leave it out, as there is no quality"),
+      (
+        ImageOutput(format: .jpeg, background: ImageColour("transparent")),
+        "JPEG is always opaque, and background is #ffffff00"
+      ),
+      (
+        ImageOutput(format: .tiff, background: ImageColour("#ff000080"), quality: 9),
+        "TIFF with a quality is always opaque, and background is #ff000080"
+      ),
       (ImageOutput(format: .jpeg, isAnimated: true), "JPEG pictures don't move"),
       (ImageOutput(format: .jpeg, fileCount: 0), "it has no file"),
     ]

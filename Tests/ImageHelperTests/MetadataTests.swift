@@ -63,6 +63,44 @@ struct MetadataTests {
     await bench.close()
   }
 
+  @Test("A WebP and a placeholder have no EXIF data that nobody asked for", arguments: [true, false])
+  func noInventedData(_ hasData: Bool) async throws {
+    let bench = try Workbench()
+    let (plain, input) = (bench.path("plain.jpg"), bench.path("in.jpg"))
+    try await Tool.run("vips", "thumbnail", Workbench.photograph("Wood"), plain + "[strip]", "120")
+    try await Tool.run(
+      "vips", "icc_transform", plain, input + (hasData ? "" : "[strip]"), "p3", "--input-profile", "srgb")
+    try await Tool.run("exiftool", "-overwrite_original", "-XMP:Title=Planks", input)
+    if hasData { try await Tool.run("exiftool", "-overwrite_original", "-EXIF:Make=Box", input) }
+    let outputs = [
+      ImageOutput(format: .webp), ImageOutput(format: .webp, isLossless: true),
+      ImageOutput(format: .webp, maxBytes: 1 << 20), ImageOutput(format: .webp, metadata: [.icc]),
+      ImageOutput(format: .webp, keepsColours: true), ImageOutput(format: .webp, metadata: [.copyright]),
+      ImageOutput(format: .webp, metadata: [.all]),
+    ]
+    let reply = try await bench.encode(input, ImageRequest(outputs: outputs, wantsPlaceholder: true))
+    for (index, output) in outputs.enumerated() {
+      let (file, all) = (bench.path(String(index)), output.metadata == [.all])
+      let parts = try await Tool.run("webpinfo", file)
+      #expect(parts.contains("No error detected") && !parts.contains("Warning"), "\(output): \(parts)")
+      #expect(parts.contains("Chunk EXIF") == (hasData && all), "\(output): \(parts)")
+      #expect(parts.contains("Chunk XMP") == all, "\(output): \(parts)")
+      #expect(try await Tool.run("exiftool", "-s3", "-XMP:Title", file) == (all ? "Planks\n" : ""))
+      if hasData {
+        let keepsProfile = all || output.metadata == [.icc] || output.keepsColours
+        #expect(parts.contains("Chunk ICCP") == keepsProfile, "\(output): \(parts)")
+      }
+      #expect(try await Tool.header(file)["width"] == "120")
+    }
+    #expect(reply.outputs[0].sha256 == reply.outputs[2].sha256)
+    let picture = try #require(reply.placeholder?.picture.split(separator: ",").last)
+    let tiny = try bench.file("tiny.webp", try #require(Data(base64Encoded: String(picture))))
+    let parts = try await Tool.run("webpinfo", tiny)
+    #expect(parts.contains("No error detected") && !parts.contains("Chunk EXIF"), "\(parts)")
+    #expect(try await Tool.header(tiny)["width"] == "16")
+    await bench.close()
+  }
+
   /// Profiles of Debian's colord-data: those of other colours mention sRGB in their texts, too.
   static let profileNames = ["AppleRGB", "ColorMatchRGB", "PAL-RGB", "Rec709", "AdobeRGB1998", "SMPTE-C-RGB", "sRGB"]
 

@@ -54,6 +54,7 @@ struct MovingPictureTests {
       } else {
         let text = try await Tool.run("webpinfo", path)
         #expect(text.components(separatedBy: "Chunk ANMF").count == 5)
+        #expect(text.contains("No error detected") && !text.contains("Chunk EXIF"))
         let durations = text.split(separator: "\n").filter { $0.contains("Duration:") }
         #expect(durations.compactMap { $0.split(separator: " ").last.flatMap { Int($0) } } == [100, 200, 300, 400])
       }

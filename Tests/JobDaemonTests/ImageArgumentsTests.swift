@@ -73,10 +73,10 @@ struct ImageArgumentsTests {
     "What a preset leaves to jobs is no problem",
     arguments: [
       "Fit=cover\nCrop=entropy", "Quality=3", "Effort=9", "Width=9\nFit=pad", "Palette=yes", "Animated=yes",
-      "MaxBytes=9",
+      "MaxBytes=9", "Background=transparent",
     ])
   func partialPreset(_ text: String) throws {
-    #expect(try Configuration.parse("[ImagePreset a]\n\(text)\n").presetProblems(in: "") == [])
+    #expect(try Configuration.parse("[ImagePreset a]\n\(text)\n").presetProblems() == [])
   }
 
   @Test("The output's own keys go before the preset's, and null takes one back")
@@ -113,6 +113,10 @@ struct ImageArgumentsTests {
       (#"{"path": "a.png", "qualty": 3}"#, "did you mean \"quality\"?"),
       (#"{"path": "a.png", "quality": 3}"#, "output 1: quality has no meaning for PNG"),
       (#"{"path": "a.png"}, {"path": "a.png"}"#, "arguments.outputs.1.path\": is the path of an earlier output"),
+      (
+        ##"{"path": "a.jpg", "background": "#ff000080"}"##,
+        "output 1: JPEG is always opaque, and background is #ff000080"
+      ),
       (#"{"path": "{{.png"}, {"path": "{{.png"}"#, "arguments.outputs.1.path\": is the path of an earlier output"),
       (#"{"path": "a.png", "format": "svg"}"#, "must be one of jpeg, png, webp, avif, heif, tiff, gif"),
     ])
@@ -134,14 +138,63 @@ struct ImageArgumentsTests {
       ("Path=/x/{nmae}.png", "path has a brace that begins no placeholder"),
       ("Path=/x/a.png\nProgressive=yes\nQuality=3", "quality has no meaning for PNG"),
       ("Palette=yes\nLossless=yes", "lossless"),
+      ("Format=jpeg\nBackground=transparent", "JPEG is always opaque, and background is #ffffff00"),
       ("Crop=entropy\nFit=cover\nAnimated=yes", "crop of a moving picture can be \"centre\" only"),
     ])
   func badPreset(_ lines: String, _ message: String) throws {
     let configuration = try Configuration.parse("[ImagePreset bad]\n\(lines)\n\(Self.preset)")
-    let problems = configuration.presetProblems(in: "bobbin.conf").map(\.description)
+    let problems = configuration.presetProblems().map(\.description)
     #expect(problems.count == 1)
-    #expect(problems.first?.hasPrefix("bobbin.conf: [ImagePreset bad]: ") == true)
+    #expect(problems.first?.hasPrefix("bobbin.conf:1: [ImagePreset bad]: ") == true)
     #expect(problems.first?.contains(message) == true, "\(problems)")
+  }
+
+  @Test(
+    "A default that is written out makes no difference to what is reused",
+    arguments: [
+      (#"{"path": "a.webp"}"#, #"{"path": "b.webp", "quality": 80}"#),
+      (#"{"path": "a.avif"}"#, #"{"path": "b.avif", "quality": 50, "lossless": false, "fit": "inside"}"#),
+      (#"{"path": "a.jpg", "maxBytes": "9K"}"#, #"{"path": "b.jpg", "maxBytes": 9216, "quality": 80}"#),
+      (#"{"path": "a.jpg"}"#, #"{"path": "b.jpg", "background": "white", "store": {}, "metadata": "none"}"#),
+      (#"{"path": "a.webp"}"#, #"{"path": "b.webp", "background": "transparent", "colours": "srgb"}"#),
+      (#"{"path": "a.png"}"#, #"{"path": "b.png", "compression": 6, "lossless": true}"#),
+      (#"{"path": "a.png", "palette": true}"#, #"{"path": "b.png", "palette": true, "quality": 100}"#),
+      (#"{"path": "a.tif", "maxBytes": "9K"}"#, #"{"path": "b.tif", "maxBytes": "9K", "quality": 80}"#),
+      (
+        #"{"path": "a.gif", "width": 9, "height": 9, "fit": "cover"}"#,
+        #"{"path": "b.gif", "width": 9, "height": 9, "fit": "cover", "crop": "centre"}"#
+      ),
+      (
+        #"{"path": "a.png", "metadata": ["copyright", "icc"]}"#,
+        #"{"path": "b.png", "metadata": ["icc", "copyright", "icc"]}"#
+      ),
+      (#"{"path": "a.png", "metadata": "all"}"#, #"{"path": "b.png", "metadata": ["icc", "all"]}"#),
+      (#"{"path": "a.png", "colours": "keep"}"#, #"{"path": "b.png", "colours": "keep", "metadata": "icc"}"#),
+    ])
+  func sameEffect(_ one: String, _ other: String) throws {
+    let pictures = try arguments("\(one), \(other)").outputs.map(\.picture)
+    #expect(pictures[0] != pictures[1] && pictures[0].normalized == pictures[1].normalized)
+    #expect(pictures[0].normalized == pictures[0].normalized.normalized)
+  }
+
+  @Test(
+    "What makes another picture is not reused",
+    arguments: [
+      (#"{"path": "a.webp"}"#, #"{"path": "b.webp", "quality": 79}"#),
+      (#"{"path": "a.avif"}"#, #"{"path": "b.avif", "quality": 80}"#),
+      (#"{"path": "a.webp"}"#, #"{"path": "b.webp", "lossless": true}"#),
+      (#"{"path": "a.webp"}"#, #"{"path": "b.webp", "background": "white"}"#),
+      (
+        #"{"path": "a.png", "width": 9, "height": 9, "fit": "pad"}"#,
+        #"{"path": "b.png", "width": 9, "height": 9, "fit": "pad", "background": "transparent"}"#
+      ),
+      (#"{"path": "a.tif"}"#, #"{"path": "b.tif", "quality": 80}"#),
+      (#"{"path": "a.png"}"#, #"{"path": "b.png", "metadata": "icc"}"#),
+      (#"{"path": "a.png", "metadata": "icc"}"#, #"{"path": "b.png", "colours": "keep"}"#),
+    ])
+  func otherEffect(_ one: String, _ other: String) throws {
+    let pictures = try arguments("\(one), \(other)").outputs.map(\.picture)
+    #expect(pictures[0].normalized != pictures[1].normalized)
   }
 
   @Test("Outputs go to files, to objects, or to both")

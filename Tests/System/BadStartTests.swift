@@ -62,12 +62,15 @@ extension SystemTests {
 
     @Test("A preset that contradicts itself is told when the configuration is read, and 78 returned")
     func preset() async throws {
-      let root = try DaemonRoot("[ImagePreset card]\nFormat=png\nQuality=80\n")
+      let root = try DaemonRoot("[Log]\nLevel=info\n[ImagePreset card]\nFormat=png\nQuality=80\n")
+      let dropIn = root.paths.configurationDropIns + "/50.conf"
+      try root.write(Data("\n[ImagePreset bad]\nFormat=jpeg\nLossless=yes\n".utf8), to: dropIn)
       for arguments in [["--check-config"], []] {
         let run = try await Tool.run("bobbind", ["--root", root.directory.path] + arguments)
         #expect(run.code == 78)
         #expect(
-          run.errors.contains("\(root.paths.configurationFile): [ImagePreset card]: quality has no meaning for PNG"))
+          run.errors.contains("\(root.paths.configurationFile):3: [ImagePreset card]: quality has no meaning for PNG"))
+        #expect(run.errors.contains("\(dropIn):2: [ImagePreset bad]: JPEG is never lossless"))
       }
     }
 

@@ -215,6 +215,10 @@ extension SystemTests {
       #expect(
         try Data(contentsOf: URL(filePath: root.paths.payload + "/x.png"))
           == Data(contentsOf: URL(filePath: root.paths.payload + "/out0.png")))
+      let stated = #""reuse": true, "outputs": [{"path": "s.webp", "width": 50, "quality": 80}]"#
+      #expect(try await run("{\"input\": \"in0.jpg\", \(stated)}", daemon, id: "stated")["reused"] == true)
+      let other = stated.replacing("80", with: "79")
+      #expect(try await run("{\"input\": \"in0.jpg\", \(other)}", daemon, id: "other")["reused"] == nil)
       #expect(try await run("{\"input\": \"other.jpg\", \(outputs(50, "y"))}", daemon, id: "y")["reused"] == nil)
       // They outlive the daemon, but not damage.
       _ = try await daemon.stop()

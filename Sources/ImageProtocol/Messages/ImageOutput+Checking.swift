@@ -60,6 +60,10 @@ extension ImageOutput {
     if metadata.contains(.copyright) && [.tiff, .gif].contains(format) {
       return "\(name) pictures get no EXIF data, which could hold a copyright; leave it out"
     }
+    if let background, !background.isOpaque, isAlwaysOpaque {
+      let what = name + (format == .tiff ? " with a quality" : "")
+      return "\(what) is always opaque, and background is \(background.text); use an opaque colour"
+    }
     if isAnimated && !format.canMove { return "\(name) pictures don't move; animated ones can be GIF or WebP" }
     return nil
   }

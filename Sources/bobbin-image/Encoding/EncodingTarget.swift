@@ -17,9 +17,6 @@ struct EncodingTarget {
 
   static func inMemory() throws(ImageError) -> EncodingTarget { try EncodingTarget() }
 
-  /// How many bytes were written to memory.
-  var byteCount: Int { withBytes { $0.count } }
-
   /// Calls the body with what was written to memory.
   func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     var property = GValue()

@@ -21,9 +21,9 @@ struct OutputFiles {
     }
   }
 
-  /// Writes what an encoder left in memory to the first file.
-  func write(_ target: EncodingTarget) throws(ImageError) {
-    let outcome = target.withBytes { bytes in
+  /// Writes what was encoded in memory to the first file.
+  func write(_ bytes: [UInt8]) throws(ImageError) {
+    let outcome = bytes.withUnsafeBytes { bytes in
       Result { () throws(ImageError) in
         var rest = bytes
         while !rest.isEmpty {
@@ -35,6 +35,11 @@ struct OutputFiles {
       }
     }
     try outcome.get()
+  }
+
+  /// Drops the EXIF data that libvips gave the first file, a WebP.
+  func dropEXIF() throws(ImageError) {
+    guard WebPFile.dropEXIF(from: descriptors[0]) else { throw failure("be written") }
   }
 
   /// Copies the first file to the others, syncs all of them, and looks at what was written.

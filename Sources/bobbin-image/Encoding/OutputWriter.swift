@@ -18,6 +18,7 @@ struct OutputWriter {
       quality = try writeFitting(prepared, maxBytes: maxBytes, to: first)
     } else {
       try encode(prepared, quality: output.chosenQuality, into: try EncodingTarget(descriptor: first))
+      if losesEXIF(prepared) { try OutputFiles(files, position: position).dropEXIF() }
       quality = nil
     }
     let finished = try OutputFiles(files, position: position).finish()
@@ -37,6 +38,9 @@ struct OutputWriter {
     }
     return try picture.keeping(kept, authorship)
   }
+
+  /// Whether the encoder gives the picture EXIF data that nobody asked for.
+  private func losesEXIF(_ picture: Picture) -> Bool { output.format == .webp && !picture.hasEXIFData }
 
   private func encode(_ picture: Picture, quality: Int, into target: EncodingTarget) throws(ImageError) {
     guard let saver = output.format.saverClass else {
@@ -59,30 +63,31 @@ struct OutputWriter {
   /// - Returns: that quality.
   private func writeFitting(_ picture: Picture, maxBytes: Int, to file: Int32) throws(ImageError) -> Int {
     let picture = try picture.inMemory()
-    func encoded(_ quality: Int) throws(ImageError) -> EncodingTarget {
+    func encoded(_ quality: Int) throws(ImageError) -> [UInt8] {
       let target = try EncodingTarget.inMemory()
       try encode(picture, quality: quality, into: target)
-      return target
+      let bytes = target.withBytes { Array($0) }
+      return losesEXIF(picture) ? WebPFile.withoutEXIF(bytes) : bytes
     }
     let best = output.chosenQuality
-    var found = (quality: best, target: try encoded(best))
-    if found.target.byteCount > maxBytes {
+    var found = (quality: best, bytes: try encoded(best))
+    if found.bytes.count > maxBytes {
       found = (1, try encoded(1))
-      guard found.target.byteCount <= maxBytes else {
+      guard found.bytes.count <= maxBytes else {
         throw ImageError(
           .tooLarge,
-          "output \(position) takes \(found.target.byteCount) bytes even at quality 1; maxBytes is \(maxBytes): "
+          "output \(position) takes \(found.bytes.count) bytes even at quality 1; maxBytes is \(maxBytes): "
             + "allow more, or make the picture smaller", permanent: true)
       }
       var tooGood = best
       // What fills the size to a twentieth is good enough: each step costs an encoding.
-      while tooGood - found.quality > 1, found.target.byteCount < maxBytes - maxBytes / 20 {
+      while tooGood - found.quality > 1, found.bytes.count < maxBytes - maxBytes / 20 {
         let middle = (found.quality + tooGood) / 2
-        let target = try encoded(middle)
-        if target.byteCount <= maxBytes { found = (middle, target) } else { tooGood = middle }
+        let bytes = try encoded(middle)
+        if bytes.count <= maxBytes { found = (middle, bytes) } else { tooGood = middle }
       }
     }
-    try OutputFiles([file], position: position).write(found.target)
+    try OutputFiles([file], position: position).write(found.bytes)
     return found.quality
   }
 }

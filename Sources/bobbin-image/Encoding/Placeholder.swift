@@ -16,7 +16,7 @@ enum Placeholder {
     try call.set("Q", String(output.chosenQuality))
     try call.set("strip", "true")
     try call.run()
-    let data = target.withBytes { Data($0).base64EncodedString() }
+    let data = Data(WebPFile.withoutEXIF(target.withBytes { Array($0) })).base64EncodedString()
     return ImageReply.Placeholder(picture: "data:image/webp;base64," + data, colour: try average(of: small))
   }
 

@@ -1,5 +1,4 @@
 internal import CVIPS
-internal import Glibc
 internal import ImageProtocol
 
 /// Who made a picture and who owns it, byte for byte as its EXIF data or its TIFF directory says.
@@ -23,7 +22,7 @@ struct Authorship {
         offset + count <= data.count ? Array(data.dropFirst(offset).prefix(count)) : nil
       }
     } else if format == .tiff {
-      directory = TIFFDirectory { offset, count in Self.bytes(of: descriptor, offset, count) }
+      directory = TIFFDirectory { offset, count in FileBytes.read(descriptor, offset, count) }
     } else {
       directory = nil
     }
@@ -32,13 +31,6 @@ struct Authorship {
     }
     if texts.isEmpty { return nil }
     carrier = try Self.onePixel(with: EXIFData(texts).bytes)
-  }
-
-  private static func bytes(of descriptor: Int32, _ offset: Int, _ count: Int) -> [UInt8]? {
-    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, used in
-      used = max(0, pread(descriptor, buffer.baseAddress, count, off_t(offset)))
-    }
-    return bytes.count == count ? bytes : nil
   }
 
   /// Gives this to a picture that is nobody else's, in place of the EXIF data that it has.

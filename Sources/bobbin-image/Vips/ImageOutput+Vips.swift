@@ -1,22 +1,6 @@
 internal import ImageProtocol
 
 extension ImageOutput {
-  /// The quality that the format's encoder is given if nobody asks for one.
-  var chosenQuality: Int {
-    if let quality { return quality }
-    return switch format {
-    case .avif, .heif: 50
-    case .png: 100
-    default: 80
-    }
-  }
-
-  /// Whether the encoder may lose something; TIFF only does so if a quality or a size is asked for.
-  var isLossy: Bool { takesQuality && (format != .tiff || quality != nil || maxBytes != nil) }
-
-  /// Whether the format, so encoded, has no room for transparency.
-  var isAlwaysOpaque: Bool { format == .jpeg || format == .tiff && isLossy }
-
   /// What the format's encoder is told.
   ///
   /// - Parameter quality: 1...100; ignored by encoders that take none.

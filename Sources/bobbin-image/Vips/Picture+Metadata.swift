@@ -21,6 +21,11 @@ extension Picture {
     return copy
   }
 
+  /// Whether there is something that EXIF data has to tell.
+  var hasEXIFData: Bool {
+    vips_image_get_typeof(image, "exif-data") != 0 || vips_image_get_typeof(image, "orientation") != 0
+  }
+
   /// Whether the colours are those of sRGB, by the profile or because there is none.
   var isInScreenProfile: Bool {
     guard let profile = blob("icc-profile-data") else { return true }

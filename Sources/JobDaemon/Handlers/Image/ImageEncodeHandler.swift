@@ -92,11 +92,8 @@ struct ImageEncodeHandler: JobHandler {
       return nil
     }
     let request = ImageRequest(
-      outputs: arguments.outputs.map { output in
-        var picture = output.picture
-        picture.fileCount = 1
-        return picture
-      }, isTurned: arguments.isTurned, failOn: arguments.failOn, wantsPlaceholder: arguments.wantsPlaceholder)
+      outputs: arguments.outputs.map(\.picture.normalized), isTurned: arguments.isTurned, failOn: arguments.failOn,
+      wantsPlaceholder: arguments.wantsPlaceholder)
     return try PictureReuse(cache, request, limit: settings.reuseSize)
   }
 

@@ -5,12 +5,10 @@ import Jobs
 
 extension Configuration {
   /// What is wrong with presets: what fails every output that says no more than such a preset leaves open.
-  ///
-  /// - Parameter file: what the problems are told of.
-  package func presetProblems(in file: String) -> [ConfigurationProblem] {
+  package func presetProblems() -> [ConfigurationProblem] {
     imagePresets.sorted { $0.key < $1.key }.compactMap { name, preset in
       problem(of: preset, name).map { message in
-        ConfigurationProblem(section: "ImagePreset \(name)", in: file, message)
+        ConfigurationProblem(section: "ImagePreset \(name)", at: presetPlaces[name], message)
       }
     }
   }
