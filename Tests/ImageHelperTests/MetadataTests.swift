@@ -101,6 +101,37 @@ struct MetadataTests {
     await bench.close()
   }
 
+  @Test("What is called all is kept as the documentation says for each format", arguments: ["jpg", "tif", "png"])
+  func all(_ suffix: String) async throws {
+    let bench = try Workbench()
+    let (plain, input) = (bench.path("plain.\(suffix)"), bench.path("in.\(suffix)"))
+    try await Tool.run("vips", "thumbnail", Workbench.photograph("Wood"), plain + "[strip]", "120")
+    try await Tool.run("vips", "icc_transform", plain, input, "p3", "--input-profile", "srgb")
+    let tags = suffix == "tif" ? "IFD0" : "EXIF"
+    let comment = suffix == "png" ? "PNG:Comment" : "Comment"
+    var arguments = ["-\(tags):Make=Box", "-\(tags):Artist=Ann", "-XMP:Title=Planks"]
+    if suffix != "png" { arguments.append("-IPTC:Keywords=wood") }
+    if suffix != "tif" { arguments.append("-\(comment)=hello") }
+    for argument in arguments { try await Tool.run("exiftool", "-m", "-overwrite_original", argument, input) }
+    let formats = ImageFormat.writable
+    let request = ImageRequest(outputs: formats.map { ImageOutput(format: $0, metadata: [.all], keepsColours: true) })
+    _ = try await bench.encode(input, request)
+    for (index, format) in formats.enumerated() {
+      let file = bench.path(String(index))
+      let tag = { (name: String) in try await Tool.run("exiftool", "-q", "-q", "-s3", "-\(name)", file) != "" }
+      let (hasEXIF, hasAny) = (![.tiff, .gif].contains(format), format != .gif)
+      #expect(try await tag("Artist") == hasEXIF, "\(format)")
+      #expect(try await tag("Make") == (hasEXIF && suffix != "tif"), "\(format)")
+      #expect(try await tag("XMP:Title") == hasAny, "\(format)")
+      #expect(try await tag("ProfileDescription") == hasAny, "\(format)")
+      #expect(try await tag("IPTC:Keywords") == (format == .jpeg && suffix == "jpg"), "\(format)")
+      #expect(try await tag("Comment") == (format == .png && suffix == "png"), "\(format)")
+      #expect(try await !Tool.run("exiftool", "-Warning", file).contains("IPTC"))
+      #expect(try await !Tool.run("exiftool", "-v3", file).contains("APP13") || suffix == "jpg")
+    }
+    await bench.close()
+  }
+
   /// Profiles of Debian's colord-data: those of other colours mention sRGB in their texts, too.
   static let profileNames = ["AppleRGB", "ColorMatchRGB", "PAL-RGB", "Rec709", "AdobeRGB1998", "SMPTE-C-RGB", "sRGB"]
 

@@ -106,6 +106,7 @@ struct ImageArgumentsTests {
       (#"{"path": "a"}"#, "arguments.outputs.0.format\": is missing, and the path has no known ending"),
       (#"{"format": "png"}"#, "arguments.outputs.0.path\": is missing; an output without a path is kept as an object"),
       (#"{"path": "{nam}.png"}"#, "has a brace that begins no placeholder; there are {name}, {width}, {height}"),
+      (#"{"path": "{width}/a.png"}"#, "has {width} in a folder's name; only the last part of a path can have"),
       (#"{"path": "a.png", "mode": "888"}"#, "must be permission bits from"),
       (##"{"path": "a.png", "background": "#12345g"}"##, "must be #rrggbb, #rrggbbaa, white"),
       (#"{"path": "a.png", "metadata": ["icc", "gps"]}"#, "must be none, or some of all, icc, copyright"),

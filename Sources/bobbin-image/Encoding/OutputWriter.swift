@@ -36,7 +36,7 @@ struct OutputWriter {
     if output.isAlwaysOpaque || output.background != nil && background.isOpaque {
       picture = try picture.flattened(on: background)
     }
-    return try picture.keeping(kept, authorship)
+    return try picture.keeping(kept, in: output.format, authorship)
   }
 
   /// Whether the encoder gives the picture EXIF data that nobody asked for.

@@ -8,7 +8,7 @@ enum Placeholder {
   static let output = ImageOutput(format: .webp, width: 16, height: 16, quality: 50)
 
   static func make(of picture: Picture) throws(ImageError) -> ImageReply.Placeholder {
-    let small = try picture.inScreenColours().keeping([]).inMemory()
+    let small = try picture.inScreenColours().keeping([], in: output.format).inMemory()
     let target = try EncodingTarget.inMemory()
     var call = try VipsCall("VipsForeignSaveWebpTarget")
     call.set("in", small.reference)

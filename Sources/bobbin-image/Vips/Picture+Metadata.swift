@@ -6,14 +6,21 @@ extension Picture {
   ///
   /// Encoders have an option for nothing and one for all, but WebP's takes no notice of it in libvips 8.14.
   ///
-  /// - Parameter authorship: what there is to be kept as copyright.
-  func keeping(_ metadata: [ImageMetadata], _ authorship: Authorship? = nil) throws(ImageError) -> Picture {
+  /// - Parameters:
+  ///   - format: what the picture becomes.
+  ///   - authorship: what there is to be kept as copyright.
+  func keeping(
+    _ metadata: [ImageMetadata], in format: ImageFormat, _ authorship: Authorship? = nil
+  ) throws(ImageError) -> Picture {
     let copy = try VipsCall.copy(of: self)
     // It shows the input, with all that was cut away.
     vips_image_remove(copy.image, "jpeg-thumbnail-data")
     if metadata.contains(.all) {
       // A TIFF file's own texts.
       if copy.blob("exif-data") == nil { authorship?.attach(to: copy) }
+      // JPEG has it in another form than TIFF, and libvips 8.14 writes what it has read, cut short in TIFF.
+      let isReadable = format == .jpeg && copy.blob("iptc-data")?.starts(with: "Photoshop".utf8) == true
+      if !isReadable { vips_image_remove(copy.image, "iptc-data") }
       return copy
     }
     for field in copy.fields where !Self.isKept(field, metadata) { vips_image_remove(copy.image, field) }

@@ -36,6 +36,9 @@ struct OutputPath {
     let slash = text.lastIndex(of: "/")
     let start = slash.map(text.index(after:)) ?? text.startIndex
     folder = String(text[..<start])
+    if let misplaced = Placeholder.allCases.map({ "{\($0.rawValue)}" }).first(where: folder.contains) {
+      throw Problem(message: "has \(misplaced) in a folder's name; only the last part of a path can have placeholders")
+    }
     pieces = try Self.pieces(of: text[start...])
   }
 
