@@ -80,6 +80,12 @@ extension SystemTests {
       let root = try DaemonRoot()
       let daemon = try await DaemonProcess.ready(root)
       try daemon.child.kill(SIGSTOP)
+      // A signal to stop takes until the disk has answered.
+      let id = daemon.child.processID
+      try await onThread {
+        var info = siginfo_t()
+        try #require(waitid(P_PID, id_t(id), &info, WSTOPPED | WNOWAIT) == 0)
+      }
       let new = root.paths.spoolNew
       let open = try FileDescriptor.open(new + "/5000.json", .creating, mode: 0o644)
       try open.writeAll(Data(#"{"type": "noop", "#.utf8))
