@@ -138,8 +138,11 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "confined", dependencies: ["SystemSupport"], path: "Tests/Confined", swiftSettings: strict),
+    .executableTarget(
+      name: "passed-sockets", dependencies: ["SystemSupport"], path: "Tests/PassedSockets", swiftSettings: strict),
     .testTarget(
-      name: "SystemSupportTests", dependencies: ["CLinux", "SystemSupport", "TestSupport", "confined"],
+      name: "SystemSupportTests",
+      dependencies: ["CLinux", "SystemSupport", "TestSupport", "confined", "passed-sockets"],
       swiftSettings: strict),
     .testTarget(
       name: "HTTPServiceTests", dependencies: ["HTTPService", "ControlClient", "SystemSupport", "TestSupport"],

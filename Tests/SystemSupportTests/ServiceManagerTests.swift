@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import SystemSupport
+import TestSupport
 import Testing
 
 // The environment belongs to the whole process, so each of these runs in a process of its own.
@@ -54,37 +55,12 @@ import Testing
   }
 
   @Test("Passed sockets are taken by name, once, and the others are closed")
-  func listenDescriptors() async {
-    await #expect(processExitsWith: .success) {
-      // The numbers are fixed by systemd; what the test runner has there is put back.
-      let kept = [dup(3), dup(4)]
-      let control = memfd("control")
-      let status = memfd("status")
-      dup2(control, 3)
-      dup2(status, 4)
-      setenv("LISTEN_PID", "\(getpid())", 1)
-      setenv("LISTEN_FDS", "2", 1)
-      setenv("LISTEN_FDNAMES", "control:status", 1)
-      var problems: [String] = []
-      do {
-        var passed = try ServiceManager.takeListenDescriptors()
-        if passed.names != ["control", "status"] { problems.append("names \(passed.names)") }
-        guard let taken = passed.take(named: "status") else { exit(3) }
-        if taken.number != 4 || fcntl(4, F_GETFD) & FD_CLOEXEC == 0 { problems.append("number") }
-        if passed.take(named: "status") != nil { problems.append("taken twice") }
-        if try !ServiceManager.takeListenDescriptors().names.isEmpty { problems.append("second call") }
-      }
-      if fcntl(3, F_GETFD) != -1 || fcntl(4, F_GETFD) != -1 { problems.append("left open") }
-      for (index, number) in kept.enumerated() where number >= 0 { dup2(number, Int32(3 + index)) }
-      try #require(problems == [])
-    }
+  func listenDescriptors() async throws {
+    let tool = try await Tool.run("passed-sockets")
+    #expect(tool.output == "done\n")
+    #expect(tool.code == 0, "\(tool.errors)")
   }
 }
-
-private func memfd(_ name: String) -> Int32 {
-  (try? FileDescriptor.inMemory(named: name).take()) ?? -1
-}
-
 /// A datagram socket as systemd has one, on an abstract address so that nothing is left behind.
 private func notificationSocket(abstractName: String) throws -> FileDescriptor {
   let number = try systemCall("socket") { socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0) }

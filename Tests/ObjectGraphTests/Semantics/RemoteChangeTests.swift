@@ -83,7 +83,8 @@ struct RemoteChangeTests {
   func amongOwnCommits() async throws {
     let isNoticed = Mutex(false)
     let observation = stack.coordinator.observeRemoteChanges { _ in isNoticed.withLock { $0 = true } }
-    _ = try sqlite("INSERT INTO Person (_version, age) VALUES (1, 5)")
+    // Far from the keys that this process has reserved.
+    _ = try sqlite("INSERT INTO Person (_key, _version, age) VALUES (1000000000000, 1, 5)")
     let writer = stack.writer
     try await withTimeout {
       while !isNoticed.withLock({ $0 }) {
