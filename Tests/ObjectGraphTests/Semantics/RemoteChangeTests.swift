@@ -71,10 +71,14 @@ struct RemoteChangeTests {
       _ = try writer.execute(BatchInsertRequest(entity: "Person", rows: [["age": 2]]))
     }
     let seen = Recorder<PersistentStoreRemoteChange>()
-    let observation = stack.coordinator.observeRemoteChanges { seen.append($0) }
+    let (told, continuation) = AsyncStream.makeStream(of: PersistentStoreRemoteChange.self)
+    let observation = stack.coordinator.observeRemoteChanges {
+      seen.append($0)
+      continuation.yield($0)
+    }
     _ = try stack.savedPerson()
     _ = try sqlite("UPDATE Person SET age = 9")
-    _ = try await next()
+    _ = try await next(told)
     #expect(seen.all.count == 1)
     observation.cancel()
   }
@@ -197,14 +201,18 @@ struct RemoteChangeTests {
   @Test("A long transaction of another process is noticed when it is committed, and one that is undone is not")
   func longTransaction() async throws {
     let seen = Recorder<PersistentStoreRemoteChange>()
-    let observation = stack.coordinator.observeRemoteChanges { seen.append($0) }
+    let (told, continuation) = AsyncStream.makeStream(of: PersistentStoreRemoteChange.self)
+    let observation = stack.coordinator.observeRemoteChanges {
+      seen.append($0)
+      continuation.yield($0)
+    }
     let insert =
       "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000) "
       + "INSERT INTO Person (_version, age, firstName) SELECT 1, i, 'a name of some length ' || i FROM n"
     // With a small cache the journal is written to long before the commit.
     _ = try sqlite("PRAGMA cache_size = 10; BEGIN; \(insert); ROLLBACK")
     _ = try sqlite("PRAGMA cache_size = 10; BEGIN; \(insert); COMMIT")
-    _ = try await next()
+    _ = try await next(told)
     let count = try stack.root().performAndWait { try $0.count(for: FetchRequest<Person>()) }
     #expect(count == 200_000)
     #expect(seen.all.count == 1)
