@@ -136,6 +136,7 @@ let package = Package(
       name: "SQLiteStoreTests",
       dependencies: ["ObjectModel", "ObjectGraph", "ObjectGraphTesting", "SQLiteStore", "TestSupport"],
       swiftSettings: strict),
+    // What tests try out in processes without Swift's concurrency.
     .executableTarget(
       name: "confined", dependencies: ["SystemSupport"], path: "Tests/Confined", swiftSettings: strict),
     .executableTarget(
