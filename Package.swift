@@ -97,7 +97,7 @@ let package = Package(
       ],
       swiftSettings: strict),
     .executableTarget(
-      name: "bobbin-image", dependencies: ["CCrypto", "CLinux", "CVIPS", "ImageProtocol", "SystemSupport"],
+      name: "bobbin-image", dependencies: ["CCrypto", "CLinux", "CVIPS", "CZlib", "ImageProtocol", "SystemSupport"],
       swiftSettings: strict),
 
     // The five context designs as programs to read and to run.
@@ -115,7 +115,9 @@ let package = Package(
     // What "make bench" runs; its peers in plain C are compiled when it runs.
     .executableTarget(
       name: "bobbin-bench",
-      dependencies: ["ControlClient", "JSONText", "ObjectModel", "ObjectGraph", "SQLiteStore", "SystemSupport"],
+      dependencies: [
+        "CSQLite", "ControlClient", "JSONText", "ObjectModel", "ObjectGraph", "SQLiteStore", "SystemSupport",
+      ],
       path: "Benchmarks/Suite", swiftSettings: strict, plugins: ["CompileModel"]),
 
     // A store that can be made to fail, and what else the tests of several modules share.
@@ -129,6 +131,13 @@ let package = Package(
       name: "ObjectGraphTests",
       dependencies: ["ObjectModel", "ObjectGraph", "ObjectGraphTesting", "SQLiteStore", "TestSupport"],
       swiftSettings: strict, plugins: ["CompileModel"]),
+    // Random programs on contexts and on a plain model of them; "make fuzz-graph" runs many.
+    .target(
+      name: "GraphFuzzing", dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore"], path: "Tests/GraphFuzzing",
+      swiftSettings: strict),
+    .executableTarget(
+      name: "fuzz-graph", dependencies: ["GraphFuzzing"], path: "Tests/GraphFuzzer", swiftSettings: strict),
+    .testTarget(name: "GraphFuzzingTests", dependencies: ["GraphFuzzing", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "ExampleTests", dependencies: ["TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "SQLGenerationTests", dependencies: ["ObjectModel", "ObjectGraph", "SQLGeneration"], swiftSettings: strict),
@@ -136,9 +145,10 @@ let package = Package(
       name: "SQLiteStoreTests",
       dependencies: ["ObjectModel", "ObjectGraph", "ObjectGraphTesting", "SQLiteStore", "TestSupport"],
       swiftSettings: strict),
+    .systemLibrary(name: "CTrials", path: "Tests/CTrials"),
     // What tests try out in processes without Swift's concurrency.
     .executableTarget(
-      name: "confined", dependencies: ["SystemSupport"], path: "Tests/Confined", swiftSettings: strict),
+      name: "confined", dependencies: ["CTrials", "SystemSupport"], path: "Tests/Confined", swiftSettings: strict),
     .executableTarget(
       name: "passed-sockets", dependencies: ["SystemSupport"], path: "Tests/PassedSockets", swiftSettings: strict),
     .testTarget(
@@ -169,6 +179,9 @@ let package = Package(
     .testTarget(
       name: "BobbinctlTests", dependencies: ["bobbinctl", "HTTPService", "SystemSupport", "TestSupport"],
       swiftSettings: strict),
+    // Many clients of one user at a time.
+    .executableTarget(
+      name: "socket-crowd", dependencies: ["SystemSupport"], path: "Tests/SocketCrowd", swiftSettings: strict),
     // Real daemons for tests: their processes, their folders, and what can be done to them.
     .target(
       name: "DaemonTesting",
@@ -178,6 +191,7 @@ let package = Package(
       name: "SystemTests",
       dependencies: [
         "CLinux", "Configuration", "ControlClient", "DaemonTesting", "JSONText", "SystemSupport", "TestSupport",
+        "socket-crowd",
       ],
       path: "Tests/System", swiftSettings: strict),
     .testTarget(

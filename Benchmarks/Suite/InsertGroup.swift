@@ -38,10 +38,10 @@ struct InsertGroup: BenchGroup {
     return [
       Figure(
         name: "insert.objects, each save waited for", unit: "rows/s", ours: sequential, peer: peer,
-        peerName: "plain C", target: .atLeast(0.6)),
+        peerName: "plain C", target: .atLeast(0.65)),
       Figure(
         name: "insert.objects, saves overlap", unit: "rows/s", ours: overlapped, peer: peer, peerName: "plain C",
-        target: .atLeast(0.6)),
+        target: .atLeast(0.8)),
       Figure(
         name: "insert.growth, rate of \(rows) by rate of \(Self.fewRows)", unit: "", ours: growth, peer: peerGrowth,
         peerName: "plain C", measure: .ours, target: .atLeast(0.9)),

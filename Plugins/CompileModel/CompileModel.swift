@@ -1,7 +1,8 @@
 import Foundation
 import PackagePlugin
 
-/// Compiles every `.xcdatamodeld` bundle of a target into a Swift file with typed classes.
+/// Compiles every `.xcdatamodeld` bundle of a target, and every `.xcdatamodel` that lies in none, into a Swift file with
+/// typed classes.
 @main
 struct CompileModel: BuildToolPlugin {
   func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
@@ -20,7 +21,7 @@ struct CompileModel: BuildToolPlugin {
   private func bundles(in folder: URL) throws -> [URL] {
     var found: [URL] = []
     for url in try contents(of: folder) {
-      if url.pathExtension == "xcdatamodeld" {
+      if ["xcdatamodeld", "xcdatamodel"].contains(url.pathExtension) {
         found.append(url)
       } else if url.hasDirectoryPath {
         found += try bundles(in: url)

@@ -78,10 +78,13 @@ struct Command {
   }
 
   private func check(_ paths: Paths, _ options: Options) throws -> Never {
-    let (_, types) = try load(paths, options)
+    let (configuration, types) = try load(paths, options)
     let model = try BuiltInModel.merged(withModelsIn: paths.models, and: program.models)
+    for warning in model.warnings { journal.log(.warning, "\(warning)") }
     let declared = types.count == 1 ? "1 declared job type" : "\(types.count) declared job types"
-    finish(printing: "the configuration is in order; \(model.entities.count) entities, \(declared)")
+    let lines = try StoreOpening.trial(paths, configuration, model)
+    let summary = "the configuration is in order; \(model.entities.count) entities, \(declared)"
+    finish(printing: ([summary] + lines).joined(separator: "\n"))
   }
 
   /// Begins what leads to a running service; the process ends with a signal, or with what goes wrong on the way.

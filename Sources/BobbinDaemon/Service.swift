@@ -54,7 +54,7 @@ final class Service: Sendable {
     state.withLock { $0.signals = signals }
     try daemon.start()
     try startWatchdog()
-    log.tellManager(.ready, .status("taking jobs"))
+    log.tellManager(.ready, .status(daemon.statusText))
     log.notice("ready")
   }
 

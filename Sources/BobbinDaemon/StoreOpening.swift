@@ -80,18 +80,64 @@ final class StoreOpening: Sendable {
     log.tellManager(.status("waiting for room on the disk of the store"), .extendTimeout(Self.interval * 10))
   }
 
-  private func open() throws -> Opened {
-    let lock = try state.withLock(\.lock) ?? FileLock(path: paths.state + "/lock")
-    state.withLock { $0.lock = lock }
-    let coordinator = PersistentStoreCoordinator(model: model)
+  /// How the daemon opens its store.
+  static func options(_ paths: Paths, _ configuration: Configuration) throws -> SQLiteStoreOptions {
     var options = SQLiteStoreOptions()
     options.reclaimsSpace = true
+    options.isPrivate = true
     options.externalDataThreshold = configuration.store.externalDataThreshold
     // An operator's model file may be missing for a while.
     options.keepsRemovedEntities = true
+    options.migrationInstructions = try migrationInstructions(paths.migrationInstructions)
     // The daemon is the only one to write.
     options.noticesOtherWriters = false
+    return options
+  }
+
+  private static func migrationInstructions(_ path: String) throws -> MigrationInstructions {
+    let text: String
+    do { text = try String(contentsOfFile: path, encoding: .utf8) } catch CocoaError.fileReadNoSuchFile {
+      return MigrationInstructions(file: path)
+    } catch {
+      throw ModelError(.unreadable, "can't be read: \(error.localizedDescription)", file: path)
+    }
+    return try MigrationInstructions(text: text, file: path)
+  }
+
+  /// Tries the models on the store, without changing it; what the next start would do, a sentence for each change.
+  static func trial(_ paths: Paths, _ configuration: Configuration, _ model: ManagedObjectModel) throws -> [String] {
+    let options = try options(paths, configuration)
+    let outcome: StoreTrial.Outcome
+    do { outcome = try StoreTrial.run(at: URL(fileURLWithPath: paths.store), model: model, options: options) } catch {
+      guard [.cannotOpen, .readOnly, .busy].contains(error.code) else { throw error }
+      return ["the models were not tried on the store: \(error)"]
+    }
+    guard case .migration(let changes) = outcome else { return [] }
+    let mappings = try FileManager.default.contentsOfDirectory(atPath: paths.models).sorted()
+      .filter { $0.hasSuffix(".xcmappingmodel") }
+      .map { "\(paths.models)/\($0) is not read: mapping models need classes of Core Data's" }
+    return ["the next start migrates \(paths.store):"] + changes.map { "  " + $0 } + mappings
+  }
+
+  private func open() throws -> Opened {
+    try closeFolder()
+    let lock = try state.withLock(\.lock) ?? FileLock(path: paths.state + "/lock")
+    state.withLock { $0.lock = lock }
+    let coordinator = PersistentStoreCoordinator(model: model)
+    let options = try Self.options(paths, configuration)
+    // What is over is asked for seldom, and would push out of the cache what is not.
+    try coordinator.excludeFromRowCache(Condition(format: "finishedAt != nil"), ofEntity: Job.entityName)
     try coordinator.open(.sqlite(at: URL(fileURLWithPath: paths.store), options: options))
     return Opened(lock: lock, coordinator: coordinator)
+  }
+
+  /// Leaves the store's folder to the daemon's user: who can open the store's files reads whatever jobs have stored, and
+  /// can keep them locked.
+  private func closeFolder() throws {
+    let mode = try Directory(path: paths.state).status().mode
+    if mode & 0o077 == 0 { return }
+    try systemCall("chmod", paths.state) { chmod(paths.state, mode_t(mode & 0o700)) }
+    log.notice(
+      "\(paths.state) was open to other users (mode 0\(String(mode, radix: 8))); it is the daemon's own now (0700)")
   }
 }

@@ -4,6 +4,7 @@
 // The kernel wants the filter as a program of its own kind, made of macros, which is why it is written in C.
 #include "fstat.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -23,7 +24,7 @@
 // What is always allowed: memory, threads of one's own, and reading and writing what is open.
 static const int linux_confine_allowed[] = {
     SYS_futex, SYS_read, SYS_write, SYS_pread64, SYS_pwrite64, SYS_readv, SYS_writev, SYS_lseek, SYS_munmap,
-    SYS_mremap, SYS_madvise, SYS_brk, SYS_fstat, SYS_close, SYS_fcntl, SYS_dup, SYS_ftruncate,
+    SYS_mremap, SYS_madvise, SYS_brk, SYS_fstat, SYS_close, SYS_dup, SYS_ftruncate,
     SYS_fsync, SYS_fdatasync, SYS_sendfile, SYS_copy_file_range, SYS_sendmsg, SYS_recvmsg, SYS_ppoll,
     SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_restart_syscall, SYS_clock_gettime,
     SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday, SYS_getrusage, SYS_getpid, SYS_getppid,
@@ -34,11 +35,14 @@ static const int linux_confine_allowed[] = {
 #endif
 };
 
+// F_DUPFD_CLOEXEC and O_ASYNC, which <fcntl.h> names for some feature macros only.
+enum { linux_dup_close_on_exec = 1030, linux_async = 020000 };
+
 enum { linux_confine_count = sizeof linux_confine_allowed / sizeof linux_confine_allowed[0] };
 
 // The filter while it is made.
 struct linux_confine_program {
-  struct sock_filter code[2 * linux_confine_count + 64];
+  struct sock_filter code[2 * linux_confine_count + 128];
   unsigned short length;
 };
 
@@ -72,8 +76,22 @@ static inline void linux_confine_allow(
   linux_confine_load(program, offsetof(struct seccomp_data, nr));
 }
 
+// Allows fcntl with a command, whose own argument has none of these bits.
+static inline void linux_confine_allow_command(
+    struct linux_confine_program *program, unsigned int command, unsigned int forbidden) {
+  linux_confine_equal(program, SYS_fcntl, 0, 7);
+  linux_confine_load(program, offsetof(struct seccomp_data, args) + 8);
+  linux_confine_equal(program, command, 0, 4);
+  linux_confine_load(program, offsetof(struct seccomp_data, args) + 16);
+  linux_confine_add(program, BPF_ALU | BPF_AND | BPF_K, forbidden, 0, 0);
+  linux_confine_equal(program, 0, 0, 1);
+  linux_confine_return(program, SECCOMP_RET_ALLOW);
+  linux_confine_load(program, offsetof(struct seccomp_data, nr));
+}
+
 // Leaves the process what it has open, and takes everything else away for good: opening, making and finding files,
-// sockets, other processes, executable memory. Refused calls fail with EPERM. Holds for all threads. -1 and errno on
+// sockets, other processes, executable memory. The kernel sends no signal for it either: whoever may name a receiver for
+// a descriptor's events (F_SETOWN, F_SETSIG, O_ASYNC, FIOASYNC, leases) could have it send any signal to any process. Refused calls fail with EPERM. Holds for all threads. -1 and errno on
 // error.
 static inline int linux_confine_to_open_files(void) {
 #ifndef LINUX_CONFINE_ARCHITECTURE
@@ -101,6 +119,13 @@ static inline int linux_confine_to_open_files(void) {
   // Memory, but none to be executed.
   linux_confine_allow(&program, SYS_mmap, 2, PROT_EXEC, 0);
   linux_confine_allow(&program, SYS_mprotect, 2, PROT_EXEC, 0);
+  // A descriptor's flags and copies.
+  linux_confine_allow_command(&program, F_GETFD, 0);
+  linux_confine_allow_command(&program, F_SETFD, 0);
+  linux_confine_allow_command(&program, F_GETFL, 0);
+  linux_confine_allow_command(&program, F_SETFL, linux_async);
+  linux_confine_allow_command(&program, F_DUPFD, 0);
+  linux_confine_allow_command(&program, linux_dup_close_on_exec, 0);
   // Names of threads.
   linux_confine_allow(&program, SYS_prctl, 0, whole, PR_SET_NAME);
   // Signals to oneself, as abort sends one, and limits of oneself.

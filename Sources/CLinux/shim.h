@@ -10,6 +10,7 @@
 #include <linux/stat.h>
 #include <stdio.h>
 #include <string.h>
+#include <stdbool.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/prctl.h>
@@ -71,8 +72,9 @@ static inline int linux_clear_ambient_capabilities(void) {
 }
 
 // struct epoll_event is packed on some machines, which Swift's fields are not.
-static inline int linux_epoll_add_once(int epoll, int descriptor, unsigned long long token) {
-  struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data = {.u64 = token}};
+// Both ends of a connection that are closed, and errors, are told in any case.
+static inline int linux_epoll_add_once(int epoll, int descriptor, bool reads, unsigned long long token) {
+  struct epoll_event event = {.events = (reads ? EPOLLIN : 0) | EPOLLONESHOT, .data = {.u64 = token}};
   return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
 }
 static inline int linux_epoll_remove(int epoll, int descriptor) {

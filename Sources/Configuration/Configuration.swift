@@ -31,6 +31,10 @@ package struct Configuration: Sendable, Equatable {
   package struct Spool: Sendable, Equatable {
     /// The largest job file accepted, in bytes.
     package internal(set) var maxJobFileSize = 1 << 20
+    /// How long files stay in the folder `failed/`.
+    package internal(set) var failedAge = Duration.seconds(90 * 86_400)
+    /// How many files stay in the folder `failed/`.
+    package internal(set) var failedCount = 10_000
   }
 
   /// `[Workers]`: the pool that runs the jobs.
@@ -63,6 +67,10 @@ package struct Configuration: Sendable, Equatable {
     package internal(set) var chunkRows = 10_000
     /// The largest single record, in bytes; it bounds what an unclosed quote can cost.
     package internal(set) var maxRecordSize = 16 << 20
+    /// The most records of one input; 0 for any number.
+    package internal(set) var maxRows = 100_000_000
+    /// The most bytes that a packed input may unpack to; 0 for any number.
+    package internal(set) var maxUnpackedSize = 16 << 30
   }
 
   /// `[Image]`: the job type `image.encode` and its helper processes.
@@ -77,6 +85,8 @@ package struct Configuration: Sendable, Equatable {
     package internal(set) var maxPages = 256
     /// The largest input file, in bytes.
     package internal(set) var maxInputSize = 256 << 20
+    /// The most bytes that packed texts and profiles in a picture may unpack to.
+    package internal(set) var maxTextSize = 16 << 20
     /// Pictures after which a helper is replaced by a fresh one.
     package internal(set) var jobsPerHelper = 200
     /// How long one picture may take before its helper is killed.
@@ -131,6 +141,8 @@ package struct Configuration: Sendable, Equatable {
     package internal(set) var readAccess = ReadAccess.group
     /// Connections served at a time.
     package internal(set) var maxConnections = 64
+    /// Connections of one user; root and the daemon's user have as many as there are, and a few that nobody else gets.
+    package internal(set) var maxConnectionsPerUser = 16
     /// The largest request body, in bytes.
     package internal(set) var maxRequestSize = 8 << 20
   }

@@ -32,6 +32,8 @@ package struct Paths: Sendable, Equatable {
     self.configuration = configuration
   }
 
+  /// The folder of the socket, which others may use as well.
+  package var socketFolder: String { String(socket[..<(socket.lastIndex(of: "/") ?? socket.startIndex)]) }
   /// Where job files are written before they are renamed into `spoolNew`.
   package var spoolTemporary: String { spool + "/tmp" }
   /// Where job files are dropped.
@@ -44,6 +46,8 @@ package struct Paths: Sendable, Equatable {
   package var payload: String { spool + "/payload" }
   /// The SQLite database.
   package var store: String { state + "/bobbin.sqlite" }
+  /// Its time of change says up to when the clock was believed.
+  package var clock: String { state + "/clock" }
   /// The folder of pictures that jobs of the same input may share.
   package var keptPictures: String { state + "/pictures" }
   package var configurationFile: String { configuration + "/bobbin.conf" }
@@ -53,4 +57,6 @@ package struct Paths: Sendable, Equatable {
   package var handlers: String { configuration + "/handlers.d" }
   /// The folder of `.xcdatamodeld` bundles.
   package var models: String { configuration + "/models" }
+  /// What an operator has decided about changes of models that can't be inferred.
+  package var migrationInstructions: String { models + "/migration.conf" }
 }

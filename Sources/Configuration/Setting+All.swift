@@ -2,6 +2,8 @@ extension Setting {
   /// Every key there is, in the order in which files list them; sections are contiguous.
   static let all: [Setting] = [
     Setting("Spool", "MaxJobFileSize", \.spool.maxJobFileSize, .size(in: 1 << 10...64 << 20), .onReload),
+    Setting("Spool", "FailedAgeSec", \.spool.failedAge, .duration(in: .zero ... .seconds(315_360_000)), .onReload),
+    Setting("Spool", "FailedCount", \.spool.failedCount, .integer(in: 0...10_000_000), .onReload),
 
     // The pool and its contexts are built once, at the start.
     Setting("Workers", "Count", \.workers.count, .integer(in: 1...1024), .onRestart),
@@ -20,6 +22,8 @@ extension Setting {
 
     Setting("Import", "ChunkRows", \.importing.chunkRows, .integer(in: 1...1_000_000), .onReload),
     Setting("Import", "MaxRecordSize", \.importing.maxRecordSize, .size(in: 1 << 10...1 << 30), .onReload),
+    Setting("Import", "MaxRows", \.importing.maxRows, .integer(in: 0...1_000_000_000_000), .onReload),
+    Setting("Import", "MaxUnpackedSize", \.importing.maxUnpackedSize, .size(in: 0...1 << 50), .onReload),
 
     // The helper pool is built once; the limits go with every request or with every helper started from then on.
     Setting("Image", "Helpers", \.image.helpers, .integer(in: 1...1024), .onRestart),
@@ -27,6 +31,7 @@ extension Setting {
     Setting("Image", "MaxPixels", \.image.maxPixels, .integer(in: 1...10_000_000_000), .onReload),
     Setting("Image", "MaxPages", \.image.maxPages, .integer(in: 1...1_000_000), .onReload),
     Setting("Image", "MaxInputSize", \.image.maxInputSize, .size(in: 1 << 10...16 << 30), .onReload),
+    Setting("Image", "MaxTextSize", \.image.maxTextSize, .size(in: 1 << 10...1 << 30), .onReload),
     Setting("Image", "JobsPerHelper", \.image.jobsPerHelper, .integer(in: 1...1_000_000), .onReload),
     Setting("Image", "TimeoutSec", \.image.timeout, .duration(in: .seconds(1) ... .seconds(86_400)), .onReload),
     Setting("Image", "MemoryMax", \.image.memoryMax, .size(in: 512 << 20...1 << 40), .onReload),
@@ -59,6 +64,7 @@ extension Setting {
     Setting("Status", "ReadAccess", \.status.readAccess, .choice, .onReload),
     // The HTTP server reserves its connections when it starts.
     Setting("Status", "MaxConnections", \.status.maxConnections, .integer(in: 1...10_000), .onRestart),
+    Setting("Status", "MaxConnectionsPerUser", \.status.maxConnectionsPerUser, .integer(in: 1...10_000), .onRestart),
     Setting("Status", "MaxRequestSize", \.status.maxRequestSize, .size(in: 4 << 10...1 << 30), .onReload),
 
     Setting("Log", "Level", \.log.level, .choice, .onReload),

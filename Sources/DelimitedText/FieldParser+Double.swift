@@ -50,7 +50,7 @@ extension FieldParser {
   }
 
   /// The exponent after an `e`, up to the field's end; limited to what makes any number infinite or zero.
-  private static func writtenExponent(_ field: UnsafeRawBufferPointer, at start: Int) -> Int? {
+  static func writtenExponent(_ field: UnsafeRawBufferPointer, at start: Int) -> Int? {
     guard field[start] | Byte.lowerCaseBit == 0x65 else { return nil }
     var index = start + 1
     var isNegative = false

@@ -2,8 +2,14 @@
 package struct HTTPServerLimits: Sendable {
   /// Open connections of all clients together.
   package var connections = 128
+  /// More of them, for owners only.
+  package var reservedConnections = 0
   /// Open connections of one user on a Unix socket; more are answered with status 503 and closed.
   package var connectionsPerUser = 64
+  /// Open connections of one stranger.
+  package var connectionsPerStranger = 64
+  /// Open connections of all strangers together.
+  package var strangerConnections = 128
   /// Requests waiting for a later reply; more get status 503. Each holds its connection.
   package var waitingRequests = 64
   /// The library's memory per connection, which the request line and all header fields must fit in.

@@ -14,24 +14,25 @@ package enum BuiltInModel {
   package static func merged(
     withModelsIn path: String, and compiled: [ManagedObjectModel] = []
   ) throws -> ManagedObjectModel {
-    var models = [Bobbin.model]
-    for model in compiled { try add(model, to: &models, file: nil) }
+    var models = [(model: Bobbin.model, owner: "bobbin's own model")]
+    for model in compiled { try add(model, of: "the program's models", file: nil, to: &models) }
     for bundle in try bundles(in: path) {
-      try add(try ManagedObjectModel(contentsOf: bundle), to: &models, file: bundle.path)
+      try add(try ManagedObjectModel(contentsOf: bundle), of: bundle.path, file: bundle.path, to: &models)
     }
-    return try ManagedObjectModel(merging: models)
+    return try ManagedObjectModel(merging: models.map(\.model))
   }
 
   private static func add(
-    _ model: ManagedObjectModel, to models: inout [ManagedObjectModel], file: String?
+    _ model: ManagedObjectModel, of owner: String, file: String?,
+    to models: inout [(model: ManagedObjectModel, owner: String)]
   ) throws(ModelError) {
-    if let clash = model.entities.first(where: { entity in models.contains { $0.entitiesByName[entity.name] != nil } })
-    {
+    for entity in model.entities {
+      guard let other = models.first(where: { $0.model.entitiesByName[entity.name] != nil }) else { continue }
       throw ModelError(
-        .invalidName, "another model, or bobbin's own, has an entity of this name already", file: file,
-        entity: clash.name)
+        .invalidName, "an entity of this name is in \(other.owner) already; rename one of them, or take one model out",
+        file: file, entity: entity.name)
     }
-    models.append(model)
+    models.append((model, owner))
   }
 
   private static func bundles(in path: String) throws -> [URL] {

@@ -64,11 +64,16 @@ package final class Daemon: Sendable {
     let service = StatusService(core)
     var limits = HTTPServerLimits()
     limits.connections = settings.status.maxConnections
-    limits.connectionsPerUser = settings.status.maxConnections
-    limits.waitingRequests = settings.status.maxConnections
+    limits.reservedConnections = 8
+    limits.connectionsPerUser = settings.status.maxConnectionsPerUser
+    limits.connectionsPerStranger = max(1, settings.status.maxConnectionsPerUser / 4)
+    limits.strangerConnections = max(1, settings.status.maxConnections / 4)
+    limits.waitingRequests = limits.connections + limits.reservedConnections
     limits.bodyBytes = settings.status.maxRequestSize
     let router = service.router()
-    server = try HTTPServer(listener: listener.descriptor, limits: limits) { router.reply(to: $0) }
+    server = try HTTPServer(
+      listener: listener.descriptor, limits: limits, standing: { service.standing($0) },
+      handler: { router.reply(to: $0) })
   }
 
   /// Recovers what an earlier run left, then takes jobs.
@@ -92,12 +97,16 @@ package final class Daemon: Sendable {
       schedule.releaseJobs(ofTypes: { handlers[$0] != nil }, at: now)
     }
     core.retention.runSoon()
+    core.failedFiles.runSoon()
     core.flusher.reconfigure(settings.writer)
     let helpers = ImageHelperConfiguration(settings.image, helperPath: imageHelperPath)
     Task(executorPreference: WorkQueues.tasks) { [pool] in await pool.reconfigure(helpers) }
     core.intake.reconfigure(settings.spool)
     core.log.setLevel(settings.log.level)
   }
+
+  /// What the service manager shows of it.
+  package var statusText: String { core.statusText }
 
   /// Calls back from main's executor, behind whatever it is doing: the sign that the daemon makes progress.
   package func ping(_ answer: @escaping @Sendable () -> Void) { core.main.perform { _ in answer() } }
@@ -113,6 +122,7 @@ package final class Daemon: Sendable {
     await core.workers.finish(within: limit)
     core.control.close()
     core.retention.stop()
+    core.failedFiles.stop()
     await pool.shutDown(by: .after(.seconds(5)))
     await core.merger.mergeAndWait()
     let isFlushed = await core.flusher.flush()

@@ -17,7 +17,7 @@ extension DaemonCore {
         "count": .integer(Int64(configuration.value.workers.count)), "busy": .integer(Int64(live[.running] ?? 0)),
         "abandoned": .integer(Int64(workers.abandonedCount)),
       ]),
-      "jobs": jobsJSON(live),
+      "jobs": jobsJSON(live), "pauses": pausesJSON,
       "rejectedFiles": .integer(Int64(intake.rejectedCount)),
       "writer": .object([
         "unflushedObjects": .integer(Int64(flushes.unflushedObjects)),
@@ -45,6 +45,30 @@ extension DaemonCore {
     object["computed"] = .integer(Int64(computed))
     return .object(object)
   }
+
+  /// What starts no jobs until an operator resumes it, everything first, then by kind and name.
+  private var pauses: [(kind: String, name: String, resource: Resource.Name)] {
+    scheduler.read { schedule, _ in schedule.paused }
+      .compactMap { resource in resource.kindAndName.map { ($0.kind, $0.name, resource) } }
+      .sorted { ($0.kind, $0.name) < ($1.kind, $1.name) }
+  }
+
+  var pausesJSON: JSONValue {
+    .array(
+      pauses.map { kind, name, resource in
+        .object(["kind": .string(kind), "name": resource == .everything ? .null : .string(name)])
+      })
+  }
+
+  /// What the service manager shows of a daemon that is not stopping.
+  var statusText: String {
+    let intake = problem.map { "taking no jobs: \($0)" } ?? "taking jobs"
+    let paused = pauses.map(\.resource.description)
+    return paused.isEmpty ? intake : intake + "; paused: " + paused.joined(separator: ", ")
+  }
+
+  /// Tells the service manager what ``statusText`` says now.
+  func tellStatus() { log.tellManager(.status(statusText)) }
 
   private var stateName: String {
     switch intake.refusal {

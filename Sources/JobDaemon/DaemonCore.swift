@@ -29,6 +29,7 @@ final class DaemonCore: Sendable {
   let control: JobControl
   let workers: WorkerPool
   let retention: Retention
+  let failedFiles: FailedFiles
   let started = Date()
   private let problemText = Mutex<String?>(nil)
 
@@ -55,7 +56,9 @@ final class DaemonCore: Sendable {
     self.scheduler = scheduler
     let waiters = ReleaseWaiters()
     self.waiters = waiters
-    releaser = Releaser(spool: spool, scheduler: scheduler, waiters: waiters, log: log)
+    let clock = RetentionClock(path: paths.clock, log: log)
+    failedFiles = FailedFiles(spool, configuration, clock, log)
+    releaser = Releaser(spool: spool, failedFiles: failedFiles, scheduler: scheduler, waiters: waiters, log: log)
     let relay = FlushRelay()
     flusher = Flusher(
       writer: writer, configuration: settings.writer,
@@ -69,7 +72,7 @@ final class DaemonCore: Sendable {
     let control = JobControl(engine)
     self.control = control
     workers = WorkerPool(engine, AttemptRecorder(engine, control))
-    retention = Retention(engine, RetentionSteps(main: main, coordinator: coordinator, scheduler: scheduler))
+    retention = Retention(engine, RetentionSteps(main: main, coordinator: coordinator, scheduler: scheduler), clock)
     admission = Admission(main: main, handlers: self.handlers, scheduler: scheduler, policy: policy)
     intake = Intake(
       spool: spool, admission: admission, flusher: flusher, release: releaser, log: log,
@@ -93,6 +96,7 @@ final class DaemonCore: Sendable {
     if count > 0 { log.notice("taking up \(count) jobs of an earlier run") }
     try intake.begin(known: Set(recovery.files.keys))
     retention.runSoon()
+    failedFiles.runSoon()
   }
 
   /// Accepts a job file that came over the socket: durable in the spool before this returns.
@@ -133,11 +137,15 @@ final class DaemonCore: Sendable {
         return problem == nil
       }
       let cure = isFull ? "there is room again" : "the store is free again"
-      if isNew { log.error("nothing is taken in until \(cure): \(error)") }
+      if isNew {
+        log.error("nothing is taken in until \(cure): \(error)")
+        tellStatus()
+      }
     case .recovered:
       problemText.withLock { $0 = nil }
       for pause in [Intake.Pause.storageFull, .storeBusy] { intake.resume(pause) }
       log.notice("the store can be written again")
+      tellStatus()
     case .failed(let error):
       problemText.withLock { $0 = "\(error)" }
       intake.pause(.stopping)

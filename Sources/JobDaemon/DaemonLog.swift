@@ -20,6 +20,13 @@ package struct DaemonLog: Sendable {
   package func warning(_ message: String) { write(.warning, message, nil) }
   package func notice(_ message: String) { write(.notice, message, nil) }
 
+  /// Tells the service manager, and the log if it can't be told; without one this does nothing.
+  package func tellManager(_ notifications: ServiceNotification...) {
+    do throws(SystemError) { try ServiceManager.notify(notifications) } catch {
+      warning("the service manager can't be told: \(error)")
+    }
+  }
+
   func error(_ message: String, job: CurrentAttempt) { write(.error, message, job) }
   func notice(_ message: String, job: CurrentAttempt) { write(.notice, message, job) }
 
@@ -28,7 +35,7 @@ package struct DaemonLog: Sendable {
     let (priority, end): (JournalPriority, String) =
       switch verdict {
       case .retry(let delay, _):
-        (.warning, "failed, will be tried again in \(TimeSpan.print(.milliseconds(delay.milliseconds)))")
+        (.warning, "failed, will be tried again in \(TimeSpan.words(seconds: Double(delay.milliseconds) / 1000))")
       case .discard: (.warning, "failed, given up")
       case .quarantine: (.warning, "failed, put into quarantine, since its process crashed \(Verdict.crashLimit) times")
       case .cancel: (.notice, "was called off")

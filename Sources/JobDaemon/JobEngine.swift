@@ -36,6 +36,15 @@ struct JobEngine: Sendable {
     return true
   }
 
+  /// Arms the alarm for the end of the time that an attempt may work.
+  func armTimeout(of job: RunningJob, _ execution: JobExecution) {
+    guard let handler = handlers[execution.specification.type],
+      let timeout = policy.timeout(of: execution.specification, handler),
+      let left = execution.timeLeft(of: timeout)
+    else { return }
+    scheduler.remind(of: job, after: left)
+  }
+
   /// How long the handler of an attempt has once it was told to end.
   func stopLimit(of job: RunningJob) -> Duration { policy.stopLimit(job.attempt?.handler) }
 }

@@ -22,12 +22,14 @@ public final class JobExecution: Sendable {
   public let cursor: String?
 
   private let meter: Mutex<ProgressMeter>
+  private let clock = Mutex(WorkClock(at: .now))
   private let attemptLog = Mutex(Log())
   private let isReverting: Bool
   private let isCurrent: @Sendable () -> Bool
   private let isToldToEnd: @Sendable () -> Bool
   private let didCheckpoint: @Sendable () async throws -> Void
   private let untilDurable: @Sendable () async -> Bool
+  private let didWait: @Sendable (JobExecution) -> Void
 
   private struct Log {
     var captured = CapturedLog(limit: 64 * 1024)
@@ -40,6 +42,7 @@ public final class JobExecution: Sendable {
   ///   - isCurrent: false once the attempt was given up although its handler is still at work.
   ///   - isToldToEnd: whether the attempt was cancelled, held or timed out, or the daemon stops.
   ///   - untilDurable: waits until everything that was merged is on disk; false if the daemon ends first.
+  ///   - didWait: called at the end of each wait that the attempt's timeout does not count.
   ///   - didCheckpoint: waits until there is room for more.
   package init(
     jobID: String, specification: JobSpecification, attempt: Int, submitter: UInt32, context: ManagedObjectContext,
@@ -47,6 +50,7 @@ public final class JobExecution: Sendable {
     isReverting: Bool = false,
     isCurrent: @escaping @Sendable () -> Bool = { true }, isToldToEnd: @escaping @Sendable () -> Bool = { false },
     untilDurable: @escaping @Sendable () async -> Bool = { true },
+    didWait: @escaping @Sendable (JobExecution) -> Void = { _ in },
     didCheckpoint: @escaping @Sendable () async throws -> Void
   ) {
     self.jobID = jobID
@@ -62,6 +66,7 @@ public final class JobExecution: Sendable {
     self.isCurrent = isCurrent
     self.isToldToEnd = isToldToEnd
     self.untilDurable = untilDurable
+    self.didWait = didWait
     self.didCheckpoint = didCheckpoint
   }
 
@@ -128,6 +133,23 @@ public final class JobExecution: Sendable {
   /// The handler should let the error through: the daemon knows why the attempt ends, and drops what is in the context.
   /// - Throws: `CancellationError`.
   public func checkCancellation() throws(CancellationError) { if isCancelled { throw CancellationError() } }
+
+  // MARK: Time
+
+  /// Says whether the attempt waits for something that other jobs have; its timeout counts no such time.
+  package func setWaiting(_ waits: Bool) {
+    if clock.withLock({ $0.setWaiting(waits, at: .now) }) { didWait(self) }
+  }
+
+  /// Begins to count the time that the attempt works.
+  package func startClock() { clock.withLock { $0.restart(at: .now) } }
+
+  /// How long the attempt may still work; nil while it waits, and its time stands still.
+  ///
+  /// - Parameter timeout: how long it may work in all.
+  package func timeLeft(of timeout: Duration) -> Duration? {
+    clock.withLock { $0.isWaiting ? nil : max(.zero, timeout - $0.worked(at: .now)) }
+  }
 
   // MARK: Checkpoints
 

@@ -1,10 +1,13 @@
 import Foundation
 import JSONText
+import SystemSupport
 import TextSupport
 
 /// Reads the parsed text of a job file, and knows on which line a key is.
 struct JobFileReader {
   let document: JSONDocument
+  /// Whether it is part of a job's record, rather than a file that somebody has sent.
+  var isRecord = false
 
   /// The jobs with the paths of their places, and what the file says of them all.
   struct Contents {
@@ -53,8 +56,11 @@ struct JobFileReader {
     guard let text = value.string else { throw error("must be a string, not \(value.kindName)", path) }
     if text.isEmpty { throw error("must not be empty", path) }
     if text.utf8.count > limit { throw error("is longer than \(limit) bytes", path) }
-    if text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7f }) {
-      throw error("must not contain control characters", path)
+    // A record was accepted when less was refused.
+    if !isRecord, let scalar = text.unicodeScalars.first(where: \.isControlOrFormat) {
+      let code = String(scalar.value, radix: 16, uppercase: true)
+      let name = "U+" + String(repeating: "0", count: max(0, 4 - code.count)) + code
+      throw error("must not contain control or invisible characters such as \(name)", path)
     }
     return text
   }

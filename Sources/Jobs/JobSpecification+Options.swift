@@ -30,7 +30,8 @@ extension JobSpecification {
   package mutating func readOptions(_ text: String) throws(JobFileError) {
     let document = try Self.document(text, "options")
     ownMaxAttempts = document.value.object?["maxAttempts"]?.integer.flatMap { Int(exactly: $0) }
-    try JobFileReader(document: document).readOptions(document.value.object ?? [:], ["options"], into: &self)
+    try JobFileReader(document: document, isRecord: true).readOptions(
+      document.value.object ?? [:], ["options"], into: &self)
   }
 
   /// An object that a record keeps as text.

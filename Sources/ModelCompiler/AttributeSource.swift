@@ -4,13 +4,14 @@ import ObjectModel
 /// The accessors of an attribute.
 struct AttributeSource {
   private let attribute: AttributeDescription
+  /// The name in Swift.
   private let name: String
   private let slot: Int
   private let owner: ClassSource
 
   init(_ attribute: AttributeDescription, _ property: Property, _ owner: ClassSource) {
     self.attribute = attribute
-    name = property.name
+    name = owner.swiftName(of: property.name)
     slot = property.slot
     self.owner = owner
   }
@@ -29,6 +30,7 @@ struct AttributeSource {
     case .uri: addValue("URL", "url", &source)
     case .decimal: addValue("Decimal", "decimal", &source)
     case .transformable: addTransformable(&source)
+    case .undefined: addUndefined(&source)
     case .binary:
       addValue("Data", "data", &source)
       addBlob(&source)
@@ -59,7 +61,7 @@ struct AttributeSource {
   private func addValue(_ libraryType: String, _ label: String, _ source: inout SourceText) {
     let type = owner.library(libraryType)
     let place = "self[\(label): \(slot)]"
-    guard !attribute.isOptional, let fallback = Fallback(attribute, type: type) else {
+    guard !attribute.isOptional, let fallback = Fallback(attribute, name: name, type: type) else {
       return add(type: type + "?", get: place, set: "\(place) = newValue", &source)
     }
     if let construction = fallback.construction {
@@ -83,6 +85,14 @@ struct AttributeSource {
     add(type: type + "?", get: place, set: "\(place) = newValue", &source)
   }
 
+  /// A value in memory, of the type that the user info names.
+  private func addUndefined(_ source: inout SourceText) {
+    let named = attribute.userInfo[AttributeDescription.typeKey]
+    let type = named ?? "(any \(owner.library("Sendable")))"
+    let place = "self[undefined: \(slot), as: \(type).self]"
+    add(type: type + "?", get: place, set: "\(place) = newValue", &source)
+  }
+
   private func addBlob(_ source: inout SourceText) {
     let blobName = name + "Blob"
     guard !owner.hasProperty(named: blobName) else { return }
@@ -101,14 +111,56 @@ struct AttributeSource {
 }
 
 extension AttributeDescription {
-  /// The Swift type of a transformable's values, which must be Codable.
+  /// The key in the user info that names the Swift type of a transformable or an attribute without a type.
+  static let typeKey = "bobbin.type"
+
+  /// The Swift type of a transformable's values, which must be Codable; nil if it is Data.
   var swiftClassName: String? {
-    guard type == .transformable, let name = customClassName, !name.isEmpty else { return nil }
-    return name.hasPrefix("NS") || name.hasPrefix("UI") ? nil : name
+    guard type == .transformable else { return nil }
+    if let told = userInfo[Self.typeKey], !told.isEmpty { return told }
+    guard let name = namedClass, !Self.isForeign(name), Self.isSwiftType(name) else { return nil }
+    return name
   }
 
   /// Whether the model names a type that can't be one in Swift.
   var hasInvalidClassName: Bool {
-    swiftClassName.map { $0.wholeMatch(of: /[\p{L}_\[][\p{L}\p{N}_.,:<>?\[\] ]*/) == nil } ?? false
+    guard type == .transformable, userInfo[Self.typeKey] == nil, let name = namedClass else { return false }
+    return !Self.isForeign(name) && !Self.isSwiftType(name)
   }
+
+  /// What the model names; ".Dataset" is the editor's spelling of "this module's Dataset".
+  private var namedClass: String? {
+    guard let name = customClassName?.drop(while: { $0 == "." }), !name.isEmpty else { return nil }
+    return String(name)
+  }
+
+  private static func isSwiftType(_ name: String) -> Bool {
+    name.wholeMatch(of: /[\p{L}_\[][\p{L}\p{N}_.,:<>?\[\] ]*/) != nil
+  }
+
+  /// Whether a type has a part that isn't Codable or that there is on Apple's systems only.
+  private static func isForeign(_ name: String) -> Bool {
+    words(name).contains { word in
+      word.prefixMatch(of: /(NS|UI)\p{Lu}/) != nil || foreignTypes.contains(String(word))
+    }
+  }
+
+  /// Whether a type has a part that Foundation declares.
+  static func namesFoundation(_ type: String) -> Bool { words(type).contains { foundationTypes.contains(String($0)) } }
+
+  private static func words(_ type: String) -> [Substring] {
+    type.split { !($0.isLetter || $0.isNumber || $0 == "_") }
+  }
+
+  private static let foundationTypes: Set<String> = [
+    "AttributedString", "CGFloat", "CGPoint", "CGRect", "CGSize", "Calendar", "CharacterSet", "Data", "Date",
+    "DateComponents", "DateInterval", "Decimal", "Foundation", "IndexPath", "IndexSet", "Locale", "Measurement",
+    "PersonNameComponents", "TimeInterval", "TimeZone", "URL", "URLComponents", "URLRequest", "UUID",
+  ]
+
+  private static let foreignTypes: Set<String> = [
+    "AVAsset", "Any", "AnyClass", "AnyHashable", "AnyObject", "CKRecord", "CKRecordID", "CKShare", "CLCircularRegion",
+    "CLLocation", "CLLocationCoordinate2D", "CLPlacemark", "CLRegion", "CNContact", "MKMapItem", "MKPlacemark",
+    "PKDrawing", "id",
+  ]
 }

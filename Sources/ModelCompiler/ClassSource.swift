@@ -7,12 +7,14 @@ struct ClassSource {
   private let names: SwiftNames
   private let access: AccessLevel
   private let name: String
+  private let propertyNames: PropertyNames
 
   init(_ entity: Entity, classes: GeneratedClasses, names: SwiftNames, access: AccessLevel) {
     self.entity = entity
     self.classes = classes
     self.names = names
     self.access = access
+    propertyNames = classes.propertyNames(of: entity)
     name = SwiftNames.escaped(classes.name(of: entity) ?? entity.name)
   }
 
@@ -38,7 +40,7 @@ struct ClassSource {
       for fetched in entity.fetchedProperties(below: ancestor) {
         let type = className(of: classes.entity(named: fetched.entity))
         addProperty(
-          fetched.name, type: "[\(type)]",
+          swiftName(of: fetched.name), type: "[\(type)]",
           get: "self[fetched: \(SwiftNames.literal(fetched.name)), as: \(type).self]", set: nil,
           documentation: fetched.userInfo["documentation"] ?? "The objects that a fetch finds, each time it is read.",
           to: &source)
@@ -49,13 +51,13 @@ struct ClassSource {
   }
 
   private func addTable(to source: inout SourceText) {
-    let type = "[AnyKeyPath: \(names.library("String"))]"
+    let type = "[\(names.library("AnyKeyPath")): \(names.library("String"))]"
     source.add("")
     source.add("// A key path never changes; `AnyKeyPath` just isn't marked as Sendable.")
     source.add(
       prefix: "nonisolated(unsafe) private static let table: \(type) = ",
       list: entity.properties.filter { !$0.isHidden }.map {
-        ("\\\(name).\(SwiftNames.escaped($0.name))", SwiftNames.literal($0.name))
+        ("\\\(name).\(SwiftNames.escaped(swiftName(of: $0.name)))", SwiftNames.literal($0.name))
       })
     source.add("")
     source.add("\(access.openModifier)override class var propertyNamesByKeyPath: \(type) { table }")
@@ -77,7 +79,11 @@ struct ClassSource {
     return "ManagedObject"
   }
 
-  func hasProperty(named name: String) -> Bool { entity.property(named: name) != nil }
+  /// The name of a property in Swift.
+  func swiftName(of property: String) -> String { propertyNames[property] }
+
+  /// Whether a property has that name in Swift.
+  func hasProperty(named name: String) -> Bool { propertyNames.isTaken(name) }
 
   /// Adds a computed property after a blank line.
   func addProperty(

@@ -4,10 +4,14 @@ import ObjectModel
 struct Diagnostic {
   let text: String
 
-  init(_ error: ModelError) {
+  enum Severity: String {
+    case error, warning
+  }
+
+  init(_ severity: Severity, _ error: ModelError) {
     var text = error.file ?? "ModelCompiler"
     if let line = error.line { text += ":\(line)" }
-    text += ": error: "
+    text += ": \(severity): "
     if let entity = error.entity { text += entity + (error.property.map { "." + $0 } ?? "") + ": " }
     self.text = text + error.message
   }

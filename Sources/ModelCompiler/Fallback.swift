@@ -11,8 +11,10 @@ struct Fallback {
   let construction: String?
 
   /// Nil if the attribute has no default.
-  init?(_ attribute: AttributeDescription, type: String) {
-    constant = SwiftNames.escaped(attribute.name + "Default")
+  ///
+  /// - Parameter name: the attribute's name in Swift.
+  init?(_ attribute: AttributeDescription, name: String, type: String) {
+    constant = SwiftNames.escaped(name + "Default")
     switch attribute.defaultValue {
     case .string(let text):
       construction = nil

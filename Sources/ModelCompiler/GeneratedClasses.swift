@@ -1,50 +1,117 @@
+import Foundation
 import ObjectModel
 
-/// The entities that get a class, and the name of each class.
+/// The entities that get a class, and the names of classes and properties.
 struct GeneratedClasses {
   /// In the order of the model, those they inherit from first.
   let entities: [Entity]
-  let names: Set<String>
+  /// What is called otherwise in Swift than in the model, or has another type, without having been told to.
+  private(set) var warnings: [ModelError] = []
   private let model: ManagedObjectModel
+  /// The Swift name of each class, by the entity's name.
+  private var classNames: [String: String] = [:]
+  /// The model's name of each class, by the entity's name: what the classes are found by when the model is read.
+  private var keys: [String: String] = [:]
+  private var propertyNames: [String: PropertyNames] = [:]
 
-  /// - Throws: ``ModelError`` for names that can't be those of classes or properties in Swift.
+  /// - Throws: ``ModelError`` for names that were wanted and can't be those of classes or properties in Swift.
   init(_ modelFile: ModelFile, file: String) throws(ModelError) {
     model = modelFile.model
     entities = model.entities.filter { Self.className(of: $0) != nil }
+    do throws(ModelError) {
+      try nameClasses()
+      for entity in model.entities {
+        var names = entity.parent.flatMap { propertyNames[$0.name] } ?? PropertyNames()
+        // Without a class there is nothing to warn of.
+        var noted: [ModelError] = []
+        try names.add(entity, &noted)
+        if classNames[entity.name] != nil { warnings += noted }
+        propertyNames[entity.name] = names
+      }
+    } catch {
+      throw Self.placed(error, modelFile, file)
+    }
+    for entity in entities { checkTypes(of: entity) }
+    warnings = warnings.map { Self.placed($0, modelFile, file) }
+  }
+
+  private static func placed(_ error: ModelError, _ modelFile: ModelFile, _ file: String) -> ModelError {
+    var error = error
+    error.file = file
+    return modelFile.placing(error)
+  }
+
+  private mutating func nameClasses() throws(ModelError) {
     var owners: [String: String] = [:]
     for entity in entities {
-      guard let name = Self.className(of: entity) else { continue }
-      func fail(_ message: String, property: String? = nil) -> ModelError {
-        modelFile.placing(ModelError(.invalidName, message, file: file, entity: entity.name, property: property))
+      guard let wanted = entity.entityDescription.userInfo[PropertyNames.key] else { continue }
+      guard SwiftNames.isIdentifier(wanted), !SwiftNames.reservedClasses.contains(wanted), owners[wanted] == nil else {
+        throw ModelError(
+          .invalidName, "\"\(wanted)\" (\(PropertyNames.key)) can't name the class, or names another one",
+          entity: entity.name)
       }
-      guard SwiftNames.isIdentifier(name), !SwiftNames.reservedClasses.contains(name) else {
-        throw fail("\"\(name)\" can't name a class; give the entity another class")
-      }
-      if let other = owners.updateValue(entity.name, forKey: name) {
-        throw fail("the class \"\(name)\" is the class of \"\(other)\" too; give each entity its own")
-      }
-      for property in entity.properties where SwiftNames.reservedProperties.contains(property.name) {
-        throw fail("every managed object has a property of this name; rename this one", property: property.name)
-      }
-      for property in entity.properties where property.attribute?.hasInvalidClassName == true {
-        let name = property.attribute?.customClassName ?? ""
-        throw fail("\"\(name)\" can't be the type of a transformable", property: property.name)
-      }
-      for fetched in entity.entityDescription.fetchedProperties
-      where SwiftNames.reservedProperties.contains(fetched.name) {
-        throw fail("every managed object has a property of this name; rename this one", property: fetched.name)
-      }
+      owners[wanted] = entity.name
+      classNames[entity.name] = wanted
     }
-    names = Set(owners.keys)
+    // Objects are found by the class's name; where entities share one, by that of the entity, too.
+    var firsts: [String: Entity] = [:]
+    var sharing: [(entity: Entity, name: String)] = []
+    for entity in entities {
+      guard let name = Self.className(of: entity) else { continue }
+      let isShared = firsts[name] != nil
+      keys[entity.name] = isShared ? "\(entity.name).\(name)" : name
+      firsts[name] = firsts[name] ?? entity
+      if classNames[entity.name] != nil { continue }
+      if isShared { sharing.append((entity, name)) } else { nameClass(of: entity, name, name, &owners) }
+    }
+    for (entity, name) in sharing { nameClass(of: entity, name, entity.name, &owners, sharedWith: firsts[name]) }
   }
+
+  /// Gives a class the name that it is to have, or one like it that is free and that Swift can have.
+  private mutating func nameClass(
+    of entity: Entity, _ name: String, _ preferred: String, _ owners: inout [String: String],
+    sharedWith other: Entity? = nil
+  ) {
+    var free = String(preferred.map { $0.isLetter || $0.isNumber || $0 == "_" ? $0 : "_" })
+    while !SwiftNames.isIdentifier(free) || SwiftNames.reservedClasses.contains(free) || owners[free] != nil {
+      free = SwiftNames.isIdentifier(free) ? free + "_" : "_" + free
+    }
+    owners[free] = entity.name
+    classNames[entity.name] = free
+    if free == name { return }
+    let reason =
+      other.map { "the class \"\(name)\" is that of \"\($0.name)\" too" } ?? "\"\(name)\" can't name a class"
+    warnings.append(
+      ModelError(
+        .invalidName,
+        "\(reason), so this one is \"\(free)\" in Swift; \(PropertyNames.key) in the entity's user info "
+          + "gives it another name", entity: entity.name))
+  }
+
+  private mutating func checkTypes(of entity: Entity) {
+    for attribute in entity.entityDescription.attributes where attribute.hasInvalidClassName {
+      warnings.append(
+        ModelError(
+          .invalidName,
+          "\"\(attribute.customClassName ?? "")\" can't be the type of a transformable in Swift, so it is Data; "
+            + "\(AttributeDescription.typeKey) in its user info names another type", entity: entity.name,
+          property: attribute.name))
+    }
+  }
+
+  /// The Swift names of all classes.
+  var names: Set<String> { Set(classNames.values) }
 
   /// Whether a property has a type of Foundation.
   var showsFoundation: Bool {
     entities.flatMap(\.properties).contains { property in
-      switch property.attribute?.type {
-      case .decimal, .date, .binary, .uuid, .uri: true
-      case .transformable: property.attribute?.swiftClassName == nil
-      case .integer16, .integer32, .integer64, .double, .float, .string, .boolean, nil: false
+      guard let attribute = property.attribute else { return false }
+      switch attribute.type {
+      case .decimal, .date, .binary, .uuid, .uri: return true
+      case .transformable: return attribute.swiftClassName.map(AttributeDescription.namesFoundation) ?? true
+      case .undefined:
+        return attribute.userInfo[AttributeDescription.typeKey].map(AttributeDescription.namesFoundation) ?? false
+      case .integer16, .integer32, .integer64, .double, .float, .string, .boolean: return false
       }
     }
   }
@@ -52,7 +119,18 @@ struct GeneratedClasses {
   func entity(named name: String) -> Entity? { model.entitiesByName[name] }
 
   /// The class generated for an entity, or nil if there is none.
-  func name(of entity: Entity) -> String? { Self.className(of: entity) }
+  func name(of entity: Entity) -> String? { classNames[entity.name] }
+
+  /// What a model's reader finds an entity's class by.
+  func key(of entity: Entity) -> String? { keys[entity.name] }
+
+  /// The Swift names of the properties of all classes.
+  var namesOfProperties: Set<String> {
+    Set(entities.flatMap { entity in entity.properties.map { propertyNames(of: entity)[$0.name] } })
+  }
+
+  /// The Swift names of an entity's properties.
+  func propertyNames(of entity: Entity) -> PropertyNames { propertyNames[entity.name] ?? PropertyNames() }
 
   /// The nearest entity above that has a class.
   func ancestor(of entity: Entity) -> Entity? {

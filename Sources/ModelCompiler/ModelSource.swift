@@ -4,24 +4,24 @@ import ObjectModel
 /// The Swift file for a model: the model itself as text, and a class for each entity that names one.
 struct ModelSource {
   let text: String
+  /// What is wrong with the model and was passed over.
+  let warnings: [ModelError]
 
   /// - Throws: ``ModelError`` for what the model reader refuses, and for names that Swift can't have.
   init(bundle: URL, access: AccessLevel) throws(ModelError) {
-    let file = try ModelBundle(bundle).contentsFile()
-    let xml: Data
-    do { xml = try Data(contentsOf: file) } catch {
-      throw ModelError(.unreadable, "the model can't be read: \(error.localizedDescription)", file: file.path)
-    }
+    let (xml, file) = try ModelBundle(bundle).contents()
     let modelFile = try ModelFile(xml: xml, file: file.path)
     guard let decoded = String(validating: xml, as: UTF8.self) else {
       throw ModelError(.malformed, "the model is not UTF-8 text", file: file.path, line: 1)
     }
     let classes = try GeneratedClasses(modelFile, file: file.path)
+    warnings = modelFile.model.warnings + classes.warnings
     let title = String(bundle.deletingPathExtension().lastPathComponent.map { $0.isNewline ? " " : $0 })
     var modelName = Self.typeName(title)
     while classes.names.contains(modelName) || SwiftNames.reservedClasses.contains(modelName) { modelName += "Model" }
 
-    let names = SwiftNames(declared: classes.names.union([modelName]))
+    // Where a property is called as a type, the type's name alone would mean the property.
+    let names = SwiftNames(declared: classes.names.union([modelName]).union(classes.namesOfProperties))
     var source = SourceText()
     source.add("// Compiled from the model \(title); changes belong there.")
     source.add("")
@@ -69,11 +69,13 @@ struct ModelSource {
     }
     source.add("}()")
     source.add("")
-    source.add("private static var classes: [\(names.library("String")): AnyClass] {")
+    source.add("private static var classes: [\(names.library("String")): \(names.library("AnyClass"))] {")
     source.indented { source in
       source.add(
-        list: classes.entities.compactMap { classes.name(of: $0) }
-          .map { (SwiftNames.literal($0), "\(SwiftNames.escaped($0)).self") })
+        list: classes.entities.compactMap { entity in
+          guard let key = classes.key(of: entity), let name = classes.name(of: entity) else { return nil }
+          return (SwiftNames.literal(key), "\(SwiftNames.escaped(name)).self")
+        })
     }
     source.add("}")
     source.add("")

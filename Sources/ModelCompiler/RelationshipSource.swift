@@ -21,11 +21,12 @@ struct RelationshipSource {
       case (true, true): ("ordered", "[\(destination)]")
       }
     let place = "self[\(label): \(property.slot), as: \(destination).self]"
+    let name = owner.swiftName(of: property.name)
     owner.addProperty(
-      property.name, type: type, get: place, set: "\(place) = newValue",
+      name, type: type, get: place, set: "\(place) = newValue",
       documentation: relationship.userInfo["documentation"], to: &source)
     guard relationship.isToMany else { return }
-    let capitalized = property.name.prefix(1).uppercased() + property.name.dropFirst()
+    let capitalized = name.prefix(1).uppercased() + name.dropFirst()
     source.add("")
     source.add("\(owner.modifier)final func addTo\(capitalized)(_ object: \(destination)) {")
     source.indented { $0.add("add(object, toMany: \(property.slot))") }

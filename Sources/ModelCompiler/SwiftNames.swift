@@ -2,7 +2,7 @@ import ObjectModel
 
 /// How names of the model are spelled in Swift, and which of them Swift or the object graph has taken.
 struct SwiftNames {
-  /// The types that the generated file declares.
+  /// What the generated file declares: types, and properties, which hide types in a class.
   private let declared: Set<String>
 
   init(declared: Set<String>) { self.declared = declared }
@@ -36,10 +36,11 @@ struct SwiftNames {
   }
 
   static func isIdentifier(_ name: String) -> Bool {
-    name.first.map { $0.isLetter } == true && name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
+    name.first.map { $0.isLetter || $0 == "_" } == true && name != "_"
+      && name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
   }
 
-  /// Names of properties that every managed object has; a property of an entity can't have them too.
+  /// Names of properties that every managed object has; a property of an entity can't have them in Swift.
   static let reservedProperties: Set<String> = [
     "Type", "Protocol", "awakeFromFetch", "awakeFromInsert", "changedValues", "changedValuesForCurrentEvent",
     "context", "debugDescription", "description", "didSave", "didTurnIntoFault", "entity", "entityName", "hasChanges",
@@ -49,7 +50,9 @@ struct SwiftNames {
   ]
 
   /// Names of types that the generated code or the language needs for itself.
-  static let reservedClasses: Set<String> = ["Any", "ManagedObject", "Protocol", "Self", "Type"]
+  static let reservedClasses: Set<String> = [
+    "Any", "Foundation", "ManagedObject", "ObjectGraph", "ObjectModel", "Protocol", "Self", "Swift", "Type",
+  ]
 
   private static let moduleOfType = [
     "Blob": "ObjectGraph", "Data": "Foundation", "Date": "Foundation", "Decimal": "Foundation",

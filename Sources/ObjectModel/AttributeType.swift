@@ -26,6 +26,8 @@ public enum AttributeType: String, Sendable, Hashable, CaseIterable {
   case uri = "URI"
   /// A value of a Swift type, kept as bytes.
   case transformable = "Transformable"
+  /// Any `Sendable` value, of a transient attribute only: it lives in memory and is never stored.
+  case undefined = "Undefined"
 
   /// How values of this type lie in a row and in a column.
   public var storage: StorageClass {
@@ -34,7 +36,7 @@ public enum AttributeType: String, Sendable, Hashable, CaseIterable {
     case .double, .float, .date: .real
     case .string, .uri, .decimal: .text
     case .uuid: .bytes
-    case .binary, .transformable: .blob
+    case .binary, .transformable, .undefined: .blob
     }
   }
 }

@@ -65,7 +65,7 @@ public struct Derivation: Sendable, Hashable {
     }
     let names = relationships + (attribute.map { [$0] } ?? [])
     let isName: (String) -> Bool = { name in
-      name.first?.isLetter == true && name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
+      (name.first?.isLetter == true || name.first == "_") && name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
     }
     guard !names.isEmpty, names.allSatisfy(isName), operation != .now else { return nil }
     // An aggregate needs a relationship.

@@ -7,8 +7,8 @@ public final class JoinTable: @unchecked Sendable {
 
   /// The table's place in its model.
   public let index: Int
-  /// The table's name in a store: `Keeper_skills`.
-  public let name: String
+  /// The table's name in a store: `Keeper_skills`, with a number if another table has that name in either case.
+  public internal(set) var name: String
   /// The entity whose relationship leads to the right side.
   public unowned(unsafe) let left: Entity
   /// The root entity of the other side.
@@ -38,8 +38,8 @@ public final class JoinTable: @unchecked Sendable {
 
   /// The column with the left object's key: the inverse's name, or `_owner` where that is taken or missing.
   public var leftColumn: String {
-    guard let inverse, inverse.lowercased() != relationship.lowercased() else { return "_owner" }
-    return inverse
+    if let inverse, inverse.lowercased() != relationship.lowercased() { return inverse }
+    return relationship.lowercased() == "_owner" ? "_owner_2" : "_owner"
   }
 
   /// The column with the right object's key.
@@ -77,6 +77,11 @@ extension ModelResolver {
         tables.append(made)
       }
     }
+    var names = ColumnNames(reserved: entities.filter { $0.parent == nil }.map(\.name))
+    // Two tables can have the very same name: "A_b" and "c" make it, and so do "A" and "b_c".
+    let sorted = tables.sorted { ($0.name, $0.left.name) < ($1.name, $1.left.name) }
+    let clashing = sorted.filter { !names.claim($0.name) }
+    for table in clashing { table.name = names.claimNumbered(table.name) }
     return tables
   }
 }

@@ -12,12 +12,8 @@ extension ManagedObjectModel {
   public convenience init(
     contentsOf url: URL, version: String? = nil, classes: [String: AnyClass] = [:]
   ) throws(ModelError) {
-    let file = try ModelBundle(url).contentsFile(version: version)
-    let data: Data
-    do { data = try Data(contentsOf: file) } catch {
-      throw ModelError(.unreadable, "the model can't be read: \(error.localizedDescription)", file: file.path)
-    }
-    try self.init(xml: data, classes: classes, file: file.path)
+    let (xml, file) = try ModelBundle(url).contents(version: version)
+    try self.init(xml: xml, classes: classes, file: file.path)
   }
 
   /// Reads a model from the XML of an `.xcdatamodel`'s `contents` file.
@@ -30,10 +26,16 @@ extension ManagedObjectModel {
   public convenience init(xml: Data, classes: [String: AnyClass] = [:], file: String? = nil) throws(ModelError) {
     let reader = ModelReader(file: file)
     try reader.read(xml)
+    try self.init(reader, classes: classes, file: file)
+  }
+
+  /// Resolves what a file says.
+  convenience init(_ reader: ModelReader, classes: [String: AnyClass], file: String?) throws(ModelError) {
     do throws(ModelError) {
       try self.init(
         reader.entities, classes: classes, configurations: reader.configurations,
-        fetchRequestTemplates: reader.fetchRequestTemplates, versionIdentifiers: reader.versionIdentifiers, file: file)
+        fetchRequestTemplates: reader.fetchRequestTemplates, versionIdentifiers: reader.versionIdentifiers, file: file,
+        warnings: reader.warnings)
     } catch {
       throw reader.placing(error)
     }

@@ -14,6 +14,8 @@ public final class ManagedObjectModel: Sendable {
   public let fetchRequestTemplates: [String: FetchRequestTemplate]
   /// The identifiers a modeller gave this version.
   public let versionIdentifiers: Set<String>
+  /// What is wrong in the model's file and was passed over or mended as Core Data does; empty for a model in code.
+  public let warnings: [ModelError]
   private let classes: ModelClasses
 
   /// Resolves descriptions into a model.
@@ -23,13 +25,24 @@ public final class ManagedObjectModel: Sendable {
   ///   - configurations: names of entities by the name of their configuration.
   ///   - fetchRequestTemplates: the fetch requests that the model defines.
   ///   - versionIdentifiers: what the model's author calls this version.
-  ///   - classes: the Swift classes of objects by the class name the descriptions give; others become plain objects.
+  ///   - classes: the Swift classes of objects by the class name the descriptions give, or, where several entities have
+  ///     one class name, by "ENTITY.CLASS"; others become plain objects.
   ///   - file: the path to name in errors.
   /// - Throws: ``ModelError`` that names entity and property of the first contradiction.
-  public init(
+  public convenience init(
     _ descriptions: [EntityDescription], classes: [String: AnyClass] = [:],
     configurations: [String: [String]] = [:], fetchRequestTemplates: [FetchRequestTemplate] = [],
     versionIdentifiers: Set<String> = [], file: String? = nil
+  ) throws(ModelError) {
+    try self.init(
+      descriptions, classes: classes, configurations: configurations, fetchRequestTemplates: fetchRequestTemplates,
+      versionIdentifiers: versionIdentifiers, file: file, warnings: [])
+  }
+
+  init(
+    _ descriptions: [EntityDescription], classes: [String: AnyClass], configurations: [String: [String]],
+    fetchRequestTemplates: [FetchRequestTemplate], versionIdentifiers: Set<String>, file: String?,
+    warnings: [ModelError]
   ) throws(ModelError) {
     var resolver = ModelResolver(descriptions, classes: classes, file: file)
     entities = try resolver.resolve()
@@ -57,6 +70,7 @@ public final class ManagedObjectModel: Sendable {
     self.configurations = configurations
     self.fetchRequestTemplates = templates
     self.versionIdentifiers = versionIdentifiers
+    self.warnings = warnings
     self.classes = ModelClasses(classes)
   }
 
@@ -73,7 +87,8 @@ public final class ManagedObjectModel: Sendable {
     try self.init(
       models.flatMap { $0.entities.map(\.entityDescription) }, classes: classes, configurations: configurations,
       fetchRequestTemplates: models.flatMap(\.fetchRequestTemplates.values),
-      versionIdentifiers: models.reduce(into: []) { $0.formUnion($1.versionIdentifiers) })
+      versionIdentifiers: models.reduce(into: []) { $0.formUnion($1.versionIdentifiers) }, file: nil,
+      warnings: models.flatMap(\.warnings))
   }
 
   /// The entities of a configuration, in the model's order; nil if there is no such configuration.

@@ -32,34 +32,28 @@ struct ModelElement {
     return entity
   }
 
-  func attribute() throws(ModelError) -> AttributeDescription {
+  /// - Parameter warnings: takes what is wrong and can be passed over.
+  func attribute(_ warnings: inout [ModelError]) throws(ModelError) -> AttributeDescription {
     let name = try required("name")
-    let typeName = try required("attributeType", property: name)
-    if typeName == "Composite" || self["compositeName"] != nil {
-      throw error(
-        .unknownType,
-        "composite attributes can't be kept; give the entity the parts as attributes of its own, or use a "
-          + "Transformable", property: name)
-    }
-    guard let type = AttributeType(rawValue: typeName) else {
-      let known = AttributeType.allCases.map(\.rawValue).joined(separator: ", ")
-      throw error(.unknownType, "the attribute type \"\(typeName)\" does not exist; there are \(known)", property: name)
-    }
+    let type = try attributeType(of: name)
     var attribute = AttributeDescription(name, type, isOptional: flag("optional"))
-    attribute.defaultValue = try value("defaultValueString", type, property: name)
-    if let interval = self["defaultDateTimeInterval"], type == .date {
-      attribute.defaultValue = try value(interval, named: "defaultDateTimeInterval", .date, property: name)
-    }
+    let hasInterval = type == .date && self["defaultDateTimeInterval"] != nil
+    attribute.defaultValue = defaultValue(
+      hasInterval ? "defaultDateTimeInterval" : "defaultValueString", type, property: name, &warnings)
     // A text's limits are counts of characters; all others are values of the attribute's own type.
     let limits: AttributeType = type == .string ? .integer64 : type
-    attribute.minimum = try value(type == .date ? "minDateTimeInterval" : "minValueString", limits, property: name)
-    attribute.maximum = try value(type == .date ? "maxDateTimeInterval" : "maxValueString", limits, property: name)
-    attribute.pattern = self["regularExpressionString"]
+    let (least, most) =
+      type == .date ? ("minDateTimeInterval", "maxDateTimeInterval") : ("minValueString", "maxValueString")
+    attribute.minimum = limit(least, limits, property: name, &warnings)
+    attribute.maximum = limit(most, limits, property: name, &warnings)
+    attribute.pattern = self["regularExpressionString"].flatMap { $0.isEmpty ? nil : $0 }
     attribute.isTransient = flag("transient")
     attribute.allowsExternalBinaryDataStorage = flag("allowsExternalBinaryDataStorage")
     attribute.preservesValueInHistoryOnDeletion = flag("preserveAfterDeletion")
     attribute.usesScalarValue = flag("usesScalarValueType")
-    if flag("derived") { attribute.derivation = try required("derivationExpression", property: name) }
+    if flag("derived"), type != .undefined {
+      attribute.derivation = try required("derivationExpression", property: name)
+    }
     attribute.customClassName = self["customClassName"]
     attribute.valueTransformerName = self["valueTransformerName"]
     attribute.renamingIdentifier = self["elementID"]
@@ -67,12 +61,36 @@ struct ModelElement {
     return attribute
   }
 
+  /// The composite that the attribute is of, by the name that is told; empty if none is told, nil if it is of none.
+  var composite: String? {
+    let told = attributes.first { $0.key.lowercased().hasPrefix("composite") }?.value
+    return attributes["attributeType"] == "Composite" ? told ?? "" : told
+  }
+
+  private func attributeType(of property: String) throws(ModelError) -> AttributeType {
+    let typeName = attributes["attributeType"] ?? ""
+    if composite != nil { return .undefined }
+    if ["", AttributeType.undefined.rawValue, "Object ID", "ObjectID"].contains(typeName) {
+      if flag("transient") { return .undefined }
+      throw error(
+        .unknownType, "the attribute has no type, which only transient ones need not have; choose its type",
+        property: property)
+    }
+    if typeName == "Binary Data" { return .binary }
+    guard let type = AttributeType(rawValue: typeName) else {
+      let known = AttributeType.allCases.map(\.rawValue).joined(separator: ", ")
+      throw error(
+        .unknownType, "the attribute type \"\(typeName)\" does not exist; there are \(known)", property: property)
+    }
+    return type
+  }
+
   func relationship() throws(ModelError) -> RelationshipDescription {
     let name = try required("name")
     var relationship = RelationshipDescription(
       name, to: self["destinationEntity"] ?? "", inverse: self["inverseName"], isToMany: flag("toMany"))
     if let text = self["deletionRule"] {
-      guard let rule = RelationshipDescription.DeleteRule(rawValue: text) else {
+      guard let rule = RelationshipDescription.DeleteRule(rawValue: text.capitalized) else {
         throw error(.invalidValue, "the deletion rule \"\(text)\" does not exist", property: name)
       }
       relationship.deleteRule = rule
@@ -109,31 +127,68 @@ struct ModelElement {
     return String(name)
   }
 
-  private func flag(_ key: String) -> Bool { attributes[key] == "YES" }
+  func flag(_ key: String) -> Bool { attributes[key].map { Value(lenient: $0, as: .boolean) == true } ?? false }
 
   private func count(_ key: String, property: String) throws(ModelError) -> Int {
-    guard let text = attributes[key] else { return 0 }
-    guard let count = Int(text), count >= 0 else {
+    guard let text = attributes[key], !text.isEmpty else { return 0 }
+    guard case .integer(let number)? = Value(lenient: text, as: .integer64), number >= 0,
+      let count = Int(exactly: number)
+    else {
       throw error(.invalidValue, "\(key) \"\(text)\" is no count", property: property)
     }
     return count
   }
 
-  private func value(_ key: String, _ type: AttributeType, property: String) throws(ModelError) -> Value {
-    guard let text = attributes[key] else { return .null }
-    return try value(text, named: key, type, property: property)
+  /// A default as Core Data reads it, with a warning where that is not what the text says.
+  private func defaultValue(
+    _ key: String, _ type: AttributeType, property: String, _ warnings: inout [ModelError]
+  ) -> Value {
+    guard let text = attributes[key], type != .undefined else { return .null }
+    let value = Value(lenient: text, as: type)
+    if let value, Value(text, as: type) != nil || value.isSpelled(text) || text.isEmpty { return value }
+    if value == nil && text.isEmpty { return .null }
+    let meaning = value.map { "it counts as \($0.spelling), as in Core Data" } ?? "there is no default then"
+    warnings.append(
+      error(.invalidValue, "\(key) \"\(text)\" is no \(type.rawValue); \(meaning)", property: property))
+    return value ?? .null
   }
 
-  private func value(
-    _ text: String, named key: String, _ type: AttributeType, property: String
-  ) throws(ModelError) -> Value {
-    guard let value = Value(text, as: type) else {
-      throw error(.invalidValue, "\(key) \"\(text)\" is no \(type.rawValue)", property: property)
-    }
-    return value
+  /// A smallest or largest value; none, with a warning, where the text begins with no number.
+  private func limit(
+    _ key: String, _ type: AttributeType, property: String, _ warnings: inout [ModelError]
+  ) -> Value {
+    guard let text = attributes[key], !text.isEmpty, type.hasLimits else { return .null }
+    if let value = Value(lenient: text, as: type), Value.isNumber(atStartOf: text) { return value }
+    warnings.append(
+      error(.invalidValue, "\(key) \"\(text)\" is no \(type.rawValue); there is no such limit then", property: property)
+    )
+    return .null
   }
 
-  private func error(_ code: ModelError.Code, _ message: String, property: String? = nil) -> ModelError {
+  func error(_ code: ModelError.Code, _ message: String, property: String? = nil) -> ModelError {
     ModelError(code, message, file: file, line: line, entity: entityName, property: property)
+  }
+}
+
+extension AttributeType {
+  /// Whether values have an order that a smallest and a largest one can be told in.
+  fileprivate var hasLimits: Bool {
+    switch self {
+    case .integer16, .integer32, .integer64, .decimal, .double, .float, .date: true
+    case .string, .boolean, .binary, .uuid, .uri, .transformable, .undefined: false
+    }
+  }
+}
+
+extension Value {
+  /// A number or truth value as messages show it.
+  fileprivate var spelling: String {
+    switch self {
+    case .integer(let value): "\(value)"
+    case .double(let value): "\(value)"
+    case .decimal(let value): "\(value)"
+    case .boolean(let value): value ? "YES" : "NO"
+    default: "\(self)"
+    }
   }
 }

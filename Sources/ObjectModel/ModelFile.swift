@@ -8,13 +8,7 @@ package struct ModelFile {
   package init(xml: Data, classes: [String: AnyClass] = [:], file: String?) throws(ModelError) {
     reader = ModelReader(file: file)
     try reader.read(xml)
-    do throws(ModelError) {
-      model = try ManagedObjectModel(
-        reader.entities, classes: classes, configurations: reader.configurations,
-        fetchRequestTemplates: reader.fetchRequestTemplates, versionIdentifiers: reader.versionIdentifiers, file: file)
-    } catch {
-      throw reader.placing(error)
-    }
+    model = try ManagedObjectModel(reader, classes: classes, file: file)
   }
 
   /// Adds the line of the entity or property that the error names.

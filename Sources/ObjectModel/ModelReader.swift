@@ -4,18 +4,27 @@ import FoundationXML
 /// Reads the XML that the model editor writes into `.xcdatamodel/contents`.
 ///
 /// The format is known from the files themselves. Elements and attributes that shape nothing here (the layout in the
-/// editor, code generation, sync) are passed over; what has a meaning and can't be read is an error with its line.
+/// editor, code generation, sync) are passed over; what Core Data bears is a warning, and what has a meaning and can't
+/// be read is an error with its line.
 final class ModelReader: NSObject, XMLParserDelegate {
   private(set) var entities: [EntityDescription] = []
   private(set) var configurations: [String: [String]] = [:]
   private(set) var fetchRequestTemplates: [FetchRequestTemplate] = []
   private(set) var versionIdentifiers: Set<String> = []
+  /// What is wrong and was passed over.
+  private(set) var warnings: [ModelError] = []
 
   private let file: String?
   private var failure: ModelError?
   private var sawModel = false
   private var path: [String] = []
   private var configuration = ""
+  private var composites = ModelComposites()
+  /// Attributes of composites ("Entity.attribute"), with the composite's name.
+  private var compositeNames: [String: String] = [:]
+  /// Properties ("Entity.property") that are marked as indexed.
+  private var indexed: Set<String> = []
+  private var compoundIndexes: [(entity: Int, properties: [String])] = []
   /// Where entities and properties ("Entity.property") are defined, the last place if there are several.
   private var lines: [String: Int] = [:]
 
@@ -36,6 +45,50 @@ final class ModelReader: NSObject, XMLParserDelegate {
         line: max(line ?? parser.lineNumber, 1))
     }
     guard sawModel else { throw ModelError(.malformed, "holds no <model> element", file: file, line: 1) }
+    try resolveComposites()
+    mend()
+  }
+
+  /// Puts the parts of composite attributes into their place.
+  private func resolveComposites() throws(ModelError) {
+    if compositeNames.isEmpty { return }
+    for place in entities.indices {
+      let entity = entities[place]
+      var attributes: [AttributeDescription] = []
+      for attribute in entity.attributes {
+        let composite = compositeNames["\(entity.name).\(attribute.name)"]
+        do throws(ModelError) {
+          attributes += try composites.attributes(of: .init(attribute: attribute, composite: composite))
+        } catch {
+          throw placing(
+            ModelError(
+              error.code, error.message, file: file, entity: entity.name, property: attribute.name))
+        }
+      }
+      entities[place].attributes = attributes
+      func renamed(_ name: String) -> String { name.replacing(".", with: "_") }
+      entities[place].uniquenessConstraints = entity.uniquenessConstraints.map { $0.map(renamed) }
+      for index in entity.fetchIndexes.indices {
+        for element in entity.fetchIndexes[index].elements.indices {
+          entities[place].fetchIndexes[index].elements[element].property = renamed(
+            entity.fetchIndexes[index].elements[element].property)
+        }
+      }
+    }
+  }
+
+  /// Makes of contradictions what Core Data makes of them.
+  private func mend() {
+    for index in compoundIndexes { entities[index.entity].addIndex(over: index.properties) }
+    var mending = ModelMending(entities, indexed: indexed)
+    fetchRequestTemplates = mending.existing(fetchRequestTemplates)
+    configurations = mending.existing(configurations)
+    entities = mending.entities
+    warnings += mending.warnings.map { warning in
+      var warning = warning
+      warning.file = file
+      return placing(warning)
+    }
   }
 
   /// Refuses what a model never holds: other encodings, and declarations of XML entities, which could be made to
@@ -104,17 +157,22 @@ final class ModelReader: NSObject, XMLParserDelegate {
       entities.append(try element.entity())
       lines[entities[last + 1].name] = element.line
     case "model/entity/attribute":
-      let attribute = try element.attribute()
+      let attribute = try element.attribute(&warnings)
       entities[last].attributes.append(attribute)
-      note(attribute.name, element.line)
+      note(attribute.name, element)
+      if let composite = element.composite { compositeNames["\(entities[last].name).\(attribute.name)"] = composite }
+    case "model/composite", "model/compositeAttribute":
+      composites.begin(try element.required("name"))
+    case "model/composite/attribute", "model/compositeAttribute/attribute":
+      composites.add(.init(attribute: try element.attribute(&warnings), composite: element.composite))
     case "model/entity/relationship":
       let relationship = try element.relationship()
       entities[last].relationships.append(relationship)
-      note(relationship.name, element.line)
+      note(relationship.name, element)
     case "model/entity/fetchedProperty":
       let name = try element.required("name")
       entities[last].fetchedProperties.append(EntityDescription.FetchedProperty(name: name, entity: ""))
-      note(name, element.line)
+      note(name, element)
     case "model/entity/fetchedProperty/fetchRequest":
       let property = entities[last].fetchedProperties.count - 1
       entities[last].fetchedProperties[property].entity = element["entity"] ?? ""
@@ -133,10 +191,21 @@ final class ModelReader: NSObject, XMLParserDelegate {
       let index = EntityDescription.FetchIndex(name: try element.required("name"), elements: [])
       entities[last].fetchIndexes.append(index)
     case "model/entity/fetchIndex/fetchIndexElement":
-      guard let property = element["property"] else { break }  // an index over an expression: not kept
       let index = entities[last].fetchIndexes.count - 1
+      guard let property = element["property"] else {
+        let name = entities[last].fetchIndexes[index].name
+        warnings.append(
+          element.error(
+            .unresolvedReference,
+            "the index \"\(name)\" is over the expression \"\(element["expression"] ?? "")\", which is passed over"))
+        break
+      }
       entities[last].fetchIndexes[index].elements.append(
         EntityDescription.FetchIndex.Element(property: property, isAscending: element["order"] != "descending"))
+    case "model/entity/compoundIndexes/compoundIndex":
+      compoundIndexes.append((last, []))
+    case "model/entity/compoundIndexes/compoundIndex/index":
+      compoundIndexes[compoundIndexes.count - 1].properties.append(try element.required("value"))
     case "model/entity/userInfo/entry":
       entities[last].userInfo[try element.required("key")] = element["value"] ?? ""
     case "model/entity/attribute/userInfo/entry":
@@ -154,7 +223,10 @@ final class ModelReader: NSObject, XMLParserDelegate {
     }
   }
 
-  private func note(_ property: String, _ line: Int) {
-    if let entity = entities.last?.name { lines[entity + "." + property] = line }
+  /// Remembers what is needed of a property when everything was read.
+  private func note(_ property: String, _ element: ModelElement) {
+    guard let entity = entities.last?.name else { return }
+    lines[entity + "." + property] = element.line
+    if element.flag("indexed") { indexed.insert(entity + "." + property) }
   }
 }

@@ -49,7 +49,9 @@ extension ModelResolver {
           .contradiction, "its inverse \"\(spelling)\" has the inverse \"\(back.destinationEntity).\(backName)\"")
       }
       property.inverse = inverse
-      property.orderProperty = entity.property(named: Self.orderName(of: property.name))
+      property.orderProperty = entity.property(named: Self.orderName(of: property.name)).flatMap {
+        $0.isHidden ? $0 : nil
+      }
     }
   }
 

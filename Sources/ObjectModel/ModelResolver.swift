@@ -33,6 +33,7 @@ struct ModelResolver {
     try checkCase(of: order)
     for name in order { _ = try entity(named: name, heirs: []) }
     for entity in entities { try tieRelationships(of: entity) }
+    for entity in entities where entity.parent == nil { ColumnNames.assign(family: entity.withDescendants) }
     for entity in entities { try tieDerivations(of: entity) }
     for entity in entities { try checkReferences(of: entity) }
     for entity in entities { entity.versionHash = hash(of: entity) }
@@ -59,7 +60,7 @@ struct ModelResolver {
     if let parentName = description.parent { parent = try entity(named: parentName, heirs: heirs + [name]) }
     let entity = Entity(
       description, index: entities.count, properties: try properties(of: description, parent: parent), parent: parent,
-      objectClass: description.className.flatMap { classes[$0] })
+      objectClass: description.className.flatMap { classes["\(name).\($0)"] ?? classes[$0] })
     parent?.children.append(entity)
     resolved[name] = entity
     entities.append(entity)
@@ -68,29 +69,30 @@ struct ModelResolver {
 
   private func properties(of description: EntityDescription, parent: Entity?) throws(ModelError) -> [Property] {
     // Inherited properties are made anew: a subentity's relationship may be tied to another destination's slot.
-    var kinds = parent?.properties.map { ($0.kind, $0.declaringEntity) } ?? []
-    kinds += description.attributes.map { (Property.Kind.attribute($0), description.name) }
-    kinds += description.relationships.map { (Property.Kind.relationship($0), description.name) }
-    kinds += description.relationships.filter(hasOrderedInverse).map {
-      (Property.Kind.attribute(AttributeDescription(Self.orderName(of: $0.name), .integer64)), description.name)
+    var properties =
+      parent?.properties.map {
+        Property($0.kind, slot: $0.slot, declaringEntity: $0.declaringEntity, isHidden: $0.isHidden)
+      } ?? []
+    func add(_ kind: Property.Kind, isHidden: Bool = false) {
+      properties.append(
+        Property(kind, slot: properties.count, declaringEntity: description.name, isHidden: isHidden))
     }
-    let declared = Set(description.attributes.map(\.name) + description.relationships.map(\.name))
-    var names: [String: String] = [:]
-    var properties: [Property] = []
-    for (slot, (kind, declaringEntity)) in kinds.enumerated() {
-      let property = Property(kind, slot: slot, declaringEntity: declaringEntity)
-      if declared.contains(property.name) {
-        try checkName(property.name, "a property", entity: description.name, property: property.name)
-      }
-      if let other = names.updateValue(property.name, forKey: property.name.lowercased()) {
-        let message =
-          other == property.name
-          ? "the property is defined twice"
-          : "the name differs from \"\(other)\" in case only, which a store can't tell apart"
-        throw ModelError(.invalidName, message, file: file, entity: description.name, property: property.name)
-      }
-      if case .attribute(let attribute) = kind { try checkValues(of: attribute, entity: description.name) }
-      properties.append(property)
+    for attribute in description.attributes {
+      try checkName(attribute.name, "a property", entity: description.name, property: attribute.name)
+      try checkValues(of: attribute, entity: description.name)
+      add(.attribute(attribute))
+    }
+    for relationship in description.relationships {
+      try checkName(relationship.name, "a property", entity: description.name, property: relationship.name)
+      add(.relationship(relationship))
+    }
+    for relationship in description.relationships where hasOrderedInverse(relationship) {
+      add(.attribute(AttributeDescription(Self.orderName(of: relationship.name), .integer64)), isHidden: true)
+    }
+    var names: Set<String> = []
+    for property in properties where !names.insert(property.name).inserted {
+      throw ModelError(
+        .invalidName, "the property is defined twice", file: file, entity: description.name, property: property.name)
     }
     return properties
   }
@@ -124,10 +126,12 @@ struct ModelResolver {
 
   private func checkName(_ name: String, _ what: String, entity: String, property: String?) throws(ModelError) {
     let valid =
-      name.first.map { $0.isLetter } == true && name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
+      name.first.map { $0.isLetter || $0 == "_" } == true
+      && name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
     guard valid else {
       throw ModelError(
-        .invalidName, "\"\(name)\" can't name \(what): a name begins with a letter and has letters, digits and _ only",
+        .invalidName,
+        "\"\(name)\" can't name \(what): a name begins with a letter or _ and has letters, digits and _ only",
         file: file, entity: entity, property: property)
     }
   }

@@ -32,9 +32,16 @@ public final class Property: @unchecked Sendable {
   public internal(set) var derivation: Derivation?
   /// The name of the entity that declares the property: the entity itself or one it inherits from.
   public let declaringEntity: String
+  /// Whether the library keeps something for itself in it, so that users are not shown it.
+  public let isHidden: Bool
+  /// The column of a stored property in its family's table; the name, unless another property has taken that.
+  package internal(set) var columnName: String
+  /// The column that tells the entity of a to-one relationship's destination; nil if there is only one possible.
+  package internal(set) var entityColumnName: String?
 
-  init(_ kind: Kind, slot: Int, declaringEntity: String) {
+  init(_ kind: Kind, slot: Int, declaringEntity: String, isHidden: Bool = false) {
     self.kind = kind
+    self.isHidden = isHidden
     self.slot = slot
     self.declaringEntity = declaringEntity
     switch kind {
@@ -45,6 +52,7 @@ public final class Property: @unchecked Sendable {
       name = relationship.name
       storage = relationship.isToMany ? .toMany : .reference
     }
+    columnName = name
   }
 
   /// The attribute's description, or nil for a relationship.
@@ -64,9 +72,6 @@ public final class Property: @unchecked Sendable {
     case .relationship(let relationship): !relationship.isToMany && !relationship.isTransient
     }
   }
-
-  /// Whether the library keeps something for itself in it, so that users are not shown it.
-  public var isHidden: Bool { name.hasPrefix("_") }
 
   /// Whether the destinations of a to-many relationship have an order.
   public var isOrdered: Bool { relationship.map { $0.isToMany && $0.isOrdered } ?? false }

@@ -19,7 +19,7 @@ extension Value {
     case (.decimal, .decimal): self
     case (.decimal, .integer(let number)): .decimal(Decimal(number))
     case (.string, .string), (.date, .date), (.binary, .data), (.uuid, .uuid), (.uri, .url): self
-    case (.transformable, .data): self
+    case (.transformable, .data), (.undefined, _): self
     default: nil
     }
   }
@@ -45,6 +45,7 @@ extension Value {
       case .uuid: UUID(uuidString: text).map(Value.uuid)
       case .uri: URL(string: text).map(Value.url)
       case .binary, .transformable: Data(base64Encoded: text).map(Value.data)
+      case .undefined: nil
       }
     guard let value else { return nil }
     self = value

@@ -3,8 +3,11 @@ final class InputBytes {
   let file: FileBytes
   private let compression: Compression
   private let encoding: TextEncoding
+  private let unpackedLimit: Int
 
-  init(_ file: FileBytes, _ compression: Compression, _ encoding: TextEncoding) {
+  /// - Parameter unpackedLimit: bytes that a packed file may unpack to.
+  init(_ file: FileBytes, _ compression: Compression, _ encoding: TextEncoding, unpackedLimit: Int) {
+    self.unpackedLimit = unpackedLimit
     self.file = file
     self.compression = compression
     self.encoding = encoding
@@ -17,6 +20,7 @@ final class InputBytes {
   func stream(from offset: Int) throws(InputError) -> any ByteStream {
     file.offset = isPlain ? Int64(offset) : 0
     var stream = try Self.unpacked(file, compression)
+    if compression != .none { stream = LimitedBytes(stream, limit: unpackedLimit) }
     if encoding != .utf8 { stream = try ConvertedBytes(stream, from: encoding) }
     stream = TextBytes(stream)
     if !isPlain, offset > 0 { try stream.skip(offset) }

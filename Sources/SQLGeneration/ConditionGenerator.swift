@@ -214,7 +214,7 @@ struct ConditionGenerator {
     }
     // The column beside the reference.
     let path = try scope.path(names, from: variable)
-    let column = SchemaName.entityColumn(of: path.last) ?? path.last.name
+    let column = path.last.entityColumnName ?? path.last.columnName
     return segment(path, as: .plain, frame: frame(of: variable), column: column)
   }
 
@@ -251,7 +251,7 @@ struct ConditionGenerator {
       link = "\(alias).\(SchemaName.quoted(own)) = \(key)"
     } else {
       source = table
-      link = "\(element).\(SchemaName.quoted(path.toMany.inverse?.name ?? "")) = \(key)"
+      link = "\(element).\(SchemaName.quoted(path.toMany.inverse?.columnName ?? "")) = \(key)"
     }
     let outer = scope
     scope = scope.binding(variable, to: destination)
@@ -282,7 +282,7 @@ struct ConditionGenerator {
       names.append(relationship.name)
       alias = joined(names, relationship, from: alias, frame: frame)
     }
-    return SQLSegment(form.column("\(alias).\(SchemaName.quoted(column ?? path.last.name))"))
+    return SQLSegment(form.column("\(alias).\(SchemaName.quoted(column ?? path.last.columnName))"))
   }
 
   private mutating func joined(
@@ -291,7 +291,7 @@ struct ConditionGenerator {
     if let known = frames[frame].joins.first(where: { $0.path == path }) { return known.alias }
     let alias = nextAlias()
     let table = SchemaName.quoted(relationship.destination?.root.name ?? "")
-    let reference = "\(source).\(SchemaName.quoted(relationship.name))"
+    let reference = "\(source).\(SchemaName.quoted(relationship.columnName))"
     let key = "\(alias).\(SchemaName.quoted(SchemaName.key))"
     frames[frame].joins.append(
       Join(path: path, alias: alias, clause: " LEFT JOIN \(table) AS \(alias) ON \(key) = \(reference)"))

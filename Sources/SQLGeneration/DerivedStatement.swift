@@ -8,7 +8,7 @@ package struct DerivedStatement: Sendable {
   package init(_ attribute: DerivedAttribute) { self.attribute = attribute }
 
   private var table: String { SchemaName.quoted(attribute.entity.root.name) }
-  private var column: String { SchemaName.quoted(attribute.property.name) }
+  private var column: String { SchemaName.quoted(attribute.property.columnName) }
 
   /// Computes the attribute of the objects whose keys are in a JSON array, the first parameter; the second is the time.
   ///
@@ -46,10 +46,11 @@ package struct DerivedStatement: Sendable {
       return "SELECT \(near) FROM \(SchemaName.quoted(join.name)) WHERE \(far) \(keys)"
     }
     if hop.storage == .reference {
-      return "SELECT _key FROM \(SchemaName.quoted(origin.root.name)) WHERE \(SchemaName.quoted(hop.name)) \(keys)"
+      return
+        "SELECT _key FROM \(SchemaName.quoted(origin.root.name)) WHERE \(SchemaName.quoted(hop.columnName)) \(keys)"
     }
     guard let inverse = hop.inverse, let destination = hop.destination else { return nil }
-    let column = SchemaName.quoted(inverse.name)
+    let column = SchemaName.quoted(inverse.columnName)
     return "SELECT DISTINCT \(column) FROM \(SchemaName.quoted(destination.root.name)) "
       + "WHERE _key \(keys) AND \(column) IS NOT NULL"
   }
@@ -74,7 +75,7 @@ package struct DerivedStatement: Sendable {
   /// The attribute at the end of to-one relationships.
   private var path: String {
     guard let source = attribute.source else { return "NULL" }
-    return value(SchemaName.quoted(source.name), behind: attribute.hops)
+    return value(SchemaName.quoted(source.columnName), behind: attribute.hops)
   }
 
   /// A column of the object itself, or of the one that to-one relationships lead to.
@@ -86,10 +87,10 @@ package struct DerivedStatement: Sendable {
       source +=
         index == 0
         ? "\(destination) AS h0"
-        : " JOIN \(destination) AS h\(index) ON h\(index)._key = h\(index - 1).\(SchemaName.quoted(hop.name))"
+        : " JOIN \(destination) AS h\(index) ON h\(index)._key = h\(index - 1).\(SchemaName.quoted(hop.columnName))"
     }
     return
-      "(SELECT h\(hops.count - 1).\(column) FROM \(source) WHERE h0._key = \(table).\(SchemaName.quoted(first.name)))"
+      "(SELECT h\(hops.count - 1).\(column) FROM \(source) WHERE h0._key = \(table).\(SchemaName.quoted(first.columnName)))"
   }
 
   private var aggregate: String {
@@ -102,7 +103,7 @@ package struct DerivedStatement: Sendable {
       source = "\(SchemaName.quoted(join.name)) AS j JOIN \(source) ON e._key = j.\(far)"
       link = "j.\(near)"
     } else {
-      link = "e.\(SchemaName.quoted(hop.inverse?.name ?? ""))"
+      link = "e.\(SchemaName.quoted(hop.inverse?.columnName ?? ""))"
     }
     var condition = "\(link) = \(owner)"
     if destination !== destination.root {
@@ -115,7 +116,7 @@ package struct DerivedStatement: Sendable {
 
   private var function: String {
     guard let source = attribute.source else { return "count(*)" }
-    let column = "e.\(SchemaName.quoted(source.name))"
+    let column = "e.\(SchemaName.quoted(source.columnName))"
     let name = attribute.operation.rawValue
     if source.attribute?.type == .decimal { return "bobbin_decimal_\(name)(group_concat(\(column), ' '))" }
     switch attribute.operation {

@@ -1,4 +1,6 @@
+internal import Foundation
 package import ObjectGraph
+import ObjectModel
 
 /// A deterministic function that a connection must register before it runs generated SQL.
 ///
@@ -100,8 +102,18 @@ package struct SQLFunction: Sendable {
     return SQLBinding(ComputedValue.compute(arguments[0].number, arithmetic, arguments[2].number))
   }
 
+  /// `bobbin_convert(value, type, type, rounds)`: what a column of the one type holds, as one of the other holds it; null
+  /// for what can't be converted, or, unless it may round, would not survive.
+  package static let convert = SQLFunction(name: "bobbin_convert", argumentCount: 4) { arguments in
+    guard let source = arguments[1].attributeType, let target = arguments[2].attributeType,
+      let conversion = ValueConversion(from: source, to: target), let value = arguments[0].value(as: source)
+    else { return .null }
+    if case .integer(1) = arguments[3] { return conversion.rounded(value).map { SQLBinding($0, as: target) } ?? .null }
+    return conversion.exact(value).map { SQLBinding($0, as: target) } ?? .null
+  }
+
   package static let all =
-    [fold, decimalKey, standardKey, begins, ends, contains, like, matches, compute]
+    [fold, decimalKey, standardKey, begins, ends, contains, like, matches, compute, convert]
     + ["sum", "min", "max", "average"].map(ofDecimals) + Operand.Function.allCases.map(computing)
 
   private static func ofTexts(
@@ -110,6 +122,39 @@ package struct SQLFunction: Sendable {
     SQLFunction(name: name, argumentCount: 2) { arguments in
       guard case .bytes(let text) = arguments[0], case .bytes(let part) = arguments[1] else { return .null }
       return .integer(test(text, part) ? 1 : 0)
+    }
+  }
+}
+
+extension SQLFunction.Argument {
+  fileprivate var attributeType: AttributeType? {
+    if case .bytes(let bytes) = self { AttributeType(rawValue: String(decoding: bytes, as: UTF8.self)) } else { nil }
+  }
+
+  /// What a column of an attribute of the type holds; nil if it is null, or holds something else.
+  fileprivate func value(as type: AttributeType) -> Value? {
+    switch (type.storage, self) {
+    case (.integer, .integer(let number)): type == .boolean ? .boolean(number != 0) : .integer(number)
+    case (.real, .double(let number)):
+      type == .date ? .date(Date(timeIntervalSinceReferenceDate: number)) : .double(number)
+    case (.real, .integer(let number)): SQLFunction.Argument.double(Double(number)).value(as: type)
+    case (.text, .bytes(let bytes)): Value(stored: String(decoding: bytes, as: UTF8.self), as: type)
+    case (.bytes, .bytes(let bytes)) where bytes.count == 16: .uuid(UUID(uuid: bytes.loadUnaligned(as: uuid_t.self)))
+    default: Value?.none
+    }
+  }
+}
+
+extension Value {
+  fileprivate init?(stored text: String, as type: AttributeType) {
+    switch type {
+    case .decimal:
+      guard let number = Decimal(string: text) else { return nil }
+      self = .decimal(number)
+    case .uri:
+      guard let url = URL(string: text) else { return nil }
+      self = .url(url)
+    default: self = .string(text)
     }
   }
 }

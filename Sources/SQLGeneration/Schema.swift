@@ -25,12 +25,17 @@ package struct Schema: Sendable {
   /// The table of an entity's rows.
   package func table(of entity: Entity) -> SchemaTable { tables[places[entity.index]] }
 
+  /// The tables of the store's own, and the beginnings of names that it or SQLite needs.
+  private static let reserved: Set<String> = ["_metadata", "_entity", "_keys", "_transaction", "_change"]
+  private static let reservedPrefixes = ["sqlite_", "_new_", "_old_"]
+
   /// The first name that can't be a table's, or that two tables or two columns of one table would share.
   package var nameClash: String? {
     var seen: Set<String> = []
     for table in tables {
       let name = table.name.asciiLowercased
-      if name.hasPrefix("sqlite_") || !seen.insert(name).inserted { return table.name }
+      if Self.reservedPrefixes.contains(where: name.hasPrefix) || Self.reserved.contains(name) { return table.name }
+      if !seen.insert(name).inserted { return table.name }
       if let clash = table.nameClash { return "\(table.name).\(clash)" }
     }
     for table in linkTables where !seen.insert(table.name.asciiLowercased).inserted { return table.name }

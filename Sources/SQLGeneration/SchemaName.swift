@@ -1,5 +1,3 @@
-package import ObjectModel
-
 /// How names of the model become names in SQL.
 package enum SchemaName {
   package static let key = "_key"
@@ -14,10 +12,5 @@ package enum SchemaName {
   /// The name as a text literal.
   package static func literal(_ name: String) -> String {
     "'" + name.replacing("'", with: "''") + "'"
-  }
-
-  /// The column that tells the entity of a to-one relationship's destination, or nil if there is only one possible.
-  package static func entityColumn(of property: Property) -> String? {
-    property.storage == .reference && property.destination?.isInHierarchy == true ? property.name + "_entity" : nil
   }
 }

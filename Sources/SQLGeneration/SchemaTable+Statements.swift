@@ -53,7 +53,7 @@ extension SchemaTable {
   package func findSQL(_ entity: Entity, _ properties: [Property], key: [Property]) -> String {
     let numbers = Self.parameters(properties)
     let conditions = key.compactMap { property in
-      numbers[property.slot].map { "\(SchemaName.quoted(property.name)) = ?\($0)" }
+      numbers[property.slot].map { "\(SchemaName.quoted(property.columnName)) = ?\($0)" }
     }
     let columns = [SchemaName.key] + (tellsEntity ? [SchemaName.entity] : [])
     return """
@@ -70,8 +70,8 @@ extension SchemaTable {
     var pairs: [(column: String, parameter: Int32)] = []
     for property in given {
       guard let number = numbers[property.slot] else { continue }
-      pairs.append((SchemaName.quoted(property.name), number))
-      if let entity = SchemaName.entityColumn(of: property) { pairs.append((SchemaName.quoted(entity), number + 1)) }
+      pairs.append((SchemaName.quoted(property.columnName), number))
+      if let entity = property.entityColumnName { pairs.append((SchemaName.quoted(entity), number + 1)) }
     }
     if pairs.isEmpty { return nil }
     let assignments = pairs.map { "\($0.column) = ?\($0.parameter)" }.joined(separator: ", ")
@@ -88,7 +88,7 @@ extension SchemaTable {
     var next: Int32 = 2
     for property in properties {
       numbers[property.slot] = next
-      next += SchemaName.entityColumn(of: property) == nil ? 1 : 2
+      next += property.entityColumnName == nil ? 1 : 2
     }
     return numbers
   }
@@ -102,7 +102,7 @@ extension SchemaTable {
   /// Makes the unique values of a row of an entity nil; the parameter is its key. Nil if it has none.
   package func freeUniqueSQL(_ entity: Entity) -> String? {
     let constraints = sequence(first: entity, next: \.parent).flatMap(\.entityDescription.uniquenessConstraints)
-    let names = Set(constraints.joined()).sorted()
+    let names = Set(entity.columnNames(of: constraints.joined())).sorted()
     if names.isEmpty { return nil }
     let assignments = names.map { "\(SchemaName.quoted($0)) = NULL" }.joined(separator: ", ")
     return "UPDATE \(SchemaName.quoted(name)) SET \(assignments) WHERE _key = ?1"
@@ -119,6 +119,6 @@ extension SchemaTable {
   }
 
   private static func valueColumns(_ properties: [Property]) -> [String] {
-    properties.flatMap { property in [property.name] + (SchemaName.entityColumn(of: property).map { [$0] } ?? []) }
+    properties.flatMap { property in [property.columnName] + (property.entityColumnName.map { [$0] } ?? []) }
   }
 }

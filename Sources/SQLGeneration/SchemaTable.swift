@@ -54,8 +54,8 @@ package struct SchemaTable: Sendable {
       }
     }
     for property in members.flatMap(\.properties) where property.isPersistent {
-      add(Column(name: property.name, type: property.storage.columnType))
-      if let name = SchemaName.entityColumn(of: property) { add(Column(name: name, type: "TEXT")) }
+      add(Column(name: property.columnName, type: property.storage.columnType))
+      if let name = property.entityColumnName { add(Column(name: name, type: "TEXT")) }
     }
     return columns
   }
@@ -63,25 +63,28 @@ package struct SchemaTable: Sendable {
   private static func indexes(root: Entity, members: [Entity]) -> [Index] {
     let table = SchemaName.quoted(root.name)
     var indexes: [Index] = []
+    var plain: Set<String> = []
     func add(_ name: String, _ columns: String, unique: Bool = false, condition: String? = nil) {
       guard !indexes.contains(where: { $0.name == name }) else { return }
+      // A relationship that is marked as indexed has the index that its inverse needs.
+      if !unique, condition == nil, !plain.insert(columns).inserted { return }
       let kind = unique ? "CREATE UNIQUE INDEX" : "CREATE INDEX"
       let filter = condition.map { " WHERE \($0)" } ?? ""
       indexes.append(Index(name: name, sql: "\(kind) \(SchemaName.quoted(name)) ON \(table) (\(columns))\(filter)"))
     }
     for member in members {
       for property in member.properties where property.isPersistent && property.declaringEntity == member.name {
-        let column = SchemaName.quoted(property.name)
+        let column = SchemaName.quoted(property.columnName)
         if property.storage == .reference, property.inverse?.relationship?.isToMany == true {
-          add("_index_\(root.name).\(property.name)", column)
+          add("_index_\(root.name).\(property.columnName)", column)
         }
         if property.attribute?.allowsExternalBinaryDataStorage == true {
           // Finds the names of files at once, however large the table is.
-          add("_files_\(root.name).\(property.name)", column, condition: "typeof(\(column)) = 'text'")
+          add("_files_\(root.name).\(property.columnName)", column, condition: "typeof(\(column)) = 'text'")
         }
       }
       for constraint in member.entityDescription.uniquenessConstraints where !constraint.isEmpty {
-        let columns = constraint.map(SchemaName.quoted).joined(separator: ", ")
+        let columns = member.columnNames(of: constraint).map(SchemaName.quoted).joined(separator: ", ")
         let family = member.withDescendants.map { SchemaName.literal($0.name) }.joined(separator: ", ")
         add(
           "_unique_\(member.name).\(constraint.joined(separator: "."))", columns, unique: true,
@@ -93,7 +96,7 @@ package struct SchemaTable: Sendable {
         }
         guard !elements.isEmpty else { continue }
         let columns = elements.map { element in
-          SchemaName.quoted(element.property == "self" ? SchemaName.key : element.property)
+          SchemaName.quoted(member.property(named: element.property)?.columnName ?? SchemaName.key)
             + (element.isAscending ? "" : " DESC")
         }
         add("_fetch_\(member.name).\(index.name)", columns.joined(separator: ", "))
@@ -112,12 +115,5 @@ extension StorageClass {
     case .text: "TEXT"
     case .bytes, .blob, .toMany: "BLOB"
     }
-  }
-}
-
-extension String {
-  /// The text as SQLite compares names.
-  var asciiLowercased: String {
-    String(decoding: utf8.map { $0 >= 0x41 && $0 <= 0x5a ? $0 | 0x20 : $0 }, as: UTF8.self)
   }
 }

@@ -41,9 +41,10 @@ package struct SelectGenerator {
     var columns: [String] = []
     var known: Set<String> = []
     let entities = query.includesSubentities ? query.entity.withDescendants : [query.entity]
-    for property in entities.flatMap(\.properties) where property.isPersistent && known.insert(property.name).inserted {
-      columns.append(property.name)
-      if let column = SchemaName.entityColumn(of: property) { columns.append(column) }
+    for property in entities.flatMap(\.properties)
+    where property.isPersistent && known.insert(property.columnName).inserted {
+      columns.append(property.columnName)
+      if let column = property.entityColumnName { columns.append(column) }
     }
     return columns
   }

@@ -90,7 +90,7 @@ struct BatchBinder {
   ) -> Int32 {
     guard index < columns.count else { return sources.withUnsafeBufferPointer(body) }
     let column = columns[index]
-    let tellsEntity = SchemaName.entityColumn(of: properties[index]) != nil
+    let tellsEntity = properties[index].entityColumnName != nil
     let next = parameter + (tellsEntity ? 2 : 1)
     var source = Source(kind: .text, slot: column.slot, parameter: parameter, tellsEntity: tellsEntity)
     return column.nullBits.withUnsafeBufferPointer { nulls in

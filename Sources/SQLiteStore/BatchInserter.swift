@@ -4,40 +4,25 @@ import ObjectModel
 import SQLGeneration
 
 /// Inserts the rows of a batch, a hundred of them with one statement.
-///
-/// What a statement costs whatever it does (its cursor, its way down to the end of the table, its part in the
-/// transaction) is a quarter of the time that a row of four values takes.
 struct BatchInserter {
   private let names: EntityNames
-  /// Inserts one row.
-  let statement: Statement
-  private let many: Statement?
-  /// The rows that ``insertGroup(at:key:_:)`` inserts; more than the batch has if groups are no use.
-  let groupSize: Int
-  private let parameterCount: Int32
-
-  /// More rows make it no faster.
-  private static let largestGroup = 100
-  /// Tables of many columns have costs per value, not per statement.
-  private static let parameterLimit = 2000
+  private let statements: InsertStatements
 
   init(
     _ batch: RowBatch, _ properties: [Property], _ table: SchemaTable, _ names: EntityNames, _ connection: Connection
   ) throws(StoreError) {
     self.names = names
-    let parameterCount = SchemaTable.parameterCount(properties)
-    self.parameterCount = Int32(parameterCount)
-    statement = try connection.prepare(table.insertSQL(batch.entity, properties))
-    let size = min(Self.largestGroup, Self.parameterLimit / parameterCount)
-    let hasGroups = size > 1 && batch.count >= size
-    groupSize = hasGroups ? size : .max
-    many = hasGroups ? try connection.prepare(table.insertSQL(batch.entity, properties, rows: size)) : nil
+    statements = try InsertStatements(
+      InsertSQL(table, batch.entity, properties), rows: batch.count, connection)
   }
 
-  func recycle(_ connection: Connection) {
-    if let many { connection.recycle(many) }
-    connection.recycle(statement)
-  }
+  /// Inserts one row.
+  var statement: Statement { statements.one }
+
+  /// The rows that ``insertGroup(at:key:_:)`` inserts; more than the batch has if groups are no use.
+  var groupSize: Int { statements.groupSize }
+
+  func recycle(_ connection: Connection) { statements.recycle(connection) }
 
   /// Inserts a row under a key; answers SQLITE_DONE, or why it can't.
   ///
@@ -51,12 +36,12 @@ struct BatchInserter {
 
   /// Inserts ``groupSize`` rows under keys that follow each other; all or, if it does not answer SQLITE_DONE, none.
   func insertGroup(at first: Int, key: Int64, _ sources: UnsafeBufferPointer<BatchBinder.Source>) -> Int32 {
-    guard let many else { preconditionFailure("the batch has no groups") }
+    guard let many = statements.many else { preconditionFailure("the batch has no groups") }
     var offset: Int32 = 0
     for row in first..<first + groupSize {
       many.bind(key + Int64(row - first), 1 + offset)
       for source in sources { BatchBinder.bind(source, row, many, offset: offset, names) }
-      offset += parameterCount
+      offset += statements.parameterCount
     }
     let code = many.step()
     many.reset()

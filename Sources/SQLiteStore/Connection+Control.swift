@@ -27,11 +27,11 @@ extension Connection {
   /// Runs a body in a transaction that writes; undoes it if the body or the commit fails.
   func transaction(_ body: () throws(StoreError) -> Void) throws(StoreError) {
     do throws(StoreError) {
-      try control("BEGIN IMMEDIATE")
+      try control(beginSQL)
       try body()
-      try control("COMMIT")
+      try control(commitSQL)
     } catch {
-      rollBack()
+      rollBack(after: error)
       throw error
     }
   }

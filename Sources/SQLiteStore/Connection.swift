@@ -8,6 +8,8 @@ final class Connection: @unchecked Sendable {
   // @unchecked: one thread uses it at a time: the writer under the store's lock, a reader while it is out of the pool.
 
   let path: String
+  /// Whether transactions are parts of one that somebody else has begun and will end.
+  var isEnclosed = false
   let role: StatementEvent.Role
   private let handle: OpaquePointer
   private let busyTimeout: Int32
@@ -19,18 +21,33 @@ final class Connection: @unchecked Sendable {
   private var latest: Statement?
   private static let idleLimit = 128
 
+  /// What a connection may do with the file.
+  enum Access {
+    case write
+    case create
+    /// Nothing is made, changed or repaired. Alone means that nobody has the file open and there is no journal.
+    case read(isAlone: Bool)
+  }
+
   /// Opens an existing file, or makes one.
   init(
     path: String, role: StatementEvent.Role, options: SQLiteStoreOptions, counter: StatementCounter,
-    creates: Bool = false
+    access: Access = .write
   ) throws(StoreError) {
     self.path = path
     self.role = role
     self.counter = counter
     log = options.statementLog
     var opened: OpaquePointer?
-    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-    let code = sqlite3_open_v2(path, &opened, creates ? flags | SQLITE_OPEN_CREATE : flags, nil)
+    let flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+    let code =
+      switch access {
+      case .write: sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_READWRITE, nil)
+      case .create: sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil)
+      case .read(let isAlone):
+        sqlite3_open_v2(
+          StoreInspection.address(path, isAlone: isAlone), &opened, flags | SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nil)
+      }
     guard let opened, code == SQLITE_OK else {
       sqlite3_close_v2(opened)
       throw StoreFailure.error(code, message: String(cString: sqlite3_errstr(code)), path: path, sql: nil)
@@ -54,6 +71,11 @@ final class Connection: @unchecked Sendable {
 
   /// Whether a transaction is open.
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+  /// Begins a transaction that writes.
+  var beginSQL: String { isEnclosed ? "SAVEPOINT part" : "BEGIN IMMEDIATE" }
+
+  var commitSQL: String { isEnclosed ? "RELEASE part" : "COMMIT" }
 
   /// The number of rows that the last statement wrote.
   var changedRowCount: Int { Int(sqlite3_changes64(handle)) }
@@ -145,9 +167,18 @@ final class Connection: @unchecked Sendable {
     return StoreFailure.error(code, message: message, path: path, sql: sql)
   }
 
+  /// Undoes the open transaction, if any, and gives back the room that it took in the log.
+  ///
+  /// - Parameter error: what ended it; SQLite may have undone it by itself.
+  func rollBack(after error: (any Error)? = nil) {
+    endTransaction()
+    guard role == .writer, !isEnclosed else { return }
+    if (error as? StoreError)?.code == .full { WriteAheadLog(self).release() } else { WriteAheadLog(self).cutBack() }
+  }
+
   /// Undoes the open transaction, if any; it can't fail in a way that leaves one open.
-  func rollBack() {
+  func endTransaction() {
     guard isInTransaction else { return }
-    sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
+    sqlite3_exec(handle, isEnclosed ? "ROLLBACK TO part; RELEASE part" : "ROLLBACK", nil, nil, nil)
   }
 }

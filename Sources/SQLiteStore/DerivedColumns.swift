@@ -113,7 +113,7 @@ struct DerivedColumns: Sendable {
     case .uuid:
       let bytes = statement.blobBytes(1)
       return bytes.count == 16 ? .uuid(UUID(uuid: bytes.loadUnaligned(as: uuid_t.self))) : .null
-    case .binary, .transformable: return .null
+    case .binary, .transformable, .undefined: return .null
     }
   }
 }

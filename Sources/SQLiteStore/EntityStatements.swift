@@ -5,7 +5,7 @@ import SQLGeneration
 final class EntityStatements: Sendable {
   let table: SchemaTable
   let entity: Entity
-  let insertSQL: String
+  let insertSQL: InsertSQL
   let updateSQL: String
   /// Makes a row's unique values nil, so that others can have them; parameter: the key. Nil if it has none.
   let freeUniqueSQL: String?
@@ -18,7 +18,7 @@ final class EntityStatements: Sendable {
     let properties = entity.properties.filter(\.isPersistent)
     self.table = table
     self.entity = entity
-    insertSQL = table.insertSQL(entity, properties)
+    insertSQL = InsertSQL(table, entity, properties)
     updateSQL = table.updateSQL(properties)
     freeUniqueSQL = table.freeUniqueSQL(entity)
     insert = RowBinder(properties, firstParameter: 2, names: names)
@@ -26,7 +26,7 @@ final class EntityStatements: Sendable {
     let external = properties.filter { $0.storage == .blob }
     if external.contains(where: { $0.attribute?.allowsExternalBinaryDataStorage == true }) {
       let columns = external.map { property in
-        let column = SchemaName.quoted(property.name)
+        let column = SchemaName.quoted(property.columnName)
         return "CASE WHEN typeof(\(column)) = 'text' THEN \(column) END"
       }
       filesSQL = "SELECT \(columns.joined(separator: ", ")) FROM \(SchemaName.quoted(table.name)) WHERE _key = ?1"

@@ -8,9 +8,14 @@ import ObjectGraph
 /// refers to it and goes after the commit that drops it; what a crash leaves over is swept when the store is opened.
 struct ExternalFiles: Sendable {
   let folder: String
+  private let isPrivate: Bool
+  private var fileMode: mode_t { isPrivate ? 0o600 : 0o640 }
+  private var folderMode: mode_t { isPrivate ? 0o700 : 0o750 }
   var staging: String { folder + "/staging" }
 
-  init(storePath: String) {
+  /// - Parameter isPrivate: whether other users are kept out, also of folders that are there.
+  init(storePath: String, isPrivate: Bool) {
+    self.isPrivate = isPrivate
     folder = URL(fileURLWithPath: storePath).deletingPathExtension().path + "_files"
   }
 
@@ -36,7 +41,7 @@ struct ExternalFiles: Sendable {
     let name = newName(byteCount: bytes.count)
     let temporary = path(".\(name).new")
     do throws(StoreError) {
-      try FileSystem.write(bytes, to: temporary)
+      try FileSystem.write(bytes, to: temporary, mode: fileMode)
       try FileSystem.call("rename", temporary) { rename(temporary, path(name)) }
     } catch {
       FileSystem.remove(temporary)
@@ -48,7 +53,7 @@ struct ExternalFiles: Sendable {
   /// Makes a file of the store of another file, which stays where it is; the folder is to be synced before the commit.
   func add(fileAt source: String, byteCount: Int) throws(StoreError) -> String {
     let name = newName(byteCount: byteCount)
-    do throws(StoreError) { try FileSystem.linkOrCopy(source, to: path(name)) } catch {
+    do throws(StoreError) { try FileSystem.linkOrCopy(source, to: path(name), mode: fileMode) } catch {
       FileSystem.remove(path(name))
       throw error
     }
@@ -59,8 +64,10 @@ struct ExternalFiles: Sendable {
   ///
   /// Staged files that a crash left over are removed, unless another process has the store open.
   func open() throws(StoreError) -> FolderLock {
-    try FileSystem.makeFolder(folder)
-    try FileSystem.makeFolder(staging)
+    for place in [folder, staging] {
+      try FileSystem.makeFolder(place, mode: folderMode)
+      if isPrivate { try FileSystem.makePrivate(place) }
+    }
     let lock = try FolderLock(staging)
     if lock.isAlone {
       for name in FileSystem.names(in: staging) { FileSystem.remove(staging + "/" + name) }

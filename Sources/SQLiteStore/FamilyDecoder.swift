@@ -30,7 +30,7 @@ struct FamilyDecoder {
   }
 
   /// The row that the statement stands on; nil if the model does not know its entity any more.
-  mutating func row(_ statement: Statement, ordinal: UInt32) -> Row? {
+  mutating func row(_ statement: Statement, ordinal: UInt32) -> StoredRow? {
     decoder(statement)?.row(statement, ordinal: ordinal)
   }
 

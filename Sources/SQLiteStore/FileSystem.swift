@@ -5,8 +5,8 @@ import ObjectGraph
 /// The system calls of the store's files: read errno first, retry EINTR, throw an error with path.
 enum FileSystem {
   /// Creates a file that must not exist, writes all bytes and syncs it.
-  static func write(_ bytes: UnsafeRawBufferPointer, to path: String) throws(StoreError) {
-    let descriptor = try call("create", path) { open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o640) }
+  static func write(_ bytes: UnsafeRawBufferPointer, to path: String, mode: mode_t) throws(StoreError) {
+    let descriptor = try call("create", path) { open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode) }
     defer { close(descriptor) }
     var offset = 0
     while let base = bytes.baseAddress, offset < bytes.count {
@@ -16,21 +16,23 @@ enum FileSystem {
   }
 
   /// Copies a file to one that must not exist, and syncs it.
-  static func copy(_ source: String, to path: String) throws(StoreError) {
+  static func copy(_ source: String, to path: String, mode: mode_t) throws(StoreError) {
     let input = try call("open", source) { open(source, O_RDONLY | O_CLOEXEC) }
     defer { close(input) }
-    let output = try call("create", path) { open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o640) }
+    let output = try call("create", path) { open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode) }
     defer { close(output) }
     while try call("copy", path, { sendfile(output, input, nil, 1 << 30) }) > 0 {}
     _ = try call("sync", path) { fsync(output) }
   }
 
   /// Gives a file a second name; copies it where the file system can't.
-  static func linkOrCopy(_ source: String, to path: String) throws(StoreError) {
+  ///
+  /// - Parameter mode: the permission bits of a copy.
+  static func linkOrCopy(_ source: String, to path: String, mode: mode_t) throws(StoreError) {
     try sync(source)
     if link(source, path) == 0 { return }
     switch errno {
-    case EXDEV, EPERM, EMLINK, ENOTSUP: try copy(source, to: path)
+    case EXDEV, EPERM, EMLINK, ENOTSUP: try copy(source, to: path, mode: mode)
     case let code: throw error(code, "link", source)
     }
   }
@@ -43,10 +45,17 @@ enum FileSystem {
   }
 
   /// Creates a folder unless it is there.
-  static func makeFolder(_ path: String) throws(StoreError) {
-    if mkdir(path, 0o750) == 0 { return }
+  static func makeFolder(_ path: String, mode: mode_t) throws(StoreError) {
+    if mkdir(path, mode) == 0 { return }
     let code = errno
     guard code == EEXIST else { throw error(code, "create", path) }
+  }
+
+  /// Takes the rights of all others than the owner to a file or folder away, if it is there.
+  static func makePrivate(_ path: String) throws(StoreError) {
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & 0o077 != 0 else { return }
+    try call("take the rights of others to", path) { chmod(path, status.st_mode & 0o700) }
   }
 
   /// Removes a file; one that is gone already, or can't be removed, is left to the next sweep.
@@ -66,6 +75,8 @@ enum FileSystem {
     var status = stat()
     return stat(path, &status) == 0 ? Int64(status.st_size) : 0
   }
+
+  static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
   /// The names in a folder; none if there is no folder.
   static func names(in path: String) -> [String] {

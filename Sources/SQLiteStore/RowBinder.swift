@@ -32,7 +32,7 @@ struct RowBinder {
     var parameter = firstParameter
     var fields: [Field] = []
     for property in properties {
-      let tellsEntity = SchemaName.entityColumn(of: property) != nil
+      let tellsEntity = property.entityColumnName != nil
       fields.append(
         Field(slot: property.slot, parameter: parameter, storage: property.storage, tellsEntity: tellsEntity))
       parameter += tellsEntity ? 2 : 1
@@ -42,23 +42,26 @@ struct RowBinder {
   }
 
   /// Binds all but binary values; the row must be held until the statement is reset.
+  ///
+  /// - Parameter offset: of the row's parameters, in a statement of several rows.
   @inline(__always)
-  func bind(_ row: Row, to statement: Statement) {
+  func bind(_ row: Row, to statement: Statement, offset: Int32 = 0) {
     for field in fields {
+      let parameter = field.parameter &+ offset
       if row.isNull(field.slot) {
-        statement.bindNull(field.parameter)
-        if field.tellsEntity { statement.bindNull(field.parameter + 1) }
+        statement.bindNull(parameter)
+        if field.tellsEntity { statement.bindNull(parameter + 1) }
         continue
       }
       switch field.storage {
-      case .integer: statement.bind(row.integer(field.slot), field.parameter)
-      case .real: statement.bind(row.real(field.slot), field.parameter)
-      case .text: statement.bindText(row.unsafeBytes(field.slot), field.parameter)
-      case .bytes: statement.bindBlob(row.unsafeBytes(field.slot), field.parameter)
+      case .integer: statement.bind(row.integer(field.slot), parameter)
+      case .real: statement.bind(row.real(field.slot), parameter)
+      case .text: statement.bindText(row.unsafeBytes(field.slot), parameter)
+      case .bytes: statement.bindBlob(row.unsafeBytes(field.slot), parameter)
       case .reference:
         let reference = row.reference(field.slot)
-        statement.bind(reference.key, field.parameter)
-        if field.tellsEntity { statement.bindText(names[reference.entityIndex], field.parameter + 1) }
+        statement.bind(reference.key, parameter)
+        if field.tellsEntity { statement.bindText(names[reference.entityIndex], parameter + 1) }
       case .blob, .toMany: break
       }
     }

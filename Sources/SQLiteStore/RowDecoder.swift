@@ -37,10 +37,10 @@ final class RowDecoder: Sendable {
     self.files = files
     versionColumn = places[SchemaName.version] ?? 1
     fields = entity.properties.compactMap { property in
-      guard property.isPersistent, let column = places[property.name] else { return nil }
+      guard property.isPersistent, let column = places[property.columnName] else { return nil }
       var field = Field(slot: property.slot, column: column, storage: property.storage)
       field.destination = property.destination.map(Unmanaged.passUnretained)
-      field.entityColumn = SchemaName.entityColumn(of: property).flatMap { places[$0] } ?? -1
+      field.entityColumn = property.entityColumnName.flatMap { places[$0] } ?? -1
       return field
     }
   }
@@ -53,7 +53,7 @@ final class RowDecoder: Sendable {
   }
 
   /// The row that a statement stands on, under its stored version.
-  func row(_ statement: Statement, ordinal: UInt32) -> Row {
+  func row(_ statement: Statement, ordinal: UInt32) -> StoredRow {
     withUnsafeTemporaryAllocation(of: UnsafeRawBufferPointer.self, capacity: fields.count) { texts in
       // SQLite is asked once per text: for the room that the row needs, and for what goes there.
       var tail = 0
@@ -67,13 +67,13 @@ final class RowDecoder: Sendable {
         case .integer, .real, .blob, .toMany: break
         }
       }
-      let row = RowFiller(layout, tailCapacity: tail)
+      var row = RowFiller(layout, tailCapacity: tail)
       for (place, field) in fields.enumerated() {
         if field.storage == .text {
           // Only a null has no address; the empty text has one.
           if texts[place].baseAddress != nil { row.setBytes(texts[place], field.slot) }
         } else {
-          fill(row, field, statement, ordinal)
+          fill(&row, field, statement, ordinal)
         }
       }
       return row.finish(version: statement.integer(versionColumn))
@@ -81,7 +81,7 @@ final class RowDecoder: Sendable {
   }
 
   @inline(__always)
-  private func fill(_ row: RowFiller, _ field: Field, _ statement: Statement, _ ordinal: UInt32) {
+  private func fill(_ row: inout RowFiller, _ field: Field, _ statement: Statement, _ ordinal: UInt32) {
     // A null reads as 0, so only zeros need a second look.
     switch field.storage {
     case .integer:

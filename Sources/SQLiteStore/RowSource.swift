@@ -33,7 +33,7 @@ struct RowSource: Sendable {
   }
 
   /// The row of an object under its stored version, or nil if there is none.
-  func row(for id: ManagedObjectID, _ connection: Connection) throws(StoreError) -> Row? {
+  func row(for id: ManagedObjectID, _ connection: Connection) throws(StoreError) -> StoredRow? {
     let family = families[places[Int(id.rootIndex)]]
     var decoder = family.decoder
     let row = try connection.first(
@@ -42,12 +42,12 @@ struct RowSource: Sendable {
   }
 
   /// The rows of objects of one family, each nil where there is none.
-  func rows(for ids: [ManagedObjectID], _ connection: Connection) throws(StoreError) -> [Row?] {
+  func rows(for ids: [ManagedObjectID], _ connection: Connection) throws(StoreError) -> [StoredRow?] {
     guard let first = ids.first else { return [] }
     if ids.count == 1 { return [try row(for: first, connection)] }
     let family = families[places[Int(first.rootIndex)]]
     var decoder = family.decoder
-    var found: [Int64: Row] = [:]
+    var found: [Int64: StoredRow] = [:]
     var start = 0
     while start < ids.count {
       // Full chunks, then powers of two: few texts of statements, so that most are prepared already.

@@ -19,12 +19,13 @@ public final class SQLiteStore: PersistentStore, Sendable {
   let rows: RowSource
   let names: EntityNames
   private let statements: [EntityStatements]
-  private let linkDeletes: [Int: [String]]
+  private let deletes: DeleteStatements
   private let derived: DerivedColumns
   private let counter: StatementCounter
   /// What tells this open store from all others on the same file.
   let instance = UUID().uuidString
   private let readers: ReaderPool
+  private let openFiles: OpenFiles
   let watcher = Mutex<CommitWatcher?>(nil)
   /// What SQLite counts for commits of others; looked at by the writer only.
   private let dataVersion: Mutex<Int64>
@@ -37,7 +38,10 @@ public final class SQLiteStore: PersistentStore, Sendable {
   /// The number of statements that were run, housekeeping and transaction control excluded.
   public var statementCount: Int { counter.value.load(ordering: .relaxed) }
 
-  package init(
+  /// The connection in whose transaction everything happens, for a store that is being migrated.
+  private let enclosing: Connection?
+
+  package convenience init(
     at url: URL, model: ManagedObjectModel, coordinatorOrdinal: UInt32, options: SQLiteStoreOptions = .init()
   ) throws(StoreError) {
     let path = url.standardizedFileURL.path
@@ -45,11 +49,33 @@ public final class SQLiteStore: PersistentStore, Sendable {
     let schema = Schema(model)
     let opener = StoreOpener(path: path, schema: schema, options: options, counter: counter)
     let connection = try opener.open()
+    try self.init(connection, schema, options, counter, ordinal: coordinatorOrdinal, enclosing: nil) {
+      () throws(StoreError) in try opener.connect(.reader)
+    }
+    try FileSweep(connection: connection, schema: schema, files: files).run()
+  }
+
+  /// A store on a connection that is in the middle of a transaction: what is saved is part of that.
+  convenience init(
+    within connection: Connection, model: ManagedObjectModel, coordinatorOrdinal: UInt32, options: SQLiteStoreOptions
+  ) throws(StoreError) {
+    try self.init(
+      connection, Schema(model), options, StatementCounter(), ordinal: coordinatorOrdinal, enclosing: connection
+    ) { () throws(StoreError) in connection }
+  }
+
+  private init(
+    _ connection: Connection, _ schema: Schema, _ options: SQLiteStoreOptions, _ counter: StatementCounter,
+    ordinal coordinatorOrdinal: UInt32, enclosing: Connection?,
+    connect: @escaping @Sendable () throws(StoreError) -> Connection
+  ) throws(StoreError) {
+    let path = connection.path
+    let model = schema.model
     let identifier = try connection.controlResult("SELECT value FROM _metadata WHERE key = 'uuid'") { $0.text(0) }
     guard let identifier = identifier.flatMap(UUID.init(uuidString:)) else {
       throw StoreError(.corrupt, "the store has no identifier; restore it from a backup", path: path)
     }
-    let files = ExternalFiles(storePath: path)
+    let files = ExternalFiles(storePath: path, isPrivate: options.isPrivate)
     let names = EntityNames(model)
     self.identifier = identifier
     self.options = options
@@ -60,12 +86,13 @@ public final class SQLiteStore: PersistentStore, Sendable {
     filePath = path
     rows = RowSource(schema: schema, files: files, coordinatorOrdinal: coordinatorOrdinal)
     statements = model.entities.map { EntityStatements($0, table: schema.table(of: $0), names: names) }
-    linkDeletes = SaveTransaction.linkDeletes(schema)
+    deletes = DeleteStatements(schema)
     derived = DerivedColumns(model, coordinatorOrdinal: coordinatorOrdinal)
-    readers = ReaderPool { () throws(StoreError) in try opener.connect(.reader) }
+    readers = ReaderPool(open: connect)
+    self.enclosing = enclosing
     let folderLock = try files.open()
-    try FileSweep(connection: connection, schema: schema, files: files).run()
     dataVersion = Mutex(try Self.dataVersion(connection))
+    openFiles = OpenFiles(of: path)
     writer = Mutex((connection, folderLock))
   }
 
@@ -100,10 +127,11 @@ public final class SQLiteStore: PersistentStore, Sendable {
 
   private func saveTransaction(_ connection: Connection, from origin: TransactionOrigin) -> SaveTransaction {
     SaveTransaction(
-      connection: connection, schema: schema, statements: statements, linkDeletes: linkDeletes,
+      connection: connection, schema: schema, statements: statements, deletes: deletes,
       derived: derived, keys: KeyBlocks(connection: connection, names: names), decoder: rows,
       files: SaveFiles(files, threshold: options.externalDataThreshold),
-      history: HistoryWriter(connection, from: origin, writer: instance), failure: options.failure)
+      history: HistoryWriter(connection, from: origin, writer: instance), openFiles: openFiles,
+      failure: options.failure)
   }
 
   package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
@@ -112,9 +140,10 @@ public final class SQLiteStore: PersistentStore, Sendable {
 
   /// Lends a connection that sees one state of the store.
   func withReader<Result>(_ body: (Connection) throws -> Result) throws -> Result {
+    if let enclosing { return try body(enclosing) }
     let connection = try readers.take()
     defer {
-      connection.rollBack()
+      connection.endTransaction()
       readers.giveBack(connection)
     }
     try connection.control("BEGIN")
@@ -160,11 +189,11 @@ public final class SQLiteStore: PersistentStore, Sendable {
       return held
     }
     guard let connection = held?.connection else { return }
-    connection.setBusyTimeout(0)
+    if enclosing == nil { connection.setBusyTimeout(0) }
     try connection.transaction { () throws(StoreError) in
       try KeyBlocks(connection: connection, names: names).giveBack(unused)
     }
-    try connection.control("PRAGMA wal_checkpoint(TRUNCATE)")
+    if enclosing == nil { try connection.control("PRAGMA wal_checkpoint(TRUNCATE)") }
   }
 
   package func findings() throws(StoreError) -> [String] {

@@ -1,3 +1,5 @@
+package import ObjectModel
+
 /// How an SQLite store is opened.
 public struct SQLiteStoreOptions: Sendable {
   /// Binary values of more bytes are kept in files, if their attribute allows external storage.
@@ -11,6 +13,8 @@ public struct SQLiteStoreOptions: Sendable {
   public var keepsRemovedEntities = false
   /// Versions with code of their own between them, for what can't be inferred.
   public var stagedMigration: StagedMigrationManager?
+  /// What an operator has decided about migrations that can't be inferred; messages name its file.
+  package var migrationInstructions: MigrationInstructions?
   /// Whether a store that can't be brought to the model is deleted, with everything that belongs to it, and made anew.
   ///
   /// For data that can be had again. The database, `-wal`, `-shm` and the folder of large values go; stores of newer
@@ -26,6 +30,11 @@ public struct SQLiteStoreOptions: Sendable {
   ///
   /// It costs a page of the file for about a thousand others. A store keeps what it was made with.
   public var reclaimsSpace = false
+  /// Whether only the user who makes the store may open its files, and the folder of its large values.
+  ///
+  /// Who may read the shared index of SQLite's log can lock it, and keep everybody from writing. Wider rights are taken
+  /// away when the store is opened; the folder around it is its owner's business.
+  public var isPrivate = false
   /// Whether commits of other processes, and of other coordinators, are noticed: contexts that merge automatically show
   /// them, and the coordinator's `remoteChanges()` tells of them.
   ///

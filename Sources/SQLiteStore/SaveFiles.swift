@@ -53,6 +53,7 @@ struct SaveFiles {
       guard isExternal else { return .inline(try Self.load(blob, path)) }
       // The value of another object: each has a file of its own, so that deleting one keeps the other.
       return .file(try keep { files throws(StoreError) in try files.add(fileAt: path, byteCount: byteCount) })
+    case .object: return .null
     }
   }
 
@@ -71,11 +72,15 @@ struct SaveFiles {
   }
 
   /// Takes staged files over and removes dropped ones, once the commit is on disk.
-  func commit() {
+  ///
+  /// - Parameter removesDropped: false while an enclosing transaction can bring their rows back; the sweep at the end of
+  ///   opening removes them.
+  func commit(removesDropped: Bool) {
     for (file, name) in adopted {
       file.markAdopted(as: files.path(name))
       FileSystem.remove(file.path)
     }
+    if !removesDropped { return }
     for name in dropped { FileSystem.remove(files.path(name)) }
   }
 

@@ -21,27 +21,7 @@ extension SaveTransaction {
     }
   }
 
-  /// Removes the links of a deleted object.
-  mutating func deleteLinks(of id: ManagedObjectID) throws(StoreError) {
-    for sql in linkDeletes[Int(id.rootIndex)] ?? [] {
-      _ = try write(sql, .delete) { statement in
-        statement.bind(id.key, 1)
-        return statement.step()
-      }
-    }
-  }
-
   private static func bind(_ order: Int64?, _ parameter: Int32, _ statement: Statement) {
     if let order { statement.bind(order, parameter) } else { statement.bindNull(parameter) }
-  }
-
-  /// The statements that remove the links of a deleted object, by the index of its family's root.
-  static func linkDeletes(_ schema: Schema) -> [Int: [String]] {
-    var deletes: [Int: [String]] = [:]
-    for table in schema.tables {
-      let statements = schema.linkTables.compactMap { $0.deleteAllSQL(of: table.root) }
-      if !statements.isEmpty { deletes[table.root.index] = statements }
-    }
-    return deletes
   }
 }

@@ -8,10 +8,11 @@ struct SaveTransaction {
   let connection: Connection
   let statements: [EntityStatements]
   let links: [LinkTable]
-  let linkDeletes: [Int: [String]]
+  let deletes: DeleteStatements
   let derived: DerivedColumns
   let keys: KeyBlocks
   let decoder: RowSource
+  let openFiles: OpenFiles
   let failure: (@Sendable (FaultPoint) -> StoreFault?)?
   let model: ManagedObjectModel
   var files: SaveFiles
@@ -25,25 +26,26 @@ struct SaveTransaction {
   var derivedValues: [DerivedValue] = []
 
   init(
-    connection: Connection, schema: Schema, statements: [EntityStatements], linkDeletes: [Int: [String]],
+    connection: Connection, schema: Schema, statements: [EntityStatements], deletes: DeleteStatements,
     derived: DerivedColumns, keys: KeyBlocks, decoder: RowSource, files: SaveFiles, history: HistoryWriter,
-    failure: (@Sendable (FaultPoint) -> StoreFault?)?
+    openFiles: OpenFiles, failure: (@Sendable (FaultPoint) -> StoreFault?)?
   ) {
     self.connection = connection
     self.statements = statements
     links = schema.linkTables
-    self.linkDeletes = linkDeletes
+    self.deletes = deletes
     self.derived = derived
     self.keys = keys
     self.decoder = decoder
     self.files = files
     self.history = history
+    self.openFiles = openFiles
     model = schema.model
     self.failure = failure
   }
 
   mutating func run(_ request: StoreSaveRequest) throws(StoreError) -> StoreSaveResult {
-    var result = StoreSaveResult()
+    var reserved: [Range<Int64>] = []
     do throws(StoreError) {
       try begin()
       for change in request.checks { try checkVersion(of: change) }
@@ -51,22 +53,21 @@ struct SaveTransaction {
         conflicts.append(StoreConflict(missingDestination: id))
       }
       try writeChanges(request.changes)
+      if conflicts.isEmpty { conflicts = try leadingToDeleted(request.changes) }
       if !conflicts.isEmpty {
         undo()
         return StoreSaveResult(conflicts: conflicts)
       }
-      for reservation in request.reservations { result.reserved.append(try reserve(reservation)) }
+      for reservation in request.reservations { reserved.append(try reserve(reservation)) }
     } catch {
-      undo()
+      undo(after: error)
       throw error
     }
     try commit()
-    stamp(request.changes)
-    result.derived = derivedValues
-    return result
+    return StoreSaveResult(CommittedRows(request.changes), reserved: reserved, derived: derivedValues)
   }
 
-  mutating func begin() throws(StoreError) { try control("BEGIN IMMEDIATE", .begin) }
+  mutating func begin() throws(StoreError) { try control(connection.beginSQL, .begin) }
 
   mutating func reserve(_ reservation: KeyReservation) throws(StoreError) -> Range<Int64> {
     try check(.reserve)
@@ -87,7 +88,7 @@ struct SaveTransaction {
     }
     if conflicts.isEmpty {
       try connection.control("RELEASE step")
-      stamp([set])
+      _ = CommittedRows([set])
     } else {
       try takeBack(to: before.files, before.history)
     }
@@ -105,8 +106,10 @@ struct SaveTransaction {
   }
 
   /// Takes everything back.
-  func undo() {
-    connection.rollBack()
+  ///
+  /// - Parameter error: the failure that was met, if it was one.
+  func undo(after error: (any Error)? = nil) {
+    connection.rollBack(after: error)
     files.undo()
   }
 
@@ -115,17 +118,19 @@ struct SaveTransaction {
       try history.flush()
       try files.sync()
     } catch {
-      undo()
+      undo(after: error)
       throw error
     }
-    do throws(StoreError) { try control("COMMIT", .commit) } catch {
-      connection.rollBack()
+    do throws(StoreError) { try control(connection.commitSQL, .commit) } catch {
+      connection.rollBack(after: error)
       // A commit that failed to be written may be found on disk later, with rows that refer to the new files.
       if error.code != .inputOutput { files.undo() }
       throw error
     }
+    // Afterwards, so that nobody is told of a commit in a file that was gone before it.
+    try openFiles.check()
     _ = failure?(FaultPoint(step: .committed, index: stepCount))
-    files.commit()
+    files.commit(removesDropped: !connection.isEnclosed)
   }
 
   /// Deletes first and inserts last, so that a unique value can move from one object to another in one save.
@@ -221,26 +226,43 @@ struct SaveTransaction {
     }
   }
 
-  private mutating func insert(
-    _ changes: ArraySlice<RowChange>, _ entity: EntityStatements
-  ) throws(StoreError) {
+  private mutating func insert(_ changes: ArraySlice<RowChange>, _ entity: EntityStatements) throws(StoreError) {
     let binder = entity.insert
-    let statement = try connection.prepare(entity.insertSQL)
-    defer { connection.recycle(statement) }
-    for index in changes.indices {
-      guard let row = changes[index].row else { continue }
-      try check(.insert)
-      let start = connection.started()
-      let binaries = binder.blobs.isEmpty ? [] : try binaries(changes[index], row, binder, oldNames: [])
-      let code = withExtendedLifetime(row) {
-        statement.bind(changes[index].id.key, 1)
-        binder.bind(row, to: statement)
-        return binder.step(statement, binding: binaries[...])
-      }
-      guard code == SQLITE_DONE else { throw failed(statement, code) }
-      statement.reset()
-      connection.finished(statement.sql, start, rowCount: 1)
+    // The memory of binary values is lent for one row at a time.
+    let rows = binder.blobs.isEmpty ? changes.count : 1
+    let statements = try InsertStatements(entity.insertSQL, rows: rows, connection)
+    defer { statements.recycle(connection) }
+    var rest = changes
+    while let many = statements.many, rest.count >= statements.groupSize {
+      try insert(rest.prefix(statements.groupSize), binder, many, statements.parameterCount)
+      rest = rest.dropFirst(statements.groupSize)
     }
+    while !rest.isEmpty {
+      try insert(rest.prefix(1), binder, statements.one, statements.parameterCount)
+      rest = rest.dropFirst()
+    }
+  }
+
+  /// Inserts as many rows as the statement is for.
+  private mutating func insert(
+    _ changes: ArraySlice<RowChange>, _ binder: RowBinder, _ statement: Statement, _ parameterCount: Int32
+  ) throws(StoreError) {
+    for _ in changes { try check(.insert) }
+    let start = connection.started()
+    var binaries: [RowBinder.Binary] = []
+    var offset: Int32 = 0
+    for index in changes.indices {
+      guard let row = changes[index].row else { preconditionFailure("an insert without values") }
+      if !binder.blobs.isEmpty { binaries = try self.binaries(changes[index], row, binder, oldNames: []) }
+      statement.bind(changes[index].id.key, 1 + offset)
+      binder.bind(row, to: statement, offset: offset)
+      offset += parameterCount
+    }
+    // The changes hold the rows, whose memory is bound.
+    let code = withExtendedLifetime(changes) { binder.step(statement, binding: binaries[...]) }
+    guard code == SQLITE_DONE else { throw failed(statement, code) }
+    statement.reset()
+    connection.finished(statement.sql, start, rowCount: changes.count)
   }
 
   private mutating func insert(_ batch: RowBatch) throws(StoreError) {
@@ -324,19 +346,5 @@ struct SaveTransaction {
           blob(row), property, base: blob(change.base), oldName: place < oldNames.count ? oldNames[place] : nil))
     }
     return binaries
-  }
-
-  /// Tells the rows that they are in the store now.
-  private func stamp(_ sets: [ChangeSet]) {
-    for set in sets {
-      for change in set.changes {
-        switch change.kind {
-        case .insert: change.row?.stamp(version: 1)
-        case .update: change.row?.stamp(version: (change.base?.version ?? 0) + 1)
-        case .delete, .forget: break
-        }
-      }
-      for batch in set.batches { batch.stamp(version: 1) }
-    }
   }
 }

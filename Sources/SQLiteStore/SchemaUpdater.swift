@@ -9,6 +9,8 @@ struct SchemaUpdater {
   let schema: Schema
   let files: ExternalFiles
   let options: SQLiteStoreOptions
+  /// Code for entities whose objects can't be inferred.
+  var policies: [EntityMigrationPolicy] = []
 
   /// Makes everything in one transaction.
   func create() throws(StoreError) {
@@ -26,9 +28,8 @@ struct SchemaUpdater {
 
   /// Brings tables and indexes in line with the model, in one transaction.
   ///
-  /// - Parameter also: what else is to be done in the transaction, if the model changes.
   /// - Throws: ``StoreError`` that names what can't be inferred; the store is as it was then.
-  func update(also: () throws(StoreError) -> Void = {}) throws(StoreError) {
+  func update() throws(StoreError) {
     let stored = try StoredModel(connection)
     if stored.fits(schema.model), stored.definition != nil, try staleIndexes().isEmpty, try missingIndexes().isEmpty,
       try missingTriggers().isEmpty
@@ -40,11 +41,15 @@ struct SchemaUpdater {
       let stored = try StoredModel(connection)
       if stored.fits(schema.model) { return try add([]) }
       try migrate(stored)
-      try also()
     }
   }
 
-  private func migrate(_ stored: StoredModel) throws(StoreError) {
+  /// How the store would be migrated, and from which model; nil if it does not tell its model and only lacks entities.
+  ///
+  /// - Throws: ``StoreError`` that names what is in the way.
+  func proposal(
+    _ stored: StoredModel
+  ) throws(StoreError) -> (source: ManagedObjectModel, proposal: MigrationProposal)? {
     guard options.migratesAutomatically else {
       throw incompatible("\(difference(stored)). Migrating is switched off for this store")
     }
@@ -55,37 +60,37 @@ struct SchemaUpdater {
           "\(Self.difference(stored.properties[changed.name] ?? "", changed)). The store does not tell its model, so "
             + "it can't be migrated; open it once with the model it was made with")
       }
+      return nil
+    }
+    var choices = options.migrationInstructions?.choices(from: source.versionHash) ?? MigrationChoices()
+    choices.statements += policies.flatMap(\.statements)
+    let proposal = try MigrationProposal(
+      stored, source, to: schema, choices, keeping: policies.map(\.source), connection)
+    if let refusal = proposal.refusal(instructions: options.migrationInstructions?.file) { throw incompatible(refusal) }
+    return (source, proposal)
+  }
+
+  private func migrate(_ stored: StoredModel) throws(StoreError) {
+    guard let (source, proposal) = try proposal(stored) else {
       return try add(schema.model.entities.filter { stored.hashes[$0.name] == nil })
     }
-    let mapping = MappingInference(from: source, to: schema.model)
-    guard mapping.problems.isEmpty else {
-      throw incompatible(
-        mapping.problems.joined(separator: "; ")
-          + ". This can't be inferred: use a staged migration, or change the model")
+    let export = RowExport(
+      connection: connection, schema: proposal.plan.source, files: files, hash: source.versionHash)
+    for name in proposal.plan.mapping.choices.exports {
+      if let entity = source.entitiesByName[name] { try export.run(entity) }
     }
-    try checkKeptFamilies(stored, mapping)
-    let old = Schema(source)
-    let keys = KeyBlocks(connection: connection, names: EntityNames(source))
-    var nextKeys: [String: Int64] = [:]
-    for table in old.tables { nextKeys[table.name] = try keys.next(table.name) }
-    let plan = MigrationPlan(mapping, source: old, destination: schema) { nextKeys[$0.name] ?? 1 }
+    try proposal.dropKeptFamilies(connection)
     try Migrator(
-      connection: connection, plan: plan, files: files, keepsLostFamilies: options.keepsRemovedEntities
+      connection: connection, plan: proposal.plan, files: files, keepsLostFamilies: options.keepsRemovedEntities
     ).run()
     do throws(StoreError) { try add(schema.model.entities) } catch  where error.code == .constraint {
       throw incompatible("\(error.message), which the model demands now")
     }
     try DerivedColumns(schema.model, coordinatorOrdinal: 0).computeAll(connection)
-  }
-
-  /// A family that was kept for a model without it can only come back as it was.
-  private func checkKeptFamilies(_ stored: StoredModel, _ mapping: MappingInference) throws(StoreError) {
-    for entity in schema.model.entities where mapping.entities[entity.index] == nil {
-      guard let hash = stored.hashes[entity.name], mapping.source.entitiesByName[entity.name] == nil,
-        hash != entity.versionHash.description
-      else { continue }
-      throw incompatible("\(entity.name) was kept from an earlier model and had another shape there")
-    }
+    if policies.isEmpty { return }
+    try PolicyRun(
+      connection: connection, plan: proposal.plan, policies: policies, files: files, options: options
+    ).run()
   }
 
   private func incompatible(_ text: String) -> StoreError {

@@ -7,9 +7,9 @@ struct SnapshotReader: StoreReader {
   let connection: Connection
   let store: SQLiteStore
 
-  func row(for id: ManagedObjectID) throws(StoreError) -> Row? { try store.rows.row(for: id, connection) }
+  func row(for id: ManagedObjectID) throws(StoreError) -> StoredRow? { try store.rows.row(for: id, connection) }
 
-  func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [Row?] { try store.rows.rows(for: ids, connection) }
+  func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [StoredRow?] { try store.rows.rows(for: ids, connection) }
 
   func find(_ batch: RowBatch, key: [Property]) throws(StoreError) -> [ManagedObjectID?] {
     try BatchFinder(batch, key: key, table: store.schema.table(of: batch.entity), model: store.schema.model)
@@ -30,11 +30,11 @@ struct SnapshotReader: StoreReader {
     return links
   }
 
-  func fetch(_ query: StoreQuery, _ body: (ManagedObjectID, Row?) throws -> Bool) throws {
+  func fetch(_ query: StoreQuery, _ body: (ManagedObjectID, StoredRow?) throws -> Bool) throws {
     try connection.endingEarly(query.isCancellable) { try run(query, body) }
   }
 
-  private func run(_ query: StoreQuery, _ body: (ManagedObjectID, Row?) throws -> Bool) throws {
+  private func run(_ query: StoreQuery, _ body: (ManagedObjectID, StoredRow?) throws -> Bool) throws {
     let select = try SelectGenerator(query).statement()
     let table = store.schema.table(of: query.entity)
     var family = FamilyDecoder(table, columns: select.columns, schema: store.schema, files: store.files)

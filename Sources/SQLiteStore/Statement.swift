@@ -112,8 +112,10 @@ final class Statement {
   /// The bytes of a text, valid until the next step; numbers that a foreign client left there become texts.
   @inline(__always)
   func textBytes(_ column: Int32) -> UnsafeRawBufferPointer {
-    let start = sqlite3_column_text(handle, column)
-    return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
+    // Connections have no mutexes, so a value may be looked at: one look-up for address and length.
+    let value = sqlite3_column_value(handle, column)
+    let start = sqlite3_value_text(value)
+    return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
   }
 
   /// The bytes of a blob or text, valid until the next step.

@@ -41,7 +41,7 @@ struct StoreAudit {
         guard let destination = property.destination, let rule = property.inverse?.relationship?.deleteRule,
           rule == .nullify || rule == .cascade
         else { continue }
-        let (column, other) = (SchemaName.quoted(property.name), SchemaName.quoted(destination.root.name))
+        let (column, other) = (SchemaName.quoted(property.columnName), SchemaName.quoted(destination.root.name))
         let dangling = try count(
           "FROM \(SchemaName.quoted(table.name)) AS r WHERE \(column) IS NOT NULL "
             + "AND NOT EXISTS (SELECT 1 FROM \(other) AS d WHERE d._key = r.\(column))")

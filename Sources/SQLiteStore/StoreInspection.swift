@@ -15,13 +15,9 @@ package final class StoreInspection {
     self.path = path
     // Without a journal and a daemon the file is all there is; then SQLite need not make files beside it.
     let isAlone = !isInUse && FileSystem.size(of: path + "-wal") == 0
-    let escaped = path.utf8.reduce(into: "") { text, byte in
-      let isPlain = byte == 0x2f || (0x30...0x39 ~= byte) || (0x41...0x5a ~= byte) || (0x61...0x7a ~= byte)
-      text += isPlain ? String(UnicodeScalar(byte)) : "%" + String(byte / 16, radix: 16) + String(byte % 16, radix: 16)
-    }
     var opened: OpaquePointer?
     let code = sqlite3_open_v2(
-      "file:" + escaped + (isAlone ? "?immutable=1" : ""), &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nil)
+      Self.address(path, isAlone: isAlone), &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nil)
     guard code == SQLITE_OK, let opened else {
       sqlite3_close_v2(opened)
       throw StoreFailure.error(code, message: String(cString: sqlite3_errstr(code)), path: path, sql: nil)
@@ -31,6 +27,15 @@ package final class StoreInspection {
   }
 
   deinit { sqlite3_close_v2(handle) }
+
+  /// What SQLite opens a file by for reading; one that nobody else has open is read without journal and locks.
+  static func address(_ path: String, isAlone: Bool) -> String {
+    let escaped = path.utf8.reduce(into: "") { text, byte in
+      let isPlain = byte == 0x2f || (0x30...0x39 ~= byte) || (0x41...0x5a ~= byte) || (0x61...0x7a ~= byte)
+      text += isPlain ? String(UnicodeScalar(byte)) : "%" + String(byte / 16, radix: 16) + String(byte % 16, radix: 16)
+    }
+    return "file:" + escaped + (isAlone ? "?immutable=1" : "")
+  }
 
   /// The rows of a query; each column is text, or nil for NULL.
   package func rows(_ sql: String) throws(StoreError) -> [[String?]] {
@@ -81,7 +86,9 @@ package final class StoreInspection {
   private static func quoted(_ name: String) -> String { "\"" + name.replacing("\"", with: "\"\"") + "\"" }
 
   /// The folder of the large values of a store.
-  package static func largeValueFolder(ofStoreAt path: String) -> String { ExternalFiles(storePath: path).folder }
+  package static func largeValueFolder(ofStoreAt path: String) -> String {
+    ExternalFiles(storePath: path, isPrivate: false).folder
+  }
 
   private func error(_ code: Int32, _ sql: String) -> StoreError {
     StoreFailure.error(code, message: String(cString: sqlite3_errmsg(handle)), path: path, sql: sql)

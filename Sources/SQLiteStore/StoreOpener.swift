@@ -16,14 +16,19 @@ struct StoreOpener {
   let options: SQLiteStoreOptions
   let counter: StatementCounter
 
-  /// The writer's connection to a store that fits the model.
-  func open() throws(StoreError) -> Connection {
+  /// Sees that tables and columns can have the names of entities and properties.
+  func checkNames() throws(StoreError) {
     if let clash = schema.nameClash {
       throw StoreError(
         .incompatibleModel, "\"\(clash)\" can't be a name in SQLite: it is reserved, or used twice if case is ignored",
         path: path)
     }
-    if try !checkHeader() { try create() }
+  }
+
+  /// The writer's connection to a store that fits the model.
+  func open() throws(StoreError) -> Connection {
+    try checkNames()
+    if try checkHeader() { try makePrivate() } else { try create() }
     do throws(StoreError) { return try openFitting() } catch {
       guard options.deletesIncompatibleStore, error.code == .incompatibleModel, try isOfThisFormat() else {
         throw error
@@ -38,6 +43,8 @@ struct StoreOpener {
   private func openFitting() throws(StoreError) -> Connection {
     let connection = try connect(.writer)
     try checkFormat(connection)
+    // A process that was killed may have left a long log on a disk that has no room for anything else.
+    WriteAheadLog(connection).release()
     if let stages = options.stagedMigration {
       try StagedMigration(path: path, options: options) { () throws(StoreError) in try connect(.writer) }.run(stages)
     }
@@ -48,7 +55,15 @@ struct StoreOpener {
 
   private func updater(_ connection: Connection) -> SchemaUpdater {
     SchemaUpdater(
-      connection: connection, schema: schema, files: ExternalFiles(storePath: path), options: options)
+      connection: connection, schema: schema, files: largeValues, options: options)
+  }
+
+  private var largeValues: ExternalFiles { ExternalFiles(storePath: path, isPrivate: options.isPrivate) }
+
+  /// Takes the rights of others to the files of a private store away; SQLite gives new files those of the database.
+  private func makePrivate() throws(StoreError) {
+    guard options.isPrivate else { return }
+    for file in StoreFile.paths(of: path) { try FileSystem.makePrivate(file) }
   }
 
   /// Whether what does not fit is the model, and not the release that wrote the store.
@@ -63,7 +78,7 @@ struct StoreOpener {
   ///
   /// The database goes last: what fails before leaves a store that still does not fit, and is removed the next time.
   private func deleteStore() throws(StoreError) {
-    for place in [ExternalFiles(storePath: path).folder, path + "-wal", path + "-shm", path] {
+    for place in [largeValues.folder, path + "-wal", path + "-shm", path] {
       try FileSystem.removeAll(place)
     }
   }
@@ -81,6 +96,7 @@ struct StoreOpener {
     let settings: [(pragma: String, value: String, expected: String)] = [
       ("journal_mode", "WAL", "wal"), ("synchronous", "FULL", "2"), ("foreign_keys", "OFF", "0"),
       ("temp_store", "MEMORY", "2"), ("trusted_schema", "OFF", "0"),
+      ("journal_size_limit", "\(WriteAheadLog.keptBytes)", "\(WriteAheadLog.keptBytes)"),
     ]
     for setting in settings {
       try connection.control("PRAGMA \(setting.pragma) = \(setting.value)")
@@ -96,7 +112,7 @@ struct StoreOpener {
   }
 
   /// Whether the file is there; throws if it is something other than a store of ours, without touching it.
-  private func checkHeader() throws(StoreError) -> Bool {
+  func checkHeader() throws(StoreError) -> Bool {
     let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     if descriptor < 0 {
       let code = errno
@@ -168,10 +184,14 @@ struct StoreOpener {
   }
 
   private func writeNewStore(_ temporary: String) throws(StoreError) {
+    // An empty file is a new database, and has the rights that it is made with.
+    if options.isPrivate {
+      try FileSystem.write(UnsafeRawBufferPointer(start: nil, count: 0), to: temporary, mode: 0o600)
+    }
     let connection: Connection
     do throws(StoreError) {
       connection = try Connection(
-        path: temporary, role: .writer, options: options, counter: counter, creates: true)
+        path: temporary, role: .writer, options: options, counter: counter, access: .create)
     } catch {
       throw StoreError(
         error.code, "the store can't be made; check that its folder is there and can be written", path: path,

@@ -10,7 +10,8 @@ struct StoredModel {
   private(set) var hashes: [String: String] = [:]
   /// A line per property by the entity's name, for messages.
   private(set) var properties: [String: String] = [:]
-  private var roots: [String: String] = [:]
+  /// The name of each entity's root.
+  private(set) var roots: [String: String] = [:]
   /// The model as XML; nil in stores of the first releases.
   let definition: String?
 

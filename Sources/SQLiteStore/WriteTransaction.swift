@@ -18,7 +18,7 @@ final class WriteTransaction: StoreTransaction {
       try save.begin()
       result = try body(self)
     } catch {
-      save.undo()
+      save.undo(after: error)
       throw error
     }
     try save.commit()
@@ -39,15 +39,15 @@ final class WriteTransaction: StoreTransaction {
     try reader.find(batch, key: key)
   }
 
-  func row(for id: ManagedObjectID) throws(StoreError) -> Row? { try reader.row(for: id) }
+  func row(for id: ManagedObjectID) throws(StoreError) -> StoredRow? { try reader.row(for: id) }
 
-  func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [Row?] { try reader.rows(for: ids) }
+  func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [StoredRow?] { try reader.rows(for: ids) }
 
   func links(of id: ManagedObjectID, _ property: Property) throws(StoreError) -> [Link] {
     try reader.links(of: id, property)
   }
 
-  func fetch(_ query: StoreQuery, _ body: (ManagedObjectID, Row?) throws -> Bool) throws {
+  func fetch(_ query: StoreQuery, _ body: (ManagedObjectID, StoredRow?) throws -> Bool) throws {
     try reader.fetch(query, body)
   }
 

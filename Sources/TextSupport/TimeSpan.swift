@@ -1,4 +1,4 @@
-/// The text form of a duration, after systemd.time(7).
+/// Durations as text: for configurations, after systemd.time(7), and for people.
 package enum TimeSpan {
   /// Unit names and their length in microseconds.
   private static let units: [String: Int] = {
@@ -46,6 +46,33 @@ package enum TimeSpan {
       (microseconds / 1000, "ms"), (microseconds % 1000, "us"),
     ].filter { $0.0 != 0 }
     return parts.isEmpty ? "0s" : parts.map { "\($0.0)\($0.1)" }.joined(separator: " ")
+  }
+
+  /// A duration for people, in two units at most: such as `4.2 ms`, `59 s` or `3 h 5 min`; negative ones count as none.
+  package static func words(seconds: Double) -> String {
+    let seconds = max(0, seconds)
+    if seconds == 0 { return "0 s" }
+    for (unit, size, limit) in [("µs", 0.000_001, 1000.0), ("ms", 0.001, 1000), ("s", 1, 60)] {
+      // What is rounded up to the next unit is told in that.
+      let value = rounded(seconds / size)
+      if value < limit { return "\(value == value.rounded() ? "\(Int(value))" : "\(value)") \(unit)" }
+    }
+    // A reply may claim anything: what doesn't fit is some billions of years.
+    return parts(Int(min(seconds, 1e17).rounded()))
+  }
+
+  /// With one decimal below ten.
+  private static func rounded(_ value: Double) -> Double {
+    value >= 9.95 ? value.rounded() : (value * 10).rounded() / 10
+  }
+
+  private static func parts(_ total: Int) -> String {
+    let units = [("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)]
+    guard let first = units.firstIndex(where: { total >= $0.1 }) else { return "0 s" }
+    let (name, length) = units[first]
+    let text = "\(total / length) \(name)"
+    guard first + 1 < units.count, total % length >= units[first + 1].1 else { return text }
+    return text + " \(total % length / units[first + 1].1) \(units[first + 1].0)"
   }
 
   /// A decimal number, kept as an integer and the power of ten that divides it.

@@ -32,10 +32,12 @@ enum Tool {
 
   private static func run(_ arguments: [String], _ output: Output) throws(ToolError) -> ExitCode {
     var general = ParsedArguments(arguments, options: options, stopsAtOperand: true)
-    let name = general.operands.first
+    // "help COMMAND" is what users of other tools type.
+    let wantsHelp = general.operands.first == "help"
+    let name = wantsHelp ? general.rest.first { !$0.hasPrefix("-") } : general.operands.first
     let command = commands.first { $0.name == name }
     var parsed = ParsedArguments(general.rest, options: (command?.options ?? []) + options)
-    if general.has("--help") || parsed.has("--help") {
+    if general.has("--help") || parsed.has("--help") || wantsHelp && (name == nil || command != nil) {
       try output.write(command.map(Help.text) ?? Help.text())
       return .success
     }

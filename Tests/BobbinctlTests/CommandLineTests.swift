@@ -37,8 +37,9 @@ struct CommandLineTests {
       (["hold", "a", "--queue", "q"], ["give either IDs, or --state, --type, --queue and --batch"]),
       (["priority", "101", "a"], ["the first argument is a priority from -100 to 100"]),
       (["pause", "images"], [#"pause takes no argument, not "images"; a queue is named by --queue"#]),
+      (["list", "--type", "a", "--type", "b"], ["--type is given twice"]),
       (["submit", "--wait=", "-"], ["a value is missing after --wait="]),
-      (["submit", "--wait=soon", "-"], [#"--wait takes a whole number from 0 to 604800, not "soon""#]),
+      (["submit", "--wait=soon", "-"], [#"--wait takes a whole number from 0 to 86400, not "soon""#]),
       (["status", "--json=1", "--root="], ["--json takes no value", "--root needs a value: --root DIR"]),
     ])
   func mistakes(arguments: [String], problems: [String]) async throws {
@@ -61,6 +62,11 @@ struct CommandLineTests {
       #expect(run.output.hasPrefix("Usage: bobbinctl \(name)"))
       #expect(run.output.split(separator: "\n").allSatisfy { $0.count <= 120 })
     }
+    #expect(try await TestDaemon.run(["help"]).output == general.output)
+    #expect(try await TestDaemon.run(["help", "list"]).output == TestDaemon.run(["list", "--help"]).output)
+    let unknown = try await TestDaemon.run(["help", "lisst"])
+    #expect(unknown.code == 64)
+    #expect(unknown.errors.hasPrefix("bobbinctl: there is no command \"lisst\"; do you mean \"list\"?"))
     #expect(try await TestDaemon.run(["--version"]).output == "bobbinctl 0.1.0\n")
   }
 

@@ -10,6 +10,11 @@ struct ControlTests {
       (["hold", "--queue=q", "--type", "t"], #"{"command":"hold","where":{"type":"t","queue":"q"}}"#),
       (["release", "--batch", "b"], #"{"command":"release","where":{"batch":"b"}}"#),
       (["retry", "--state", "discarded"], #"{"command":"retry","where":{"state":"discarded"}}"#),
+      (
+        ["cancel", "--state", "held", "--state=waiting"],
+        #"{"command":"cancel","where":{"state":["held","waiting"]}}"#
+      ),
+      (["priority", "-5", "a"], #"{"value":-5,"command":"priority","jobs":["a"]}"#),
       (["redrive", "a"], #"{"command":"redrive","jobs":["a"]}"#),
       (["priority", "--", "-5", "a"], #"{"value":-5,"command":"priority","jobs":["a"]}"#),
     ])
@@ -53,6 +58,19 @@ struct ControlTests {
     #expect(try await daemon.run("pause").errors == "bobbinctl: everything is paused\n")
     #expect(daemon.requests == ["POST /v1/pause", "POST /v1/resume", "POST /v1/pause"])
     #expect(daemon.bodies == [#"{"queue":"q"}"#, #"{"type":"t"}"#, "{}"])
+  }
+
+  @Test("Who resumes everything is told of queues and types that stay paused, and how they are resumed")
+  func resumption() async throws {
+    let daemon = try TestDaemon(
+      #"{"paused": false, "pauses": [{"kind": "queue", "name": "q"}, {"kind": "type", "name": "t"}]}"#)
+    #expect(
+      try await daemon.run("resume").errors == """
+        bobbinctl: everything is resumed
+        bobbinctl: the queue "q" is still paused; "bobbinctl resume --queue q" resumes it
+        bobbinctl: the type "t" is still paused; "bobbinctl resume --type t" resumes it
+
+        """)
   }
 
   @Test("A log shows each attempt, and no control character of a handler reaches the terminal")

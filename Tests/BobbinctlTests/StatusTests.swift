@@ -12,12 +12,32 @@ struct StatusTests {
     #expect(run.lines.first == "bobbind         0.1.0")
     #expect(run.lines[3].hasPrefix("started         2026-01-02 03:04:05 +0000, "))
     #expect(run.lines.contains("workers         1 of 2 busy"))
-    #expect(
-      run.lines.contains("jobs            0 available, 1 running, 0 computed, 10 completed, 1 discarded, 4 sleeping"))
+    #expect(run.lines.contains("jobs now        1 running, 4 sleeping"))
+    #expect(run.lines.contains("since start     10 completed, 1 discarded"))
+    #expect(!run.lines.contains { $0.hasPrefix("paused") })
     #expect(
       run.lines.contains(
         "writer          5 unflushed objects (70 bytes), the oldest for 100 ms; 3 flushes, the last took 4 ms"))
     #expect(run.lines.contains("main            123 occupations, median 10 µs, 99 % 200 µs, longest 1 ms"))
+  }
+
+  @Test("What is paused is told, and with every state that a job can be in no line is longer than a terminal is wide")
+  func pauses() async throws {
+    let states = ["available", "scheduled", "waiting", "held", "running", "retryable", "computed"]
+    let ends = ["completed", "discarded", "cancelled", "quarantined"]
+    let jobs = (states + ends).map { "\"\($0)\": 10" }.joined(separator: ",")
+    let daemon = try TestDaemon(
+      #"""
+      {"version":"1","state":"running","jobs":{\#(jobs)},
+       "pauses":[{"kind":"all","name":null},{"kind":"queue","name":"images"},{"kind":"type","name":"import"}]}
+      """#)
+    let run = try await daemon.run("status")
+    let paused = run.lines.filter { $0.hasPrefix("paused ") }.map { $0.dropFirst("paused".count).drop { $0 == " " } }
+    #expect(paused == ["everything", "the queue \"images\"", "the type \"import\""])
+    let now = try #require(run.lines.first { $0.hasPrefix("jobs now") })
+    let ended = try #require(run.lines.first { $0.hasPrefix("since start") })
+    #expect(states.allSatisfy(now.contains) && ends.allSatisfy(ended.contains))
+    #expect(!ends.contains(where: now.contains))
   }
 
   @Test("--json prints the reply as it came, before or after the command")

@@ -3,6 +3,8 @@ import Glibc
 import HTTPService
 import Testing
 
+@testable import bobbinctl
+
 @Suite("bobbinctl submit")
 struct SubmitTests {
   @Test("Each file is one request with the file's text, and the accepted jobs are named")
@@ -113,7 +115,17 @@ struct SubmitTests {
       ["--root", daemon.root.path, "submit", "--wait", file], terminal: terminal, environment: ["NO_COLOR": "1"])
     #expect(run.code == 0)
     #expect(
-      try terminal.text() == "\rwaiting for the jobs of 1 file(s)\u{1b}[K\r\u{1b}[Kcompleted  a  1.3 s\n")
+      try terminal.text() == "\rwaiting for the jobs of 1 file\u{1b}[K\r\u{1b}[Kcompleted  a  1.3 s\n")
+  }
+
+  @Test("Of a line of progress that is too long the job's name gives way, and how far it is stays")
+  func longProgress() {
+    let name = String(repeating: "a", count: 40) + "z"
+    let line = ProgressLine(name, ": 40 %, 40 of 100 MB, 2 MB/s, 30 s left")
+    #expect(line.text(width: nil) == name + ": 40 %, 40 of 100 MB, 2 MB/s, 30 s left")
+    #expect(line.text(width: 59) == "aaaaaaaaaa…aaaaaaaaz: 40 %, 40 of 100 MB, 2 MB/s, 30 s left")
+    #expect(line.text(width: 40) == "aaaaaa…aaaaz: 40 %, 40 of 100 MB, 2 MB/s")
+    #expect(ProgressLine("short").text(width: 3) == "sho")
   }
 
   @Test("On a terminal the line tells how far the own job is that runs, and leaves out those of others and of before")
@@ -142,7 +154,7 @@ struct SubmitTests {
       ["--root", daemon.root.path, "submit", "--wait", file], terminal: terminal, environment: ["NO_COLOR": "1"])
     #expect(run.code == 0)
     let line =
-      "\rwaiting for the jobs of 1 file(s); big\\x1b: 40 %, 40 of 100 MB, 2 MB/s, 30 s left; 1 more running\u{1b}[K"
+      "\rbig\\x1b: 40 %, 40 of 100 MB, 2 MB/s, 30 s left; 1 more running\u{1b}[K"
     let text = try terminal.text()
     #expect(text.contains(line), "\(text)")
     #expect(daemon.requests == ["POST /v1/jobs?wait=600", "GET /v1/jobs?state=running&limit=100"])

@@ -68,6 +68,11 @@ package final class DaemonProcess: Sendable {
   package var logText: String { log.text }
   package var notifications: [String] { notify.assignments }
 
+  /// What the service manager was told last for people to see.
+  package var managerStatus: String? {
+    notifications.last { $0.hasPrefix("STATUS=") }.map { String($0.dropFirst("STATUS=".count)) }
+  }
+
   /// How the daemon ended; nil while it runs.
   package var end: Termination.Status? {
     get throws { try ending.withLock { $0 }?.get().status }

@@ -42,6 +42,8 @@ package final class DaemonRoot: Sendable {
       paths.models, paths.configurationDropIns, directory.path("run"),
     ]
     for folder in folders { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) }
+    // As the daemon makes it.
+    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: paths.state)
     let changes = changes
     currentWatch = try FolderWatch([paths.spoolCurrent]) { changes.note() }
     otherWatch = try FolderWatch([paths.spoolNew, paths.spoolFailed, paths.payload]) { changes.note() }

@@ -7,10 +7,11 @@ import TestSupport
 package final class SmallDisk: Sendable {
   package let path: String
 
-  /// Puts an empty one over a folder.
+  /// Puts an empty one over a folder, with the folder's mode.
   package init(over path: String, megabytes: Int) throws {
     self.path = path
-    guard mount("none", path, "tmpfs", 0, "size=\(megabytes)m,mode=755") == 0 else {
+    let mode = String(try Directory(path: path).status().mode, radix: 8)
+    guard mount("none", path, "tmpfs", 0, "size=\(megabytes)m,mode=\(mode)") == 0 else {
       throw SystemError(.init(rawValue: errno), call: "mount", subject: path)
     }
   }

@@ -167,4 +167,42 @@ struct FieldParserTests {
       }
     }
   }
+
+  @Test(
+    "A number is whole by its digits, however many they are and however it is spelled",
+    arguments: [
+      ("7.0", 7), ("1e3", 1_000), ("-1.5e1", -15), ("+.5e1", 5), ("5.", 5), ("0", 0), ("-0.000", 0),
+      ("0e999999999999", 0),
+      ("1e18", 1_000_000_000_000_000_000), ("1e16", 10_000_000_000_000_000),
+      ("9007199254740993.0", 9_007_199_254_740_993),
+      ("922337203685477580.7e1", .max), ("-9223372036854775808.00", .min), ("9223372036854775808.0", nil),
+      ("-9223372036854775809", nil), ("1e19", nil), ("1e99999999999999999999", nil),
+      ("0.99999999999999999999", nil), ("4503599627370496.1", nil), ("7.0000000000000000001", nil), ("1e-400", nil),
+      ("100e-2", 1), ("0.00000000000000000001e20", 1), ("00012.50e1", 125), ("12345678901234567890123.0e-10", nil),
+    ] as [(String, Int64?)])
+  func wholeNumbers(text: String, expected: Int64?) {
+    #expect(Array(text.utf8).withUnsafeBytes { DecimalText($0)?.int64 } == expected)
+  }
+
+  @Test(
+    "What is no number has no digits",
+    arguments: ["", "-", ".", "e5", "1e", "1e+", "1.2.3", "0x10", "nan", "1 ", "1,5"])
+  func noNumbers(text: String) {
+    #expect(Array(text.utf8).withUnsafeBytes { DecimalText($0) == nil })
+  }
+
+  @Test(
+    "Numbers have the same digits whatever their zeros, their point and their power of ten",
+    arguments: [
+      ("100", "1", true), ("0.0120", "12e5", true), ("1.2", "12", true), ("1.23", "1.24", false), ("102", "12", false),
+      ("0", "0.0", true), ("1", "0", false),
+    ])
+  func sameDigits(one: String, other: String, expected: Bool) {
+    let areSame = Array(one.utf8).withUnsafeBytes { one in
+      Array(other.utf8).withUnsafeBytes { other in
+        DecimalText(one).flatMap { one in DecimalText(other).map { one.hasDigits(of: $0) } }
+      }
+    }
+    #expect(areSame == expected)
+  }
 }

@@ -38,6 +38,29 @@ extension FaultTests {
       figures.tell()
     }
 
+    @Test("A clock that is 20 years ahead for one start takes no history away")
+    func retention() async throws {
+      let (root, clock) = (try DaemonRoot(), try await SettableClock())
+      var figures = FaultFigures("starts with a clock far ahead")
+      func submit(_ id: String) async throws {
+        let daemon = try await DaemonProcess.ready(root, environment: clock.environment)
+        let jobs = try await daemon.submit(#"{"type": "noop", "id": "\#(id)"}"#)
+        #expect(jobs.first?["state"]?.string == "completed")
+        #expect(try await daemon.stop() == .exited(code: 0))
+      }
+      try await submit("kept")
+      try clock.set(ahead: 20 * 365 * Self.day)
+      try await submit("ahead")
+      try await submit("again")
+      try clock.set(ahead: 0)
+      try await submit("back")
+      #expect(try await root.sql("SELECT id FROM Job ORDER BY id") == "again\nahead\nback\nkept")
+      figures.faults += 2
+      figures.struck += 2
+      figures.jobs += 4
+      figures.tell()
+    }
+
     @Test("A clock that is set back holds up neither retries nor timeouts, also over a restart")
     func backward() async throws {
       let (root, clock) = (try DaemonRoot(), try await SettableClock())

@@ -17,6 +17,10 @@ extension FaultTests {
       var figures = FaultFigures("ENOSPC of the store")
       let daemon = try await DaemonProcess.ready(root)
       for round in 0..<Self.rounds {
+        // What a long log takes would be given back, and be room again.
+        let shortened = try await Tool.run(
+          "/usr/bin/sqlite3", [root.paths.store, "PRAGMA wal_checkpoint(TRUNCATE);"])
+        #expect(shortened.code == 0, "\(shortened.errors)")
         disk.fill()
         try trial.drop(files: 12)
         try trial.drop(.table("full-\(round)", rows: 3_000, root))

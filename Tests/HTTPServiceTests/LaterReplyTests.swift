@@ -115,6 +115,43 @@ struct LaterReplyTests {
     #expect(count == 1)
   }
 
+  @Test("A client that goes while its request waits is noticed at once, and its connection is closed")
+  func noticed() async throws {
+    let (ends, end) = AsyncStream<Bool>.makeStream()
+    let fixture = try ServerFixture({ $0.connections = 2 }) { request in
+      if request.path == "/now" { return .now(.text("now")) }
+      return .later { [inbox] responder in
+        responder.whenOver { [weak responder] in end.yield(responder?.isWaiting ?? false) }
+        inbox.put(responder)
+      }
+    }
+    // More than there are places, one after the other.
+    for _ in 0..<8 {
+      var client: RawClient? = try fixture.connect()
+      client?.send("GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
+      try await inbox.waitForArrivals(1)
+      client = nil
+      let isWaiting = try await withTimeout { await ends.first { _ in true } }
+      #expect(isWaiting == false)
+    }
+    #expect(inbox.takeAll().map { $0.respond(.text("late")) } == Array(repeating: false, count: 8))
+    #expect(try await fixture.send("GET", "/now").text == "now")
+    try await fixture.stop()
+    #expect(try socketCount(boundTo: fixture.path) == 1)
+  }
+
+  @Test("A client that has only ended its sending gets its reply")
+  func halfClosed() async throws {
+    let fixture = try fixture()
+    let client = try fixture.connect()
+    client.send("GET /wait HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    try await inbox.waitForArrivals(1)
+    client.endSending()
+    #expect(try await fixture.send("GET", "/now").text == "now")
+    for responder in inbox.takeAll() { responder.respond(.text("done")) }
+    #expect(try await onThread { try client.readToEnd() }.hasSuffix("done"))
+  }
+
   @Test("Stopping answers waiting requests, keeps late answers harmless and ends in time")
   func stopping() async throws {
     let fixture = try fixture { $0.stopTimeout = .seconds(30) }

@@ -41,6 +41,9 @@ final class RawClient: Sendable {
     return Glibc.send(descriptor.number, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
   }
 
+  /// Says that nothing more comes, and goes on reading.
+  func endSending() { _ = shutdown(descriptor.number, Int32(SHUT_WR)) }
+
   /// Reads until the other side closes; throws when it doesn't within half a minute.
   func readToEnd() throws -> String {
     var text: [UInt8] = []

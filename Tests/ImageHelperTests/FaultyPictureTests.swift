@@ -50,6 +50,36 @@ struct FaultyPictureTests {
     await bench.close()
   }
 
+  @Test("The reason is the fault that ends the decoding, and not the smaller ones before it")
+  func reasons() async throws {
+    var bytes = try await small("whole.jpg")
+    let jfif = [0xFF, 0xE0, 0, 16] + Array("JFIF\0".utf8) + [113, 121, 0, 0, 1, 0, 1, 0, 0]
+    bytes.insert(contentsOf: jfif, at: 2)
+    let frame = try #require(bytes.firstRange(of: [0xFF, 0xC0])?.lowerBound)
+    bytes[frame + 4] = 12
+    let jpeg = try await bench.failure(try bench.file("in.jpg", bytes))
+    #expect(jpeg.message.contains("precision") && !jpeg.message.contains("JFIF"), "\(jpeg)")
+    let png = try await bench.failure(
+      try bench.file("in.png", PNGFile.claiming(width: 2, height: 2, colours: 3)))
+    #expect(png.code == .damaged && png.permanent)
+    #expect(png.message == "the picture is truncated or damaged: IDAT: Missing PLTE before IDAT")
+    await bench.close()
+  }
+
+  @Test("A picture that its decoder finds too large is not said to want memory")
+  func decoderLimit() async throws {
+    var bytes = try await small("whole.avif")
+    let sizes = try #require(bytes.firstRange(of: Array("ispe".utf8))?.upperBound) + 4
+    bytes.replaceSubrange(sizes..<sizes + 8, with: [0, 0, 0x42, 0x68, 0, 0, 0x42, 0x68])
+    let request = ImageRequest(
+      outputs: [ImageOutput(format: .png, width: 10)], limits: ImageLimits(maxPixels: 1_000_000_000))
+    let error = try await bench.failure(try bench.file("in.avif", bytes), request)
+    #expect(error.permanent)
+    #expect(error.message.hasPrefix("the picture is beyond what its decoder allows: "), "\(error)")
+    #expect(error.message.contains("17000") && !error.message.contains("memory than"), "\(error)")
+    await bench.close()
+  }
+
   @Test("An orientation that TIFF does not know counts as none", arguments: [0, 9])
   func orientation(_ value: Int) async throws {
     _ = try await small("in.tif")

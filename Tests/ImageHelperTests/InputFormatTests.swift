@@ -26,6 +26,21 @@ struct InputFormatTests {
     await bench.close()
   }
 
+  @Test("A packed SVG is read where SVG is allowed, and a damaged one fails at once")
+  func packed() async throws {
+    let bench = try Workbench()
+    let drawing = "<svg xmlns='http://www.w3.org/2000/svg' width='64' height='32'><rect width='64' height='32'/></svg>"
+    try await Tool.run("gzip", try bench.file("in.svg", drawing.utf8))
+    let request = ImageRequest(outputs: [ImageOutput(format: .png, width: 16)], allow: [.png, .svg])
+    let reply = try await bench.encode(bench.path("in.svg.gz"), request)
+    #expect(reply.input.format == .svg && reply.input.width == 64)
+    let damaged =
+      [0x1F, 0x8B, 8, 0, 0, 9, 0x6E, 0x88, 2, 0xFF, 1, 0, 0, 0xFF, 0xFF] + [UInt8](repeating: 0, count: 8)
+      + [0x1F, 0x8B, 8, 0, 0, 9, 0x6E, 0x88, 0, 0xFF]
+    #expect(try await bench.failure(try bench.file("bad.svgz", damaged), request).permanent)
+    await bench.close()
+  }
+
   /// An empty page of 64 x 32 points.
   private static let page = """
     %PDF-1.1

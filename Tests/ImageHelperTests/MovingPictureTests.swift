@@ -71,4 +71,39 @@ struct MovingPictureTests {
     #expect(reply.outputs.map(\.pages) == [1] && reply.outputs.map(\.height) == [40])
     await bench.close()
   }
+
+  @Test("The canvas of a GIF is transparent where no frame has been, though no colour of the file is")
+  func canvas() async throws {
+    let bench = try Workbench()
+    let frames = ["-page", "40x40+10+10", "-size", "20x20", "xc:#c83214"]
+    let second = ["-page", "40x40+0+0", "-size", "10x10", "xc:#1432c8"]
+    for (isMoving, arguments) in [(false, frames), (true, frames + second)] {
+      let input = bench.path("in.gif")
+      try await Tool.run("convert", arguments: arguments + [input])
+      try #require(try await Tool.header(input)["bands"] == "3")
+      let outputs = [nil, 20].map { ImageOutput(format: .webp, width: $0, isLossless: true, isAnimated: isMoving) }
+      for request in [ImageRequest(outputs: [outputs[0]]), ImageRequest(outputs: outputs)] {
+        _ = try await bench.encode(input, request)
+        for index in request.outputs.indices {
+          let size = index == 0 ? 40 : 20
+          func opacity(_ share: Double, page: Int) async throws -> String? {
+            let place = Int(share * Double(size))
+            let path = bench.path("\(index)") + (isMoving ? "[n=-1]" : "")
+            return try await Tool.run("vips", "getpoint", path, "\(place)", "\(page * size + place)")
+              .split(whereSeparator: \.isWhitespace).last.map(String.init)
+          }
+          #expect(try await opacity(0.5, page: 0) == "255")
+          #expect(try await opacity(0.1, page: 0) == "0")
+          #expect(try await opacity(0.9, page: 0) == "0")
+          guard isMoving else { continue }
+          #expect(try await opacity(0.5, page: 1) == "255")
+          let drawn = try #require(try await opacity(0.1, page: 1).flatMap { Int($0) })
+          // Near an edge, making it smaller rings.
+          #expect(drawn >= (index == 0 ? 255 : 240), "\(index): \(drawn)")
+          #expect(try await opacity(0.9, page: 1) == "0")
+        }
+      }
+    }
+    await bench.close()
+  }
 }

@@ -1,10 +1,20 @@
 /// Small PNG files made by hand, for what no encoder would write.
 enum PNGFile {
   /// A file whose header claims a size, followed by a few bytes of pixels.
-  static func claiming(width: UInt32, height: UInt32) -> [UInt8] {
-    let header = bytes(width) + bytes(height) + [8, 2, 0, 0, 0]
+  ///
+  /// - Parameter colours: 2 for RGB, 3 for a palette, which the file lacks.
+  static func claiming(width: UInt32, height: UInt32, colours: UInt8 = 2) -> [UInt8] {
+    let header = bytes(width) + bytes(height) + [8, colours, 0, 0, 0]
     return [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + chunk("IHDR", header)
       + chunk("IDAT", [0x78, 0x9C, 0x03, 0, 0, 0, 0, 1]) + chunk("IEND", [])
+  }
+
+  /// A picture of one pixel with texts or a profile in it.
+  static func holding(_ chunks: [(type: String, content: [UInt8])]) -> [UInt8] {
+    let header = bytes(1) + bytes(1) + [8, 0, 0, 0, 0]
+    let pixel: [UInt8] = [0x78, 0x9C, 0x63, 0x60, 0, 0, 0, 2, 0, 1]
+    return [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + chunk("IHDR", header)
+      + chunks.flatMap { chunk($0.type, $0.content) } + chunk("IDAT", pixel) + chunk("IEND", [])
   }
 
   private static func chunk(_ type: String, _ content: [UInt8]) -> [UInt8] {

@@ -9,6 +9,12 @@ enum Tool {
   /// Runs a program of `/usr/bin` to its end and returns what it printed.
   @discardableResult
   static func run(_ name: String, _ arguments: String...) async throws -> String {
+    try await run(name, arguments: arguments)
+  }
+
+  /// Runs a program of `/usr/bin` to its end and returns what it printed.
+  @discardableResult
+  static func run(_ name: String, arguments: [String]) async throws -> String {
     let output = try FileDescriptor.inMemory(named: name)
     let child = try ChildProcess.start(
       ChildLaunch(

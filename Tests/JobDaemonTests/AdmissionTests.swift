@@ -1,11 +1,20 @@
 import Configuration
 import Foundation
+import JSONText
 import Jobs
 import ObjectGraph
 import SystemSupport
 import Testing
 
 @testable import JobDaemon
+
+/// A second type.
+private struct OtherHandler: JobHandler {
+  let type = "other"
+
+  func validate(_ arguments: JSONValue) {}
+  func run(_ execution: JobExecution) async -> JSONValue { .null }
+}
 
 @Suite("Admission")
 struct AdmissionTests {
@@ -15,18 +24,18 @@ struct AdmissionTests {
   init() throws {
     fixture = try WriterFixture("FlushIntervalSec=1h")
     admission = Admission(
-      main: fixture.main, handlers: HandlerTable([NoopHandler()]), scheduler: fixture.scheduler,
+      main: fixture.main, handlers: HandlerTable([NoopHandler(), OtherHandler()]), scheduler: fixture.scheduler,
       policy: JobPolicy(configuration: ConfigurationBox(Configuration())))
   }
 
-  private func candidate(_ name: FileName, _ text: String) throws -> Admission.Candidate {
-    let file = ClaimedFile(name: name, data: Data(text.utf8), submitter: 7)
+  private func candidate(_ name: FileName, _ text: String, by user: UInt32 = 7) throws -> Admission.Candidate {
+    let file = ClaimedFile(name: name, data: Data(text.utf8), submitter: user)
     return Admission.Candidate(file: file, contents: try admission.parse(file))
   }
 
   /// Admits files and puts their jobs into the schedule, as the intake does.
   private func admit(_ candidates: Admission.Candidate...) throws -> [Admission.Admitted] {
-    let admitted = try admission.admit(candidates)
+    let admitted = try admission.admit(candidates).map { try $0.get() }
     fixture.scheduler.add(admitted.flatMap(\.jobs))
     return admitted
   }
@@ -63,5 +72,31 @@ struct AdmissionTests {
     #expect(admitted.map { $0.jobs.count } == [0])
     #expect(admitted.map(\.objectIDs.count) == [2])
     #expect(admitted.map(\.earlierFailures) == [["bad: for a reason"]])
+  }
+
+  @Test("An ID of another user's job, or of one of another type, is refused with the whole file, over or not")
+  func foreign() throws {
+    let first = try admission.admit([
+      try candidate("a", noop("x")), try candidate("b", noop("x"), by: 8),
+      try candidate("c", "{\"jobs\": [\(noop("y")), \(noop("x"))]}", by: 0),
+      try candidate("d", #"{"type": "other", "id": "x"}"#), try candidate("e", noop("x")),
+    ])
+    let another = AdmissionRefusal(reason: #"the ID "x" is that of another user's job; choose another one"#)
+    #expect(
+      first.map { result in if case .failure(let refusal) = result { refusal } else { nil } } == [
+        nil, another, another,
+        AdmissionRefusal(
+          reason: #"the ID "x" is that of a job of the type "noop", not "other"; choose another one"#),
+        nil,
+      ])
+    let ids = try fixture.main.performAndWait { try $0.fetch(FetchRequest<Job>()).map(\.id) }
+    #expect(ids == ["x"])
+    try fixture.main.performAndWait { context in
+      for job in try context.fetch(FetchRequest<Job>()) { job.currentState = .completed }
+    }
+    #expect(throws: AdmissionRefusal.self) {
+      _ = try admission.admit([try candidate("f", noop("x"), by: 8)]).map { try $0.get() }
+    }
+    #expect(try admission.admit([try candidate("g", noop("x"))]).map { try $0.get().jobs.count } == [0])
   }
 }

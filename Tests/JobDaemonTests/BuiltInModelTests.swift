@@ -1,5 +1,7 @@
+import Foundation
 import Jobs
 import ObjectModel
+import TestSupport
 import Testing
 
 @testable import JobDaemon
@@ -25,5 +27,19 @@ struct BuiltInModelTests {
       }
       #expect(error?.entity == name)
     }
+  }
+
+  @Test("An entity that two bundles define is refused with the names of both")
+  func bundles() throws {
+    let directory = try TemporaryDirectory()
+    for name in ["First", "Second"] {
+      let bundle = directory.url.appending(path: name + ".xcdatamodel")
+      try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
+      try Data("<model><entity name=\"Account\"/></model>".utf8).write(to: bundle.appending(path: "contents"))
+    }
+    let error = #expect(throws: ModelError.self) { try BuiltInModel.merged(withModelsIn: directory.path) }
+    #expect(
+      error?.description == "\(directory.path("Second.xcdatamodel")): Account: an entity of this name is in "
+        + "\(directory.path("First.xcdatamodel")) already; rename one of them, or take one model out")
   }
 }

@@ -52,6 +52,15 @@ struct FlusherTests {
     #expect(seen == [.durable(["j0", "j1", "j2"])])
   }
 
+  @Test("The high-water mark of bytes flushes at once, too")
+  func highWaterBytes() async throws {
+    let fixture = try WriterFixture("FlushIntervalSec=1h\nHighWaterObjects=1000000\nHighWaterBytes=64K")
+    let jobs = try (0..<400).map { try fixture.finishedJob("j\($0)" + String(repeating: "x", count: 400)) }
+    fixture.merger.merge(finished: jobs)
+    let seen = try await events(fixture, 1)
+    #expect(seen == [.durable(jobs.map(\.id))])
+  }
+
   @Test("A shorter interval holds at once for what waits already")
   func reconfigured() async throws {
     let fixture = try WriterFixture("FlushIntervalSec=1h")

@@ -20,6 +20,12 @@ struct ImageArgumentsTests {
     return error.map { "\($0)" } ?? ""
   }
 
+  @Test("A picture may take three times as long by the clock as in processor time")
+  func clocks() throws {
+    let settings = try Configuration.parse("[Image]\nTimeoutSec=10s").image
+    #expect(ImageHelperConfiguration(settings, helperPath: "bobbin-image").wallClockLimit == .seconds(30))
+  }
+
   @Test("The words of the configuration are those of job files")
   func words() {
     #expect(ImageWords.readable == ImageFormat.allCases.map(\.rawValue))

@@ -29,4 +29,16 @@ struct ImportCursorTests {
       #expect(pattern.secondsSince2001(milliseconds) == spelled)
     }
   }
+
+  @Test("A number is a date only in the years that dates are written in")
+  func years() throws {
+    let pattern = try #require(DatePattern("epoch"))
+    for (inside, outside, text) in [
+      (-62_135_596_800.0, -62_135_596_801.0, "0001-01-01"), (253_402_300_799, 253_402_300_800, "9999-12-31T23:59:59"),
+    ] {
+      #expect(pattern.secondsSince2001(inside) == Array(text.utf8).withUnsafeBytes { FieldParser.date($0) })
+      #expect(pattern.secondsSince2001(outside) == nil)
+    }
+    #expect(pattern.secondsSince2001(1e20) == nil && pattern.secondsSince2001(.nan) == nil)
+  }
 }

@@ -50,6 +50,28 @@ struct JobFileTests {
     #expect(error.key == key)
   }
 
+  @Test(
+    "Control characters, and those that hide or reorder text, are refused in every name",
+    arguments: ["id", "type", "queue", "batch", "unique", "after"],
+    ["\u{1b}", "\u{7f}", "\u{9b}", "\u{200b}", "\u{200d}", "\u{202e}", "\u{2066}", "\u{2028}", "\u{feff}", "\u{e0041}"])
+  func invisible(key: String, character: String) throws {
+    let escaped = character.utf16.map {
+      "\\u" + String(repeating: "0", count: 4 - String($0, radix: 16).count)
+        + String($0, radix: 16)
+    }.joined()
+    let type = key == "type" ? "" : #""type": "noop", "#
+    let error = try #require(throws: JobFileError.self) { _ = try jobs("{\(type)\"\(key)\": \"a\(escaped)b\"}") }
+    #expect(error.key == key)
+    #expect(error.message.hasPrefix("must not contain control or invisible characters such as U+"))
+  }
+
+  @Test("Letters, signs and pictures of all scripts may be in names")
+  func visible() throws {
+    for name in ["größe", "名前", "नमस्ते", "a b", "✓ ❤️", "\u{a0}"] {
+      #expect(try jobs("{\"type\": \"noop\", \"id\": \"\(name)\"}").first?.id == name)
+    }
+  }
+
   @Test("What a handler refuses gets its place in the file")
   func placed() throws {
     let text = "{\"jobs\": [{\"type\": \"a\"},\n{\"type\": \"b\", \"arguments\": {\n\"list\": [1,\n2]}}]}"

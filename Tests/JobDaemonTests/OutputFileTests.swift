@@ -29,8 +29,10 @@ struct OutputFileTests {
     return path
   }
 
-  private func output(_ path: String, for user: UserIdentity? = nil, jobID: String = "job") throws -> OutputFile {
-    try OutputFile(path: path, jobID: jobID, input: input, submitter: user ?? ann, sparing: folders)
+  private func output(
+    _ path: String, for user: UserIdentity? = nil, isRepeated: Bool = false
+  ) throws -> OutputFile {
+    try OutputFile(path: path, isRepeated: isRepeated, input: input, submitter: user ?? ann, sparing: folders)
   }
 
   private func write(_ text: String, to path: String, for user: UserIdentity? = nil) throws {
@@ -134,8 +136,7 @@ struct OutputFileTests {
     let path = try folder("own", mode: 0o700, owner: 4001)
     for name in ["one", "two"] {
       let output = try OutputFile(
-        path: path + "/{width}", isNamed: false, number: name == "one" ? 1 : 2, mode: 0o640, jobID: "job",
-        input: input, submitter: ann, sparing: folders)
+        path: path + "/{width}", isNamed: false, mode: 0o640, input: input, submitter: ann, sparing: folders)
       let temporary = try #require(try Directory(path: path).entries().first { $0.description.hasPrefix(".bobbin") })
       // Not even in the making can others read what they are not to read.
       #expect(try Directory(path: path).status(of: temporary).mode == 0o600)
@@ -146,25 +147,67 @@ struct OutputFileTests {
     try #require(stat(path + "/one", &status) == 0)
     #expect(status.st_mode & 0o7777 == 0o640)
     let beside = try OutputFile(
-      path: temporary.path("{name}"), isNamed: false, jobID: "job", input: input,
+      path: temporary.path("{name}"), isNamed: false, input: input,
       submitter: UserIdentity(user: 0, name: "root", primaryGroup: 0, groups: [0]), sparing: folders)
     let failure = #expect(throws: JobFailure.self) { try beside.publish(as: "input") }
     #expect(failure?.message.contains("it is the input") == true)
   }
 
-  @Test("A leftover of the same job is replaced; something else under its name is not touched")
+  @Test("Root's jobs write nothing into the daemon's own folders, nor into folders that lie in them")
+  func ownFolders() throws {
+    let paths = Paths(root: temporary.path("root"))
+    let root = UserIdentity(user: 0, name: "root", primaryGroup: 0, groups: [0])
+    let own = [
+      paths.spool, paths.spoolNew, paths.spoolTemporary, paths.spoolCurrent, paths.spoolFailed, paths.state,
+      paths.keptPictures + "/inner", paths.configuration, paths.handlers, paths.socketFolder,
+      paths.models + "/Test.xcdatamodeld", paths.models + "/Test.xcdatamodeld/Test.xcdatamodel",
+    ]
+    for folder in own + [paths.payload + "/inner"] {
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+    for folder in own {
+      #expect(refusal(folder + "/x.png", for: root).hasSuffix("the folder is the daemon's own"), "\(folder)")
+    }
+    for folder in [paths.payload, paths.payload + "/inner", temporary.path("root")] {
+      try write("new", to: folder + "/x.png", for: root)
+    }
+  }
+
+  @Test("Another attempt removes what interrupted ones left; what is at work and what others have put there stays")
   func leftover() throws {
     let path = try folder("own", mode: 0o777, owner: 4001)
-    let name = try {
+    let atWork = try output(path + "/other")
+    let working = try #require(try Directory(path: path).entries().first)
+    for (name, owner) in [("1", 0), ("2", 4001), ("3", 4002)] as [(String, UInt32)] {
+      try Data("left over".utf8).write(to: URL(filePath: "\(path)/.bobbin-\(name).tmp"))
+      try #require(chown("\(path)/.bobbin-\(name).tmp", owner, owner) == 0)
+    }
+    try #require(mkdir(path + "/.bobbin-folder.tmp", 0o777) == 0)
+    try #require(symlink("/etc/passwd", path + "/.bobbin-link.tmp") == 0)
+    let output = try output(path + "/new", isRepeated: true)
+    #expect(try Directory(path: path).entries().filter { $0.description.hasPrefix(".bobbin-") }.count == 5)
+    try output.publish()
+    let left = try Directory(path: path).entries().sorted()
+    #expect(
+      left == ([working, ".bobbin-3.tmp", ".bobbin-folder.tmp", ".bobbin-link.tmp", "new"] as [FileName]).sorted())
+    try atWork.publish()
+    #expect(try Directory(path: path).contains("other"))
+  }
+
+  @Test("A temporary name is another each time, so that nobody can take it before")
+  func unpredictable() throws {
+    let path = try folder("shared", mode: 0o1777)
+    var names: Set<FileName> = []
+    for _ in 0..<10 {
       let output = try output(path + "/new")
-      return try withExtendedLifetime(output) { try #require(try Directory(path: path).entries().first) }
-    }()
-    try Data("left over".utf8).write(to: URL(filePath: "\(path)/\(name)"))
-    try write("new", to: path + "/new")
-    #expect(try Directory(path: path).entries() == ["new"])
-    try Data("bob's".utf8).write(to: URL(filePath: "\(path)/\(name)"))
-    try #require(chown("\(path)/\(name)", 4002, 4002) == 0)
-    #expect(refusal(path + "/new").contains("it is not a file of the daemon"))
-    #expect(try content("\(path)/\(name)") == "bob's")
+      try withExtendedLifetime(output) {
+        let name = try #require(try Directory(path: path).entries().first { $0.description.hasPrefix(".bobbin") })
+        #expect(names.insert(name).inserted)
+      }
+      // As somebody would who has seen the name and expects it again.
+      for name in names { _ = mkdir("\(path)/\(name)", 0o777) }
+      try output.publish()
+      for name in names { _ = rmdir("\(path)/\(name)") }
+    }
   }
 }

@@ -261,6 +261,22 @@ struct ScheduleTests {
     #expect(test.all() == [jobs[2], jobs[1], jobs[0]])
   }
 
+  @Test("A job that has waited long keeps that with a new priority, and one of an earlier run brings it along")
+  mutating func waitedTime() {
+    let old = test.add("old")
+    // Ten steps of priority.
+    test.wait(600_000)
+    let urgent = test.add("urgent") { $0.priority = 5 }
+    #expect(test.schedule.setPriority(-2, of: old, at: test.now) == true)
+    #expect(test.all() == [old, urgent])
+    let key = ManagedObjectID(key: 1_000, entityIndex: 0, rootIndex: 0, coordinatorOrdinal: 0)
+    let newer = test.add("newer") { $0.priority = 5 }
+    var earlier = NewJob(id: key, file: nil, specification: JobSpecification(type: "noop"), name: "earlier")
+    earlier.age = 600_000
+    test.schedule.add(earlier, at: test.now)
+    #expect(test.all() == [key, newer])
+  }
+
   @Test("A held job keeps the delay after its failed attempt, unless somebody wants it to run now")
   mutating func heldDelay() {
     let jobs = (0..<2).map { test.add("\($0)") }

@@ -55,9 +55,52 @@ struct SpoolClaimTests {
         continue
       }
       #expect(refusal.reason == "it is no regular file")
-      try spool.refuse(name, in: spool.current, reason: refusal.reason)
+      try spool.refuse(name, in: spool.current, reasons: [refusal.reason])
       #expect(try spool.failed.contains(name))
       #expect(try !spool.current.contains(name))
     }
+  }
+
+  @Test(
+    "A file that others than its owner may write to is refused, unless its group is its owner's alone",
+    .enabled(if: SkipReason.runsAsRoot()),
+    arguments: [
+      (0o664, 4001, 4101, false), (0o666, 0, 0, false), (0o646, 0, 0, false), (0o644, 4001, 4101, true),
+      (0o664, 4001, 4001, true), (0o664, 0, 0, true), (0o600, 4001, 4101, true),
+    ] as [(mode_t, UInt32, UInt32, Bool)])
+  func writableByOthers(mode: mode_t, owner: UInt32, group: UInt32, isTaken: Bool) throws {
+    let folder = try TemporaryDirectory()
+    let paths = Paths(root: folder.path)
+    let spool = try Spool(paths)
+    let path = paths.spoolNew + "/a.json"
+    try Data("{}".utf8).write(to: URL(filePath: path))
+    try #require(chown(path, owner, group) == 0 && chmod(path, mode) == 0)
+    switch try spool.claim("a.json", sizeLimit: 1_000) {
+    case .claimed(let file): #expect(isTaken && file.submitter == owner)
+    case .refused(let refusal):
+      #expect(!isTaken)
+      #expect(refusal.reason.contains("(mode \(String(mode, radix: 8)))") && refusal.reason.contains("chmod go-w"))
+    default: Issue.record("neither claimed nor refused")
+    }
+  }
+
+  @Test("A reason is one line of a bounded length for each failure, whatever the submitter wrote")
+  func reasons() throws {
+    let folder = try TemporaryDirectory()
+    let spool = try Spool(Paths(root: folder.path))
+    func reason(_ reasons: [String]) throws -> String {
+      try spool.current.writeDurably("a", Data())
+      try spool.refuse("a", in: spool.current, reasons: reasons)
+      let text = String(decoding: try spool.failed.openFile("a.reason").readAll(limit: 10 << 20), as: UTF8.self)
+      for name in try spool.failed.entries() { try spool.failed.unlink(name) }
+      return text
+    }
+    let hostile = "\"zz\u{1b}[31m\n\u{202e}FAKE\u{9b}\u{200b}\u{2028}\": is no key"
+    #expect(
+      try reason([hostile, "second"])
+        == #"a: "zz\x1b[31m\n\u{202e}FAKE\u{9b}\u{200b}\u{2028}": is no key"# + "\nsecond\n")
+    #expect(try reason([String(repeating: "k", count: 1 << 20)]).utf8.count < 3_000)
+    let many = try reason((0..<100_000).map { "job \($0)" })
+    #expect(many.hasSuffix("\njob 999\nand 99000 more\n"))
   }
 }

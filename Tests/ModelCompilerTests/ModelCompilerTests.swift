@@ -244,12 +244,14 @@ struct ModelCompilerTests {
       ("<attribute name=\"a\" attributeType=\"Text\"/>", "a: the attribute type \"Text\" does not exist"),
       ("<relationship name=\"a\" destinationEntity=\"X\"/>", "a: the destination entity \"X\" does not exist"),
       (
-        "<attribute name=\"a\" attributeType=\"Transformable\" customClassName=\"A; B\"/>",
-        "a: \"A; B\" can't be the type of a transformable"
+        "<attribute name=\"a\" attributeType=\"Date\"><userInfo><entry key=\"bobbin.swiftName\" value=\"isFault\"/>"
+          + "</userInfo></attribute>", "a: \"isFault\" (bobbin.swiftName) can't name a property in Swift"
       ),
       (
-        "<attribute name=\"isFault\" attributeType=\"Date\"/>",
-        "isFault: every managed object has a property of this name"
+        "<attribute name=\"a\" attributeType=\"Date\"><userInfo><entry key=\"bobbin.swiftName\" value=\"b\"/>"
+          + "</userInfo></attribute><attribute name=\"c\" attributeType=\"Date\"><userInfo>"
+          + "<entry key=\"bobbin.swiftName\" value=\"b\"/></userInfo></attribute>",
+        "c: \"b\" (bobbin.swiftName) is the name of another property in Swift"
       ),
     ])
   func faults(element: String, message: String) async throws {
@@ -261,13 +263,101 @@ struct ModelCompilerTests {
   }
 
   @Test(
-    "A class name that Swift can't have, or has twice, is a fault of its entity", arguments: ["9", "a b", "Self", "F"])
-  func classNames(name: String) async throws {
+    "A class name that Swift can't have, or has twice, becomes another one with a warning",
+    arguments: [("9", "_9"), ("a b", "a_b"), ("Self", "Self_"), ("Foundation", "Foundation_"), ("F", "E")])
+  func classNames(name: String, swiftName: String) async throws {
     let outcome = try await compile(
       "<model><entity name=\"F\" representedClassName=\"F\"/>\n<entity name=\"E\" representedClassName=\"\(name)\"/></model>"
     )
-    #expect(outcome.exitCode == 65)
-    #expect(outcome.errors.hasPrefix("\(contents.path):2: error: E: "), "\(outcome.errors)")
+    #expect(outcome.exitCode == 0)
+    #expect(outcome.errors.hasPrefix("\(contents.path):2: warning: E: "), "\(outcome.errors)")
+    let key = name == "F" ? "E.F" : name
+    #expect(try generated().contains("      \"\(key)\": \(swiftName).self"))
+    #expect(try generated().contains("open class \(swiftName): ManagedObject {"))
+  }
+
+  @Test(
+    "A transformable has the type that the model names, if Swift can have it here",
+    arguments: [
+      (".Dataset", "Dataset"), ("[Int64]", "[Int64]"), ("Some.Nested<Int>", "Some.Nested<Int>"), (".", "Data"),
+      (".NSArray", "Data"), ("[NSNumber]", "Data"), ("UIColor", "Data"), ("[String: Any]", "Data"),
+      ("CLLocation", "Data"),
+    ])
+  func transformables(named: String, type: String) async throws {
+    let outcome = try await compile(
+      """
+      <model><entity name="E" representedClassName="E"><attribute name="a" optional="YES" attributeType="Transformable"
+      customClassName="\(named.replacing("<", with: "&lt;"))"/></entity></model>
+      """)
+    #expect(outcome.errors == "" && outcome.exitCode == 0)
+    #expect(try body(of: "E").contains("final var a: \(type)? {"))
+  }
+
+  @Test("What can't be in Swift as the model has it is a warning with its line")
+  func warnings() async throws {
+    let outcome = try await compile(
+      """
+      <model><entity name="E" representedClassName="E">
+      <attribute name="a" optional="YES" attributeType="Transformable" customClassName="A; B"/>
+      <attribute name="context" optional="YES" attributeType="String"/>
+      <attribute name="n" attributeType="Integer 16" defaultValueString="YES"/></entity></model>
+      """)
+    #expect(outcome.exitCode == 0)
+    #expect(
+      outcome.errors == """
+        \(contents.path):4: warning: E.n: defaultValueString "YES" is no Integer 16; it counts as 0, as in Core Data
+        \(contents.path):3: warning: E.context: every managed object has a property "context", so this one is \
+        "context_" in Swift; bobbin.swiftName in its user info gives it another name
+        \(contents.path):2: warning: E.a: "A; B" can't be the type of a transformable in Swift, so it is Data; \
+        bobbin.type in its user info names another type
+
+        """)
+    let text = try body(of: "E")
+    #expect(text.contains("final var context_: String? {") && text.contains("final var a: Data? {"))
+    #expect(text.contains("\\E.context_: \"context\","))
+  }
+
+  @Test("What is generated for names of all kinds compiles")
+  func compiles() async throws {
+    let outcome = try await compile(
+      """
+      <model>
+        <entity name="AnyKeyPath" representedClassName="AnyKeyPath"><attribute name="context" attributeType="String"
+          defaultValueString="x"/><attribute name="context_" attributeType="UUID"/>
+          <attribute name="_" optional="YES" attributeType="Date"/><attribute name="_a" attributeType="Binary"/>
+          <attribute name="_aBlob" optional="YES" attributeType="Date"/>
+          <attribute name="description" attributeType="UUID"
+            defaultValueString="6F9619FF-8B86-D011-B42D-00CF4FC964FF"/>
+          <attribute name="URL" attributeType="URI" defaultValueString="http://x"/>
+          <attribute name="Date" attributeType="Date" defaultDateTimeInterval="1"/>
+          <attribute name="Int64" attributeType="Integer 64"/><attribute name="Int16" attributeType="Integer 16"/>
+          <attribute name="jid" optional="YES" transient="YES"/>
+          <attribute name="typed" optional="YES" transient="YES"><userInfo>
+            <entry key="bobbin.type" value="[String: Int]"/></userInfo></attribute>
+          <attribute name="home" optional="YES" compositeName="Address"/>
+          <relationship name="objectID" optional="YES" toMany="YES" ordered="YES" destinationEntity="AnyClass"/>
+          <relationship name="tags" optional="YES" toMany="YES" destinationEntity="AnyClass"/>
+          <relationship name="Tags" optional="YES" toMany="YES" destinationEntity="AnyClass"/>
+          <relationship name="ObjectID" optional="YES" toMany="YES" destinationEntity="Sendable"/>
+          <fetchedProperty name="entity"><fetchRequest entity="Sendable"/></fetchedProperty>
+        </entity>
+        <entity name="AnyClass" representedClassName=".AnyClass" parentEntity="AnyKeyPath">
+          <attribute name="context__" attributeType="Float"/><attribute name="isFault" attributeType="Boolean"/></entity>
+        <entity name="Sendable" representedClassName="Sendable"/>
+        <entity name="Swift" representedClassName="Swift"/><entity name="Foundation" representedClassName="Foundation"/>
+        <entity name="Type" representedClassName="Type"/><entity name="_E" representedClassName="Type"/>
+        <entity name="Plain" representedClassName="Type"><userInfo>
+          <entry key="bobbin.swiftName" value="Renamed"/></userInfo></entity>
+        <composite name="Address"><attribute name="city" attributeType="String"/></composite>
+      </model>
+      """)
+    #expect(outcome.exitCode == 0, "\(outcome.errors)")
+    let errors = try await Compiler.errors(
+      in: ["Company": try generated().replacing("public import", with: "import")], common: "")
+    #expect(errors.isEmpty, "\(errors)")
+    for name in ["Swift_", "Foundation_", "Type_", "_E", "Renamed"] {
+      #expect(try generated().contains("open class \(name): ManagedObject {"))
+    }
   }
 
   @Test("A wrong command line ends with 64, a bundle that can't be read with 65, an output that can't be with 73")

@@ -79,22 +79,95 @@ struct AttributeReadingTests {
   }
 
   @Test(
-    "A default that is not wholly of the attribute's type is an error",
+    "A default is read as Core Data reads it, and another spelling of the same value is worth no warning",
     arguments: [
-      ("Integer 16", "32768"), ("Integer 32", "1.0"), ("Integer 64", "9223372036854775808"), ("Integer 64", ""),
-      ("Decimal", "12abc"), ("Decimal", "1e999"), ("Decimal", ""), ("Double", "nan"), ("Double", "inf"),
-      ("Float", "1e39"), ("Boolean", "maybe"), ("Date", "tomorrow"), ("Date", "nan"), ("Binary", "%"), ("UUID", "1-2"),
-      ("URI", ""),
+      ("Integer 64", "0.0", Value.integer(0)), ("Integer 32", "1.0", .integer(1)), ("Integer 16", " 7", .integer(7)),
+      ("Integer 64", "", .integer(0)), ("Integer 64", "1e2", .integer(1)), ("Boolean", "0.0", .boolean(false)),
+      ("Boolean", "1.0", .boolean(true)), ("Boolean", "", .boolean(false)), ("Double", ".5", .double(0.5)),
+      ("Double", "", .double(0)), ("Float", "", .double(0)), ("Decimal", "0.0", .decimal(0)), ("Decimal", "", .null),
+      ("String", "", .string("")), ("UUID", "", .null), ("URI", "", .null), ("Date", "", .null),
     ])
-  func badDefaults(type: String, text: String) {
-    let error = modelError(
+  func lenientDefaults(type: String, text: String, value: Value) throws {
+    let model = try model(
+      "<entity name=\"E\"><attribute name=\"a\" attributeType=\"\(type)\" defaultValueString=\"\(text)\"/></entity>")
+    #expect(model.entities[0].property(named: "a")?.attribute?.defaultValue == value)
+    #expect(model.warnings.isEmpty == (text != "1e2"))
+  }
+
+  @Test(
+    "A default that says something else than Core Data makes of it is a warning with its line",
+    arguments: [
+      ("Integer 16", "YES", Value.integer(0), "it counts as 0, as in Core Data"),
+      ("Integer 64", "NO", .integer(0), "it counts as 0, as in Core Data"),
+      ("Integer 16", "32768", .integer(32767), "it counts as 32767, as in Core Data"),
+      ("Integer 64", "9223372036854775808", .integer(.max), "it counts as 9223372036854775807, as in Core Data"),
+      ("Integer 32", "-2.5", .integer(-2), "it counts as -2, as in Core Data"),
+      ("Decimal", "12abc", .decimal(12), "it counts as 12, as in Core Data"),
+      ("Decimal", "1e999", .null, "there is no default then"),
+      ("Double", "nan", .double(0), "it counts as 0.0, as in Core Data"),
+      ("Float", "1e39", .null, "there is no default then"),
+      ("Boolean", "maybe", .boolean(false), "it counts as NO, as in Core Data"),
+      ("Boolean", "Yup", .boolean(true), "it counts as YES, as in Core Data"),
+      ("Date", "NO", .null, "there is no default then"), ("Date", "nan", .null, "there is no default then"),
+      ("Binary", "%", .null, "there is no default then"), ("UUID", "empy", .null, "there is no default then"),
+    ])
+  func oddDefaults(type: String, text: String, value: Value, meaning: String) throws {
+    let model = try model(
       """
       <entity name="E">
       <attribute name="a" attributeType="\(type)" defaultValueString="\(text)"/></entity>
       """)
-    #expect(error?.code == .invalidValue)
+    #expect(model.entities[0].property(named: "a")?.attribute?.defaultValue == value)
     #expect(
-      error?.description
-        == "M/contents:3: E.a: defaultValueString \"\(text)\" is no \(type)")
+      model.warnings.map(\.description) == [
+        "M/contents:3: E.a: defaultValueString \"\(text)\" is no \(type); \(meaning)"
+      ])
+  }
+
+  @Test("A limit begins with a number or is none")
+  func lenientLimits() throws {
+    let model = try model(
+      """
+      <entity name="E"><attribute name="a" attributeType="Integer 16" minValueString="1.0" maxValueString="9 apples"/>
+      <attribute name="b" attributeType="Double" minValueString="low" maxValueString=""/>
+      <attribute name="c" attributeType="Boolean" minValueString="0"/></entity>
+      """)
+    let attributes = model.entities[0].entityDescription.attributes
+    #expect(attributes.map(\.minimum) == [1, .null, .null])
+    #expect(attributes.map(\.maximum) == [9, .null, .null])
+    #expect(
+      model.warnings.map(\.description) == [
+        "M/contents:3: E.b: minValueString \"low\" is no Double; there is no such limit then"
+      ])
+  }
+
+  @Test(
+    "A transient attribute needs no type",
+    arguments: ["", "attributeType=\"\"", "attributeType=\"Undefined\"", "attributeType=\"Object ID\""])
+  func undefined(type: String) throws {
+    let attribute = try attribute("\(type) optional=\"YES\" transient=\"YES\" defaultValueString=\"x\"/>")
+    #expect(attribute.type == .undefined && attribute.defaultValue == .null && attribute.isTransient)
+  }
+
+  @Test("A composite attribute is kept as its parts, and constraints and indexes name them by key path")
+  func composites() throws {
+    let model = try model(
+      """
+      <entity name="E"><attribute name="home" optional="YES" attributeType="Composite" compositeName="Address"
+          elementID="house"/>
+        <uniquenessConstraints><uniquenessConstraint><constraint value="home.city"/></uniquenessConstraint>
+        </uniquenessConstraints>
+        <fetchIndex name="i"><fetchIndexElement property="home.place.x"/></fetchIndex></entity>
+      <composite name="Address"><attribute name="city" attributeType="String" elementID="town"/>
+        <attribute name="place" compositeName="Point"/></composite>
+      <compositeAttribute name="Point"><attribute name="x" attributeType="Double"/></compositeAttribute>
+      """)
+    let entity = model.entities[0]
+    #expect(entity.properties.map(\.name) == ["home_city", "home_place_x"])
+    #expect(entity.properties.map(\.isOptional) == [true, true])
+    #expect(entity.properties.map { $0.attribute?.renamingIdentifier } == ["house_town", "house_place_x"])
+    #expect(entity.entityDescription.uniquenessConstraints == [["home_city"]])
+    #expect(entity.entityDescription.fetchIndexes.first?.elements.map(\.property) == ["home_place_x"])
+    #expect(model.warnings.isEmpty)
   }
 }

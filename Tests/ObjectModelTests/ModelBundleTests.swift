@@ -47,6 +47,26 @@ struct ModelBundleTests {
     }
   }
 
+  @Test("An .xccurrentversion that chooses none leaves the last version")
+  func noChoice() throws {
+    try add(version: "Shop 9", entity: "Ninth")
+    try add(version: "Shop 10", entity: "Tenth")
+    let empty = try PropertyListSerialization.data(fromPropertyList: [String: String](), format: .xml, options: 0)
+    try empty.write(to: bundle.appending(path: ".xccurrentversion"))
+    #expect(try ManagedObjectModel(contentsOf: bundle).entities.map(\.name) == ["Tenth"])
+  }
+
+  @Test("A binary model is refused with what to do about it", arguments: ["elements", "contents"])
+  func binary(name: String) throws {
+    let version = bundle.appending(path: "Old.xcdatamodel")
+    try FileManager.default.createDirectory(at: version, withIntermediateDirectories: true)
+    try Data("bplist00".utf8).write(to: version.appending(path: name))
+    for url in [bundle, version] {
+      let error = #expect(throws: ModelError.self) { try ManagedObjectModel(contentsOf: url) }
+      #expect(error?.description.contains("open and save it in Xcode") == true)
+    }
+  }
+
   @Test("A bundle that leaves its version open, is empty or not there is an error that names its path")
   func unreadable() throws {
     #expect(message() == "\(bundle.path): holds no .xcdatamodel")

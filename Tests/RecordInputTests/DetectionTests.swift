@@ -28,6 +28,12 @@ struct DetectionTests {
       ("a,a\nb,c\n", false), ("2024-01-01,x\n2024-01-02,y\n", false),
       ("Größe\n1\n", true),
       ("-,+\n1,2\n", false),
+      // Values of the kind that stands below, though not as ISO 8601 and JSON write it.
+      ("\"Dec 8, 2022\"\n\"Dec 9, 2022\"\n", false), ("12/31/2026 6:30 PM\n1/2/2026 6:30 PM\n", false),
+      ("01-Jan-26\n02-Jan-26\n", false), ("x;yes\ny;no\n", false), ("true\nfalse\n", false),
+      ("x,\"1.234,5\"\ny,\"2,5\"\n", false), ("y,n\ntrue,1\nfalse,2\n", true),
+      // A number or a date below a name, whatever is repeated elsewhere.
+      ("a,b,c\n1,b,c\n2,b,c\n", true), ("a,b\n2026-01-01,b\n", true), ("red,n/a\ngreen,3\nred,4\n", false),
     ])
   func header(text: String, expected: Bool) throws {
     #expect(try openSource(text.utf8).form.hasHeader == expected)

@@ -28,9 +28,18 @@ struct InferenceTests {
       (["2024-02-29", "2024-01-01T10:00:00Z"], .date), (["2023-02-29"], .string), (["2024"], .integer16),
       (["2f1acc6e-2f2f-4d0e-9f1b-8f7c5d0f3a11", "2F1ACC6E-2F2F-4D0E-9F1B-8F7C5D0F3A11"], .uuid),
       (["1", "x"], .string), ([], .string), ([""], .string),
+      // Versions and sections, and numbers as people and programs write them.
+      (["1.1", "2.0", "10"], .string), (["3.9", "3.10"], .string), (["1.10", "2"], .string),
+      (["1.50", "2.00", "0"], .double), (["1.5", "2.0", "10.0"], .double), (["1.5", "2", "10.25"], .double),
+      (["1.25", "2.0"], .double), (["1e3", "1.5", "0.0"], .double),
     ] as [([String], GuessedType)])
   func types(values: [String], expected: GuessedType) {
     #expect(guess(values).type == expected)
+  }
+
+  @Test("Numbers that are told to be some are no versions")
+  func typedNumbers() {
+    #expect(guess(["1.1", "2.0", "10"], .number, isTyped: true).type == .double)
   }
 
   @Test(
@@ -67,6 +76,18 @@ struct InferenceTests {
     let table = try TableGuess(openSource("a,b,c\n\(rows)100000,1.5,soon\n".utf8))
     #expect(table.columns.map(\.type) == [.integer32, .double, .string])
     #expect(table.records == 20_001)
+  }
+
+  @Test(
+    "Pairs with a comma are texts where the same input writes decimal points",
+    arguments: [
+      ("a;b\n1,7;362.10\n6,2;3.50\n", [GuessedType.string, .double]),
+      ("a;b\n1,7;362\n6,2;35\n", [.double, .integer16]),
+      // Groups leave no doubt.
+      ("a;b\n1.234,7;362.10\n6,2;3.50\n", [.double, .double]),
+    ])
+  func pairs(text: String, types: [GuessedType]) throws {
+    #expect(try TableGuess(openSource(text.utf8)).columns.map(\.type) == types)
   }
 
   @Test("A column is optional if a record has nothing for it")

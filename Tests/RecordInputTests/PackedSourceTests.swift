@@ -18,6 +18,18 @@ struct PackedSourceTests {
     }
   }
 
+  @Test("What unpacks to more than is allowed is refused there", arguments: ["gzip -c", "zstd -c"])
+  func limit(command: String) async throws {
+    let text = "a\n" + String(repeating: "1\n", count: 3_000_000)
+    let bytes = try await packed(text.utf8, command)
+    for (limit, isRead) in [(text.utf8.count, true), (text.utf8.count - 1, false)] {
+      let reading = Reading(try openSource(bytes) { $0.maxUnpackedSize = limit })
+      #expect((reading.failure == nil) == isRead)
+      if !isRead { #expect(reading.failure?.description.contains("it unpacks to more than \(limit) bytes") == true) }
+    }
+    #expect(Reading(try openSource("a\n1\n".utf8) { $0.maxUnpackedSize = 1 }).failure == nil)
+  }
+
   @Test("Members and frames one after the other are one text", arguments: ["gzip -c", "zstd -c"])
   func members(command: String) async throws {
     var bytes: [UInt8] = []

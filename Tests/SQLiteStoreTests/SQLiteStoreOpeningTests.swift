@@ -158,12 +158,12 @@ struct SQLiteStoreOpeningTests {
     defer { try? other.close() }
     let (id, row) = try fixture.insert("Person", ["name": "Ada"])
     let name = try fixture.slot("Person", "name")
-    let seen = try #require(try other.read { try $0.row(for: id) })
+    let seen = try #require(try other.read { try $0.row(for: id)?.row })
     #expect(seen.text(name) == "Ada")
     let change = try fixture.update(id, seen, "Person", ["name": "theirs"])
     #expect(try other.save(StoreSaveRequest([ChangeSet([change])])).conflicts.isEmpty)
     let mine = try fixture.save(try fixture.update(id, row, "Person", ["name": "mine"]))
-    #expect(mine.conflicts.first?.stored?.text(name) == "theirs")
+    #expect(mine.conflicts.first?.stored?.row.text(name) == "theirs")
     let keys = try other.reserveKeys(KeyReservation(root: try fixture.entity("Person"), count: 3))
     #expect(try fixture.newID("Person").key == keys.upperBound)
   }

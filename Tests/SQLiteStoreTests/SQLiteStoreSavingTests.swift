@@ -143,4 +143,31 @@ struct SQLiteStoreSavingTests {
     #expect(seen.first?.role == .writer)
     #expect(!seen.contains { $0.sql.contains("secret") })
   }
+
+  @Test("inserts rows of an entity that follow each other a hundred with a statement, each with its own values")
+  func groups() throws {
+    let log = StatementRecorder()
+    var options = SQLiteStoreOptions()
+    options.statementLog = log.record
+    let fixture = try StoreFixture(options: options)
+    let changes = try (0..<459).map { number in
+      let (name, values): (String, [String: Any]) =
+        number < 230
+        ? ("Dog", number % 3 == 0 ? ["tricks": number] : ["name": "n\(number)", "tricks": number])
+        : ("Cat", ["name": "n\(number)", "lives": -number])
+      return RowChange(.insert, try fixture.newID(name), row: try fixture.row(name, values), base: nil)
+    }
+    _ = log.take()
+    _ = try fixture.store.save(StoreSaveRequest([ChangeSet(changes)]))
+    let counts = log.take().filter { $0.sql.hasPrefix("INSERT INTO \"Animal\"") }.map(\.rowCount)
+    #expect(counts.filter { $0 == 100 }.count == 4)
+    #expect(counts.reduce(0, +) == 459)
+    for change in changes {
+      let stored = try #require(try fixture.stored(change.id))
+      let written = try #require(change.row)
+      #expect(stored.version == 1 && written.version == 1 && stored.entityIndex == change.id.entityIndex)
+      let layout = RowLayout(fixture.model.entities[Int(change.id.entityIndex)])
+      #expect(stored.changedSlots(from: written, layout: layout).isEmpty)
+    }
+  }
 }

@@ -29,7 +29,7 @@ extension StoreConformance {
     var ages: [Int64] = []
     try fixture.store.read { reader in
       try reader.fetch(query) { id, row in
-        ages.append(try #require(row).integer(age))
+        ages.append(try #require(row).row.integer(age))
         #expect(row?.version == 1)
         return true
       }
@@ -99,8 +99,8 @@ extension StoreConformance {
       try fixture.store.read { reader in
         try reader.fetch(query) { id, row in
           let entity = fixture.model.entities[Int(id.entityIndex)]
-          #expect(row?.entityIndex == id.entityIndex)
-          names.append("\(entity.name) \(row?.text(try fixture.slot(entity.name, "name")) ?? "")")
+          #expect(row?.row.entityIndex == id.entityIndex)
+          names.append("\(entity.name) \(row?.row.text(try fixture.slot(entity.name, "name")) ?? "")")
           return true
         }
       }

@@ -17,11 +17,11 @@ extension StoreConformance {
       let id = ManagedObjectID(key: key, entity: person, coordinatorOrdinal: StoreFixture.ordinal)
       let insert = RowChange(.insert, id, row: try fixture.row("Person", ["name": "new"]), base: nil)
       #expect(try transaction.write(ChangeSet([insert])).isEmpty)
-      let written = try #require(try transaction.row(for: id))
+      let written = try #require(try transaction.row(for: id)?.row)
       #expect(written.version == 1)
       let update = try fixture.update(id, written, "Person", ["name": "newer"])
       #expect(try transaction.write(ChangeSet([update])).isEmpty)
-      #expect(try transaction.rows(for: [old, id]).map { $0?.text(name) } == ["old", "newer"])
+      #expect(try transaction.rows(for: [old, id]).map { $0?.row.text(name) } == ["old", "newer"])
       #expect(try transaction.count(StoreQuery(entity: person, coordinatorOrdinal: StoreFixture.ordinal)) == 2)
       // Others see the state before.
       #expect(try store.read { try $0.row(for: id) } == nil)

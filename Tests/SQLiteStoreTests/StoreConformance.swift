@@ -60,9 +60,9 @@ struct StoreConformance {
     for conflict in result.conflicts {
       switch conflict.change.id {
       case moved:
-        #expect(conflict.stored?.text(name) == "moved on")
+        #expect(conflict.stored?.row.text(name) == "moved on")
         #expect(conflict.stored?.version == 2)
-      case raced: #expect(conflict.stored?.text(name) == "raced on")
+      case raced: #expect(conflict.stored?.row.text(name) == "raced on")
       default: #expect(conflict.stored == nil)
       }
     }
@@ -127,7 +127,7 @@ struct StoreConformance {
       try fixture.slot("Person", "name"), try fixture.slot("Person", "age"), try fixture.slot("Person", "score")
     )
     let ids = (0..<1_000).map(batch.id(at:))
-    let rows = try fixture.store.read { try $0.rows(for: ids) }
+    let rows = try fixture.store.read { try $0.rows(for: ids).map { $0?.row } }
     for (index, row) in rows.enumerated() {
       let row = try #require(row)
       #expect(row.text(name) == "Näme \(index)")
@@ -148,7 +148,7 @@ struct StoreConformance {
     _ = try fixture.store.save(StoreSaveRequest([ChangeSet([], batches: [batch])]))
     let missing = try fixture.newID("Person")
     let ids = [batch.id(at: 699), missing, batch.id(at: 0), batch.id(at: 0)] + (1..<600).map(batch.id(at:))
-    let rows = try fixture.store.read { try $0.rows(for: ids) }
+    let rows = try fixture.store.read { try $0.rows(for: ids).map { $0?.row } }
     let name = try fixture.slot("Person", "name")
     #expect(rows.count == ids.count)
     #expect(rows[0]?.text(name) == "Näme 699")
@@ -165,7 +165,7 @@ struct StoreConformance {
     let (dog, _) = try fixture.insert("Dog", ["name": "Rex", "tricks": 3])
     let (cat, _) = try fixture.insert("Cat", ["name": "Tom", "lives": 9])
     #expect(dog.key != cat.key)
-    let rows = try fixture.store.read { try $0.rows(for: [dog, cat]) }
+    let rows = try fixture.store.read { try $0.rows(for: [dog, cat]).map { $0?.row } }
     #expect(rows[0]?.entityIndex == UInt16(try fixture.entity("Dog").index))
     #expect(rows[1]?.entityIndex == UInt16(try fixture.entity("Cat").index))
     #expect(rows[1]?.integer(try fixture.slot("Cat", "lives")) == 9)
@@ -188,7 +188,7 @@ struct StoreConformance {
       _ = try fixture.save(
         try fixture.update(id, row, "Person", ["name": "after"]),
         RowChange(.insert, other, row: try fixture.row("Person"), base: nil))
-      #expect(try reader.row(for: id)?.text(name) == "before")
+      #expect(try reader.row(for: id)?.row.text(name) == "before")
       #expect(try reader.row(for: other) == nil)
       #expect(try fixture.stored(id)?.text(name) == "after")
       #expect(try reader.rows(for: [id, other])[0]?.version == 1)
@@ -208,7 +208,7 @@ struct StoreConformance {
         group.addTask {
           var seen: Int64 = 0
           for _ in 0..<200 {
-            let now = try store.read { try $0.row(for: id)?.integer(age) } ?? -1
+            let now = try store.read { try $0.row(for: id)?.row.integer(age) } ?? -1
             #expect(now >= seen)
             seen = now
           }

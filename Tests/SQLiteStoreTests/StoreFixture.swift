@@ -133,7 +133,7 @@ final class StoreFixture {
     try store.save(StoreSaveRequest([ChangeSet(changes)]))
   }
 
-  func stored(_ id: ManagedObjectID) throws -> Row? { try store.read { try $0.row(for: id) } }
+  func stored(_ id: ManagedObjectID) throws -> Row? { try store.read { try $0.row(for: id)?.row } }
 
   /// A batch of people with a name, a mail address each, an age and a score; every tenth has no age.
   func batch(_ count: Int) throws -> RowBatch {

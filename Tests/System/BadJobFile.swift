@@ -64,7 +64,7 @@ struct BadJobFile: Sendable, CustomTestStringConvertible {
     BadJobFile("with an empty ID", "{\"type\": \"noop\", \"id\": \"\"}", "line 1: \"id\": must not be empty"),
     BadJobFile(
       "with a control character in its ID", #"{"type": "noop", "id": "a\u001b[31m"}"#,
-      "line 1: \"id\": must not contain control characters"),
+      "line 1: \"id\": must not contain control or invisible characters such as U+001B"),
     BadJobFile(
       "with an unknown argument", "{\"type\": \"import\",\n\"arguments\": {\n\"inputs\": \"a.csv\"}}",
       #"line 3: "arguments.inputs": is no argument of this type; did you mean "input"?"#),

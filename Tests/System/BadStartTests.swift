@@ -37,10 +37,11 @@ extension SystemTests {
         "of unknown attribute type",
         TestModel.model("<entity name=\"Book\">\n<attribute name=\"title\" attributeType=\"Text\"/>\n</entity>"),
         #"PATH:4: Book.title: the attribute type "Text" does not exist; there are Integer 16, Integer 32, Integer 64, "#
-          + "Decimal, Double, Float, String, Boolean, Date, Binary, UUID, URI, Transformable"),
+          + "Decimal, Double, Float, String, Boolean, Date, Binary, UUID, URI, Transformable, Undefined"),
       BadModel(
         "with an entity of the daemon", TestModel.model("<entity name=\"Job\">\n</entity>"),
-        #"FOLDER: Job: another model, or bobbin's own, has an entity of this name already"#),
+        #"FOLDER: Job: an entity of this name is in bobbin's own model already; rename one of them, or take one model "#
+          + "out"),
     ]
 
     @Test("A model that can't be read is refused with 78, naming file, line and entity", arguments: models)
@@ -58,6 +59,20 @@ extension SystemTests {
       let names = try root.newFiles
       #expect(names == ["job.json"])
       #expect(!FileManager.default.fileExists(atPath: root.paths.store))
+    }
+
+    @Test("A model that bears a warning is in order, and --check-config tells the warning with its line")
+    func oddModel() async throws {
+      let root = try DaemonRoot(
+        model: TestModel.model(
+          "<entity name=\"Book\">\n<attribute name=\"pages\" attributeType=\"Integer 16\" defaultValueString=\"NO\"/>"
+            + "</entity>"))
+      let check = try await Tool.run("bobbind", ["--root", root.directory.path, "--check-config"])
+      #expect(check.code == 0)
+      #expect(check.output.contains("the configuration is in order"))
+      #expect(
+        check.errors.contains(
+          "Test.xcdatamodel/contents:4: Book.pages: defaultValueString \"NO\" is no Integer 16; it counts as 0"))
     }
 
     @Test("A preset that contradicts itself is told when the configuration is read, and 78 returned")

@@ -35,14 +35,67 @@ extension SystemTests {
       try await post(daemon, #"{"type": "noop", "id": "kept", "queue": "q"}"#)
       _ = try await daemon.submit(#"{"type": "noop", "id": "free"}"#)
       #expect(try await state(daemon, "kept") == "available")
-      #expect(try await run(daemon, "why", "kept").contains("the queue \"q\" is paused"))
+      #expect(
+        try await run(daemon, "why", "kept")
+          == "kept  available\n      the queue \"q\" is paused; `bobbinctl resume --queue q` lets it go on\n")
+      #expect(try await run(daemon, "status").contains("\npaused          the queue \"q\"\n"))
+      try await daemon.wait { $0.managerStatus == "taking jobs; paused: the queue \"q\"" }
       #expect(try await daemon.stop() == .exited(code: 0))
       let again = try await DaemonProcess.ready(root)
+      try await again.wait { $0.managerStatus == "taking jobs; paused: the queue \"q\"" }
       _ = try await again.submit(#"{"type": "noop", "id": "free 2"}"#)
       #expect(try await state(again, "kept") == "available")
       _ = try await run(again, "resume", "--queue", "q")
       try await again.waitUntilSpoolIsEmpty()
       #expect(try await root.sql("SELECT count(*) FROM Job WHERE state = 'completed'") == "3")
+    }
+
+    @Test("A job that a limit keeps from running is not said to be the next")
+    func reasons() async throws {
+      let root = try DaemonRoot("[Writer]\nFlushIntervalSec=5ms\n")
+      let daemon = try await DaemonProcess.ready(root)
+      let limit = #""limit": {"key": "t", "rate": "1/h"}"#
+      try await post(daemon, #"{"type": "noop", "id": "first", \#(limit)}"#)
+      try await daemon.waitUntilSpoolIsEmpty()
+      try await post(daemon, #"{"type": "noop", "id": "second", \#(limit)}"#)
+      let limited = try await run(daemon, "why", "second")
+      #expect(limited.contains("the limit \"t\" lets the next job start in "), "\(limited)")
+      #expect(!limited.contains("the next that a worker takes"))
+    }
+
+    @Test("A job that is tried again later tells the error of its last attempt")
+    func reasonOfRetry() async throws {
+      let root = try DaemonRoot("[Writer]\nFlushIntervalSec=5ms\n")
+      try root.write("[Handler]\nType=fails\nExecStart=/bin/false\n", to: root.paths.handlers + "/fails.conf")
+      let daemon = try await DaemonProcess.ready(root)
+      try await post(daemon, #"{"type": "fails", "id": "f", "backoff": {"base": "1h"}}"#)
+      try await daemon.waitForLog("job f: attempt 1 of")
+      let text = try await run(daemon, "why", "f")
+      #expect(text.hasPrefix("f  retryable\n   its last attempt failed, and the next one is in "), "\(text)")
+      #expect(text.contains(": the program /bin/false exited with code 1"), "\(text)")
+    }
+
+    @Test("Several states are listed and dealt with at once, those that are over and those that are not")
+    func states() async throws {
+      let root = try DaemonRoot("[Writer]\nFlushIntervalSec=5ms\n")
+      let daemon = try await DaemonProcess.ready(root)
+      for id in ["done", "later", "held", "off"] {
+        let due = id == "done" ? "" : #", "notBefore": "2200-01-01T00:00:00Z""#
+        try await post(daemon, #"{"type": "noop", "id": "\#(id)"\#(due)}"#)
+      }
+      _ = try await run(daemon, "hold", "held")
+      _ = try await run(daemon, "cancel", "off")
+      _ = try await daemon.submit(#"{"type": "noop", "id": "last", "afterAny": ["done", "off"]}"#)
+      let states = ["completed", "cancelled", "held"].flatMap { ["--state", $0] }
+      func listed(_ options: String...) async throws -> JSONValue {
+        let arguments = ["--root", daemon.root.directory.path, "list", "--json"] + states + options
+        return try JSONValue(parsing: Array(try await Tool.run("bobbinctl", arguments).output.utf8))
+      }
+      let list = try await listed()
+      #expect(list["jobs"]?.array?.compactMap { $0["id"]?.string } == ["last", "off", "held", "done"])
+      #expect(list["total"] == 4)
+      #expect(try await listed("--limit", "2")["jobs"]?.array?.compactMap { $0["id"]?.string } == ["last", "off"])
+      #expect(try await run(daemon, "cancel", "--state", "held", "--state", "scheduled") == "2 jobs cancelled\n")
     }
 
     @Test("A workflow runs in its order; what needs a cancelled job is cancelled with it, and its file is released")

@@ -1,6 +1,7 @@
 import DaemonTesting
 import Foundation
 import JSONText
+import SystemSupport
 import TestSupport
 import Testing
 
@@ -157,5 +158,38 @@ extension SystemTests.Imports {
     let found = try await self.table(daemon)
     #expect(found.contains("c|Müller|50"))
     #expect(found.contains("a|Ada|36"))
+  }
+
+  @Test(
+    "refuses an input with more records than the configuration allows, before anything is written",
+    arguments: [false, true])
+  func tooManyRows(isAtomic: Bool) async throws {
+    let root = try DaemonRoot(DaemonRoot.quickFlushes + "[Import]\nMaxRows=1000\nChunkRows=100\n")
+    let daemon = try await DaemonProcess.ready(root)
+    for (id, count) in [("fits", 1000), ("more", 1001)] {
+      try root.payload("\(id).csv", "job,number\n" + String(repeating: "a,1\n", count: count))
+      let job = TestModel.importJob(id, "\(id).csv").replacing(
+        #""entity""#, with: #""atomic": \#(isAtomic), "entity""#)
+      try root.drop(job, as: FileName("\(id).json"))
+    }
+    try await daemon.waitUntilSpoolIsEmpty()
+    #expect(try await root.sql("SELECT id, state FROM Job ORDER BY id") == "fits|completed\nmore|discarded")
+    #expect(try await root.sql("SELECT count(*) FROM Reading") == "1000")
+    #expect(try root.reason("more.json").contains("has more than 1000 records; [Import] MaxRows allows no more"))
+    #expect(try await daemon.stop() == .exited(code: 0))
+  }
+
+  @Test("refuses an archive that unpacks to more than the configuration allows")
+  func tooLargeUnpacked() async throws {
+    let root = try DaemonRoot(DaemonRoot.quickFlushes + "[Import]\nMaxUnpackedSize=1M\n")
+    let daemon = try await DaemonProcess.ready(root)
+    let tool = try await Tool.run(
+      "/bin/sh", ["-c", "(echo job,number; yes a,1 | head -n 1000000) | gzip -9c > \(root.paths.payload)/bomb.gz"])
+    try #require(tool.code == 0)
+    try root.drop(TestModel.importJob("bomb", "bomb.gz"), as: "bomb.json")
+    try await daemon.waitUntilSpoolIsEmpty()
+    #expect(try await root.sql("SELECT count(*) FROM Reading") == "0")
+    #expect(try root.reason("bomb.json").contains("it unpacks to more than 1048576 bytes; [Import] MaxUnpackedSize"))
+    #expect(try await daemon.stop() == .exited(code: 0))
   }
 }

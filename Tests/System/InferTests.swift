@@ -82,8 +82,8 @@ extension SystemTests {
         expected: "DE"),
       Table(
         testDescription: "releases", file: "/usr/share/distro-info/debian.csv", entity: "Debian",
-        types: "Double?,String,String,Date,Date?,Date?,Date?,Date?",
-        check: "SELECT version, codename FROM Debian WHERE series = 'bookworm'", expected: "12.0|Bookworm"),
+        types: "String?,String,String,Date,Date?,Date?,Date?,Date?",
+        check: "SELECT version, codename FROM Debian WHERE series = 'bookworm'", expected: "12|Bookworm"),
     ]
 
     @Test(
@@ -132,6 +132,13 @@ extension SystemTests {
       #expect(bad.code == 66)
       #expect(bad.errors.contains("line 2, column 6, field 2: text after a closing quote"))
       #expect(try await run("infer", path + "/no.csv").code == 66)
+      // Names that make a job file of more than a daemon takes.
+      let names = (0..<20).map { "\($0)" + String(repeating: "x", count: 60_000) }.joined(separator: ",")
+      try root.payload("long.csv", names + "\n" + Array(repeating: "1", count: 20).joined(separator: ",") + "\n")
+      let long = try await run("infer", path + "/long.csv", "--output", output, "--entity", "Long", "--header", "yes")
+      #expect(long.code == 66)
+      #expect(long.errors.contains("more than the 1048576 bytes that a daemon takes"), "\(long.errors.prefix(300))")
+      #expect(!FileManager.default.fileExists(atPath: output + "/Long.xcdatamodeld"))
       for arguments in [
         ["infer"], ["guess", "x"], ["infer", "x", "--entity", "Job"], ["infer", "x", "--quote", "ab"],
       ] {

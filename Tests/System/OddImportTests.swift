@@ -64,6 +64,49 @@ extension SystemTests {
       }
     }
 
+    @Test("keeps what a type can hold digit by digit, and takes nothing else")
+    func exactValues() async throws {
+      let model = TestModel.model(
+        """
+        <entity name="Item" representedClassName="Item" syncable="YES">
+          <attribute name="d" optional="YES" attributeType="Decimal"/>
+          <attribute name="i" optional="YES" attributeType="Integer 64" usesScalarValueType="YES"/>
+          <attribute name="u" optional="YES" attributeType="URI"/>
+          <attribute name="t" optional="YES" attributeType="Date" usesScalarValueType="NO"/>
+        </entity>
+        """)
+      let daemon = try await DaemonProcess.ready(try DaemonRoot(model: model))
+      let good = [
+        "12345678901234567890123456789012345678,1e18,http://example.com/a%20b?q#f,0",
+        "0.00000000000000000000000000000000000001,9007199254740993.0,mailto:a@example.com,-62135596800",
+        "1234567890123456789.0123456789012345678000,7.0,../x,253402300799",
+      ]
+      let bad = [
+        "1234567890123456789012345678901234567891,,,", String(repeating: "9", count: 59) + ",,,",
+        "0.123456789012345678901234567890123456789012345,,,", "1e-200,,,", ",0.99999999999999999999,,",
+        ",4503599627370496.1,,", ",7.0000000000000000001,,", ",1e-400,,", ",1e19,,", ",,a b,",
+        ",,http://müller.de/ü,", ",,http://exa mple.com,", ",,,99999999999999999999", ",,,253402300800",
+      ]
+      try daemon.root.payload("n.csv", (["d,i,u,t"] + good + bad).joined(separator: "\n"))
+      let job = try await daemon.submit(
+        """
+        {"type": "import", "id": "n", "arguments": {"input": "n.csv", "entity": "Item", "maxRejects": "100%",
+         "columns": {"d": "d", "i": "i", "u": "u", "t": {"attribute": "t", "dates": "epoch"}}}}
+        """)
+      #expect(job.first?["state"]?.string == "completed", "\(job)")
+      let rows = try await daemon.root.sql("SELECT d, i, u, CAST(t AS INTEGER) FROM Item ORDER BY t")
+      #expect(
+        rows == """
+          0.00000000000000000000000000000000000001|9007199254740993|mailto:a@example.com|-63113904000
+          12345678901234567890123456789012345678|1000000000000000000|http://example.com/a%20b?q#f|-978307200
+          1234567890123456789.0123456789012345678|7|../x|252423993599
+          """)
+      let rejects = try await daemon.tool("rejects", "n")
+      #expect(rejects.output.split(separator: "\n").dropFirst().map(String.init) == bad)
+      let reasons = try await daemon.tool("rejects", "n", "--json")
+      #expect(reasons.output.contains("is not a decimal number of up to 38 digits"), "\(reasons.output.prefix(600))")
+    }
+
     @Test("takes the largest numbers of each type, and none beyond")
     func largestNumbers() async throws {
       let model = TestModel.model(

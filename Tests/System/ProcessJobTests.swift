@@ -259,6 +259,19 @@ extension SystemTests {
       #expect(good.output.hasSuffix("1 declared job type\n"), "\(good.output)")
     }
 
+    @Test(
+      "A program of another user starts in / where no folder is named, as it may not enter payload/",
+      .enabled(if: SkipReason.runsAsRoot()))
+    func otherUsersFolder() async throws {
+      let root = try DaemonRoot()
+      try declare("where", "echo \"{\\\"result\\\": {\\\"folder\\\": \\\"$(pwd)\\\"}}\"", "User=nobody", in: root)
+      chmod(root.directory.path, 0o755)
+      try #require(chmod(root.paths.payload, 0o3770) == 0)
+      let daemon = try await DaemonProcess.ready(root)
+      let jobs = try await daemon.submit(#"{"type": "where"}"#)
+      #expect(jobs.first?["result"]?["folder"]?.string == "/", "\(jobs)")
+    }
+
     @Test("A daemon of root runs a program as the user that its type names", .enabled(if: SkipReason.runsAsRoot()))
     func otherUser() async throws {
       let root = try DaemonRoot()

@@ -146,6 +146,24 @@ extension SystemTests {
       #expect(try await daemon.stop() == .exited(code: 0))
     }
 
+    @Test("failed/ keeps as many files as it may, and the number is obeyed while the daemon runs")
+    func failedCount() async throws {
+      let root = try DaemonRoot(DaemonRoot.quickFlushes + "[Spool]\nFailedCount=5\n")
+      for number in 0..<3 { try root.drop("", as: FileName("first\(number)")) }
+      let daemon = try await DaemonProcess.ready(root)
+      try await daemon.waitUntilSpoolIsEmpty()
+      #expect(try root.failedFiles.count == 6)
+      for number in 0..<200 { try root.drop("", as: FileName("more\(number)")) }
+      try await daemon.waitUntilSpoolIsEmpty()
+      try await daemon.waitForLog("old files from failed/")
+      try await daemon.wait { try $0.root.failedFiles.count <= 2 * 105 }
+      #expect(try await daemon.stop() == .exited(code: 0))
+      // A start looks through it.
+      let again = try await DaemonProcess.ready(root)
+      try await again.wait { try $0.root.failedFiles.count == 10 }
+      #expect(try await again.stop() == .exited(code: 0))
+    }
+
     @Test("A file that repeats a job at work leaves with it, and the log says so")
     func duplicate() async throws {
       let root = try DaemonRoot()
@@ -156,6 +174,23 @@ extension SystemTests {
       #expect(try await states(root) == "same|completed")
       #expect(daemon.logText.contains("second.json repeats jobs that are at work and run once: same"))
       #expect(try await daemon.stop() == .exited(code: 0))
+    }
+
+    @Test("That a file repeats a job at work is not told again at each start")
+    func duplicateAtStart() async throws {
+      let root = try DaemonRoot()
+      let held = #"{"type": "noop", "id": "same", "notBefore": "2100-01-01T00:00:00Z"}"#
+      for name in ["first.json", "second.json"] as [FileName] { try root.drop(held, as: name) }
+      let daemon = try await DaemonProcess.ready(root)
+      try await daemon.waitForLog("second.json repeats jobs")
+      #expect(try await daemon.stop() == .exited(code: 0))
+      for _ in 0..<2 {
+        let again = try await DaemonProcess.ready(root)
+        try root.drop(#"{"type": "noop"}"#, as: "witness.json")
+        try await again.wait { try $0.root.newFiles.isEmpty && $0.root.currentFiles.count == 2 }
+        #expect(!again.logText.contains("repeats jobs"))
+        #expect(try await again.stop() == .exited(code: 0))
+      }
     }
   }
 }

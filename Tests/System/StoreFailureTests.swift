@@ -42,6 +42,9 @@ extension SystemTests {
       try root.drop(#"{"type": "noop", "id": "first"}"#, as: "first.json")
       try await daemon.waitForLog("nothing is taken in until the store is free again")
       #expect(try await daemon.get("/v1/status")["state"]?.string == "store-busy")
+      try await daemon.wait { daemon in
+        daemon.managerStatus?.hasPrefix("taking no jobs: ") == true
+      }
       let refused = try await daemon.request("POST", "/v1/jobs", body: #"{"type": "noop"}"#)
       #expect(refused.status == 503)
       #expect(refused.body["error"]?["code"]?.string == "store-busy")
@@ -49,7 +52,43 @@ extension SystemTests {
       try await daemon.waitUntilSpoolIsEmpty()
       #expect(try await root.sql("SELECT id, state FROM Job") == "first|completed")
       #expect(try await daemon.get("/v1/status")["state"]?.string == "running")
+      try await daemon.wait { $0.managerStatus == "taking jobs" }
       #expect(try await daemon.stop() == .exited(code: 0))
+    }
+
+    @Test(
+      "An import in one transaction that has no room costs nobody else theirs: it is cancelled, the daemon stops in order",
+      .enabled(if: SkipReason.runsAsRoot())
+    )
+    func transactionWithoutRoom() async throws {
+      let root = try DaemonRoot(DaemonRoot.quickFlushes)
+      let disk = try SmallDisk(over: root.paths.state, megabytes: 6)
+      // What is there already takes a good part of the disk, and lies in the log when the large one comes.
+      try root.payload("some.csv", "job,number\n" + (0..<40_000).map { "some,\($0)\n" }.joined())
+      try root.payload("much.csv", "job,number\n" + (0..<400_000).map { "much,\($0)\n" }.joined())
+      let daemon = try await DaemonProcess.ready(root)
+      _ = try await daemon.submit(TestModel.importJob("some", "some.csv"))
+      try root.drop(
+        """
+        {"type": "import", "id": "much", "arguments": {"input": "much.csv", "entity": "Reading", "atomic": true}}
+        """, as: "much.json")
+      try await daemon.waitForLog("job much: ")
+      let small = try await daemon.submit(#"{"type": "noop", "id": "small"}"#)
+      #expect(small.first?["state"]?.string == "completed")
+      // Also by a process that is killed in the middle of it.
+      try await daemon.waitForStoreWrites(50)
+      try await daemon.kill()
+      let again = try await DaemonProcess.ready(root)
+      try await again.waitForLog("job much: ")
+      let cancel = try await again.tool("cancel", "much")
+      #expect(cancel.code == 0, "\(cancel.output)\(cancel.errors)")
+      try await again.waitUntilSpoolIsEmpty()
+      #expect(try await again.stop() == .exited(code: 0))
+      #expect(!again.logText.contains("can't be closed"), "\(again.logText)")
+      #expect(
+        try await root.sql("SELECT id, state FROM Job ORDER BY id") == "much|cancelled\nsmall|completed\nsome|completed"
+      )
+      withExtendedLifetime(disk) {}
     }
 
     private func unmount(_ root: DaemonRoot) async throws {
@@ -64,6 +103,8 @@ extension SystemTests {
       let daemon = try await DaemonProcess.ready(root)
       let first = try await daemon.submit(#"{"type": "noop", "id": "before"}"#)
       #expect(first.first?["durable"]?.bool == true)
+      // What a long log takes would be given back, and be room again.
+      _ = try await root.sql("PRAGMA wal_checkpoint(TRUNCATE)")
       fill(filler)
       try root.drop(TestModel.importJob("full", "rows.csv"), as: "full.json")
       try await daemon.waitForLog("nothing is taken in until there is room")

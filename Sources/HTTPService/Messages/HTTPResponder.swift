@@ -19,9 +19,18 @@ package final class HTTPResponder: Sendable {
 
   /// Sends the response unless the request has been answered already.
   ///
-  /// - Returns: Whether this response was taken. It may still not arrive: a client that has gone away is not noticed.
+  /// - Returns: Whether this response was taken. It may still not arrive, if its client is about to go.
   @discardableResult
   package func respond(_ response: HTTPResponse) -> Bool {
     server.answer(exchange, with: response)
   }
+
+  /// Whether the client is there and has no answer yet.
+  package var isWaiting: Bool { server.isWaiting(exchange) }
+
+  /// Calls back once when the exchange is over, at once if it is: the client has the reply, or has gone, also before
+  /// there was one.
+  ///
+  /// The call comes on the server's thread and must be quick.
+  package func whenOver(_ call: @escaping @Sendable () -> Void) { server.whenOver(exchange, call) }
 }

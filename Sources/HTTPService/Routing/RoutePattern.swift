@@ -5,9 +5,12 @@ struct RoutePattern: Sendable {
     case parameter(String)
   }
 
+  /// As it was written.
+  let text: String
   private let parts: [Part]
 
   init(_ pattern: String) {
+    text = pattern
     precondition(pattern.hasPrefix("/"), "a route pattern starts with a slash: \(pattern)")
     parts = pattern.split(separator: "/").map { part in
       part.hasPrefix(":") ? .parameter(String(part.dropFirst())) : .literal(String(part))

@@ -13,6 +13,9 @@ package struct Router: Sendable {
 
   private var routes: [Route] = []
 
+  /// The methods and patterns of all routes, in the order in which they were added.
+  package var list: [(method: HTTPMethod, pattern: String)] { routes.map { ($0.method, $0.pattern.text) } }
+
   package init() {}
 
   /// Adds a route, such as `router.on(.get, "/v1/jobs/:id") { request, parameters in ... }`.

@@ -7,6 +7,7 @@ struct ConnectionTable {
   struct Connection {
     let socket: ConnectionSocket
     let peer: PeerCredentials?
+    let standing: PeerStanding
     /// The library's descriptor until it reports the connection's start, then nil.
     var pendingDescriptor: Int32?
     /// When to cut the connection, or to answer its waiting request; nil when that has been done.
@@ -19,8 +20,17 @@ struct ConnectionTable {
     var target = ""
   }
 
+  /// A user with open connections.
+  private struct User {
+    var count = 0
+    /// The group of the last one, and what it was to the service.
+    var group: UInt32 = 0
+    var standing = PeerStanding.stranger
+  }
+
   private(set) var connections: [UInt64: Connection] = [:]
-  private var countByUser: [UInt32: Int] = [:]
+  private var users: [UInt32: User] = [:]
+  private var strangerCount = 0
   private var pending: [Int32: UInt64] = [:]
   private var lastID: UInt64 = 0
   private let limits: HTTPServerLimits
@@ -31,19 +41,36 @@ struct ConnectionTable {
 
   /// Enters a connection that is about to be handed to the library; nil when there are too many.
   mutating func admit(
-    _ socket: ConnectionSocket, descriptor: Int32, peer: PeerCredentials?, deadline: UInt64
+    _ socket: ConnectionSocket, descriptor: Int32, peer: PeerCredentials?, standing: PeerStanding, deadline: UInt64
   ) -> UInt64? {
     // A number can only be used again after it was closed: the library gave up that connection without saying so.
     if let stale = pending[descriptor] { remove(stale) }
-    guard connections.count < limits.connections else { return nil }
+    guard hasPlace(for: peer, standing) else { return nil }
     if let peer {
-      guard countByUser[peer.user, default: 0] < limits.connectionsPerUser else { return nil }
-      countByUser[peer.user, default: 0] += 1
+      let count = users[peer.user]?.count ?? 0
+      users[peer.user] = User(count: count + 1, group: peer.group, standing: standing)
     }
+    if standing == .stranger { strangerCount += 1 }
     lastID += 1
     pending[descriptor] = lastID
-    connections[lastID] = Connection(socket: socket, peer: peer, pendingDescriptor: descriptor, deadline: deadline)
+    connections[lastID] = Connection(
+      socket: socket, peer: peer, standing: standing, pendingDescriptor: descriptor, deadline: deadline)
     return lastID
+  }
+
+  private func hasPlace(for peer: PeerCredentials?, _ standing: PeerStanding) -> Bool {
+    if standing == .owner { return connections.count < limits.connections + limits.reservedConnections }
+    guard connections.count < limits.connections else { return false }
+    let count = peer.flatMap { users[$0.user]?.count } ?? 0
+    if standing == .user { return count < limits.connectionsPerUser }
+    return count < limits.connectionsPerStranger && strangerCount < limits.strangerConnections
+  }
+
+  /// What a peer is by an open connection of the same user and group; nil if there is none.
+  ///
+  /// So a user who connects again and again is looked up once only.
+  func standing(of peer: PeerCredentials) -> PeerStanding? {
+    users[peer.user].flatMap { $0.group == peer.group ? $0.standing : nil }
   }
 
   /// Finds the connection that the library begins to serve on this descriptor.
@@ -57,8 +84,9 @@ struct ConnectionTable {
   mutating func remove(_ id: UInt64) -> Connection? {
     guard let connection = connections.removeValue(forKey: id) else { return nil }
     if let descriptor = connection.pendingDescriptor { pending[descriptor] = nil }
-    guard let user = connection.peer?.user, let count = countByUser[user] else { return connection }
-    countByUser[user] = count > 1 ? count - 1 : nil
+    if connection.standing == .stranger { strangerCount -= 1 }
+    guard let user = connection.peer?.user, let count = users[user]?.count else { return connection }
+    if count > 1 { users[user]?.count = count - 1 } else { users[user] = nil }
     return connection
   }
 

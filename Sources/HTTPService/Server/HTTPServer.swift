@@ -28,10 +28,11 @@ package final class HTTPServer: Sendable {
   /// The caller keeps its descriptor: stopping the server leaves the socket listening, and another server can follow.
   /// - Parameters:
   ///   - listener: Bound and listening; made here, or passed by systemd.
+  ///   - standing: Tells what a peer of a Unix socket is to the service; called when one connects, and must not wait.
   ///   - handler: Called on the server's only thread; it must not wait for anything.
   package init(
     listener: borrowing FileDescriptor, limits: HTTPServerLimits = HTTPServerLimits(),
-    handler: @escaping HTTPHandler
+    standing: @escaping @Sendable (PeerCredentials) -> PeerStanding = { _ in .user }, handler: @escaping HTTPHandler
   ) throws(HTTPServiceError) {
     do {
       isUnix = try Self.isUnix(listener)
@@ -42,7 +43,7 @@ package final class HTTPServer: Sendable {
       throw HTTPServiceError(
         .notListening, message: "Descriptor \(listener.number) is not a listening stream socket", cause: error)
     }
-    core = ServerCore(limits: limits, handler: handler)
+    core = ServerCore(limits: limits, judge: standing, handler: handler)
   }
 
   deinit {

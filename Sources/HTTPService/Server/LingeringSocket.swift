@@ -1,5 +1,6 @@
 import Dispatch
 import Synchronization
+import SystemSupport
 
 /// A connection whose request was refused before its body was read, until its client has stopped sending.
 ///
@@ -9,37 +10,56 @@ final class LingeringSocket: Sendable {
   /// How much a client may go on sending.
   private static let byteLimit = 64 << 20
 
-  private let socket: ConnectionSocket
-  private let bytes = Mutex(0)
-  // A dispatch source is thread-safe, its Swift type just doesn't say so.
-  private nonisolated(unsafe) let source: any DispatchSourceRead
+  private struct State {
+    var bytes = 0
+    var wait: ReadinessThread.Wait?
+    var isOver = false
+  }
 
-  /// Begins; `completion` is called once, on the queue, when the socket is no longer needed.
-  init(
-    _ socket: ConnectionSocket, within duration: Duration, on queue: DispatchQueue,
-    completion: @escaping @Sendable () -> Void
-  ) {
+  private let socket: ConnectionSocket
+  private let completion: @Sendable () -> Void
+  private let state = Mutex(State())
+
+  /// - Parameter completion: called once when the socket is no longer needed.
+  init(_ socket: ConnectionSocket, completion: @escaping @Sendable () -> Void) {
     self.socket = socket
+    self.completion = completion
+  }
+
+  /// Begins, and ends after `duration` at the latest.
+  func begin(within duration: Duration, on queue: DispatchQueue) {
     socket.endSending()
-    source = DispatchSource.makeReadSource(fileDescriptor: socket.number, queue: queue)
-    // The source holds this object, and the descriptor, until it is cancelled.
-    source.setEventHandler { self.discard() }
-    source.setCancelHandler {
-      completion()
-      withExtendedLifetime(self) {}
-    }
-    source.activate()
+    waitForMore()
     queue.asyncAfter(deadline: DispatchTime(uptimeNanoseconds: DeadlineTimer.uptime(after: duration))) { [weak self] in
-      self?.source.cancel()
+      self?.end()
     }
+  }
+
+  private func waitForMore() {
+    let isUnwatched = state.withLock { state in
+      if state.isOver { return false }
+      // The wait holds this object, and with it the descriptor.
+      state.wait = try? ReadinessThread.shared.whenReadable(socket.number) { self.discard() }
+      return state.wait == nil
+    }
+    if isUnwatched { end() }
   }
 
   private func discard() {
     let count = socket.discard()
-    let isOver = bytes.withLock { bytes in
-      bytes += count ?? 0
-      return count == nil || bytes > Self.byteLimit
+    let isOver = state.withLock { state in
+      state.bytes += count ?? 0
+      return count == nil || state.bytes > Self.byteLimit || state.isOver
     }
-    if isOver { source.cancel() }
+    if isOver { end() } else { waitForMore() }
+  }
+
+  private func end() {
+    let (wait, isFirst) = state.withLock { state in
+      defer { state.isOver = true }
+      return (state.wait.take(), !state.isOver)
+    }
+    if let wait { _ = ReadinessThread.shared.cancel(wait) }
+    if isFirst { completion() }
   }
 }

@@ -58,6 +58,7 @@ extension ServerCore {
       }
       exchange.phase = .suspended
       start(HTTPResponder(exchange: exchange.id, server: self))
+      watchClient(of: exchange)
       return .YES
     }
   }

@@ -14,11 +14,15 @@ final class ServerCore: Sendable {
   struct Suspension: @unchecked Sendable {
     let handle: OpaquePointer
     let connection: UInt64
+    /// Looks out for the client's end.
+    var watch: ReadinessThread.Wait?
   }
 
   struct State: Sendable {
     var table: ConnectionTable
     var suspensions: [UInt64: Suspension] = [:]
+    /// The exchanges that have reached the handler and are not over, with what is to be called when they are.
+    var ends: [UInt64: [@Sendable () -> Void]] = [:]
     /// Answers of resumed exchanges, until the library's thread takes them.
     var answers: [UInt64: HTTPResponse] = [:]
     var isStopping = false
@@ -31,6 +35,7 @@ final class ServerCore: Sendable {
 
   let limits: HTTPServerLimits
   let handler: HTTPHandler
+  private let judge: @Sendable (PeerCredentials) -> PeerStanding
   let state: Mutex<State>
   /// Entered by each request that reached the handler, left when its reply is sent or its client gone.
   let dispatched = DispatchGroup()
@@ -39,20 +44,33 @@ final class ServerCore: Sendable {
   /// How many connections linger at a time; beyond that a client may miss its reply.
   private static let lingeringLimit = 32
 
-  init(limits: HTTPServerLimits, handler: @escaping HTTPHandler) {
+  init(
+    limits: HTTPServerLimits, judge: @escaping @Sendable (PeerCredentials) -> PeerStanding,
+    handler: @escaping HTTPHandler
+  ) {
     self.limits = limits
+    self.judge = judge
     self.handler = handler
     state = Mutex(State(table: ConnectionTable(limits: limits)))
   }
 
   // MARK: Connections
 
+  /// What a peer is to the service; whom the kernel does not vouch for is a user like others.
+  func standing(of peer: PeerCredentials?) -> PeerStanding {
+    guard let peer else { return .user }
+    return state.withLock { $0.table.standing(of: peer) } ?? judge(peer)
+  }
+
   /// Enters an accepted connection; nil when its user or everybody together has too many, or when stopping.
-  func admit(_ socket: ConnectionSocket, descriptor: Int32, peer: PeerCredentials?) -> UInt64? {
+  func admit(
+    _ socket: ConnectionSocket, descriptor: Int32, peer: PeerCredentials?, _ standing: PeerStanding
+  ) -> UInt64? {
     state.withLock { state in
       guard !state.isStopping else { return nil }
       let deadline = DeadlineTimer.uptime(after: limits.requestTimeout)
-      let id = state.table.admit(socket, descriptor: descriptor, peer: peer, deadline: deadline)
+      let id = state.table.admit(
+        socket, descriptor: descriptor, peer: peer, standing: standing, deadline: deadline)
       if id != nil { state.arm(deadline) }
       return id
     }
@@ -70,12 +88,13 @@ final class ServerCore: Sendable {
   /// Keeps a connection that is over until its client has stopped sending, so that it can read why it was refused.
   func linger(_ socket: ConnectionSocket) {
     let id = ObjectIdentifier(socket)
-    state.withLock { state in
-      guard !state.isStopping, state.lingering.count < Self.lingeringLimit else { return }
-      state.lingering[id] = LingeringSocket(socket, within: limits.lingeringTimeout, on: lingeringQueue) {
-        [weak self] in self?.state.withLock { $0.lingering[id] = nil }
-      }
+    let lingering = LingeringSocket(socket) { [weak self] in self?.state.withLock { $0.lingering[id] = nil } }
+    let isKept = state.withLock { state in
+      guard !state.isStopping, state.lingering.count < Self.lingeringLimit else { return false }
+      state.lingering[id] = lingering
+      return true
     }
+    if isKept { lingering.begin(within: limits.lingeringTimeout, on: lingeringQueue) }
   }
 
   /// A request is refused before its body was read.
@@ -114,16 +133,50 @@ final class ServerCore: Sendable {
     }
   }
 
-  /// Answers a suspended exchange, from any thread; false when it has been answered before.
+  /// Looks out for the end of a client whose request was set aside: the library looks at no such connection.
+  func watchClient(of exchange: Exchange) {
+    let (id, connection) = (exchange.id, exchange.connection)
+    guard let socket = state.withLock({ $0.suspensions[id] == nil ? nil : $0.table.connections[connection]?.socket })
+    else { return }
+    // The call holds the socket, so that its number stays its own while it is watched. Without a watch the request has
+    // its deadline still.
+    let watch = try? ReadinessThread.shared.whenHungUp(socket.number) { [weak self] in
+      withExtendedLifetime(socket) { _ = self?.resume(id, with: nil) }
+    }
+    let isSuspended = state.withLock { state in
+      state.suspensions[id]?.watch = watch
+      return state.suspensions[id] != nil
+    }
+    if !isSuspended, let watch { _ = ReadinessThread.shared.cancel(watch) }
+  }
+
+  /// Answers a suspended exchange, from any thread; false when it has been answered before, or its client has gone.
   @discardableResult
-  func answer(_ exchange: UInt64, with response: HTTPResponse) -> Bool {
-    state.withLock { state in
-      guard let suspension = state.suspensions.removeValue(forKey: exchange) else { return false }
+  func answer(_ exchange: UInt64, with response: HTTPResponse) -> Bool { resume(exchange, with: response) }
+
+  /// Gives a suspended exchange back to the library; without a response its connection is closed.
+  private func resume(_ exchange: UInt64, with response: HTTPResponse?) -> Bool {
+    let suspension = state.withLock { state -> Suspension? in
+      guard let suspension = state.suspensions.removeValue(forKey: exchange) else { return nil }
       state.answers[exchange] = response
       state.setDeadline(of: suspension.connection, after: limits.requestTimeout)
       MHD_resume_connection(suspension.handle)
-      return true
+      return suspension
     }
+    if let watch = suspension?.watch { _ = ReadinessThread.shared.cancel(watch) }
+    return suspension != nil
+  }
+
+  /// Whether an exchange is still to be answered.
+  func isWaiting(_ exchange: UInt64) -> Bool { state.withLock { $0.suspensions[exchange] != nil } }
+
+  /// Calls back when an exchange is over, at once if it is.
+  func whenOver(_ exchange: UInt64, _ call: @escaping @Sendable () -> Void) {
+    let isOver = state.withLock { state in
+      state.ends[exchange]?.append(call)
+      return state.ends[exchange] == nil
+    }
+    if isOver { call() }
   }
 
   func takeAnswer(_ exchange: UInt64) -> HTTPResponse? {
@@ -136,6 +189,7 @@ final class ServerCore: Sendable {
     dispatched.enter()
     let (id, connection) = (exchange.id, exchange.connection)
     state.withLock { state in
+      state.ends[id] = []
       state.table.update(connection) { $0.exchange = id }
       state.setDeadline(of: connection, after: limits.requestTimeout)
     }
@@ -144,11 +198,13 @@ final class ServerCore: Sendable {
   /// A reply was sent or its client has gone: the connection's next request may come.
   func finish(_ exchange: Exchange) {
     let (id, connection) = (exchange.id, exchange.connection)
-    state.withLock { state in
+    let ends = state.withLock { state in
       state.answers[id] = nil
       state.table.update(connection) { $0.exchange = nil }
       state.setDeadline(of: connection, after: limits.requestTimeout)
+      return state.ends.removeValue(forKey: id) ?? []
     }
+    for call in ends { call() }
     if exchange.isDispatched { dispatched.leave() }
   }
 }

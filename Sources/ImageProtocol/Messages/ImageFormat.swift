@@ -42,6 +42,9 @@ package enum ImageFormat: String, Codable, Sendable, CaseIterable {
     }
   }
 
+  /// The name behind its article, as it is spoken.
+  package var displayNameWithArticle: String { (self == .avif || self == .svg ? "an " : "a ") + displayName }
+
   /// What the names of its files end with, the usual one first.
   package var nameEndings: [String] {
     switch self {

@@ -6,15 +6,19 @@ package struct ImageLimits: Codable, Sendable, Equatable {
   package var maxBytes: Int
   /// The most pages or frames of an input.
   package var maxPages: Int
+  /// The most bytes that packed texts and profiles of an input may unpack to.
+  package var textBytes: Int
   /// The processor time of one request in seconds; the kernel ends the helper that exceeds it.
   package var processorSeconds: Int
 
   package init(
-    maxPixels: Int = 200_000_000, maxBytes: Int = 512 << 20, maxPages: Int = 256, processorSeconds: Int = 120
+    maxPixels: Int = 200_000_000, maxBytes: Int = 512 << 20, maxPages: Int = 256,
+    textBytes: Int = 16 << 20, processorSeconds: Int = 120
   ) {
     self.maxPixels = maxPixels
     self.maxBytes = maxBytes
     self.maxPages = maxPages
+    self.textBytes = textBytes
     self.processorSeconds = processorSeconds
   }
 }

@@ -1,4 +1,4 @@
-/// What the helper found and made; every output is written and synced when this arrives.
+/// What the helper found and made; every output is written when this arrives, and not yet synced to the disk.
 package struct ImageReply: Codable, Sendable, Equatable {
   /// The picture read.
   package struct Input: Codable, Sendable, Equatable {
@@ -13,14 +13,19 @@ package struct ImageReply: Codable, Sendable, Equatable {
     package var bytes: Int
     /// The SHA-256 of the file, in 64 digits of base 16.
     package var sha256: String
+    /// What is wrong with the file that is no reason to refuse it.
+    package var note: String?
 
-    package init(format: ImageFormat, width: Int, height: Int, pages: Int, bytes: Int, sha256: String) {
+    package init(
+      format: ImageFormat, width: Int, height: Int, pages: Int, bytes: Int, sha256: String, note: String? = nil
+    ) {
       self.format = format
       self.width = width
       self.height = height
       self.pages = pages
       self.bytes = bytes
       self.sha256 = sha256
+      self.note = note
     }
   }
 

@@ -40,8 +40,8 @@ package actor ImageHelperPool {
 
   /// Has a picture decoded and encoded.
   ///
-  /// When this returns, every output is written and synced to the disk by the helper; renaming them and syncing their
-  /// directory is the caller's. After an error the outputs may hold parts. Cancelling the task kills the helper.
+  /// When this returns, every output is written; syncing and renaming them is the caller's, so that the helper goes on with
+  /// the next picture meanwhile. After an error the outputs may hold parts. Cancelling the task kills the helper.
   ///
   /// - Parameters:
   ///   - request: What to make.

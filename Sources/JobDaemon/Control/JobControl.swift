@@ -85,11 +85,16 @@ final class JobControl: Sendable {
       perform(order, onNext: rest, done: done + count, answer)
     }) { [self] in
       let slice = jobs.prefix(Self.sliceSize)
-      if case .cancel(let reason) = order.command, slice.first?.state != .quarantined {
-        return try cancelAll(slice.map { ($0.objectID, reason) })
-      }
-      return try slice.count { try perform(order, $0.objectID, recorded: $0.state) == .done }
+      guard case .cancel(let reason) = order.command else { return try each(slice, order) }
+      // What a quarantined job has saved is taken back one by one.
+      let quarantined = slice.filter { $0.state == .quarantined }
+      let others = slice.filter { $0.state != .quarantined }
+      return try cancelAll(others.map { ($0.objectID, reason) }) + each(quarantined[...], order)
     }
+  }
+
+  private func each(_ jobs: ArraySlice<JobSelection.Found>, _ order: Order) throws -> Int {
+    try jobs.count { try perform(order, $0.objectID, recorded: $0.state) == .done }
   }
 
   /// Stops or resumes the start of jobs, also after the next start of the daemon.

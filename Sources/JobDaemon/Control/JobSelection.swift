@@ -1,12 +1,12 @@
 import Jobs
 import ObjectGraph
 
-/// Which jobs an operator means; nil where any value will do.
+/// Which jobs an operator means; nil, or no state, where any will do.
 struct JobSelection: Sendable, Equatable {
   /// The most jobs that are over and are selected at once.
   static let limit = 100_000
 
-  var state: JobState?
+  var states: Set<JobState> = []
   var queue: String?
   var type: String?
   var batch: String?
@@ -19,18 +19,26 @@ struct JobSelection: Sendable, Equatable {
 
   /// The jobs: unfinished ones where no state is asked for.
   func find(_ context: isolated ManagedObjectContext, _ scheduler: Scheduler) throws -> [Found] {
-    if let state, state.isFinal {
-      let request = FetchRequest<Job>(condition, limit: Self.limit)
-      return try context.fetchIDs(request).map { Found(objectID: $0, state: state) }
+    var found = hasUnfinished ? scheduler.read { schedule, _ in schedule.jobs(matching: self) } : []
+    for state in states.filter(\.isFinal).sorted() {
+      let request = FetchRequest<Job>(condition([state]), limit: Self.limit - found.count)
+      found += try context.fetchIDs(request).map { Found(objectID: $0, state: state) }
+      if found.count >= Self.limit { break }
     }
-    return scheduler.read { schedule, _ in schedule.jobs(matching: self) }
+    return found
   }
 
-  /// The condition that a job's record meets, with its state as it was last saved.
-  var condition: Condition? {
-    let parts = [("state", state?.rawValue), ("queue", queue), ("type", type), ("batch", batch)]
-    let conditions = parts.compactMap { key, value in
+  /// Whether jobs that are not over may be meant.
+  private var hasUnfinished: Bool { states.isEmpty || states.contains { !$0.isFinal } }
+
+  /// The condition that a job's record meets, with one of these states as it was last saved; any if there are none.
+  private func condition(_ states: some Collection<JobState>) -> Condition? {
+    let parts = [("queue", queue), ("type", type), ("batch", batch)]
+    var conditions = parts.compactMap { key, value in
       value.map { Condition.compare(.keyPath([key]), .equal, .value(.string($0)), []) }
+    }
+    if !states.isEmpty {
+      conditions.append(.isIn(.keyPath(["state"]), states.map { .value(.string($0.rawValue)) }, []))
     }
     return conditions.isEmpty ? nil : .and(conditions)
   }
@@ -51,7 +59,7 @@ extension Schedule {
       if let queue, resources[1] != queue { continue }
       if let type, resources[2] != type { continue }
       if let batch, Int(job.batch) != batch { continue }
-      if let state = selection.state, job.state != state { continue }
+      if !selection.states.isEmpty, !selection.states.contains(job.state) { continue }
       found.append(job)
     }
     return found.sorted { $0.sequence < $1.sequence }
@@ -60,24 +68,43 @@ extension Schedule {
 }
 
 extension JobSelection {
+  /// Some of the jobs, and how many there are.
+  typealias Page = (ids: [ManagedObjectID], total: Int)
+
   /// Some of the jobs, the last accepted first, and how many there are.
   ///
   /// Unfinished states are looked up in the schedule, since records tell the state at the last save.
   func page(
     _ context: isolated ManagedObjectContext, _ scheduler: Scheduler, limit: Int, offset: Int
-  ) throws -> (jobs: [Job], total: Int) {
-    if let state, !state.isFinal {
-      let found = scheduler.read { schedule, _ in schedule.jobs(matching: self) }
-      let ids = found.reversed().dropFirst(offset).prefix(limit).map(\.objectID)
-      let jobs = try context.fetch(FetchRequest<Job>(.isIn(.evaluatedObject, ids.map(Operand.object), [])))
-      let places = Dictionary(uniqueKeysWithValues: ids.enumerated().map { ($0.element, $0.offset) })
-      return (jobs.sorted { (places[$0.objectID] ?? 0) < (places[$1.objectID] ?? 0) }, found.count)
+  ) throws -> Page {
+    if states.isEmpty || !hasUnfinished { return try recordedPage(context, limit: limit, offset: offset) }
+    if !states.contains(where: \.isFinal) {
+      return try unfinishedPage(context, scheduler, limit: limit, offset: offset)
     }
-    var request = FetchRequest<Job>(condition)
+    // Of both kinds, as many as the page may have.
+    let unfinished = try unfinishedPage(context, scheduler, limit: offset + limit, offset: 0)
+    let recorded = try recordedPage(context, limit: offset + limit, offset: 0)
+    let shown = Set(unfinished.ids)
+    let ids = unfinished.ids + recorded.ids.filter { !shown.contains($0) }
+    let jobs = try context.fetch(FetchRequest<Job>(.isIn(.evaluatedObject, ids.map(Operand.object), [])))
+      .sorted { ($0.createdAt ?? .distantPast) > ($1.createdAt ?? .distantPast) }
+    return (jobs.dropFirst(offset).prefix(limit).map(\.objectID), unfinished.total + recorded.total)
+  }
+
+  private func unfinishedPage(
+    _ context: isolated ManagedObjectContext, _ scheduler: Scheduler, limit: Int, offset: Int
+  ) throws -> Page {
+    let found = scheduler.read { schedule, _ in schedule.jobs(matching: self) }
+    return (found.reversed().dropFirst(offset).prefix(limit).map(\.objectID), found.count)
+  }
+
+  /// - Note: Of the states, those that are final.
+  private func recordedPage(_ context: isolated ManagedObjectContext, limit: Int, offset: Int) throws -> Page {
+    var request = FetchRequest<Job>(condition(states.filter(\.isFinal)))
     let total = try context.count(for: request)
     request.sortDescriptors = [.descending("createdAt")]
     request.fetchLimit = limit
     request.fetchOffset = offset
-    return (try context.fetch(request), total)
+    return (try context.fetchIDs(request), total)
   }
 }

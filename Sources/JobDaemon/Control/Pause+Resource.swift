@@ -1,4 +1,5 @@
 import Jobs
+import SystemSupport
 
 extension Pause {
   /// What is paused; nil for a record of a kind that a later version knows.
@@ -12,7 +13,22 @@ extension Pause {
   }
 }
 
-extension Resource.Name {
+extension Resource.Name: CustomStringConvertible {
+  var description: String {
+    switch self {
+    case .everything: "everything"
+    case .queue(let queue): "the queue \"\(queue)\""
+    case .type(let type): "the type \"\(type)\""
+    case .key(let key): "the limit \"\(key)\""
+    }
+  }
+
+  /// The command that takes back a pause.
+  var resumeCommand: String {
+    guard let (kind, name) = kindAndName, kind != "all" else { return "bobbinctl resume" }
+    return "bobbinctl resume --\(kind) \(displayName(name))"
+  }
+
   /// How a pause's record says it, and the status API; nil for a key, which can't be paused.
   var kindAndName: (kind: String, name: String)? {
     switch self {

@@ -29,11 +29,13 @@ final class Retention: Sendable {
 
   private let engine: JobEngine
   private let steps: RetentionSteps
+  private let clock: RetentionClock
   private let queue = DispatchQueue(label: "retention", qos: .default)
   private let state = Mutex(State())
 
-  init(_ engine: JobEngine, _ steps: RetentionSteps) {
+  init(_ engine: JobEngine, _ steps: RetentionSteps, _ clock: RetentionClock) {
     self.engine = engine
+    self.clock = clock
     self.steps = steps
   }
 
@@ -100,9 +102,10 @@ final class Retention: Sendable {
     let settings = settings
     var counts: [JobState: Int] = [:]
     var total = 0
+    let now = clock.now()
     for state in Self.states {
       var count = try await steps.count(state)
-      let cutoff = Date(timeIntervalSinceNow: -(settings.age(state) / .seconds(1)))
+      let cutoff = now - settings.age(state) / .seconds(1)
       while !isStopped {
         // By age first; what is left may still be too many.
         var removed = try await steps.remove(state, endedBefore: cutoff, limit: RetentionSteps.jobCount)
@@ -167,10 +170,7 @@ final class Retention: Sendable {
       guard let due, !state.isStopped else { return }
       let timer = DispatchSource.makeTimerSource(queue: queue)
       // A second late, so that several that ended together go together.
-      let milliseconds = max(due.milliseconds, Date().milliseconds) + 1_000
-      timer.schedule(
-        wallDeadline: DispatchWallTime(
-          timespec: timespec(tv_sec: Int(milliseconds / 1000), tv_nsec: Int(milliseconds % 1000) * 1_000_000)))
+      timer.schedule(wallDeadline: clock.deadline(until: due) + .seconds(1))
       timer.setEventHandler { [weak self] in self?.runSoon() }
       timer.activate()
       state.timer = timer

@@ -3,26 +3,48 @@ import Synchronization
 
 /// Those who wait until a job is on disk and its file released.
 final class ReleaseWaiters: Sendable {
+  /// Stands for one wait.
+  struct Token: Sendable, Hashable { fileprivate let number: UInt64 }
+
   private struct Waiter {
+    let token: Token
     let released: @Sendable () -> Void
     let held: (@Sendable () -> Void)?
   }
 
   private let waiters = Mutex<[ManagedObjectID: [Waiter]]>([:])
+  private let lastNumber = Atomic<UInt64>(0)
 
   /// Calls back for each of the jobs when it is released; at once for those that are already.
   ///
   /// - Parameter whenHeld: is called each time one of the jobs is put aside, until it is released.
+  @discardableResult
   func add(
     _ ids: [ManagedObjectID], to scheduler: Scheduler, whenHeld: (@Sendable () -> Void)? = nil,
     _ call: @escaping @Sendable () -> Void
-  ) {
-    let waiter = Waiter(released: call, held: whenHeld)
+  ) -> Token {
+    let token = Token(number: lastNumber.add(1, ordering: .relaxed).newValue)
+    let waiter = Waiter(token: token, released: call, held: whenHeld)
     waiters.withLock { waiters in for id in ids { waiters[id, default: []].append(waiter) } }
     // Looked at afterwards, so that a release in between is not missed.
     let released = scheduler.read { schedule, _ in ids.filter { !schedule.contains($0) } }
     if !released.isEmpty { release(released) }
+    return token
   }
+
+  /// Ends a wait for these jobs; what they do is told no more.
+  func remove(_ token: Token, of ids: [ManagedObjectID]) {
+    waiters.withLock { waiters in
+      for id in ids {
+        guard var left = waiters[id] else { continue }
+        left.removeAll { $0.token == token }
+        waiters[id] = left.isEmpty ? nil : left
+      }
+    }
+  }
+
+  /// How many waits there are, of all jobs together.
+  var count: Int { waiters.withLock { $0.values.reduce(0) { $0 + $1.count } } }
 
   /// Whether anybody waits for one of the jobs.
   func contains(_ ids: some Sequence<ManagedObjectID>) -> Bool {

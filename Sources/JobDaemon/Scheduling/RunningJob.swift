@@ -53,6 +53,7 @@ final class RunningJob: Sendable {
     var attempt: CurrentAttempt?
     var task: Task<JSONValue, any Error>?
     var stop: Stop?
+    var stopTime: ContinuousClock.Instant?
     var isSettled = false
     var isAbandoned = false
   }
@@ -68,6 +69,8 @@ final class RunningJob: Sendable {
   var attempt: CurrentAttempt? { state.withLock { $0.attempt } }
   /// Why the attempt is to end, if it is.
   var stop: Stop? { state.withLock { $0.stop } }
+  /// When the attempt was told to end, for the reason that counts.
+  var stopTime: ContinuousClock.Instant? { state.withLock { $0.stopTime } }
   /// Whether the attempt's outcome is recorded already, though its handler is still at work.
   var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
 
@@ -89,7 +92,7 @@ final class RunningJob: Sendable {
   func stop(_ reason: Stop) -> Bool {
     let (counts, task) = state.withLock { state in
       let counts = !state.isSettled && reason.weight > state.stop?.weight ?? 0
-      if counts { state.stop = reason }
+      if counts { (state.stop, state.stopTime) = (reason, .now) }
       return (counts, state.task)
     }
     task?.cancel()

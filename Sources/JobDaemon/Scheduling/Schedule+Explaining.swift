@@ -31,7 +31,11 @@ extension Schedule {
     switch job.state {
     case .scheduled: obstacles.append(.notBefore(job.due))
     case .retryable: obstacles.append(.backoff(max(0, job.due - now.steady)))
-    case .available: obstacles += fullResources(of: job, now) + [.queue(placesBefore(job))]
+    case .available:
+      obstacles += fullResources(of: job, now)
+      let places = placesBefore(job)
+      // A job that something keeps from running is not the next, though none goes before it.
+      if places > 0 || obstacles.isEmpty { obstacles.append(.queue(places)) }
     default: break
     }
     return obstacles

@@ -102,8 +102,7 @@ extension Schedule {
 
   /// Stops or resumes the start of jobs.
   mutating func setPaused(_ isPaused: Bool, _ name: Resource.Name, at now: Moment) {
-    let index = resource(name)
-    resources[index].isPaused = isPaused
+    let index = notePaused(isPaused, name)
     promote(index, at: now)
     forget(index, at: now)
   }

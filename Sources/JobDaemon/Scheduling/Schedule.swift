@@ -15,6 +15,8 @@ struct Schedule {
   /// The first is ``Resource/Name/everything``.
   var resources = [Resource(.everything)]
   var resourceIndexes: [Resource.Name: Int] = [.everything: 0]
+  /// What operators have paused.
+  private(set) var paused: Set<Resource.Name> = []
   var lanes: [Lane] = []
   private var laneIndexes: [Lane.Key: Int] = [:]
   private var freeResources: [Int] = []
@@ -130,6 +132,14 @@ struct Schedule {
     let index = freeResources.popLast() ?? resources.count
     if index == resources.count { resources.append(Resource(name)) } else { resources[index] = Resource(name) }
     resourceIndexes[name] = index
+    return index
+  }
+
+  /// Marks a resource as paused or not, and returns its index.
+  mutating func notePaused(_ isPaused: Bool, _ name: Resource.Name) -> Int {
+    let index = resource(name)
+    resources[index].isPaused = isPaused
+    if isPaused { paused.insert(name) } else { paused.remove(name) }
     return index
   }
 

@@ -45,11 +45,15 @@ final class Admission: Sendable {
     /// Then a job that is not known has been forgotten, and one that is not over was put back; neither concerns the
     /// file any more. If none of its jobs is known, it is another file of the same name.
     var isOver = false
+    /// Whether it lay in `cur/` already.
+    var isTakenUp = false
   }
 
   /// What became of one file.
   struct Admitted: Sendable {
     let file: LiveFile
+    /// Whether it lay in `cur/` already.
+    var isTakenUp = false
     /// Jobs for the schedule.
     var jobs: [NewJob] = []
     /// Jobs that were over before they began, as something that they need has come to nothing.
@@ -67,14 +71,18 @@ final class Admission: Sendable {
   /// Inserts the jobs of files together, in one save; the caller puts them into the schedule.
   ///
   /// A job whose ID is known is not run again, whether it is over or not.
-  func admit(_ candidates: [Candidate]) throws -> [Admitted] {
+  ///
+  /// - Returns: what became of each file, in their order.
+  func admit(_ candidates: [Candidate]) throws -> [Result<Admitted, AdmissionRefusal>] {
     let jobs = candidates.map { $0.jobs() }
     let names = jobs.joined().flatMap { [$0.id ?? ""] + $0.after + $0.afterAny }
     let context = ManagedObjectContext(parent: main, name: "admission")
     return try context.performAndWait { context in
       var round = AdmissionRound(
         known: try KnownJobs(names, context, scheduler), scheduler: scheduler, policy: policy, handlers: handlers)
-      let admitted = zip(candidates, jobs).map { round.admit($0, $1, context) }
+      let admitted = zip(candidates, jobs).map { candidate, jobs in
+        Result { () throws(AdmissionRefusal) in try round.admit(candidate, jobs, context) }
+      }
       try context.save()
       return admitted
     }

@@ -1,6 +1,12 @@
 import Foundation
 import Jobs
 import ObjectGraph
+import SystemSupport
+
+/// Why a file whose jobs are right by themselves can't be taken.
+struct AdmissionRefusal: Error, Sendable, Equatable {
+  let reason: String
+}
 
 /// The admission of several files in one save: later ones know of earlier ones.
 struct AdmissionRound {
@@ -20,12 +26,17 @@ struct AdmissionRound {
     self.handlers = handlers
   }
 
+  /// Inserts the jobs of a file, or none of them.
+  ///
+  /// - Throws: why the file can't be taken.
   mutating func admit(
     _ candidate: Admission.Candidate, _ jobs: [JobSpecification], _ context: isolated ManagedObjectContext
-  ) -> Admission.Admitted {
+  ) throws(AdmissionRefusal) -> Admission.Admitted {
     let file = candidate.file
+    for job in jobs { try checkOrigin(job, submitter: Int64(file.submitter)) }
     let isOver = candidate.isOver && jobs.contains { known[$0.id ?? ""] != nil }
-    var admitted = Admission.Admitted(file: LiveFile(name: file.name, jobCount: 0), ids: jobs.map { $0.id ?? "" })
+    var admitted = Admission.Admitted(
+      file: LiveFile(name: file.name, jobCount: 0), isTakenUp: candidate.isTakenUp, ids: jobs.map { $0.id ?? "" })
     let fileName = file.name.description
     for job in jobs {
       let id = job.id ?? ""
@@ -42,6 +53,20 @@ struct AdmissionRound {
       insert(job, id, file, fileName, &admitted, context)
     }
     return admitted
+  }
+
+  /// A job that is known already is the same one only if the same user has sent it to do the same: otherwise its
+  /// submitter would be told that something was done that never was.
+  private func checkOrigin(_ job: JobSpecification, submitter: Int64) throws(AdmissionRefusal) {
+    guard let id = job.id, let known = known[id]?.origin else { return }
+    let name = "the ID \"\(displayName(id))\""
+    if known.submitter != submitter {
+      throw AdmissionRefusal(reason: "\(name) is that of another user's job; choose another one")
+    }
+    if known.type != job.type {
+      throw AdmissionRefusal(
+        reason: "\(name) is that of a job of the type \"\(known.type)\", not \"\(job.type)\"; choose another one")
+    }
   }
 
   private mutating func insert(
@@ -64,6 +89,7 @@ struct AdmissionRound {
     job.createdAt = Date()
     admitted.objectIDs.append(job.objectID)
     admitted.file.expectJob()
+    let origin = KnownJobs.Origin(submitter: job.submitter, type: job.type)
     let blockers: [NewJob.Blocker]
     do throws(Refusal) {
       try claim(specification.unique, id)
@@ -74,14 +100,14 @@ struct AdmissionRound {
       job.currentState = .cancelled
       job.failure = error.reason
       job.finishedAt = Date()
-      known[id] = KnownJobs.Entry(objectID: job.objectID, state: .cancelled, failure: error.reason)
+      known[id] = KnownJobs.Entry(objectID: job.objectID, state: .cancelled, failure: error.reason, origin: origin)
       admitted.finished.append(
         FinishedJob(
           objectID: job.objectID, id: id, state: .cancelled, failure: error.reason, file: admitted.file))
       return
     }
     if !blockers.isEmpty { job.currentState = .waiting } else if job.dueAt != nil { job.currentState = .scheduled }
-    known[id] = KnownJobs.Entry(objectID: job.objectID, state: .available, failure: nil)
+    known[id] = KnownJobs.Entry(objectID: job.objectID, state: .available, failure: nil, origin: origin)
     admitted.jobs.append(
       NewJob(
         id: job.objectID, file: admitted.file, specification: specification, name: id, blockers: blockers,

@@ -11,6 +11,7 @@ extension Intake {
   func take(_ names: [PendingNames.Sighted]) throws {
     let sizeLimit = state.withLock { $0.configuration.maxJobFileSize }
     var batch = IntakeBatch(jobLimit: Self.batchJobs, byteLimit: Self.batchBytes)
+    spool.beginBatch()
     var rest = names[...]
     while !batch.isFull, let sighted = rest.popFirst() {
       // One file that makes trouble must not keep the others from being taken.
@@ -59,12 +60,13 @@ extension Intake {
   }
 
   func refuse(_ name: FileName, _ reason: String) {
-    release.refuse(name, reason) { [weak self] in self?.noteRejected(name, reason) }
+    release.refuse(name, [reason]) { [weak self] in self?.noteRejected(name, reason) }
   }
 
   private func noteRejected(_ name: FileName, _ reason: String) {
     state.withLock { $0.rejected += 1 }
-    log.warning("the job file \(name) was moved to failed/: \(reason)")
+    // What a submitter has written may be in it.
+    log.warning("the job file \(name) was moved to failed/: \(singleLine(reason, limit: 2_000))")
   }
 
   /// Admits files that lie in `cur/`. While the store has no room they are kept and tried again, before any others.
@@ -74,7 +76,14 @@ extension Intake {
     do {
       while !rest.isEmpty {
         let round = Self.nextRound(of: rest)
-        take(try admission.admit(Array(round)))
+        var admitted: [Admission.Admitted] = []
+        for (candidate, result) in zip(round, try admission.admit(Array(round))) {
+          switch result {
+          case .success(let one): admitted.append(one)
+          case .failure(let refusal): refuse(candidate.file.name, refusal.reason)
+          }
+        }
+        take(admitted)
         rest.removeFirst(round.count)
       }
     } catch let error as StoreError where error.code == .full || error.code == .busy {
@@ -108,9 +117,11 @@ extension Intake {
   }
 
   /// Admits a file that came over the socket and lies in `cur/` already.
+  ///
+  /// - Throws: ``AdmissionRefusal`` if it can't be taken, and the store's errors; nothing is admitted then.
   func admit(_ candidate: Admission.Candidate) throws -> [ManagedObjectID] {
     try queue.sync {
-      let admitted = try admission.admit([candidate])
+      let admitted = try admission.admit([candidate]).map { try $0.get() }
       take(admitted)
       return admitted.flatMap(\.objectIDs)
     }

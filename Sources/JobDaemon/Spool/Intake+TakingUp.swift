@@ -56,6 +56,7 @@ extension Intake {
     case .success(let file):
       var candidate = parse(file)
       candidate?.isOver = isOver
+      candidate?.isTakenUp = true
       return candidate
     case .failure(let refusal):
       refuse(name, refusal.reason)

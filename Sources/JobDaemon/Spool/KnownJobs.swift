@@ -7,6 +7,14 @@ struct KnownJobs {
     let objectID: ManagedObjectID
     let state: JobState
     let failure: String?
+    /// Whose it is and of which type; nil for a record from before submitters were noted.
+    let origin: Origin?
+  }
+
+  /// What a repetition of a job has in common with it.
+  struct Origin: Sendable, Equatable {
+    let submitter: Int64
+    let type: String
   }
 
   private var entries: [String: Entry] = [:]
@@ -37,7 +45,9 @@ struct KnownJobs {
     for start in stride(from: 0, to: ids.count, by: 1_000) {
       let part = ids[start..<min(start + 1_000, ids.count)].map { Operand.value(.string($0)) }
       for job in try context.fetch(FetchRequest<Job>(.isIn(.keyPath(["id"]), part, []))) {
-        entries[job.id] = Entry(objectID: job.objectID, state: job.currentState, failure: job.failure)
+        let origin = job.submitter < 0 ? nil : Origin(submitter: job.submitter, type: job.type)
+        entries[job.id] = Entry(
+          objectID: job.objectID, state: job.currentState, failure: job.failure, origin: origin)
       }
     }
   }

@@ -10,7 +10,7 @@ final class Refuser: Sendable {
 
   private struct Waiting {
     let name: FileName
-    let reason: String
+    let reasons: [String]
     let completion: @Sendable () -> Void
   }
 
@@ -22,22 +22,25 @@ final class Refuser: Sendable {
   }
 
   private let spool: Spool
+  private let failedFiles: FailedFiles
   private let log: DaemonLog
   private let queue = DispatchQueue(label: "refusals")
   private let state = Mutex(State())
 
-  init(spool: Spool, log: DaemonLog) {
+  init(spool: Spool, failedFiles: FailedFiles, log: DaemonLog) {
     self.spool = spool
+    self.failedFiles = failedFiles
     self.log = log
   }
 
   /// Moves a file from `cur/` now, or later if that fails; `completion` is called when its name there is free.
-  func refuse(_ name: FileName, reason: String, completion: @escaping @Sendable () -> Void = {}) {
+  func refuse(_ name: FileName, _ reasons: [String], completion: @escaping @Sendable () -> Void = {}) {
     do throws(SystemError) {
-      try spool.refuse(name, in: spool.current, reason: reason)
+      try spool.refuse(name, in: spool.current, reasons: reasons)
+      failedFiles.note()
       completion()
     } catch {
-      wait(Waiting(name: name, reason: reason, completion: completion), error)
+      wait(Waiting(name: name, reasons: reasons, completion: completion), error)
     }
   }
 
@@ -76,8 +79,9 @@ final class Refuser: Sendable {
       // Another folder may have been put in its place.
       try spool.reopenFailed()
       while let file = rest.first {
-        try spool.refuse(file.name, in: spool.current, reason: file.reason)
+        try spool.refuse(file.name, in: spool.current, reasons: file.reasons)
         rest.removeFirst()
+        failedFiles.note()
         file.completion()
       }
       state.withLock { $0.delay = 1 }

@@ -23,12 +23,14 @@ final class Releaser: Sendable {
   private let waiting = Mutex<[FileName: [@Sendable () -> Void]]>([:])
   private let onDoubt = Mutex<(@Sendable (FileName) -> Void)?>(nil)
 
-  init(spool: Spool, scheduler: Scheduler, waiters: ReleaseWaiters, log: DaemonLog) {
+  init(
+    spool: Spool, failedFiles: FailedFiles, scheduler: Scheduler, waiters: ReleaseWaiters, log: DaemonLog
+  ) {
     self.spool = spool
     self.scheduler = scheduler
     self.waiters = waiters
     self.log = log
-    refuser = Refuser(spool: spool, log: log)
+    refuser = Refuser(spool: spool, failedFiles: failedFiles, log: log)
   }
 
   /// Who reads a file again to find out what has become of its jobs; set once, before the first job.
@@ -58,7 +60,8 @@ final class Releaser: Sendable {
   }
 
   private func tellOfRepetitions(_ admitted: Admission.Admitted) {
-    if admitted.duplicatesOfLive.isEmpty { return }
+    // It was told when the file was claimed.
+    if admitted.isTakenUp || admitted.duplicatesOfLive.isEmpty { return }
     let live = Set(admitted.duplicatesOfLive)
     let names = zip(admitted.ids, admitted.objectIDs).lazy.filter { live.contains($0.1) }.map(\.0)
     log.notice(
@@ -67,8 +70,8 @@ final class Releaser: Sendable {
   }
 
   /// Moves a file to `failed/`, as soon as that is possible, and calls back.
-  func refuse(_ name: FileName, _ reason: String, completion: @escaping @Sendable () -> Void = {}) {
-    refuser.refuse(name, reason: reason) { [weak self] in
+  func refuse(_ name: FileName, _ reasons: [String], completion: @escaping @Sendable () -> Void = {}) {
+    refuser.refuse(name, reasons) { [weak self] in
       completion()
       self?.tellFree(name)
     }
@@ -146,7 +149,7 @@ final class Releaser: Sendable {
   func drain() { queue.sync {} }
 
   private func remove(_ name: FileName, _ failures: [String]) {
-    if !failures.isEmpty { return refuse(name, failures.joined(separator: "\n")) }
+    if !failures.isEmpty { return refuse(name, failures) }
     do throws(SystemError) { try spool.release(name) } catch {
       log.error("the job file \(name) is done, but can't be removed from cur/: \(error)")
     }

@@ -3,6 +3,16 @@ import SystemSupport
 
 extension Spool.Refusal {
   static let noFile = Spool.Refusal(reason: "it is no regular file")
+
+  static let unknownSubmitter = Spool.Refusal(
+    reason: "it belongs to the daemon's own user, as whom programs of jobs write files too, and others may have put it "
+      + "into new/; use bobbinctl submit")
+
+  static func writable(_ mode: UInt32) -> Spool.Refusal {
+    Spool.Refusal(
+      reason: "others may write to it (mode \(String(mode & 0o777, radix: 8))), and its jobs have its owner's rights; "
+        + "take the right from them (chmod go-w) before you drop it, or use bobbinctl submit")
+  }
 }
 
 extension Spool {
@@ -12,6 +22,14 @@ extension Spool {
     case refused(Refusal)
     /// Somebody has it open for writing, or has written to it meanwhile.
     case unfinished
+  }
+
+  /// Where a file comes from.
+  enum Origin: Sendable {
+    /// From `new/`: whoever may put files there has put it there.
+    case dropped
+    /// It was claimed before.
+    case claimed
   }
 
   /// A file that was read.
@@ -26,7 +44,7 @@ extension Spool {
   ///
   /// - Throws: what another attempt may not meet again, such as too many open files.
   func reread(_ name: FileName, sizeLimit: Int) throws(SystemError) -> Result<ClaimedFile, Refusal> {
-    switch try read(name, in: current, sizeLimit: sizeLimit, mayBeOpen: true) {
+    switch try read(name, in: current, sizeLimit: sizeLimit, from: .claimed) {
     case .read(let reading): return .success(reading.file)
     case .refused(let refusal): return .failure(refusal)
     case .unfinished: return .failure(Refusal(reason: "it was changed while it was read"))
@@ -35,7 +53,7 @@ extension Spool {
 
   /// - Throws: what is no fault of the file's.
   func read(
-    _ name: FileName, in directory: Directory, sizeLimit: Int, mayBeOpen: Bool = false
+    _ name: FileName, in directory: Directory, sizeLimit: Int, from origin: Origin = .dropped
   ) throws(SystemError) -> Reading {
     let descriptor: FileDescriptor
     do throws(SystemError) {
@@ -52,14 +70,34 @@ extension Spool {
     guard status.linkCount == 1 else {
       return .refused(Refusal(reason: "it has \(status.linkCount) hard links; a job file must have one"))
     }
-    let writers = mayBeOpen ? .unknown : try descriptor.excludeWriters()
+    if origin == .dropped, try mayBeOthers(descriptor, status) { return .refused(.writable(status.mode)) }
+    let writers = origin == .claimed ? .unknown : try descriptor.excludeWriters()
     if writers == .some { return .unfinished }
     guard status.size <= sizeLimit else { return .refused(.tooLarge(sizeLimit, status.size)) }
-    return try content(name, descriptor, status, sizeLimit, isWhole: writers == .none)
+    guard let submitter = try submitter(of: descriptor, name, status, from: origin) else {
+      return .refused(.unknownSubmitter)
+    }
+    return try content(name, descriptor, status, sizeLimit, submitter, isWhole: writers == .none)
+  }
+
+  /// Whether somebody but its owner, whose rights its jobs have, may have written a file.
+  private func mayBeOthers(_ file: borrowing FileDescriptor, _ status: FileStatus) throws(SystemError) -> Bool {
+    if !status.isWritableByOthers { return false }
+    // Where files are made for the group of their user alone, which is what a umask of 002 is for, nobody else may.
+    guard status.mode & 0o002 == 0, try file.accessControlList() == nil else { return true }
+    return try !UserIdentity(lookingUp: status.owner).isAlone(inGroup: status.group)
+  }
+
+  private func submitter(
+    of file: borrowing FileDescriptor, _ name: FileName, _ status: FileStatus, from origin: Origin
+  ) throws(SystemError) -> UInt32? {
+    if origin == .claimed { return try Submitter.user(ofClaimed: file, name, status) }
+    return try Submitter.user(ofDropped: file, name, status) { () throws(SystemError) in try isNewShared() }
   }
 
   private func content(
-    _ name: FileName, _ descriptor: borrowing FileDescriptor, _ status: FileStatus, _ sizeLimit: Int, isWhole: Bool
+    _ name: FileName, _ descriptor: borrowing FileDescriptor, _ status: FileStatus, _ sizeLimit: Int,
+    _ submitter: UInt32, isWhole: Bool
   ) throws(SystemError) -> Reading {
     let data: Data
     do throws(SystemError) {
@@ -73,8 +111,7 @@ extension Spool {
       return .unfinished
     }
     let file = ClaimedFile(
-      name: name, data: data, submitter: try Submitter.user(of: descriptor, name, status), status: status,
-      birthTime: try descriptor.birthTime())
+      name: name, data: data, submitter: submitter, status: status, birthTime: try descriptor.birthTime())
     return .read(JobFileReading(file: file, status: status, isWhole: isWhole))
   }
 }

@@ -15,12 +15,14 @@ final class Spool: Sendable {
   private let refusing = Mutex<Void>(())
   /// Whether the operator has been told what can't be known, and whether there is something to tell.
   private let uncertainty = Mutex((isTold: false, isNew: false))
+  /// Whether others than the daemon's user may put files into `new/`; nil if that is to be found out.
+  private let sharing = Mutex<Bool?>(nil)
 
   /// Opens the folders; missing ones are made.
   init(_ paths: Paths) throws {
     self.paths = paths
-    temporary = try Self.open(paths.spoolTemporary, mode: 0o3730)
-    let new = try Self.open(paths.spoolNew, mode: 0o3730)
+    temporary = try Self.dropBox(try Self.open(paths.spoolTemporary, mode: 0o3730))
+    let new = try Self.dropBox(try Self.open(paths.spoolNew, mode: 0o3730))
     current = try Self.open(paths.spoolCurrent, mode: 0o700)
     replaceable = Mutex((new, try Self.open(paths.spoolFailed, mode: 0o750)))
     _ = try Self.open(paths.payload, mode: 0o3770)
@@ -43,6 +45,31 @@ final class Spool: Sendable {
     return try Directory(path: path)
   }
 
+  /// Has files be their owners' alone to change, whatever the umask, where the folder gives them a group of many.
+  private static func dropBox(_ folder: Directory) throws(SystemError) -> Directory {
+    let status = try folder.status()
+    let givesGroup = status.mode & 0o2000 != 0
+    if givesGroup, [status.owner, 0].contains(Credentials.effectiveUser) { try folder.limitModes(ofNewFiles: 0o750) }
+    return folder
+  }
+
+  /// Whether others than the daemon's user and root may put files into `new/`; asked of the system once per batch.
+  func isNewShared() throws(SystemError) -> Bool {
+    if let known = sharing.withLock({ $0 }) { return known }
+    let (folder, user) = (new, try UserIdentity.ofThisProcess())
+    let status = try folder.status()
+    var isShared = status.mode & 0o002 != 0 || ![0, user.user].contains(status.owner)
+    if !isShared, status.isWritableByOthers {
+      let (isAlone, hasList) = (try user.isAlone(inGroup: status.group), try folder.hasAccessControlList())
+      isShared = !isAlone || hasList
+    }
+    sharing.withLock { $0 = isShared }
+    return isShared
+  }
+
+  /// Asks anew who may put files into `new/`, when that is to be known.
+  func beginBatch() { sharing.withLock { $0 = nil } }
+
   /// The folder of the folders.
   var path: String { paths.spool }
 
@@ -56,6 +83,7 @@ final class Spool: Sendable {
   func reopenNew() throws(SystemError) -> Bool {
     let now = try Directory(path: paths.spoolNew)
     if try now.status().isSameFile(as: new.status()) { return false }
+    _ = try Self.dropBox(now)
     replaceable.withLock { $0.new = now }
     return true
   }
@@ -84,12 +112,23 @@ final class Spool: Sendable {
   /// Moves a file to `failed/`, under another name if there is one already, with the reason beside it.
   ///
   /// The reason is there first, so that nobody finds a file without one.
-  func refuse(_ name: FileName, in directory: Directory, reason: String) throws(SystemError) {
-    let text = Data("\(name): \(reason)\n".utf8)
+  ///
+  /// - Parameter reasons: for people; each becomes a line.
+  func refuse(_ name: FileName, in directory: Directory, reasons: [String]) throws(SystemError) {
+    let text = Data(Self.text(reasons, of: name).utf8)
     let outcome = refusing.withLock { _ in
       Result { () throws(SystemError) in try move(name, from: directory, explaining: text) }
     }
     try outcome.get()
+  }
+
+  /// Reasons that a file in `failed/` gets, and characters of each.
+  private static let reasonLimit = 1_000, reasonLength = 2_000
+
+  private static func text(_ reasons: [String], of name: FileName) -> String {
+    var lines = reasons.prefix(reasonLimit).map { singleLine($0, limit: reasonLength) }
+    if reasons.count > reasonLimit { lines.append("and \(reasons.count - reasonLimit) more") }
+    return "\(name): " + lines.joined(separator: "\n") + "\n"
   }
 
   private func move(_ name: FileName, from directory: Directory, explaining text: Data) throws(SystemError) {
@@ -97,6 +136,7 @@ final class Spool: Sendable {
     let kept = try freeName(for: name, in: failed)
     try failed.writeDurably(kept.reasonName, text, mode: 0o640)
     do throws(SystemError) {
+      try Submitter.mark(name, in: directory)
       try directory.rename(name, to: kept, in: failed, replacing: false)
     } catch {
       try failed.unlink(kept.reasonName)
@@ -151,7 +191,7 @@ extension Directory {
 
 extension FileName {
   /// The name of the file that tells why the file of this name lies in `failed/`.
-  fileprivate var reasonName: FileName { shortened(by: 7).appending(".reason") }
+  var reasonName: FileName { shortened(by: 7).appending(".reason") }
 
   /// The name without so many of its last bytes that the rest leaves room for an ending.
   fileprivate func shortened(by ending: Int) -> FileName {

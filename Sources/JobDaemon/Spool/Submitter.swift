@@ -3,22 +3,51 @@ import SystemSupport
 
 /// Whose job a file is: its owner, unless the daemon made the file for somebody else.
 ///
-/// A job that came over the socket lies in a file of the daemon's, whose name says who sent it. It must be known from
-/// the file alone, since the next start may have nothing else. Nobody else can own such a file, and a file that a job
-/// has made for its submitter carries that submitter's mark, so nobody gains rights by dropping one.
+/// What a user sends over the socket lies in a file of the daemon's. Whose it is must be known from the file alone, since
+/// the next start may have nothing else: in `cur/`, where only the daemon makes files, from its name, and anywhere from
+/// the mark that it gets when it leaves `cur/`, and that pictures have from the beginning.
+///
+/// Files without a mark belong to the daemon's user as well that programs of declared types have written, with whatever
+/// their submitters had them write. So `new/` gives nobody the rights of the daemon's user if others may put files there.
 enum Submitter {
   private static let prefix = "submitted-"
 
   /// A name, used by nobody else, for a file that holds the jobs a user sent.
   static func fileName(for user: UInt32) -> FileName { FileName("\(prefix)\(user)-\(UUID().uuidString).json") }
 
-  /// The user whom a job file stands for.
-  static func user(of file: borrowing FileDescriptor, _ name: FileName, _ status: FileStatus) throws(SystemError)
+  /// The user whom a file in `cur/` stands for.
+  static func user(ofClaimed file: borrowing FileDescriptor, _ name: FileName, _ status: FileStatus) throws(SystemError)
     -> UInt32
   {
     guard status.owner == Credentials.effectiveUser else { return status.owner }
+    return try OutputMark.user(of: file) ?? sender(name) ?? status.owner
+  }
+
+  /// The user whom a file in `new/` stands for; nil if that can't be known.
+  ///
+  /// - Parameter isShared: whether others than the daemon's user and root may put files there.
+  static func user(
+    ofDropped file: borrowing FileDescriptor, _ name: FileName, _ status: FileStatus,
+    isShared: () throws(SystemError) -> Bool
+  ) throws(SystemError) -> UInt32? {
+    guard status.owner == Credentials.effectiveUser else { return status.owner }
     if let marked = try OutputMark.user(of: file) { return marked }
-    return sender(name) ?? status.owner
+    // In cur/ such a name would speak for itself.
+    if sender(name) != nil { return nil }
+    return try isShared() ? nil : status.owner
+  }
+
+  /// Notes on a file that leaves `cur/` who sent it, if somebody did.
+  static func mark(_ name: FileName, in directory: Directory) throws(SystemError) {
+    guard let sender = sender(name) else { return }
+    let file = try directory.openFile(name)
+    guard try file.status().owner == Credentials.effectiveUser, try OutputMark.user(of: file) == nil else { return }
+    try OutputMark.set(sender, on: file)
+  }
+
+  /// The user whom a file in `failed/` came from, as far as can be told without opening it.
+  static func user(ofFailed name: FileName, _ status: FileStatus) -> UInt32 {
+    status.owner == Credentials.effectiveUser ? sender(name) ?? status.owner : status.owner
   }
 
   /// Whether a file was made for jobs that came over the socket.

@@ -1,14 +1,26 @@
 import Configuration
 import Glibc
+import HTTPService
 import SystemSupport
 
 /// What a peer of the socket may do: root, the daemon's user and the group `bobbin` everything, others what is configured.
 struct Access {
-  private static let groupName = "bobbin"
-  private let peer: PeerCredentials?
+  /// The group whose members may submit and change jobs; nil if there is none.
+  static var memberGroup: UInt32? { group(named: "bobbin") }
 
-  /// - Parameter peer: nil for a peer that the kernel does not vouch for.
-  init(_ peer: PeerCredentials?) { self.peer = peer }
+  private let peer: PeerCredentials?
+  private let memberGroup: () -> UInt32?
+
+  /// - Parameters:
+  ///   - peer: nil for a peer that the kernel does not vouch for.
+  ///   - memberGroup: finds the group of those who may submit and change jobs.
+  init(_ peer: PeerCredentials?, memberGroup: @escaping () -> UInt32? = { Self.memberGroup }) {
+    self.peer = peer
+    self.memberGroup = memberGroup
+  }
+
+  /// What the peer is to the server that shares out places.
+  var standing: PeerStanding { isOwner ? .owner : isMember ? .user : .stranger }
 
   var maySubmit: Bool { isOwner || isMember }
 
@@ -20,11 +32,11 @@ struct Access {
     }
   }
 
-  private var isOwner: Bool { peer.map { $0.user == 0 || $0.user == Credentials.effectiveUser } ?? false }
+  var isOwner: Bool { peer.map { $0.user == 0 || $0.user == Credentials.effectiveUser } ?? false }
 
   /// Whether the group is the peer's own, or one that the user database lists it in.
   private var isMember: Bool {
-    guard let peer, let group = Self.group(named: Self.groupName) else { return false }
+    guard let peer, let group = memberGroup() else { return false }
     if peer.group == group { return true }
     // Without an answer from the user database nobody is let in.
     return (try? UserIdentity(lookingUp: peer.user))?.groups.contains(group) ?? false

@@ -58,14 +58,30 @@ struct CommandRequest: Sendable, Equatable {
 extension JobSelection {
   private static let keys = ["state", "queue", "type", "batch"]
 
-  /// Reads `{"queue": "images", "state": "waiting"}`.
+  /// Reads `{"queue": "images", "state": ["waiting", "held"]}`; one state needs no list.
   fileprivate init(_ value: JSONValue) throws(JobFileError) {
     let reader = try ArgumentReader(value, path: "where")
     try reader.allow(Self.keys)
     self.init(
-      state: try reader.word("state", JobState.self), queue: try reader.text("queue"), type: try reader.text("type"),
+      states: try Self.states(value.object?["state"], reader), queue: try reader.text("queue"),
+      type: try reader.text("type"),
       batch: try reader.text("batch"))
     // Nobody should call off everything by a slip.
     if self == JobSelection() { throw JobFileError("must name \(Self.keys.joined(separator: ", "))", key: "where") }
+  }
+
+  private static func states(_ value: JSONValue?, _ reader: ArgumentReader) throws(JobFileError) -> Set<JobState> {
+    guard let value, !value.isNull else { return [] }
+    let names = value.array ?? [value]
+    var states: Set<JobState> = []
+    for name in names {
+      guard let state = name.string.flatMap(JobState.init) else {
+        let known = JobState.allCases.map(\.rawValue).joined(separator: ", ")
+        throw reader.error("must be one of \(known), or a list of them, but is \(name.serialized())", "state")
+      }
+      states.insert(state)
+    }
+    if states.isEmpty { throw reader.error("must name a state", "state") }
+    return states
   }
 }

@@ -28,7 +28,7 @@ struct JobJSON: Sendable {
       "maxAttempts": .integer(Int64(job.maxAttempts)), "notBefore": Self.time(job.dueAt),
       "batch": job.batch.map(JSONValue.string) ?? .null, "file": job.file.map(JSONValue.string) ?? .null,
       "submitter": .integer(job.submitter), "createdAt": Self.time(job.createdAt),
-      "startedAt": Self.time(job.startedAt), "finishedAt": Self.time(job.finishedAt),
+      "startedAt": Self.time(live?.started ?? job.startedAt), "finishedAt": Self.time(job.finishedAt),
       "error": (live?.failure ?? job.failure).map(JSONValue.string) ?? .null, "result": Self.json(result),
       "ending": live?.ending.map(JSONValue.string) ?? .null, "progress": live.flatMap(Self.progress) ?? .null,
     ]

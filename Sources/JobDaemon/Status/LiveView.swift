@@ -1,3 +1,4 @@
+import Foundation
 import Jobs
 import ObjectGraph
 
@@ -5,6 +6,8 @@ import ObjectGraph
 struct LiveView: Sendable {
   let state: JobState
   var attempt: Int?
+  /// When the running attempt began.
+  var started: Date?
   var progress: JobProgress?
   var pace = ProgressPace()
   /// Why the running attempt is to end, if it was told to.
@@ -23,6 +26,7 @@ extension DaemonCore {
     view.ending = running?.stop?.description
     if let attempt = running?.attempt {
       view.attempt = attempt.number
+      view.started = attempt.started
       let (progress, pace) = attempt.execution.lookAtProgress()
       view.progress = progress
       view.pace = pace

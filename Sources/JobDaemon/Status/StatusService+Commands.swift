@@ -7,15 +7,15 @@ import SystemSupport
 
 /// Requests that change what jobs, queues and the writer do.
 extension StatusService {
-  func addCommands(to router: inout Router) {
-    router.on(.post, "/v1/commands") { request, _ in self.changing(request, self.command) }
-    router.on(.post, "/v1/pause") { request, _ in
+  func addCommands(to router: inout GuardedRouter) {
+    router.on(.post, "/v1/commands", needs: .changing) { request, _ in self.changing(request, self.command) }
+    router.on(.post, "/v1/pause", needs: .changing) { request, _ in
       self.changing(request) { (body, _, responder) throws(JobFileError) in try self.setPaused(true, body, responder) }
     }
-    router.on(.post, "/v1/resume") { request, _ in
+    router.on(.post, "/v1/resume", needs: .changing) { request, _ in
       self.changing(request) { (body, _, responder) throws(JobFileError) in try self.setPaused(false, body, responder) }
     }
-    router.on(.post, "/v1/flush") { request, _ in
+    router.on(.post, "/v1/flush", needs: .changing) { request, _ in
       self.changing(request) { (_, _, responder) throws(JobFileError) in self.flush(responder) }
     }
   }
@@ -23,13 +23,8 @@ extension StatusService {
   /// What a request asks for: its body and the user who sends it.
   private typealias Change = @Sendable (JSONValue, UInt32, HTTPResponder) throws(JobFileError) -> Void
 
-  /// Lets a request through if its peer may change things.
+  /// Reads a request's body, and makes the change.
   private func changing(_ request: HTTPRequest, _ change: @escaping Change) -> HTTPReply {
-    guard Access(request.peer).maySubmit else {
-      return .now(
-        .failure(
-          403, code: "forbidden", message: "this user may not change anything", hint: "join the group bobbin"))
-    }
     let value: JSONValue
     do throws(JSONError) {
       value = request.body.isEmpty ? .object([:]) : try JSONValue(parsing: Array(request.body), dialect: .json)
@@ -87,8 +82,9 @@ extension StatusService {
     case (nil, nil): resource = .everything
     default: throw JobFileError("one request pauses or resumes a queue or a type, not both")
     }
-    core.control.setPaused(isPaused, resource) { result in
-      self.respond(responder, result) { .object(["paused": .bool(isPaused)]) }
+    core.control.setPaused(isPaused, resource) { [core] result in
+      core.tellStatus()
+      self.respond(responder, result) { .object(["paused": .bool(isPaused), "pauses": core.pausesJSON]) }
     }
   }
 

@@ -7,27 +7,26 @@ import TextSupport
 
 /// Requests that tell more about jobs and queues.
 extension StatusService {
-  func addExplanations(to router: inout Router) {
-    router.on(.get, "/v1/jobs/:id/why") { request, parameters in
-      self.guarded(request) { self.why(parameters["id"]) }
+  func addExplanations(to router: inout GuardedRouter) {
+    router.on(.get, "/v1/jobs/:id/why", needs: .reading) { request, parameters in
+      self.why(parameters["id"], request)
     }
-    router.on(.get, "/v1/jobs/:id/attempts") { request, parameters in
-      self.guarded(request) { self.attempts(parameters["id"]) }
+    router.on(.get, "/v1/jobs/:id/attempts", needs: .reading) { request, parameters in
+      self.attempts(parameters["id"], request)
     }
-    router.on(.get, "/v1/queues") { request, _ in self.guarded(request) { .now(Self.json(self.queues())) } }
+    router.on(.get, "/v1/queues", needs: .reading) { _, _ in .now(Self.json(self.queues())) }
   }
 
-  private func why(_ id: String) -> HTTPReply {
-    read { context, core in
+  private func why(_ id: String, _ request: HTTPRequest) -> HTTPReply {
+    read(request) { context, core in
       guard let job = try Self.job(id, context) else { return Self.noJob(id) }
       let objectID = job.objectID
       let state = core.live(job)?.state ?? job.currentState
       let obstacles = core.scheduler.read { schedule, now in schedule.obstacles(of: objectID, at: now) }
-      var reasons = try obstacles.map { try Self.words($0, context) }
+      let failure = core.live(job)?.failure ?? job.failure
+      var reasons = try obstacles.map { try Self.words($0, failure, context) }
       if let ending = core.live(job)?.ending { reasons.append("it runs, and was told to end: \(ending)") }
-      if reasons.isEmpty || state == .held, let failure = core.live(job)?.failure ?? job.failure {
-        reasons.append(failure)
-      }
+      if reasons.isEmpty || state == .held, let failure { reasons.append(failure) }
       return Self.json(
         .object([
           "id": .string(id), "state": .string(state.rawValue), "reasons": .array(reasons.map(JSONValue.string)),
@@ -35,38 +34,33 @@ extension StatusService {
     }
   }
 
+  /// - Parameter failure: why its last attempt failed, if one did.
   private static func words(
-    _ obstacle: Schedule.Obstacle, _ context: isolated ManagedObjectContext
+    _ obstacle: Schedule.Obstacle, _ failure: String?, _ context: isolated ManagedObjectContext
   ) throws -> String {
     switch obstacle {
     case .held: "it is held; `bobbinctl release` lets it go on"
     case .notBefore(let time):
       "it is not to run before \(JobJSON.time(Date(timeIntervalSince1970: Double(time) / 1000)).string ?? "")"
-    case .backoff(let time): "its last attempt failed, and the next one is in \(span(time))"
+    case .backoff(let time):
+      "its last attempt failed, and the next one is in \(span(time))" + (failure.map { ": \($0)" } ?? "")
     case .job(let id): "it waits for the job \"\(try context.job(with: id).id)\", which is not completed"
     case .unknownJob(let name): "it waits for the job \"\(name)\", which nobody has submitted yet"
     case .batch(let name, let count): "it waits for the batch \"\(name)\", of which \(count) jobs are not over"
-    case .paused(let name): "\(words(name)) is paused; `bobbinctl resume` lets it go on"
-    case .concurrency(let name, let limit): "\(words(name)) runs as many jobs as it may (\(limit))"
-    case .rate(let name, let time): "\(words(name)) lets the next job start in \(span(time))"
+    case .paused(let name): "\(name) is paused; `\(name.resumeCommand)` lets it go on"
+    case .concurrency(let name, let limit): "\(name) runs as many jobs as it may (\(limit))"
+    case .rate(let name, let time): "\(name) lets the next job start in \(span(time))"
     case .queue(let count):
       count == 0 ? "it is the next that a worker takes" : "\(count) jobs go before it"
     }
   }
 
-  private static func span(_ milliseconds: Int64) -> String { TimeSpan.print(.milliseconds(milliseconds)) }
-
-  private static func words(_ name: Resource.Name) -> String {
-    switch name {
-    case .everything: "everything"
-    case .queue(let queue): "the queue \"\(queue)\""
-    case .type(let type): "the type \"\(type)\""
-    case .key(let key): "the limit \"\(key)\""
-    }
+  private static func span(_ milliseconds: Int64) -> String {
+    TimeSpan.words(seconds: Double(milliseconds) / 1000)
   }
 
-  private func attempts(_ id: String) -> HTTPReply {
-    read { context, core in
+  private func attempts(_ id: String, _ request: HTTPRequest) -> HTTPReply {
+    read(request) { context, core in
       guard let job = try Self.job(id, context) else { return Self.noJob(id) }
       var request = FetchRequest<Attempt>(.compare(.keyPath(["job"]), .equal, .object(job.objectID), []))
       request.sortDescriptors = [.ascending("number")]

@@ -5,9 +5,9 @@ import ObjectGraph
 
 extension StatusService {
   /// Adds the requests about what imports have rejected.
-  func addRejects(to router: inout Router) {
-    router.on(.get, "/v1/jobs/:id/rejects") { request, parameters in
-      self.guarded(request) { self.rejects(parameters["id"], request) }
+  func addRejects(to router: inout GuardedRouter) {
+    router.on(.get, "/v1/jobs/:id/rejects", needs: .reading) { request, parameters in
+      self.rejects(parameters["id"], request)
     }
   }
 
@@ -17,7 +17,7 @@ extension StatusService {
     guard let limit, (1...10_000).contains(limit), let after else {
       return .now(.failure(400, code: "bad-request", message: "limit is 1 to 10000, after is a byte offset"))
     }
-    return read { context, core in
+    return read(request) { context, core in
       guard let job = try Self.job(id, context) else { return Self.noJob(id) }
       let isJobs = Condition.compare(.keyPath(["job"]), .equal, .object(job.objectID), [])
       var request = FetchRequest<ImportReject>(

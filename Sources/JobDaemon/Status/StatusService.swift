@@ -18,34 +18,59 @@ final class StatusService: Sendable {
   private let queues = WorkQueues(label: "submissions", count: 4)
 
   private let waits = WaitingClients()
+  /// What is read from the store for clients; the owner has turns of its own, which nobody takes.
+  private let turns = ReplyTurns(total: 8, perUser: 2)
+  private let ownerTurns = ReplyTurns(total: 8, perUser: 8)
+  private let memberGroup: @Sendable () -> UInt32?
 
-  init(_ core: DaemonCore) { self.core = core }
+  /// - Parameter memberGroup: finds the group of those who may submit and change jobs.
+  init(_ core: DaemonCore, memberGroup: @escaping @Sendable () -> UInt32? = { Access.memberGroup }) {
+    self.core = core
+    self.memberGroup = memberGroup
+  }
 
   /// The routes.
   func router() -> Router {
-    var router = Router()
-    router.on(.get, "/v1/status") { request, _ in self.guarded(request) { .now(self.status()) } }
-    router.on(.get, "/v1/jobs") { request, _ in self.guarded(request) { self.jobs(request) } }
-    router.on(.get, "/v1/jobs/:id") { request, parameters in
-      self.guarded(request) { self.job(parameters["id"]) }
-    }
-    router.on(.post, "/v1/jobs") { request, _ in self.submit(request) }
+    var router = GuardedRouter { right, request in self.refusal(right, request) }
+    router.on(.get, "/v1/status", needs: .reading) { _, _ in .now(self.status()) }
+    router.on(.get, "/v1/jobs", needs: .reading) { request, _ in self.jobs(request) }
+    router.on(.get, "/v1/jobs/:id", needs: .reading) { request, parameters in self.job(parameters["id"], request) }
+    router.on(.post, "/v1/jobs", needs: .submitting) { request, _ in self.submit(request) }
     addCommands(to: &router)
     addExplanations(to: &router)
     addRejects(to: &router)
-    router.on(.get, "/healthz") { _, _ in .now(self.health()) }
-    return router
+    router.on(.get, "/healthz", needs: .nothing) { _, _ in .now(self.health()) }
+    return router.router
   }
 
   // MARK: Access
 
-  /// Lets a request through if its peer may read.
-  func guarded(_ request: HTTPRequest, _ reply: () -> HTTPReply) -> HTTPReply {
-    if Access(request.peer).mayRead(core.configuration.value.status.readAccess) { return reply() }
-    return .now(
-      .failure(
+  private func access(_ peer: PeerCredentials?) -> Access { Access(peer, memberGroup: memberGroup) }
+
+  /// What a peer is to the server that shares out places.
+  func standing(_ peer: PeerCredentials) -> PeerStanding { access(peer).standing }
+
+  /// Why a request is not let through; nil if it is.
+  private func refusal(_ right: GuardedRouter.Right, _ request: HTTPRequest) -> HTTPResponse? {
+    let access = access(request.peer)
+    switch right {
+    case .nothing: return nil
+    case .reading:
+      if access.mayRead(core.configuration.value.status.readAccess) { return nil }
+      return .failure(
         403, code: "forbidden", message: "this user may not read the status",
-        hint: "join the group bobbin, or set [Status] ReadAccess=everyone"))
+        hint: "an administrator may add the user to the group bobbin, or set [Status] ReadAccess=everyone")
+    case .changing:
+      if access.maySubmit { return nil }
+      return .failure(
+        403, code: "forbidden", message: "this user may not change anything",
+        hint: "an administrator may add the user to the group bobbin; it counts from the next login on")
+    case .submitting:
+      if access.maySubmit { return nil }
+      return .failure(
+        403, code: "forbidden", message: "this user may not submit jobs over the socket",
+        hint: "an administrator may add the user to the group bobbin; it counts from the next login on")
+    }
   }
 
   // MARK: Status and health
@@ -72,10 +97,11 @@ final class StatusService: Sendable {
     case .success(let found): selection = found
     case .failure(let refusal): return .now(.failure(400, code: "bad-request", message: refusal.reason))
     }
-    return read { context, core in
-      let (jobs, total) = try selection.page(context, core.scheduler, limit: limit, offset: offset)
-      let list = jobs.map { JobJSON($0, live: core.live($0), withArguments: false).value }
-      return Self.json(.object(["jobs": .array(list), "total": .integer(Int64(total))]))
+    return read(request) { context, core in
+      let (ids, total) = try selection.page(context, core.scheduler, limit: limit, offset: offset)
+      var body = try Self.list(ids, context, core)
+      body.append(contentsOf: ",\"total\":\(total)}".utf8)
+      return .json(data: body)
     }
   }
 
@@ -85,18 +111,18 @@ final class StatusService: Sendable {
   private static func selection(_ request: HTTPRequest) -> Result<JobSelection, Refusal> {
     var selection = JobSelection(
       queue: request.query("queue"), type: request.query("type"), batch: request.query("batch"))
-    if let name = request.query("state") {
-      guard let state = JobState(rawValue: name) else {
+    for name in request.query("state")?.split(separator: ",", omittingEmptySubsequences: false) ?? [] {
+      guard let state = JobState(rawValue: String(name)) else {
         let known = JobState.allCases.map(\.rawValue).joined(separator: ", ")
-        return .failure(Refusal(reason: "there is no state \"\(displayName(name))\"; there are \(known)"))
+        return .failure(Refusal(reason: "there is no state \"\(displayName(String(name)))\"; there are \(known)"))
       }
-      selection.state = state
+      selection.states.insert(state)
     }
     return .success(selection)
   }
 
-  private func job(_ id: String) -> HTTPReply {
-    read { context, core in
+  private func job(_ id: String, _ request: HTTPRequest) -> HTTPReply {
+    read(request) { context, core in
       guard let job = try Self.job(id, context) else { return Self.noJob(id) }
       var json = JobJSON(job, live: core.live(job), withArguments: true)
       json.rejects = try Self.rejectCount(of: job, context)
@@ -118,30 +144,32 @@ final class StatusService: Sendable {
 
   /// Answers from a context of its own, on another thread than the server's.
   func read(
+    _ request: HTTPRequest,
     _ body: @escaping @Sendable (isolated ManagedObjectContext, DaemonCore) throws -> HTTPResponse
   ) -> HTTPReply {
-    .later { [core] responder in
-      let context = ManagedObjectContext(parent: core.main, name: "status")
-      context.perform { context in
-        do {
-          _ = responder.respond(try body(context, core))
-        } catch {
-          core.engine.report(error, "a status request can't be answered")
-          _ = responder.respond(.failure(500, code: "store", message: "the store can't be read: \(error)"))
+    .later { responder in
+      self.takeTurn(request.peer, responder) { turn in
+        ManagedObjectContext(parent: self.core.main, name: "status").perform { context in
+          do {
+            turn.respond(try body(context, self.core))
+          } catch {
+            self.core.engine.report(error, "a status request can't be answered")
+            turn.respond(.failure(500, code: "store", message: "the store can't be read: \(error)"))
+          }
         }
       }
     }
   }
 
+  private func takeTurn(
+    _ peer: PeerCredentials?, _ responder: HTTPResponder, _ start: @escaping @Sendable (ReplyTurns.Turn) -> Void
+  ) {
+    (access(peer).isOwner ? ownerTurns : turns).take(peer?.user ?? Credentials.effectiveUser, responder, start)
+  }
+
   // MARK: Submitting
 
   private func submit(_ request: HTTPRequest) -> HTTPReply {
-    guard Access(request.peer).maySubmit else {
-      return .now(
-        .failure(
-          403, code: "forbidden", message: "this user may not submit jobs over the socket",
-          hint: "join the group bobbin, or drop the file into \(core.paths.spoolNew)"))
-    }
     let seconds = request.query("wait").map { Double($0) ?? -1 }
     if let seconds, !(0...86_400).contains(seconds) {
       return .now(.failure(400, code: "bad-request", message: "wait is a number of seconds, at most 86400"))
@@ -154,12 +182,6 @@ final class StatusService: Sendable {
     case .storeBusy: return .now(Self.storeBusy)
     default: break
     }
-    if seconds != nil && waits.isFull(of: core.configuration.value.status.maxConnections) {
-      return .now(
-        .failure(
-          503, code: "busy", message: "as many clients as may wait for jobs do so already",
-          hint: "submit without waiting, or raise [Status] MaxConnections"))
-    }
     if core.releaser.isFull {
       return .now(
         .failure(503, code: "busy", message: "as many jobs as the daemon takes on are unfinished; try again later"))
@@ -171,30 +193,61 @@ final class StatusService: Sendable {
           413, code: "body-too-large", message: "a job file may have \(limit) bytes",
           hint: "set [Spool] MaxJobFileSize, or split the file"))
     }
-    let body = request.body
-    let submitter = request.peer?.user ?? Credentials.effectiveUser
+    let submission = Submission(body: request.body, peer: request.peer, wait: wait)
     // The reply has its own deadline; the wait ends before it.
     return .later(within: (wait ?? .zero) + .seconds(60)) { responder in
-      self.queues.async { self.accept(body, submitter, wait, responder) }
+      guard wait != nil else { return self.queues.async { self.accept(submission, nil, responder) } }
+      guard let place = self.enterWaits(request.peer, responder) else { return }
+      self.queues.async { self.accept(submission, place, responder) }
     }
+  }
+
+  /// What a client submits, and how long it wants to wait for it.
+  private struct Submission: Sendable {
+    let body: Data
+    let peer: PeerCredentials?
+    let wait: Duration?
+
+    var user: UInt32 { peer?.user ?? Credentials.effectiveUser }
+  }
+
+  /// Counts a client that is to wait, or refuses it if too many wait.
+  private func enterWaits(_ peer: PeerCredentials?, _ responder: HTTPResponder) -> WaitingClients.Place? {
+    let limits = core.configuration.value.status
+    let (user, isOwner) = (peer?.user ?? Credentials.effectiveUser, access(peer).isOwner)
+    if let place = waits.enter(user, isOwner: isOwner, of: (limits.maxConnections, limits.maxConnectionsPerUser)) {
+      return place
+    }
+    _ = responder.respond(
+      .failure(
+        503, code: "busy", message: "as many clients as may wait for jobs do so already",
+        hint: "submit without waiting, or raise [Status] MaxConnectionsPerUser or MaxConnections"))
+    return nil
   }
 
   private static let storeBusy = HTTPResponse.failure(
     503, code: "store-busy", message: "another program keeps the store locked; try again later",
     hint: "end the transaction of that program, such as sqlite3")
 
-  private func accept(_ body: Data, _ submitter: UInt32, _ wait: Duration?, _ responder: HTTPResponder) {
+  private func accept(_ submission: Submission, _ place: WaitingClients.Place?, _ responder: HTTPResponder) {
     do {
-      let ids = try core.accept(body, submitter: submitter)
-      guard let wait else { return answer(ids, responder, status: 202) }
-      waits.enter()
+      let ids = try core.accept(submission.body, submitter: submission.user)
+      let peer = submission.peer
+      guard let wait = submission.wait else { return answer(ids, peer, responder, status: 202) }
       let waiting = SubmissionWait(ids, core) { [self] isOver in
-        waits.leave()
-        answer(ids, responder, status: isOver ? 200 : 202)
+        // Before the client can have its reply, and come back.
+        place?.leave()
+        answer(ids, peer, responder, status: isOver ? 200 : 202)
       }
       waiting.begin(limit: wait)
+      responder.whenOver {
+        waiting.abandon()
+        place?.leave()
+      }
     } catch let error as JobFileError {
       _ = responder.respond(.failure(400, code: "invalid-job", message: error.description))
+    } catch let error as AdmissionRefusal {
+      _ = responder.respond(.failure(409, code: "id-taken", message: error.reason))
     } catch let error as StoreError where error.code == .busy {
       _ = responder.respond(Self.storeBusy)
     } catch let error as StoreError where error.code == .full {
@@ -207,24 +260,35 @@ final class StatusService: Sendable {
     }
   }
 
-  /// Shows submitted jobs, in the order of their file; a few hundred at a time, since there may be very many.
-  private func answer(_ ids: [ManagedObjectID], _ responder: HTTPResponder, status: Int) {
-    ManagedObjectContext(parent: core.main, name: "submission").perform { [core] context in
-      do {
-        var body = Data("{\"jobs\":[".utf8)
-        for start in stride(from: 0, to: ids.count, by: 500) {
-          let part = ids[start..<min(start + 500, ids.count)]
-          let list = try Self.jobs(part, context, core)
-          if start > 0 && !list.isEmpty { body.append(UInt8(ascii: ",")) }
-          body.append(contentsOf: list)
-          context.reset()
+  /// Shows submitted jobs, in the order of their file.
+  private func answer(_ ids: [ManagedObjectID], _ peer: PeerCredentials?, _ responder: HTTPResponder, status: Int) {
+    takeTurn(peer, responder) { [core] turn in
+      ManagedObjectContext(parent: core.main, name: "submission").perform { context in
+        do {
+          var body = try Self.list(ids, context, core)
+          body.append(UInt8(ascii: "}"))
+          turn.respond(.json(data: body, status: status))
+        } catch {
+          turn.respond(.failure(500, code: "store", message: "the store can't be read: \(error)"))
         }
-        body.append(contentsOf: "]}".utf8)
-        _ = responder.respond(.json(data: body, status: status))
-      } catch {
-        _ = responder.respond(.failure(500, code: "store", message: "the store can't be read: \(error)"))
       }
     }
+  }
+
+  /// The beginning of an object with jobs, `{"jobs":[...]`; read a few hundred at a time, since there may be very many.
+  private static func list(
+    _ ids: [ManagedObjectID], _ context: isolated ManagedObjectContext, _ core: DaemonCore
+  ) throws -> Data {
+    var body = Data("{\"jobs\":[".utf8)
+    for start in stride(from: 0, to: ids.count, by: 500) {
+      let part = ids[start..<min(start + 500, ids.count)]
+      let list = try Self.jobs(part, context, core)
+      if body.last != UInt8(ascii: "[") && !list.isEmpty { body.append(UInt8(ascii: ",")) }
+      body.append(contentsOf: list)
+      context.reset()
+    }
+    body.append(UInt8(ascii: "]"))
+    return body
   }
 
   /// Jobs as JSON, with commas between them.

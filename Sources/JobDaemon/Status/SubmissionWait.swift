@@ -12,6 +12,10 @@ final class SubmissionWait: Sendable {
     var sawHeld = false
     /// The index of a job that went on by itself when it was looked at last.
     var active = 0
+    /// What the jobs' ends are told by.
+    var token: ReleaseWaiters.Token?
+    /// A dispatch source is not marked as Sendable, but may be used from any thread; the mutex orders its end.
+    nonisolated(unsafe) var timer: (any DispatchSourceTimer)?
   }
 
   private static let queue = DispatchQueue(label: "ends of waits")
@@ -29,10 +33,18 @@ final class SubmissionWait: Sendable {
   }
 
   func begin(limit: Duration) {
-    let deadline = DispatchTime.now() + .nanoseconds(Int(clamping: Int64(limit / .nanoseconds(1))))
-    Self.queue.asyncAfter(deadline: deadline) { [weak self] in self?.end(isOver: false) }
-    // The callbacks hold this object until the last job is released.
-    core.waiters.add(ids, to: core.scheduler, whenHeld: { self.endIfStuck() }, { self.countDown() })
+    // Not a block for later, which could not be taken back: of a client that has gone nothing is to stay.
+    let timer = DispatchSource.makeTimerSource(queue: Self.queue)
+    timer.schedule(deadline: .now() + .nanoseconds(Int(clamping: Int64(limit / .nanoseconds(1)))))
+    timer.setEventHandler { [weak self] in self?.end(isOver: false) }
+    timer.activate()
+    // The callbacks hold this object until the last job is released, or the wait is over.
+    let token = core.waiters.add(ids, to: core.scheduler, whenHeld: { self.endIfStuck() }, { self.countDown() })
+    let isOver = state.withLock { state in
+      if !state.isOver { (state.timer, state.token) = (timer, token) }
+      return state.isOver
+    }
+    if isOver { forget(timer, token) }
     // What was over before anybody waited for it would be flushed when the timer is due only.
     let isComputed = core.scheduler.read { [ids] schedule, _ in ids.contains { schedule.state(of: $0)?.isFinal == true }
     }
@@ -70,11 +82,25 @@ final class SubmissionWait: Sendable {
     if let active { state.withLock { $0.active = active } } else if isHeld { end(isOver: false) }
   }
 
+  /// Ends the wait without calling back: nobody waits any more.
+  func abandon() { _ = finish() }
+
   private func end(isOver: Bool) {
-    let isFirst = state.withLock { state in
-      defer { state.isOver = true }
-      return !state.isOver
+    if finish() { completion(isOver) }
+  }
+
+  /// Returns true once.
+  private func finish() -> Bool {
+    let (isFirst, timer, token) = state.withLock { state in
+      defer { (state.isOver, state.timer, state.token) = (true, nil, nil) }
+      return (!state.isOver, state.timer, state.token)
     }
-    if isFirst { completion(isOver) }
+    forget(timer, token)
+    return isFirst
+  }
+
+  private func forget(_ timer: (any DispatchSourceTimer)?, _ token: ReleaseWaiters.Token?) {
+    timer?.cancel()
+    if let token { core.waiters.remove(token, of: ids) }
   }
 }

@@ -32,6 +32,9 @@ final class AttemptRecorder: Sendable {
         await merger.mergeAndWait()
         return await flusher.waitUntilDurable()
       },
+      didWait: { [engine, weak job] execution in
+        if let job { engine.armTimeout(of: job, execution) }
+      },
       didCheckpoint: { [merger = engine.merger, flusher = engine.flusher] in
         await merger.mergeAndWait()
         await flusher.waitForRoom()

@@ -60,9 +60,8 @@ actor Worker {
     // While a disk was full, somebody may have called the job off.
     if job.stop != nil { return false }
     // Its time counts from here, so that no attempt is lost to a disk that was full.
-    if let timeout = engine.policy.timeout(of: attempt.specification, attempt.handler) {
-      engine.scheduler.remind(of: job, after: timeout)
-    }
+    attempt.execution.startClock()
+    engine.armTimeout(of: job, attempt.execution)
     return true
   }
 

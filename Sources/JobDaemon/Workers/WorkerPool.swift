@@ -48,11 +48,23 @@ final class WorkerPool: Sendable {
     }
   }
 
-  /// An attempt has taken as long as it may: it is told to end, or, if it was told before, taken from its handler.
+  /// The alarm of an attempt that may have taken as long as it may: it is told to end, or, if it was told before, taken
+  /// from its handler.
+  ///
+  /// Alarms are never taken back, so one may come before its time.
   func overdue(_ job: RunningJob) {
     guard let attempt = job.attempt else { return }
-    let timeout = engine.policy.timeout(of: attempt.specification, attempt.handler) ?? .zero
-    if job.stop(.timedOut(timeout)) { return engine.scheduler.remind(of: job, after: engine.stopLimit(of: job)) }
+    let stopLimit = engine.stopLimit(of: job)
+    if let told = job.stopTime {
+      let left = stopLimit - told.duration(to: .now)
+      if left > .zero { return engine.scheduler.remind(of: job, after: left) }
+    } else {
+      let timeout = engine.policy.timeout(of: attempt.specification, attempt.handler) ?? .zero
+      // While it waits its time stands still; the end of the wait arms another alarm.
+      guard let left = attempt.execution.timeLeft(of: timeout) else { return }
+      if left > .zero { return engine.scheduler.remind(of: job, after: left) }
+      if job.stop(.timedOut(timeout)) { return engine.scheduler.remind(of: job, after: stopLimit) }
+    }
     if job.stop == .shutdown || !job.abandon() { return }
     state.withLock { $0.abandoned += 1 }
     engine.log.error("the handler does not end though it was told to; the attempt is taken from it", job: attempt)

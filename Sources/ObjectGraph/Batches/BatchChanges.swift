@@ -50,7 +50,7 @@ struct BatchChanges {
   /// The values of an object as they will be.
   private func row(of id: ManagedObjectID) throws -> Row {
     if let change = changes[id], let row = change.row { return row }
-    guard changes[id] == nil, let row = try transaction.row(for: id) else { throw ObjectNotFound(objectID: id) }
+    guard changes[id] == nil, let row = try transaction.row(for: id)?.row else { throw ObjectNotFound(objectID: id) }
     return row
   }
 
@@ -111,7 +111,7 @@ extension BatchChanges {
   private mutating func clear(
     _ property: Property, of id: ManagedObjectID, leadingTo destination: ManagedObjectID
   ) throws {
-    guard changes[id]?.kind != .delete, let row = try changes[id]?.row ?? transaction.row(for: id),
+    guard changes[id]?.kind != .delete, let row = try changes[id]?.row ?? transaction.row(for: id)?.row,
       row.referenceIfPresent(property.slot) == destination
     else { return }
     try update(id, stored: row) { $0.setNull(property.slot) }

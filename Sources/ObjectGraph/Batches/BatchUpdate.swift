@@ -18,13 +18,13 @@ struct BatchUpdate {
     if assignments.isEmpty { return }
     let view = PendingView(coordinator, reader: writer.transaction, levels: [])
     let related = RelatedObjects(
-      row: { [transaction = writer.transaction] in try transaction.row(for: $0) },
+      row: { [transaction = writer.transaction] in try transaction.row(for: $0)?.row },
       destinations: { try view.destinations(of: $0, $1) })
     for start in stride(from: 0, to: ids.count, by: BatchWriter.chunkSize) {
       let chunk = Array(ids[start..<min(start + BatchWriter.chunkSize, ids.count)])
       var changes = BatchChanges(coordinator, writer.transaction)
       for (id, stored) in zip(chunk, try writer.transaction.rows(for: chunk)) {
-        guard let stored else { continue }
+        guard let stored = stored?.row else { continue }
         let scope = EvaluationScope(id: id, row: stored, related: related)
         try changes.update(id, stored: stored) { row in
           for assignment in assignments { try assignment.apply(to: &row, scope) }

@@ -7,7 +7,7 @@ extension BatchWriter {
   func rows(_ ids: some Sequence<ManagedObjectID>) throws -> [Stored] {
     var found: [ManagedObjectID: Row] = [:]
     for (_, family) in Dictionary(grouping: ids, by: \.rootIndex) {
-      for (id, row) in zip(family, try transaction.rows(for: family)) { found[id] = row }
+      for (id, stored) in zip(family, try transaction.rows(for: family)) { found[id] = stored?.row }
     }
     return ids.compactMap { id in found[id].map { (id, $0) } }
   }
@@ -50,7 +50,9 @@ extension BatchWriter {
       entity: destination, condition: try condition.resolved(for: destination),
       coordinatorOrdinal: coordinator.ordinal)
     try transaction.fetch(query) { id, row in
-      if let row, let owner = row.referenceIfPresent(inverse.slot) { found[owner, default: []].append((id, row)) }
+      if let row = row?.row, let owner = row.referenceIfPresent(inverse.slot) {
+        found[owner, default: []].append((id, row))
+      }
       return true
     }
     return owners.map { ($0.id, found[$0.id] ?? []) }

@@ -13,13 +13,21 @@ package final class ChangeSet: Sendable {
   package let objectCount: Int
   /// Bytes of memory that the changes keep alive.
   package let byteCount: Int
-  /// Positions of changes by ID, made when first asked for.
-  private let positions = Mutex<[ManagedObjectID: Int]?>(nil)
+  /// Tables that are made when they are first asked for.
+  private struct Tables {
+    /// Positions of changes by ID.
+    var positions: [ManagedObjectID: Int]?
+    var references: ReferenceIndex?
+  }
+
+  private let tables = Mutex(Tables())
 
   /// Whether nothing but inserts is in it.
   package let isAllInserts: Bool
   /// Whether any of `changes` is an insert.
   let hasInserts: Bool
+  /// Whether any of them is a delete.
+  package let hasDeletes: Bool
   /// The keys of `changes` lie between these, so that most look-ups in sets of inserts need no table.
   private let keys: ClosedRange<Int64>
   /// The families of `changes` lie between these.
@@ -33,6 +41,7 @@ package final class ChangeSet: Sendable {
     for index in changes.indices { summary.add(changes[index]) }
     isAllInserts = summary.isAllInserts
     hasInserts = summary.hasInserts
+    hasDeletes = summary.hasDeletes
     keys = summary.lowest...max(summary.lowest, summary.highest)
     roots = summary.lowestRoot...max(summary.lowestRoot, summary.highestRoot)
     objectCount = changes.count + batches.reduce(0) { $0 + $1.count }
@@ -48,6 +57,7 @@ package final class ChangeSet: Sendable {
   private struct Summary {
     var isAllInserts = true
     var hasInserts = false
+    var hasDeletes = false
     var byteCount = 0
     var lowest = Int64.max
     var highest = Int64.min
@@ -59,6 +69,7 @@ package final class ChangeSet: Sendable {
         hasInserts = true
       } else {
         isAllInserts = false
+        if change.kind == .delete { hasDeletes = true }
       }
       byteCount += change.byteCount
       lowest = min(lowest, change.id.key)
@@ -91,10 +102,10 @@ package final class ChangeSet: Sendable {
     return ChangeSet(changes.filter { !isVoid($0) }, batches: batches, links: links)
   }
 
-  /// Updates of objects that were in no store when they were read.
-  var updatesOfUnstored: [RowChange] {
-    if isAllInserts { return [] }
-    return changes.filter { $0.kind == .update && $0.base?.version == 0 }
+  /// The objects that are deleted.
+  var deletedIDs: [ManagedObjectID] {
+    if !hasDeletes { return [] }
+    return changes.indices.filter { changes[$0].kind == .delete }.map { changes[$0].id }
   }
 
   /// The set without some objects, which are looked for one by one.
@@ -127,12 +138,23 @@ package final class ChangeSet: Sendable {
   }
 
   private func position(of id: ManagedObjectID) -> Int? {
-    positions.withLock { positions in
-      if let positions { return positions[id] }
+    tables.withLock { tables in
+      if let positions = tables.positions { return positions[id] }
       var made = [ManagedObjectID: Int](minimumCapacity: changes.count)
       for (position, change) in changes.enumerated() { made[change.id] = position }
-      positions = made
+      tables.positions = made
       return made[id]
+    }
+  }
+
+  /// The objects whose changed rows lead to another; batches excepted. The first call costs a pass over the changes.
+  func owners(ofReferencesTo id: ManagedObjectID, layouts: [RowLayout]) -> [ManagedObjectID] {
+    tables.withLock { tables in
+      if let references = tables.references { return references.owners(ofReferencesTo: id) }
+      var made = ReferenceIndex()
+      for index in changes.indices { made.add(changes[index], layouts) }
+      tables.references = made
+      return made.owners(ofReferencesTo: id)
     }
   }
 }

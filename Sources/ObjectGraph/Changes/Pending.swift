@@ -18,13 +18,20 @@ struct Pending {
   private var overriding = 0
   /// What became of links, which are not counted: the objects at their ends are.
   private(set) var links: [LinkKey: LinkChange] = [:]
+  /// What `changes` lead to; made when an object is deleted, and kept up from then on.
+  private var references: ReferenceIndex?
+  /// Whether any of `changes` is a delete, or came to nothing by one.
+  private(set) var hasDeletes = false
   /// Bytes of memory that the changes keep alive.
   private(set) var byteCount = 0
   /// The number of objects with a change; those that were inserted and deleted again do not count.
   private(set) var objectCount = 0
 
-  /// Whether no object has a change.
-  var isEmpty: Bool { objectCount == 0 }
+  /// Whether no object and no link has a change; links of objects that came to nothing do not count.
+  var isEmpty: Bool {
+    objectCount == 0
+      && links.keys.allSatisfy { latestKind(of: $0.left) == .forget || latestKind(of: $0.right) == .forget }
+  }
 
   /// Whether there is nothing at all, not even a change that came to nothing.
   var isUnused: Bool { changes.isEmpty && bulk.isEmpty && links.isEmpty }
@@ -33,6 +40,34 @@ struct Pending {
   func change(of id: ManagedObjectID) -> RowChange? {
     guard let position = positions[id] else { return bulkChange(of: id) }
     return changes[position].kind == .forget ? nil : changes[position]
+  }
+
+  /// What kind of change came to an object last; nil if there is none, or an insert that is kept with others.
+  func latestKind(of id: ManagedObjectID) -> RowChange.Kind? { positions[id].map { changes[$0].kind } }
+
+  /// The objects whose pending rows lead to another, or did so before. The first call costs a pass over the changes.
+  mutating func owners(ofReferencesTo id: ManagedObjectID, layouts: [RowLayout]) -> [ManagedObjectID] {
+    if references == nil {
+      var made = ReferenceIndex()
+      for index in changes.indices { made.add(changes[index], layouts) }
+      references = made
+    }
+    var owners = references?.owners(ofReferencesTo: id) ?? []
+    for set in bulk { owners += set.owners(ofReferencesTo: id, layouts: layouts) }
+    return owners
+  }
+
+  /// Takes back that some objects are linked.
+  mutating func unlink(_ isMeant: (LinkKey) -> Bool) {
+    for (key, link) in links where link.isPresent && isMeant(key) { links[key] = LinkChange(key, isPresent: false) }
+  }
+
+  /// Calls the body with the objects that are deleted here, or came to nothing.
+  ///
+  /// - Parameter kinds: which of the two.
+  func forEachDeparted(_ kinds: Set<RowChange.Kind>, _ body: (ManagedObjectID) -> Void) {
+    if !hasDeletes { return }
+    for (id, position) in positions where kinds.contains(changes[position].kind) { body(id) }
   }
 
   /// Takes changes made by the same context, or by a child of it, on top of what is here.
@@ -48,6 +83,7 @@ struct Pending {
     } else if isUnused, set.batches.isEmpty {
       takeOver(set)
     } else {
+      hasDeletes = hasDeletes || set.hasDeletes
       for change in set.changes { absorb(change, layouts: layouts) }
       if !set.batches.isEmpty { keepWhole(ChangeSet([], batches: set.batches)) }
     }
@@ -82,6 +118,8 @@ struct Pending {
   /// Makes the first set's changes these, without a copy.
   private mutating func takeOver(_ set: ChangeSet) {
     only = set
+    references = nil
+    hasDeletes = set.hasDeletes
     changes = set.changes
     positions = Dictionary(minimumCapacity: changes.count)
     for index in changes.indices { positions[changes[index].id] = index }
@@ -93,13 +131,17 @@ struct Pending {
     only = nil
     if let position = positions[change.id] {
       replace(position, with: changes[position].followed(by: change, layouts: layouts))
-    } else if change.kind != .insert, let earlier = bulkChange(of: change.id) {
+      references?.add(changes[position], layouts)
+      return
+    }
+    if change.kind != .insert, let earlier = bulkChange(of: change.id) {
       overriding += 1
       objectCount -= 1
       append(earlier.followed(by: change, layouts: layouts))
     } else {
       append(change)
     }
+    references?.add(changes[changes.count - 1], layouts)
   }
 
   private mutating func append(_ change: RowChange) {

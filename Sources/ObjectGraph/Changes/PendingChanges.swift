@@ -12,7 +12,7 @@ import Synchronization
 ///
 /// The context itself sees the first two, its children all three.
 package final class PendingChanges: Sendable {
-  private struct State {
+  fileprivate struct State {
     var inFlight: Pending?
     var current = Pending()
     var arrived = Pending()
@@ -23,6 +23,14 @@ package final class PendingChanges: Sendable {
     var contributorsInFlight = Contributors.nobody
     /// Who is to be named in the history.
     var author: String?
+    /// Who is gone for good, so that later changes from children know.
+    var departed = DepartedObjects()
+    /// Who is gone of those that the context's own changes have deleted, or led to, since these were last settled.
+    var unsettled: [ManagedObjectID] = []
+    /// Objects whose current changes are otherwise than those who made them know, because of deletes.
+    var settled: [ManagedObjectID] = []
+    /// The same among what has arrived.
+    var settledArrivals: [ManagedObjectID] = []
     /// Counts the saves that moved changes on, so that a reader can tell whether one came between two looks.
     var moves = 0
 
@@ -52,8 +60,21 @@ package final class PendingChanges: Sendable {
   /// Takes changes that the context's own objects made.
   func append(_ set: ChangeSet) {
     state.withLock { state in
+      state.noteUnsettled(set, layouts)
       state.current.absorb(set, layouts: layouts)
       state.contributors = .several
+    }
+  }
+
+  /// Clears what the context's own changes still lead to and is gone, now that its deletes have been propagated.
+  func settle() { state.withLock { $0.settle(layouts) } }
+
+  /// Hands over the objects whose current changes are otherwise than their objects show, because of deletes.
+  func takeSettled() -> Set<ManagedObjectID> {
+    state.withLock { state in
+      if state.settled.isEmpty { return [] }
+      defer { state.settled = [] }
+      return Set(state.settled)
     }
   }
 
@@ -88,7 +109,14 @@ package final class PendingChanges: Sendable {
     state.withLock { state in
       let news = state.news
       guard !news.isEmpty else { return [] }
-      state.current.absorb(state.arrived, layouts: layouts)
+      if state.current.isUnused {
+        state.current.absorb(state.arrived, layouts: layouts)
+      } else {
+        state.departed.noteForgotten(state.arrived)
+        for set in state.arrived.sets() { state.makeCurrent(set, layouts) }
+      }
+      state.settled += state.settledArrivals
+      state.settledArrivals = []
       state.arrived = Pending()
       state.news = []
       return news
@@ -132,8 +160,13 @@ package final class PendingChanges: Sendable {
   /// Forgets everything that is not being written already, also what has just arrived.
   func removeAll() {
     state.withLock { state in
+      state.departed.note(dropped: state.current)
+      state.departed.note(dropped: state.arrived)
       state.current = Pending()
       state.arrived = Pending()
+      state.unsettled = []
+      state.settled = []
+      state.settledArrivals = []
       state.news = []
       state.contributors = .nobody
     }
@@ -153,8 +186,11 @@ package final class PendingChanges: Sendable {
   }
 
   /// Ends a save that has brought everything to the next level.
-  func commitSave() {
+  ///
+  /// - Parameter survivors: objects whose delete gave way to what others have saved.
+  func commitSave(survivors: Set<ManagedObjectID> = []) {
     state.withLock { state in
+      if let saved = state.inFlight { state.departed.note(saved, isStored: rootNumber != 0, survivors: survivors) }
       state.inFlight = nil
       state.moves += 1
     }
@@ -173,16 +209,15 @@ package final class PendingChanges: Sendable {
 
   // MARK: For children and others
 
-  /// Takes what a child saved.
+  /// Takes what a child saved: all but changes of objects that are gone, and with nothing that leads to them.
   ///
   /// - Returns: whether the context has to be told; if not, it was told of earlier news and has not come to look yet.
   func adopt(_ sets: [ChangeSet], from origin: TransactionOrigin = TransactionOrigin()) -> Bool {
     state.withLock { state in
       state.contributors.add(.one(origin))
       let isFirst = state.news.isEmpty
-      for set in sets { state.arrived.absorb(set, layouts: layouts) }
-      state.news += sets
-      return isFirst
+      for set in sets { state.receive(set, layouts) }
+      return isFirst && !state.news.isEmpty
     }
   }
 
@@ -218,6 +253,58 @@ package final class PendingChanges: Sendable {
   package var size: (objects: Int, bytes: Int) {
     state.withLock { state in
       (state.current.objectCount + state.arrived.objectCount, state.current.byteCount + state.arrived.byteCount)
+    }
+  }
+}
+
+// Where deletes and references meet, see ``Pending``.
+extension PendingChanges.State {
+  /// Takes down what the context's own changes are to be settled against, at the end of the event: until then deletes are
+  /// being propagated, and relationships have to stand.
+  fileprivate mutating func noteUnsettled(_ set: ChangeSet, _ layouts: [RowLayout]) {
+    unsettled += set.deletedIDs
+    if !current.hasDeletes, inFlight?.hasDeletes != true { return }
+    for change in set.changes {
+      guard let row = change.row else { continue }
+      for reference in layouts[Int(row.entityIndex)].references {
+        if let id = row.referenceIfPresent(reference.slot), isGone(id) { unsettled.append(id) }
+      }
+    }
+  }
+
+  fileprivate mutating func settle(_ layouts: [RowLayout]) {
+    if unsettled.isEmpty { return }
+    let gone = unsettled.filter(isGone)
+    unsettled = []
+    // Its objects have taken their links back themselves.
+    settled += current.settle(gone: gone, doomed: [], unlinks: false, layouts: layouts)
+  }
+
+  private func isGone(_ id: ManagedObjectID) -> Bool { current.isGone(id) ?? inFlight?.isGone(id) ?? false }
+
+  /// Puts changes of children on top of what is current.
+  fileprivate mutating func makeCurrent(_ set: ChangeSet, _ layouts: [RowLayout]) {
+    let admitted = admitted(set, layouts, layers: layers(withArrivals: false))
+    settled += admitted.altered
+    current.absorb(admitted.set, layouts: layouts)
+    settled += current.settle(gone: admitted.set.deletedIDs, doomed: admitted.doomed, layouts: layouts)
+  }
+
+  /// Puts changes on top of what has arrived.
+  fileprivate mutating func receive(_ set: ChangeSet, _ layouts: [RowLayout]) {
+    let admitted = admitted(set, layouts, layers: layers(withArrivals: true))
+    if admitted.set.isEmpty { return }
+    settledArrivals += admitted.altered
+    arrived.absorb(admitted.set, layouts: layouts)
+    settledArrivals += arrived.settle(gone: admitted.set.deletedIDs, doomed: admitted.doomed, layouts: layouts)
+    news.append(admitted.set)
+  }
+
+  private func admitted(_ set: ChangeSet, _ layouts: [RowLayout], layers: [Pending]) -> SettledChanges {
+    if departed.isEmpty, !layers.contains(where: \.hasDeletes) { return SettledChanges(set) }
+    return set.settled(layouts) { id in
+      for layer in layers { if let isGone = layer.isGone(id) { return isGone } }
+      return departed.contains(id) && !layers.contains { $0.change(of: id) != nil }
     }
   }
 }

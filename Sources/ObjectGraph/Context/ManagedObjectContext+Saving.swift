@@ -55,7 +55,7 @@ extension ManagedObjectContext {
       pending.abortSave()
       throw error
     }
-    pending.commitSave()
+    pending.commitSave(survivors: outcome.survivors)
     return finishSave(outcome)
   }
 

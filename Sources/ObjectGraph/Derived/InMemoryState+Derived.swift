@@ -13,12 +13,13 @@ extension InMemoryState {
     }
     if hop.storage == .reference {
       return Set(
-        tables[origin.root.index].filter { _, row in
-          isKind(row, of: origin) && row.referenceIfPresent(hop.slot).map { keys.contains($0.key) } ?? false
+        tables[origin.root.index].filter { _, stored in
+          isKind(stored.row, of: origin)
+            && stored.row.referenceIfPresent(hop.slot).map { keys.contains($0.key) } ?? false
         }.keys)
     }
     guard let inverse = hop.inverse, let destination = hop.destination else { return [] }
-    return Set(keys.compactMap { tables[destination.root.index][$0]?.referenceIfPresent(inverse.slot)?.key })
+    return Set(keys.compactMap { tables[destination.root.index][$0]?.row.referenceIfPresent(inverse.slot)?.key })
   }
 
   private func isKind(_ row: Row, of entity: Entity) -> Bool { model.entities[Int(row.entityIndex)].isKind(of: entity) }
@@ -46,13 +47,10 @@ extension InMemoryState {
     let (root, slot) = (attribute.entity.root.index, attribute.property.slot)
     guard let type = attribute.property.attribute?.type else { return [] }
     for key in keys {
-      guard var row = tables[root][key], isKind(row, of: attribute.entity) else { continue }
-      let computed = try value(attribute, key, row, now)
+      guard let stored = tables[root][key], isKind(stored.row, of: attribute.entity) else { continue }
+      let computed = try value(attribute, key, stored.row, now)
       let value = type.isReal ? computed.asDouble : computed
-      let version = row.version
-      row.set(value, slot)
-      row.stamp(version: version)
-      tables[root][key] = row
+      tables[root][key] = stored.with(derived: value, slot)
       let id = ManagedObjectID(key: key, entity: attribute.entity, coordinatorOrdinal: coordinatorOrdinal)
       values.append(DerivedValue(id: id, slot: slot, value: value))
     }
@@ -68,7 +66,7 @@ extension InMemoryState {
       guard let next = row.referenceIfPresent(hop.slot), let destination = tables[Int(next.rootIndex)][next.key] else {
         return attribute.operation == .count ? 0 : .null
       }
-      (key, row) = (next.key, destination)
+      (key, row) = (next.key, destination.row)
     }
     guard let function = FetchExpression.Function(attribute.operation) else {
       return attribute.operation.applied(to: value(of: attribute.source, in: row))
@@ -84,10 +82,10 @@ extension InMemoryState {
     guard let hop = attribute.hops.last, let destination = hop.destination else { return [] }
     let table = tables[destination.root.index]
     if let join = hop.joinTable {
-      return links[join.index].links(of: key, isLeft: hop.isLeftEnd).compactMap { table[$0.key] }
+      return links[join.index].links(of: key, isLeft: hop.isLeftEnd).compactMap { table[$0.key]?.row }
     }
     guard let inverse = hop.inverse else { return [] }
-    return table.values.filter {
+    return table.values.map(\.row).filter {
       isKind($0, of: destination) && $0.referenceIfPresent(inverse.slot)?.key == key
     }
   }

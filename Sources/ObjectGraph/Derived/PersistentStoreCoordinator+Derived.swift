@@ -19,7 +19,7 @@ extension RowCache {
   mutating func take(_ values: [DerivedValue]) {
     for value in values {
       guard let row = peek(value.id) else { continue }
-      insert(row.withDerived(value), for: value.id)
+      insert(row.with(derived: value.value, value.slot), for: value.id)
     }
   }
 }

@@ -65,11 +65,11 @@ struct ResultsReader {
     let family = Set((query.includesSubentities ? query.entity.withDescendants : [query.entity]).map(\.index))
     var matching: [ResultsEntry] = []
     for id in changed {
-      // One that is here, or pending, still has edits that keep it. Others are gone, and nobody need be asked.
-      if deleted.contains(id), registry.registeredObject(for: id) == nil, registry.pending.currentChange(of: id) == nil
-      {
-        continue
-      }
+      // One that is here, or pending here or above, still has edits that keep it. Others are gone, and nobody need be asked.
+      let isGone =
+        deleted.contains(id) && registry.registeredObject(for: id) == nil
+        && registry.pending.currentChange(of: id) == nil && registry.ancestorsChange(of: id) == nil
+      if isGone { continue }
       guard let row = try registry.visibleRow(for: id), family.contains(Int(row.entityIndex)) else { continue }
       if try evaluator?.matches(id: id, row: row) ?? true { matching.append(try entry(id, row, registry)) }
     }

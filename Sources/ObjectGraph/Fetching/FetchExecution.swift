@@ -5,7 +5,7 @@ import ObjectModel
 /// Where pending changes touch what a condition's or a sort's relationships lead to, all rows are tested and sorted in
 /// memory, since the store can't know which of them match, or where they are.
 struct FetchExecution {
-  typealias Rows = [(id: ManagedObjectID, row: Row?)]
+  typealias Rows = [(id: ManagedObjectID, row: FetchedRow?)]
 
   private let registry: ObjectRegistry
   private let query: FetchQuery
@@ -28,12 +28,26 @@ struct FetchExecution {
     let saves = registry.coordinator.saveCount
     let hasChanges = registry.pending.hasCurrentChanges
     var list = ObjectList<Object>()
-    var kept: [(ManagedObjectID, Row)] = []
-    try forEachRow { id, row, _ in
+    var kept: [(ManagedObjectID, StoredRow)] = []
+    let keptLimit = query.keepsAllRows ? .max : Self.keptRowLimit
+    func take(_ id: ManagedObjectID, _ row: Row) {
       if query.refreshesObjects { registry.refetch(id, row) }
-      let object = registry.object(with: id, fetched: row, hasChanges: hasChanges, saveCount: saves)
-      list.append(object)
-      if row.version > 0, query.keepsAllRows || kept.count < Self.keptRowLimit { kept.append((id, row)) }
+      list.append(registry.object(with: id, fetched: row, hasChanges: hasChanges, saveCount: saves))
+    }
+    try read { view in
+      guard try isAnsweredByStore(view) else {
+        for case (let id, let row?) in try merged(view, wantsRows: true) {
+          take(id, row.values)
+          if case .stored(let stored) = row, kept.count < keptLimit { kept.append((id, stored)) }
+        }
+        return
+      }
+      try view.reader.fetch(storeQuery(wantsRows: true)) { id, row in
+        guard let row else { return true }
+        take(id, row.row)
+        if kept.count < keptLimit { kept.append((id, row)) }
+        return true
+      }
     }
     registry.coordinator.keep(kept, readBefore: saves)
     let objects = list.takeAll()
@@ -45,16 +59,16 @@ struct FetchExecution {
   func forEachRow(_ body: (ManagedObjectID, Row, RelatedObjects) throws -> Void) throws {
     try read { view in
       let related = RelatedObjects(
-        row: query.includesPendingChanges ? view.row(for:) : { try view.reader.row(for: $0) },
+        row: query.includesPendingChanges ? view.row(for:) : { try view.reader.row(for: $0)?.row },
         destinations: { try view.destinations(of: $0, $1) })
       if try isAnsweredByStore(view) {
         try view.reader.fetch(storeQuery(wantsRows: true)) { id, row in
-          if let row { try body(id, row, related) }
+          if let row { try body(id, row.row, related) }
           return true
         }
       } else {
         for (id, row) in try merged(view, wantsRows: true) {
-          if let row { try body(id, row, related) }
+          if let row { try body(id, row.values, related) }
         }
       }
     }
@@ -156,7 +170,7 @@ extension FetchExecution {
   private func stored(_ query: StoreQuery, _ reader: any StoreReader) throws -> Rows {
     var rows: Rows = []
     try reader.fetch(query) { id, row in
-      rows.append((id, row))
+      rows.append((id, row.map(FetchedRow.stored)))
       return true
     }
     return rows
@@ -173,7 +187,8 @@ extension FetchExecution {
     rows += try packed(overlay, view, wantsRows: needsRows)
     if !query.sorts.isEmpty { rows = try sorted(rows) }
     let wanted = rows.dropFirst(query.offset).prefix(query.limit ?? .max)
-    return wantsRows ? wanted.map { ($0.id, overlay.lastingRow(of: $0.id) ?? $0.row) } : Array(wanted)
+    if !wantsRows { return Array(wanted) }
+    return wanted.map { ($0.id, overlay.lastingRow(of: $0.id).map(FetchedRow.pending) ?? $0.row) }
   }
 
   /// As many of the store's rows as may be needed, without those that have changed.
@@ -186,7 +201,7 @@ extension FetchExecution {
     needed.limit = query.limit.map { _ in most.saturatingAdd(overlay.objectCount) }
     var rows: Rows = []
     try reader.fetch(needed) { id, row in
-      if !overlay.contains(id) { rows.append((id, row)) }
+      if !overlay.contains(id) { rows.append((id, row.map(FetchedRow.stored))) }
       return rows.count < most
     }
     return rows
@@ -198,7 +213,7 @@ extension FetchExecution {
     var matches: Rows = []
     for id in overlay.order {
       guard let row = overlay.changes[id]?.row, family.contains(row.entityIndex) else { continue }
-      if try evaluator?.matches(id: id, row: row) ?? true { matches.append((id, row)) }
+      if try evaluator?.matches(id: id, row: row) ?? true { matches.append((id, .pending(row))) }
     }
     return matches
   }
@@ -213,7 +228,7 @@ extension FetchExecution {
         if overlay.changes[id] != nil { continue }
         let row = wantsRows || evaluator != nil ? batch.copy(of: index) : nil
         if let evaluator, let row, try !evaluator.matches(id: id, row: row) { continue }
-        matches.append((id, row))
+        matches.append((id, row.map(FetchedRow.pending)))
       }
     }
     return matches
@@ -246,12 +261,12 @@ extension FetchExecution {
     let evaluator = try evaluator(view)
     var rows: Rows = []
     try view.reader.fetch(all) { id, row in
-      if !overlay.contains(id) { rows.append((id, row)) }
+      if !overlay.contains(id) { rows.append((id, row.map(FetchedRow.stored))) }
       return true
     }
     return try rows.filter { id, row in
       if query.isCancellable { try Task.checkCancellation() }
-      return try row.map { try evaluator?.matches(id: id, row: $0) ?? true } ?? false
+      return try row.map { try evaluator?.matches(id: id, row: $0.values) ?? true } ?? false
     }
   }
 
@@ -265,7 +280,22 @@ extension FetchExecution {
     let comparator = try RowComparator(
       query.sorts, entity: query.entity, related: { try registry.visibleRow(for: $0) })
     let complete = rows.compactMap { id, row in row.map { (id: id, row: $0) } }
-    return try complete.sorted { try comparator.areInIncreasingOrder($0, $1) }.map { ($0.id, $0.row) }
+    return try complete.sorted {
+      try comparator.areInIncreasingOrder(($0.id, $0.row.values), ($1.id, $1.row.values))
+    }.map { ($0.id, $0.row) }
+  }
+}
+
+/// A row of a result, which others may be given only if it is stored.
+enum FetchedRow {
+  case stored(StoredRow)
+  case pending(Row)
+
+  var values: Row {
+    switch self {
+    case .stored(let stored): stored.row
+    case .pending(let row): row
+    }
   }
 }
 

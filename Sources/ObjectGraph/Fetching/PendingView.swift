@@ -27,7 +27,7 @@ final class PendingView {
   func row(for id: ManagedObjectID) throws -> Row? {
     switch pendingChange(of: id) {
     case .some(let change): change.row
-    case nil: try coordinator.cachedRow(for: id) ?? reader.row(for: id)
+    case nil: try (coordinator.cachedRow(for: id) ?? reader.row(for: id))?.row
     }
   }
 
@@ -60,7 +60,9 @@ final class PendingView {
       }
     }
     return links.values.filter { link in
-      guard !includingDeleted, let change = pendingChange(of: link.destination) else { return true }
+      if includingDeleted { return true }
+      // What is neither pending nor stored was taken back before it was saved.
+      guard let change = pendingChange(of: link.destination) else { return !coordinator.isTemporary(link.destination) }
       return change.row != nil
     }.sorted { left, right in
       (left.order ?? .min, left.destination.key) < (right.order ?? .min, right.destination.key)
@@ -84,7 +86,7 @@ final class PendingView {
         entity: destination, condition: .compare(.keyPath([inverse.name]), .equal, .object(id), []),
         coordinatorOrdinal: coordinator.ordinal)
       try reader.fetch(query) { id, row in
-        if let row, !overlay.contains(id) { found.append((id, row)) }
+        if let row, !overlay.contains(id) { found.append((id, row.row)) }
         return true
       }
     }

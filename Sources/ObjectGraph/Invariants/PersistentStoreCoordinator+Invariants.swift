@@ -17,14 +17,14 @@ extension PersistentStoreCoordinator {
         if stored.version != cached.version {
           return "\(id) is in the row cache in version \(cached.version), in the store in \(stored.version)"
         }
-        let layout = layouts[Int(stored.entityIndex)]
-        let differing = cached.changedSlots(from: withoutTransients(stored), layout: layout).filter { slot in
+        let layout = layouts[Int(stored.row.entityIndex)]
+        let differing = cached.row.changedSlots(from: withoutTransients(stored.row), layout: layout).filter { slot in
           // The same bytes may be in memory here and in a file there.
-          layout.storage[slot] != .blob || cached.isNull(slot) || stored.isNull(slot)
-            || cached.blob(slot).byteCount != stored.blob(slot).byteCount
+          layout.storage[slot] != .blob || cached.row.isNull(slot) || stored.row.isNull(slot)
+            || cached.row.blob(slot).byteCount != stored.row.blob(slot).byteCount
         }
         guard let slot = differing.first else { return nil }
-        let name = model.entities[Int(stored.entityIndex)].properties[slot].name
+        let name = model.entities[Int(stored.row.entityIndex)].properties[slot].name
         return "\(id) has another \(name) in the row cache than in the store"
       }
     }

@@ -36,9 +36,15 @@ extension ChangeSet {
 extension StoreConflict {
   /// A conflict about an object that the changes lead to, and that is not stored any more.
   package init(missingDestination id: ManagedObjectID) {
-    self.init(RowChange(.update, id, row: nil, base: nil), stored: nil)
+    self.init(RowChange(.update, id, row: nil, base: nil), stored: nil, .missingDestination)
   }
 
-  /// Whether nothing of the object itself was to be written.
-  var isMissingDestination: Bool { change.kind == .update && change.row == nil }
+  /// A conflict about an object that would be left with a reference to a deleted one.
+  ///
+  /// - Parameter stored: its row, if the save changes nothing else of it.
+  package init(leadingToDeleted id: ManagedObjectID, stored: StoredRow?) {
+    self.init(RowChange(.update, id, row: nil, base: nil), stored: stored, .leadsToDeleted)
+  }
+
+  var isMissingDestination: Bool { reason == .missingDestination }
 }

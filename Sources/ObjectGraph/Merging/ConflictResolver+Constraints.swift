@@ -169,7 +169,7 @@ extension ConflictResolver {
               entity: entity, condition: .compare(.keyPath([property.name]), .equal, .object(id), []),
               coordinatorOrdinal: coordinator.ordinal)
             try reader.fetch(query) { source, row in
-              guard let row, !written.contains(source) else { return true }
+              guard let row = row?.row, !written.contains(source) else { return true }
               let change = changes[source] ?? RowChange(.update, source, row: row, base: row)
               changes[source] = leading(change, replaced)
               return true

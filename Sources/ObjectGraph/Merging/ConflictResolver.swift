@@ -49,11 +49,14 @@ struct ConflictResolver {
   /// Resolves version conflicts.
   ///
   /// - Throws: ``SaveConflicts`` with all those that are errors.
-  mutating func resolve(_ found: [StoreConflict], kind: MergeConflict.Kind) throws {
+  mutating func resolve(_ all: [StoreConflict], kind: (StoreConflict) -> MergeConflict.Kind) throws {
+    // What is to be made again can be led to; if it is not, that shows when the rest is tried again.
+    let changed = Set(all.filter { !$0.isMissingDestination }.map(\.change.id))
+    let found = all.filter { !$0.isMissingDestination || !changed.contains($0.change.id) }
     var decisions: [ManagedObjectID: Decision] = [:]
     var errors: [MergeConflict] = []
     for found in found {
-      let conflict = MergeConflict(found, kind: kind, model: coordinator.model)
+      let conflict = MergeConflict(found.change, stored: found.stored?.row, kind: kind(found), model: coordinator.model)
       if checks[found.change.id] == nil, let merged = mergedWithinStack(found) {
         decisions[found.change.id] = .write(merged)
       } else if let resolution = try policy.resolution(of: conflict) {
@@ -72,7 +75,7 @@ struct ConflictResolver {
       if case .write(let change) = decisions[id] {
         rewritten[id] = change
       } else {
-        noteDropped(id, stored: found.stored)
+        noteDropped(id, stored: found.stored?.row)
       }
     }
     let gone = Set(found.filter { $0.stored == nil || $0.change.row == nil }.map(\.change.id)).filter { id in
@@ -120,7 +123,7 @@ struct ConflictResolver {
 
   /// The change against what is stored, if the conflict only looks like one because this stack saved in between.
   private func mergedWithinStack(_ conflict: StoreConflict) -> RowChange? {
-    guard let base = conflict.change.base, let stored = conflict.stored,
+    guard let base = conflict.change.base, let stored = conflict.stored?.row,
       coordinator.canMerge(conflict, base, stored, root)
     else { return nil }
     var change = conflict.change

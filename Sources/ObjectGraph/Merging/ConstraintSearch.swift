@@ -101,7 +101,7 @@ struct ConstraintSearch {
       entity: entity, condition: try Condition.and(parts).resolved(for: entity), limit: 1,
       coordinatorOrdinal: coordinator.ordinal)
     try reader.fetch(query) { id, row in
-      found = row.map { (id, $0) }
+      found = row.map { (id, $0.row) }
       return false
     }
     return found

@@ -10,7 +10,8 @@ extension ManagedObjectContext {
   /// What a save of this root context does about conflicts.
   ///
   /// Until one is set here, it is the parent's policy, and that of a root the coordinator's. A child's save meets no
-  /// conflicts: whoever saves later adds the changed properties to what the others changed.
+  /// conflicts, but those that it asks for with ``detectConflicts(for:)``: whoever saves later adds the changed properties
+  /// to what the others changed.
   public nonisolated var mergePolicy: MergePolicy {
     get { merging.policy ?? parent?.mergePolicy ?? coordinator.mergePolicy }
     set { merging.policy = newValue }
@@ -45,20 +46,15 @@ extension ObjectRegistry {
 
   /// Compares the rows that are to be checked with those of the next level up, for a save to a parent.
   ///
-  /// Objects that were changed and that no store had yet must still be there: a rollback may have taken them back.
   /// - Throws: ``SaveConflicts`` if the policy makes that an error, or ``StoreError`` if a row can't be read.
   func checkAgainstParent() throws {
     var conflicts: [MergeConflict] = []
-    let sets = pending.currentSets()
-    for change in checks(besides: sets) + sets.flatMap(\.updatesOfUnstored) {
+    for change in checks(besides: pending.currentSets()) {
       let fresh = try row(for: change.id)
       let layout = coordinator.layouts[Int(change.id.entityIndex)]
-      let isChecked = conflictChecks[change.id] != nil
-      if let fresh, let base = change.base, !isChecked || fresh.changedSlots(from: base, layout: layout).isEmpty {
-        continue
-      }
+      if let fresh, let base = change.base, fresh.changedSlots(from: base, layout: layout).isEmpty { continue }
       let conflict = MergeConflict(
-        StoreConflict(change, stored: fresh), kind: .contextAgainstRowCache, model: coordinator.model)
+        change, stored: fresh, kind: .contextAgainstRowCache, model: coordinator.model)
       // There is nothing to write, so any other answer lets the save go on.
       if try context.mergePolicy.resolution(of: conflict) == nil { conflicts.append(conflict) }
     }

@@ -7,9 +7,9 @@ public import ObjectModel
 public struct MergeConflict: Sendable {
   /// Between whom the conflict is.
   public enum Kind: Sendable {
-    /// Another context of this process has saved; the coordinator's row cache knew it, and no I/O was needed.
+    /// Another context of this process has saved or deleted the object, and the coordinator knew it.
     case contextAgainstRowCache
-    /// The row cache knew nothing of it: another process has written to the store.
+    /// The coordinator knew nothing of it: another process has written to the store.
     case rowCacheAgainstStore
   }
 
@@ -27,10 +27,10 @@ public struct MergeConflict: Sendable {
   let change: RowChange
   let stored: Row?
 
-  init(_ conflict: StoreConflict, kind: Kind, model: ManagedObjectModel) {
+  init(_ change: RowChange, stored: Row?, kind: Kind, model: ManagedObjectModel) {
     self.kind = kind
-    change = conflict.change
-    stored = conflict.stored
+    self.change = change
+    self.stored = stored
     let index = change.row?.entityIndex ?? change.base?.entityIndex ?? change.id.entityIndex
     entity = model.entities[Int(index)]
     objectID = change.id

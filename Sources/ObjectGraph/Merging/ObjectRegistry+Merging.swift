@@ -59,12 +59,14 @@ extension ObjectRegistry {
   /// The newest values of a saved object that are at hand; nil if it was deleted. Does no I/O.
   private func freshRow(_ change: RowChange) -> Row? {
     if let pending = ancestorsChange(of: change.id) { return pending.row }
+    // It was taken back before it was stored.
+    if coordinator.isTemporary(change.id) { return nil }
     guard let row = change.row.map(coordinator.withoutTransients) else { return nil }
     guard let cached = coordinator.cachedRow(for: change.id), cached.version >= row.version, cached.version > 0 else {
       return row
     }
     // Of the same version, but perhaps with what the save computed.
-    return cached
+    return cached.row
   }
 
   /// Gives an object the values that the next level has now; its unsaved changes stay on top.
@@ -163,9 +165,9 @@ extension ObjectRegistry {
     for family in Dictionary(grouping: stale, by: { $0.objectID.rootIndex }).values {
       do {
         let rows = try coordinator.rows(for: family.map(\.objectID))
-        for (object, row) in zip(family, rows) {
+        for (object, stored) in zip(family, rows) {
           let pending = ancestorsChange(of: object.objectID)
-          if let fresh = pending == nil ? row : pending?.row {
+          if let fresh = pending == nil ? stored?.row : pending?.row {
             if !trustsVersions, !object.isUpdated, hasOtherValues(object, fresh) { object.hasRow = false }
             take(fresh, into: object)
           } else {
@@ -192,15 +194,20 @@ extension ObjectRegistry {
 // MARK: - Refreshing
 
 extension ObjectRegistry {
-  /// Makes unchanged objects faults; changed ones keep their changes and values.
+  /// Makes unchanged objects faults, but for those with transient values, which are read anew and keep them; changed ones
+  /// keep their changes and values.
   func refreshAll() {
     checkExecutor()
     publishChanges()
     relationshipGeneration += 1
+    var withTransients: [ManagedObject] = []
     for object in objects.all {
       if object.state.contains(.inaccessible) { object.state.subtract([.inaccessible, .deleted]) }
-      if !object.hasChanges { forgetRow(of: object) }
+      if object.hasChanges { continue }
+      if hasTransientValues(object) { withTransients.append(object) } else { forgetRow(of: object) }
     }
+    read(withTransients)
+    for object in withTransients where object.registry === self { object.toMany = nil }
     conflictChecks = [:]
     assertInvariants()
   }

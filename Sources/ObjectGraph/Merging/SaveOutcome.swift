@@ -9,6 +9,13 @@ struct SaveOutcome {
   /// Derived attributes with new values, of these objects and others.
   var derived: [DerivedValue] = []
 
+  /// Objects that are stored, otherwise than the context wanted it.
+  var survivors: Set<ManagedObjectID> {
+    var survivors = Set(rewritten.lazy.filter { $0.kind != .delete }.map(\.id))
+    for (id, row) in dropped where row != nil { survivors.insert(id) }
+    return survivors
+  }
+
   /// What conflicts did to objects of the saving context; nil if they did nothing.
   var resolved: ChangeSet? {
     let changes =

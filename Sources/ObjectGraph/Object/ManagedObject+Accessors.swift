@@ -104,7 +104,7 @@ extension ManagedObject {
     get {
       guard let blob = self[blob: slot] else { return nil }
       do { return try blob.load() } catch {
-        registry?.noteFaultFailure(error)
+        registry?.noteFaultFailure(UnreadableValue(self, entity.properties[slot], error))
         return nil
       }
     }

@@ -11,7 +11,9 @@ extension ManagedObject {
     if let fetched = entity.fetchedProperty(named: key) { return self[fetched: fetched.name, as: ManagedObject.self] }
     let property = requireProperty(key)
     switch property.kind {
-    case .attribute: return attributeValue(property).unwrapped
+    case .attribute(let attribute):
+      if attribute.type == .undefined { return self[undefined: property.slot, as: (any Sendable).self] }
+      return attributeValue(property).unwrapped
     case .relationship(let relationship):
       if !relationship.isToMany { return destination(property.slot) }
       return relationship.isOrdered ? destinations(property.slot) : Set(destinations(property.slot))
@@ -50,11 +52,23 @@ extension ManagedObject {
     return Dictionary(uniqueKeysWithValues: keys.map { ($0, value(requireProperty($0), in: committed)) })
   }
 
-  /// The stored attributes and to-one relationships that differ from what was last fetched or saved, with their new
-  /// values by name; of a new object those that are not nil.
-  public final func changedValues() -> [String: Value] { hasChanges ? values(changedFrom: base) : [:] }
+  /// The stored properties that differ from what was last fetched or saved, with their new values by name; of a new object
+  /// those that are not nil.
+  ///
+  /// A to-many relationship whose destinations were changed here is among them with the value null: ask the property for
+  /// the destinations.
+  public final func changedValues() -> [String: Value] {
+    if !hasChanges { return [:] }
+    var changed = values(changedFrom: base)
+    for slot in registry?.changedToMany[objectID] ?? [] {
+      let property = entity.properties[slot]
+      if property.relationship?.isTransient == false { changed[property.name] = .null }
+    }
+    return changed
+  }
 
-  /// Whether something differs from what was last fetched or saved that a save would write.
+  /// Whether something of the object differs from what was last fetched or saved that a save would write, relationships
+  /// included.
   public final var hasPersistentChangedValues: Bool { isInserted || !changedValues().isEmpty }
 
   /// The stored attributes and to-one relationships that were changed by this event, with their new values by name.
@@ -80,7 +94,7 @@ extension ManagedObject {
 
   final func setAttributeValue(_ value: Value, _ property: Property) {
     willChange(property.slot)
-    row.set(value, property.slot)
+    row.set(value, of: property.attribute?.type, property.slot)
   }
 
   final func value(_ property: Property, in row: Row) -> Value {
@@ -88,7 +102,7 @@ extension ManagedObject {
       return row.referenceIfPresent(property.slot).flatMap { $0.uriRepresentation }.map(Value.url) ?? .null
     }
     do { return try row.value(of: attribute, property.slot) } catch {
-      registry?.noteFaultFailure(error)
+      registry?.noteFaultFailure(UnreadableValue(self, property, error))
       return .null
     }
   }

@@ -22,7 +22,7 @@ extension ManagedObject {
     let version = readable.version
     // The pending changes and the object must agree.
     if hasChanges, !state.contains(.touched) { registry?.touch(self) }
-    row.set(converted, property.slot)
+    row.set(converted, of: attribute.type, property.slot)
     if !hasChanges { row.stamp(version: version) }
   }
 

@@ -37,12 +37,13 @@ extension ManagedObject {
       if !property.isOptional { throw missing(property) }
       return
     }
-    guard let attribute = property.attribute, let rules else { return }
+    guard let attribute = property.attribute else { return }
     guard let converted = value.converted(to: attribute.type) else {
       throw ValidationError(
         self, property: property.name, value: value, rule: .wrongType, message: "is no \(attribute.type.rawValue)")
     }
-    if let violation = rules.violation(of: converted) { throw error(violation, property, value) }
+    if case .double(let number) = converted, number.isNaN { throw notANumber(property, value) }
+    if let violation = rules?.violation(of: converted) { throw error(violation, property, value) }
   }
 
   /// Checks the rules on the property's present value, where it lies.
@@ -51,6 +52,8 @@ extension ManagedObject {
     case .attribute(let attribute):
       if row.isNull(property.slot) {
         if !attribute.isOptional { throw missing(property) }
+      } else if property.storage == .real, row.real(property.slot).isNaN {
+        throw notANumber(property, value(property, in: row))
       } else if let violation = rules.flatMap({ violation(of: $0, attribute, property.slot) }) {
         throw error(violation, property, value(property, in: row))
       }
@@ -65,6 +68,12 @@ extension ManagedObject {
 
   private func missing(_ property: Property) -> ValidationError {
     .missing(property, of: objectID, entity)
+  }
+
+  private func notANumber(_ property: Property, _ value: Value) -> ValidationError {
+    ValidationError(
+      self, property: property.name, value: value, rule: .notANumber,
+      message: "is not a number; set it to nil or to one")
   }
 
   private func error(_ violation: AttributeRules.Violation, _ property: Property, _ value: Value) -> ValidationError {

@@ -34,6 +34,8 @@ open class ManagedObject {
   /// The values; while the object is a fault, those that it will have without asking anybody.
   @exclusivity(unchecked) final var row: Row
   final var hasRow: Bool
+  /// For a new object, the generation of relationships in which it was inserted; 0 for others.
+  final var birthGeneration: UInt32 = 0
   /// The values as last fetched or saved, while there are others.
   final var base: Row?
   /// The values as the pending changes have them, if they have any.

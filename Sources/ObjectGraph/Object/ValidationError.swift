@@ -26,6 +26,8 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
     public static let tooManyDestinations = Rule(rawValue: "too many destinations")
     /// A relationship with the delete rule deny still has destinations.
     public static let deniedDelete = Rule(rawValue: "delete denied")
+    /// A number or date is NaN, which no store keeps.
+    public static let notANumber = Rule(rawValue: "not a number")
     /// The value is not of the property's type.
     public static let wrongType = Rule(rawValue: "wrong type")
   }

@@ -24,7 +24,7 @@ package enum OperandType: Hashable, Sendable {
       case .string: .text
       case .uri: .uri
       case .uuid: .uuid
-      case .binary, .transformable: .data
+      case .binary, .transformable, .undefined: .data
       }
   }
 

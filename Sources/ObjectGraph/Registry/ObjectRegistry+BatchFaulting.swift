@@ -36,29 +36,29 @@ extension ObjectRegistry {
   func row(ofFault object: ManagedObject) throws -> Row? {
     let id = object.objectID
     if let change = ancestorsChange(of: id) { return change.row }
-    if let row = coordinator.cachedRow(for: id) { return row }
-    guard let group = object.faultGroup, group.ids.count > 1 else { return try coordinator.row(for: id) }
+    if let stored = coordinator.cachedRow(for: id) { return stored.row }
+    guard let group = object.faultGroup, group.ids.count > 1 else { return try coordinator.row(for: id)?.row }
     let others = group.ids.compactMap { $0 == id ? nil : registeredObject(for: $0) }.filter {
       $0.faultGroup === group && isUnread($0)
     }
     let rows = try coordinator.rows(for: [id] + others.map(\.objectID))
-    for (other, row) in zip(others, rows.dropFirst()) {
+    for (other, stored) in zip(others, rows.dropFirst()) {
       other.faultGroup = nil
-      guard let row else { continue }
-      other.row = row
+      guard let stored else { continue }
+      other.row = stored.row
       other.hasRow = true
     }
-    return rows[0]
+    return rows[0]?.row
   }
 
   /// Gives the objects values to fire with, in one read; those that have some or find them in memory keep them.
   func preload(_ objects: [ManagedObject]) throws {
     let unread = objects.filter(isUnread)
     if unread.isEmpty { return }
-    for (object, row) in zip(unread, try coordinator.rows(for: unread.map(\.objectID))) {
+    for (object, stored) in zip(unread, try coordinator.rows(for: unread.map(\.objectID))) {
       object.faultGroup = nil
-      guard let row else { continue }
-      object.row = row
+      guard let stored else { continue }
+      object.row = stored.row
       object.hasRow = true
     }
   }

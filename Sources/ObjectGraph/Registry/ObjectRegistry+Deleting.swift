@@ -26,13 +26,13 @@ extension ObjectRegistry {
         switch relationship.deleteRule {
         case .noAction where object.isInserted, .deny where object.isInserted:
           // Nobody validates the delete of an object that was never saved: it just leaves, and no set may keep it.
-          nullifyInverses(of: object, property, destinations(of: object, property))
+          nullifyInverses(of: object, property, linkedObjects(of: object, property))
         case .noAction, .deny:
           // A delete that is refused must find its destinations again, so nothing is cleared but what was cached.
           if property.storage == .reference { forgetInCachedInverse(object, property) }
           if property.joinTable != nil { relationshipGeneration += 1 }
         case .nullify, .cascade:
-          let destinations = destinations(of: object, property)
+          let destinations = linkedObjects(of: object, property)
           if relationship.deleteRule == .cascade { destinations.forEach(delete) }
           nullifyInverses(of: object, property, destinations)
         }
@@ -45,13 +45,14 @@ extension ObjectRegistry {
       let id = object.readable.referenceIfPresent(property.slot), let destination = registeredObject(for: id)
     else { return }
     destination.toMany?[inverse.slot]?.remove(object.objectID)
-    noteRelationshipChange(of: destination, firesFault: false)
+    noteRelationshipChange(of: destination, inverse.slot, firesFault: false)
   }
 
   /// Which relationships of a deleted object refuse the delete.
   func denials(of object: ManagedObject) -> [any Error] {
     object.entity.properties.filter { $0.relationship?.deleteRule == .deny }.compactMap { property in
-      let remaining = destinations(of: object, property).filter { !$0.isDeleted }.count
+      // What somebody else has deleted meanwhile is no destination any more; what can't be read still is one.
+      let remaining = destinations(of: object, property).filter { !$0.isDeleted && (try? realize($0)) != false }.count
       if remaining == 0 { return nil }
       return ValidationError.deniedDelete(of: object.objectID, object.entity, by: property, count: remaining)
     }
@@ -60,6 +61,23 @@ extension ObjectRegistry {
   private func destinations(of object: ManagedObject, _ property: Property) -> [ManagedObject] {
     property.storage == .toMany
       ? object.destinations(property.slot) : object.destination(property.slot).map { [$0] } ?? []
+  }
+
+  /// The destinations of a relationship; of links also those that were deleted before it was their turn.
+  private func linkedObjects(of object: ManagedObject, _ property: Property) -> [ManagedObject] {
+    if property.joinTable == nil || object.toMany?[property.slot]?.generation == relationshipGeneration {
+      return destinations(of: object, property)
+    }
+    publishChanges()
+    do {
+      let execution = FetchExecution(self, FetchQuery(entity: object.entity))
+      let links = try execution.links(of: object.objectID, property, includingDeleted: true)
+      let present = links.filter { link in ancestorsChange(of: link.destination).map { $0.row != nil } ?? true }
+      return present.map { self.object(with: $0.destination) }
+    } catch {
+      noteFaultFailure(error)
+      return []
+    }
   }
 
   /// Clears what leads back to a deleted object, so that nothing refers to it after the save.
@@ -72,7 +90,7 @@ extension ObjectRegistry {
     for destination in destinations where !destination.isDeleted {
       if inverse.storage == .toMany {
         destination.toMany?[inverse.slot]?.remove(object.objectID)
-        noteRelationshipChange(of: destination, firesFault: false)
+        noteRelationshipChange(of: destination, inverse.slot, firesFault: false)
       } else if destination.readable.referenceIfPresent(inverse.slot) == object.objectID {
         destination.willChange(inverse.slot)
         destination.row.setNull(inverse.slot)

@@ -4,6 +4,7 @@ extension ObjectRegistry {
   /// Gives a fault its values; where they can't be had, the object reads as nil and the failure is kept for the save.
   func fire(_ object: ManagedObject) {
     checkExecutor()
+    if takesFetchedRow(object) { return }
     do {
       if try !realize(object) { noteMissing(object) }
     } catch {
@@ -15,12 +16,7 @@ extension ObjectRegistry {
   /// Gives a fault its values; returns false if there is no such row.
   func realize(_ object: ManagedObject) throws -> Bool {
     guard object.isFault else { return !object.state.contains(.inaccessible) }
-    if object.hasRow, ancestors.isEmpty, object.saveCount == UInt32(truncatingIfNeeded: coordinator.saveCount) {
-      // Nobody has saved since the row was read, so there is no newer one.
-      object.state.remove(.fault)
-      awake(object)
-      return true
-    }
+    if takesFetchedRow(object) { return true }
     let row = object.hasRow ? freshestKnownRow(of: object) : try row(ofFault: object)
     guard let row else { return false }
     object.faultGroup = nil
@@ -31,10 +27,21 @@ extension ObjectRegistry {
     return true
   }
 
+  /// Lets a fault keep the row that a fetch gave it, if nobody has saved since that was read: there is no newer one.
+  @inline(__always)
+  private func takesFetchedRow(_ object: ManagedObject) -> Bool {
+    guard object.hasRow, ancestors.isEmpty, object.saveCount == UInt32(truncatingIfNeeded: coordinator.saveCount) else {
+      return false
+    }
+    object.state.remove(.fault)
+    awake(object)
+    return true
+  }
+
   /// The values of an object as this context's next levels have them: pending in an ancestor, cached, or stored.
   func row(for id: ManagedObjectID) throws -> Row? {
     if let change = ancestorsChange(of: id) { return change.row }
-    return try coordinator.row(for: id)
+    return try coordinator.row(for: id)?.row
   }
 
   /// The values of a fault that was fetched, or newer ones that are at hand; nil if it was deleted since. Does no I/O.
@@ -42,7 +49,7 @@ extension ObjectRegistry {
     if let change = ancestorsChange(of: object.objectID) { return change.row }
     guard let cached = coordinator.cachedRow(for: object.objectID) else { return object.row }
     // Rows that came from an ancestor's pending changes are newer than any that was stored before them.
-    return cached.version > object.row.version && object.row.version > 0 ? cached : object.row
+    return cached.version > object.row.version && object.row.version > 0 ? cached.row : object.row
   }
 
   /// The nearest ancestor's pending change of an object; its row is nil if it was deleted there.
@@ -60,8 +67,25 @@ extension ObjectRegistry {
     return try row(for: id)
   }
 
-  /// Runs the hook with change tracking off: what it sets is part of what was fetched, under the same version.
-  func awake(_ object: ManagedObject) { withoutTracking(object) { object.awakeFromFetch() } }
+  /// Gives an object its transient defaults, which no store keeps, and runs the hook, with change tracking off: what is
+  /// set is part of what was fetched, under the same version.
+  func awake(_ object: ManagedObject) {
+    setTransientDefaults(of: object)
+    if hasHooks(object) { withoutTracking(object) { object.awakeFromFetch() } }
+  }
+
+  /// A row of an ancestor's pending changes has the values that the object has there.
+  private func setTransientDefaults(of object: ManagedObject) {
+    let slots = coordinator.transientSlots[object.entity.index]
+    if slots.isEmpty || object.row.version == 0 { return }
+    let defaults = coordinator.defaults[object.entity.index]
+    let missing = slots.filter { object.row.isNull($0) && !defaults.isNull($0) }
+    if missing.isEmpty { return }
+    let storage = layout(of: object).storage
+    withoutTracking(object) {
+      for slot in missing { object.row.copyValue(of: defaults, slot, storage[slot]) }
+    }
+  }
 
   /// Tells an object that its values were replaced.
   func awake(_ object: ManagedObject, from event: SnapshotEventType) {

@@ -13,11 +13,13 @@ extension ObjectRegistry {
       if property.inverse?.isOrdered == true { orders.inverse = coordinator.drawOrder() }
     }
     note(object, property, destination, table, isPresent: isPresent, order: orders.own, inverseOrder: orders.inverse)
+    knowToMany(of: object, property)
     object.toMany?[property.slot]?.set(destination.objectID, isPresent: isPresent)
-    noteRelationshipChange(of: object, firesFault: isPresent)
+    noteRelationshipChange(of: object, property.slot, firesFault: isPresent)
     guard let inverse = property.inverse else { return }
+    knowToMany(of: destination, inverse)
     destination.toMany?[inverse.slot]?.set(object.objectID, isPresent: isPresent)
-    noteRelationshipChange(of: destination, firesFault: isPresent)
+    noteRelationshipChange(of: destination, inverse.slot, firesFault: isPresent)
   }
 
   /// Sets the place of a destination that is linked.

@@ -6,7 +6,14 @@ extension ObjectRegistry {
     checkExecutor()
     if propagatesDeletesAtEndOfEvent { propagateDeletes() }
     publishChanges()
+    if deletes.isEmpty { settleReferences() }
     assertInvariants()
+  }
+
+  /// Lets no own change lead to what is gone, once deletes have been propagated.
+  func settleReferences() {
+    pending.settle()
+    if let settled = takeNoticeOfSettled() { unreported.append(settled) }
   }
 
   /// Makes what objects were changed to visible to children and fetches.
@@ -84,8 +91,37 @@ extension ObjectRegistry {
     if news.isEmpty { return news }
     relationshipGeneration += 1
     for set in news where !objects.isEmpty { takeNotice(of: set) }
+    let settled = takeNoticeOfSettled()
     assertInvariants()
-    return news
+    return news + (settled.map { [$0] } ?? [])
+  }
+
+  /// Shows objects what deletes have done to their changes.
+  ///
+  /// - Returns: what has changed, for those who observe.
+  private func takeNoticeOfSettled() -> ChangeSet? {
+    let settled = pending.takeSettled()
+    if settled.isEmpty { return nil }
+    relationshipGeneration += 1
+    return ChangeSet(
+      settled.map { id in
+        let change = pending.currentChange(of: id)
+        if let object = registeredObject(for: id) {
+          adjust(object)
+        } else if let row = change?.row, lacksDestination(row) {
+          // Held, so that the save finds what it has to refuse.
+          _ = object(with: id)
+        }
+        return RowChange(change?.row == nil ? .delete : .update, id, row: change?.row, base: nil)
+      })
+  }
+
+  /// Whether a row has no destination where it must have one.
+  private func lacksDestination(_ row: Row) -> Bool {
+    let properties = coordinator.model.entities[Int(row.entityIndex)].properties
+    return coordinator.layouts[Int(row.entityIndex)].references.contains {
+      row.isNull($0.slot) && !properties[$0.slot].isOptional
+    }
   }
 
   /// Hands over what children saved, and records it if it may be undone.

@@ -23,11 +23,12 @@ extension ObjectRegistry {
       // Relationships that nobody asked for are fetched when somebody does.
       if let old = oldID.flatMap(registeredObject) {
         old.toMany?[inverse.slot]?.remove(object.objectID)
-        noteRelationshipChange(of: old, firesFault: false)
+        noteRelationshipChange(of: old, inverse.slot, firesFault: false)
       }
       if let destination {
+        knowToMany(of: destination, inverse)
         destination.toMany?[inverse.slot]?.append(object.objectID)
-        noteRelationshipChange(of: destination, firesFault: true)
+        noteRelationshipChange(of: destination, inverse.slot, firesFault: true)
       }
     } else {
       if let oldID { clear(inverse.slot, of: self.object(with: oldID), leadingTo: object) }
@@ -64,7 +65,8 @@ extension ObjectRegistry {
   /// Marks an object as updated because one of its to-many relationships has changed.
   ///
   /// - Parameter firesFault: whether to read the object's values for it, if nobody has yet.
-  func noteRelationshipChange(of object: ManagedObject, firesFault: Bool) {
+  func noteRelationshipChange(of object: ManagedObject, _ slot: Int, firesFault: Bool) {
+    if !object.isDeleted { changedToMany[object.objectID, default: []].insert(slot) }
     if object.state.contains(.touched) || object.isDeleted { return }
     if object.isFault && !object.hasRow && !firesFault { return }
     // The change itself is recorded elsewhere; an object that can't be read can't be shown as updated either.

@@ -38,10 +38,34 @@ extension ObjectRegistry {
       }
       letGo(of: [object])
       revert(object)
+      revertOrders(of: object)
+      changedToMany[object.objectID] = nil
       turnIntoFault(object)
     }
     object.toMany = nil
     assertInvariants()
+  }
+
+  /// Gives an object's destinations, which keep their places in its ordered relationships, those that they had.
+  private func revertOrders(of object: ManagedObject) {
+    var reverted: [ManagedObject] = []
+    for property in object.entity.properties where property.isOrdered && property.joinTable == nil {
+      guard let inverse = property.inverse, let order = inverse.orderProperty, let entity = property.destination else {
+        continue
+      }
+      for destination in held where destination.entity.isKind(of: entity) && !destination.isDeleted {
+        guard let base = destination.base, base.referenceIfPresent(inverse.slot) == object.objectID,
+          destination.row.referenceIfPresent(inverse.slot) == object.objectID,
+          !destination.row.hasSameValue(as: base, order.slot, order.storage)
+        else { continue }
+        destination.willChange(order.slot)
+        destination.row.copyValue(of: base, order.slot, order.storage)
+        reverted.append(destination)
+      }
+    }
+    if reverted.isEmpty { return }
+    relationshipGeneration += 1
+    publishChanges()
   }
 
   /// Puts an object's changes on top of the values that the next level has now.
@@ -57,13 +81,22 @@ extension ObjectRegistry {
     touch(object)
   }
 
-  /// Gives an unchanged object that has transient values newer ones of the others; returns false if it must be a fault.
+  /// Gives an unchanged object that has transient values beside the defaults newer ones of the others; returns false if it
+  /// must be a fault.
   private func refreshKeepingTransients(_ object: ManagedObject) throws -> Bool {
-    let slots = coordinator.transientSlots[object.entity.index]
-    if object.isFault || slots.allSatisfy(object.row.isNull) { return false }
+    if !hasTransientValues(object) { return false }
     guard let fresh = try row(for: object.objectID) else { return false }
     object.row = withTransients(of: object.row, fresh)
     return true
+  }
+
+  /// Whether an object shows values that no store could give it again.
+  func hasTransientValues(_ object: ManagedObject) -> Bool {
+    if object.isFault { return false }
+    let (defaults, storage) = (coordinator.defaults[object.entity.index], layout(of: object).storage)
+    return coordinator.transientSlots[object.entity.index].contains {
+      !object.row.hasSameValue(as: defaults, $0, storage[$0])
+    }
   }
 
   /// Newer values of an object, with the transient ones that it had: no store has those.

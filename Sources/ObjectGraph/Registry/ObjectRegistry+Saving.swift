@@ -17,13 +17,14 @@ extension ObjectRegistry {
       propagateDeletes()
       waiting = touched.filter(hasNewValues)
       publishChanges()
+      settleReferences()
       if waiting.isEmpty { return }
     }
     throw EndlessWillSave(contextName: context.name, objectIDs: waiting.map(\.objectID))
   }
 
-  /// Whether the object's class may override what is called before and after a save.
-  private func hasHooks(_ object: ManagedObject) -> Bool { !type(of: object).isGenerated }
+  /// Whether the object's class may override what it is told of.
+  func hasHooks(_ object: ManagedObject) -> Bool { !type(of: object).isGenerated }
 
   /// Whether an object is otherwise than it was published.
   private func hasNewValues(_ object: ManagedObject) -> Bool {
@@ -71,6 +72,9 @@ extension ObjectRegistry {
     saveCount += 1
     conflictChecks = [:]
     conflicting = [:]
+    changedToMany = [:]
+    // What was resolved shows what others have linked meanwhile, too.
+    if !outcome.rewritten.isEmpty { relationshipGeneration += 1 }
     for change in outcome.rewritten {
       guard let row = change.row, let object = registeredObject(for: change.id) else { continue }
       object.row = row

@@ -4,6 +4,7 @@ extension ObjectRegistry {
   /// The IDs of a to-many relationship's destinations: one fetch, then remembered.
   func toManyIDs(of object: ManagedObject, _ slot: Int) -> Set<ManagedObjectID> {
     checkExecutor()
+    knowToMany(of: object, object.entity.properties[slot])
     if let cache = object.toMany?[slot], cache.generation == relationshipGeneration { return cache.ids }
     return Set(loadDestinations(of: object, slot))
   }
@@ -11,10 +12,24 @@ extension ObjectRegistry {
   /// The same in their order, which is that of the keys if the relationship is not ordered.
   func sequence(of object: ManagedObject, _ slot: Int) -> [ManagedObjectID] {
     checkExecutor()
+    knowToMany(of: object, object.entity.properties[slot])
     if let cache = object.toMany?[slot], cache.generation == relationshipGeneration {
       return object.entity.properties[slot].isOrdered ? cache.sequence : Array(cache.ids)
     }
     return loadDestinations(of: object, slot)
+  }
+
+  /// Begins to remember the destinations of a new object, to which nothing has led before it was inserted.
+  ///
+  /// To look for them would be a pass over all pending changes for each new object. It has to be called before the first
+  /// of them is added, and it helps until something changes relationships from outside.
+  func knowToMany(of object: ManagedObject, _ property: Property) {
+    guard object.birthGeneration == birthGeneration, object.isInserted, object.toMany?[property.slot] == nil else {
+      return
+    }
+    object.toMany = object.toMany ?? [:]
+    object.toMany?[property.slot] = ToManyCache(
+      ids: [], generation: relationshipGeneration, isOrdered: property.isOrdered)
   }
 
   private func loadDestinations(of object: ManagedObject, _ slot: Int) -> [ManagedObjectID] {
@@ -97,7 +112,7 @@ extension ObjectRegistry {
     }
     object.toMany = object.toMany ?? [:]
     object.toMany?[property.slot] = ToManyCache(ids: ids, generation: relationshipGeneration, isOrdered: true)
-    noteRelationshipChange(of: object, firesFault: true)
+    noteRelationshipChange(of: object, property.slot, firesFault: true)
   }
 
   private func orderNumbers(

@@ -39,6 +39,8 @@ final class ObjectRegistry {
   var isReverting = false
   /// How often the context has saved.
   var saveCount = 0
+  /// The slots of to-many relationships whose destinations were changed since the last save.
+  @exclusivity(unchecked) var changedToMany: [ManagedObjectID: Set<Int>] = [:]
   /// What links were that were changed since changes were published.
   var linksBefore: [LinkKey: UndoRecord.Link] = [:]
   /// Links that were looked up for that.
@@ -49,6 +51,8 @@ final class ObjectRegistry {
   var conflicting: [ManagedObjectID: Row] = [:]
   /// Counts changes from outside, which make cached to-many relationships stale.
   var relationshipGeneration = 0
+  /// The same, as new objects note it; never 0 but once in 4 thousand million.
+  var birthGeneration: UInt32 { UInt32(truncatingIfNeeded: relationshipGeneration &+ 1) }
   /// The first failure to read that a property could not throw.
   private(set) var faultFailure: (any Error)?
   /// Why the store gave no key for a new object; a save fails with it while such objects are here.
@@ -104,7 +108,7 @@ final class ObjectRegistry {
     let id = ManagedObjectID(key: drawKey(entity), entity: entity, coordinatorOrdinal: coordinator.ordinal)
     return ManagedObject.Seed(
       objectID: id, entity: entity, registry: self, state: [.inserted, .touched, .held],
-      row: coordinator.defaults[entity.index], hasRow: true)
+      row: coordinator.defaults[entity.index].unversioned, hasRow: true)
   }
 
   /// A key for a new object; where the store gives none, one that no store hands out, and that can't be saved.
@@ -129,6 +133,7 @@ final class ObjectRegistry {
     held.append(object)
     touched.append(object)
     retained?[object.objectID] = object
+    object.birthGeneration = birthGeneration
     object.awakeFromInsert()
   }
 
@@ -249,9 +254,14 @@ final class ObjectRegistry {
     object.state.formUnion([.touched, .updated])
   }
 
-  /// Whether an object was changed since changes were published, other than from nothing to nothing.
+  /// Whether an object or a link was changed since changes were published, other than from nothing to nothing.
   var hasUnpublishedChanges: Bool {
-    touched.contains { !($0.isInserted && $0.isDeleted && $0.published == nil) }
+    let isNothing = { (object: ManagedObject) in object.isInserted && object.isDeleted && object.published == nil }
+    if touched.contains(where: { !isNothing($0) }) { return true }
+    // Of objects that nobody has read, only the link changes.
+    return linkChanges.keys.contains { key in
+      ![key.left, key.right].contains { id in objects[id].map(isNothing) ?? false }
+    }
   }
 
   func hold(_ object: ManagedObject) {
@@ -293,6 +303,7 @@ final class ObjectRegistry {
     touched = []
     deletes = []
     linkChanges = [:]
+    changedToMany = [:]
     linksBefore = [:]
     publishedLinks = [:]
     unreported = []
@@ -327,7 +338,8 @@ extension Property {
     switch kind {
     case .attribute(let attribute):
       attribute.derivation == nil
-        && (!attribute.isOptional || !attribute.minimum.isNull || !attribute.maximum.isNull || attribute.pattern != nil)
+        && (!attribute.isOptional || storage == .real && isPersistent || !attribute.minimum.isNull
+          || !attribute.maximum.isNull || attribute.pattern != nil)
     case .relationship(let relationship):
       relationship.isToMany
         ? relationship.minimumCount > 0 || relationship.maximumCount > 0 : !relationship.isOptional

@@ -10,11 +10,19 @@ public struct Blob: Sendable {
     case staged(StagedFile)
     /// A file that the store owns.
     case stored(path: String, byteCount: Int)
+    /// No bytes but a value in memory, of a transient attribute without a type.
+    case object(any Sendable)
   }
 
   package let content: Content
 
   package init(_ content: Content) { self.content = content }
+
+  /// A value that lives in memory only.
+  init(object: any Sendable) { content = .object(object) }
+
+  /// The value in memory that stands in for bytes; nil if there are bytes.
+  var object: (any Sendable)? { if case .object(let object) = content { object } else { nil } }
 
   /// Data in memory.
   public init(_ data: Data) { content = .data(data) }
@@ -32,6 +40,7 @@ public struct Blob: Sendable {
     case .data(let data): data.count
     case .staged(let file): file.byteCount
     case .stored(_, let byteCount): byteCount
+    case .object: 0
     }
   }
 
@@ -41,11 +50,12 @@ public struct Blob: Sendable {
     case .data(let data): data
     case .staged(let file): try Data(contentsOf: URL(fileURLWithPath: file.currentPath))
     case .stored(let path, _): try Data(contentsOf: URL(fileURLWithPath: path))
+    case .object: Data()
     }
   }
 
-  /// The bytes that the blob keeps in memory.
+  /// The bytes that the blob keeps in memory, about; Foundation does not tell what its data take beside their bytes.
   package var residentByteCount: Int {
-    if case .data(let data) = content { data.count } else { 128 }
+    if case .data(let data) = content { data.count + 128 } else { 128 }
   }
 }

@@ -47,6 +47,13 @@ extension Row {
 }
 
 extension Blob {
+  /// Whether two values are known to be the same: equal ones, or one instance.
+  private static func isSame(_ mine: any Sendable, _ theirs: any Sendable) -> Bool {
+    if let mine = mine as? AnyHashable, let theirs = theirs as? AnyHashable { return mine == theirs }
+    guard type(of: mine) is AnyClass, type(of: theirs) is AnyClass else { return false }
+    return (mine as AnyObject) === (theirs as AnyObject)
+  }
+
   /// Whether two blobs hold the same bytes for sure; compares bytes in memory, never reads files.
   func isSame(as other: Blob) -> Bool {
     switch (content, other.content) {
@@ -55,6 +62,7 @@ extension Blob {
     case (.stored(let mine, _), .stored(let theirs, _)): mine == theirs
     case (.staged(let file), .stored(let path, _)), (.stored(let path, _), .staged(let file)):
       file.currentPath == path
+    case (.object(let mine), .object(let theirs)): Self.isSame(mine, theirs)
     default: false
     }
   }

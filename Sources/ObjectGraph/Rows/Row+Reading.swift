@@ -1,26 +1,28 @@
 package import Foundation
 
 extension Row {
-  package func isNull(_ slot: Int) -> Bool {
+  @inlinable package func isNull(_ slot: Int) -> Bool {
     let pointers = pointers
     pointers.check(slot)
     return pointers.isNull(slot)
   }
 
+  @inlinable
   @inline(__always)
-  func word(_ slot: Int) -> UInt64 {
+  package func word(_ slot: Int) -> UInt64 {
     let pointers = pointers
     pointers.check(slot)
     return pointers.slots[slot]
   }
 
   /// The integer or Boolean in the slot; meaningless if the slot is null.
-  package func integer(_ slot: Int) -> Int64 { Int64(bitPattern: word(slot)) }
+  @inlinable package func integer(_ slot: Int) -> Int64 { Int64(bitPattern: word(slot)) }
 
   /// The number, or the date in seconds since 2001, in the slot; meaningless if the slot is null.
-  package func real(_ slot: Int) -> Double { Double(bitPattern: word(slot)) }
+  @inlinable package func real(_ slot: Int) -> Double { Double(bitPattern: word(slot)) }
 
   /// Lends the bytes of a text, UUID or reference without copying; they are valid during the call only.
+  @inlinable
   @inline(__always)
   package func withBytes<Result, Failure: Error>(
     _ slot: Int, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
@@ -29,19 +31,19 @@ extension Row {
   }
 
   /// The bytes of a text, UUID or reference where they lie; valid while the row is held and not written.
-  package func unsafeBytes(_ slot: Int) -> UnsafeRawBufferPointer {
+  @inlinable package func unsafeBytes(_ slot: Int) -> UnsafeRawBufferPointer {
     let place = word(slot)
     return UnsafeRawBufferPointer(start: pointers.tail + Int(place >> 32), count: Int(place & 0xffff_ffff))
   }
 
   /// The text in the slot; meaningless if the slot is null.
-  package func text(_ slot: Int) -> String { withBytes(slot) { String(decoding: $0, as: UTF8.self) } }
+  package func text(_ slot: Int) -> String { String(copying: unsafeBytes(slot)) }
 
   /// The UUID in the slot; the slot must not be null.
   package func uuid(_ slot: Int) -> UUID { withBytes(slot) { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) } }
 
   /// The destination of the to-one relationship in the slot; the slot must not be null.
-  package func reference(_ slot: Int) -> ManagedObjectID {
+  @inlinable package func reference(_ slot: Int) -> ManagedObjectID {
     withBytes(slot) { $0.loadUnaligned(as: ManagedObjectID.self) }
   }
 

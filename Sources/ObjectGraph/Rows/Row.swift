@@ -8,10 +8,11 @@ import Synchronization
 package struct Row: @unchecked Sendable {
   // @unchecked: writing checks for unique ownership first, and the version is atomic.
 
-  var storage: RowStorage
+  @usableFromInline var storage: RowStorage
 
+  @inlinable
   @inline(__always)
-  var pointers: RowPointers { RowPointers(storage) }
+  package var pointers: RowPointers { RowPointers(storage) }
 
   /// A row of nulls, with room for texts.
   package init(_ layout: RowLayout, tailCapacity: Int = 64) {
@@ -49,12 +50,14 @@ package struct Row: @unchecked Sendable {
   /// Whether the two are one buffer.
   package func isIdentical(to other: Row) -> Bool { storage === other.storage }
 
-  /// Bytes of memory, blobs in memory included.
+  /// Bytes of memory as its allocations take it, blobs in memory included.
   package var byteCount: Int {
-    let header = pointers.header
-    var bytes = 64 + header.pointee.fixedWordCount * 8 + Int(header.pointee.tailCapacity)
-    if header.pointee.blobs.isEmpty { return bytes }
-    for blob in header.pointee.blobs { bytes += blob.residentByteCount }
+    let header = pointers.header.pointee
+    let ownBytes = MemoryLayout<RowHeader>.size + header.fixedWordCount * 8 + Int(header.tailCapacity)
+    var bytes = Allocation.byteCount(ownBytes)
+    if header.blobs.isEmpty { return bytes }
+    bytes += Allocation.byteCount(ofElements: header.blobs.capacity * MemoryLayout<Blob>.stride)
+    for blob in header.blobs { bytes += blob.residentByteCount }
     return bytes
   }
 }

@@ -2,14 +2,33 @@ package import ObjectModel
 
 /// What is needed to make rows of one entity: a row of nulls, and what each slot holds.
 package struct RowLayout: Sendable {
+  /// A to-one relationship as a row has it.
+  package struct Reference: Sendable {
+    package let slot: Int
+    /// The slot of the object's place among those of its destination, if they have an order.
+    package let orderSlot: Int?
+    /// What the relationship of the destination that leads back says of a delete; nil if none leads back.
+    package let deleteRule: RelationshipDescription.DeleteRule?
+
+    /// Whether a delete of the destination has to do with the object.
+    package var isRuled: Bool { deleteRule.map { $0 != .noAction } ?? false }
+  }
+
   package let slotCount: Int
   /// Storage class by slot.
   package let storage: [StorageClass]
   package let entityIndex: UInt16
+  /// The slots that lead to other objects and are stored.
+  package let references: [Reference]
 
   package init(_ entity: Entity) {
     slotCount = entity.properties.count
     storage = entity.properties.map(\.storage)
     entityIndex = UInt16(truncatingIfNeeded: entity.index)
+    references = entity.properties.filter { $0.storage == .reference && $0.isPersistent }.map { property in
+      Reference(
+        slot: property.slot, orderSlot: property.orderProperty?.slot,
+        deleteRule: property.inverse?.relationship?.deleteRule)
+    }
   }
 }

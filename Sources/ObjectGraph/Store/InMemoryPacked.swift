@@ -10,7 +10,8 @@ struct InMemoryLookup {
     throws(StoreError)
   {
     self.key = key
-    for (number, row) in tables[entity.root.index] {
+    for (number, stored) in tables[entity.root.index] {
+      let row = stored.row
       let owner = model.entities[Int(row.entityIndex)]
       guard owner.isKind(of: entity), let values = try values(of: row) else { continue }
       let id = ManagedObjectID(key: number, entity: owner, coordinatorOrdinal: ordinal)
@@ -87,7 +88,7 @@ extension InMemoryTransaction {
     case .violation: result.addViolation(key: key, batch.takenKey(properties))
     case .skip: result.add(.skipped, key: id.key)
     case .update:
-      guard let stored = try reader.row(for: id) else { return }
+      guard let stored = try reader.row(for: id)?.row else { return }
       var changed = stored
       let given = batch.columns.filter { $0.isGiven(index) }
       for column in given { changed.copyValue(of: row, column.slot, batch.layout.storage[column.slot]) }

@@ -6,9 +6,9 @@ struct InMemoryReader: StoreReader {
   let links: [InMemoryLinks]
   let model: ManagedObjectModel
 
-  func row(for id: ManagedObjectID) throws(StoreError) -> Row? { tables[Int(id.rootIndex)][id.key] }
+  func row(for id: ManagedObjectID) throws(StoreError) -> StoredRow? { tables[Int(id.rootIndex)][id.key] }
 
-  func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [Row?] {
+  func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [StoredRow?] {
     ids.map { tables[Int($0.rootIndex)][$0.key] }
   }
 
@@ -16,21 +16,21 @@ struct InMemoryReader: StoreReader {
     guard let table = property.joinTable, let destination = property.destination else { return [] }
     return links[table.index].links(of: id.key, isLeft: property.isLeftEnd).compactMap { key, order in
       guard let row = tables[destination.root.index][key] else { return nil }
-      let entity = model.entities[Int(row.entityIndex)]
+      let entity = model.entities[Int(row.row.entityIndex)]
       let id = ManagedObjectID(key: key, entity: entity, coordinatorOrdinal: id.coordinatorOrdinal)
       return Link(destination: id, order: order)
     }
   }
 
   /// Cost: a pass over the family's rows, and sorting those that match.
-  func fetch(_ query: StoreQuery, _ body: (ManagedObjectID, Row?) throws -> Bool) throws {
+  func fetch(_ query: StoreQuery, _ body: (ManagedObjectID, StoredRow?) throws -> Bool) throws {
     for (id, row) in try matches(query) { if try !body(id, query.wantsRows ? row : nil) { return } }
   }
 
   func count(_ query: StoreQuery) throws -> Int { try matches(query).count }
 
-  private func matches(_ query: StoreQuery) throws -> ArraySlice<(id: ManagedObjectID, row: Row)> {
-    let related: (ManagedObjectID) throws -> Row? = { try row(for: $0) }
+  private func matches(_ query: StoreQuery) throws -> ArraySlice<(id: ManagedObjectID, row: StoredRow)> {
+    let related: (ManagedObjectID) throws -> Row? = { try row(for: $0)?.row }
     let index = InMemoryToMany(self)
     let evaluator = try query.condition.map {
       try ConditionEvaluator(
@@ -38,16 +38,16 @@ struct InMemoryReader: StoreReader {
         related: RelatedObjects(row: related, destinations: index.destinations)
           .stoppingWhenCancelled(query.isCancellable))
     }
-    var matches: [(id: ManagedObjectID, row: Row)] = []
+    var matches: [(id: ManagedObjectID, row: StoredRow)] = []
     for (key, row) in tables[query.entity.root.index] {
       if query.isCancellable { try Task.checkCancellation() }
-      let entity = model.entities[Int(row.entityIndex)]
+      let entity = model.entities[Int(row.row.entityIndex)]
       guard query.includesSubentities ? entity.isKind(of: query.entity) : entity === query.entity else { continue }
       let id = ManagedObjectID(key: key, entity: entity, coordinatorOrdinal: query.coordinatorOrdinal)
-      if try evaluator?.matches(id: id, row: row) ?? true { matches.append((id, row)) }
+      if try evaluator?.matches(id: id, row: row.row) ?? true { matches.append((id, row)) }
     }
     let comparator = try RowComparator(query.sortDescriptors, entity: query.entity, related: related)
-    try matches.sort { try comparator.areInIncreasingOrder($0, $1) }
+    try matches.sort { try comparator.areInIncreasingOrder(($0.id, $0.row.row), ($1.id, $1.row.row)) }
     return matches.dropFirst(max(0, query.offset)).prefix(query.limit.map { max(0, $0) } ?? .max)
   }
 }

@@ -4,44 +4,42 @@ import ObjectModel
 /// The changes of a save as an in-memory store keeps them: without files, and without NaN, which no store keeps.
 struct InMemoryRows {
   var deletes: [RowChange] = []
-  /// Updates with the row to keep.
-  var updates: [(change: RowChange, row: Row)] = []
-  var inserts: [(id: ManagedObjectID, row: Row)] = []
+  /// Updates and inserts with the rows to keep.
+  var updates: [RowChange] = []
+  var inserts: [RowChange] = []
   var links: [LinkChange] = []
 
   let checks: [RowChange]
+  /// The changes with the rows that contexts hold.
+  let sets: [ChangeSet]
 
   init(_ request: StoreSaveRequest, model: ManagedObjectModel) throws(StoreError) {
     checks = request.checks
+    sets = request.changes
     for set in request.changes {
       links += set.links
-      for change in set.changes {
-        switch (change.kind, change.row) {
-        case (.delete, _): deletes.append(change)
-        case (.update, let row?): updates.append((change, try Self.kept(row, model)))
-        case (.insert, let row?): inserts.append((change.id, try Self.kept(row, model)))
-        case (.forget, _), (.update, nil), (.insert, nil): break
+      for var change in set.changes {
+        change.row = try change.row.map { row throws(StoreError) in try Self.kept(row, model) }
+        switch change.kind {
+        case .delete: deletes.append(change)
+        case .update: updates.append(change)
+        case .insert: inserts.append(change)
+        case .forget: break
         }
       }
       for batch in set.batches {
         for index in 0..<batch.count {
-          inserts.append((batch.id(at: index), try Self.kept(batch.row(at: index), model)))
+          let row = try Self.kept(batch.row(at: index), model)
+          inserts.append(RowChange(.insert, batch.id(at: index), row: row, base: nil))
         }
       }
     }
   }
 
-  /// Tells the rows that they are in the store now.
-  func stamp(_ sets: [ChangeSet]) {
-    for (_, row) in inserts { row.stamp(version: 1) }
-    for (change, row) in updates {
-      row.stamp(version: (change.base?.version ?? 0) + 1)
-      change.row?.stamp(version: row.version)
-    }
-    for set in sets {
-      for change in set.changes where change.kind == .insert { change.row?.stamp(version: 1) }
-      for batch in set.batches { batch.stamp(version: 1) }
-    }
+  /// The rows to keep, once nothing can refuse them any more; tells those that contexts hold, too.
+  func committed() -> CommittedRows {
+    _ = CommittedRows(sets)
+    return CommittedRows([ChangeSet(deletes + updates + inserts)])
   }
 
   /// The row itself, or a copy if it has files or NaN.
@@ -51,7 +49,10 @@ struct InMemoryRows {
       switch property.storage {
       case .blob:
         let blob = row.blob(property.slot)
-        if case .data = blob.content { continue }
+        switch blob.content {
+        case .data, .object: continue
+        case .staged, .stored: break
+        }
         do { kept.setBlob(Blob(try blob.load()), property.slot) } catch {
           throw StoreError(.inputOutput, "the file of a binary value can't be read", detail: "\(error)")
         }

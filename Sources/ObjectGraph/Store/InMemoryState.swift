@@ -3,7 +3,7 @@ import ObjectModel
 
 /// The tables of an in-memory store and what keeps their rules.
 struct InMemoryState {
-  typealias Table = [Int64: Row]
+  typealias Table = [Int64: StoredRow]
 
   /// Values that are to be unique together, in the rows of one entity and its heirs.
   struct Constraint {
@@ -26,6 +26,7 @@ struct InMemoryState {
   let model: ManagedObjectModel
   let coordinatorOrdinal: UInt32
   let derived: [DerivedAttribute]
+  let layouts: [RowLayout]
   private let constraints: [Constraint]
   /// Which row has which values.
   private var entries: [Entry: Int64] = [:]
@@ -34,6 +35,7 @@ struct InMemoryState {
     self.model = model
     self.coordinatorOrdinal = coordinatorOrdinal
     derived = DerivedAttribute.all(model)
+    layouts = model.entities.map(RowLayout.init)
     tables = Array(repeating: [:], count: model.entities.count)
     links = Array(repeating: InMemoryLinks(), count: model.joinTables.count)
     nextKeys = Array(repeating: 1, count: model.entities.count)
@@ -59,7 +61,7 @@ struct InMemoryState {
   }
 
   func conflicts(of rows: InMemoryRows) -> [StoreConflict] {
-    (rows.deletes + rows.updates.map(\.change) + rows.checks).compactMap { change in
+    (rows.deletes + rows.updates + rows.checks).compactMap { change in
       let stored = tables[Int(change.id.rootIndex)][change.id.key]
       return stored != nil && stored?.version == change.base?.version ? nil : StoreConflict(change, stored: stored)
     }
@@ -69,7 +71,7 @@ struct InMemoryState {
   func uniqueEntries(of rows: InMemoryRows) throws(StoreError) -> [Entry: Int64] {
     var freed: Set<ManagedObjectID> = []
     for change in rows.deletes { freed.insert(change.id) }
-    for (change, _) in rows.updates { freed.insert(change.id) }
+    for change in rows.updates { freed.insert(change.id) }
     var added: [Entry: Int64] = [:]
     func add(_ row: Row, _ id: ManagedObjectID) throws(StoreError) {
       for entry in try entries(of: row) {
@@ -81,29 +83,29 @@ struct InMemoryState {
         if added.updateValue(id.key, forKey: entry) != nil { throw violation(entry) }
       }
     }
-    for (change, row) in rows.updates { try add(row, change.id) }
+    for change in rows.updates { if let row = change.row { try add(row, change.id) } }
     var newKeys: Set<ManagedObjectID> = []
-    for (id, row) in rows.inserts {
+    for change in rows.inserts {
+      let id = change.id
       guard tables[Int(id.rootIndex)][id.key] == nil || freed.contains(id), newKeys.insert(id).inserted else {
         let name = model.entities[Int(id.rootIndex)].name
         throw StoreError(.constraint, "another row has the primary key of a new one in \(name)")
       }
-      try add(row, id)
+      if let row = change.row { try add(row, id) }
     }
     return added
   }
 
   /// Writes rows with their links, and computes what is derived from them.
   mutating func write(
-    _ rows: InMemoryRows, _ added: [Entry: Int64], _ sets: [ChangeSet]
+    _ rows: InMemoryRows, _ added: [Entry: Int64]
   ) throws(StoreError) -> [DerivedValue] {
-    let changes = ChangedKeys(derived.isEmpty ? [] : sets)
+    let changes = ChangedKeys(derived.isEmpty ? [] : rows.sets)
     var affected: [Set<Int64>] = []
     for attribute in derived { affected.append(try self.affected(attribute, by: changes)) }
     // Found before anything is written, so that what can't be read leaves all as it was.
     let freed = try storedEntries(of: rows)
     write(rows, freed, added)
-    rows.stamp(sets)
     return try computeDerived(changes, affectedBefore: affected)
   }
 
@@ -112,17 +114,15 @@ struct InMemoryState {
     if constraints.isEmpty { return [] }
     var found: [Entry] = []
     for change in rows.deletes { if let row = stored(change.id) { found += try entries(of: row) } }
-    for (change, _) in rows.updates { if let row = stored(change.id) { found += try entries(of: row) } }
+    for change in rows.updates { if let row = stored(change.id) { found += try entries(of: row) } }
     return found
   }
 
-  private func stored(_ id: ManagedObjectID) -> Row? { tables[Int(id.rootIndex)][id.key] }
+  private func stored(_ id: ManagedObjectID) -> Row? { tables[Int(id.rootIndex)][id.key]?.row }
 
   private mutating func write(_ rows: InMemoryRows, _ freed: [Entry], _ added: [Entry: Int64]) {
     for entry in freed { entries[entry] = nil }
-    for change in rows.deletes { tables[Int(change.id.rootIndex)][change.id.key] = nil }
-    for (change, row) in rows.updates { tables[Int(change.id.rootIndex)][change.id.key] = row }
-    for (id, row) in rows.inserts { tables[Int(id.rootIndex)][id.key] = row }
+    rows.committed().forEachChange { change, row in tables[Int(change.id.rootIndex)][change.id.key] = row }
     entries.merge(added) { $1 }
     writeLinks(rows)
   }

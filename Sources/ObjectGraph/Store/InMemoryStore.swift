@@ -37,11 +37,13 @@ package final class InMemoryStore: PersistentStore {
       try withState { state throws(StoreError) in
         let conflicts = state.conflicts(of: rows) + state.missingDestinations(of: request.changes)
         if !conflicts.isEmpty { return StoreSaveResult(conflicts: conflicts) }
+        let leading = state.leadingToDeleted(rows)
+        if !leading.isEmpty { return StoreSaveResult(conflicts: leading) }
         let entries = try state.uniqueEntries(of: rows)
-        var result = StoreSaveResult()
-        for reservation in request.reservations { result.reserved.append(try state.reserve(reservation)) }
-        result.derived = try state.write(rows, entries, request.changes)
-        return result
+        var reserved: [Range<Int64>] = []
+        for reservation in request.reservations { reserved.append(try state.reserve(reservation)) }
+        let derived = try state.write(rows, entries)
+        return StoreSaveResult(CommittedRows(request.changes), reserved: reserved, derived: derived)
       }
     }
   }

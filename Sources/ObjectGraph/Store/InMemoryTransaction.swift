@@ -19,19 +19,19 @@ final class InMemoryTransaction: StoreTransaction {
     let rows = try InMemoryRows(StoreSaveRequest([set]), model: model)
     let conflicts = state.conflicts(of: rows)
     if !conflicts.isEmpty { return conflicts }
-    derived += try state.write(rows, try state.uniqueEntries(of: rows), [set])
+    derived += try state.write(rows, try state.uniqueEntries(of: rows))
     return []
   }
 
-  func row(for id: ManagedObjectID) throws(StoreError) -> Row? { try reader.row(for: id) }
+  func row(for id: ManagedObjectID) throws(StoreError) -> StoredRow? { try reader.row(for: id) }
 
-  func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [Row?] { try reader.rows(for: ids) }
+  func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [StoredRow?] { try reader.rows(for: ids) }
 
   func links(of id: ManagedObjectID, _ property: Property) throws(StoreError) -> [Link] {
     try reader.links(of: id, property)
   }
 
-  func fetch(_ query: StoreQuery, _ body: (ManagedObjectID, Row?) throws -> Bool) throws {
+  func fetch(_ query: StoreQuery, _ body: (ManagedObjectID, StoredRow?) throws -> Bool) throws {
     try reader.fetch(query, body)
   }
 

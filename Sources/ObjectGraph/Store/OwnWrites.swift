@@ -22,6 +22,11 @@ struct OwnWrites {
     return run.versions.contains(versions.lowerBound) && run.versions.contains(versions.upperBound)
   }
 
+  /// Whether any root context has lately written that version of a row.
+  func contain(_ version: Int64, of id: ManagedObjectID) -> Bool {
+    (young[id] ?? old[id])?.versions.contains(version) ?? false
+  }
+
   mutating func note(_ version: Int64, of id: ManagedObjectID, root: Int) {
     var run = Run(versions: version...version, root: root)
     if let earlier = young[id] ?? old[id], earlier.root == root, earlier.versions.upperBound == version - 1 {

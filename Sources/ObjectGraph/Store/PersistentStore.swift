@@ -20,8 +20,9 @@ package protocol PersistentStore: AnyObject, Sendable {
   /// Makes changes durable in one transaction: when it returns they survive a power cut, when it throws they are
   /// undone, with the exception that ``StoreError/Code/inputOutput`` leaves the outcome open.
   ///
-  /// Rows of updates and deletes whose stored version is not their base's are conflicts: if there are any, nothing is
-  /// written and all of them are returned.
+  /// Rows of updates and deletes whose stored version is not their base's are conflicts, and so are references to objects
+  /// that are not there and rows that would be left with a reference to a deleted object: if there are any, nothing is
+  /// written and they are returned. Those rows are looked for where there are no other conflicts.
   func save(_ request: StoreSaveRequest) throws(StoreError) -> StoreSaveResult
 
   /// Calls the body with what reads and writes in one transaction, which is durable when this returns, and undone if
@@ -104,26 +105,48 @@ package struct StoreSaveRequest: Sendable {
 
 /// What a save did.
 package struct StoreSaveResult: Sendable {
+  /// What was written.
+  package let committed: CommittedRows
   /// The blocks of keys, one per reservation.
-  package var reserved: [Range<Int64>]
+  package let reserved: [Range<Int64>]
   /// Objects whose stored version was not the expected one; not empty means that nothing was written.
-  package var conflicts: [StoreConflict]
+  package let conflicts: [StoreConflict]
   /// Derived attributes that have new values, in rows that were written and in others; no version is raised for them.
-  package var derived: [DerivedValue] = []
+  package let derived: [DerivedValue]
 
-  package init(reserved: [Range<Int64>] = [], conflicts: [StoreConflict] = []) {
+  package init(_ committed: CommittedRows, reserved: [Range<Int64>] = [], derived: [DerivedValue] = []) {
+    self.committed = committed
     self.reserved = reserved
+    self.derived = derived
+    conflicts = []
+  }
+
+  package init(conflicts: [StoreConflict]) {
     self.conflicts = conflicts
+    committed = CommittedRows([])
+    reserved = []
+    derived = []
   }
 }
 
-/// A row that changed in the store since it was read.
+/// Why a store does not save changes as they are.
 package struct StoreConflict: Sendable {
+  package enum Reason: Sendable, Equatable {
+    /// The row has another version than the change was made against, or is gone.
+    case version
+    /// Changes lead to the object, and it is not there.
+    case missingDestination
+    /// The object leads to one that is deleted, and that has to do with it by its delete rules.
+    case leadsToDeleted
+  }
+
+  package let reason: Reason
   package let change: RowChange
   /// The row as it is in the store now; nil if it was deleted.
-  package let stored: Row?
+  package let stored: StoredRow?
 
-  package init(_ change: RowChange, stored: Row?) {
+  package init(_ change: RowChange, stored: StoredRow?, _ reason: Reason = .version) {
+    self.reason = reason
     self.change = change
     self.stored = stored
   }
@@ -132,10 +155,10 @@ package struct StoreConflict: Sendable {
 /// Reads one state of a store; valid during the call that lent it, on its thread.
 package protocol StoreReader {
   /// The row of an object under its stored version, or nil if there is none.
-  func row(for id: ManagedObjectID) throws(StoreError) -> Row?
+  func row(for id: ManagedObjectID) throws(StoreError) -> StoredRow?
 
   /// The rows of several objects of one family, each nil where there is none; as few statements as the store can do.
-  func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [Row?]
+  func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [StoredRow?]
 
   /// The stored objects that have the values of a batch's rows in some of its columns, each nil where there is none or
   /// a value is null.
@@ -150,7 +173,7 @@ package protocol StoreReader {
   ///
   /// - Parameter body: returns false to stop.
   func fetch(
-    _ query: StoreQuery, _ body: (ManagedObjectID, Row?) throws -> Bool
+    _ query: StoreQuery, _ body: (ManagedObjectID, StoredRow?) throws -> Bool
   ) throws
 
   /// The number of objects that a query matches, its limit and offset included.

@@ -35,7 +35,7 @@ public final class PersistentStoreCoordinator: Sendable {
   ///
   /// - Parameters:
   ///   - model: the model, whose object classes must be subclasses of ``ManagedObject``.
-  ///   - rowCacheByteLimit: how many bytes of rows to keep for the next fault.
+  ///   - rowCacheByteLimit: how many bytes the rows that are kept for the next fault may take, with their tables.
   public init(model: ManagedObjectModel, rowCacheByteLimit: Int = 16 << 20) {
     self.model = model
     ordinal = CoordinatorRegistry.nextOrdinal()
@@ -183,13 +183,12 @@ extension PersistentStoreCoordinator {
     keys.withLock { keys in
       for (reservation, block) in zip(reservations, result.reserved) { keys[reservation.root.index].add(block) }
     }
-    let written = resolver.outcome.sets
-    markSaved(written)
+    markSaved(result.committed.sets)
     cache.withLock { cache in
-      cache.apply(written, kept: withoutTransients)
+      cache.apply(result.committed, transientSlots: transientSlots)
       cache.take(result.derived)
     }
-    noteUpdates(written, from: root)
+    noteUpdates(result.committed.sets, from: root)
     var outcome = resolver.finalOutcome(of: sets)
     outcome.derived = result.derived
     return outcome
@@ -200,22 +199,44 @@ extension PersistentStoreCoordinator {
     _ resolver: inout ConflictResolver, to store: any PersistentStore, _ reservations: [KeyReservation],
     from origin: TransactionOrigin
   ) throws -> StoreSaveResult {
-    for _ in 0..<Self.saveAttemptLimit {
+    var attempts = 0
+    while attempts < Self.saveAttemptLimit {
       let cached = conflictsWithCache(resolver.outcome.sets, resolver.request)
-      if !cached.isEmpty { try resolver.resolve(cached, kind: .contextAgainstRowCache) }
-      if resolver.outcome.sets.isEmpty && resolver.checks.isEmpty { return StoreSaveResult() }
+      if !cached.isEmpty { try resolver.resolve(cached) { _ in .contextAgainstRowCache } }
+      if resolver.outcome.sets.isEmpty && resolver.checks.isEmpty { return StoreSaveResult(CommittedRows([])) }
       let request = StoreSaveRequest(
         resolver.outcome.sets, reservations: reservations, checks: resolver.request, origin: origin)
       do {
+        let saves = saveCount
         let result = try store.save(request)
         if result.conflicts.isEmpty { return result }
-        noteStored(result.conflicts)
-        try resolver.resolve(result.conflicts, kind: .rowCacheAgainstStore)
+        let conflicts = result.conflicts.filter { $0.reason != .leadsToDeleted }
+        if conflicts.isEmpty {
+          // Each time there is less to be led to, however deep it goes.
+          try resolver.applyDeleteRules(result.conflicts)
+          continue
+        }
+        attempts += 1
+        noteStored(conflicts, readAfter: saves)
+        try resolver.resolve(conflicts, kind: kind(of:))
       } catch let error as StoreError where error.code == .constraint {
+        attempts += 1
         try store.read { try resolver.resolveConstraints(error, $0) }
       }
     }
     throw StoreError(.busy, "others change the same objects all the time; save again", path: store.path)
+  }
+
+  /// Between whom a conflict is that the store has found, because the row cache did not have the row.
+  private func kind(of conflict: StoreConflict) -> MergeConflict.Kind {
+    let id = conflict.change.id
+    let isOurs =
+      if let stored = conflict.stored {
+        ownWrites.withLock { $0.contain(stored.version, of: id) }
+      } else {
+        cache.withLock { $0.departed.contains(id) }
+      }
+    return isOurs ? .contextAgainstRowCache : .rowCacheAgainstStore
   }
 
   /// How often to resolve conflicts before giving up; each round needs another writer who came in between.
@@ -240,9 +261,10 @@ extension PersistentStoreCoordinator {
     }
   }
 
-  /// Brings the cache in line with what conflicts have shown to be stored.
-  private func noteStored(_ conflicts: [StoreConflict]) {
+  /// Brings the cache in line with what conflicts have shown to be stored, unless a save came in between.
+  private func noteStored(_ conflicts: [StoreConflict], readAfter saves: Int) {
     cache.withLock { cache in
+      guard saveCount == saves else { return }
       for conflict in conflicts {
         if let stored = conflict.stored {
           cache.insert(stored, for: conflict.change.id)
@@ -325,7 +347,7 @@ extension PersistentStoreCoordinator {
   }
 
   /// The row of an object, from the cache or the store; nil if there is none.
-  func row(for id: ManagedObjectID) throws -> Row? {
+  func row(for id: ManagedObjectID) throws -> StoredRow? {
     if let row = cachedRow(for: id) { return row }
     let saves = saveCount
     let row = try openStore().read { try $0.row(for: id) }
@@ -333,7 +355,7 @@ extension PersistentStoreCoordinator {
     return row
   }
 
-  func cachedRow(for id: ManagedObjectID) -> Row? { cache.withLock { $0.row(for: id) } }
+  func cachedRow(for id: ManagedObjectID) -> StoredRow? { cache.withLock { $0.row(for: id) } }
 
   /// The stored destinations of a to-many relationship, if somebody has asked for them since the last save.
   func cachedDestinations(of owner: ManagedObjectID, _ property: Property) -> [ManagedObjectID]? {
@@ -349,13 +371,21 @@ extension PersistentStoreCoordinator {
     }
   }
 
-  func cachedRows() -> [ManagedObjectID: Row] { cache.withLock { $0.all } }
+  /// Lets rows of an entity that meet a resolved condition neither come into the row cache nor stay there.
+  func exclude(_ condition: Condition, _ entity: Entity) throws(ConditionError) {
+    try cache.withLock { cache throws(ConditionError) in try cache.exclude(condition, entity) }
+  }
+
+  /// What the row cache takes, in bytes.
+  package var rowCacheByteCount: Int { cache.withLock { $0.byteCount } }
+
+  func cachedRows() -> [ManagedObjectID: StoredRow] { cache.withLock { $0.all } }
 
   /// How many saves there have been; to be noted before a read whose rows are to be kept.
   var saveCount: Int { saves.current }
 
   /// Keeps rows for the next fault, unless a save came in between.
-  func keep(_ rows: [(ManagedObjectID, Row)], readBefore saves: Int) {
+  func keep(_ rows: [(ManagedObjectID, StoredRow)], readBefore saves: Int) {
     cache.withLock { cache in
       guard saveCount == saves else { return }
       for (id, row) in rows { cache.insert(row, for: id) }

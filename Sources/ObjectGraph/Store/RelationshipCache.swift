@@ -8,9 +8,10 @@ struct RelationshipCache {
   }
 
   private var destinations: [Key: [ManagedObjectID]] = [:]
-  private var count = 0
-  /// How many IDs to keep, each 16 bytes; with one more all go.
-  private static let limit = 1 << 18
+  /// What the lists take; their table comes on top.
+  private var byteCount = 0
+  /// How many bytes lists and table may take together; with one list more all go.
+  private static let limit = 4 << 20
 
   /// The destinations in their order, or nil if nobody has asked for them since the last save.
   func destinations(of owner: ManagedObjectID, _ property: Property) -> [ManagedObjectID]? {
@@ -18,9 +19,15 @@ struct RelationshipCache {
   }
 
   mutating func insert(_ ids: [ManagedObjectID], of owner: ManagedObjectID, _ property: Property) {
-    if count + ids.count > Self.limit { self = RelationshipCache() }
-    guard ids.count <= Self.limit else { return }
+    let bytes = Allocation.byteCount(ofElements: ids.capacity * MemoryLayout<ManagedObjectID>.stride)
+    let table = Allocation.byteCount(
+      ofTable: destinations.capacity, entry: MemoryLayout<Key>.stride + MemoryLayout<[ManagedObjectID]>.stride)
+    if byteCount + table + bytes > Self.limit { self = RelationshipCache() }
+    guard bytes <= Self.limit else { return }
     let replaced = destinations.updateValue(ids, forKey: Key(owner: owner, slot: property.slot))
-    count += ids.count - (replaced?.count ?? 0)
+    byteCount += bytes
+    if let replaced {
+      byteCount -= Allocation.byteCount(ofElements: replaced.capacity * MemoryLayout<ManagedObjectID>.stride)
+    }
   }
 }

@@ -11,6 +11,7 @@ extension ObjectRegistry {
     isReverting = true
     defer { isReverting = false }
     var inverse = UndoRecord(saveCount: saveCount)
+    inverse.isOfUndo = !record.isOfUndo
     let isSaved = record.saveCount != saveCount
     for link in record.links {
       inverse.links.append(state(of: link.before.key))
@@ -46,7 +47,7 @@ extension ObjectRegistry {
       }
       object.toMany = nil
       if !object.isDeleted { dropLostFiles(of: object) }
-      awoken.append((object, change.before == nil ? .undoInsertion : change.after == nil ? .undoDeletion : .undoUpdate))
+      awoken.append((object, record.event(of: change)))
       inverse.objects.append(
         UndoRecord.ObjectChange(
           id: change.id, object: object, before: now, after: object.isDeleted ? nil : object.row, wasClean: wasClean))

@@ -24,5 +24,14 @@ struct UndoRecord {
   /// How many saves of the context came before.
   let saveCount: Int
 
+  /// Whether taking it back does something again that was undone.
+  var isOfUndo = false
+
   var isEmpty: Bool { objects.isEmpty && links.isEmpty }
+
+  /// What an object is told when its change is taken back: an insert that is done again came back as a delete would.
+  func event(of change: ObjectChange) -> SnapshotEventType {
+    if change.before != nil && change.after != nil { return .undoUpdate }
+    return (change.before == nil) != isOfUndo ? .undoInsertion : .undoDeletion
+  }
 }

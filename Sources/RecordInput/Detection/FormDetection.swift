@@ -17,7 +17,7 @@ enum FormDetection {
     let text =
       encoding == .utf8 ? raw : try ConvertedBytes(SampleBytes(raw), from: encoding).bytes(4 * InputSample.size)
     let sample = InputSample(text: text, isWhole: isWhole).withoutMarks.dropping(lines: options.skipLines)
-    let input = InputBytes(file, compression, encoding)
+    let input = InputBytes(file, compression, encoding, unpackedLimit: options.maxUnpackedSize)
     let form = try form(of: sample, compression, encoding, options)
     if let problem = form.dialect.problem { throw InputError(problem) }
     return (input, form)

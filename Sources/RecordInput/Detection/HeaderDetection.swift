@@ -2,45 +2,64 @@ import DelimitedText
 
 /// Tells whether a text's first record names the columns.
 ///
-/// Names are no numbers, dates or UUIDs, and none comes again below, as a value that stands for a category would. Some
-/// may be missing or be there twice, if at least one stands above values of another kind.
+/// Names are no values of the kind that stands below them, such as numbers, dates, and yes among yes and no. One at least
+/// stands above values of another kind; or else they are all different, and none comes again below, as a value that
+/// stands for a category would.
 struct HeaderDetection {
-  private var names: [[UInt8]]?
-  private var isHeader = true
-  /// Whether each column has a name that no other one has.
-  private var areDistinct = true
-  /// By column: whether all values so far are of such a kind.
-  private var areTyped: [Bool] = []
+  private struct Column {
+    let name: [UInt8]
+    /// Of all values, the first record's among them.
+    var guess = ColumnGuess()
+    /// Whether there are values below, and all of them of such a kind as no name is.
+    var isTyped: Bool?
+    var repeatsName = false
+  }
+
+  private var columns: [Column] = []
+  private var hasFirst = false
+  private var isReadable = true
+  private let scratch = ByteScratch()
 
   static func hasHeader(_ sample: InputSample, _ dialect: DelimitedDialect) -> Bool {
     var detection = HeaderDetection()
     sample.forEachRecord(dialect, limit: 200) { record in
       // What can't be read names nothing; the records that follow are values all the same.
-      if let record { detection.note(record) } else if detection.names == nil { detection.isHeader = false }
+      if let record { detection.note(record) } else if !detection.hasFirst { detection.isReadable = false }
     }
     return detection.result
   }
 
   private mutating func note(_ record: RecordFields) {
-    guard let names else {
-      let fields = (0..<record.count).map { Array(record[$0]) }
-      let given = fields.filter { !$0.isEmpty }
-      names = fields
-      isHeader = isHeader && !given.isEmpty && given.allSatisfy(Self.isName)
-      areDistinct = Set(fields).count == fields.count && given.count == fields.count
-      return
+    let isFirst = !hasFirst
+    if isFirst {
+      columns = (0..<record.count).map { Column(name: Array(record[$0])) }
+      hasFirst = true
     }
-    if areTyped.isEmpty { areTyped = names.map { !$0.isEmpty } }
-    for index in 0..<min(names.count, record.count) where !record[index].isEmpty {
-      if record[index].elementsEqual(names[index]) { isHeader = false }
-      if !Self.isTyped(record[index]) { areTyped[index] = false }
+    for index in 0..<min(columns.count, record.count) where !record[index].isEmpty && !columns[index].name.isEmpty {
+      let field = record[index]
+      columns[index].guess.add(field, record.kind(index), isTyped: false, scratch)
+      if isFirst { continue }
+      columns[index].isTyped = columns[index].isTyped != false && Self.isTyped(field)
+      if field.elementsEqual(columns[index].name) { columns[index].repeatsName = true }
     }
   }
 
-  private var result: Bool { isHeader && (areDistinct || areTyped.contains(true)) }
+  private var result: Bool {
+    let named = columns.filter { !$0.name.isEmpty }
+    guard isReadable, !named.isEmpty, named.allSatisfy(Self.isName) else { return false }
+    if named.contains(where: { $0.isTyped == true && !Self.meansNothing($0.name) }) { return true }
+    let areDistinct = named.count == columns.count && Set(named.map(\.name)).count == named.count
+    return areDistinct && !named.contains { $0.repeatsName }
+  }
 
-  private static func isName(_ field: [UInt8]) -> Bool {
-    field.withUnsafeBytes { !isTyped($0) && $0.contains(where: isLetter) }
+  private static func isName(_ column: Column) -> Bool {
+    guard column.name.withUnsafeBytes({ !isTyped($0) && $0.contains(where: isLetter) }) else { return false }
+    switch column.guess.type {
+    case .string: return true
+    // Columns are called x and y, or t.
+    case .boolean: return column.name.count == 1
+    default: return false
+    }
   }
 
   private static func isTyped(_ field: UnsafeRawBufferPointer) -> Bool {
@@ -48,4 +67,9 @@ struct HeaderDetection {
   }
 
   private static func isLetter(_ byte: UInt8) -> Bool { byte >= 0x80 || (byte | 0x20) &- 0x61 < 26 }
+
+  /// Whether it is what is written where there is no value.
+  private static func meansNothing(_ name: [UInt8]) -> Bool {
+    ["na", "n/a", "null", "nil", "none", "nan"].contains(String(decoding: name, as: UTF8.self).lowercased())
+  }
 }

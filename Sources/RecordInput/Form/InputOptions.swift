@@ -38,6 +38,8 @@ package struct InputOptions: Sendable {
   /// Bytes of one record.
   package var maxRecordSize = 16 << 20
   package var maxFieldCount = 32_767
+  /// Bytes that a packed file may unpack to.
+  package var maxUnpackedSize = Int.max
   /// Bytes read at once.
   package var blockSize = 1 << 20
 

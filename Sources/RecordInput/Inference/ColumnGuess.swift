@@ -18,6 +18,8 @@ package struct ColumnGuess: Sendable {
 
   private var candidates = Candidates.all
   private var numbers = NumberGuess()
+  /// Whether all numbers are told to be some, as in JSON.
+  private var areTyped = true
   private var foreignNumbers = NotationGuess()
   private var foreignDates = DateGuess()
   /// Of words that are one letter.
@@ -45,6 +47,7 @@ package struct ColumnGuess: Sendable {
       return
     }
     guard !candidates.isEmpty else { return }
+    if kind != .number { areTyped = false }
     switch kind {
     case .number: candidates.formIntersection(.number)
     case .boolean: candidates.formIntersection(.boolean)
@@ -89,7 +92,9 @@ package struct ColumnGuess: Sendable {
 
   private var result: (type: GuessedType, spelling: ValueSpelling) {
     guard valueCount > emptyTexts else { return (.string, .usual) }
-    if candidates.contains(.number) { return (numbers.type ?? .string, .usual) }
+    if candidates.contains(.number) {
+      return (areTyped || !numbers.areCodes ? numbers.type ?? .string : .string, .usual)
+    }
     // A lone letter may mean anything.
     if candidates.contains(.boolean), sawBooleanWord || (sawTrueLetter && sawFalseLetter) { return (.boolean, .usual) }
     if candidates.contains(.date) { return (.date, .usual) }
@@ -99,6 +104,16 @@ package struct ColumnGuess: Sendable {
     }
     if candidates.contains(.foreignDate), let pattern = foreignDates.result { return (.date, .dates(pattern)) }
     return (.string, .usual)
+  }
+
+  /// Whether its values are numbers, of which some have a decimal point.
+  var writesDecimalPoints: Bool { candidates.contains(.number) && valueCount > emptyTexts && numbers.sawPoint }
+
+  /// Takes for texts what is a number only if the comma is a decimal one: pairs, in an input that has points elsewhere.
+  mutating func distrustCommas() {
+    if case .numbers(let notation) = spelling, notation.decimal == ",", notation.grouping.isEmpty {
+      candidates.remove(.foreignNumber)
+    }
   }
 
   /// Whether some of so many records have no value.

@@ -11,7 +11,7 @@ struct DateGuess: Sendable {
   private static let all: [Candidate] = {
     let days = [
       "dd.MM.yyyy", "d.M.yyyy", "dd/MM/yyyy", "d/M/yyyy", "MM/dd/yyyy", "M/d/yyyy", "yyyy/MM/dd", "dd-MM-yyyy",
-      "MM-dd-yyyy", "dd-MMM-yyyy", "d MMM yyyy", "MMM d, yyyy",
+      "MM-dd-yyyy", "dd-MMM-yyyy", "dd-MMM-yy", "d MMM yyyy", "MMM d, yyyy",
     ]
     let times = ["", " HH:mm", " HH:mm:ss", " h:mm a", " h:mm:ss a"]
     return days.flatMap { day in

@@ -27,6 +27,9 @@ package struct TableGuess: Sendable {
       switch try source.next() {
       case .end:
         names = source.columnNames
+        if columns.contains(where: \.writesDecimalPoints) {
+          for index in columns.indices { columns[index].distrustCommas() }
+        }
         return
       case .bad(let error):
         badRecords += 1

@@ -66,11 +66,15 @@ package struct DatePattern: Sendable {
     return fields.isSuperset(of: [Field.year.rawValue, Field.month.rawValue, Field.day.rawValue]) ? elements : nil
   }
 
-  /// Seconds since 2001 by a number, for a pattern that is one.
-  package func secondsSince2001(_ number: Double) -> Double {
+  /// Seconds since 2001 by a number, for a pattern that is one; nil if that is no date of the years 1 to 9999.
+  package func secondsSince2001(_ number: Double) -> Double? {
     // Whole units are subtracted, so that the fraction is rounded once, as in a date that is spelled out.
-    (number - Self.referenceDate * epochUnits) / epochUnits
+    let seconds = (number - Self.referenceDate * epochUnits) / epochUnits
+    return Self.writtenYears.contains(seconds) ? seconds : nil
   }
+
+  /// From 0001-01-01 up to 10000-01-01, in seconds since 2001.
+  private static let writtenYears = -63_113_904_000.0..<252_423_993_600
 
   /// 2001-01-01 in seconds since 1970.
   private static let referenceDate = 978_307_200.0

@@ -8,6 +8,10 @@ struct NumberText {
 
   /// Whether there is neither fraction nor exponent.
   let isWhole: Bool
+  /// The digits of the fraction; 0 if there is none.
+  let fractionLength: Int
+  /// Whether the fraction ends in a zero, which no number needs.
+  let isPadded: Bool
   /// Whether the nearest Double stands for the same number.
   let fitsDouble: Bool
   /// Whether a Decimal of 38 digits holds it.
@@ -22,6 +26,7 @@ struct NumberText {
     var significant = 0
     var trailingZeros = 0
     var wholeCount = 0
+    var fractionCount = 0
     var pointSeen = false
     var exponentSeen = false
     let keeps = text.count > Self.keptDigits
@@ -29,7 +34,7 @@ struct NumberText {
       let byte = text[index]
       switch byte {
       case 0x30...0x39:
-        if !pointSeen { wholeCount += 1 }
+        if pointSeen { fractionCount += 1 } else { wholeCount += 1 }
         if byte != 0x30 || significant > 0 {
           significant += 1
           trailingZeros = byte == 0x30 ? trailingZeros + 1 : 0
@@ -53,6 +58,8 @@ struct NumberText {
     }
     let needed = significant - trailingZeros
     isWhole = !pointSeen && !exponentSeen
+    fractionLength = fractionCount
+    isPadded = fractionCount > 0 && !exponentSeen && text[index - 1] == 0x30
     fitsDecimal = significant <= 38 && abs(exponent) <= 60
     fitsDouble = needed <= Self.keptDigits || (needed <= Self.neededDigits && Self.keepsDigits(text, digits, needed))
   }

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// The one thread that waits for descriptors of short life, each until it is readable once.
+/// The one thread that waits for descriptors of short life, each until it is readable, or hung up, once.
 ///
 /// Dispatch's sources would do, if they could be made and cancelled often: on Linux their records of descriptors are
 /// sometimes used after they were freed (swift-corelibs-libdispatch, issue 949), which ends the process.
@@ -47,13 +47,27 @@ package final class ReadinessThread: Sendable {
   /// call must be quick.
   @discardableResult
   package func whenReadable(_ descriptor: Int32, _ call: @escaping @Sendable () -> Void) throws(SystemError) -> Wait {
+    try wait(for: descriptor, reads: true, call)
+  }
+
+  /// Calls back once, on this thread, when a Unix socket's other end is closed, whatever can still be read; a client that
+  /// has only ended its sending is still there.
+  ///
+  /// What holds for ``whenReadable(_:_:)`` holds here.
+  package func whenHungUp(_ descriptor: Int32, _ call: @escaping @Sendable () -> Void) throws(SystemError) -> Wait {
+    try wait(for: descriptor, reads: false, call)
+  }
+
+  private func wait(
+    for descriptor: Int32, reads: Bool, _ call: @escaping @Sendable () -> Void
+  ) throws(SystemError) -> Wait {
     let epoll = try epoll.get()
     let added = state.withLock { state -> Result<Wait, SystemError> in
       state.lastToken += 1
       let token = state.lastToken
       return Result { () throws(SystemError) in
         try systemCall("epoll_ctl", FileDescriptor.subject(of: descriptor)) {
-          linux_epoll_add_once(epoll, descriptor, token)
+          linux_epoll_add_once(epoll, descriptor, reads, token)
         }
         state.entries[token] = Entry(descriptor: descriptor, call: call)
         return Wait(token: token)

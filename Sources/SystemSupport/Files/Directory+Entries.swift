@@ -14,12 +14,10 @@ extension Directory {
   }
 
   /// The names of all entries; for directories known to be small.
-  package func entries() throws -> [FileName] {
+  package func entries() throws(SystemError) -> [FileName] {
+    let scan = try DirectoryScan(self)
     var names: [FileName] = []
-    try forEachEntry { name in
-      names.append(name)
-      return true
-    }
+    while let name = try scan.next() { names.append(name) }
     return names
   }
 }

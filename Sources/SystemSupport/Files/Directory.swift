@@ -28,6 +28,25 @@ package final class Directory: Sendable {
     return Directory(path: displayPath(name), descriptor: FileDescriptor(owning: number))
   }
 
+  /// The directory that this one lies in, to look at; that of the root is the root itself.
+  package func parent() throws(SystemError) -> Directory {
+    let flags = linux_open_path | O_DIRECTORY | O_CLOEXEC
+    let number = try systemCall("openat", path) { openat(descriptor.number, "..", flags) }
+    return Directory(path: path + "/..", descriptor: FileDescriptor(owning: number))
+  }
+
+  /// Has files that are made here begin with at most these permission bits, whatever the umask of their makers.
+  ///
+  /// A default that is there already stays. Does nothing where the file system keeps no access control lists.
+  package func limitModes(ofNewFiles mode: UInt32) throws(SystemError) {
+    let name = AccessControlList.defaultAttributeName
+    if try descriptor.extendedAttribute(name) != nil { return }
+    _ = try descriptor.setExtendedAttribute(name, to: AccessControlList.bytes(ofMode: mode))
+  }
+
+  /// Whether rights to it are given beyond its mode.
+  package func hasAccessControlList() throws(SystemError) -> Bool { try descriptor.accessControlList() != nil }
+
   /// The directory's own status.
   package func status() throws(SystemError) -> FileStatus {
     try descriptor.status()

@@ -3,6 +3,17 @@ package import struct Foundation.Data
 import Glibc
 
 extension FileDescriptor {
+  /// Locks the file until all descriptors of this opening are closed; false if another opening has it locked.
+  package func lock() throws(SystemError) -> Bool {
+    do throws(SystemError) {
+      try systemCall("flock", subject) { flock(number, LOCK_EX | LOCK_NB) }
+      return true
+    } catch {
+      if error.code == .wouldBlock { return false }
+      throw error
+    }
+  }
+
   /// Writes once.
   ///
   /// - Returns: The bytes written, which may be fewer than given on pipes, sockets and a full disk.

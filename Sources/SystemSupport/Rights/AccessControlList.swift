@@ -7,6 +7,17 @@ package struct AccessControlList: Sendable {
   /// The attribute that holds it.
   package static let attributeName = "system.posix_acl_access"
 
+  /// The attribute of a folder with what files begin with that are made in it, instead of with the umask.
+  package static let defaultAttributeName = "system.posix_acl_default"
+
+  /// The attribute's bytes for a list that says no more than a mode does.
+  package static func bytes(ofMode mode: UInt32) -> [UInt8] {
+    let entries: [(Tag, UInt32)] = [(.owner, mode >> 6), (.owningGroup, mode >> 3), (.other, mode)]
+    // The numbers of users and groups mean nothing here.
+    return [2, 0, 0, 0]
+      + entries.flatMap { tag, bits in [UInt8(tag.rawValue), 0, UInt8(bits & 7), 0, 255, 255, 255, 255] }
+  }
+
   private enum Tag: UInt16 {
     case owner = 0x01
     case user = 0x02

@@ -8,6 +8,9 @@ extension FileStatus {
   /// Whether only the owner of an entry, or of this folder, may remove or replace the entry.
   package var isSticky: Bool { mode & 0o1000 != 0 }
 
+  /// Whether not only its owner may write to it; an access control list counts by its mask.
+  package var isWritableByOthers: Bool { mode & 0o022 != 0 }
+
   /// Whether both are the same file.
   package func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
 }

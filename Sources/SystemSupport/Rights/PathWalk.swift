@@ -6,7 +6,9 @@ import Glibc
 /// The kernel would follow it with this process's rights, and checking first and opening then would leave time to
 /// exchange what was checked. So every component is opened as a path only and checked on its descriptor, and what is
 /// used in the end is that very descriptor. Symbolic links are read and followed by hand, with the rules of
-/// path_resolution(7), and of `fs.protected_symlinks` in proc(5), whatever the system is set to.
+/// path_resolution(7). In a folder that not only its owner may write to, only links are followed that belong to the user,
+/// to the folder's owner or to root: more than `fs.protected_symlinks` in proc(5) asks for, since a group may be made of
+/// people who are to be kept apart.
 struct PathWalk: ~Copyable {
   /// As many symbolic links as the kernel follows.
   private static let linkLimit = 40
@@ -97,13 +99,13 @@ struct PathWalk: ~Copyable {
   private mutating func follow(_ link: borrowing PathNode) throws(PathProblem) {
     links += 1
     if links > Self.linkLimit { throw PathProblem(SystemError(.symbolicLink, call: "open", subject: path)) }
-    // In a folder where everybody may put links, one leads nobody astray but its maker.
-    let isDropBox = folder.status.isSticky && folder.status.mode & 0o002 != 0
-    if isDropBox && link.status.owner != user.user && link.status.owner != folder.status.owner {
+    // In a folder where others may put links, one leads nobody astray but its maker.
+    if folder.status.isWritableByOthers, ![0, user.user, folder.status.owner].contains(link.status.owner) {
       throw PathProblem(
-        "the symbolic link \(displayName(link.place)) belongs to another user, in a folder that everybody may write to")
+        "the symbolic link \(displayName(link.place)) belongs to another user, in a folder that others may write to; "
+          + "name what it leads to instead")
     }
-    if user.needsChecks { try refuseKernelFiles(link) }
+    try refuseKernelFiles(link)
     let target: [UInt8]
     do throws(SystemError) { target = try link.descriptor.linkTarget() } catch { throw PathProblem(error) }
     if target.isEmpty { throw PathProblem(SystemError(.noEntry, call: "open", subject: path)) }
@@ -115,8 +117,8 @@ struct PathWalk: ~Copyable {
 
   /// Checks that the user has a right in the folder that was reached.
   private func require(_ wanted: Permission) throws(PathProblem) {
-    if !user.needsChecks { return }
     try refuseKernelFiles(folder)
+    if !user.needsChecks { return }
     let isAllowed: Bool
     do throws(SystemError) {
       isAllowed = try folder.descriptor.allows(user, wanted, folder.status)

@@ -6,8 +6,8 @@ extension UserIdentity {
   package func openFile(_ path: String) throws(PathProblem) -> FileDescriptor {
     let node = try PathWalk(path, for: self).node(at: PathWalk.components(of: Array(path.utf8)))
     guard node.status.kind == .regular else { throw PathProblem("it is no regular file") }
+    try refuseKernelFiles(node)
     if needsChecks {
-      try refuseKernelFiles(node)
       let isAllowed: Bool
       do throws(SystemError) {
         isAllowed = try node.descriptor.allows(self, .read, node.status)

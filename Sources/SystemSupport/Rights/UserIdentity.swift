@@ -37,6 +37,39 @@ package struct UserIdentity: Sendable, Hashable {
   /// the kernel to say.
   package var needsChecks: Bool { user != 0 && user != Credentials.effectiveUser }
 
+  /// Whether nobody else is in a group: one that was made along with the user, whose name it has.
+  ///
+  /// Costs a look into `/etc/group`, or a request to a directory service.
+  package func isAlone(inGroup group: UInt32) throws(SystemError) -> Bool {
+    guard let entry = try Self.group(group) else { return name == nil && group == user }
+    return entry.name == name && entry.members.allSatisfy { $0 == name || $0 == "root" }
+  }
+
+  private static func group(_ number: UInt32) throws(SystemError) -> (name: String, members: [String])? {
+    var size = 4096
+    while true {
+      var entry = Glibc.group()
+      var found: UnsafeMutablePointer<Glibc.group>?
+      var buffer = [CChar](repeating: 0, count: size)
+      let code = getgrgid_r(number, &entry, &buffer, buffer.count, &found)
+      switch code {
+      case 0:
+        guard found != nil, let name = entry.gr_name else { return nil }
+        var members: [String] = []
+        var next = entry.gr_mem
+        while let member = next?.pointee {
+          members.append(String(cString: member))
+          next = next?.advanced(by: 1)
+        }
+        return (String(cString: name), members)
+      case ERANGE where size < 1 << 24: size *= 4
+      case ENOENT, ESRCH, EBADF, EPERM: return nil
+      case EINTR: continue
+      default: throw SystemError(.init(rawValue: code), call: "getgrgid_r", subject: "group \(number)")
+      }
+    }
+  }
+
   private static func entry(of user: UInt32) throws(SystemError) -> (name: String, group: UInt32)? {
     var size = 4096
     while true {

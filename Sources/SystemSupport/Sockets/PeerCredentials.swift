@@ -7,6 +7,11 @@ package struct PeerCredentials: Hashable, Sendable {
   package let user: UInt32
   package let group: UInt32
 
+  /// What the kernel would say of a peer.
+  package init(processID: Int32, user: UInt32, group: UInt32) {
+    (self.processID, self.user, self.group) = (processID, user, group)
+  }
+
   /// Asks the kernel about a connected Unix stream socket or socket pair.
   package init(of socket: borrowing FileDescriptor) throws(SystemError) {
     var credentials = linux_peer_credentials()

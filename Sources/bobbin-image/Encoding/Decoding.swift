@@ -13,7 +13,11 @@ struct Decoding {
     init(_ output: ImageOutput, of input: PictureInput) {
       moves = output.isAnimated && input.description.pages > 1 && input.description.format.canMove
       // Colours of other spaces have to be converted, since no output has them; going through another one loses a little.
-      let mayStay = output.keepsColours || input.header.isInScreenProfile
+      let mayStay =
+        switch input.profile {
+        case .none, .screen, .unusable: true
+        case .usable: output.keepsColours
+        }
       convertsColours = !(mayStay && input.header.isInScreenSpace)
     }
   }
@@ -35,7 +39,7 @@ struct Decoding {
   func once(for plans: [ResizePlan]) throws(ImageError) -> Picture {
     let scale = plans.reduce(0) { max($0, $1.scale.horizontal, $1.scale.vertical) }
     let width = (Double(input.description.width) * min(1, scale)).rounded(.up)
-    let call = try thumbnailCall(width: max(1, Int(width)))
+    let call = try thumbnailCall(width: max(1, Int(width)), scale: scale)
     // The width alone decides: the height follows, rounded from a width that was rounded up.
     try call.set("height", "10000000")
     try call.set("size", "down")
@@ -55,7 +59,7 @@ struct Decoding {
       try call.set("width", String(width))
       try call.set("no-rotate", String(!isTurned))
     } else {
-      call = try thumbnailCall(width: width)
+      call = try thumbnailCall(width: width, scale: max(plan.scale.horizontal, plan.scale.vertical))
     }
     if cropsItself, let crop = plan.crop {
       try call.set("height", String(plan.height))
@@ -70,11 +74,20 @@ struct Decoding {
     return try kind.moves ? mapFrames(scaled, plan) : finish(scaled, plan)
   }
 
-  private func thumbnailCall(width: Int) throws(ImageError) -> VipsCall {
-    let isFirstPage = input.description.format == .tiff
-    let call = try VipsCall(isFirstPage ? "thumbnail_image" : "thumbnail_source")
-    if isFirstPage {
-      call.set("in", try firstPage().reference)
+  /// Whether outputs may have the profile that their picture comes with.
+  var keepsProfile: Bool {
+    // What was prepared has that of sRGB.
+    if case .unusable = input.profile { return input.header.isOfInks }
+    return true
+  }
+
+  private func thumbnailCall(width: Int, scale: Double) throws(ImageError) -> VipsCall {
+    let isOpened = input.description.format == .tiff || input.needsPreparation
+    let call = try VipsCall(isOpened ? "thumbnail_image" : "thumbnail_source")
+    if isOpened {
+      var opened = try opened(scale: scale).prepared(intent: input.profile.intent)
+      if input.canvasFrames.count >= pages { opened = try opened.onTransparentCanvas(input.canvasFrames, pages: pages) }
+      call.set("in", opened.reference)
     } else {
       call.set("source", input.source)
       // Otherwise a truncated picture ends in grey instead of in an error. The call has a fail-on argument of its own,
@@ -83,16 +96,26 @@ struct Decoding {
     }
     try call.set("width", String(width))
     try call.set("no-rotate", String(!isTurned))
-    if kind.convertsColours { try call.set("export-profile", "srgb") }
+    // What is of inks was converted when it was prepared.
+    if kind.convertsColours, let intent = input.profile.intent, !input.header.isOfInks {
+      try call.set("export-profile", "srgb")
+      try call.set("intent", intent)
+    }
     return call
   }
 
-  /// The first page of a TIFF file, of which libvips would take another one of half the size for a smaller version.
-  private func firstPage() throws(ImageError) -> Picture {
-    let call = try VipsCall(ImageFormat.tiff.loaderClass)
+  /// The pages that are wanted; of a TIFF file, libvips would take one of half the size for a smaller version.
+  ///
+  /// - Parameter scale: how small it becomes, of which JPEG's decoder does a part, and leaves a half at least.
+  private func opened(scale: Double) throws(ImageError) -> Picture {
+    let call = try VipsCall(input.description.format.loaderClass)
     call.set("source", input.source)
     try call.set("access", "sequential")
     try call.set("fail-on", VipsLibrary.failOn.rawValue)
+    if kind.moves { try call.set("n", "-1") }
+    if input.description.format == .jpeg, let shrink = [8, 4, 2].first(where: { scale * Double(2 * $0) <= 1 }) {
+      try call.set("shrink", String(shrink))
+    }
     return try call.makeImage()
   }
 

@@ -42,23 +42,17 @@ struct OutputFiles {
     guard WebPFile.dropEXIF(from: descriptors[0]) else { throw failure("be written") }
   }
 
-  /// Copies the first file to the others, syncs all of them, and looks at what was written.
+  /// Copies the first file to the others, and looks at what was written.
   func finish() throws(ImageError) -> (bytes: Int, sha256: String) {
     for other in descriptors.dropFirst() { try copy(descriptors[0], to: other) }
-    try sync()
     var status = stat()
     guard fstat(descriptors[0], &status) == 0 else { throw failure("be looked at") }
     return (status.st_size, try FileHash.sha256(of: descriptors[0]))
   }
 
-  /// Makes every file the same as another one, and syncs it.
+  /// Makes every file the same as another one.
   func copy(of source: Int32) throws(ImageError) {
     for descriptor in descriptors { try copy(source, to: descriptor) }
-    try sync()
-  }
-
-  private func sync() throws(ImageError) {
-    for descriptor in descriptors where fsync(descriptor) != 0 { throw failure("be synced to the disk") }
   }
 
   private func copy(_ source: Int32, to target: Int32) throws(ImageError) {

@@ -9,6 +9,8 @@ struct OutputWriter {
   let pages: Int
   /// What the input says about who made it.
   let authorship: Authorship?
+  /// Whether the picture's colour profile, if it has one, is of use.
+  let hasProfile: Bool
 
   func write(_ picture: Picture, to files: [Int32]) throws(ImageError) -> ImageReply.Output {
     guard let first = files.first else { throw .invalidRequest("output \(position) came without a file") }
@@ -36,7 +38,7 @@ struct OutputWriter {
     if output.isAlwaysOpaque || output.background != nil && background.isOpaque {
       picture = try picture.flattened(on: background)
     }
-    return try picture.keeping(kept, in: output.format, authorship)
+    return try picture.keeping(kept, in: output.format, hasProfile: hasProfile, authorship)
   }
 
   /// Whether the encoder gives the picture EXIF data that nobody asked for.

@@ -35,7 +35,7 @@ struct PictureEncoder {
     MemoryEstimate(input, isTurned: request.isTurned).bytes(for: renditions.map { ($0, request.output(of: $0)) })
   }
 
-  /// Decodes, resizes, encodes, and syncs every output to the disk.
+  /// Decodes, resizes and encodes.
   ///
   /// - Parameter files: empty files open for reading and writing, some for each output; after an error they may hold
   ///   parts.
@@ -51,7 +51,8 @@ struct PictureEncoder {
         let picture = try decoding.picture(by: rendition.plan, from: shared)
         if let index = rendition.index {
           let writer = OutputWriter(
-            output: request.outputs[index], position: index + 1, pages: decoding.pages, authorship: input.authorship)
+            output: request.outputs[index], position: index + 1, pages: decoding.pages, authorship: input.authorship,
+            hasProfile: decoding.keepsProfile)
           outputs[index] = try writer.write(picture, to: files[index])
         } else {
           placeholder = try Placeholder.make(of: picture)

@@ -56,7 +56,8 @@ struct ResizePlan {
     guard max(width, height) <= longest else {
       throw ImageError(
         .tooLarge,
-        "output \(position) would have \(width) x \(height) pixels; a \(format.displayName) side ends at \(longest)",
+        "output \(position) would have \(width) x \(height) pixels; \(format.displayNameWithArticle) side "
+          + "ends at \(longest)",
         permanent: true)
     }
     guard width <= limits.maxPixels / height / pages else {

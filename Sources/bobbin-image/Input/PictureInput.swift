@@ -7,6 +7,9 @@ struct PictureInput {
   let source: VipsObjectReference
   let header: Picture
   let description: ImageReply.Input
+  let profile: EmbeddedProfile
+  /// Where frames lie on a canvas that is seen around them; none if it is not.
+  let canvasFrames: [GIFFrames.Frame]
   /// Who made it; nil if it does not say so, or no output is going to.
   let authorship: Authorship?
 
@@ -18,24 +21,23 @@ struct PictureInput {
   ///   - sha256: its hash, if it is known already.
   init(descriptor: Int32, for request: ImageRequest, sha256: String? = nil) throws(ImageError) {
     let bytes = try Self.size(of: descriptor, limit: request.limits.maxBytes)
+    VipsLibrary.forgetFailure()
     VipsLibrary.allowLoading(request.allow)
+    try PackedTexts.check(descriptor, limit: request.limits.textBytes)
     guard let pointer = vips_source_new_from_descriptor(descriptor) else { throw VipsLibrary.takeFailure() }
     let source = VipsObjectReference(owning: pointer)
-    guard let loader = vips_foreign_find_load_source(pointer).map({ String(cString: $0) }),
-      let loaded = request.allow.first(where: { $0.loaderClass == loader })
-    else {
-      vips_error_clear()
-      throw Self.refusal(of: descriptor, allow: request.allow)
-    }
-    let call = try VipsCall(loader)
+    let signature = FileSignature(of: descriptor)
+    let announced = try Self.format(of: signature, allow: request.allow)
+    if announced == .tiff { try Self.directory(descriptor).map(TIFFSamples.init)?.check() }
+    let call = try VipsCall(announced.loaderClass)
     call.set("source", source)
     try call.set("access", "sequential")
-    do throws(ImageError) { header = try call.makeImage() } catch {
-      throw FileSignature(of: descriptor).impossibleSize ?? error
-    }
+    do throws(ImageError) { header = try call.makeImage() } catch { throw signature.impossibleSize ?? error }
     try Self.checkChannels(header)
-    let format = header.format(loadedAs: loaded)
+    let format = header.format(loadedAs: announced)
     guard request.allow.contains(format) else { throw Self.notAllowed(format, allow: request.allow) }
+    profile = try EmbeddedProfile(of: header)
+    if let note = profile.note, request.failOn == .warning { throw ImageError(.damaged, note, permanent: true) }
     let isRead = format.canMove && request.outputs.contains { $0.isAnimated }
     try Self.check(header, pages: isRead ? header.pages : 1, limits: request.limits)
     let (width, height) = request.isTurned ? header.displayedSize : (header.width, header.height)
@@ -47,11 +49,17 @@ struct PictureInput {
     } else {
       authorship = nil
     }
+    let frames =
+      format == .gif && !header.hasAlpha ? GIFFrames(descriptor, most: isRead ? header.pages : 1).frames : []
+    canvasFrames = header.showsCanvas(around: frames) ? frames : []
     let hash = if let sha256 { sha256 } else { try FileHash.sha256(of: descriptor) }
     description = ImageReply.Input(
       format: format, width: width, height: height, pages: header.pages, bytes: bytes,
-      sha256: hash)
+      sha256: hash, note: profile.note)
   }
+
+  /// Whether libvips has to get it in another form before it makes it smaller.
+  var needsPreparation: Bool { header.needsPreparation || !canvasFrames.isEmpty }
 
   /// The size of a file, which must not be above a limit.
   static func size(of descriptor: Int32, limit: Int) throws(ImageError) -> Int {
@@ -89,20 +97,25 @@ struct PictureInput {
   private static func checkChannels(_ header: Picture) throws(ImageError) {
     let most = vips_image_get_interpretation(header.image) == VIPS_INTERPRETATION_CMYK ? 5 : 4
     guard header.bands > most else { return }
-    throw ImageError(
-      .notAPicture, "the input has \(header.bands) channels; colours and opacity are \(most) at most", permanent: true)
+    throw .tooManyChannels(header.bands, most: most)
   }
 
-  private static func refusal(of descriptor: Int32, allow: [ImageFormat]) -> ImageError {
-    let allowed = allow.map(\.displayName).joined(separator: ", ")
-    guard let format = FileSignature(of: descriptor).format else {
-      return ImageError(.notAPicture, "the input is not a picture of an allowed format (\(allowed))", permanent: true)
+  /// What the first bytes announce, if a decoder may look at it.
+  private static func format(of signature: FileSignature, allow: [ImageFormat]) throws(ImageError) -> ImageFormat {
+    let announced = signature.format ?? (signature.isPacked && allow.contains(.svg) ? .svg : nil)
+    guard let announced else {
+      let allowed = allow.map(\.displayName).joined(separator: ", ")
+      throw ImageError(.notAPicture, "the input is not a picture of an allowed format (\(allowed))", permanent: true)
     }
-    if allow.contains(format) {
-      return ImageError(
-        .damaged, "the input begins like a \(format.displayName) picture but is not one", permanent: true)
+    // AVIF and HEIF are told apart by more than that, by the decoder that they share.
+    guard allow.contains(where: { $0.loaderClass == announced.loaderClass }) else {
+      throw notAllowed(announced, allow: allow)
     }
-    return notAllowed(format, allow: allow)
+    return announced
+  }
+
+  private static func directory(_ descriptor: Int32) -> TIFFDirectory? {
+    TIFFDirectory { offset, count in FileBytes.read(descriptor, offset, count) }
   }
 
   private static func notAllowed(_ format: ImageFormat, allow: [ImageFormat]) -> ImageError {
@@ -110,5 +123,12 @@ struct PictureInput {
       .formatNotAllowed,
       "the input is a picture of format \(format.displayName); allowed are "
         + allow.map(\.displayName).joined(separator: ", "), permanent: true)
+  }
+}
+
+extension ImageError {
+  static func tooManyChannels(_ count: Int, most: Int) -> ImageError {
+    ImageError(
+      .notAPicture, "the input has \(count) channels; colours and opacity are \(most) at most", permanent: true)
   }
 }

@@ -21,10 +21,16 @@ struct ColourProfile {
     self.tags = tags
   }
 
+  /// Of what the values are: `RGB `, `GRAY` or `CMYK`, among others.
+  var space: String { Self.text(bytes, 16) }
+
+  /// How libvips is to convert by it: relative to the white, as is usual, unless it has only a table for photographs.
+  var intent: String { tags["A2B0"] != nil && tags["A2B1"] == nil && tags["rXYZ"] == nil ? "perceptual" : "relative" }
+
   /// Whether conversion to sRGB would leave every value of eight bits where it is, or next to it.
   var isScreen: Bool {
     guard bytes.count >= 132, Self.text(bytes, 20) == "XYZ ", tags["A2B0"] == nil else { return false }
-    switch Self.text(bytes, 16) {
+    switch space {
     case "GRAY": return hasScreenCurve("kTRC")
     case "RGB ":
       return Self.primaries.allSatisfy { tag, wanted in

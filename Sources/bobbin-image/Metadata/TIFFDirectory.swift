@@ -1,53 +1,89 @@
-/// The texts of a TIFF structure's first directory: those of a TIFF file, or of EXIF data, which has the same form.
+/// The first directory of a TIFF structure: that of a TIFF file, or of EXIF data, which has the same form.
 ///
-/// Source: TIFF revision 6.0, section 2.
+/// Source: TIFF revision 6.0, section 2; for offsets of 64 bits, the BigTIFF design of libtiff.
 struct TIFFDirectory {
   typealias Reader = (_ offset: Int, _ count: Int) -> [UInt8]?
 
   private let read: Reader
   private let isLittleEndian: Bool
+  /// Whether counts and offsets have 64 bits.
+  private let isBig: Bool
   private let entries: [UInt8]
 
   /// - Parameter read: gives so many bytes from an offset, or nil if there are fewer.
   init?(_ read: @escaping Reader) {
     guard let start = read(0, 8) else { return nil }
     let isLittleEndian: Bool
+    let isBig: Bool
     switch start[0..<4] {
-    case [0x49, 0x49, 42, 0]: isLittleEndian = true
-    case [0x4D, 0x4D, 0, 42]: isLittleEndian = false
+    case [0x49, 0x49, 42, 0]: (isLittleEndian, isBig) = (true, false)
+    case [0x4D, 0x4D, 0, 42]: (isLittleEndian, isBig) = (false, false)
+    case [0x49, 0x49, 43, 0]: (isLittleEndian, isBig) = (true, true)
+    case [0x4D, 0x4D, 0, 43]: (isLittleEndian, isBig) = (false, true)
     default: return nil
     }
     self.read = read
     self.isLittleEndian = isLittleEndian
-    let offset = Self.number(start[4..<8], isLittleEndian)
-    guard let count = read(offset, 2).map({ Self.number($0[...], isLittleEndian) }),
-      let entries = read(offset + 2, count * 12)
+    self.isBig = isBig
+    let width = isBig ? 8 : 2
+    guard let first = isBig ? read(8, 8)?[...] : start[4..<8],
+      let offset = Self.number(first, isLittleEndian), let counted = read(offset, width),
+      let count = Self.number(counted[...], isLittleEndian), count <= 65_535,
+      let entries = read(offset + width, count * (isBig ? 20 : 12))
     else { return nil }
     self.entries = entries
   }
 
   /// The bytes of a text, without the zero at its end; nil if there is none of a length that is not absurd.
   func text(_ tag: Int) -> [UInt8]? {
-    for start in stride(from: 0, to: entries.count, by: 12) where number(start, 2) == tag {
-      let isText = number(start + 2, 2) == 2
-      let count = number(start + 4, 4)
-      guard isText, (1...Self.longestText).contains(count) else { return nil }
-      let bytes = count <= 4 ? Array(entries[start + 8..<start + 8 + count]) : read(number(start + 8, 4), count)
-      guard var text = bytes else { return nil }
-      while text.last == 0 { text.removeLast() }
-      return text.isEmpty ? nil : text
+    guard let found = value(tag), found.type == 2, (1...Self.longestText).contains(found.count),
+      var text = bytes(of: found, size: 1)
+    else { return nil }
+    while text.last == 0 { text.removeLast() }
+    return text.isEmpty ? nil : text
+  }
+
+  /// Whole numbers of 16 or 32 bits; nil if there are none, or absurdly many.
+  func numbers(_ tag: Int) -> [Int]? {
+    guard let found = value(tag), let size = [3: 2, 4: 4][found.type], (1...Self.mostNumbers).contains(found.count),
+      let bytes = bytes(of: found, size: size)
+    else { return nil }
+    return stride(from: 0, to: bytes.count, by: size).compactMap { Self.number(bytes[$0..<$0 + size], isLittleEndian) }
+  }
+
+  private static let longestText = 8 << 10
+  private static let mostNumbers = 1 << 10
+
+  private struct Entry {
+    let type: Int
+    let count: Int
+    /// Where the value is, in the entries, or where the offset of the value is.
+    let place: Int
+  }
+
+  private func value(_ tag: Int) -> Entry? {
+    let width = isBig ? 8 : 4
+    for start in stride(from: 0, to: entries.count, by: isBig ? 20 : 12) where number(start, 2) == tag {
+      guard let type = number(start + 2, 2), let count = number(start + 4, width) else { return nil }
+      return Entry(type: type, count: count, place: start + 4 + width)
     }
     return nil
   }
 
-  private static let longestText = 8 << 10
+  private func bytes(of entry: Entry, size: Int) -> [UInt8]? {
+    let (count, width) = (entry.count * size, isBig ? 8 : 4)
+    if count <= width { return Array(entries[entry.place..<entry.place + count]) }
+    return number(entry.place, width).flatMap { read($0, count) }
+  }
 
-  private func number(_ position: Int, _ count: Int) -> Int {
+  private func number(_ position: Int, _ count: Int) -> Int? {
     Self.number(entries[position..<position + count], isLittleEndian)
   }
 
-  private static func number(_ bytes: ArraySlice<UInt8>, _ isLittleEndian: Bool) -> Int {
+  /// Nil for what no file is large enough for.
+  private static func number(_ bytes: ArraySlice<UInt8>, _ isLittleEndian: Bool) -> Int? {
     let ordered = isLittleEndian ? Array(bytes.reversed()) : Array(bytes)
-    return ordered.reduce(0) { $0 << 8 | Int($1) }
+    let number = ordered.reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+    return number < 1 << 62 ? Int(number) : nil
   }
 }

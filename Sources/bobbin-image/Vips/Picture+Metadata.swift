@@ -8,13 +8,15 @@ extension Picture {
   ///
   /// - Parameters:
   ///   - format: what the picture becomes.
+  ///   - hasProfile: whether the profile, if there is one, is of use.
   ///   - authorship: what there is to be kept as copyright.
   func keeping(
-    _ metadata: [ImageMetadata], in format: ImageFormat, _ authorship: Authorship? = nil
+    _ metadata: [ImageMetadata], in format: ImageFormat, hasProfile: Bool = true, _ authorship: Authorship? = nil
   ) throws(ImageError) -> Picture {
     let copy = try VipsCall.copy(of: self)
     // It shows the input, with all that was cut away.
     vips_image_remove(copy.image, "jpeg-thumbnail-data")
+    if !hasProfile { vips_image_remove(copy.image, "icc-profile-data") }
     if metadata.contains(.all) {
       // A TIFF file's own texts.
       if copy.blob("exif-data") == nil { authorship?.attach(to: copy) }
@@ -31,12 +33,6 @@ extension Picture {
   /// Whether there is something that EXIF data has to tell.
   var hasEXIFData: Bool {
     vips_image_get_typeof(image, "exif-data") != 0 || vips_image_get_typeof(image, "orientation") != 0
-  }
-
-  /// Whether the colours are those of sRGB, by the profile or because there is none.
-  var isInScreenProfile: Bool {
-    guard let profile = blob("icc-profile-data") else { return true }
-    return ColourProfile(profile)?.isScreen ?? false
   }
 
   private var fields: [String] {

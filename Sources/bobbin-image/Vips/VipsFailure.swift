@@ -1,27 +1,50 @@
 internal import Glibc
 internal import ImageProtocol
 
-/// What libvips says about a failure: lines of who failed and why, in untranslated words, the first cause first.
+/// What libvips says about a failure: lines of who failed and why, in untranslated words.
 ///
 /// A picture is decoded while it is encoded, so only these words tell whose failure it was.
 struct VipsFailure {
   private let lines: [Substring]
+  /// What was only warned of, which is all that there is of libpng.
+  private let warnings: [String]
 
-  init(_ text: String) {
+  init(_ text: String, warnings: [String] = []) {
     lines = text.split(separator: "\n")
+    self.warnings = warnings
   }
 
-  /// The first line, printable, of at most 300 characters.
+  /// The reason, printable, of at most 300 characters.
   var line: String {
-    let line = lines.first ?? "no reason given"
-    let printable = line.unicodeScalars.filter { $0.value >= 0x20 && $0.value != 0x7f }.prefix(300)
-    return String(String.UnicodeScalarView(printable))
+    let printable = reason.unicodeScalars.filter { !Self.unprintable.contains($0.properties.generalCategory) }
+    return String(String.UnicodeScalarView(printable.prefix(300)))
   }
+
+  private static let unprintable: [Unicode.GeneralCategory] = [.control, .format, .lineSeparator, .paragraphSeparator]
+
+  /// The line that says most: decoders first tell small faults and then the one that ends them, and libvips tells last
+  /// what follows from that.
+  private var reason: Substring {
+    let causes = lines.filter { line in
+      line.contains(where: \.isLetter) && !Self.consequences.contains(where: line.contains)
+    }
+    // Where a warning is enough, the first of them ended it.
+    if VipsLibrary.failOn == .warning, let first = causes.first { return first }
+    let grave = causes.filter { line in !VipsLibrary.harmlessNotes.contains(where: line.contains) }
+    return grave.last ?? warnings.last?[...] ?? lines.first ?? "no reason given"
+  }
+
+  private static let consequences = [
+    "out of order read", "bad seek", "tiff2vips: read error", "read error at scanline", "unable to thumbnail",
+  ]
 
   var error: ImageError {
     if has(["write error"]) {
       if has([String(cString: strerror(EFBIG)).lowercased()]) { return .outputTooLarge }
       return ImageError(.output, "an output can't be written: \(systemReason ?? line)", permanent: false)
+    }
+    if has(["security limit"]) {
+      return ImageError(.tooLarge, "the picture is beyond what its decoder allows: \(line)", permanent: true)
     }
     if has(Self.memoryWords) {
       return ImageError(
@@ -32,10 +55,7 @@ struct VipsFailure {
       return ImageError(.damaged, "the input can't be read: \(line)", permanent: false)
     }
     if isOfProfile {
-      return ImageError(
-        .damaged,
-        "the picture's colour profile can't be used: \(line); leave out \"colours\": \"keep\" and \"metadata\"",
-        permanent: true)
+      return ImageError(.damaged, "the picture's colour profile can't be used: \(line)", permanent: true)
     }
     return switch culprit {
     case .decoder where has(Self.unknownWords):
@@ -43,6 +63,9 @@ struct VipsFailure {
         .damaged, "the picture is damaged, or of a kind that its decoder does not know: \(line)", permanent: true)
     case .decoder: ImageError(.damaged, "the picture is truncated or damaged: \(line)", permanent: true)
     case .encoder: ImageError(.encoding, "the picture can't be encoded: \(line)", permanent: true)
+    // libpng's reader fails without a line; its writer has one.
+    case nil where lines.isEmpty && !warnings.isEmpty:
+      ImageError(.damaged, "the picture is truncated or damaged: \(line)", permanent: true)
     case nil: ImageError(.encoding, "the picture can't be made: \(line)", permanent: true)
     }
   }

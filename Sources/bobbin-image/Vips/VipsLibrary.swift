@@ -11,6 +11,7 @@ enum VipsLibrary {
       throw ImageError(.helperUnavailable, "libvips can't be started: \(takeError())", permanent: false)
     }
     // Every picture is seen once: a cache of operations would only hold memory and descriptors.
+    VipsWarnings.collect()
     vips_cache_set_max(0)
     vips_concurrency_set(Int32(clamping: threads))
     vips_block_untrusted_set(1)
@@ -44,19 +45,22 @@ enum VipsLibrary {
   }
 
   /// What decoders say of faults that cost no pixel; whatever else they say counts as damage.
-  private static let harmlessNotes = [
+  static let harmlessNotes = [
     "extraneous bytes before marker", "unknown JFIF revision number", "Unknown Adobe color transform code",
     "Inconsistent progression sequence", "for \"Orientation\" tag",
   ]
 
   /// Drops what libvips has to say so far.
-  static func forgetFailure() { vips_error_clear() }
+  static func forgetFailure() {
+    vips_error_clear()
+    _ = VipsWarnings.take()
+  }
 
-  /// Takes what libvips has to say about the last failure: its first line, printable, of at most 300 characters.
-  static func takeError() -> String { VipsFailure(takeErrorText()).line }
+  /// Takes what libvips has to say about the last failure: its reason, printable, of at most 300 characters.
+  static func takeError() -> String { VipsFailure(takeErrorText(), warnings: VipsWarnings.take()).line }
 
   /// Takes the last failure as an error.
-  static func takeFailure() -> ImageError { VipsFailure(takeErrorText()).error }
+  static func takeFailure() -> ImageError { VipsFailure(takeErrorText(), warnings: VipsWarnings.take()).error }
 
   private static func takeErrorText() -> String {
     guard let buffer = vips_error_buffer_copy() else { return "" }

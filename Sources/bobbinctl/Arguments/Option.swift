@@ -13,11 +13,14 @@ struct Option {
   let value: Value
   /// One line, no full stop.
   let help: String
+  /// Whether it may be given several times, for several values.
+  let isRepeatable: Bool
 
-  init(_ name: String, _ value: Value, _ help: String) {
+  init(_ name: String, _ value: Value, _ help: String, isRepeatable: Bool = false) {
     self.name = name
     self.value = value
     self.help = help
+    self.isRepeatable = isRepeatable
   }
 
   var synopsis: String {

@@ -2,15 +2,14 @@ import TextSupport
 
 /// Arguments sorted into options and operands, with everything that is wrong about them.
 ///
-/// Options may stand among the operands; after `--` all are operands, and a single dash is one. The last of repeated
-/// options wins.
+/// Options may stand among the operands; after `--` all are operands, and so are a single dash and negative numbers.
 struct ParsedArguments {
   private(set) var operands: [String] = []
   /// What follows the first operand, when parsing stops there.
   private(set) var rest: [String] = []
   /// Sentences for the user, in the order of the arguments.
   private(set) var problems: [String] = []
-  private var values: [String: String] = [:]
+  private var values: [String: [String]] = [:]
   private let options: [Option]
 
   init(_ arguments: [String], options: [Option], stopsAtOperand: Bool = false) {
@@ -22,7 +21,7 @@ struct ParsedArguments {
         // Nothing after the dashes can be an option, and a command needs none before it.
         if stopsAtOperand { rest = operands.isEmpty ? [] : ["--"] + operands.dropFirst() }
         return
-      } else if argument.hasPrefix("-"), argument != "-" {
+      } else if argument.hasPrefix("-"), argument != "-", Int(argument) == nil {
         takeOption(argument, &remaining)
       } else {
         operands.append(argument)
@@ -40,8 +39,11 @@ struct ParsedArguments {
 
   /// An option's value; empty for one given without.
   subscript(_ name: String) -> String? {
-    values[name]
+    values[name]?.first
   }
+
+  /// All values of an option that may be repeated, in their order.
+  func all(_ name: String) -> [String] { values[name] ?? [] }
 
   mutating func addProblem(_ problem: String) {
     problems.append(problem)
@@ -49,7 +51,7 @@ struct ParsedArguments {
 
   /// An option's value as a whole number; nil if it is not given or wrong, which becomes a problem.
   mutating func number(_ name: String, in range: ClosedRange<Int>) -> Int? {
-    guard let text = values[name] else { return nil }
+    guard let text = self[name] else { return nil }
     if let number = Int(text), range.contains(number) { return number }
     addProblem("\(name) takes a whole number from \(range.lowerBound) to \(range.upperBound), not \"\(text)\"")
     return nil
@@ -73,6 +75,11 @@ struct ParsedArguments {
     case .optional:
       if value == "" { addProblem("a value is missing after \(name)=") }
     }
-    values[name] = value ?? ""
+    // A switch that is given again says nothing new; of two values one would be dropped in silence.
+    if values[name] != nil, !option.isRepeatable {
+      if case .none = option.value { return }
+      return addProblem("\(name) is given twice")
+    }
+    values[name, default: []].append(value ?? "")
   }
 }

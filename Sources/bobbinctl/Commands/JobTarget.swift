@@ -3,7 +3,7 @@ import JSONText
 /// The jobs that a command is for: some by their IDs, or all that meet conditions.
 struct JobTarget {
   static let options = [
-    Option("--state", .required("STATE"), "All jobs in this state"),
+    Option("--state", .required("STATE"), "All jobs in this state; may be repeated", isRepeatable: true),
     Option("--type", .required("TYPE"), "All jobs of this type"),
     Option("--queue", .required("QUEUE"), "All jobs of this queue"),
     Option("--batch", .required("BATCH"), "All jobs of this batch"),
@@ -15,7 +15,11 @@ struct JobTarget {
 
   init(_ arguments: inout ParsedArguments, identifiers: [String]) {
     var conditions: JSONObject = [:]
-    for name in ["state", "type", "queue", "batch"] {
+    let states = arguments.all("--state")
+    if let state = states.first {
+      conditions["state"] = states.count == 1 ? .string(state) : .array(states.map(JSONValue.string))
+    }
+    for name in ["type", "queue", "batch"] {
       if let value = arguments["--" + name] { conditions[name] = .string(value) }
     }
     if identifiers.isEmpty == conditions.isEmpty {

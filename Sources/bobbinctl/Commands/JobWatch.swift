@@ -11,19 +11,49 @@ struct JobWatch {
 
   init(client: ControlClient) { self.client = client }
 
-  /// What is told of the running jobs: how far the one is that began last, and how many others there are.
-  func look() -> [String] {
+  /// How far the running job is that began last, and how many others there are; nil if none is known to run.
+  func look() -> ProgressLine? {
     let query = [URLQueryItem(name: "state", value: "running"), URLQueryItem(name: "limit", value: "100")]
     // Whoever waits for the jobs is told of what goes wrong; without this look only the line is shorter.
     guard
       let reply = try? Reply.received(
         from: client, "GET", ControlClient.path("v1", "jobs"), query: query, timeout: .seconds(5)),
       let jobs = try? reply.accepted(refusal: .usage).decoded(as: JobsReply.self).jobs
-    else { return [] }
+    else { return nil }
     let own = jobs.filter { job in job.submitter == user && (job.createdAt?.date).map { $0 >= start } ?? false }
-    guard let shown = own.first(where: { $0.progress != nil }) ?? own.first else { return [] }
+    guard let shown = own.first(where: { $0.progress != nil }) ?? own.first else { return nil }
     let progress = shown.progress?.text.map { ": \(singleLine($0))" } ?? " is running"
-    let others = own.count == 1 ? [] : ["\(own.count - 1) more running"]
-    return [displayName(shown.id) + progress] + others
+    let others = own.count == 1 ? "" : "; \(own.count - 1) more running"
+    return ProgressLine(displayName(shown.id), progress + others)
+  }
+}
+
+/// A line of progress that a terminal's width may be too small for.
+struct ProgressLine {
+  /// A name, of which the middle may be left out.
+  private let name: String
+  /// How far it is, of which the end may be left out.
+  private let rest: String
+  private static let leastName = 12
+
+  init(_ name: String, _ rest: String = "") {
+    self.name = name
+    self.rest = rest
+  }
+
+  /// The line in at most so many characters: the name gives way first, since how far the job is is what one looks for.
+  func text(width: Int?) -> String {
+    guard let width, name.count + rest.count > width else { return name + rest }
+    let nameWidth = min(name.count, max(Self.leastName, width - rest.count))
+    return String((name.cutInMiddle(to: nameWidth) + rest).prefix(width))
+  }
+}
+
+extension String {
+  /// At most so many characters, an ellipsis in the place of what is left out of the middle.
+  func cutInMiddle(to width: Int) -> String {
+    if count <= width { return self }
+    let head = width / 2
+    return prefix(head) + "…" + suffix(max(0, width - head - 1))
   }
 }

@@ -11,7 +11,8 @@ struct ListCommand: Command {
     outcome is not on disk yet.
     """
   static let options = [
-    Option("--state", .required("STATE"), "Only jobs in this state, such as running or discarded"),
+    Option(
+      "--state", .required("STATE"), "Only jobs in this state, such as running; may be repeated", isRepeatable: true),
     Option("--type", .required("TYPE"), "Only jobs of this type, such as import"),
     Option("--queue", .required("QUEUE"), "Only jobs of this queue"),
     Option("--batch", .required("BATCH"), "Only jobs of this batch"),
@@ -22,8 +23,10 @@ struct ListCommand: Command {
 
   init(_ arguments: inout ParsedArguments) {
     if let operand = arguments.operands.first { arguments.addProblem("list takes no argument, not \"\(operand)\"") }
+    let states = arguments.all("--state")
     let values = [
-      ("state", arguments["--state"]), ("type", arguments["--type"]), ("queue", arguments["--queue"]),
+      ("state", states.isEmpty ? nil : states.joined(separator: ",")), ("type", arguments["--type"]),
+      ("queue", arguments["--queue"]),
       ("batch", arguments["--batch"]),
       ("limit", arguments.number("--limit", in: 1...10_000).map(String.init)),
     ]

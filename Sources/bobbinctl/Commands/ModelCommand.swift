@@ -72,9 +72,24 @@ struct ModelCommand: Command {
       input: URL(filePath: file).standardizedFileURL.path(percentEncoded: false), form, options, table)
     let bundle = "\(output)/\(entity).xcdatamodeld"
     let jobFile = "\(output)/\(entity).json"
-    try write(model.contents, in: bundle, job.serialized(pretty: true) + "\n", to: jobFile)
+    let jobText = try Self.text(of: job, file: file)
+    try write(model.contents, in: bundle, jobText, to: jobFile)
     try report(model, form, table, written: [bundle, jobFile], session)
     return .success
+  }
+
+  /// The largest job file that a daemon takes unless it is configured otherwise.
+  private static let largestJob = 1 << 20
+
+  /// The job file, as people read it if it may be as large as that.
+  private static func text(of job: JSONValue, file: String) throws(ToolError) -> String {
+    for text in [job.serialized(pretty: true), job.serialized()] where text.utf8.count < largestJob {
+      return text + "\n"
+    }
+    throw ToolError(
+      .unreadableFile,
+      "\(file): its columns have such long names that the job file would have more than the \(largestJob) bytes that a "
+        + "daemon takes", hint: "shorten the names in its first record, or state how it is written with --separator")
   }
 
   private func readTable(_ options: InputOptions, _ session: Session) throws(ToolError) -> (InputForm, TableGuess) {

@@ -22,6 +22,18 @@ struct PausedResource {
   }
 }
 
+/// What is paused after a pause or a resumption; older daemons don't tell.
+private struct PausesReply: Decodable {
+  let pauses: [StatusReply.Pause]?
+}
+
+extension StatusReply.Pause {
+  /// The command that takes it back.
+  fileprivate var resumeCommand: String {
+    kind == "all" ? "bobbinctl resume" : "bobbinctl resume --\(kind) \(name ?? "")"
+  }
+}
+
 extension PausingCommand {
   static var usage: String { "\(name) [--queue QUEUE | --type TYPE] [--json]" }
   static var options: [Option] {
@@ -31,8 +43,14 @@ extension PausingCommand {
   }
 
   func run(_ session: Session) throws(ToolError) -> ExitCode {
-    _ = try session.post(ControlClient.path("v1", Self.name), .object(resource.body))
-    if !session.printsJSON { session.output.note("\(resource.words) is \(Self.name)d") }
+    let reply = try session.post(ControlClient.path("v1", Self.name), .object(resource.body))
+    if session.printsJSON { return .success }
+    session.output.note("\(resource.words) is \(Self.name)d")
+    if Self.name == ResumeCommand.name, let pauses = try reply.decoded(as: PausesReply.self).pauses {
+      for pause in pauses {
+        session.output.note("\(pause.words) is still paused; \"\(pause.resumeCommand)\" resumes it")
+      }
+    }
     return .success
   }
 }

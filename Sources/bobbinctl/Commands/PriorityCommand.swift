@@ -7,8 +7,7 @@ struct PriorityCommand: JobsCommand {
   static let participle = "given the priority"
   static let summary = "Give jobs another priority"
   static let details = """
-    N is a whole number from -100 to 100, higher goes first; write "--" before a negative one. A running job keeps it for
-    its next attempt.
+    N is a whole number from -100 to 100, higher goes first. A running job keeps it for its next attempt.
     """
 
   let target: JobTarget

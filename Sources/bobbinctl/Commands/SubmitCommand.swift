@@ -24,7 +24,7 @@ struct SubmitCommand: Command {
 
   init(_ arguments: inout ParsedArguments) {
     files = arguments.operands
-    wait = arguments["--wait"] == "" ? 600 : arguments.number("--wait", in: 0...604_800)
+    wait = arguments["--wait"] == "" ? 600 : arguments.number("--wait", in: 0...86_400)
     if files.isEmpty { arguments.addProblem("a file is missing: \(Self.usage)") }
     if files.count(where: { $0 == "-" }) > 1 { arguments.addProblem("standard input can be read only once") }
   }
@@ -37,11 +37,16 @@ struct SubmitCommand: Command {
     let watch = JobWatch(client: session.client)
     submission.start()
     for finished in files.indices {
-      let waiting = "waiting for the jobs of \(files.count - finished) file(s)"
+      let left = files.count - finished
+      let waiting = "waiting for the jobs of \(left) \(left == 1 ? "file" : "files")"
       if wait != nil { session.output.showProgress(waiting) }
       let (index, outcome) = submission.nextFinished(
         meanwhile: wait == nil || !session.output.showsProgress
-          ? nil : { session.output.showProgress(([waiting] + watch.look()).joined(separator: "; ")) })
+          ? nil
+          : {
+            let line = watch.look() ?? ProgressLine(waiting)
+            session.output.showProgress(line.text(width: session.output.progressWidth))
+          })
       session.output.clearProgress()
       outcomes[index] = outcome
       // Reported in the order of the files.

@@ -1,4 +1,5 @@
 import ControlClient
+import SystemSupport
 
 /// `bobbinctl why`: what keeps jobs from running.
 struct WhyCommand: Command {
@@ -27,7 +28,7 @@ struct WhyCommand: Command {
       if session.printsJSON { continue }
       let why = try reply.decoded(as: WhyReply.self)
       var fields = FieldList()
-      fields.add(identifier, why.state.rawValue)
+      fields.add(displayName(identifier), why.state.rawValue)
       for reason in why.reasons { fields.add("", reason) }
       try session.output.write(fields)
     }

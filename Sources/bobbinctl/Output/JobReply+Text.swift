@@ -33,7 +33,8 @@ extension JobReply {
         switch state {
         case .completed: "not on disk yet"
         case .waiting: "the wait is over, the job waits for others"
-        default: "the wait is over, the job goes on"
+        case .running: "the wait is over, the job goes on"
+        default: "the wait is over, `bobbinctl why \(displayName(id))` tells what the job waits for"
         }
       case .held:
         (error.map { $0 + "; " } ?? "")

@@ -42,10 +42,13 @@ struct Output {
   /// Whether anybody would see a line of progress.
   var showsProgress: Bool { progressTerminal.isTerminal }
 
+  /// How long a line of progress may be; nil if any length will do.
+  // In the last column the cursor may already be on the next line.
+  var progressWidth: Int? { progressTerminal.width.map { max(1, $0 - 1) } }
+
   /// A line that the next one replaces, only on a terminal; what doesn't fit into its width is left out.
   func showProgress(_ text: String) {
-    // In the last column the cursor may already be on the next line.
-    let shown = progressTerminal.width.map { String(text.prefix(max(1, $0 - 1))) } ?? text
+    let shown = progressWidth.map { String(text.prefix($0)) } ?? text
     if progressTerminal.isTerminal { say("\r\(shown)\u{1b}[K") }
   }
 

@@ -1,3 +1,5 @@
+import TextSupport
+
 extension JobReply.Progress {
   /// Such as `40 %, 4.1 of 10.2 MB, 2 MB/s, 3 s left, checking every record first`; nil if nothing is known.
   var text: String? {
@@ -6,7 +8,7 @@ extension JobReply.Progress {
     if let done { parts.append(amount(done, of: total)) }
     // As long as nothing is done there is no rate to tell.
     if let ratePerSecond, ratePerSecond > 0 { parts.append(amount(ratePerSecond.rateDigits) + "/s") }
-    if let secondsLeft { parts.append("\(TimeText.duration(secondsLeft)) left") }
+    if let secondsLeft { parts.append("\(TimeSpan.words(seconds: secondsLeft)) left") }
     if let message { parts.append(message) }
     return parts.isEmpty ? nil : parts.joined(separator: ", ")
   }

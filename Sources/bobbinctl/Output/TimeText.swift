@@ -1,5 +1,6 @@
 import Foundation
 internal import Glibc
+import TextSupport
 
 /// Times and durations for people, in the local time zone and relative to one moment.
 struct TimeText {
@@ -13,7 +14,7 @@ struct TimeText {
   func relative(_ time: Timestamp) -> String {
     guard let date = time.date else { return time.text }
     let seconds = now.timeIntervalSince(date)
-    if abs(seconds) < 1 { return "now" }
+    if abs(seconds) < 1 { return "just now" }
     return seconds < 0 ? "in \(Self.coarse(-seconds))" : "\(Self.coarse(seconds)) ago"
   }
 
@@ -26,34 +27,7 @@ struct TimeText {
   /// Between two times, or until now if there is no second.
   func duration(from start: Timestamp?, to end: Timestamp?) -> String? {
     guard let start = start?.date, let end = end == nil ? now : end?.date else { return nil }
-    return Self.duration(end.timeIntervalSince(start))
-  }
-
-  /// Seconds with a fitting unit, such as `4.2 ms` or `3 h 5 min`; negative ones count as none.
-  static func duration(_ seconds: Double) -> String {
-    switch max(0, seconds) {
-    case 0: "0 s"
-    case ..<0.001: "\(decimal(seconds * 1_000_000)) µs"
-    case ..<1: "\(decimal(seconds * 1000)) ms"
-    case ..<60: "\(decimal(seconds)) s"
-    case let seconds: parts(seconds)
-    }
-  }
-
-  /// With one decimal below ten.
-  private static func decimal(_ value: Double) -> String {
-    let tenths = (value * 10).rounded() / 10
-    return value >= 9.95 || tenths == tenths.rounded() ? String(Int(value.rounded())) : String(tenths)
-  }
-
-  private static func parts(_ seconds: Double) -> String {
-    let units = [("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)]
-    let total = wholeSeconds(seconds)
-    guard let first = units.firstIndex(where: { total >= $0.1 }) else { return "0 s" }
-    let (name, length) = units[first]
-    let text = "\(total / length) \(name)"
-    guard first + 1 < units.count, total % length >= units[first + 1].1 else { return text }
-    return text + " \(total % length / units[first + 1].1) \(units[first + 1].0)"
+    return TimeSpan.words(seconds: end.timeIntervalSince(start))
   }
 
   /// One unit only.

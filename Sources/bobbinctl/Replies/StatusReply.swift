@@ -22,6 +22,15 @@ struct StatusReply: Decodable {
     let maxSeconds: Double?
   }
 
+  /// A queue, a type or everything that starts no jobs.
+  struct Pause: Decodable {
+    /// `all`, `queue` or `type`.
+    let kind: String
+    let name: String?
+
+    var words: String { kind == "all" ? "everything" : "the \(kind) \"\(name ?? "")\"" }
+  }
+
   let version: String
   let state: String
   let pid: Int?
@@ -32,6 +41,7 @@ struct StatusReply: Decodable {
   let workers: Workers?
   /// By state.
   let jobs: [String: Int]?
+  let pauses: [Pause]?
   let rejectedFiles: Int?
   let writer: Writer?
   let main: Main?

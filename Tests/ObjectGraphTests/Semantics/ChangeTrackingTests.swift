@@ -102,4 +102,23 @@ struct ChangeTrackingTests {
       #expect(anna.favourites == [dogs[1]])
     }
   }
+
+  @Test("changedValues and hasPersistentChangedValues tell of to-many relationships too, from either end")
+  func changedRelationships() throws {
+    let stack = try Stack(Zoo.model)
+    try stack.main.performAndWait { main in
+      let (keeper, dog, shift) = (Keeper(context: main), Dog(context: main), Shift(context: main))
+      try main.save()
+      keeper.addToFavourites(dog)
+      shift.keeper = keeper
+      #expect(Set(keeper.changedValues().keys) == ["favourites", "shifts"])
+      #expect(Set(dog.changedValues().keys) == ["fans"] && Set(shift.changedValues().keys) == ["keeper"])
+      #expect(keeper.hasPersistentChangedValues && dog.hasPersistentChangedValues)
+      try main.save()
+      #expect(keeper.changedValues().isEmpty && !dog.hasPersistentChangedValues)
+      keeper.favourites = []
+      main.rollback()
+      #expect(keeper.changedValues().isEmpty && keeper.favourites == [dog])
+    }
+  }
 }

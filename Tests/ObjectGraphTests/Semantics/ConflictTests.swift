@@ -245,4 +245,46 @@ struct ConflictTests: Neighbours {
       #expect(error?.conflicts.map(\.objectID) == [id])
     }
   }
+
+  @Test("A conflict with another context of the process is told as such when that has deleted the object")
+  func kindOfDelete() throws {
+    let id = try savedPerson("Ada", age: 1)
+    edit(id, age: 2, in: here)
+    try there.performAndWait { there in
+      there.delete(there.object(with: id))
+      try there.save()
+    }
+    here.performAndWait { here in
+      let error = #expect(throws: SaveConflicts.self) { try here.save() }
+      #expect(error?.conflicts.map(\.kind) == [.contextAgainstRowCache])
+    }
+  }
+
+  @Test("An object whose conflict was resolved by writing shows what others have linked meanwhile")
+  func linksAfterConflict() throws {
+    for policy in [MergePolicy.mergeByPropertyObjectTrump, .overwrite, .mergeByPropertyStoreTrump, .rollback] {
+      let stack = try Stack(Zoo.model)
+      let (keeper, dogs) = try stack.there.performAndWait { there in
+        let (keeper, dogs) = (Keeper(context: there), (0..<3).map { _ in Dog(context: there) })
+        keeper.favourites = [dogs[0], dogs[1]]
+        try there.save()
+        return (keeper.objectID, dogs.map(\.objectID))
+      }
+      try stack.here.performAndWait { here in
+        let mine = try #require(try here.existingObject(with: keeper) as? Keeper)
+        #expect(mine.favourites.count == 2)
+        mine.name = "mine"
+        try stack.there.performAndWait { there in
+          let theirs = try #require(there.object(with: keeper) as? Keeper)
+          theirs.name = "theirs"
+          theirs.favourites = dogs[1...].compactMap { there.object(with: $0) as? Animal }
+          try there.save()
+        }
+        here.mergePolicy = policy
+        try here.save()
+        #expect(mine.favourites.map(\.objectID) == Array(dogs[1...]), "\(policy)")
+      }
+      try stack.checkInvariants(stack.here)
+    }
+  }
 }

@@ -242,4 +242,32 @@ struct FetchedResultsControllerTests {
     #expect(changes(old.1) == ["will", "insert [0, 0]", "did"])
     withExtendedLifetime((first, old.2)) {}
   }
+
+  @Test("An object that others delete stays in the result while unsaved edits of a parent keep it, as in a fetch")
+  func editedAboveAndDeleted() throws {
+    let stack = try Stack(People.model)
+    let id = try stack.savedPerson()
+    let controller = try FetchedResultsController(
+      FetchRequest<Person>(sortBy: [.ascending(\.age)]), context: stack.main)
+    try stack.main.performAndWait { try controller.performFetch(in: $0) }
+    try stack.main.performAndWait { main in
+      (try main.existingObject(with: id) as? Person)?.age = 5
+      try main.save()
+    }
+    let deleted = Recorder<ContextDidSave>()
+    let observation = stack.there.observe { event in
+      if case .didSave(let save) = event { deleted.append(save) }
+    }
+    try stack.there.performAndWait { there in
+      there.delete(try there.existingObject(with: id))
+      try there.save()
+    }
+    withExtendedLifetime(observation) {}
+    let saves = deleted.all
+    for context in [stack.writer, stack.main] {
+      context.performAndWait { context in for save in saves { context.mergeChanges(fromContextDidSave: save) } }
+    }
+    let fetched = try stack.main.performAndWait { try $0.fetchIDs(FetchRequest<Person>()) }
+    #expect(fetched == [id] && controller.snapshot.objectIDs == [id])
+  }
 }

@@ -58,4 +58,44 @@ struct RevertingTests {
       #expect(person.committedValues(forKeys: ["age"]) == ["age": .integer(1)])
     }
   }
+
+  @Test("refreshAllObjects keeps transient values as refresh does, and shows what others have saved beside them")
+  func transients() throws {
+    let stack = try Stack(Shop.model)
+    try stack.here.performAndWait { here in
+      let (customer, other) = (Customer(context: here), Customer(context: here))
+      customer.name = "Ada"
+      try here.save()
+      let id = customer.objectID
+      customer.setPrimitiveValue("kept", forKey: "scratch")
+      try stack.there.performAndWait { there in
+        (try there.existingObject(with: id) as? Customer)?.name = "Augusta"
+        try there.save()
+      }
+      here.refreshAllObjects()
+      #expect(customer.scratch == "kept" && customer.name == "Augusta" && !customer.hasChanges)
+      #expect(other.isFault)
+    }
+    try stack.checkInvariants(stack.here, stack.there)
+  }
+
+  @Test("A refresh that drops changes drops a new order, of links and of destinations alike", arguments: [true, false])
+  func order(inMemory: Bool) throws {
+    let stack = try Stack(Zoo.model, inMemory: inMemory)
+    try stack.writer.performAndWait { writer in
+      let keeper = Keeper(context: writer)
+      let (dogs, shifts) = ((0..<3).map { _ in Dog(context: writer) }, (0..<3).map { _ in Shift(context: writer) })
+      keeper.favourites = dogs
+      keeper.shifts = shifts
+      try writer.save()
+      keeper.favourites = dogs.reversed()
+      keeper.shifts = shifts.reversed()
+      shifts[0].hours = 8
+      try writer.refresh(keeper, mergeChanges: false)
+      #expect(keeper.favourites == dogs && keeper.shifts == shifts && shifts[0].hours == 8)
+      try writer.save()
+      #expect(keeper.shifts == shifts)
+    }
+    try stack.checkInvariants()
+  }
 }

@@ -162,4 +162,35 @@ struct SpecialPropertyTests {
       #expect(image.value(forKey: "data") as? Data == large)
     }
   }
+
+  @Test("A large value whose file another save has replaced is an error that names it, and is read after a refresh")
+  func replacedFile() throws {
+    let gallery = try GalleryStack()
+    let (first, second) = (Data(repeating: 1, count: 200_000), Data(repeating: 2, count: 200_000))
+    let (here, there) = (
+      ManagedObjectContext(coordinator: gallery.coordinator, name: "here"),
+      ManagedObjectContext(coordinator: gallery.coordinator, name: "there")
+    )
+    let id = try there.performAndWait { there in
+      let blob = ImageBlob(context: there)
+      blob.data = first
+      try there.save()
+      return blob.objectID
+    }
+    try here.performAndWait { here in
+      let blob = try #require(try here.existingObject(with: id) as? ImageBlob)
+      try here.realize(blob)
+      try there.performAndWait { there in
+        (try there.existingObject(with: id) as? ImageBlob)?.data = second
+        try there.save()
+      }
+      #expect(blob.data == nil)
+      _ = ImageBlob(context: here)
+      let error = #expect(throws: UnreadableValue.self) { try here.save() }
+      #expect(error?.objectID == id && error?.entityName == "ImageBlob" && error?.property == "data")
+      try here.refresh(blob, mergeChanges: false)
+      #expect(blob.data == second)
+      try here.save()
+    }
+  }
 }

@@ -328,4 +328,36 @@ struct UndoTests {
     for _ in 0..<3 { undoManager.undo() }
     #expect(counter.value == 1 && !undoManager.canUndo)
   }
+
+  @Test("Who is undone and who is redone is told why its values were replaced")
+  func snapshotEvents() throws {
+    let stack = try Stack(
+      ManagedObjectModel(
+        xml: Data(
+          """
+          <model><entity name="Person" representedClassName="Witness">
+            <attribute name="name" optional="YES" attributeType="String"/></entity></model>
+          """.utf8), classes: ["Witness": Witness.self]))
+    try stack.main.performAndWait { main in
+      main.undoManager = UndoManager()
+      let person = Witness(context: main)
+      main.processPendingChanges()
+      main.undo()
+      main.redo()
+      #expect(person.events == [.undoInsertion])
+      try main.save()
+      main.delete(person)
+      main.processPendingChanges()
+      main.undo()
+      #expect(person.events == [.undoInsertion, .undoDeletion])
+    }
+  }
+}
+
+/// An object that notes why its values were replaced.
+private final class Witness: ManagedObject {
+  override class var entityName: String { "Person" }
+  var events: [SnapshotEventType] = []
+
+  override func awake(fromSnapshotEvents events: SnapshotEventType) { self.events.append(events) }
 }

@@ -158,6 +158,24 @@ struct ValidationTests {
     }
   }
 
+  @Test("A NaN is refused by the save with the name of its property, by every store", arguments: [true, false])
+  func notANumber(inMemory: Bool) throws {
+    let stack = try Stack(Zoo.model, inMemory: inMemory)
+    try stack.writer.performAndWait { writer in
+      let object = Everything(context: writer)
+      object.real = .nan
+      object.maybeCoarse = .nan
+      let error = #expect(throws: ValidationErrors.self) { try writer.save() }
+      let errors = error?.errors.compactMap { $0 as? ValidationError } ?? []
+      #expect(Set(errors.map(\.property)) == ["real", "maybeCoarse"] && errors.allSatisfy { $0.rule == .notANumber })
+      object.real = .infinity
+      object.maybeCoarse = nil
+      try writer.save()
+    }
+    let real = try stack.there.performAndWait { try $0.fetch(FetchRequest<Everything>()).first?.real }
+    #expect(real == .infinity)
+  }
+
   private func zoo() throws -> Stack { try Stack(Zoo.model) }
 
   private func skill(_ title: String, _ context: isolated ManagedObjectContext) -> Skill {

@@ -53,7 +53,7 @@ struct RandomData {
         ],
         relationships: [
           RelationshipDescription("walkers", to: "Node", inverse: "steps", isToMany: true),
-          RelationshipDescription("residents", to: "Node", inverse: "home", isToMany: true),
+          RelationshipDescription("residents", to: "Node", inverse: "home", isToMany: true, deleteRule: .noAction),
         ]),
     ])
   }
@@ -75,7 +75,7 @@ struct RandomData {
       tags.append(try fixture.newID("Tag"))
       changes.append(RowChange(.insert, tags[tags.count - 1], row: try fixture.row("Tag", values), base: nil))
     }
-    // Deleted in the end: references to it dangle, as another program can leave them.
+    // Deleted in the end: references to it dangle, as no action lets them.
     let (missing, missingRow) = try fixture.insert("Tag")
     var nodes: [ManagedObjectID] = []
     for _ in 0..<40 {

@@ -157,7 +157,8 @@ struct MigrationTests {
     }
     for parent in ["Animal", nil] {
       try fixture.with(model(parent)) { context in
-        #expect(try context.all("Dog").map { $0[attribute: "name"] } == ["Rex"])
+        let found = try context.all("Dog").map { $0[attribute: "name"] }
+        #expect(found == ["Rex"])
         let ada = try #require(try context.all("Person").first)
         #expect((ada.value(forKey: "pet") as? ManagedObject)?[attribute: "name"] == "Tom")
         if parent != nil { #expect(try context.all("Animal").count == 2) }
@@ -168,18 +169,69 @@ struct MigrationTests {
   @Test("throws and names what can't be inferred, and leaves the file as it was")
   func notInferable() throws {
     let fixture = try MigrationFixture()
-    try fixture.with([Self.person([Self.name])]) { _ = $0.insert("Person", ["name": "Ada"]) }
+    try fixture.with([Self.person([Self.name])]) { context in
+      _ = context.insert("Person", ["name": "Ada"])
+      _ = context.insert("Person", [:])
+    }
     let changes: [(AttributeDescription, String)] = [
       (AttributeDescription("name", .double), "Person.name was String and is Double now"),
-      (AttributeDescription("name", .string, isOptional: false), "Person.name was optional"),
-      (AttributeDescription("rank", .integer64, isOptional: false), "Person.rank is new"),
+      (
+        AttributeDescription("name", .string, isOptional: false),
+        "Person.name was optional and has no default for 1 object (key 2) without a value"
+      ),
+      (
+        AttributeDescription("rank", .integer64, isOptional: false),
+        "Person.rank is new, not optional and without a default for 2 objects (keys 1, 2)"
+      ),
     ]
     for (attribute, text) in changes {
       let error = #expect(throws: StoreError.self) { try fixture.with([Self.person([attribute])]) { _ in } }
       #expect(error?.code == .incompatibleModel)
       #expect(error?.message.contains(text) == true, "\(error?.message ?? "")")
     }
-    #expect(try fixture.with([Self.person([Self.name])]) { try $0.all("Person").count } == 1)
+    #expect(try fixture.with([Self.person([Self.name])]) { try $0.all("Person").count } == 2)
+  }
+
+  @Test("reaches a required attribute without a default when no row lacks it: no rows, or all have been filled")
+  func required() throws {
+    let fixture = try MigrationFixture()
+    let title = AttributeDescription("title", .string, isOptional: false)
+    let titled = Self.person([Self.name, title])
+    try fixture.with([Self.person([Self.name])]) { _ in }
+    try fixture.with([titled]) { _ = $0.insert("Person", ["name": "Ada", "title": "Lady"]) }
+    try fixture.with([Self.person([Self.name, AttributeDescription("title", .string)])]) { context in
+      let found = try context.all("Person").map { $0[attribute: "title"] }
+      #expect(found == ["Lady"])
+    }
+    try fixture.with([titled]) { context in
+      let found = try context.all("Person").map { $0[attribute: "title"] }
+      #expect(found == ["Lady"])
+    }
+  }
+
+  @Test("reaches a required attribute by a staged migration whose code has filled it for every row")
+  func requiredByStages() throws {
+    let fixture = try MigrationFixture()
+    let first = try ManagedObjectModel([Self.person([Self.name])])
+    let both = try ManagedObjectModel([Self.person([Self.name, AttributeDescription("title", .string)])])
+    let last = try ManagedObjectModel([
+      Self.person([Self.name, AttributeDescription("title", .string, isOptional: false)])
+    ])
+    try fixture.with(model: first) { context in
+      for name in ["Ada", "Bob"] { _ = context.insert("Person", ["name": name]) }
+    }
+    var options = SQLiteStoreOptions()
+    options.stagedMigration = StagedMigrationManager([
+      .custom(
+        "fill titles", from: first, to: both,
+        didMigrate: { context in
+          for person in try context.all("Person") { person.setValue("T", forKey: "title") }
+        }), .lightweight([last]),
+    ])
+    try fixture.with(model: last, options: options) { context in
+      let found = try context.all("Person").map { $0[attribute: "title"] }
+      #expect(found == ["T", "T"])
+    }
   }
 
   @Test("keeps the old file's data if the rows do not fit: a new uniqueness constraint is violated")

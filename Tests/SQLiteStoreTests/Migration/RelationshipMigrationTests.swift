@@ -117,6 +117,88 @@ struct RelationshipMigrationTests {
     }
   }
 
+  @Test("A new required to-one relationship is nil until an object is next validated", arguments: [true, false])
+  func newRequired(isEmpty: Bool) throws {
+    let fixture = try MigrationFixture()
+    func model(_ later: Bool) -> [EntityDescription] {
+      var blog = RelationshipDescription("blog", to: "Blog", inverse: "categories")
+      blog.isOptional = false
+      let categories = RelationshipDescription("categories", to: "Category", inverse: "blog", isToMany: true)
+      return [
+        EntityDescription("Blog", attributes: [Self.name], relationships: later ? [categories] : []),
+        EntityDescription("Category", attributes: [Self.name], relationships: later ? [blog] : []),
+      ]
+    }
+    try fixture.with(model(false)) { context in
+      _ = context.insert("Blog", ["name": "B"])
+      if !isEmpty { _ = context.insert("Category", ["name": "C"]) }
+    }
+    try fixture.with(model(true)) { context in
+      let blog = try #require(try context.all("Blog").first)
+      #expect(Self.names(blog, "categories") == [])
+      guard let category = try context.all("Category").first else { return #expect(isEmpty) }
+      #expect(category.value(forKey: "blog") == nil && category.value(forKey: "name") as? String == "C")
+      category.setValue("D", forKey: "name")
+      #expect(throws: (any Error).self) { try context.save() }
+      category.setValue(blog, forKey: "blog")
+    }
+  }
+
+  @Test(
+    "A relationship whose entity is no more, and that leads to another now, loses its links and nothing else",
+    arguments: [false, true], [false, true])
+  func replacedDestination(isToMany: Bool, isNew: Bool) throws {
+    let fixture = try MigrationFixture()
+    func model(_ later: Bool) -> [EntityDescription] {
+      let end = later ? "Part" : "Piece"
+      let parts = RelationshipDescription("parts", to: end, inverse: isToMany ? "owner" : nil, isToMany: isToMany)
+      let peers = RelationshipDescription("peers", to: end, inverse: nil, isToMany: true)
+      let owner = RelationshipDescription("owner", to: "Whole", inverse: "parts")
+      let ends = EntityDescription(end, attributes: [Self.name], relationships: isToMany ? [owner] : [])
+      let other = EntityDescription("Part", attributes: [Self.name])
+      return [EntityDescription("Whole", attributes: [Self.name], relationships: [parts, peers]), ends]
+        + (later || isNew ? [] : [other])
+    }
+    try fixture.with(model(false)) { context in
+      if !isNew { _ = context.insert("Part", ["name": "p"]) }
+      let pieces = ["a", "b"].map { context.insert("Piece", ["name": $0]) }
+      _ = context.insert("Whole", ["name": "W", "parts": isToMany ? pieces : pieces[0], "peers": pieces])
+    }
+    try fixture.with(model(true)) { context in
+      let whole = try #require(try context.all("Whole").first)
+      #expect(whole.value(forKey: "name") as? String == "W")
+      #expect(Self.names(whole, "peers") == [])
+      if isToMany { #expect(Self.names(whole, "parts") == []) } else { #expect(whole.value(forKey: "parts") == nil) }
+      let found = try context.all("Part").map { $0.value(forKey: "name") as? String }
+      #expect(found == (isNew ? [] : ["p"]))
+      let part = context.insert("Part", ["name": "q"])
+      whole.setValue(isToMany ? [part] : part, forKey: "parts")
+    }
+    #expect(try SQLiteStoreOpeningTests.sqlite(fixture.url, "PRAGMA integrity_check") == "ok")
+  }
+
+  @Test("A relationship to an entity that is no more keeps the links to what is left of its family")
+  func removedParent() throws {
+    let fixture = try MigrationFixture()
+    func model(_ later: Bool) -> [EntityDescription] {
+      let pet = RelationshipDescription("pet", to: later ? "Cat" : "Animal")
+      return (later ? [] : [EntityDescription("Animal", attributes: [Self.name])]) + [
+        EntityDescription("Cat", parent: later ? nil : "Animal", attributes: later ? [Self.name] : []),
+        EntityDescription("Person", attributes: [Self.name], relationships: [pet]),
+      ]
+    }
+    try fixture.with(model(false)) { context in
+      let animal = context.insert("Animal", ["name": "x"])
+      let cat = context.insert("Cat", ["name": "Tom"])
+      _ = context.insert("Person", ["name": "Ada", "pet": cat])
+      _ = context.insert("Person", ["name": "Bob", "pet": animal])
+    }
+    try fixture.with(model(true)) { context in
+      let pets = try context.all("Person").map { ($0.value(forKey: "pet") as? ManagedObject)?[attribute: "name"] }
+      #expect(pets == ["Tom", nil])
+    }
+  }
+
   @Test(
     "Large data in files beside the store survives renaming, and goes into the row where files are not allowed any more"
   )

@@ -132,16 +132,41 @@ struct PathWalkTests {
     for path in paths { #expect(problem(path)?.contains("is the kernel's") == true, "\(path)") }
     try link("link", to: "/proc/self/fd/\(secret.number)")
     #expect(problem(temporary.path("link"))?.contains("is the kernel's") == true)
+    // Nor to root, whom this process runs as.
+    for path in paths + ["/proc/self/environ", "/sys/kernel/notes"] {
+      let error = #expect(throws: PathProblem.self) { _ = try UserIdentity(user: 0).openFile(path) }
+      #expect(error?.description.contains("is the kernel's") == true, "\(path)")
+    }
   }
 
-  @Test("A stranger's link in a folder that all may write to is not followed")
-  func plantedLink() throws {
-    try folder("drop", owner: 0, mode: 0o1777)
+  @Test(
+    "A stranger's link in a folder that others may write to is not followed, for a file, a folder or an output",
+    arguments: [0o1777, 0o777, 0o3770, 0o2775, 0o770] as [mode_t])
+  func plantedLink(mode: mode_t) throws {
+    try folder("drop", owner: 4003, mode: 0o755)
+    try #require(chown(temporary.path("drop"), 4003, 4101) == 0 && chmod(temporary.path("drop"), mode) == 0)
+    try folder("private", owner: 4001, mode: 0o700)
+    try file("private/own", "mine", owner: 4001)
+    try link("drop/planted", to: temporary.path("private/own"), owner: bob)
+    try link("drop/folder", to: temporary.path("private"), owner: bob)
+    for path in ["drop/planted", "drop/folder/own"] {
+      #expect(problem(temporary.path(path))?.contains("belongs to another user") == true)
+    }
+    #expect(throws: PathProblem.self) { _ = try ann.openFolder(ofOutput: temporary.path("drop/folder/new")) }
+    #expect(throws: PathProblem.self) { _ = try UserIdentity(user: 0).openFile(temporary.path("drop/planted")) }
+    // One's own, the folder's owner's and root's lead nobody astray.
+    for owner in [4001, 4003, 0] as [UInt32] {
+      try link("drop/of \(owner)", to: temporary.path("private/own"), owner: owner)
+      #expect(try content(temporary.path("drop/of \(owner)")) == "mine")
+    }
+  }
+
+  @Test("A stranger's link in a folder that only its owner may write to is followed")
+  func foreignLink() throws {
+    try folder("open", owner: bob)
     try file("own", "mine", owner: 4001)
-    try link("drop/planted", to: temporary.path("own"), owner: bob)
-    try link("drop/mine", to: temporary.path("own"))
-    #expect(problem(temporary.path("drop/planted"))?.contains("belongs to another user") == true)
-    #expect(try content(temporary.path("drop/mine")) == "mine")
+    try link("open/link", to: temporary.path("own"), owner: bob)
+    #expect(try content(temporary.path("open/link")) == "mine")
   }
 
   @Test("FIFOs, sockets and devices are neither waited for nor opened")

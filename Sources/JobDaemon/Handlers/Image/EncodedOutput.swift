@@ -1,3 +1,4 @@
+import Glibc
 import ImageProtocol
 import Jobs
 import SystemSupport
@@ -28,6 +29,17 @@ struct EncodedOutput {
   /// - Parameter path: with its placeholders filled in, or nil if it has none.
   func place(at path: String? = nil) throws(JobFailure) -> OutputPlace? {
     try file?.place(named: name(in: path))
+  }
+
+  /// Brings what the helper has written to the disk, while the helper has another picture.
+  ///
+  /// - Parameter number: the output's place among those of the job, from 1.
+  func synchronize(number: Int) throws(ImageError) {
+    for descriptor in descriptors {
+      do throws(SystemError) { try systemCall("fsync") { fsync(descriptor) } } catch {
+        throw ImageError(.output, "output \(number) can't be synced to the disk: \(error)", permanent: false)
+      }
+    }
   }
 
   func publish(as path: String) throws(JobFailure) {

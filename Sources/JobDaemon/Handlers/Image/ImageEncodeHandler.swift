@@ -46,11 +46,12 @@ struct ImageEncodeHandler: JobHandler {
       execution.absolutePath(arguments.input), for: submitter, limit: settings.image.maxInputSize)
     let inputStatus = try input.status()
     var outputs: [EncodedOutput] = []
-    for (index, output) in arguments.outputs.enumerated() {
+    for output in arguments.outputs {
       let file = try output.path.map { path in
         try OutputFile(
-          path: execution.absolutePath(path.fixed ?? path.text), isNamed: path.fixed != nil, number: index + 1,
-          mode: output.mode, jobID: execution.jobID, input: inputStatus, submitter: submitter, sparing: ownFolders)
+          path: execution.absolutePath(path.fixed ?? path.text), isNamed: path.fixed != nil,
+          mode: output.mode, isRepeated: execution.attempt > 1, input: inputStatus, submitter: submitter,
+          sparing: ownFolders)
       }
       let stored = try output.storedTitle.map { try StoredPicture(title: $0, in: coordinator.stagingDirectory) }
       outputs.append(EncodedOutput(arguments: output, file: file, stored: stored))
@@ -103,6 +104,7 @@ struct ImageEncodeHandler: JobHandler {
   ) async throws -> ImageReply {
     let limits = ImageLimits(
       maxPixels: settings.maxPixels, maxBytes: settings.maxInputSize, maxPages: settings.maxPages,
+      textBytes: settings.maxTextSize,
       processorSeconds: max(1, Int(settings.timeout.components.seconds)))
     let request = ImageRequest(
       outputs: outputs.map(\.picture), allow: settings.inputFormats.compactMap(ImageFormat.init), limits: limits,
@@ -110,11 +112,14 @@ struct ImageEncodeHandler: JobHandler {
       keepsFiles: reuse != nil)
     let number = input.number
     do throws(ImageError) {
-      return try await pool.encode(
+      let reply = try await pool.encode(
         request, input: number, outputs: outputs.flatMap(\.descriptors), reuse: reuse
       ) { wait in
+        execution.setWaiting(wait != nil)
         execution.updateProgress { $0.message = wait }
       }
+      for (index, output) in outputs.enumerated() { try output.synchronize(number: index + 1) }
+      return reply
     } catch {
       if error.code == .cancelled || error.code == .shutDown { throw CancellationError() }
       var failure = JobFailure(

@@ -6,9 +6,11 @@ extension ImageReply {
   ///
   /// - Parameter paths: where each output's file is; nil for one without a file.
   func result(paths: [String?]) -> JSONValue {
+    var found = Self.picture(
+      input.format, input.width, input.height, pages: input.pages, input.bytes, input.sha256)
+    found["note"] = input.note.map(JSONValue.string)
     var result: JSONObject = [
-      "input": .object(
-        Self.picture(input.format, input.width, input.height, pages: input.pages, input.bytes, input.sha256)),
+      "input": .object(found),
       "outputs": .array(
         zip(outputs.indices, paths).map { index, path in
           let output = outputs[index]

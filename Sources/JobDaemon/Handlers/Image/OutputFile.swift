@@ -9,34 +9,34 @@ final class OutputFile: Sendable {
   private let mode: UInt32?
   private let submitter: UserIdentity
   private let input: FileStatus
+  private let isRepeated: Bool
   private let place: OutputPlace
-  private let temporary: FileName
   private let file: SharedFile
 
-  /// Creates the temporary file, in place of one that an interrupted attempt of the same job left behind.
+  /// Creates the temporary file.
   ///
   /// - Parameters:
   ///   - isNamed: false if the file's name is told at the end only, and the path's last part stands for it until then.
-  ///   - number: tells the job's outputs apart that have no names yet.
   ///   - mode: the permission bits; nil for those that the daemon's files usually have.
+  ///   - isRepeated: whether an earlier attempt may have left something behind, which is removed.
   /// - Throws: also where a finished picture could not be put, or would do harm, so that nothing is encoded in vain.
   init(
-    path: String, isNamed: Bool = true, number: Int = 0, mode: UInt32? = nil, jobID: String, input: FileStatus,
+    path: String, isNamed: Bool = true, mode: UInt32? = nil, isRepeated: Bool = false, input: FileStatus,
     submitter: UserIdentity, sparing folders: OwnFolders
   ) throws(JobFailure) {
     self.path = path
     self.mode = mode
     self.submitter = submitter
     self.input = input
+    self.isRepeated = isRepeated
     do throws(PathProblem) {
       place = try OutputPlace(path, for: submitter)
       try place.check(sparing: folders)
       if isNamed { _ = try place.checkTarget(of: input) }
-      temporary = place.temporaryName(jobID: jobID, number: isNamed ? 0 : number)
       do throws(SystemError) {
-        try place.removeLeftover(temporary)
+        if isRepeated { try place.removeLeftovers() }
         // Nobody sees a picture in the making that is not to see the finished one.
-        file = SharedFile(try place.folder.createFile(temporary, mode: mode == nil ? 0o644 : 0o600))
+        file = SharedFile(try place.makeTemporary(mode: mode == nil ? 0o644 : 0o600))
         if submitter.needsChecks { try OutputMark.set(submitter.user, on: file.descriptor) }
       } catch {
         throw PathProblem(error)
@@ -80,7 +80,9 @@ final class OutputFile: Sendable {
       } catch {
         throw PathProblem(error)
       }
-      try place.named(name).publish(temporary, file.descriptor, input)
+      try place.named(name).publish(file.name, file.descriptor, input)
+      // The helper of a daemon that was killed may have held its files a moment longer than that.
+      do throws(SystemError) { if isRepeated { try place.removeLeftovers() } } catch { throw PathProblem(error) }
     } catch {
       throw Self.failure(path, error)
     }
@@ -96,13 +98,16 @@ final class OutputFile: Sendable {
 
   deinit {
     // Nobody is left to be told; after a publish there is nothing to remove.
-    try? place.folder.unlink(temporary)
+    try? place.folder.unlink(file.name)
   }
 }
 
 /// Lets a descriptor be held by a class that is shared.
 private final class SharedFile: Sendable {
-  let descriptor: FileDescriptor
+  private let output: TemporaryOutput
 
-  init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+  init(_ output: consuming TemporaryOutput) { self.output = output }
+
+  var name: FileName { output.name }
+  var descriptor: FileDescriptor { _read { yield output.file } }
 }

@@ -47,16 +47,45 @@ struct OutputPlace: Sendable {
     throw PathProblem("the folder is the daemon's own")
   }
 
-  /// A name that no other submitter's output has, and the same in every attempt.
+  /// Makes a file to write to, under a name that nobody can have taken before.
   ///
-  /// A hash, as the name may already have the longest length allowed; of the job, as two jobs may write one file.
-  func temporaryName(jobID: String, number: Int = 0) -> FileName {
-    var hash = StableHash()
-    hash.combine(jobID.utf8)
-    hash.combine([0])
-    hash.combine(name.bytes)
-    if number > 0 { hash.combine("\0\(number)".utf8) }
-    return FileName(".bobbin-\(submitter.user)-\(hash.digits).tmp")
+  /// It is locked until it is closed here and wherever it was passed to: so an unlocked one is left over.
+  func makeTemporary(mode: UInt32) throws(SystemError) -> TemporaryOutput {
+    while true {
+      let digits = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
+      let name = FileName(Self.temporaryPrefix + digits + Self.temporaryEnding)
+      let file = try folder.createFile(name, mode: mode)
+      let isLocked = try file.lock()
+      // Whoever looks for leftovers may have met it before it was locked.
+      if isLocked, try file.status().linkCount == 1 { return TemporaryOutput(name: name, file: file) }
+      if try file.status().linkCount > 0 { try folder.unlink(name) }
+    }
+  }
+
+  private static let temporaryPrefix = ".bobbin-", temporaryEnding = ".tmp"
+
+  /// Removes what interrupted attempts left in the folder; what others have put there stays.
+  ///
+  /// Costs a look through the whole folder.
+  func removeLeftovers() throws(SystemError) {
+    let names = try folder.entries()
+    for name in names {
+      guard name.bytes.starts(with: Self.temporaryPrefix.utf8),
+        name.bytes.suffix(4).elementsEqual(Self.temporaryEnding.utf8)
+      else { continue }
+      do throws(SystemError) { try removeLeftover(name) } catch {
+        // Somebody else has removed it, or it is no file.
+        if error.code != .noEntry && error.code != .symbolicLink { throw error }
+      }
+    }
+  }
+
+  private func removeLeftover(_ name: FileName) throws(SystemError) {
+    let status = try folder.status(of: name)
+    guard status.kind == .regular, [Credentials.effectiveUser, submitter.user].contains(status.owner) else { return }
+    let file = try folder.openFile(name)
+    guard try file.lock(), try folder.status(of: name).isSameFile(as: file.status()) else { return }
+    try folder.unlink(name)
   }
 
   /// Checks that what is there now, if anything, may be replaced; returns whether there is something.
@@ -84,20 +113,6 @@ struct OutputPlace: Sendable {
     if !folderStatus.isSticky || folderStatus.owner == submitter.user || target.owner == submitter.user { return true }
     guard target.owner == Credentials.effectiveUser else { return false }
     return try OutputMark.user(of: folder.openFile(name)) == submitter.user
-  }
-
-  /// Removes what an interrupted attempt left under the temporary name; anything else there is an error.
-  func removeLeftover(_ temporary: FileName) throws(SystemError) {
-    let status: FileStatus
-    do throws(SystemError) { status = try folder.status(of: temporary) } catch {
-      if error.code == .noEntry { return }
-      throw error
-    }
-    guard status.kind == .regular, [Credentials.effectiveUser, submitter.user].contains(status.owner) else {
-      throw SystemError(
-        .exists, call: "openat", subject: temporary.description, hint: "it is not a file of the daemon; remove it")
-    }
-    try folder.unlink(temporary)
   }
 
   /// Gives the finished file its name, durably.
@@ -128,4 +143,10 @@ struct OutputPlace: Sendable {
       try folder.rename(temporary, to: name)
     }
   }
+}
+
+/// A file that an output is written to, with the name that it has until it is whole.
+struct TemporaryOutput: ~Copyable {
+  let name: FileName
+  let file: FileDescriptor
 }

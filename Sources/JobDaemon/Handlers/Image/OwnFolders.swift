@@ -15,25 +15,37 @@ struct OwnFolders: Sendable {
     }
   }
 
-  private let paths: [String]
+  /// Folders that count with all that is in them.
+  private let trees: [String]
+  /// Folders that have others in them where jobs may write.
+  private let others: [String]
 
   /// - Parameter storeFolders: where the store keeps what is not in its file.
   init(_ paths: Paths, storeFolders: [String]) {
-    self.paths =
-      [
-        paths.spool, paths.spoolTemporary, paths.spoolNew, paths.spoolCurrent, paths.spoolFailed, paths.state,
-        paths.keptPictures,
-        paths.configuration, paths.configurationDropIns, paths.handlers, paths.models,
-      ] + storeFolders
+    trees =
+      [paths.spoolTemporary, paths.spoolNew, paths.spoolCurrent, paths.spoolFailed, paths.state, paths.configuration]
+      + storeFolders
+    others = [paths.spool, paths.socketFolder]
   }
 
-  /// Whether a folder is one of them. Costs a few system calls for each.
+  /// Whether a folder is one of them, or in one of them. Costs some twenty system calls.
   func contains(_ directory: Directory) throws(SystemError) -> Bool {
     let identity = Identity(try directory.status())
-    return paths.contains { path in
-      // What can't be opened here holds nothing that could be overwritten.
-      guard let status = try? Directory(path: path).status() else { return false }
-      return Identity(status) == identity
+    if Self.identities(others).contains(identity) { return true }
+    let trees = Self.identities(trees)
+    var (folder, place) = (directory, identity)
+    while !trees.contains(place) {
+      // Behind a folder that the daemon may not search there is none of its own.
+      guard let parent = try? folder.parent() else { return false }
+      let above = Identity(try parent.status())
+      if above == place { return false }
+      (folder, place) = (parent, above)
     }
+    return true
+  }
+
+  private static func identities(_ paths: [String]) -> Set<Identity> {
+    // What can't be opened here holds nothing that could be overwritten.
+    Set(paths.compactMap { path in (try? Directory(path: path).status()).map { Identity($0) } })
   }
 }

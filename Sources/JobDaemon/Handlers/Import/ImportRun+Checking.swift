@@ -21,6 +21,7 @@ extension ImportRun {
         survey.note(builder.count, builder.takeRejects())
         builder.removeAll()
       }
+      try settings.checkRows(survey.records, path)
       execution.progress.done = input.source.fileOffset
     }
     try input.checkUnchanged()

@@ -73,7 +73,7 @@ actor ImportRun {
       form: form)
   }
 
-  private var options: InputOptions { arguments.inputOptions(recordLimit: settings.maxRecordSize) }
+  private var options: InputOptions { arguments.inputOptions(settings) }
 
   /// Opens the input at the place of a cursor.
   func open(_ head: Head, at position: RecordPosition) throws(JobFailure) -> ImportInput {
@@ -131,6 +131,7 @@ actor ImportRun {
     do {
       while try fill(&builder, input) {
         count += Int64(builder.count)
+        try settings.checkRows(count, path)
         try await writer.write(builder.finish(at: input.source.position))
         show(input, "importing: \(count) rows")
       }
@@ -175,6 +176,7 @@ actor ImportRun {
           try execution.checkCancellation()
           let chunk = builder.finish(at: input.source.position)
           try chunks.write(chunk, &transaction)
+          try settings.checkRows(chunks.cursor.counts.records, path)
           execution.progress = JobProgress(
             done: input.source.fileOffset, total: input.size, unit: "bytes",
             message: "importing in one transaction: \(chunks.cursor.counts.rows) rows")
@@ -259,6 +261,16 @@ actor ImportRun {
     let rejects = cursor.counts.rejects
     try await writer.run { transaction in
       try records.save(nil, header: nil, form: nil, rejects: rejects, &transaction)
+    }
+  }
+}
+
+extension Configuration.Import {
+  /// Refuses an input with more records than the configuration allows; called after each chunk.
+  func checkRows(_ count: Int64, _ path: String) throws(JobFailure) {
+    if maxRows > 0, count > maxRows {
+      throw JobFailure(
+        "the input \(displayName(path)) has more than \(maxRows) records; [Import] MaxRows allows no more")
     }
   }
 }

@@ -40,7 +40,9 @@ struct EntityValues {
       let names = model.entities.filter { !$0.isAbstract }.map(\.name).filter { !BuiltInModel.entityNames.contains($0) }
       let nearest = NearestName.find(name, in: names).map { "; did you mean \"\($0)\"?" } ?? ""
       let known =
-        names.isEmpty ? "no model in models/ defines any" : "there are \(names.sorted().joined(separator: ", "))"
+        names.isEmpty
+        ? "no model that was in models/ when the daemon started defines any"
+        : "there are \(names.sorted().joined(separator: ", "))"
       throw OutputMessage.Problem("there is no entity \"\(name)\"\(nearest.isEmpty ? "; " + known : nearest)")
     }
     if entity.isAbstract {
@@ -86,7 +88,7 @@ struct EntityValues {
       (json.string ?? json.integer.map(String.init) ?? json.number.map { "\($0)" }).flatMap { Value($0, as: type) }
     case .date: json.string.flatMap { date($0) }
     case .uuid, .uri, .binary: json.string.flatMap { Value($0, as: type) }
-    case .transformable: nil
+    case .transformable, .undefined: nil
     }
   }
 
@@ -109,7 +111,7 @@ struct EntityValues {
     case .uuid: "a string with a UUID"
     case .uri: "a string with a URI"
     case .binary: "a string in Base64"
-    case .transformable: "left out"
+    case .transformable, .undefined: "left out"
     }
   }
 

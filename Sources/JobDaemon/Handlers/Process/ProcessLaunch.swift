@@ -15,7 +15,7 @@ struct ProcessLaunch {
   func launch(for job: JobDocument) -> ChildLaunch {
     var launch = ChildLaunch(
       executable: definition.command.executable, arguments: arguments(job), environment: environment(job),
-      workingDirectory: definition.workingDirectory ?? job.payload)
+      workingDirectory: definition.workingDirectory ?? (account == nil ? job.payload : "/"))
     launch.diesWithParent = true
     launch.limits = limits
     launch.fileModeMask = UInt32(definition.fileModeMask)

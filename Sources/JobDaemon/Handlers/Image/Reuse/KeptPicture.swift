@@ -8,7 +8,7 @@ struct KeptPicture: Codable {
   static let pictureName = "0"
 
   /// What changes when pictures are to be made anew: the form of this, or how they are encoded.
-  static let version = 2
+  static let version = 3
 
   var version = KeptPicture.version
   /// Asks for one output, or for a placeholder.

@@ -1,3 +1,4 @@
+import Configuration
 import JSONText
 import Jobs
 import ObjectModel
@@ -70,9 +71,10 @@ struct ImportArguments: Sendable {
   }
 
   /// What is stated about the input, by its own arguments and by the columns.
-  func inputOptions(recordLimit: Int) -> InputOptions {
+  func inputOptions(_ settings: Configuration.Import) -> InputOptions {
     var options = input.options
-    options.maxRecordSize = recordLimit
+    options.maxRecordSize = settings.maxRecordSize
+    if settings.maxUnpackedSize > 0 { options.maxUnpackedSize = settings.maxUnpackedSize }
     switch columns {
     case .header:
       options.hasHeader = options.hasHeader ?? true
@@ -95,7 +97,8 @@ struct ImportArguments: Sendable {
     if let entity = importable.first(where: { $0.name == name }) { return entity }
     let known =
       importable.isEmpty
-      ? "no model in models/ defines any" : "there are " + importable.map(\.name).sorted().joined(separator: ", ")
+      ? "no model that was in models/ when the daemon started defines any"
+      : "there are " + importable.map(\.name).sorted().joined(separator: ", ")
     throw reader.error("there is no entity \"\(name)\" to import into; \(known)", "entity")
   }
 

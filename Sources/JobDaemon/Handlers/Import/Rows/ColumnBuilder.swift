@@ -124,10 +124,11 @@ struct ColumnBuilder {
       withUnsafeBytes(of: value) { append($0) }
     case .decimal: try appendDecimal(bytes)
     case .uri:
-      let text = String(decoding: bytes, as: UTF8.self)
-      guard case .url(let url) = Value(text, as: type) else { throw mismatch(bytes, "a URI") }
-      appendText("\(url)")
-    case .binary, .transformable: throw failure("type", "can't be imported")
+      guard FieldReading.isURI(bytes) else {
+        throw mismatch(bytes, "a URI, in which blanks and what is not ASCII are written as %20 and the like")
+      }
+      append(bytes)
+    case .binary, .transformable, .undefined: throw failure("type", "can't be imported")
     }
   }
 
@@ -152,20 +153,15 @@ struct ColumnBuilder {
   }
 
   private func integer(_ bytes: UnsafeRawBufferPointer) throws(ImportFieldError) -> Int64 {
-    guard let value = FieldParser.int64(bytes) ?? wholeNumber(bytes) else {
-      let isWhole = FieldParser.double(bytes).map { $0.isFinite && $0 == $0.rounded() } ?? false
+    // Numbers with a point or an exponent are such as columns of numbers with gaps are often written: 7.0.
+    guard let value = FieldParser.int64(bytes) ?? DecimalText(bytes)?.int64 else {
+      let isWhole = DecimalText(bytes)?.isWhole ?? false
       throw mismatch(bytes, isWhole ? "a whole number of 64 bits" : "a whole number")
     }
     if type == .integer32 && Int32(exactly: value) == nil { throw failure("type", "\(value) does not fit in 32 bits") }
     if type == .integer16 && Int16(exactly: value) == nil { throw failure("type", "\(value) does not fit in 16 bits") }
     if hasRules { try check(Double(value)) }
     return value
-  }
-
-  /// A whole number with a point or an exponent, as columns of numbers with gaps are often written: 7.0.
-  private func wholeNumber(_ bytes: UnsafeRawBufferPointer) -> Int64? {
-    guard let number = FieldParser.double(bytes), abs(number) < 0x1p53, number == number.rounded() else { return nil }
-    return Int64(number)
   }
 
   /// Decimals are kept as text in their usual spelling, which is mostly that of the field.
@@ -178,12 +174,14 @@ struct ColumnBuilder {
       let isNumber = FieldParser.double(bytes) != nil
       throw mismatch(bytes, isNumber ? "a decimal number with an exponent of up to 127" : "a decimal number")
     }
+    var text = "\(number)"
+    // Foundation drops the digits that it has no room for.
+    let isKept = text.withUTF8 { kept in
+      guard let kept = DecimalText(UnsafeRawBufferPointer(kept)), let given = DecimalText(bytes) else { return false }
+      return kept.hasDigits(of: given)
+    }
+    guard isKept else { throw mismatch(bytes, "a decimal number of up to 38 digits") }
     try check(NSDecimalNumber(decimal: number).doubleValue)
-    appendText("\(number)")
-  }
-
-  private mutating func appendText(_ text: String) {
-    var text = text
     text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
   }
 

@@ -1,4 +1,5 @@
 import DelimitedText
+import Foundation
 import ObjectModel
 import RecordInput
 
@@ -53,13 +54,19 @@ struct FieldReading {
   private func date(_ field: UnsafeRawBufferPointer) -> Converted {
     for pattern in rules.dates {
       if pattern.isEpoch {
-        guard let number = FieldParser.double(field) else { continue }
-        return .seconds(pattern.secondsSince2001(number))
+        guard let seconds = FieldParser.double(field).flatMap(pattern.secondsSince2001) else { continue }
+        return .seconds(seconds)
       }
       guard let iso = pattern.iso8601(field) else { continue }
       if let seconds = iso.withUnsafeBytes({ FieldParser.date($0) }) { return .seconds(seconds) }
     }
     return .mismatch("a date in the format that the job states")
+  }
+
+  /// Whether a text is a URI as RFC 3986 has it, which Foundation keeps as it is.
+  static func isURI(_ field: UnsafeRawBufferPointer) -> Bool {
+    let text = String(decoding: field, as: UTF8.self)
+    return URL(string: text, encodingInvalidCharacters: false)?.absoluteString == text
   }
 
   private var numberForm: String {

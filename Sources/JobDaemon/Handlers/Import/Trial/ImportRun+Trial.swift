@@ -19,6 +19,7 @@ extension ImportRun {
       try execution.checkCancellation()
       let chunk = builder.finish(at: input.source.position)
       try trial.note(chunk)
+      try settings.checkRows(trial.checkedCount, path)
       if trial.chunkCount == 1 { writing = try await time(chunk, head) }
       execution.progress.done = input.source.fileOffset
     }

@@ -28,6 +28,7 @@ struct ImportTrial {
     fates = TrialFates(plan)
   }
 
+  var checkedCount: Int64 { survey.records }
   var goodCount: Int64 { survey.records - survey.rejects }
 
   /// Looks at a record as it came.

@@ -62,7 +62,7 @@ struct ImportRecords: Sendable {
   private func stored(_ reader: any StoreReader) throws -> (id: ManagedObjectID, row: Row)? {
     var found: (id: ManagedObjectID, row: Row)?
     try reader.fetch(try query(state, wantsRows: true)) { id, row in
-      if let row { found = (id, row) }
+      if let row { found = (id, row.row) }
       return false
     }
     return found

@@ -1,0 +1,67 @@
+import Foundation
+import Glibc
+import Synchronization
+import SystemSupport
+
+/// The clock of what removes things for their age, which remembers over restarts what it has believed.
+///
+/// The time of change of the file `state/clock` is the latest moment that it believes.
+final class RetentionClock: Sendable {
+  private let path: String
+  private let log: DaemonLog
+  private let clock: Mutex<TrustedClock>
+  /// Whether it was told that the clock is ahead, and that the file can't be written.
+  private let told = Mutex((ahead: false, failure: false))
+
+  init(path: String, log: DaemonLog) {
+    self.path = path
+    self.log = log
+    var status = stat()
+    let isThere = stat(path, &status) == 0
+    let limit = Int64(status.st_mtim.tv_sec) &* 1000 &+ Int64(status.st_mtim.tv_nsec) / 1_000_000
+    clock = Mutex(TrustedClock(limit: isThere ? limit : nil, at: .now()))
+  }
+
+  /// What is believed to be the time.
+  func now() -> Date {
+    let now = Moment.now()
+    let (time, limit) = clock.withLock { ($0.time(at: now), $0.limit) }
+    // Removing makes room on a full disk: it must not fail because of this.
+    do throws(SystemError) { try remember(limit) } catch {
+      let isNews = told.withLock { told in
+        defer { told.failure = true }
+        return !told.failure
+      }
+      if isNews { log.warning("the file \(path) can't be written, by which a wrong clock would be noticed: \(error)") }
+    }
+    tellIfAhead(by: now.wall - time)
+    return Date(timeIntervalSince1970: Double(time) / 1000)
+  }
+
+  /// When to look again for something that is due at a moment.
+  func deadline(until moment: Date) -> DispatchWallTime {
+    let now = Moment.now()
+    let delay = clock.withLock { $0.delay(until: moment.milliseconds, at: now) }
+    let due = now.wall + delay
+    return DispatchWallTime(
+      timespec: timespec(tv_sec: Int(due / 1000), tv_nsec: Int(due % 1000) * 1_000_000))
+  }
+
+  private func remember(_ limit: Int64) throws(SystemError) {
+    let file = try FileDescriptor.open(path, .creating, mode: 0o600)
+    let moment = timespec(tv_sec: Int(limit / 1000), tv_nsec: Int(limit % 1000) * 1_000_000)
+    try systemCall("futimens", path) { futimens(file.number, [moment, moment]) }
+  }
+
+  private func tellIfAhead(by milliseconds: Int64) {
+    let isNews = told.withLock { told in
+      defer { told.ahead = milliseconds > 0 }
+      return milliseconds > 0 && !told.ahead
+    }
+    guard isNews else { return }
+    log.notice(
+      "the clock is \(milliseconds / 86_400_000 + 1) days ahead of what it was when the daemon last looked; what is too "
+        + "old by it is removed bit by bit, a day for each hour. If it is right, and that is too slow, stop the daemon "
+        + "and remove \(path)")
+  }
+}

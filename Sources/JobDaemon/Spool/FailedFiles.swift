@@ -1,0 +1,153 @@
+import Configuration
+import Dispatch
+import Foundation
+import Synchronization
+import SystemSupport
+
+/// Removes files from `failed/`, each with its reason, when they are too old or too many.
+///
+/// Of too many, the oldest go of the user who has the most, so that nobody can drive out what others are to find there.
+final class FailedFiles: Sendable {
+  private struct State {
+    /// Files that came since the last look.
+    var unseen = 0
+    /// How many there were then.
+    var count = 0
+    var isQueued = false
+    var isStopped = false
+    /// A dispatch source is not marked as Sendable, but may be used from any thread; the mutex orders its replacement.
+    nonisolated(unsafe) var timer: (any DispatchSourceTimer)?
+  }
+
+  private let spool: Spool
+  private let configuration: ConfigurationBox
+  private let clock: RetentionClock
+  private let log: DaemonLog
+  private let queue = DispatchQueue(label: "failed files")
+  private let state = Mutex(State())
+
+  init(_ spool: Spool, _ configuration: ConfigurationBox, _ clock: RetentionClock, _ log: DaemonLog) {
+    self.spool = spool
+    self.configuration = configuration
+    self.clock = clock
+    self.log = log
+  }
+
+  /// Notes a file that came to `failed/`.
+  func note() {
+    let limit = configuration.value.spool.failedCount
+    let isDue = state.withLock { state in
+      state.unseen += 1
+      // Not each file costs a look at all of them; but somebody has to wait for the first one's age.
+      return state.timer == nil || state.count + state.unseen > limit + max(limit / 16, 100)
+    }
+    if isDue { runSoon() }
+  }
+
+  /// Looks what is to be removed.
+  func runSoon() {
+    let mustQueue = state.withLock { state in
+      if state.isQueued || state.isStopped { return false }
+      state.isQueued = true
+      return true
+    }
+    if mustQueue { queue.async { self.run() } }
+  }
+
+  /// Ends after the look under way.
+  func stop() {
+    state.withLock { state in
+      state.isStopped = true
+      state.timer?.cancel()
+      state.timer = nil
+    }
+    queue.sync {}
+  }
+
+  private func run() {
+    state.withLock { state in
+      state.isQueued = false
+      state.unseen = 0
+    }
+    let settings = configuration.value.spool
+    do throws(SystemError) {
+      let folder = spool.failed
+      var files = try FailedFile.all(in: folder)
+      let cutoff = clock.now() - settings.failedAge / .seconds(1)
+      let removed = FailedFile.removable(from: &files, limit: settings.failedCount, before: cutoff)
+      for file in removed { try file.remove(from: folder) }
+      if !removed.isEmpty { log.notice("removed \(removed.count) old files from failed/") }
+      arm(files.map(\.time).min().map { $0 + settings.failedAge / .seconds(1) }, count: files.count)
+    } catch {
+      log.error("failed/ can't be tidied up; it is tried again when the next file comes there: \(error)")
+    }
+  }
+
+  private func arm(_ due: Date?, count: Int) {
+    state.withLock { state in
+      state.count = count
+      state.timer?.cancel()
+      state.timer = nil
+      guard let due, !state.isStopped else { return }
+      let timer = DispatchSource.makeTimerSource(queue: queue)
+      timer.schedule(wallDeadline: clock.deadline(until: due) + .seconds(1))
+      timer.setEventHandler { [weak self] in self?.runSoon() }
+      timer.activate()
+      state.timer = timer
+    }
+  }
+}
+
+/// A file in `failed/`, with the reason beside it.
+struct FailedFile: Sendable, Equatable {
+  let name: FileName
+  /// Whose job file it was.
+  let user: UInt32
+  /// When it came there.
+  let time: Date
+
+  /// Files without a reason are not the daemon's to remove, nor are folders.
+  static func all(in folder: Directory) throws(SystemError) -> [FailedFile] {
+    let names = Set(try folder.entries().filter { !$0.isHidden })
+    var files: [FailedFile] = []
+    for name in names where name.reasonName != name && names.contains(name.reasonName) {
+      do throws(SystemError) {
+        let (status, reason) = (try folder.status(of: name), try folder.status(of: name.reasonName))
+        if status.kind == .directory { continue }
+        files.append(
+          FailedFile(
+            name: name, user: Submitter.user(ofFailed: name, status),
+            time: Date(timeIntervalSince1970: Double(reason.modificationTime) / 1e9)))
+      } catch {
+        // Its owner has taken it away meanwhile.
+        if error.code != .noEntry { throw error }
+      }
+    }
+    return files
+  }
+
+  /// Takes out what is too old or too much.
+  static func removable(from files: inout [FailedFile], limit: Int, before cutoff: Date) -> [FailedFile] {
+    var removed = files.filter { $0.time < cutoff }
+    var byUser = Dictionary(grouping: files.filter { $0.time >= cutoff }, by: \.user)
+      .mapValues { $0.sorted { $0.time > $1.time } }
+    var count = files.count - removed.count
+    while count > limit, let most = byUser.max(by: { $0.value.count < $1.value.count })?.key,
+      let oldest = byUser[most]?.popLast()
+    {
+      removed.append(oldest)
+      count -= 1
+    }
+    files = byUser.values.flatMap { $0 }
+    return removed
+  }
+
+  /// Removes it before its reason, so that nobody finds it without one.
+  func remove(from folder: Directory) throws(SystemError) {
+    for name in [name, name.reasonName] {
+      do throws(SystemError) { try folder.unlink(name) } catch {
+        if error.code != .noEntry { throw error }
+      }
+    }
+  }
+}

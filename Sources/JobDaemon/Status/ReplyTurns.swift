@@ -1,0 +1,98 @@
+import HTTPService
+import Synchronization
+import SystemSupport
+
+/// Lets a few clients at a time have a reply made that may be long, and few of one user, until they have taken it in.
+///
+/// So what replies take is bounded by their size, and not by how many are asked for and never read. Those who wait for
+/// their turn cost a connection; those who have gone meanwhile get none.
+final class ReplyTurns: Sendable {
+  /// Replies of more bytes keep their turn until the client has them.
+  static let smallReply = 64 << 10
+
+  private struct Request: Sendable {
+    let user: UInt32
+    let responder: HTTPResponder
+    let start: @Sendable (Turn) -> Void
+  }
+
+  private struct State {
+    var taken = 0
+    var takenByUser: [UInt32: Int] = [:]
+    var waiting: [Request] = []
+    var sawLongReply = false
+  }
+
+  private let total: Int
+  private let perUser: Int
+  private let state = Mutex(State())
+
+  init(total: Int, perUser: Int) {
+    (self.total, self.perUser) = (total, perUser)
+  }
+
+  /// Calls `start` when it is the user's turn, at once if it can be, unless the client has gone by then.
+  func take(_ user: UInt32, _ responder: HTTPResponder, _ start: @escaping @Sendable (Turn) -> Void) {
+    state.withLock { $0.waiting.append(Request(user: user, responder: responder, start: start)) }
+    startNext()
+  }
+
+  private func startNext() {
+    while let request = takeNext() {
+      let turn = Turn(request.responder) { [self] isLong in giveBack(request.user, isLong) }
+      if request.responder.isWaiting { request.start(turn) } else { turn.end(isLong: false) }
+    }
+  }
+
+  private func takeNext() -> Request? {
+    state.withLock { state in
+      guard state.taken < total,
+        let index = state.waiting.firstIndex(where: { state.takenByUser[$0.user, default: 0] < perUser })
+      else { return nil }
+      let request = state.waiting.remove(at: index)
+      state.taken += 1
+      state.takenByUser[request.user, default: 0] += 1
+      return request
+    }
+  }
+
+  private func giveBack(_ user: UInt32, _ isLong: Bool) {
+    let isCalm = state.withLock { state in
+      state.taken -= 1
+      let count = (state.takenByUser[user] ?? 1) - 1
+      state.takenByUser[user] = count > 0 ? count : nil
+      if isLong { state.sawLongReply = true }
+      guard state.taken == 0, state.waiting.isEmpty, state.sawLongReply else { return false }
+      state.sawLongReply = false
+      return true
+    }
+    // What long replies took would stay with the allocator's many arenas.
+    if isCalm { WorkQueues.tasks.async { ProcessMemory.giveBackUnused() } }
+    startNext()
+  }
+
+  /// The right to make one reply; it lasts until the reply is with the client, or shown to be short.
+  final class Turn: Sendable {
+    let responder: HTTPResponder
+    private let end: Mutex<(@Sendable (_ isLong: Bool) -> Void)?>
+
+    fileprivate init(_ responder: HTTPResponder, _ end: @escaping @Sendable (_ isLong: Bool) -> Void) {
+      self.responder = responder
+      self.end = Mutex(end)
+    }
+
+    /// Who gives it up has sent nothing.
+    deinit { end(isLong: false) }
+
+    /// Whether anybody wants the reply still.
+    var isWanted: Bool { responder.isWaiting }
+
+    func respond(_ response: HTTPResponse) {
+      let isLong = response.body.count > ReplyTurns.smallReply
+      _ = responder.respond(response)
+      if isLong { responder.whenOver { self.end(isLong: true) } } else { end(isLong: false) }
+    }
+
+    fileprivate func end(isLong: Bool) { end.withLock { $0.take() }?(isLong) }
+  }
+}

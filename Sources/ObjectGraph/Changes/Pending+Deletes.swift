@@ -1,0 +1,162 @@
+import ObjectModel
+
+// Where deletes and references meet in memory: no pending change of a context leads to an object that is gone.
+//
+// What comes to a context is looked through for what leads to objects that are gone there already; then what waits
+// there is looked through for what leads to objects that have gone with it. Either way the delete rule of the
+// relationship decides, as it would have if whoever deleted the object had known.
+
+/// What becomes of an object's reference when its destination is gone.
+enum ReferenceEffect {
+  case cleared
+  /// The object goes too.
+  case deletesOwner
+  /// The reference stays: no rule is against it, or a rule that refuses the delete when it comes to the store.
+  case stays
+}
+
+extension RowLayout.Reference {
+  /// - Parameter isNew: whether the destination was gone before the reference came, or never was in a store.
+  func effect(isNew: Bool) -> ReferenceEffect {
+    switch deleteRule {
+    case .cascade: .deletesOwner
+    case .nullify: .cleared
+    case .deny, .noAction, nil: isNew ? .cleared : .stays
+    }
+  }
+}
+
+extension Row {
+  mutating func clear(_ reference: RowLayout.Reference) {
+    setNull(reference.slot)
+    if let order = reference.orderSlot { setNull(order) }
+  }
+}
+
+/// Changes as they count where some objects are gone.
+struct SettledChanges {
+  let set: ChangeSet
+  /// The objects whose changes are others now, or none.
+  var altered: [ManagedObjectID] = []
+  /// The objects that go because what they belong to is gone.
+  var doomed: [ManagedObjectID] = []
+
+  init(_ set: ChangeSet, altered: [ManagedObjectID] = [], doomed: [ManagedObjectID] = []) {
+    self.set = set
+    self.altered = altered
+    self.doomed = doomed
+  }
+}
+
+extension ChangeSet {
+  /// The set as it counts where some objects are gone: it changes none of them, and leads to none but those it brings back.
+  func settled(_ layouts: [RowLayout], isGone: (ManagedObjectID) -> Bool) -> SettledChanges {
+    func isGoneHere(_ id: ManagedObjectID) -> Bool { isGone(id) && change(of: id)?.kind != .insert }
+    func concernsGone(_ change: RowChange) -> Bool {
+      if isGoneHere(change.id) { return true }
+      guard let row = change.row else { return false }
+      return layouts[Int(row.entityIndex)].references.contains {
+        row.referenceIfPresent($0.slot).map(isGoneHere) ?? false
+      }
+    }
+    func leadsToGone(_ link: LinkChange) -> Bool {
+      link.isPresent && (isGoneHere(link.key.left) || isGoneHere(link.key.right))
+    }
+    guard changes.contains(where: concernsGone) || links.contains(where: leadsToGone) else {
+      return SettledChanges(self)
+    }
+    var altered: [ManagedObjectID] = []
+    var doomed: [ManagedObjectID] = []
+    let kept = changes.compactMap { change -> RowChange? in
+      if !concernsGone(change) { return change }
+      altered.append(change.id)
+      if isGoneHere(change.id) { return nil }
+      guard var row = change.row else { return change }
+      for reference in layouts[Int(row.entityIndex)].references {
+        guard let id = row.referenceIfPresent(reference.slot), isGoneHere(id) else { continue }
+        switch reference.effect(isNew: change.base?.referenceIfPresent(reference.slot) != id) {
+        case .deletesOwner:
+          doomed.append(change.id)
+          row.clear(reference)
+        case .cleared: row.clear(reference)
+        case .stays: break
+        }
+      }
+      return RowChange(change.kind, change.id, row: row, base: change.base)
+    }
+    let set = ChangeSet(kept, batches: batches, links: links.filter { !leadsToGone($0) })
+    return SettledChanges(set, altered: altered, doomed: doomed)
+  }
+}
+
+extension Pending {
+  /// Whether an object is known to be gone here; nil if nothing is known of it.
+  func isGone(_ id: ManagedObjectID) -> Bool? {
+    guard let kind = latestKind(of: id) else { return nil }
+    return kind == .delete || kind == .forget
+  }
+
+  /// Lets nothing lead to objects that are gone, and deletes what goes with them.
+  ///
+  /// Cost: a look at each change here, once; then one look-up for each object that is gone.
+  /// - Parameter unlinks: whether to take links of objects that are gone back.
+  /// - Returns: the objects whose changes are others now.
+  mutating func settle(
+    gone: [ManagedObjectID], doomed: [ManagedObjectID], unlinks: Bool = true, layouts: [RowLayout]
+  ) -> [ManagedObjectID] {
+    var queue = gone
+    var altered: [ManagedObjectID] = []
+    for id in doomed { delete(id, &queue, &altered, layouts) }
+    if queue.isEmpty { return altered }
+    var all: Set<ManagedObjectID> = []
+    while let id = queue.popLast() {
+      guard all.insert(id).inserted else { continue }
+      let wasNeverSaved = latestKind(of: id) == .forget
+      for owner in owners(ofReferencesTo: id, layouts: layouts) {
+        guard let row = change(of: owner)?.row else { continue }
+        var changed = row
+        var isDoomed = false
+        for reference in layouts[Int(row.entityIndex)].references
+        where changed.referenceIfPresent(reference.slot) == id {
+          switch reference.effect(isNew: wasNeverSaved) {
+          case .cleared: changed.clear(reference)
+          case .deletesOwner: isDoomed = true
+          case .stays: break
+          }
+        }
+        if isDoomed {
+          delete(owner, &queue, &altered, layouts)
+        } else if !changed.isIdentical(to: row) {
+          absorb(ChangeSet([RowChange(.update, owner, row: changed, base: row)]), layouts: layouts)
+          altered.append(owner)
+        }
+      }
+    }
+    if unlinks { unlink { all.contains($0.left) || all.contains($0.right) } }
+    return altered
+  }
+
+  private mutating func delete(
+    _ id: ManagedObjectID, _ queue: inout [ManagedObjectID], _ altered: inout [ManagedObjectID], _ layouts: [RowLayout]
+  ) {
+    guard let row = change(of: id)?.row else { return }
+    absorb(ChangeSet([RowChange(.delete, id, row: nil, base: row)]), layouts: layouts)
+    queue.append(id)
+    altered.append(id)
+  }
+}
+
+/// Which pending changes lead to an object, by the object.
+struct ReferenceIndex: Sendable {
+  private var owners: [ManagedObjectID: [ManagedObjectID]] = [:]
+
+  /// Files a change under what it leads to; one that leads elsewhere later stays filed.
+  mutating func add(_ change: RowChange, _ layouts: [RowLayout]) {
+    guard let row = change.row else { return }
+    for reference in layouts[Int(row.entityIndex)].references {
+      if let id = row.referenceIfPresent(reference.slot) { owners[id, default: []].append(change.id) }
+    }
+  }
+
+  func owners(ofReferencesTo id: ManagedObjectID) -> [ManagedObjectID] { owners[id] ?? [] }
+}

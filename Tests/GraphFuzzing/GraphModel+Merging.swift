@@ -1,0 +1,143 @@
+// How contexts learn of what others saved, and how they drop what they have.
+
+extension GraphModel {
+  /// Lets those contexts merge a save that do so by themselves, each before those below it.
+  mutating func tellFollowers(of saver: Int) {
+    guard let save = lastSaves[saver] else { return }
+    mergeInFollowers(of: contexts[saver].parent, save, except: saver)
+    mergeInFollowers(of: .some(saver), save, except: saver)
+  }
+
+  /// The same for those below a context that has merged a save.
+  mutating func tellFollowers(below context: Int, ofSaveBy saver: Int) {
+    guard let save = lastSaves[saver] else { return }
+    mergeInFollowers(of: .some(context), save, except: saver)
+  }
+
+  /// - Parameter level: nil for the coordinator.
+  private mutating func mergeInFollowers(of level: Int?, _ save: [Int: Change], except saver: Int) {
+    for context in places.indices
+    where context != saver && places[context].parent == level && places[context].mergesAutomatically {
+      merge(save, into: context)
+      mergeInFollowers(of: .some(context), save, except: saver)
+    }
+  }
+
+  /// Whether the context reads from the level that the saver saves to.
+  func isConcerned(_ context: Int, bySaveOf saver: Int) -> Bool {
+    if context == saver { return false }
+    guard let level = contexts[saver].parent else { return true }
+    return ancestors(of: context).contains(level)
+  }
+
+  /// Takes over what another context saved; by values, or reading them again.
+  mutating func merge(_ save: [Int: Change], into context: Int, byIDs: Bool = false) {
+    for (number, change) in save {
+      let pending = ancestors(of: context).compactMap { contexts[$0].changes[number] }.first
+      let fresh: Row?
+      if let pending {
+        fresh = pending.row
+      } else if change.kind == .delete {
+        fresh = nil
+      } else {
+        // What never was stored was taken back; of what was deleted since, nobody has told yet.
+        fresh = rows[number]?.row ?? (byIDs || commits[number] == nil ? nil : change.row)
+      }
+      if byIDs, change.kind != .delete, contexts[context].changes[number]?.kind == .delete { continue }
+      if let fresh { take(fresh, number, context) } else { takeDelete(number, context) }
+    }
+    contexts[context].mayBeStale = false
+  }
+
+  private mutating func take(_ fresh: Row, _ number: Int, _ context: Int) {
+    guard let change = contexts[context].changes[number] else {
+      if contexts[context].held[number] != nil { contexts[context].held[number] = fresh }
+      return
+    }
+    guard change.kind == .update, let base = change.base, let mine = change.row, !isNewer(base, than: fresh) else {
+      return
+    }
+    var newBase = fresh
+    contexts[context].conflicting[number] = nil
+    if contexts[context].parent == nil {
+      // Where both sides changed a property, the conflict waits for the save.
+      let names = Set(mine.cells.keys).union(base.cells.keys).union(fresh.cells.keys)
+      let clashes = names.filter {
+        mine.cells[$0] != base.cells[$0] && fresh.cells[$0] != base.cells[$0] && fresh.cells[$0] != mine.cells[$0]
+      }
+      if !clashes.isEmpty {
+        for name in clashes { newBase.cells[name] = base.cells[name] }
+        newBase.identity = drawIdentity()
+        if let identity = newBase.identity { stamps[identity] = base.identity.flatMap { stamps[$0] } }
+        contexts[context].conflicting[number] = fresh
+      }
+    }
+    let row = identified(newBase.applying(changesFrom: base, to: mine))
+    contexts[context].changes[number] = Change(kind: .update, row: row, base: newBase)
+    if contexts[context].held[number] != nil { contexts[context].held[number] = newBase }
+  }
+
+  private func isNewer(_ row: Row, than other: Row) -> Bool {
+    if row.identity == other.identity { return true }
+    guard let mine = row.identity.flatMap({ stamps[$0] }), let theirs = other.identity.flatMap({ stamps[$0] }) else {
+      return false
+    }
+    return mine >= theirs
+  }
+
+  private mutating func takeDelete(_ number: Int, _ context: Int) {
+    let change = contexts[context].changes[number]
+    if change?.kind == .insert || change?.kind == .forgotten { return }
+    // The policy decides about a root's edits when they are saved.
+    if let change, change.kind == .update, !change.isEmpty, contexts[context].parent == nil { return }
+    if change != nil { drop(number, context) }
+    contexts[context].held[number] = nil
+  }
+
+  private mutating func drop(_ number: Int, _ context: Int) {
+    contexts[context].changes[number] = nil
+    contexts[context].links = contexts[context].links.filter { $0.key.left != number && $0.key.right != number }
+  }
+
+  // MARK: Dropping
+
+  mutating func refresh(_ number: Int, mergingChanges: Bool, _ context: Int) {
+    defer { contexts[context].held[number] = nil }
+    guard let change = contexts[context].changes[number] else { return }
+    if change.kind == .insert || change.kind == .forgotten { return }
+    contexts[context].conflicting[number] = nil
+    if !mergingChanges { return drop(number, context) }
+    guard let base = change.base, let fresh = rowAbove(number, context) else { return }
+    let row = change.row.map { identified(fresh.applying(changesFrom: base, to: $0)) }
+    contexts[context].changes[number] = Change(kind: change.kind, row: row, base: fresh)
+  }
+
+  mutating func refreshAll(_ context: Int) {
+    contexts[context].held = contexts[context].held.filter { contexts[context].changes[$0.key] != nil }
+    contexts[context].mayBeStale = false
+  }
+
+  mutating func rollback(_ context: Int) {
+    for (number, change) in contexts[context].changes where contexts[context].held[number] != nil {
+      contexts[context].held[number] = contexts[context].conflicting[number] ?? contexts[context].held[number]
+      if change.kind == .insert || change.kind == .forgotten { contexts[context].held[number] = nil }
+    }
+    noteDropped(context)
+    forgetChanges(context)
+    forgetEvents(context)
+    contexts[context].mayBeStale = false
+  }
+
+  private mutating func forgetEvents(_ context: Int) {
+    contexts[context].undoStack = []
+    contexts[context].redoStack = []
+  }
+
+  mutating func reset(_ context: Int) {
+    contexts[context].held = [:]
+    noteDropped(context)
+    forgetChanges(context)
+    forgetEvents(context)
+    contexts[context].mayBeStale = false
+  }
+}

@@ -1,0 +1,58 @@
+import JSONText
+import Jobs
+import ObjectGraph
+import Testing
+
+@testable import JobDaemon
+
+@Suite("The body of a command")
+struct CommandRequestTests {
+  private func request(_ text: String) throws -> CommandRequest {
+    try CommandRequest(try JSONValue(parsing: Array(text.utf8), dialect: .json), user: 7)
+  }
+
+  @Test(
+    "A selection has to say something, and nothing that is not known",
+    arguments: [
+      (#"{"command": "cancel", "where": {}}"#, "where"), (#"{"command": "cancel"}"#, "jobs"),
+      (#"{"command": "cancel", "where": {"state": []}}"#, "state"),
+      (#"{"command": "cancel", "where": {"state": "sleeping"}}"#, "available"),
+      (#"{"command": "cancel", "where": {"state": ["held", 1]}}"#, "available"),
+      (#"{"command": "cancel", "where": {"queu": "a"}}"#, "queu"),
+      (#"{"command": "cancel", "jobs": ["a"], "where": {"queue": "a"}}"#, "where"),
+      (#"{"command": "cancel", "jobs": [1]}"#, "jobs"), (#"{"command": "priority", "jobs": ["a"]}"#, "value"),
+      (#"{"command": "priority", "value": 101, "jobs": ["a"]}"#, "value"), (#"{"command": "end", "jobs": []}"#, "end"),
+    ])
+  func refused(text: String, named: String) throws {
+    let error = #expect(throws: JobFileError.self) { try request(text) }
+    #expect(error?.description.contains(named) == true, "\(error?.description ?? "")")
+  }
+
+  @Test("States may be one or several")
+  func states() throws {
+    let one = try request(#"{"command": "hold", "where": {"state": "waiting", "type": "t"}}"#)
+    #expect(one.target == .all(JobSelection(states: [.waiting], type: "t")))
+    let two = try request(#"{"command": "hold", "where": {"state": ["waiting", "available"]}}"#)
+    #expect(two.target == .all(JobSelection(states: [.waiting, .available])))
+  }
+
+  @Test("A selection takes jobs of its queue, type, batch and states only")
+  func selection() {
+    var test = TestSchedule()
+    let image = test.add("i") { $0.type = "image" }
+    let other = test.add("o") { $0.queue = "slow" }
+    let batch = test.add("b") { $0.batch = "night" }
+    let held = test.add("h")
+    #expect(test.schedule.hold(held) == true)
+    func found(_ selection: JobSelection) -> Set<ManagedObjectID> {
+      Set(test.schedule.jobs(matching: selection).map(\.objectID))
+    }
+    #expect(found(JobSelection(type: "image")) == [image])
+    #expect(found(JobSelection(queue: "slow")) == [other])
+    #expect(found(JobSelection(batch: "night")) == [batch])
+    #expect(found(JobSelection(states: [.held])) == [held])
+    #expect(found(JobSelection(states: [.held, .available])) == [image, other, batch, held])
+    #expect(found(JobSelection(states: [.available], type: "noop")) == [other, batch])
+    #expect(found(JobSelection(type: "unheard of")) == [])
+  }
+}

@@ -1,0 +1,138 @@
+import Configuration
+import Foundation
+import Glibc
+import JSONText
+import Jobs
+import ObjectGraph
+import SQLiteStore
+import SystemSupport
+import TestSupport
+
+@testable import JobDaemon
+
+/// A whole daemon but for its socket and its signals, in a folder of its own and in this process.
+final class CoreFixture: Sendable {
+  let core: DaemonCore
+  private let folder: TemporaryDirectory
+
+  /// - Parameters:
+  ///   - settings: a configuration; flushes come fast unless it says otherwise.
+  ///   - handlers: beside `noop`.
+  init(_ settings: String = "", handlers: [any JobHandler] = []) throws {
+    folder = try TemporaryDirectory()
+    let paths = Paths(root: folder.path)
+    for path in [
+      paths.spoolNew, paths.spoolTemporary, paths.spoolCurrent, paths.spoolFailed, paths.payload, paths.state,
+    ] {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+    let configuration = try Configuration.parse("[Writer]\nFlushIntervalSec=5ms\n\(settings)\n", file: "test")
+    let coordinator = PersistentStoreCoordinator(model: try BuiltInModel.merged(withModelsIn: "/nonexistent"))
+    try coordinator.open(.sqlite(at: URL(fileURLWithPath: paths.store)))
+    let log = open("/dev/null", O_WRONLY | O_CLOEXEC)
+    core = try DaemonCore(
+      paths: paths, configuration: ConfigurationBox(configuration),
+      log: DaemonLog(journal: Journal(identifier: "test", format: .human, output: log), level: .error),
+      coordinator: coordinator, handlers: [NoopHandler()] + handlers,
+      onFatal: { preconditionFailure("\($0)") })
+  }
+
+  /// Begins to take and run jobs.
+  func start(workers: Int = 2) throws {
+    core.policy.applyLimits(to: core.scheduler, core.handlers, replacing: nil)
+    core.workers.start(count: workers)
+    try core.begin()
+  }
+
+  /// Ends what runs.
+  func stop() async throws {
+    core.intake.stop()
+    core.scheduler.close()
+    await core.workers.finish(within: .seconds(10))
+    core.control.close()
+    core.retention.stop()
+    await core.merger.mergeAndWait()
+    _ = await core.flusher.flush()
+    core.releaser.drain()
+    try core.coordinator.close()
+  }
+
+  func submit(_ text: String) throws -> [ManagedObjectID] { try core.accept(Data(text.utf8), submitter: getuid()) }
+
+  /// Submits jobs and waits until all of them are over and on disk.
+  @discardableResult
+  func run(_ text: String) async throws -> [ManagedObjectID] {
+    let ids = try submit(text)
+    try await waitForRelease(of: ids)
+    return ids
+  }
+
+  /// Waits until jobs are over and on disk.
+  func waitForRelease(of ids: [ManagedObjectID]) async throws {
+    try await withTimeout { [core] in
+      let (ends, continuation) = AsyncStream<Void>.makeStream()
+      core.waiters.add(ids, to: core.scheduler) { continuation.yield() }
+      var left = ids.count
+      if left == 0 { return }
+      for await _ in ends {
+        left -= 1
+        if left == 0 { break }
+      }
+    }
+  }
+
+  /// Carries a command out for a job.
+  func perform(_ command: JobControl.Command, on id: String) async throws -> JobControl.Reply? {
+    try await withTimeout { [core] in
+      try await withCheckedThrowingContinuation { continuation in
+        core.control.perform(command, on: [id]) { continuation.resume(with: $0) }
+      }.first
+    }
+  }
+
+  /// What a job's record says.
+  func record<Value: Sendable>(_ id: String, _ value: @Sendable (Job) -> Value) throws -> Value {
+    try ManagedObjectContext(parent: core.main, name: "test").performAndWait { context in
+      let found = try context.fetch(
+        FetchRequest<Job>(.compare(.keyPath(["id"]), .equal, .value(.string(id)), [])))
+      guard let job = found.first else { throw JobFailure("there is no job \(id)") }
+      return value(job)
+    }
+  }
+
+  /// How many jobs have records.
+  func jobCount() throws -> Int {
+    try ManagedObjectContext(parent: core.main, name: "test").performAndWait { try $0.count(for: FetchRequest<Job>()) }
+  }
+
+  /// Waits until so many records are left, or fewer; looks whenever main has changed.
+  func waitForJobCount(atMost count: Int) async throws {
+    let (changes, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    let observation = core.main.observe { _ in continuation.yield() }
+    defer { observation.cancel() }
+    continuation.yield()
+    try await withTimeout { [self] in
+      for await _ in changes where try jobCount() <= count { break }
+    }
+  }
+}
+
+/// A type whose attempts do what a test says.
+struct ScriptedHandler: JobHandler {
+  let type: String
+  let hasOutsideEffects: Bool
+  private let body: @Sendable (JobExecution) async throws -> JSONValue
+
+  init(
+    _ type: String, hasOutsideEffects: Bool = false,
+    _ body: @escaping @Sendable (JobExecution) async throws -> JSONValue
+  ) {
+    self.type = type
+    self.hasOutsideEffects = hasOutsideEffects
+    self.body = body
+  }
+
+  func validate(_ arguments: JSONValue) throws(JobFileError) {}
+
+  nonisolated(nonsending) func run(_ execution: JobExecution) async throws -> JSONValue { try await body(execution) }
+}

@@ -1,0 +1,88 @@
+import Jobs
+import ObjectGraph
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import JobDaemon
+
+@Suite("What a job's record says of its life")
+struct JobLifeTests {
+  /// A job without delays between its attempts.
+  private func job(_ id: String, type: String, _ more: String = "") -> String {
+    #"{"type": "\#(type)", "id": "\#(id)", "backoff": {"kind": "fixed", "base": "1ms"}\#(more)}"#
+  }
+
+  @Test("A job that completes after failures keeps none of them as its error")
+  func completed() async throws {
+    let handler = ScriptedHandler("flaky") { execution in
+      if execution.attempt < 3 { throw JobFailure("not yet", isPermanent: false) }
+      return .null
+    }
+    let fixture = try CoreFixture(handlers: [handler])
+    try fixture.start()
+    try await fixture.run(job("j", type: "flaky"))
+    #expect(try fixture.record("j") { $0.currentState } == .completed)
+    #expect(try fixture.record("j") { $0.failure } == nil)
+    #expect(try fixture.record("j") { $0.attempt } == 3)
+    try await fixture.stop()
+  }
+
+  @Test("A job that is put back from quarantine may crash as often again as a new one")
+  func redriven() async throws {
+    let handler = ScriptedHandler("crashes") { _ in
+      var failure = JobFailure("crashed", isPermanent: false)
+      failure.crash = CrashEvidence(signal: 6)
+      throw failure
+    }
+    let fixture = try CoreFixture(handlers: [handler])
+    try fixture.start()
+    let ids = try await fixture.run(job("j", type: "crashes", #", "maxAttempts": 20"#))
+    #expect(try fixture.record("j") { $0.currentState } == .quarantined)
+    #expect(try fixture.record("j") { $0.attempt } == 3)
+    #expect(try await fixture.perform(.redrive, on: "j") == .done)
+    try await fixture.waitForRelease(of: ids)
+    #expect(try fixture.record("j") { $0.currentState } == .quarantined)
+    #expect(try fixture.record("j") { $0.attempt } == 6)
+    try await fixture.stop()
+  }
+
+  @Test("An attempt that was cut short by a hold does not count")
+  func held() async throws {
+    let (starts, started) = AsyncStream<Void>.makeStream()
+    let handler = ScriptedHandler("slow") { execution in
+      if execution.attempt > 1 { throw JobFailure("fails") }
+      started.yield()
+      try await withTimeout { while !Task.isCancelled { await Task.yield() } }
+      throw CancellationError()
+    }
+    let fixture = try CoreFixture(handlers: [handler])
+    try fixture.start()
+    let ids = try fixture.submit(job("j", type: "slow", #", "maxAttempts": 1"#))
+    try await withTimeout { for await _ in starts { break } }
+    let (ends, ended) = AsyncStream<Void>.makeStream()
+    fixture.core.waiters.add(ids, to: fixture.core.scheduler, whenHeld: { ended.yield() }) {}
+    #expect(try await fixture.perform(.hold, on: "j") == .done)
+    try await withTimeout { for await _ in ends { break } }
+    #expect(try fixture.record("j") { $0.currentState } == .held)
+    #expect(try fixture.record("j") { [$0.attempt, $0.maxAttempts] } == [1, 2])
+    #expect(try await fixture.perform(.release, on: "j") == .done)
+    try await fixture.waitForRelease(of: ids)
+    // It was tried once more, and failed by itself.
+    #expect(try fixture.record("j") { $0.failure } == "fails")
+    try await fixture.stop()
+  }
+
+  @Test("A store that is busy costs no attempt")
+  func busy() async throws {
+    let handler = ScriptedHandler("store") { execution in
+      if execution.attempt == 1 { throw StoreError(.busy, "locked") }
+      return .null
+    }
+    let fixture = try CoreFixture(handlers: [handler])
+    try fixture.start()
+    try await fixture.run(job("j", type: "store", #", "maxAttempts": 1"#))
+    #expect(try fixture.record("j") { $0.currentState } == .completed)
+    try await fixture.stop()
+  }
+}

@@ -1,0 +1,81 @@
+import Configuration
+import Foundation
+import HTTPService
+import Jobs
+import ObjectGraph
+import SystemSupport
+import TestSupport
+import Testing
+
+@testable import JobDaemon
+
+@Suite("Who gets through to which route")
+struct RouteRightsTests {
+  private static let memberGroup: UInt32 = 4711
+
+  /// What each route needs; one that is missing here has nobody's consent.
+  private static let needs: [String: GuardedRouter.Right] = [
+    "GET /healthz": .nothing, "GET /v1/status": .reading, "GET /v1/jobs": .reading, "GET /v1/jobs/:id": .reading,
+    "GET /v1/jobs/:id/why": .reading, "GET /v1/jobs/:id/attempts": .reading, "GET /v1/jobs/:id/rejects": .reading,
+    "GET /v1/queues": .reading, "POST /v1/jobs": .submitting, "POST /v1/commands": .changing,
+    "POST /v1/pause": .changing, "POST /v1/resume": .changing, "POST /v1/flush": .changing,
+  ]
+
+  /// A kind of peer.
+  enum Peer: CaseIterable {
+    case root, daemon, member, stranger, unknown
+
+    var credentials: PeerCredentials? {
+      switch self {
+      case .root: PeerCredentials(processID: 2, user: 0, group: 0)
+      case .daemon: PeerCredentials(processID: 2, user: Credentials.effectiveUser, group: 4009)
+      case .member: PeerCredentials(processID: 2, user: 4001, group: RouteRightsTests.memberGroup)
+      case .stranger: PeerCredentials(processID: 2, user: 4009, group: 4009)
+      case .unknown: nil
+      }
+    }
+
+    func has(_ right: GuardedRouter.Right, _ access: ReadAccess, _ group: UInt32?) -> Bool {
+      let isOwner = self == .root || self == .daemon
+      let isMember = self == .member && group != nil
+      return switch right {
+      case .nothing: true
+      case .reading: isOwner || access == .everyone || (isMember && access == .group)
+      case .changing, .submitting: isOwner || isMember
+      }
+    }
+  }
+
+  private static func router(_ access: ReadAccess, _ group: UInt32?, in folder: TemporaryDirectory) throws -> Router {
+    let configuration = try Configuration.parse("[Status]\nReadAccess=\(access.rawValue)\n", file: "test")
+    let coordinator = PersistentStoreCoordinator(model: try BuiltInModel.merged(withModelsIn: "/nonexistent"))
+    try coordinator.open(.inMemory)
+    let core = try DaemonCore(
+      paths: Paths(root: folder.path), configuration: ConfigurationBox(configuration),
+      log: DaemonLog(journal: Journal(identifier: "test"), level: .error), coordinator: coordinator,
+      handlers: [NoopHandler()], onFatal: { _ in })
+    return StatusService(core) { group }.router()
+  }
+
+  @Test(
+    "Every route lets through whom it should and turns away everybody else, whoever may read",
+    arguments: ReadAccess.allCases, [memberGroup, nil])
+  func routes(access: ReadAccess, group: UInt32?) throws {
+    let folder = try TemporaryDirectory()
+    let router = try Self.router(access, group, in: folder)
+    #expect(Set(router.list.map { "\($0.method.rawValue) \($0.pattern)" }) == Set(Self.needs.keys))
+    for (method, pattern) in router.list {
+      let needed = try #require(Self.needs["\(method.rawValue) \(pattern)"])
+      let target = try #require(HTTPTarget(pattern.replacing(":id", with: "x")))
+      for (peer, asked) in Peer.allCases.flatMap({ peer in [(peer, method), (peer, .head)] })
+      where asked == method || method == .get {
+        let request = HTTPRequest(
+          method: asked, target: target, body: Data(#"{"type": "noop"}"#.utf8), peer: peer.credentials)
+        var isRefused = false
+        if case .now(let response) = router.reply(to: request) { isRefused = response.status == 403 }
+        #expect(
+          isRefused == !peer.has(needed, access, group), "\(asked.rawValue) \(pattern) as \(peer) under \(access)")
+      }
+    }
+  }
+}

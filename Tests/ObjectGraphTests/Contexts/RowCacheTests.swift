@@ -1,0 +1,174 @@
+import Foundation
+import ObjectGraph
+import ObjectGraphTesting
+import Testing
+
+@Suite("The rows that contexts share are what is stored")
+struct RowCacheTests {
+  @Test(
+    "A new object on which nothing was set is nobody else's, though one like it was saved before",
+    arguments: [true, false])
+  func untouchedInsert(inMemory: Bool) throws {
+    let stack = try Stack(People.model, inMemory: inMemory)
+    let (here, there) = (stack.here, stack.there)
+    try here.performAndWait { here in
+      _ = Department(context: here)
+      try here.save()
+    }
+    let id = try here.performAndWait { here in
+      let second = Department(context: here)
+      let found = try here.fetch(FetchRequest<Department>())
+      #expect(found.count == 2)
+      return second.objectID
+    }
+    there.performAndWait { there in
+      _ = #expect(throws: ObjectNotFound.self) { try there.existingObject(with: id) }
+    }
+    try stack.checkInvariants(here, there)
+    try here.performAndWait { here in
+      (here.object(with: id) as? Department)?.name = "Engines"
+      try here.save()
+    }
+    #expect(try there.performAndWait { try ($0.existingObject(with: id) as? Department)?.name } == "Engines")
+    try stack.checkInvariants(here, there)
+  }
+
+  @Test("So are those of a list that grows by an empty object at a time", arguments: [true, false])
+  func growingList(inMemory: Bool) throws {
+    let stack = try Stack(People.model, inMemory: inMemory)
+    let controller = try FetchedResultsController(
+      FetchRequest<Department>(sortBy: [.ascending("name")]), context: stack.main)
+    try stack.main.performAndWait { try controller.performFetch(in: $0) }
+    var ids: [ManagedObjectID] = []
+    for number in 0..<3 {
+      ids.append(
+        try stack.main.performAndWait { main in
+          let added = Department(context: main)
+          _ = try main.fetch(FetchRequest<Department>())
+          if number > 0 { added.name = "department \(number)" }
+          return added.objectID
+        })
+      try stack.flush()
+      try stack.checkInvariants()
+    }
+    let names = try stack.there.performAndWait { [ids] there in
+      var names: [String?] = []
+      for id in ids { names.append((try there.existingObject(with: id) as? Department)?.name) }
+      return names
+    }
+    #expect(names == [nil, "department 1", "department 2"])
+  }
+
+  @Test(
+    "A fetch puts no older row over what others have saved, or deleted, meanwhile",
+    arguments: [true, false], [true, false])
+  func relationshipChange(inMemory: Bool, deletes: Bool) throws {
+    let stack = try Stack(People.model, inMemory: inMemory)
+    let (ada, department) = try stack.there.performAndWait { there in
+      let (ada, department) = (Person(context: there), Department(context: there))
+      department.name = "old"
+      try there.save()
+      return (ada.objectID, department.objectID)
+    }
+    try stack.here.performAndWait { here in
+      (try here.existingObject(with: ada) as? Person)?.department = here.object(with: department) as? Department
+    }
+    try stack.there.performAndWait { there in
+      let object = try #require(try there.existingObject(with: department) as? Department)
+      if deletes { there.delete(object) } else { object.name = "new" }
+      try there.save()
+    }
+    try stack.here.performAndWait { here in
+      let found = try here.fetch(FetchRequest<Department>())
+      #expect(found.count == 1)
+    }
+    try stack.checkInvariants(stack.here, stack.there)
+    try stack.root().performAndWait { other in
+      if deletes {
+        #expect(throws: ObjectNotFound.self) { try other.existingObject(with: department) }
+      } else {
+        let object = try other.existingObject(with: department)
+        #expect((object as? Department)?.name == "new")
+      }
+    }
+  }
+
+  @Test("A fetch keeps no values that only its own context has", arguments: [true, false])
+  func unstoredValues(inMemory: Bool) throws {
+    let stack = try Stack(Shop.model, inMemory: inMemory)
+    let id = try stack.here.performAndWait { here in
+      let customer = Customer(context: here)
+      customer.name = "Ada"
+      try here.save()
+      customer.scratch = "mine"
+      customer.colour = Colour(red: 1, green: 2)
+      return customer.objectID
+    }
+    _ = try stack.here.performAndWait { try $0.fetch(FetchRequest<Customer>()).count }
+    try stack.checkInvariants(stack.here)
+    let seen = try stack.there.performAndWait { there in
+      let customer = try #require(there.existingObject(with: id) as? Customer)
+      return [customer.scratch, customer.name, customer.colour.map { "\($0)" }]
+    }
+    #expect(seen == [nil, "Ada", nil])
+  }
+
+  @Test("Rows that an owner says are over are not kept, and leave when they become so")
+  func exclusion() throws {
+    let stack = try Stack(People.model)
+    let (ada, bob) = (try stack.savedPerson("Ada"), try stack.savedPerson("Bob"))
+    func age(_ id: ManagedObjectID, to age: Int64) throws {
+      try stack.here.performAndWait { here in
+        (try here.existingObject(with: id) as? Person)?.age = age
+        try here.save()
+      }
+    }
+    func statementsToRead(_ id: ManagedObjectID) throws -> Int {
+      try stack.statementCount {
+        try stack.root().performAndWait { _ = try $0.existingObject(with: id) }
+      }
+    }
+    try age(ada, to: 200)
+    #expect(try statementsToRead(ada) == 0)
+    try stack.coordinator.excludeFromRowCache(Condition(format: "age >= 100"), ofEntity: "Person")
+    // Neither does it stay, nor does reading bring it back.
+    for _ in 0..<2 { #expect(try statementsToRead(ada) == 1) }
+    try age(bob, to: 50)
+    #expect(try statementsToRead(bob) == 0)
+    try age(bob, to: 100)
+    for _ in 0..<2 { #expect(try statementsToRead(bob) == 1) }
+    try age(bob, to: 99)
+    #expect(try statementsToRead(bob) == 0)
+    #expect(throws: ConditionError.self) {
+      try stack.coordinator.excludeFromRowCache(Condition(format: "age >= 100"), ofEntity: "Nobody")
+    }
+  }
+
+  @Test("What the cache takes with its tables stays within its limit, whatever comes and goes")
+  func limit() throws {
+    let limit = 1 << 20
+    let coordinator = PersistentStoreCoordinator(model: People.model, rowCacheByteLimit: limit)
+    try coordinator.open(.inMemory)
+    let context = ManagedObjectContext(coordinator: coordinator, name: "here")
+    try context.performAndWait { context in
+      var most = 0
+      for round in 0..<40 {
+        for number in 0..<500 {
+          let person = Person(context: context)
+          person.firstName = String(repeating: "n", count: number % 40)
+        }
+        try context.save()
+        for person in try context.fetch(FetchRequest<Person>(limit: 900)) {
+          person.age += 1
+          person.firstName = String(repeating: "n", count: round * 3)
+        }
+        try context.save()
+        most = max(most, coordinator.rowCacheByteCount)
+        #expect(coordinator.rowCacheByteCount < limit * 11 / 10)
+        if round % 10 == 9 { context.reset() }
+      }
+      #expect(most > limit / 8)
+    }
+    try coordinator.checkInvariants()
+  }
+}
