@@ -23,6 +23,12 @@ extension SystemTests {
       try await root.sql("SELECT id, state FROM Job ORDER BY id")
     }
 
+    /// Events that the kernel keeps for a watch before it says that it lost some.
+    private static func queueLimit() throws -> Int {
+      let text = try String(contentsOfFile: "/proc/sys/fs/inotify/max_queued_events", encoding: .utf8)
+      return try #require(Int(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+    }
+
     /// How a file comes to be found while its writer has it open.
     enum Discovery: String, CaseIterable {
       case made, renamedIn, renamedThere, atTheStart, replaced
@@ -100,7 +106,8 @@ extension SystemTests {
       try await daemon.waitUntilSpoolIsEmpty()
       #expect(
         try await root.sql("SELECT count(*), count(DISTINCT id) FROM Job WHERE state = 'completed'") == "20000|20000")
-      #expect(daemon.logText.contains("overflow"))
+      // Each file but the open one was created, closed and renamed.
+      if try Self.queueLimit() < 50_000 { #expect(daemon.logText.contains("overflow")) }
       #expect(try root.failedFiles == [])
       #expect(try await daemon.stop() == .exited(code: 0))
     }
