@@ -25,6 +25,14 @@ struct NearestNameTests {
     #expect(NearestName.find("colour", in: [], within: .max) == nil)
   }
 
+  @Test("Two edits of a short name make a suggestion, three don't; case is no edit")
+  func limit() {
+    #expect(NearestName.find("qeuue", in: ["queue"]) == "queue")
+    #expect(NearestName.find("quxyz", in: ["queue"]) == nil)
+    #expect(NearestName.find("MAXATTEMPTS", in: ["maxAttempts"]) == "maxAttempts")
+    #expect(NearestName.find("TyPe", in: ["type"], within: 0) == "type")
+  }
+
   @Test("Of equally near names the first wins")
   func ties() {
     #expect(NearestName.find("b", in: ["c", "a"]) == "c")
