@@ -78,7 +78,7 @@ package final class Daemon: Sendable {
 
   /// Recovers what an earlier run left, then takes jobs.
   package func start() throws {
-    try core.endLeftoverProcesses()
+    try core.removeLeftovers()
     core.policy.applyLimits(to: core.scheduler, core.handlers, replacing: nil)
     core.workers.start(count: core.configuration.value.workers.count)
     try core.begin()

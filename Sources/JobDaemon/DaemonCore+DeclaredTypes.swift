@@ -1,4 +1,5 @@
 import Foundation
+import JSONText
 import Jobs
 import ObjectGraph
 import SystemSupport
@@ -12,18 +13,37 @@ extension DaemonCore {
     handlers.setDeclared(types.map { ProcessHandler($0, coordinator: coordinator, mark: processMark) })
   }
 
-  /// Ends what programs have left that an earlier run of the daemon started, before their jobs are run again.
+  /// Does away with what attempts have left that the end of an earlier run cut short, before their jobs are run again.
   ///
-  /// The programs themselves died with that daemon, but not what they had started.
-  func endLeftoverProcesses() throws {
-    // Without an attempt that was cut short there was no program at work.
-    let cutShort = try ManagedObjectContext(parent: main, name: "leftovers").performAndWait { context in
-      try context.count(
-        for: FetchRequest<Job>(.isIn(.keyPath(["state"]), [.value(.string(JobState.running.rawValue))], [])))
+  /// The programs themselves died with that daemon, but not what they had started; and half written files lie about, for
+  /// ever if the job is called off now.
+  func removeLeftovers() throws {
+    let payload = paths.payload
+    let cutShort = try ManagedObjectContext(parent: main, name: "leftovers").performAndWait { [log, handlers] context in
+      let jobs = try context.fetch(
+        FetchRequest<Job>(.isIn(.keyPath(["state"]), [.value(.string(JobState.running.rawValue))], [])))
+      for job in jobs {
+        guard let handler = handlers[job.type] as? any LeftoverRemoving else { continue }
+        do {
+          let arguments = try JobSpecification(record: job).arguments
+          try handler.removeLeftovers(
+            of: arguments, submitter: UInt32(exactly: job.submitter) ?? .max, payloadDirectory: payload)
+        } catch {
+          log.notice("what an attempt at the job \(displayName(job.id)) may have left can't be removed: \(error)")
+        }
+      }
+      return jobs.count
     }
+    // Without an attempt that was cut short there was no program at work.
     if cutShort == 0 { return }
     let processes = MarkedProcesses(variable: ProcessLaunch.markVariable, value: processMark)
     let count = try processes.kill(by: .after(.seconds(5)))
     if count > 0 { log.warning("killed \(count) processes that jobs of an earlier run had left behind") }
   }
+}
+
+/// A handler whose attempts make files that a kill leaves half written.
+protocol LeftoverRemoving: JobHandler {
+  /// Removes what an attempt at a job with these arguments may have left; none is at work.
+  func removeLeftovers(of arguments: JSONValue, submitter: UInt32, payloadDirectory: String) throws
 }

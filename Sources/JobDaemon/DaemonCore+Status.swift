@@ -11,7 +11,7 @@ extension DaemonCore {
     return .object([
       "version": .string(Release.version), "state": .string(stateName),
       "pid": .integer(Int64(ProcessInfo.processInfo.processIdentifier)), "startedAt": JobJSON.time(started),
-      "uptimeSeconds": .number(-started.timeIntervalSinceNow), "spool": .string(paths.spool),
+      "uptimeSeconds": .number(start.duration(to: .now) / .seconds(1)), "spool": .string(paths.spool),
       "store": .string(paths.store),
       "workers": .object([
         "count": .integer(Int64(configuration.value.workers.count)), "busy": .integer(Int64(live[.running] ?? 0)),

@@ -31,6 +31,8 @@ final class DaemonCore: Sendable {
   let retention: Retention
   let failedFiles: FailedFiles
   let started = Date()
+  /// The same on a clock that nobody sets.
+  let start = ContinuousClock.now
   private let problemText = Mutex<String?>(nil)
 
   init(

@@ -20,8 +20,16 @@ struct ExpectedJob: Sendable {
   var isKept = false
   /// Jobs that must be over before it begins.
   var after: [String] = []
+  /// Those among them that must be completed, or else it is cancelled.
+  var needs: [String] = []
   /// Seconds since 1970 before which it must not begin.
   var notBefore: Double?
+  var queue = "default"
+  /// The priority that it must have, or one of several if nobody knows.
+  var priorities: Set<Int> = [0]
+
+  /// Whether running it again would leave its effects a second time, if it was completed before.
+  var isAdditive: Bool { outcomes.contains("completed") && (rows > 0 || isKept) }
 }
 
 /// A job file and what its jobs must come to.

@@ -9,6 +9,7 @@ struct Findings {
     let count: Int
     let started: Double?
     let finished: Double?
+    let priority: Int?
   }
 
   /// By their IDs, or by the names of files that give none: a file that was taken twice is there twice.
@@ -26,7 +27,7 @@ struct Findings {
     let text = try await root.sql(
       """
       SELECT 'job', iif(file LIKE '%\(Workload.unnamed).json', replace(file, '.json', ''), id), state, count(*),
-        max(startedAt), max(finishedAt) FROM Job GROUP BY 2;
+        max(startedAt), max(finishedAt), max(priority) FROM Job GROUP BY 2;
       SELECT 'rows', job, count(*), count(DISTINCT number) FROM Reading GROUP BY job;
       SELECT 'image', title, count(*) FROM Image GROUP BY title;
       SELECT 'blobs', count(*) FROM ImageBlob;
@@ -35,9 +36,10 @@ struct Findings {
     for line in text.split(separator: "\n") {
       let fields = line.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
       switch (fields[0], fields.count) {
-      case ("job", 6):
+      case ("job", 7):
         jobs[fields[1]] = Job(
-          state: fields[2], count: Int(fields[3]) ?? 0, started: Double(fields[4]), finished: Double(fields[5]))
+          state: fields[2], count: Int(fields[3]) ?? 0, started: Double(fields[4]), finished: Double(fields[5]),
+          priority: Int(fields[6]))
       case ("rows", 4): rows[fields[1]] = (Int(fields[2]) ?? 0, Int(fields[3]) ?? 0)
       case ("image", 3): images[fields[1]] = Int(fields[2])
       case ("blobs", 2): blobCount = Int(fields[1]) ?? 0
@@ -68,6 +70,9 @@ struct Findings {
     if !expected.outcomes.contains(job.state) {
       let isOver = ["completed", "cancelled", "discarded", "quarantined"].contains(job.state)
       note(isOver ? .other : .loss, "it should be \(expected.outcomes.sorted().joined(separator: " or "))")
+    }
+    if let priority = job.priority, !expected.priorities.contains(priority) {
+      note(.other, "its priority is \(priority), not \(expected.priorities.sorted())")
     }
     let isDone = job.state == "completed"
     let wanted = isDone ? expected.rows : job.state == "quarantined" ? expected.checkpointRows : 0

@@ -4,7 +4,11 @@ struct JobDraft {
   var job: ExpectedJob
 
   /// The same job, which waits for others to be completed.
-  func after(_ others: JobDraft...) -> JobDraft { waiting("after", for: others) }
+  func after(_ others: JobDraft...) -> JobDraft {
+    var draft = waiting("after", for: others)
+    draft.job.needs += others.map(\.job.id)
+    return draft
+  }
 
   /// The same job, which waits for others to be over.
   func afterAny(_ others: JobDraft...) -> JobDraft { waiting("afterAny", for: others) }
@@ -17,10 +21,11 @@ struct JobDraft {
     return draft
   }
 
-  /// The same job, which must end in one of these states.
-  func ending(_ outcomes: Set<String>) -> JobDraft {
+  /// The same job in a queue.
+  func inQueue(_ name: String) -> JobDraft {
     var draft = self
-    draft.job.outcomes = outcomes
+    draft.text += ", \"queue\": \"\(name)\""
+    draft.job.queue = name
     return draft
   }
 }

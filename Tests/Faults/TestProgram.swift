@@ -1,9 +1,10 @@
 import DaemonTesting
 import Foundation
 
-/// Job types run by shell scripts: each inserts rows, with a checkpoint in between, and then ends in its own way.
+/// Job types run by shell scripts: each notes that it was started, inserts rows, with a checkpoint in between, and then
+/// ends in its own way.
 enum TestProgram: String, CaseIterable {
-  case good, flaky, bad, crashing
+  case good, flaky, bad, crashing, slow
 
   static let rowCount = 5
 
@@ -23,17 +24,22 @@ enum TestProgram: String, CaseIterable {
     case .flaky: "[ $BOBBIN_ATTEMPT -ge 2 ] || exit 75"
     case .bad: "exit 65"
     case .crashing: "kill -KILL $$"
+    // Long enough to be ordered about.
+    case .slow: "sleep 0.1"
     }
   }
 
-  var script: String { Self.insertion + end + "\n" }
+  /// - Parameter starts: where it notes its starts, see ``JobStart``.
+  func script(notingStartsIn starts: String) -> String {
+    "echo \"$BOBBIN_JOB_ID $BOBBIN_ATTEMPT $PPID\" >>'\(starts)'\n" + Self.insertion + end + "\n"
+  }
 
   func path(in root: DaemonRoot) -> String { root.directory.path("\(self).sh") }
 
   static func declareAll(in root: DaemonRoot) throws {
     for program in allCases {
       let path = program.path(in: root)
-      try root.write(program.script, to: path)
+      try root.write(program.script(notingStartsIn: JobStart.path(in: root)), to: path)
       try root.write(
         "[Handler]\nType=test.\(program)\nExecStart=/bin/sh \(path)\n", to: "\(root.paths.handlers)/\(program).conf")
     }

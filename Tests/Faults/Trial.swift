@@ -8,14 +8,15 @@ import Testing
 
 /// A root, what was submitted to it, and the daemons that have to cope with it one after the other.
 final class Trial: Sendable {
-  let ledger = Ledger()
+  let ledger: Ledger
   private let workload: Mutex<Workload>
   private let currentRoot: Mutex<DaemonRoot>
   private let posts = Mutex<[Task<Void, Never>]>([])
 
   var root: DaemonRoot { currentRoot.withLock { $0 } }
 
-  init(_ root: DaemonRoot, _ workload: Workload) async throws {
+  init(_ root: DaemonRoot, _ workload: Workload, _ ledger: Ledger = Ledger()) async throws {
+    self.ledger = ledger
     currentRoot = Mutex(root)
     self.workload = Mutex(workload)
     try await Workload.prepare(root)
@@ -24,10 +25,10 @@ final class Trial: Sendable {
   /// Makes a trial on a fresh root.
   static func fresh(
     salt: UInt64 = 0, kinds: [Workload.Kind] = Workload.Kind.allCases, in directory: TemporaryDirectory? = nil,
-    configuration: String = Workload.configuration
+    configuration: String = Workload.configuration, queues: [String] = []
   ) async throws -> Trial {
     let root = try DaemonRoot(configuration, in: directory)
-    return try await Trial(root, Workload(seed: FaultPlan.seed &+ salt, kinds: kinds))
+    return try await Trial(root, Workload(seed: FaultPlan.seed &+ salt, kinds: kinds, queues: queues))
   }
 
   /// Goes on with the same root, which was mounted again.
@@ -119,15 +120,25 @@ final class Trial: Sendable {
     _ daemon: DaemonProcess, _ comment: String, sourceLocation: SourceLocation = #_sourceLocation
   ) async throws -> [Problem] {
     await waitForPosts()
+    var problems: [Problem] = []
+    if !ledger.orders.isEmpty { problems += try await OrderGiver.problems(ledger, daemon) }
     for file in ledger.takeDoubtful() { try drop(file) }
+    if !ledger.orders.isEmpty { try await OrderGiver.release(ledger, daemon) }
     try await daemon.waitUntilSpoolIsEmpty(seconds: 120)
-    var problems = ledger.problems(with: try await Findings(root))
+    problems += ledger.problems(with: try await Findings(root))
+    let queues = Dictionary(uniqueKeysWithValues: ledger.jobs.map { ($0.id, $0.queue) })
+    problems += ledger.orders.problems(with: JobStart.all(in: root)) { queues[$0] }
     let doctor = try await daemon.tool("doctor")
     if doctor.code != 0 {
       problems.append(Problem(kind: .other, description: "doctor: \(doctor.output)\(doctor.errors)"))
     }
     #expect(
-      problems.isEmpty, "\(comment), seed \(FaultPlan.seed): \(problems)\n\(daemon.logText)",
+      problems.isEmpty,
+      """
+      \(comment), seed \(FaultPlan.seed): \(problems.map(\.description).joined(separator: "\n"))
+      \(ledger.orders.story(of: problems))
+      \(daemon.logText)
+      """,
       sourceLocation: sourceLocation)
     return problems
   }

@@ -31,11 +31,14 @@ struct Workload {
   var number = 0
   /// The kinds to choose from.
   let kinds: [Kind]
+  /// The queues to choose from; the usual one if there are none.
+  let queues: [String]
 
-  init(seed: UInt64, prefix: String = "j", kinds: [Kind] = Kind.allCases) {
+  init(seed: UInt64, prefix: String = "j", kinds: [Kind] = Kind.allCases, queues: [String] = []) {
     random = SeededGenerator(seed: seed)
     self.prefix = prefix
     self.kinds = kinds
+    self.queues = queues
   }
 
   /// Makes what pictures are made of and declares programs; to be called once for a root.

@@ -73,6 +73,28 @@ struct JobLifeTests {
     try await fixture.stop()
   }
 
+  @Test(
+    "An order that was answered holds also for an attempt that comes to its end nevertheless",
+    arguments: [JobControl.Command.cancel(reason: "no need"), .hold])
+  func orderedAtTheEnd(_ command: JobControl.Command) async throws {
+    let (starts, started) = AsyncStream<Void>.makeStream()
+    let handler = ScriptedHandler("deaf") { execution in
+      started.yield()
+      do { try await withTimeout { while !Task.isCancelled { await Task.yield() } } } catch is CancellationError {}
+      return .null
+    }
+    let fixture = try CoreFixture(handlers: [handler])
+    try fixture.start()
+    let ids = try fixture.submit(job("j", type: "deaf"))
+    try await withTimeout { for await _ in starts { break } }
+    let (ends, ended) = AsyncStream<Void>.makeStream()
+    fixture.core.waiters.add(ids, to: fixture.core.scheduler, whenHeld: { ended.yield() }) { ended.yield() }
+    #expect(try await fixture.perform(command, on: "j") == .done)
+    try await withTimeout { for await _ in ends { break } }
+    #expect(try fixture.record("j") { $0.currentState } == (command.isCancel ? .cancelled : .held))
+    try await fixture.stop()
+  }
+
   @Test("A store that is busy costs no attempt")
   func busy() async throws {
     let handler = ScriptedHandler("store") { execution in

@@ -48,7 +48,9 @@ actor Worker {
     }
     // Whoever took the attempt away has recorded its end.
     guard job.settle() else { return engine.log.notice("an attempt that was given up has ended late", job: attempt) }
-    await recorder.record(outcome, of: job, attempt, executor)
+    // What an operator was told holds, also if the handler comes to its end nevertheless.
+    let isCalledOff = job.stop?.event != nil
+    await recorder.record(isCalledOff ? .failure(CancellationError()) : outcome, of: job, attempt, executor)
   }
 
   /// Waits until the attempt is on record, if the handler has effects elsewhere; false if it is not to begin any more.

@@ -10,7 +10,7 @@ import SystemSupport
 /// The type `image.encode`: a picture becomes other pictures, in files and as objects.
 ///
 /// The daemon opens files and moves them to their place; decoding and encoding is the helper's.
-struct ImageEncodeHandler: JobHandler {
+struct ImageEncodeHandler: LeftoverRemoving {
   let type = "image.encode"
   private let pool: ImageHelperPool
   private let coordinator: PersistentStoreCoordinator
@@ -73,6 +73,16 @@ struct ImageEncodeHandler: JobHandler {
       execution.advance()
     }
     return reply.result(paths: paths.map { $0.map(execution.absolutePath) })
+  }
+
+  func removeLeftovers(of arguments: JSONValue, submitter: UInt32, payloadDirectory: String) throws {
+    let arguments = try ImageEncodeArguments(arguments, presets: configuration.value.imagePresets)
+    let user = try UserIdentity(lookingUp: submitter)
+    for path in arguments.outputs.lazy.compactMap({ $0.path?.fixed ?? $0.path?.text }) {
+      let place = try OutputPlace(path.hasPrefix("/") ? path : payloadDirectory + "/" + path, for: user)
+      try place.check(sparing: ownFolders)
+      try place.removeLeftovers()
+    }
   }
 
   private func openInput(
