@@ -23,13 +23,16 @@ struct ServerLifeTests {
   @Test("Stopping is safe before starting and twice; a server is started once")
   func phases() async throws {
     let fixture = try ServerFixture { _ in .now(.text("")) }
-    #expect(throws: HTTPServiceError.self) { try fixture.server.start() }
+    let again = #expect(throws: HTTPServiceError.self) { try fixture.server.start() }
+    #expect(again?.code == .usedUp)
     try await fixture.stop()
     try await fixture.stop()
-    #expect(throws: HTTPServiceError.self) { try fixture.server.start() }
+    let stopped = #expect(throws: HTTPServiceError.self) { try fixture.server.start() }
+    #expect(stopped?.code == .usedUp)
     let idle = try HTTPServer(listener: fixture.listener.descriptor) { _ in .now(.text("")) }
     idle.stop()
-    #expect(throws: HTTPServiceError.self) { try idle.start() }
+    let late = #expect(throws: HTTPServiceError.self) { try idle.start() }
+    #expect(late?.code == .usedUp)
   }
 
   @Test("A thousand requests one after the other fit in a few connections and leave none open")

@@ -1,20 +1,13 @@
 import JSONText
+import TestSupport
 
-/// Random values and texts that are the same in each run (SplitMix64, G. Steele and others).
+/// Random values and texts that are the same in each run.
 struct RandomSource: RandomNumberGenerator {
-  private var state: UInt64
+  private var generator: SeededGenerator
 
-  init(seed: UInt64) {
-    state = seed
-  }
+  init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
+  mutating func next() -> UInt64 { generator.next() }
 
   /// A value with at most `depth` arrays and objects inside each other.
   mutating func value(depth: Int) -> JSONValue {

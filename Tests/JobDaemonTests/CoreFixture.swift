@@ -105,14 +105,17 @@ final class CoreFixture: Sendable {
     try ManagedObjectContext(parent: core.main, name: "test").performAndWait { try $0.count(for: FetchRequest<Job>()) }
   }
 
-  /// Waits until so many records are left, or fewer; looks whenever main has changed.
-  func waitForJobCount(atMost count: Int) async throws {
+  /// Waits until so many records are left, or fewer.
+  func waitForJobCount(atMost count: Int) async throws { try await waitUntil { try self.jobCount() <= count } }
+
+  /// Waits until something is true of the records; looks whenever main has changed.
+  func waitUntil(_ isTrue: @escaping @Sendable () throws -> Bool) async throws {
     let (changes, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let observation = core.main.observe { _ in continuation.yield() }
     defer { observation.cancel() }
     continuation.yield()
-    try await withTimeout { [self] in
-      for await _ in changes where try jobCount() <= count { break }
+    try await withTimeout {
+      for await _ in changes where try isTrue() { break }
     }
   }
 }

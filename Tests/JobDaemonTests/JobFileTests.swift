@@ -26,6 +26,55 @@ struct JobFileTests {
       ])
   }
 
+  @Test("What few jobs say is read, and as words of a record it is read back the same")
+  func options() throws {
+    let text = """
+      {"type": "noop", "notBefore": "2026-11-21T11:00:00+01:00", "timeout": "2m", "after": "a", "afterAny": ["b", "c"],
+       "unique": "u", "batch": "x", "limit": {"key": "k", "concurrent": 2, "rate": "10/s"},
+       "backoff": {"kind": "linear", "base": "3s", "limit": 60, "jitter": 0.5}}
+      """
+    let job = try #require(try jobs(text).first)
+    #expect(job.notBefore == Date(timeIntervalSince1970: 1_795_255_200))
+    #expect(job.timeout == .seconds(120))
+    #expect((job.after, job.afterAny) == (["a"], ["b", "c"]))
+    #expect((job.unique, job.batch) == ("u", "x"))
+    #expect(job.limit == JobLimit(key: "k", concurrent: 2, rate: JobLimit.Rate(10, per: .seconds(1))))
+    #expect(job.backoff == Backoff(.linear, base: .seconds(3), limit: .seconds(60), jitter: 0.5))
+  }
+
+  @Test(
+    "Values at the ends of their ranges are taken, and no others",
+    arguments: [
+      (#""maxAttempts": 1"#, true), (#""maxAttempts": 1000"#, true), (#""maxAttempts": 0"#, false),
+      (#""maxAttempts": 1001"#, false), (#""priority": 100"#, true), (#""priority": 101"#, false),
+      (#""priority": -101"#, false), (#""timeout": "1us""#, true), (#""timeout": 0"#, false),
+      (#""timeout": "3660d""#, true), (#""timeout": "3661d""#, false), (#""backoff": {"jitter": 1}"#, true),
+      (#""backoff": {"jitter": 1.01}"#, false), (#""backoff": {"jitter": -0.1}"#, false),
+      (#""backoff": "sometimes""#, false), (#""backoff": {"base": "0s"}"#, false), (#""limit": {"key": "k"}"#, false),
+      (#""limit": {"concurrent": 1}"#, false), (#""limit": {"key": "k", "concurrent": 0}"#, false),
+      (#""limit": {"key": "k", "rate": "0/s"}"#, false), (#""unique": "\#(String(repeating: "u", count: 200))""#, true),
+      (#""unique": "\#(String(repeating: "u", count: 201))""#, false), (#""unique": """#, false),
+      (#""notBefore": "2026-11-21"#, false), (#""retries": 3"#, false),
+    ])
+  func ranges(member: String, isTaken: Bool) {
+    let text = #"{"type": "noop", \#(member)}"#
+    if isTaken { #expect(throws: Never.self) { try jobs(text) } }
+    if !isTaken { #expect(throws: JobFileError.self) { try jobs(text) } }
+  }
+
+  @Test("A file without jobs is refused, and a callback for which its own batch would wait")
+  func callbacks() throws {
+    func key(_ text: String) -> String? { #expect(throws: JobFileError.self) { try jobs(text) }?.key }
+    #expect(key(#"{"jobs": []}"#) == "jobs")
+    let callback = #""callback": {"type": "noop", "id": "c"}"#
+    #expect(key(#"{"jobs": [{"type": "a"}, {"type": "a", "after": "c"}], \#(callback)}"#) == "jobs[1].after")
+    #expect(key(#"{"jobs": [{"type": "a", "afterAny": ["c"]}], \#(callback)}"#) == "jobs[0].afterAny")
+    let ownBatch = #"{"jobs": [{"type": "a"}], "batch": "b", "callback": {"type": "a", "batch": "b"}}"#
+    #expect(key(ownBatch) == "callback.batch")
+    let file = try JobFile(Data(#"{"jobs": [{"type": "a"}], "batch": "b", \#(callback)}"#.utf8))
+    #expect(file.hasCallback && file.batch == "b" && file.jobs.map(\.id) == [nil, "c"])
+  }
+
   @Test("A list of jobs keeps its order")
   func list() throws {
     let read = try jobs(#"{"jobs": [{"type": "b", "id": "1"}, {"type": "a"}, {"type": "b"}]}"#)

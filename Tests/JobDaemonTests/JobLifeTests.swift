@@ -107,4 +107,73 @@ struct JobLifeTests {
     #expect(try fixture.record("j") { $0.currentState } == .completed)
     try await fixture.stop()
   }
+
+  @Test("A completed job keeps no place to go on from, and every job that is over tells when it ended")
+  func ends() async throws {
+    let careful = ScriptedHandler("careful") { execution in
+      try await execution.checkpoint("half")
+      if execution.jobID == "fails" { throw JobFailure("no", isPermanent: true) }
+      return .null
+    }
+    let fixture = try CoreFixture(handlers: [careful])
+    try fixture.start()
+    try await fixture.run(job("good", type: "careful"))
+    try await fixture.run(job("fails", type: "careful"))
+    #expect(try fixture.record("good") { $0.currentState } == .completed)
+    #expect(try fixture.record("good") { $0.cursor } == nil)
+    #expect(try fixture.record("fails") { $0.currentState } == .discarded)
+    for id in ["good", "fails"] { #expect(try fixture.record(id) { $0.finishedAt } != nil) }
+    try await fixture.stop()
+  }
+
+  @Test("A job that is put back has neither the error nor the end of its earlier life")
+  func putBack() async throws {
+    let handler = ScriptedHandler("fails") { _ in throw JobFailure("no", isPermanent: true) }
+    let fixture = try CoreFixture(handlers: [handler])
+    try fixture.start()
+    try await fixture.run(job("j", type: "fails"))
+    #expect(try fixture.record("j") { $0.failure } == "no")
+    fixture.core.scheduler.change { schedule, now in schedule.setPaused(true, .everything, at: now) }
+    #expect(try await fixture.perform(.retry, on: "j") == .done)
+    #expect(try fixture.record("j") { $0.currentState } == .available)
+    #expect(try fixture.record("j") { $0.failure } == nil)
+    #expect(try fixture.record("j") { $0.finishedAt } == nil)
+    try await fixture.stop()
+  }
+
+  @Test("A unique key turns others away until its job is over, also those that are put back")
+  func uniqueKey() async throws {
+    let handler = ScriptedHandler("fails") { _ in throw JobFailure("no", isPermanent: true) }
+    let fixture = try CoreFixture(handlers: [handler])
+    try fixture.start()
+    try await fixture.run(job("first", type: "fails", #", "unique": "u""#))
+    fixture.core.scheduler.change { schedule, now in schedule.setPaused(true, .everything, at: now) }
+    let second = try fixture.submit(job("second", type: "noop", #", "unique": "u""#))
+    try await fixture.run(job("third", type: "noop", #", "unique": "u""#))
+    #expect(try fixture.record("third") { $0.currentState } == .cancelled)
+    #expect(try await fixture.perform(.retry, on: "first") == .keyTaken(.discarded, owner: "second"))
+    fixture.core.scheduler.change { schedule, now in schedule.setPaused(false, .everything, at: now) }
+    try await fixture.waitForRelease(of: second)
+    #expect(try fixture.record("second") { $0.currentState } == .completed)
+    #expect(try await fixture.perform(.retry, on: "first") == .done)
+    try await fixture.stop()
+  }
+
+  @Test("A job that somebody lets try again at once has all its attempts before it")
+  func triedAtOnce() async throws {
+    let handler = ScriptedHandler("fails") { _ in throw JobFailure("no", isPermanent: false) }
+    let fixture = try CoreFixture(handlers: [handler])
+    try fixture.start()
+    let ids = try fixture.submit(
+      #"{"type": "fails", "id": "j", "maxAttempts": 2, "backoff": {"kind": "fixed", "base": "1h"}}"#)
+    try await fixture.waitUntil { try fixture.record("j") { $0.currentState } == .retryable }
+    #expect(try await fixture.perform(.retry, on: "j") == .done)
+    try await fixture.waitUntil { try fixture.record("j") { $0.attempt } == 2 }
+    #expect(try fixture.record("j") { $0.currentState } == .retryable)
+    #expect(try fixture.record("j") { $0.maxAttempts } == 3)
+    #expect(try await fixture.perform(.cancel(reason: "enough"), on: "j") == .done)
+    try await fixture.waitForRelease(of: ids)
+    #expect(try fixture.record("j") { $0.failure } == "enough")
+    try await fixture.stop()
+  }
 }

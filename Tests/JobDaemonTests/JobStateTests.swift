@@ -16,6 +16,21 @@ struct JobStateTests {
     #expect(JobState.allCases.filter { $0.after(.redriven) != nil } == [.quarantined])
   }
 
+  @Test("What is over without being completed is a failure; a state of a newer daemon is held")
+  func failures() throws {
+    #expect(JobState.allCases.filter(\.isFinal) == [.completed, .cancelled, .discarded, .quarantined])
+    #expect(JobState.allCases.filter(\.isFailure) == [.cancelled, .discarded, .quarantined])
+    let fixture = try WriterFixture()
+    let states = fixture.main.performAndWait { context in
+      let job = Job(context: context)
+      return ["running", "dreaming"].map { name in
+        job.state = name
+        return job.currentState
+      }
+    }
+    #expect(states == [.running, .held])
+  }
+
   @Test("Every unfinished job can be called off, and put aside and back again")
   func unfinished() {
     for state in JobState.allCases where !state.isFinal {

@@ -25,6 +25,63 @@ struct ScheduleDependencyTests {
     #expect(test.all() == [last])
   }
 
+  @Test("A job that nothing blocks any more waits for its time, if that has not come")
+  mutating func early() {
+    let needed = test.add("needed")
+    let last = test.add("last", [blocker(needed)]) { [wall = test.now.wall] in
+      $0.notBefore = .init(timeIntervalSince1970: Double(wall) / 1000 + 60)
+    }
+    #expect(test.schedule.state(of: last) == .waiting)
+    #expect(test.all() == [needed])
+    test.end(needed)
+    #expect(test.schedule.state(of: last) == .scheduled)
+    test.wait(59_999)
+    #expect(test.all() == [])
+    test.wait(1)
+    #expect(test.all() == [last])
+  }
+
+  @Test("A job that comes held stays so, and waits for others when it is released")
+  mutating func heldFirst() {
+    let needed = test.add("needed")
+    let id = ManagedObjectID(key: 1_000, entityIndex: 0, rootIndex: 0, coordinatorOrdinal: 0)
+    var new = NewJob(id: id, file: nil, specification: JobSpecification(type: "noop"), name: "held")
+    new.isHeld = true
+    new.blockers = [blocker(needed)]
+    test.schedule.add(new, at: test.now)
+    #expect(test.schedule.state(of: id) == .held)
+    #expect(test.schedule.release(id, at: test.now) == true)
+    #expect(test.schedule.state(of: id) == .waiting)
+    #expect(test.all() == [needed])
+    test.end(needed)
+    #expect(test.all() == [id])
+  }
+
+  @Test("A batch that nobody knows, or of which nothing is left, is not waited for")
+  mutating func unknownBatch() {
+    let callbacks = [NewJob.Blocker(subject: .batch("none"), mayFail: true)]
+    let first = test.add("first", callbacks)
+    #expect(test.all() == [first])
+    let member = test.add("member") { $0.batch = "none" }
+    #expect(test.all() == [member])
+    test.end(member)
+    let second = test.add("second", callbacks)
+    #expect(test.all() == [second])
+  }
+
+  @Test("A unique key is its job's until that is over, and nobody's then")
+  mutating func uniqueKey() {
+    let first = test.add("first") { $0.unique = "u" }
+    #expect(test.schedule.uniqueOwners == ["u": first])
+    #expect(test.all() == [first])
+    test.end(first, .failed)
+    #expect(test.schedule.uniqueOwners == ["u": first])
+    test.wait(1)
+    #expect(test.all() == [first])
+    test.end(first, .gaveUp)
+    #expect(test.schedule.uniqueOwners.isEmpty)
+  }
+
   @Test("A job comes to nothing with what it needs, unless it takes any end", arguments: [JobEvent.gaveUp, .cancelled])
   func failed(event: JobEvent) {
     var test = TestSchedule()
@@ -179,7 +236,10 @@ struct ScheduleDependencyTests {
     test.end(later)
     #expect(Set(test.schedule.dependencies.needed) == [over, later], "a restart looks for both again")
     #expect(test.all() == [strict])
+    let second = test.add("second", needs: [over])
     test.end(strict)
+    #expect(Set(test.schedule.dependencies.needed) == [over], "another one names it still")
+    test.cancel(second)
     #expect(test.schedule.dependencies.needed.isEmpty)
   }
 

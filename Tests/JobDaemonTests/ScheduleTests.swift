@@ -120,11 +120,13 @@ struct ScheduleTests {
     #expect(test.schedule.lanes.count == 1)
     test.schedule.setPaused(true, .queue("paused"), at: test.now)
     test.schedule.setLimits(.type("noop"), concurrent: 1, rate: nil, at: test.now)
-    let (first, second) = (test.add("a"), test.add("b"))
+    let (first, second) = (test.add("a") { $0.queue = "a" }, test.add("b") { $0.queue = "b" })
     for id in [first, second] {
       #expect(test.all() == [id])
       test.end(id)
     }
+    let type = test.schedule.resource(.type("noop"))
+    #expect(test.schedule.resources[type].lanes.isEmpty, "lanes go with their queues")
     #expect(Set(test.schedule.resourceIndexes.keys) == [.everything, .queue("paused"), .type("noop")])
     test.schedule.setPaused(false, .queue("paused"), at: test.now)
     #expect(test.schedule.resourceIndexes[.queue("paused")] == nil)
@@ -140,6 +142,7 @@ struct ScheduleTests {
       test.end(id)
     }
     #expect(test.schedule.alarms.count < 2_000)
+    #expect(test.schedule.attempts.isEmpty)
     test.schedule.setPaused(true, .everything, at: test.now)
     for number in 0..<5_000 {
       let id = test.add("c\(number)")
@@ -166,6 +169,54 @@ struct ScheduleTests {
     #expect(test.all() == [jobs[3]])
     test.wait(20_000)
     #expect(test.all() == [jobs[4], jobs[5]])
+  }
+
+  @Test("Whoever waits behind entries that are no longer true is called nevertheless")
+  mutating func staleEntries() {
+    test.schedule.setLimits(.queue("q"), concurrent: 1, rate: nil, at: test.now)
+    func job(_ type: String, _ priority: Int = 0) -> (inout JobSpecification) -> Void {
+      { ($0.queue, $0.type, $0.priority) = ("q", type, priority) }
+    }
+    var running = test.add("x", [], job("a"))
+    #expect(test.all() == [running])
+    let first = test.add("a1", [], job("a"))
+    #expect(test.all() == [])
+    // Its lane waits by another job now, and the entry of the one before is still there.
+    let urgent = test.add("a2", [], job("a", 1))
+    let other = test.add("b", [], job("b"))
+    #expect(test.all() == [])
+    for next in [urgent, first, other] {
+      test.end(running)
+      #expect(test.all() == [next])
+      running = next
+    }
+  }
+
+  @Test("A job that gets room in its queue waits for its key's rate then, and is called when that lets it through")
+  mutating func roomThenRate() {
+    let limit = JobLimit(key: "host", rate: JobLimit.Rate(1, per: .seconds(10)))
+    test.schedule.setLimits(.queue("q"), concurrent: 1, rate: nil, at: test.now)
+    let spent = test.add("spent") { $0.limit = limit }
+    let running = test.add("running") { $0.queue = "q" }
+    #expect(test.all() == [spent, running])
+    let waiting = test.add("waiting") { ($0.queue, $0.limit) = ("q", limit) }
+    #expect(test.all() == [])
+    test.end(running)
+    #expect(test.all() == [])
+    test.wait(10_000)
+    #expect(test.all() == [waiting])
+  }
+
+  @Test("A rate that is changed remembers what it has let through")
+  mutating func changedRate() {
+    let jobs = (0..<4).map { test.add("\($0)") }
+    test.schedule.setLimits(.queue("default"), concurrent: nil, rate: .init(1, per: .seconds(10)), at: test.now)
+    #expect(test.all() == [jobs[0]])
+    test.wait(4_000)
+    test.schedule.setLimits(.queue("default"), concurrent: nil, rate: .init(2, per: .seconds(10)), at: test.now)
+    #expect(test.all() == [jobs[1]])
+    test.wait(6_000)
+    #expect(test.all() == [jobs[2]])
   }
 
   @Test("A rate is remembered until it has no effect any more, and its key is forgotten then")
@@ -237,6 +288,62 @@ struct ScheduleTests {
     test.schedule.arm(timeoutOf: job, at: test.now.steady + 5)
     test.now = Moment(steady: test.now.steady + 5, wall: test.now.wall)
     #expect(test.schedule.advance(to: test.now) == [job])
+  }
+
+  @Test("A delay that an earlier run began goes on, by the steady clock")
+  mutating func earlierDelay() {
+    let id = ManagedObjectID(key: 1_000, entityIndex: 0, rootIndex: 0, coordinatorOrdinal: 0)
+    var new = NewJob(id: id, file: nil, specification: JobSpecification(type: "noop"), name: "earlier")
+    new.retryTime = test.now.wall + 5_000
+    test.schedule.add(new, at: test.now)
+    #expect(test.schedule.state(of: id) == .retryable)
+    test.now = Moment(steady: test.now.steady + 4_999, wall: test.now.wall + 100_000)
+    _ = test.schedule.advance(to: test.now)
+    #expect(test.all() == [])
+    test.wait(1)
+    #expect(test.all() == [id])
+  }
+
+  @Test("A job that was held and released while it waited does not run before its new time, whatever was set before")
+  mutating func newTime() {
+    let job = test.add("fails")
+    #expect(test.all() == [job])
+    test.end(job, .failed, delay: 5_000)
+    #expect(test.schedule.hold(job) == true)
+    #expect(test.schedule.release(job, at: test.now) == true)
+    #expect(test.schedule.state(of: job) == .scheduled)
+    // By the wall clock from now on, which somebody sets back.
+    test.now = Moment(steady: test.now.steady + 5_000, wall: test.now.wall - 60_000)
+    _ = test.schedule.advance(to: test.now)
+    #expect(test.all() == [])
+    test.wait(65_000)
+    #expect(test.all() == [job])
+  }
+
+  @Test("A running job is neither called off nor put aside by the schedule alone")
+  mutating func runningStays() {
+    let job = test.add("running")
+    #expect(test.all() == [job])
+    #expect(test.schedule.cancel(job) == false)
+    #expect(test.schedule.hold(job) == false)
+    #expect(test.schedule.state(of: job) == .running)
+  }
+
+  @Test("A job held for want of a handler goes on when there is one, unless an operator has held it meanwhile")
+  mutating func heldForHandler() {
+    let jobs = (0..<2).map { test.add("\($0)") }
+    #expect(test.all() == jobs)
+    for job in jobs {
+      test.end(job, .held)
+      test.schedule.awaitingHandler.insert(job)
+    }
+    #expect(test.schedule.hold(jobs[0]) == true)
+    test.schedule.releaseJobs(ofTypes: { $0 == "other" }, at: test.now)
+    #expect(test.all() == [])
+    test.schedule.releaseJobs(ofTypes: { $0 == "noop" }, at: test.now)
+    #expect(test.all() == [jobs[1]])
+    #expect(test.schedule.release(jobs[0], at: test.now) == true)
+    #expect(test.all() == [jobs[0]])
   }
 
   @Test("A held job does not run until it is released, and remembers what it waits for")

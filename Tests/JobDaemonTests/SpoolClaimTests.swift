@@ -42,6 +42,20 @@ struct SpoolClaimTests {
     }
   }
 
+  @Test("A file with a second name is refused: whoever has that could write to it later")
+  func hardLink() throws {
+    let folder = try TemporaryDirectory()
+    let paths = Paths(root: folder.path)
+    let spool = try Spool(paths)
+    #expect(FileManager.default.createFile(atPath: folder.path + "/kept", contents: Data("{}".utf8)))
+    try #require(link(folder.path + "/kept", paths.spoolNew + "/twice.json") == 0)
+    guard case .refused(let refusal) = try spool.claim("twice.json", sizeLimit: 1_000) else {
+      Issue.record("it was not refused")
+      return
+    }
+    #expect(refusal.reason == "it has 2 hard links; a job file must have one")
+  }
+
   @Test("What is no regular file is refused, and never followed or waited for")
   func refused() throws {
     let folder = try TemporaryDirectory()

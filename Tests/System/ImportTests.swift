@@ -93,6 +93,11 @@ extension SystemTests {
       for (name, count) in one.counts { #expect(job["result"]?[name]?.integer == count, "\(name)") }
       let again = try await run(daemon, "third", "code,name\na,Augusta\nc,Cid\n", #""mode": "update""#)
       #expect(again["state"] == "completed")
+      // Everything is there by now as the file has it.
+      let last = try await run(daemon, "fourth", "code,name\na,Augusta\nc,Cid\n", #""mode": "update""#)
+      for (name, count) in ["inserted": 0, "updated": 0, "unchanged": 2] as [String: Int64] {
+        #expect(last["result"]?[name]?.integer ?? 0 == count, "\(name)")
+      }
     }
 
     @Test("that may not have bad records leaves the table as it was", arguments: [false, true])
@@ -250,6 +255,12 @@ extension SystemTests {
       #expect(left == "0")
     }
 
+    /// What each mode really does: objects inserted, skipped, deleted, updated and unchanged.
+    static let trialCounts: [String: [Int64]] = [
+      "insert": [2, 0, 0, 0, 0], "skip": [2, 4, 0, 0, 0], "update": [2, 0, 0, 2, 2], "mirror": [2, 0, 0, 2, 2],
+      "replaceAll": [4, 0, 2, 0, 0],
+    ]
+
     @Test(
       "does what a dry run has told", arguments: ["insert", "skip", "update", "mirror", "replaceAll"])
     func trialIsTrue(mode: String) async throws {
@@ -261,6 +272,8 @@ extension SystemTests {
       #expect(found == "a|Ada|36\nb|Bob|40")
       let done = try #require(try await run(daemon, "real", text, arguments)["result"])
       for key in ["inserted", "skipped", "deleted", "rejects"] { #expect(told[key] == done[key], "\(key)") }
+      let counts = ["inserted", "skipped", "deleted", "updated", "unchanged"].map { done[$0]?.integer ?? 0 }
+      #expect(counts == Self.trialCounts[mode])
       #expect(told["updated"]?.integer == (done["updated"]?.integer ?? 0) + (done["unchanged"]?.integer ?? 0))
       let rejects = try await daemon.get("/v1/jobs/real/rejects")["rejects"]?.array ?? []
       #expect(told["firstRejects"]?.array?.map { $0["line"] } == rejects.map { $0["line"] })

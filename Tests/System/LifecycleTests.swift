@@ -69,10 +69,8 @@ extension SystemTests {
       }
       try write(0..<1000)
       let daemon = try await DaemonProcess.ready(root)
-      let start = ContinuousClock.now
       try write(1000..<3000)
       try await daemon.waitUntilSpoolIsEmpty()
-      print("3,000 small files: \(start.duration(to: .now))")
       let jobs = try await root.sql("SELECT state, count(*) FROM Job GROUP BY state")
       #expect(jobs == "completed|3000")
       let status = try await daemon.get("/v1/status")

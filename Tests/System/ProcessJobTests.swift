@@ -58,6 +58,9 @@ extension SystemTests {
       let jobs = try await daemon.submit(
         #"{"jobs": [{"type": "flaky", "id": "a"}, {"type": "flaky", "id": "b", "maxAttempts": 2}]}"#)
       #expect(jobs.map { $0["state"]?.string } == ["completed", "discarded"])
+      #expect(jobs.map { $0["error"]?.string == nil } == [true, false])
+      #expect(jobs.last?["error"]?.string?.contains("exited with code 75") == true)
+      #expect(try await root.sql("SELECT id, attempt FROM Job ORDER BY id") == "a|5\nb|2")
     }
 
     @Test("TimeoutSec of the type ends a program, with its group, unless the job's own timeout is longer")

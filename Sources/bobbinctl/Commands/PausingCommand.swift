@@ -4,6 +4,8 @@ import JSONText
 /// A subcommand that pauses or resumes.
 protocol PausingCommand: Command {
   var resource: PausedResource { get }
+  /// Whether it tells what is paused then.
+  static var tellsPauses: Bool { get }
 }
 
 /// What is paused or resumed: a queue, a type, or everything.
@@ -46,7 +48,7 @@ extension PausingCommand {
     let reply = try session.post(ControlClient.path("v1", Self.name), .object(resource.body))
     if session.printsJSON { return .success }
     session.output.note("\(resource.words) is \(Self.name)d")
-    if Self.name == ResumeCommand.name, let pauses = try reply.decoded(as: PausesReply.self).pauses {
+    if Self.tellsPauses, let pauses = try reply.decoded(as: PausesReply.self).pauses {
       for pause in pauses {
         session.output.note("\(pause.words) is still paused; \"\(pause.resumeCommand)\" resumes it")
       }

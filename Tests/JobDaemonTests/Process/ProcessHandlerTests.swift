@@ -66,7 +66,7 @@ struct ProcessHandlerTests {
   func dropped() async throws {
     let fixture = try ProcessFixture(
       #"echo '{"insert": {"entity": "Reading", "values": {"number": 1}}}'; exit 1"#)
-    #expect(try await fixture.failure() != nil)
+    #expect(try await fixture.failure()?.message.contains("exited with code 1") == true)
     #expect(try await fixture.numbers() == [])
   }
 

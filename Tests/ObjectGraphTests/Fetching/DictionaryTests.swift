@@ -190,7 +190,9 @@ struct DictionaryTests {
       for _ in 0..<2 { Person(context: writer).age = .max }
       try writer.save()
     }
-    #expect(throws: StoreError.self) { try dictionaries { $0.propertiesToFetch = [.sum("age")] } }
+    let error = #expect(throws: StoreError.self) { try dictionaries { $0.propertiesToFetch = [.sum("age")] } }
+    #expect(error?.code == .unsupported)
+    #expect(error?.message == "a sum of integers exceeds 64 bits")
   }
 
   @Test("Decimals are summed and averaged exactly")

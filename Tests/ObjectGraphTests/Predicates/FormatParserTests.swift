@@ -89,11 +89,16 @@ struct FormatParserTests {
 
   @Test("with too many or unfit arguments are refused")
   func unfitArguments() {
-    #expect(throws: ConditionError.self) { try Condition(format: "age = 1", 2) }
-    #expect(throws: ConditionError.self) { try Condition(format: "age = %d", "x") }
-    #expect(throws: ConditionError.self) { try Condition(format: "%K = 1", 1) }
-    #expect(throws: ConditionError.self) { try Condition(format: "age = %@", [1]) }
-    #expect(throws: ConditionError.self) { try Condition(format: "age = %@", Unfit()) }
+    func refusal(_ format: String, _ argument: Any) -> ConditionError? {
+      let error = #expect(throws: ConditionError.self) { try Condition(format: format, argument) }
+      #expect(error?.code == .argument, "\(format)")
+      return error
+    }
+    #expect(refusal("age = 1", 2)?.description == "the format string takes 0 arguments, but 1 were given")
+    #expect(refusal("age = %d", "x")?.column == 7)
+    #expect(refusal("%K = 1", 1)?.column == 1)
+    #expect(refusal("age = %@", [1])?.column == 7)
+    #expect(refusal("age = %@", Unfit())?.column == 7)
   }
 
   private struct Unfit: Sendable {}

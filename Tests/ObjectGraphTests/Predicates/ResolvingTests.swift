@@ -73,8 +73,10 @@ struct ResolvingTests {
   func depth() throws {
     let (model, entity) = try Self.person()
     var condition = Condition.constant(true)
-    for _ in 0..<300 { condition = .not(condition) }
-    #expect(throws: ConditionError.self) { try condition.resolved(for: entity) }
+    for _ in 0..<256 { condition = .not(condition) }
+    #expect(throws: Never.self) { try condition.resolved(for: entity) }
+    let error = #expect(throws: ConditionError.self) { try Condition.not(condition).resolved(for: entity) }
+    #expect(error?.description == "the predicate is nested more than 256 deep")
     withExtendedLifetime(model) {}
   }
 }
