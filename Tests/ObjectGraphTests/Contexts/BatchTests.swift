@@ -5,6 +5,17 @@ import Testing
 
 @Suite("Packed inserts")
 struct BatchTests {
+  @Test("Packed inserts that are not saved yet are found by conditions")
+  func conditions() throws {
+    let stack = try Stack(People.model)
+    try stack.main.performAndWait { main in
+      main.insert(try main.personBatch(count: 100))
+      let found = try main.fetch(FetchRequest<Person>(format: "age >= 97", sortBy: [.ascending(\.age)]))
+      #expect(found.map(\.age) == [97, 98, 99])
+      #expect(try main.count(for: FetchRequest<Person>(format: "age < 10")) == 10)
+    }
+  }
+
   @Test(
     "Packed inserts can be fetched, changed and deleted, before and after the flush",
     arguments: [true, false])

@@ -215,6 +215,34 @@ struct ManyToManyTests {
     }
   }
 
+  @Test("An object that is named twice is in an ordered relationship once, at its first place")
+  func namedTwice() throws {
+    let stack = try zoo(inMemory: true)
+    try stack.writer.performAndWait { writer in
+      let keeper = Keeper(context: writer)
+      let shifts = (0..<3).map { _ in Shift(context: writer) }
+      keeper.shifts = [shifts[1], shifts[0], shifts[1], shifts[2], shifts[0]]
+      #expect(keeper.shifts == [shifts[1], shifts[0], shifts[2]])
+      try writer.save()
+      writer.refreshAllObjects()
+      #expect(keeper.shifts == [shifts[1], shifts[0], shifts[2]])
+    }
+  }
+
+  @Test("Places at the end of an order ascend, also behind many that were drawn at once")
+  func drawnPlaces() throws {
+    let coordinator = try zoo(inMemory: true).coordinator
+    var last = coordinator.drawOrder()
+    for _ in 0..<1_000 {
+      let next = coordinator.drawOrder()
+      #expect(next > last)
+      last = next
+    }
+    let first = coordinator.drawOrders(1_000_000)
+    #expect(first > last)
+    #expect(coordinator.drawOrder() > first + 999_999 << 10)
+  }
+
   private static func check(_ keepers: [Keeper], _ animals: [Animal]) {
     #expect(keepers[0].favourites == [2, 3, 0, 1].map { animals[$0] })
     #expect(keepers[1].favourites == [2, 0, 1].map { animals[$0] })

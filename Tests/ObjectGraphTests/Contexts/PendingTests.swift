@@ -50,6 +50,23 @@ struct PendingTests {
     }
   }
 
+  @Test("Links of objects that came to nothing are no change, and none leads to an object that is gone")
+  func links() throws {
+    let (gone, kept) = (try id(1), try id(2))
+    let insert = RowChange(.insert, gone, row: try row(age: 1), base: nil)
+    for key in [LinkKey(table: 0, left: gone, right: kept), LinkKey(table: 0, left: kept, right: gone)] {
+      let link = LinkChange(key, isPresent: true)
+      var pending = Pending()
+      pending.absorb(ChangeSet([insert], links: [link]), layouts: layouts)
+      #expect(!pending.isEmpty)
+      pending.absorb(ChangeSet([RowChange(.delete, gone, row: nil, base: insert.row)]), layouts: layouts)
+      #expect(pending.isEmpty)
+      let set = ChangeSet([], links: [link, LinkChange(LinkKey(table: 0, left: kept, right: kept), isPresent: true)])
+      #expect(set.settled(layouts) { $0 == gone }.set.links.map(\.key.left) == [kept])
+      #expect(set.settled(layouts) { $0 == gone }.set.links.map(\.key.right) == [kept])
+    }
+  }
+
   @Test("Changes of different properties that were made against the same row both count")
   func merging() throws {
     let base = try row(age: 1, name: "Ada")

@@ -1,7 +1,8 @@
 import Foundation
-import ObjectGraph
 import ObjectGraphTesting
 import Testing
+
+@testable import ObjectGraph
 
 @Suite("The rows that contexts share are what is stored")
 struct RowCacheTests {
@@ -31,6 +32,88 @@ struct RowCacheTests {
     }
     #expect(try there.performAndWait { try ($0.existingObject(with: id) as? Department)?.name } == "Engines")
     try stack.checkInvariants(here, there)
+  }
+
+  @Test("What was read before a save is not kept after it")
+  func lateReaders() throws {
+    let stack = try Stack(People.model)
+    let (department, ada) = try stack.here.performAndWait { here in
+      let (department, ada) = (Department(context: here), Person(context: here))
+      ada.department = department
+      try here.save()
+      return (department.objectID, ada.objectID)
+    }
+    let employees = try #require(
+      People.model.entities.first { $0.name == "Department" }?.property(named: "employees"))
+    let saves = stack.coordinator.saveCount
+    let old = try #require(try stack.coordinator.row(for: ada))
+    try stack.here.performAndWait { here in
+      let ada = try #require(here.object(with: ada) as? Person)
+      (ada.age, ada.department) = (9, nil)
+      try here.save()
+    }
+    stack.coordinator.keep([(ada, old)], readBefore: saves)
+    stack.coordinator.keep([ada], asDestinationsOf: department, employees, readBefore: saves)
+    stack.there.performAndWait { there in
+      #expect((there.object(with: ada) as? Person)?.age == 9)
+      #expect((there.object(with: department) as? Department)?.employees == [])
+    }
+    try stack.coordinator.checkInvariants()
+  }
+
+  @Test("The rows that are kept take no more than they may, and what is forgotten is nowhere any more")
+  func bounded() throws {
+    let limit = 100_000
+    let coordinator = PersistentStoreCoordinator(model: People.model, rowCacheByteLimit: limit)
+    try coordinator.open(.inMemory)
+    let context = ManagedObjectContext(coordinator: coordinator)
+    let ids = try context.performAndWait { context in
+      let people = (0..<3_000).map { number in
+        let person = Person(context: context)
+        person.firstName = "person \(number)"
+        return person
+      }
+      try context.save()
+      return people.map(\.objectID)
+    }
+    for id in ids { #expect(try coordinator.row(for: id) != nil) }
+    // Each of the two generations begins anew once it is full, which it is noticed to be one row later.
+    #expect(coordinator.rowCacheByteCount <= 2 * limit)
+
+    // With room for one row, what comes next makes it one of the old generation.
+    let rows = try ids.prefix(3).map { ($0, try #require(try coordinator.row(for: $0))) }
+    var cache = RowCache(byteLimit: 2, saveCount: SaveCount())
+    for (id, row) in rows.prefix(2) { cache.insert(row, for: id) }
+    #expect(cache.contains(ids[0]) && cache.contains(ids[1]))
+    cache.remove(ids[0])
+    #expect(cache.row(for: ids[0]) == nil)
+    cache.insert(rows[2].1, for: ids[2])
+    #expect(cache.contains(ids[1]) && cache.contains(ids[2]))
+  }
+
+  @Test("Transient values stay with the object that they were set in")
+  func transients() throws {
+    let stack = try Stack(Zoo.model)
+    stack.there.performAndWait { $0.automaticallyMergesChangesFromParent = true }
+    let id = try stack.here.performAndWait { here in
+      let all = here.insertObject(ofEntity: "Everything")
+      try here.save()
+      return all.objectID
+    }
+    try stack.there.performAndWait { there in
+      let mine = try there.existingObject(with: id)
+      try stack.here.performAndWait { here in
+        here.object(with: id).setValue("mine", forKey: "scratch")
+        here.object(with: id).setValue("new", forKey: "text")
+        try here.save()
+      }
+      #expect(mine.value(forKey: "scratch") == nil)
+    }
+    try stack.there.performAndWait { there in
+      let mine = try there.existingObject(with: id)
+      #expect(mine.value(forKey: "text") as? String == "new")
+      #expect(mine.value(forKey: "scratch") == nil)
+    }
   }
 
   @Test("So are those of a list that grows by an empty object at a time", arguments: [true, false])

@@ -22,6 +22,44 @@ struct FetchOptionTests {
     return try Stack(People.model, directory: stack.directory)
   }
 
+  @Test("Limits and offsets count what is seen here, however many of the stored objects have changed")
+  func window() throws {
+    let stack = try Stack(People.model)
+    try stack.here.performAndWait { here in
+      let people = (0..<10).map { number in
+        let person = Person(context: here)
+        person.age = Int64(number)
+        return person
+      }
+      try here.save()
+      var request = FetchRequest<Person>(sortBy: [.ascending(\.age)])
+      request.fetchOffset = 7
+      #expect(try here.fetch(request).map(\.age) == [7, 8, 9])
+      #expect(try here.count(for: request) == 3)
+      for person in people.prefix(3) { person.age = 100 }
+      #expect(try here.fetch(request).map(\.age) == [100, 100, 100])
+      request.fetchOffset = 1
+      request.fetchLimit = 3
+      #expect(try here.fetch(request).map(\.age) == [4, 5, 6])
+      #expect(try here.count(for: request) == 3)
+    }
+  }
+
+  @Test("Without subentities no object of one is found, whether it is stored or not", arguments: [true, false])
+  func subentities(isStored: Bool) throws {
+    let stack = try Stack(Zoo.model)
+    try stack.here.performAndWait { here in
+      let animals: [ManagedObject] = [Dog(context: here), Cat(context: here)]
+      if isStored { try here.save() }
+      var request = FetchRequest<Animal>()
+      #expect(try Set(here.fetchIDs(request)) == Set(animals.map(\.objectID)))
+      request.includesSubentities = false
+      #expect(try here.fetchIDs(request) == [])
+      #expect(try here.count(for: request) == 0)
+      #expect(try here.fetchIDs(FetchRequest<Dog>()) == [animals[0].objectID])
+    }
+  }
+
   @Test("Prefetching a to-one relationship costs one statement, and reading the destinations none")
   func prefetchingToOne() throws {
     let stack = try departments()

@@ -75,6 +75,8 @@ struct FormatParserTests {
       ("SUBQUERY(pets, $x, age = 1) = 1", 29, "="),
       ("age = %@", 7, "%@"), ("age = %q", 7, "%q"), ("é = 1 ~", 7, "~"), ("name =[x] 'a'", 8, "x"),
       ("age = 99999999999999999999", 7, "99999999999999999999"), ("age BETWEEN {1}", 13, "{"),
+      ("age BETWEEN {1, 2, 3}", 13, "{"), (#"name = '\u41'"#, 9, #"\u41'"#),
+      (#"name = '\u041 '"#, 9, #"\u041 "#),
       ("age IN 3", 8, "3"), ("sum(age) = 3", 4, "("), ("$ = 1", 1, "$"), ("age = 0xG", 7, "0xG"),
       ("CAST(age, 'NSArray') = 1", 11, "'NSArray'"), ("FUNCTION(age, 'f') = 1", 1, "FUNCTION"),
       ("pets[FIRST] = 1", 6, "FIRST"),

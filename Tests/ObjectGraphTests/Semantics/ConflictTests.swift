@@ -224,6 +224,79 @@ struct ConflictTests: Neighbours {
     #expect(versions == 2)
   }
 
+  @Test("An object that was only looked at keeps what others have stored, whatever the policy, and has it then")
+  func lookedAt() throws {
+    let policies: [MergePolicy] = [
+      .mergeByPropertyObjectTrump, .overwrite, .mergeByPropertyStoreTrump, .rollback,
+    ]
+    for policy in policies {
+      let id = try savedPerson("Ada", age: 1)
+      try here.performAndWait { here in
+        here.mergePolicy = policy
+        let person = try #require(here.object(with: id) as? Person)
+        #expect(person.age == 1)
+        here.detectConflicts(for: person)
+        Person(context: here).firstName = "Cy"
+        try there.performAndWait { there in
+          (there.object(with: id) as? Person)?.age = 9
+          try there.save()
+        }
+        try here.save()
+        #expect(person.age == 9 && !here.hasChanges, "\(policy)")
+      }
+      #expect(try sqlite("SELECT age FROM Person WHERE _key = \(id.key)") == "9", "\(policy)")
+    }
+  }
+
+  @Test("A refresh of all objects ends what detectConflicts asked for")
+  func refreshedChecks() throws {
+    let id = try savedPerson()
+    here.performAndWait { here in
+      here.detectConflicts(for: here.object(with: id))
+      here.refreshAllObjects()
+      Person(context: here).firstName = "Cy"
+    }
+    edit(id, age: 9, in: there)
+    try there.performAndWait { try $0.save() }
+    here.performAndWait { here in #expect(throws: Never.self) { try here.save() } }
+  }
+
+  @Test("A results controller sees what a save has merged into its objects")
+  func mergedResult() throws {
+    let id = try savedPerson("Ada", age: 1)
+    let request = try FetchRequest<Person>(format: "age > 10", sortBy: [.ascending(\.age)])
+    let controller = try FetchedResultsController(request, context: here)
+    try here.performAndWait { here in
+      try controller.performFetch(in: here)
+      here.mergePolicy = .mergeByPropertyObjectTrump
+      (here.object(with: id) as? Person)?.firstName = "Augusta"
+    }
+    #expect(controller.snapshot.objectIDs == [])
+    edit(id, age: 50, in: there)
+    try there.performAndWait { try $0.save() }
+    try here.performAndWait { try $0.save() }
+    #expect(controller.snapshot.objectIDs == [id])
+  }
+
+  @Test("News of a save that come late do not bring older values back, though no row is kept")
+  func lateNews() throws {
+    let coordinator = PersistentStoreCoordinator(model: People.model, rowCacheByteLimit: 0)
+    try coordinator.open(.inMemory)
+    let here = ManagedObjectContext(coordinator: coordinator, name: "here")
+    let there = ManagedObjectContext(coordinator: coordinator, name: "there")
+    let id = try there.performAndWait { there in
+      let person = Person(context: there)
+      try there.save()
+      return person.objectID
+    }
+    #expect(age(id, in: here) == 0)
+    let saves = try [5, 6].map { age in
+      try didSave(in: there) { ($0.object(with: id) as? Person)?.age = age }
+    }
+    here.performAndWait { here in for save in saves.reversed() { here.mergeChanges(fromContextDidSave: save) } }
+    #expect(age(id, in: here) == 6)
+  }
+
   @Test(
     "detectConflicts finds what another process wrote, in the save's transaction, and in a child what its parent did")
   func detectingElsewhere() throws {

@@ -54,6 +54,24 @@ struct ConstraintConflictTests {
     }
   }
 
+  @Test("Of new objects with the same unique value the first stays, and links to the others lead to it")
+  func firstStays() throws {
+    let stack = try Stack(Zoo.model)
+    try stack.root().performAndWait { context in
+      context.mergePolicy = .mergeByPropertyObjectTrump
+      let skills = ["magic", "magic", "dancing"].map { insertSkill($0, in: context) }
+      let keeper = Keeper(context: context)
+      keeper.skills = Set(skills.dropFirst().compactMap { $0 as? Skill })
+      try context.save()
+      #expect(skills[0].managedObjectContext != nil && skills[1].managedObjectContext == nil)
+      #expect(keeper.skills == Set([skills[0], skills[2]].compactMap { $0 as? Skill }))
+    }
+    let titles = try stack.root("reader").performAndWait { reader in
+      try reader.fetch(FetchRequest<Keeper>()).map { $0.skills.map(\.title).sorted() }
+    }
+    #expect(titles == [["dancing", "magic"]])
+  }
+
   @Test("Version conflicts are resolved before uniqueness conflicts are looked for")
   func versionsFirst() throws {
     let stack = try Stack(Zoo.model)
@@ -218,6 +236,26 @@ struct ConstraintConflictTests {
       try context.save()
       #expect(truck.managedObjectContext == nil)
       #expect(car[attribute: "colour"] == "blue")
+    }
+  }
+
+  @Test("A constraint of a subentity holds for that and its heirs only", arguments: [false, true])
+  func ofSubentity(inMemory: Bool) throws {
+    var car = EntityDescription("Car", parent: "Vehicle")
+    car.uniquenessConstraints = [["plate"]]
+    let vehicle = EntityDescription("Vehicle", attributes: [AttributeDescription("plate", .string)])
+    let stack = try Stack(
+      ManagedObjectModel([
+        vehicle, car, EntityDescription("Van", parent: "Car"), EntityDescription("Truck", parent: "Vehicle"),
+      ]), inMemory: inMemory)
+    stack.root().performAndWait { context in
+      for entity in ["Truck", "Vehicle", "Truck", "Car"] {
+        context.insertObject(ofEntity: entity).setValue("A 1", forKey: "plate")
+      }
+      #expect(throws: Never.self) { try context.save() }
+      context.insertObject(ofEntity: "Van").setValue("A 1", forKey: "plate")
+      let error = #expect(throws: SaveConflicts.self) { try context.save() }
+      #expect(error?.constraintConflicts.count == 1)
     }
   }
 

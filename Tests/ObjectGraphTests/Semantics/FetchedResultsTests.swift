@@ -1,5 +1,7 @@
+import Foundation
 import ObjectGraph
 import ObjectModel
+import SQLiteStore
 import TestSupport
 import Testing
 
@@ -60,6 +62,39 @@ struct FetchedResultsControllerTests {
     let ages = stack.main.performAndWait { main in controller.fetchedObjects(in: main).map(\.age) }
     #expect(ages == [1, 2, 4, 4, 5, 10])
     withExtendedLifetime(observation) {}
+  }
+
+  @Test("The old result is there until all changes are told, and the new one then")
+  func whenShown() throws {
+    let (controller, _, _) = try controller(byAge)
+    let old = controller.snapshot.objectIDs
+    let seen = Recorder<[ManagedObjectID]>()
+    let observation = controller.observe { [weak controller] event in
+      if let controller { seen.append(controller.snapshot.objectIDs) }
+    }
+    stack.main.performAndWait { $0.delete($0.object(with: old[0])) }
+    #expect(seen.all == [old, old, Array(old.dropFirst())])
+    withExtendedLifetime(observation) {}
+  }
+
+  @Test("A change that can't be followed is told as a failure until the next fetch succeeds")
+  func failure() throws {
+    var request = byAge
+    request.fetchLimit = 3
+    let (controller, _, _) = try controller(request)
+    let ids = controller.snapshot.objectIDs
+    try stack.main.performAndWait { main in
+      let first = controller.fetchedObjects(in: main)[0]
+      #expect(first.age == 0)
+      try stack.coordinator.close()
+      first.age = 100
+    }
+    #expect((controller.failure as? StoreError)?.code == .noStore)
+    #expect(controller.snapshot.objectIDs == ids)
+    try stack.coordinator.open(.sqlite(at: URL(fileURLWithPath: stack.storePath)))
+    try stack.main.performAndWait { try controller.performFetch(in: $0) }
+    #expect(controller.failure == nil)
+    #expect(controller.snapshot.objectIDs.first == ids[1])
   }
 
   @Test("Sections follow the values, and come and go before their objects")

@@ -1,5 +1,6 @@
 import ObjectGraph
 import ObjectGraphTesting
+import ObjectModel
 import Testing
 
 @Suite("Conflicts: leading to what others have deleted")
@@ -41,6 +42,36 @@ struct MissingDestinationTests {
         try there.fetch(FetchRequest<Person>()).map { $0.department == nil && $0.firstName == "Ada" }
       }
       #expect(stored == [true])
+    }
+  }
+
+  @Test("A required reference to an object that others have deleted is a conflict that no policy resolves")
+  func required() throws {
+    var required = RelationshipDescription("order", to: "Order", inverse: "lines")
+    required.isOptional = false
+    let line = EntityDescription("Line", relationships: [required])
+    let order = EntityDescription(
+      "Order", relationships: [RelationshipDescription("lines", to: "Line", inverse: "order", isToMany: true)])
+    for policy in [.error] + Self.yielding {
+      let stack = try Stack(ManagedObjectModel([line, order]))
+      let id = try stack.there.performAndWait { there in
+        let order = there.insertObject(ofEntity: "Order")
+        try there.save()
+        return order.objectID
+      }
+      try stack.here.performAndWait { here in
+        here.mergePolicy = policy
+        let line = here.insertObject(ofEntity: "Line")
+        line.setValue(try here.existingObject(with: id), forKey: "order")
+        try stack.there.performAndWait { there in
+          there.delete(there.object(with: id))
+          try there.save()
+        }
+        let error = #expect(throws: SaveConflicts.self, "\(policy)") { try here.save() }
+        #expect(error?.conflicts.map(\.objectID) == [id])
+        #expect(here.hasChanges == true)
+      }
+      try stack.coordinator.checkInvariants()
     }
   }
 

@@ -31,9 +31,45 @@ struct PredicateTests {
       ("name =< 'Bert' && !(name <> 'Anna')", "A"), ("not name beginswith 'A' and name != 'Cleo'", "B"),
       ("name between {'Anna', 'Bert'} or falsepredicate", "AB"), ("truepredicate", "ABC"),
       ("name in {'Anna', 'Cleo'}", "AC"), ("name == null", ""), ("name != Nil", "ABC"),
+      ("name in {'Anna', 'Bert', 'Cleo', 'Zoe'}", "ABC"),
+      ("name in {}", ""), ("not name in {}", "ABC"),
     ], Place.allCases)
   func operators(predicate: (format: String, expected: String), place: Place) throws {
     #expect(try names(stack(place), predicate.format).compactMap(\.first) == Array(predicate.expected))
+  }
+
+  @Test(
+    "A text is matched as a whole, searched to its end, and ? is a character of any length", arguments: Place.allCases)
+  func wholeTexts(place: Place) throws {
+    let stack = try Stack(People.model)
+    let cases: [(String, [String])] = [
+      ("MATCHES 'b'", ["b"]), ("MATCHES 'a|b'", ["b"]), ("MATCHES '.ber'", ["aber", "über"]),
+      ("LIKE '?ber'", ["aber", "über"]),
+      ("LIKE '??er'", ["aber", "über"]), ("LIKE '*b'", ["ab", "b"]), ("CONTAINS 'er'", ["aber", "über"]),
+      ("CONTAINS 'b'", ["ab", "aber", "b", "über"]), ("ENDSWITH 'b'", ["ab", "b"]),
+      ("IN {'ab', 'b', 'zz', 'über'}", ["ab", "b", "über"]),
+    ]
+    try stack.here.performAndWait { here in
+      for name in ["über", "aber", "ab", "b", ""] { Person(context: here).firstName = name }
+      if place == .stored { try here.save() }
+      for (test, expected) in cases {
+        let request = try FetchRequest<Person>(format: "firstName " + test, sortBy: [.ascending(\.firstName)])
+        #expect(try here.fetch(request).map { $0.firstName ?? "" } == expected, "\(test)")
+      }
+    }
+  }
+
+  @Test("Objects that a sort does not tell apart come in the order of their keys", arguments: Place.allCases)
+  func ties(place: Place) throws {
+    let stack = try Stack(People.model)
+    try stack.here.performAndWait { here in
+      let people = (0..<20).map { _ in Person(context: here) }
+      if place == .stored { try here.save() }
+      for isAscending in [true, false] {
+        let sort: Sort<Person> = isAscending ? .ascending("age") : .descending("age")
+        #expect(try here.fetch(FetchRequest<Person>(sortBy: [sort])) == people)
+      }
+    }
   }
 
   @Test(

@@ -70,6 +70,65 @@ struct UndoTests {
     #expect(try SQLiteShell(path: stack.storePath).run("SELECT count(*) FROM Person") == "0")
   }
 
+  @Test("A rollback forgets what could be undone or done again")
+  func rolledBack() throws {
+    let id = try stack.savedPerson()
+    try stack.main.performAndWait { main in
+      let undoManager = UndoManager()
+      main.undoManager = undoManager
+      let person = try #require(try main.existingObject(with: id) as? Person)
+      for age in 2...4 as ClosedRange<Int64> {
+        person.age = age
+        main.processPendingChanges()
+      }
+      main.undo()
+      main.rollback()
+      #expect(!undoManager.canUndo && !undoManager.canRedo)
+      main.undo()
+      main.redo()
+      #expect(person.age == 1 && !person.hasChanges)
+    }
+  }
+
+  @Test("The name of an inner group is that of the whole, unless it has none")
+  func nestedNames() {
+    let undoManager = UndoManager()
+    for name in ["inner", ""] {
+      undoManager.beginUndoGrouping()
+      undoManager.setActionName("outer")
+      undoManager.beginUndoGrouping()
+      undoManager.registerUndo(withTarget: self.stack) { _ in }
+      if !name.isEmpty { undoManager.setActionName(name) }
+      undoManager.endUndoGrouping()
+      undoManager.endUndoGrouping()
+      #expect(undoManager.undoActionName == (name.isEmpty ? "outer" : name))
+    }
+  }
+
+  @Test("A large value whose file a save has removed can't be brought back: it is nil, and the next save says so once")
+  func lostFile() throws {
+    var image = EntityDescription("Image", attributes: [AttributeDescription("data", .binary)])
+    image.attributes[0].allowsExternalBinaryDataStorage = true
+    let stack = try Stack(ManagedObjectModel([image]))
+    let id = try stack.there.performAndWait { there in
+      let image = there.insertObject(ofEntity: "Image")
+      image.setValue(Data(repeating: 7, count: 200_000), forKey: "data")
+      try there.save()
+      return image.objectID
+    }
+    try stack.here.performAndWait { here in
+      here.undoManager = UndoManager()
+      let image = try here.existingObject(with: id)
+      image.setValue(nil, forKey: "data")
+      try here.save()
+      here.undo()
+      #expect(image.value(forKey: "data") == nil)
+      let error = #expect(throws: (any Error).self) { try here.save() }
+      #expect(error.map { "\($0)" }?.hasPrefix("Image.data can't be brought back") == true)
+      #expect(throws: Never.self) { try here.save() }
+    }
+  }
+
   @Test(
     "Each perform is one group, an explicit group holds several, and what is done anew forgets what could be redone")
   func grouping() throws {
