@@ -42,6 +42,15 @@ static inline void step_write(sqlite3 *db, sqlite3_stmt *statement) {
   sqlite3_reset(statement);
 }
 
+/* The columns and indexes of the daemon's jobs, without its triggers. */
+static const char *const job_table =
+    "CREATE TABLE Job (_key INTEGER PRIMARY KEY, _version INTEGER NOT NULL, id TEXT, type TEXT, queue TEXT, "
+    "priority INTEGER, state TEXT, attempt INTEGER, maxAttempts INTEGER, arguments TEXT, file TEXT, "
+    "submitter INTEGER, createdAt REAL, startedAt REAL, finishedAt REAL, failure TEXT, result TEXT, cursor TEXT, "
+    "dueAt REAL, batch TEXT, options TEXT, stopEvent TEXT, stopReason TEXT, crashes INTEGER);"
+    "CREATE UNIQUE INDEX byID ON Job (id); CREATE INDEX byCreation ON Job (createdAt);"
+    "CREATE INDEX byState ON Job (state, finishedAt)";
+
 static inline double seconds_of(clockid_t clock) {
   struct timespec time;
   clock_gettime(clock, &time);

@@ -54,16 +54,11 @@ int main(int argc, char **argv) {
   long files = atol(argv[3]);
   group_limit = atol(argv[4]);
   group = malloc(group_limit * sizeof *group);
-  db = open_store(
-      argv[1],
-      "CREATE TABLE Job (_key INTEGER PRIMARY KEY, _version INTEGER NOT NULL, id TEXT, type TEXT, queue TEXT, "
-      "priority INTEGER, state TEXT, attempt INTEGER, maxAttempts INTEGER, arguments TEXT, file TEXT, "
-      "submitter INTEGER, createdAt REAL, startedAt REAL, finishedAt REAL, failure TEXT, result TEXT, cursor TEXT);"
-      "CREATE UNIQUE INDEX byID ON Job (id); CREATE INDEX byCreation ON Job (createdAt)");
+  db = open_store(argv[1], job_table);
   insert = prepare(
       db, "INSERT INTO Job (_version, id, type, queue, priority, state, attempt, maxAttempts, arguments, file, "
-          "submitter, createdAt, startedAt, finishedAt, result) "
-          "VALUES (1, ?1, 'noop', 'default', 0, 'completed', 1, 3, ?2, ?1, ?3, ?4, ?4, ?4, '{}')");
+          "submitter, createdAt, startedAt, finishedAt, result, crashes) "
+          "VALUES (1, ?1, 'noop', 'default', 0, 'completed', 1, 3, ?2, ?1, ?3, ?4, ?4, ?4, '{}', 0)");
   if (chdir(argv[2]) != 0) die(argv[2], strerror(errno));
   new_folder = open("new", O_RDONLY | O_DIRECTORY);
   current_folder = open("cur", O_RDONLY | O_DIRECTORY);

@@ -61,11 +61,16 @@ struct DaemonRun {
   }
 
   /// The largest resident set so far, in bytes.
-  func peakMemory() throws -> Int {
+  func peakMemory() throws -> Int { try memory("VmHWM") }
+
+  /// The resident set, in bytes.
+  func memory() throws -> Int { try memory("VmRSS") }
+
+  private func memory(_ key: String) throws -> Int {
     let text = try String(contentsOfFile: "/proc/\(child.processID)/status", encoding: .utf8)
-    let line = text.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+    let line = text.split(separator: "\n").first { $0.hasPrefix(key + ":") }
     guard let size = line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap({ Int($0) }) else {
-      throw BenchError("/proc tells no VmHWM of bobbind")
+      throw BenchError("/proc tells no \(key) of bobbind")
     }
     return size << 10
   }

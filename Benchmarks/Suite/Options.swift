@@ -6,6 +6,8 @@ struct Options {
   private(set) var pairs = 5
   /// Whether inputs are a tenth of the size; targets are meant for the full one.
   private(set) var isQuick = false
+  /// Whether the figure of a long life takes ten times as much.
+  private(set) var isLong = false
   private(set) var showsHelp = false
   /// What this process was started for by the suite itself.
   private(set) var ownProcessRun: (run: OwnProcessRun, count: Int, folder: String)?
@@ -13,11 +15,12 @@ struct Options {
   static let help = """
     bobbin-bench: measures speed and memory against peers in the same run
 
-    usage: bobbin-bench [--only NAME]... [--pairs N] [--quick]
+    usage: bobbin-bench [--only NAME]... [--pairs N] [--quick] [--long]
 
       --only NAME   measure this group only: \(Suite.groupNames.joined(separator: ", "))
       --pairs N     measure both sides N times, in turn (default: 5)
       --quick       take a tenth of the input; a hint, not a verdict
+      --long        measure "life" with 10,000,000 jobs and 100,000,000 rows, which takes half an hour
 
     exit status: 0 all targets hold, 1 one is missed, 64 wrong arguments, 70 a measurement failed
     """
@@ -37,6 +40,7 @@ struct Options {
         }
         pairs = count
       case "--quick": isQuick = true
+      case "--long": isLong = true
       case "--help", "-h": showsHelp = true
       case OwnProcessRun.option:
         guard let run = rest.popFirst().flatMap(OwnProcessRun.init), let count = rest.popFirst().flatMap(Int.init),

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Small jobs sent over the socket a thousand at a time, until all are durable, against a queue that syncs each job.
+/// Small jobs sent over the socket a thousand at a time, until all are durable, against plain C that writes their rows.
 struct PostGroup: BenchGroup {
   static let name = "post"
 
@@ -17,7 +17,9 @@ struct PostGroup: BenchGroup {
   func run() async throws -> [Figure] {
     let body =
       "{\"jobs\":[" + Array(repeating: "{\"type\":\"noop\"}", count: Self.jobsPerRequest).joined(separator: ",") + "]}"
-    var ours: [Double] = []
+    let peer = Program(try await workplace.peer("write_jobs"))
+    let count = requests * Self.jobsPerRequest
+    var (ours, theirs): ([Double], [Double]) = ([], [])
     var peak = 0
     for _ in 0..<options.pairs {
       let daemon = try DaemonRun(workplace)
@@ -34,18 +36,21 @@ struct PostGroup: BenchGroup {
         }
         try await group.waitForAll()
       }
-      ours.append(Double(requests * Self.jobsPerRequest) / (start.duration(to: .now) / .seconds(1)))
+      ours.append(Double(count) / (start.duration(to: .now) / .seconds(1)))
       let status = try daemon.status()
-      guard status["jobs"]?["completed"]?.integer == Int64(requests * Self.jobsPerRequest) else {
+      guard status["jobs"]?["completed"]?.integer == Int64(count) else {
         throw BenchError("the jobs were not all completed: \(status.serialized())")
       }
       peak = max(peak, try daemon.peakMemory())
       try await daemon.stop()
+      let store = try workplace.emptyFolder("p") + "/peer.sqlite"
+      workplace.settle()
+      theirs.append(Double(count) / (try await peer.measure(store, "\(count)", "\(Self.jobsPerRequest)")))
     }
     return [
       Figure(
-        name: "post.jobs", unit: "jobs/s", ours: ours, peer: [], peerName: "", measure: .ours,
-        target: .atLeast(20_000), peakMemory: peak)
+        name: "post.jobs", unit: "jobs/s", ours: ours, peer: theirs, peerName: "plain C", target: .atLeast(0.5),
+        peakMemory: peak)
     ]
   }
 }

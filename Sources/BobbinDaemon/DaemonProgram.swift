@@ -1,4 +1,5 @@
 import Foundation
+import SystemSupport
 
 /// A daemon as a program: `bobbind` with job handlers of your own.
 ///
@@ -34,6 +35,7 @@ public struct DaemonProgram: Sendable {
   /// models is told on standard error and ends the process with a status of sysexits.h; `--help` lists them.
   /// - Parameter arguments: those of the command line, without the program's name.
   public func run(_ arguments: [String] = Array(CommandLine.arguments.dropFirst())) -> Never {
+    ProcessMemory.limitArenas(to: 2)
     // The main queue serves signals and the watchdog; the daemon's work runs on its own executors.
     Command(self, arguments).run()
   }

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <iconv.h>
 #include <linux/stat.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <stdbool.h>
@@ -33,7 +34,6 @@ extern int pipe2(int ends[2], int flags);
 extern int renameat2(int old_directory, const char *old_name, int new_directory, const char *new_name,
                      unsigned int flags);
 extern int statx(int directory, const char *path, int flags, unsigned int mask, struct statx *status);
-extern int malloc_trim(size_t kept);
 extern void *memmem(const void *bytes, size_t count, const void *wanted, size_t wanted_count);
 extern int accept4(int listener, struct sockaddr *address, socklen_t *length, int flags);
 

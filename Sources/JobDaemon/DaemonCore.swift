@@ -30,6 +30,7 @@ final class DaemonCore: Sendable {
   let workers: WorkerPool
   let retention: Retention
   let failedFiles: FailedFiles
+  private let memoryReturn: MemoryReturn
   let started = Date()
   /// The same on a clock that nobody sets.
   let start = ContinuousClock.now
@@ -56,6 +57,7 @@ final class DaemonCore: Sendable {
     policy = JobPolicy(configuration: configuration)
     let scheduler = Scheduler(agingStep: settings.jobs.aging)
     self.scheduler = scheduler
+    memoryReturn = MemoryReturn { scheduler.allRunning.isEmpty }
     let waiters = ReleaseWaiters()
     self.waiters = waiters
     let clock = RetentionClock(path: paths.clock, log: log)
@@ -129,6 +131,7 @@ final class DaemonCore: Sendable {
     case .durable(let jobs):
       releaser.release(jobs)
       retention.note(jobs)
+      memoryReturn.noteWork()
     case .storageFull(let error):
       // In this order, so that nothing is taken in between.
       let isFull = error.code == .full
