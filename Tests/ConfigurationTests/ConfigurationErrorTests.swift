@@ -15,6 +15,15 @@ struct ConfigurationErrorTests {
     }
   }
 
+  @Test("A section of a queue, a type or a preset needs a name", arguments: ["Queue", "Type", "ImagePreset"])
+  func unnamed(kind: String) throws {
+    for text in ["[\(kind) ]\n", "[\(kind)]\n"] {
+      let error = #expect(throws: ConfigurationError.self) { try Configuration.parse(text, file: "a.conf") }
+      #expect(error?.problems.map(\.code) == [.unknownSection], "\(text)")
+    }
+    #expect(throws: Never.self) { try Configuration.parse("[\(kind) a]\n", file: "a.conf") }
+  }
+
   @Test(
     "Each mistake is reported with its file, line, section, key and value, and with what is allowed",
     arguments: [
@@ -37,6 +46,8 @@ struct ConfigurationErrorTests {
         "a.conf:2: [Log] Level=info # chatty: expected one of error, warning, notice, info, debug"),
       Case("[Workers]\ncuont=4\n", "a.conf:2: [Workers] cuont=4: unknown key; did you mean Count?"),
       Case("[Workers]\nTimeoutSec=4\n", "a.conf:2: [Workers] TimeoutSec=4: unknown key; TimeoutSec belongs to [Image]"),
+      Case(
+        "[Type a]\nMaxAttempts=1001\n", "a.conf:2: [Type a] MaxAttempts=1001: expected a whole number from 0 to 1000"),
       Case("[Workers]\n=4\n", "a.conf:2: [Workers] =4: unknown key; did you mean Count?"),
       Case(
         "# first\n[Wirter]\nAnything=1\nElse=2\n",

@@ -15,6 +15,7 @@ struct DelimitedReaderTests {
       ("a,", [["a", ""]]),
       (" a , b \n", [[" a ", " b "]]),
       ("\u{FEFF}\"x\",y\n", [["x", "y"]]),
+      ("a,b\n\u{FEFF}c,d\n\u{FEFF}\u{FEFF}\"e\"\n", [["a", "b"], ["c", "d"], ["e"]]),
       ("\n\r\n\ra\n\n", [["a"]]),
       ("ä€😀,\"ö\"\n", [["ä€😀", "ö"]]),
       ("a\tb\u{1}\u{B},c", [["a\tb\u{1}\u{B}", "c"]]),

@@ -22,6 +22,11 @@ struct ControlClientTests {
     let directory = try TemporaryDirectory()
     #expect(try await code(of: directory.path("missing")) == .socketMissing)
     #expect(try await code(of: directory.path(String(repeating: "x", count: 120))) == .badRequest)
+    // As many bytes as the kernel has room for, and one more.
+    for (length, expected) in [(107, ControlClientError.Code.socketMissing), (108, .badRequest)] {
+      let name = String(repeating: "x", count: length - directory.path.utf8.count - 1)
+      #expect(try await code(of: directory.path(name)) == expected, "\(length)")
+    }
     let old = try UnixListener(path: directory.path("old"), mode: 0o600)
     try old.descriptor.shutdown()
     #expect(try await code(of: directory.path("old")) == .connectionRefused)

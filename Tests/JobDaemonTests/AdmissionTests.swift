@@ -99,4 +99,44 @@ struct AdmissionTests {
     }
     #expect(try admission.admit([try candidate("g", noop("x"))]).map { try $0.get().jobs.count } == [0])
   }
+
+  @Test("Of one file, too, only the first job has a unique key")
+  func uniqueInFile() async throws {
+    let fixture = try CoreFixture()
+    try fixture.start()
+    let jobs = ["a", "b"].map { #"{"type": "noop", "id": "\#($0)", "unique": "u"}"# }.joined(separator: ",")
+    try await fixture.run("{\"jobs\": [\(jobs)]}")
+    #expect(try fixture.record("a") { $0.currentState } == .completed)
+    #expect(try fixture.record("b") { $0.currentState } == .cancelled)
+    #expect(
+      try fixture.record("b") { $0.failure } == "another job with the unique key \"u\" is not over yet")
+    try await fixture.stop()
+  }
+
+  @Test("What needs a job that has come to nothing already is over at once; what only waits for its end runs")
+  func afterFailure() async throws {
+    let fixture = try CoreFixture(handlers: [ScriptedHandler("fails") { _ in throw JobFailure("no") }])
+    try fixture.start()
+    try await fixture.run(#"{"type": "fails", "id": "f"}"#)
+    try await fixture.run(#"{"type": "noop", "id": "strict", "after": "f"}"#)
+    try await fixture.run(#"{"type": "noop", "id": "lenient", "afterAny": "f"}"#)
+    #expect(try fixture.record("strict") { $0.currentState } == .cancelled)
+    #expect(
+      try fixture.record("strict") { $0.failure } == "the job \"f\", which must be completed before it, is discarded")
+    #expect(try fixture.record("strict") { $0.attempt } == 0)
+    #expect(try fixture.record("lenient") { $0.currentState } == .completed)
+    try await fixture.stop()
+  }
+
+  @Test("A job that would wait for one that waits for it is over at once, and so is the other with it")
+  func circle() async throws {
+    let fixture = try CoreFixture()
+    try fixture.start()
+    let first = try fixture.submit(#"{"type": "noop", "id": "a", "after": "b"}"#)
+    let second = try fixture.submit(#"{"type": "noop", "id": "b", "after": "a"}"#)
+    try await fixture.waitForRelease(of: first + second)
+    #expect(try fixture.record("b") { $0.failure } == "it waits for a job that waits for it")
+    #expect(try fixture.record("a") { $0.currentState } == .cancelled)
+    try await fixture.stop()
+  }
 }

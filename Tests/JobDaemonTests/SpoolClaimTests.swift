@@ -42,6 +42,40 @@ struct SpoolClaimTests {
     }
   }
 
+  @Test("An empty file is taken when its writer has closed it, and left alone until then")
+  func empty() throws {
+    let folder = try TemporaryDirectory()
+    let paths = Paths(root: folder.path)
+    let spool = try Spool(paths)
+    #expect(FileManager.default.createFile(atPath: paths.spoolNew + "/empty.json", contents: nil))
+    guard case .unfinished = try spool.claim("empty.json", sizeLimit: 10, as: .scan),
+      case .nothing = try spool.claim("empty.json", sizeLimit: 10, as: .created)
+    else {
+      Issue.record("it was taken before it was written")
+      return
+    }
+    guard case .claimed(let file) = try spool.claim("empty.json", sizeLimit: 10, as: .event) else {
+      Issue.record("it was not taken")
+      return
+    }
+    #expect(file.data.isEmpty)
+  }
+
+  @Test("A file is as large as it may be, and not a byte larger", arguments: [10, 11])
+  func size(count: Int) throws {
+    let folder = try TemporaryDirectory()
+    let paths = Paths(root: folder.path)
+    let spool = try Spool(paths)
+    let data = Data(repeating: 0x20, count: count)
+    #expect(FileManager.default.createFile(atPath: paths.spoolNew + "/large.json", contents: data))
+    switch try spool.claim("large.json", sizeLimit: 10) {
+    case .claimed(let file): #expect(count == 10 && file.data == data)
+    case .refused(let refusal):
+      #expect(count == 11 && refusal.reason == "it is larger than 10 bytes (11); see [Spool] MaxJobFileSize")
+    default: Issue.record("it was neither taken nor refused")
+    }
+  }
+
   @Test("A file with a second name is refused: whoever has that could write to it later")
   func hardLink() throws {
     let folder = try TemporaryDirectory()
