@@ -43,7 +43,7 @@ extension DaemonCore {
 }
 
 /// A handler whose attempts make files that a kill leaves half written.
-protocol LeftoverRemoving: JobHandler {
+protocol LeftoverRemoving: OwnHandler {
   /// Removes what an attempt at a job with these arguments may have left; none is at work.
   func removeLeftovers(of arguments: JSONValue, submitter: UInt32, payloadDirectory: String) throws
 }

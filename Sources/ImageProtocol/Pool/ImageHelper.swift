@@ -85,7 +85,7 @@ final class ImageHelper: Sendable {
     // A socket that is already gone leaves nothing to close.
     try? socket.descriptor.shutdown()
     let child = child
-    Task { _ = try await child.termination(killingAt: .after(.seconds(5))) }
+    Task(executorPreference: WorkQueues.tasks) { _ = try await child.termination(killingAt: .after(.seconds(5))) }
   }
 
   /// Ends the helper at once; it is reaped without anybody waiting.
@@ -98,7 +98,7 @@ final class ImageHelper: Sendable {
   func termination() async -> Termination? {
     let child = child
     // The caller may be cancelled; what happened to the helper is still to be told.
-    return await Task { try? await child.stop(grace: .zero) }.value
+    return await Task(executorPreference: WorkQueues.tasks) { try? await child.stop(grace: .zero) }.value
   }
 
   /// The last line the helper said, printable and short, or nil.

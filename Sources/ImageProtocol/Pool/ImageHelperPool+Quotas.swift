@@ -2,6 +2,8 @@ internal import Dispatch
 internal import SystemSupport
 
 extension ImageHelperPool {
+  private static let timerQueue = DispatchQueue(label: "deadlines of pictures")
+
   /// Waits for an amount, in the order of those who ask; the caller gives it back.
   ///
   /// - Parameters:
@@ -18,7 +20,7 @@ extension ImageHelperPool {
     }
     onWait(true)
     defer { onWait(false) }
-    let timer = DispatchSource.makeTimerSource()
+    let timer = DispatchSource.makeTimerSource(queue: Self.timerQueue)
     timer.setEventHandler { @Sendable in quota.abandon(ticket, tooLate) }
     timer.schedule(deadline: deadline.dispatchTime)
     timer.activate()

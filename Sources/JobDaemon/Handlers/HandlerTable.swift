@@ -36,3 +36,7 @@ final class HandlerTable: Sendable {
     }
   }
 }
+
+/// A handler of the daemon's own. It computes and blocks on its context's executor only, so that what else it awaits may
+/// share ``WorkQueues``.
+protocol OwnHandler: JobHandler {}

@@ -2,7 +2,7 @@ import JSONText
 import Jobs
 
 /// The type `noop`: does nothing; for tests, benches and monitoring.
-struct NoopHandler: JobHandler {
+struct NoopHandler: OwnHandler {
   let type = "noop"
   let hasOutsideEffects = false
 

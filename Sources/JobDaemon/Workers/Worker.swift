@@ -3,6 +3,7 @@ import JSONText
 import Jobs
 import ObjectGraph
 import Synchronization
+import SystemSupport
 
 /// Runs jobs one after the other, each in a private child context of main.
 ///
@@ -14,7 +15,7 @@ actor Worker {
   private let recorder: AttemptRecorder
 
   init(_ engine: JobEngine, _ recorder: AttemptRecorder, number: Int) {
-    executor = ContextExecutor(label: "worker \(number)")
+    executor = ContextExecutor(label: "worker \(number)", tasks: WorkQueues.tasks)
     unownedExecutor = executor.asUnownedSerialExecutor()
     self.engine = engine
     self.recorder = recorder
@@ -71,7 +72,9 @@ actor Worker {
   /// what is over by then is not waited for.
   private func work(_ job: RunningJob, _ attempt: CurrentAttempt) async -> Result<JSONValue, any Error> {
     let end = AttemptEnd()
-    let task = Task.immediate { [self] in
+    // What others' handlers do outside of their context may block or compute for long, which Swift's own pool bears.
+    let queues = attempt.handler is any OwnHandler ? WorkQueues.tasks : nil
+    let task = Task.immediate(executorPreference: queues) { [self] in
       let result = await handle(attempt)
       end.set(result)
       return try result.get()

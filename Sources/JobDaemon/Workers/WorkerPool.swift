@@ -34,7 +34,7 @@ final class WorkerPool: Sendable {
       state.nextNumber += 1
       let worker = Worker(engine, recorder, number: number)
       // Started on the main thread a task would ask for a higher priority than a service without privileges may have.
-      state.tasks[number] = Task(priority: .medium) { [weak self] in
+      state.tasks[number] = Task(executorPreference: WorkQueues.tasks, priority: .medium) { [weak self] in
         let wasAbandoned = await worker.run()
         self?.end(number, wasAbandoned)
       }
@@ -69,7 +69,7 @@ final class WorkerPool: Sendable {
     state.withLock { $0.abandoned += 1 }
     engine.log.error("the handler does not end though it was told to; the attempt is taken from it", job: attempt)
     startWorker()
-    let executor = ContextExecutor(label: "abandoned")
+    let executor = ContextExecutor(label: "abandoned", tasks: WorkQueues.tasks)
     Task(executorPreference: WorkQueues.tasks, priority: .medium) { [recorder] in
       await recorder.record(.failure(CancellationError()), of: job, attempt, executor)
     }

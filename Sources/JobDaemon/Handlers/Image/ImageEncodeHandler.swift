@@ -33,7 +33,7 @@ struct ImageEncodeHandler: LeftoverRemoving {
     _ = try ImageEncodeArguments(arguments, presets: configuration.value.imagePresets)
   }
 
-  func run(_ execution: JobExecution) async throws -> JSONValue {
+  nonisolated(nonsending) func run(_ execution: JobExecution) async throws -> JSONValue {
     let settings = configuration.value
     let arguments: ImageEncodeArguments
     do throws(JobFileError) {
@@ -108,7 +108,7 @@ struct ImageEncodeHandler: LeftoverRemoving {
     return try PictureReuse(cache, request, limit: settings.reuseSize)
   }
 
-  private func encode(
+  private nonisolated(nonsending) func encode(
     _ arguments: ImageEncodeArguments, _ input: borrowing FileDescriptor, _ outputs: [EncodedOutput],
     _ reuse: PictureReuse?, _ settings: Configuration.Image, _ execution: JobExecution
   ) async throws -> ImageReply {

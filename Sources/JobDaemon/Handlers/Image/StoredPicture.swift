@@ -40,7 +40,7 @@ final class StoredPicture: Sendable {
   var descriptor: Int32 { file.number }
 
   /// Makes objects of what was written.
-  func keep(_ picture: ImageReply.Output, in context: ManagedObjectContext) async throws {
+  nonisolated(nonsending) func keep(_ picture: ImageReply.Output, in context: ManagedObjectContext) async throws {
     let (title, content) = (title, try blob(byteCount: picture.bytes))
     await context.perform { context in
       let image = Image(context: context)

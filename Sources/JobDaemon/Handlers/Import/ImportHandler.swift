@@ -10,7 +10,7 @@ import Synchronization
 /// The file is read twice: once to check every record, so that a bad one is found before anything is written, and once
 /// to import, chunk by chunk. A chunk's rows and the place to go on from are in one transaction, so that an import that
 /// was interrupted goes on where its last flush ended, and no row is imported twice.
-struct ImportHandler: JobHandler {
+struct ImportHandler: OwnHandler {
   let type = "import"
   let hasOutsideEffects = false
   private let coordinator: PersistentStoreCoordinator

@@ -8,7 +8,7 @@ import SystemSupport
 ///
 /// The protocol is in Documentation/ProcessHandlers.md. What the program inserts lands in the attempt's context, and so
 /// happens once, whatever crashes.
-struct ProcessHandler: JobHandler {
+struct ProcessHandler: OwnHandler {
   let definition: HandlerDefinition
   let launch: ProcessLaunch
   let coordinator: PersistentStoreCoordinator
