@@ -92,6 +92,31 @@ extension FaultTests {
       #expect(end == "discarded|2")
     }
 
+    @Test("A job that was put back though what it needs had failed, and then held, runs when it is released")
+    func heldAfterRetry() async throws {
+      let root = try DaemonRoot()
+      let daemon = try await DaemonProcess.ready(root)
+      try root.drop(#"{"jobs": [\#(Self.bad), {"type": "noop", "id": "b", "after": "bad"}]}"#, as: "two.json")
+      try await daemon.waitUntilSpoolIsEmpty()
+      let paused = try await daemon.request("POST", "/v1/pause")
+      #expect(paused.status == 200)
+      for command in ["retry", "hold"] {
+        let done = try await daemon.tool(command, "b")
+        #expect(done.code == 0, "\(done.errors)")
+      }
+      try await daemon.kill()
+      let again = try await DaemonProcess.ready(root)
+      let resumed = try await again.request("POST", "/v1/resume")
+      #expect(resumed.status == 200)
+      let released = try await again.tool("release", "b")
+      #expect(released.code == 0, "\(released.errors)")
+      _ = try await again.submit(#"{"type": "noop", "id": "witness", "afterAny": "b"}"#)
+      let state = try await root.sql("SELECT state FROM Job WHERE id = 'b'")
+      #expect(state == "completed")
+      let end = try await again.stop()
+      #expect(end == .exited(code: 0))
+    }
+
     @Test("A picture that was half written is gone after the start, though its job is not run again")
     func halfPicture() async throws {
       let root = try DaemonRoot()

@@ -143,8 +143,9 @@ struct Recovery {
       if event == .held { job.currentState = .held }
     }
     new.age = job.createdAt.map { max(0, Int64(-$0.timeIntervalSinceNow * 1000)) } ?? 0
-    // What has begun waits for nothing any more: what it waited for may have been put back since, or be forgotten.
-    let mayWait = job.currentState == .waiting || (job.currentState == .held && job.attempt == 0)
+    // What has begun waits for nothing any more: what it waited for may have been put back since, or be forgotten. Nor
+    // does what was put back itself, and has no file since then.
+    let mayWait = job.currentState == .waiting || (job.currentState == .held && job.attempt == 0 && job.file != nil)
     if mayWait {
       new.blockers = blockers(of: specification, known)
       new.needs = known.objects(namedBy: specification)
