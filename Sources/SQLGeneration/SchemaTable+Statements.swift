@@ -111,6 +111,9 @@ extension SchemaTable {
   /// Deletes a row of an expected version; parameters: key and version.
   package var deleteSQL: String { "DELETE FROM \(SchemaName.quoted(name)) WHERE _key = ?1 AND _version = ?2" }
 
+  /// Sets a row's version; parameters: key and version.
+  package var setVersionSQL: String { "UPDATE \(SchemaName.quoted(name)) SET _version = ?2 WHERE _key = ?1" }
+
   /// Selects rows by their keys, which are the parameters.
   package func selectSQL(keyCount: Int) -> String {
     let keys = keyCount == 1 ? "= ?1" : "IN (\((1...keyCount).map { "?\($0)" }.joined(separator: ", ")))"

@@ -241,6 +241,16 @@ struct SaveTransaction {
       try insert(rest.prefix(1), binder, statements.one, statements.parameterCount)
       rest = rest.dropFirst()
     }
+    for index in changes.indices where changes[index].base != nil { try setVersion(of: changes[index], entity) }
+  }
+
+  /// Lets the versions of a row that was in the store before go on from the later one that the change says.
+  private mutating func setVersion(of change: RowChange, _ entity: EntityStatements) throws(StoreError) {
+    _ = try write(entity.table.setVersionSQL, .update) { statement in
+      statement.bind(change.id.key, 1)
+      statement.bind(change.version, 2)
+      return statement.step()
+    }
   }
 
   /// Inserts as many rows as the statement is for.

@@ -29,16 +29,18 @@ extension GraphModel {
   mutating func adopt(_ changes: [Int: Change], _ links: [LinkKey: LinkState], _ context: Int) {
     var arriving = changes
     var doomed: [Int] = []
+    // An undo brings back what was gone.
+    func isGone(_ number: Int) -> Bool { changes[number]?.kind != .insert && self.isGone(number, context) }
     for (number, change) in changes {
-      if change.kind != .insert, isGone(number, context) {
+      if isGone(number) {
         arriving[number] = nil
       } else if let row = change.row {
-        let settled = withoutGone(row, base: change.base, context)
+        let settled = withoutGone(row, base: change.base, isGone)
         if settled.isDoomed { doomed.append(number) }
         if let row = settled.row { arriving[number]?.row = identified(row) }
       }
     }
-    let leading = links.filter { $0.value.isPresent && (isGone($0.key.left, context) || isGone($0.key.right, context)) }
+    let leading = links.filter { $0.value.isPresent && (isGone($0.key.left) || isGone($0.key.right)) }
     for (number, change) in arriving { absorb(change, of: number, context) }
     for (key, link) in links where leading[key] == nil {
       contexts[context].links[key] = Self.follow(contexts[context].links[key], link)
@@ -50,10 +52,11 @@ extension GraphModel {
   mutating func settleEvent(_ context: Int) {
     let deleted = event.keys.filter { isGone($0, context) && !goneBefore.contains($0) }
     var doomed: [Int] = []
-    let former = goneBefore
+    // An undo brings back what was gone.
+    let former = goneBefore.filter { isGone($0, context) }
     for (number, before) in event {
       guard let row = contexts[context].changes[number]?.row else { continue }
-      let settled = withoutGone(row, base: before, context) { former.contains($0) }
+      let settled = withoutGone(row, base: before) { former.contains($0) }
       if settled.isDoomed { doomed.append(number) }
       if let row = settled.row {
         let row = identified(row)
@@ -61,7 +64,7 @@ extension GraphModel {
       }
     }
     for (key, link) in contexts[context].links where link.isPresent && eventLinks[key] != nil {
-      if goneBefore.contains(key.left) || goneBefore.contains(key.right) {
+      if former.contains(key.left) || former.contains(key.right) {
         contexts[context].links[key] = eventLinks[key]?.wasPending == true ? eventLinks[key]?.before : nil
       }
     }
@@ -70,13 +73,13 @@ extension GraphModel {
 
   /// A row without references to what is gone; nil if there are none.
   private func withoutGone(
-    _ row: Row, base: Row?, _ context: Int, _ isGone: ((Int) -> Bool)? = nil
+    _ row: Row, base: Row?, _ isGone: (Int) -> Bool
   ) -> (row: Row?, isDoomed: Bool) {
     var settled: Row?
     var isDoomed = false
     for end in schema.ends(of: row.entity) where end.storage == .reference {
       guard case .reference(let other)? = row.cells[end.name] else { continue }
-      guard isGone?(other) ?? self.isGone(other, context) else { continue }
+      guard isGone(other) else { continue }
       let effect = effect(end, isNew: base?.cells[end.name] != row.cells[end.name])
       if effect == .stays { continue }
       if effect == .deletesOwner { isDoomed = true }
@@ -132,20 +135,23 @@ extension GraphModel {
 
   /// Remembers what leaves a context for good with a save.
   mutating func noteSaved(_ context: Int, _ dropped: Set<Int>) {
-    for (number, change) in contexts[context].changes where !dropped.contains(number) {
+    for (number, change) in contexts[context].changes {
+      // What gave way is there; or gone, if others have deleted it, too.
+      if dropped.contains(number), change.kind != .delete || rows[number] != nil { continue }
       switch change.kind {
       case .insert: contexts[context].departed.remove(number)
-      case .forgotten: contexts[context].departed.insert(number)
+      case .forgotten where commits[number] == nil: contexts[context].departed.insert(number)
       // Elsewhere the delete waits above.
       case .delete where contexts[context].parent == nil: contexts[context].departed.insert(number)
-      case .delete, .update: break
+      case .delete, .update, .forgotten: break
       }
     }
   }
 
-  /// The same where changes are dropped: what was inserted is known to nobody any more.
+  /// The same where changes are dropped: what was inserted is known to nobody any more, unless it was stored once.
   mutating func noteDropped(_ context: Int) {
-    for (number, change) in contexts[context].changes where change.kind == .insert || change.kind == .forgotten {
+    for (number, change) in contexts[context].changes
+    where (change.kind == .insert || change.kind == .forgotten) && commits[number] == nil {
       contexts[context].departed.insert(number)
     }
   }

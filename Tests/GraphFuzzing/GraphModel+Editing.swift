@@ -27,7 +27,7 @@ extension GraphModel {
   mutating func touch(_ number: Int, _ context: Int) {
     guard let row = shown(number, context) else { return }
     note(number, row)
-    if contexts[context].changes[number] != nil { return }
+    if let change = contexts[context].changes[number], !change.isEmpty { return }
     contexts[context].changes[number] = Change(kind: .update, row: row, base: row)
   }
 
@@ -41,7 +41,7 @@ extension GraphModel {
 
   // MARK: Relationships
 
-  private func reference(_ number: Int, _ name: String, _ context: Int) -> Int? {
+  func reference(_ number: Int, _ name: String, _ context: Int) -> Int? {
     if case .reference(let other)? = shown(number, context)?.cells[name] { other } else { nil }
   }
 
@@ -56,14 +56,21 @@ extension GraphModel {
       return
     }
     if let former { clear(former, inverse.name, leadingTo: number, context) }
-    guard let destination else { return }
+    if let destination { take(destination, inverse, for: number, end, context) }
+  }
+
+  /// Relates an object to its new owner; whoever had it before loses it.
+  mutating func take(
+    _ destination: Int, _ inverse: Schema.End, for number: Int, _ end: Schema.End, _ context: Int
+  ) {
     if let previous = reference(destination, inverse.name, context), previous != number {
       clear(previous, end.name, leadingTo: destination, context)
     }
     write(destination, inverse.name, .reference(number), context)
   }
 
-  private mutating func clear(_ number: Int, _ name: String, leadingTo other: Int, _ context: Int) {
+  /// Sets a to-one relationship to nil if it leads to that object.
+  mutating func clear(_ number: Int, _ name: String, leadingTo other: Int, _ context: Int) {
     if reference(number, name, context) == other { write(number, name, nil, context) }
   }
 
@@ -89,8 +96,19 @@ extension GraphModel {
 
   mutating func assign(_ others: [Int], to number: Int, _ end: Schema.End, _ context: Int) {
     let present = destinations(number, end, context)
+    if end.storage == .links {
+      // Links to what this event has deleted still stand.
+      for (other, _, _) in contexts[context].departing where isLinked(number, end, other, context) {
+        remove(other, from: number, end, context)
+      }
+    }
     for other in present where !others.contains(other) { remove(other, from: number, end, context) }
     for other in others where !present.contains(other) { add(other, to: number, end, context) }
+  }
+
+  private func isLinked(_ number: Int, _ end: Schema.End, _ other: Int, _ context: Int) -> Bool {
+    let (left, right) = end.isLeft ? (number, other) : (other, number)
+    return links(of: end.relation, context)[LinkKey(relation: end.relation, left: left, right: right)] != nil
   }
 
   private mutating func setLink(
@@ -149,6 +167,10 @@ extension GraphModel {
     }
   }
 
+  private func isDeletedAbove(_ number: Int, _ context: Int) -> Bool {
+    ancestors(of: context).compactMap { contexts[$0].changes[number] }.first.map { $0.kind == .delete } ?? false
+  }
+
   private mutating func propagate(
     _ number: Int, _ row: Row, _ wasInserted: Bool, _ end: Schema.End, _ context: Int
   ) {
@@ -168,7 +190,8 @@ extension GraphModel {
       // Those to other objects that are deleted go too: nothing may lead from what is gone to what is gone.
       for key in links(of: end.relation, context).keys {
         let other = end.isLeft && key.left == number ? key.right : key.right == number ? key.left : nil
-        if let other { setLink(number, end, other, isPresent: false, nil, nil, context) }
+        guard let other, contexts[context].changes[other] != nil || !isDeletedAbove(other, context) else { continue }
+        setLink(number, end, other, isPresent: false, nil, nil, context)
       }
       return
     }

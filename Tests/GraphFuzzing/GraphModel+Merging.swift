@@ -38,7 +38,12 @@ extension GraphModel {
       if let pending {
         fresh = pending.row
       } else if change.kind == .delete {
-        fresh = nil
+        // Out of date if somebody has stored it again since; what is read by IDs is what is there now.
+        fresh = byIDs ? rows[number]?.row : nil
+        if !byIDs, rows[number] != nil {
+          if contexts[context].changes[number] == nil { contexts[context].held[number] = nil }
+          continue
+        }
       } else {
         // What never was stored was taken back; of what was deleted since, nobody has told yet.
         fresh = rows[number]?.row ?? (byIDs || commits[number] == nil ? nil : change.row)
@@ -89,7 +94,10 @@ extension GraphModel {
     let change = contexts[context].changes[number]
     if change?.kind == .insert || change?.kind == .forgotten { return }
     // The policy decides about a root's edits when they are saved.
-    if let change, change.kind == .update, !change.isEmpty, contexts[context].parent == nil { return }
+    if let change, change.kind == .update, !change.isEmpty, contexts[context].parent == nil {
+      contexts[context].conflicting[number] = .some(nil)
+      return
+    }
     if change != nil { drop(number, context) }
     contexts[context].held[number] = nil
   }
@@ -106,10 +114,29 @@ extension GraphModel {
     guard let change = contexts[context].changes[number] else { return }
     if change.kind == .insert || change.kind == .forgotten { return }
     contexts[context].conflicting[number] = nil
-    if !mergingChanges { return drop(number, context) }
+    if !mergingChanges {
+      drop(number, context)
+      return revertPartners(of: number, change, context)
+    }
     guard let base = change.base, let fresh = rowAbove(number, context) else { return }
     let row = change.row.map { identified(fresh.applying(changesFrom: base, to: $0)) }
     contexts[context].changes[number] = Change(kind: change.kind, row: row, base: fresh)
+  }
+
+  /// Lets the other ends of one-to-one relationships lead back to an object whose changes were dropped.
+  private mutating func revertPartners(of number: Int, _ dropped: Change, _ context: Int) {
+    guard let row = rowAbove(number, context) else { return }
+    for end in schema.ends(of: row.entity) where end.storage == .reference {
+      guard let inverse = end.inverse.map({ schema.ends[$0] }), inverse.storage == .reference else { continue }
+      // The delete has cleared it at the other end.
+      if dropped.row?.cells[end.name] == row.cells[end.name] { continue }
+      if case .reference(let other)? = dropped.row?.cells[end.name], other != number {
+        clear(other, inverse.name, leadingTo: number, context)
+      }
+      guard case .reference(let other)? = row.cells[end.name], other != number else { continue }
+      if shown(other, context) == nil || reference(other, inverse.name, context) == number { continue }
+      take(other, inverse, for: number, end, context)
+    }
   }
 
   mutating func refreshAll(_ context: Int) {
@@ -119,7 +146,7 @@ extension GraphModel {
 
   mutating func rollback(_ context: Int) {
     for (number, change) in contexts[context].changes where contexts[context].held[number] != nil {
-      contexts[context].held[number] = contexts[context].conflicting[number] ?? contexts[context].held[number]
+      if let stored = contexts[context].conflicting[number] { contexts[context].held[number] = stored }
       if change.kind == .insert || change.kind == .forgotten { contexts[context].held[number] = nil }
     }
     noteDropped(context)

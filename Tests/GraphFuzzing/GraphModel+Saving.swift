@@ -16,14 +16,14 @@ extension GraphModel {
   ///   was checked by them, and may not be in memory.
   mutating func save(_ context: Int, isChecked: (Int) -> Bool) -> SaveResult {
     let changes = contexts[context].changes
-    if changes.values.allSatisfy({ $0.kind == .forgotten }), contexts[context].links.isEmpty {
+    if changes.values.allSatisfy({ $0.kind == .forgotten }), changedLinks(context).isEmpty {
       settle(context, changes.mapValues(\.row))
       return .nothing
     }
     if changes.keys.contains(where: { isChecked($0) && !isValid($0, context) }) { return .invalid }
     if let parent = contexts[context].parent {
       lastSaves[context] = changes.filter { $0.value.kind != .forgotten }
-      adopt(changes.filter { $0.value.kind != .forgotten }, contexts[context].links, parent)
+      adopt(changes.filter { $0.value.kind != .forgotten }, changedLinks(context), parent)
       settle(context, changes.mapValues(\.row))
       return .saved
     }
@@ -32,6 +32,10 @@ extension GraphModel {
 
   /// Takes what a child saved; where both changed an object, the later save wins property by property.
   mutating func absorb(_ later: Change, of number: Int, _ context: Int) {
+    // Deny rules are checked again with what was changed here: who deleted it did not know of that.
+    if later.kind == .delete, contexts[context].changes[number]?.row != nil {
+      lastRows[LastRow(context: context, number: number)] = shown(number, context)
+    }
     guard let earlier = contexts[context].changes[number] else {
       contexts[context].changes[number] = later
       return
@@ -58,7 +62,7 @@ extension GraphModel {
 
   /// Ends a successful save: objects that are held show what was saved.
   mutating func settle(_ context: Int, _ saved: [Int: Row?], dropped: Set<Int> = []) {
-    for number in contexts[context].held.keys {
+    for number in contexts[context].held.keys where contexts[context].changes[number]?.isEmpty != true {
       if let row = saved[number] { contexts[context].held[number] = row }
     }
     contexts[context].saveCount += 1
@@ -130,7 +134,7 @@ extension GraphModel {
       }
     }
     // What gave way to a delete of others, or kept an object that was to be deleted, takes its links along.
-    var links = contexts[context].links
+    var links = changedLinks(context)
     let gone = dropped.filter { rows[$0] == nil || contexts[context].changes[$0]?.kind == .delete }
     links = links.filter { !gone.contains($0.key.left) && !gone.contains($0.key.right) }
     guard clearMissing(&written, &links, context) else { return .conflicts }

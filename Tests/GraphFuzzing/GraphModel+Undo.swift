@@ -55,6 +55,7 @@ extension GraphModel {
     }
     for change in record.objects {
       let now = shown(change.number, context)
+      event[change.number] = .some(now)
       switch (change.before, change.after) {
       case (nil, _):
         if now == nil { continue }
@@ -90,11 +91,15 @@ extension GraphModel {
     }
   }
 
-  /// What has the values again that it was fetched with may have changes or none.
-  mutating func noteClean(_ number: Int, _ context: Int) {
+  /// What has the values again that it was fetched with may have changes or none; the undo manager holds it, with those
+  /// values or what a merge found stored instead.
+  ///
+  /// - Parameter isHeld: whether it has them in memory.
+  mutating func noteClean(_ number: Int, isHeld: Bool, _ context: Int) {
     guard let change = contexts[context].changes[number], change.kind == .update, let base = change.base else { return }
     if change.row?.cells != base.cells { return }
     contexts[context].changes[number] = nil
-    if contexts[context].held[number] != nil { contexts[context].held[number] = base }
+    let stored = contexts[context].conflicting.removeValue(forKey: number)
+    if isHeld { contexts[context].held[number] = stored ?? base }
   }
 }

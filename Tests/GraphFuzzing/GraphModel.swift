@@ -105,8 +105,8 @@ struct GraphModel {
     var links: [LinkKey: LinkState] = [:]
     /// The objects that the program holds, with what they show when they have no changes.
     var held: [Int: Row] = [:]
-    /// What a merge found stored for objects whose edits it let stand against it.
-    var conflicting: [Int: Row] = [:]
+    /// What a merge found stored for objects whose edits it let stand against it; nil for what is deleted there.
+    var conflicting: [Int: Row?] = [:]
     /// What has left the context for good; what children do with it later counts as if it still waited here.
     var departed: Set<Int> = []
     /// What the undo manager remembers, the last event last.
@@ -193,9 +193,11 @@ extension GraphModel {
     return rowAbove(number, context)
   }
 
-  /// The values that the context's own object shows.
+  /// The values that the context's own object shows: those that it was read with, if only its links have changed.
   func shown(_ number: Int, _ context: Int) -> Row? {
-    if let change = contexts[context].changes[number] { return change.row }
+    if let change = contexts[context].changes[number] {
+      return change.isEmpty ? contexts[context].held[number] ?? change.row : change.row
+    }
     if let row = contexts[context].held[number] { return row }
     return rowAbove(number, context)
   }
@@ -209,7 +211,8 @@ extension GraphModel {
     return found
   }
 
-  /// The links of a relation, those that lead to deleted objects included.
+  /// The links of a relation, those that lead to objects which the context itself has deleted included: what is gone
+  /// above has no links there, whoever below still has changes of it.
   func links(of relation: Int, _ context: Int) -> [LinkKey: LinkState] {
     var found = storedLinks.filter { $0.key.relation == relation }
     for level in ancestors(of: context).reversed() + [context] {
@@ -222,8 +225,23 @@ extension GraphModel {
           found[key] = nil
         }
       }
+      if level == context { continue }
+      found = found.filter { !isDeleted($0.key.left, level) && !isDeleted($0.key.right, level) }
     }
     return found
+  }
+
+  /// Whether a delete waits in a context, or came to nothing there.
+  private func isDeleted(_ number: Int, _ context: Int) -> Bool {
+    contexts[context].changes[number].map { $0.row == nil } ?? false
+  }
+
+  /// The links that a context has to save: those of objects that came to nothing are gone with them.
+  func changedLinks(_ context: Int) -> [LinkKey: LinkState] {
+    let changes = contexts[context].changes
+    return contexts[context].links.filter {
+      changes[$0.key.left]?.kind != .forgotten && changes[$0.key.right]?.kind != .forgotten
+    }
   }
 
   /// The destinations of a to-many relationship, in its order if it has one, as a fetch finds them.

@@ -73,6 +73,7 @@ extension Trial {
         if step.actions.contains(where: { if case .fetchResults = $0 { true } else { false } }) {
           isBehind.remove(number)
         }
+        if step.actions.contains(where: \.isSave), hasLostChanges(number) { isBehind.insert(number) }
       } else if step.actions.contains(where: \.changesView), !isTold(number, of: step) {
         isBehind.insert(number)
       }
@@ -89,6 +90,11 @@ extension Trial {
         throw Mismatch("the results of \(place) (\(replay.query)) are \(found), \(expected) in the model")
       }
     }
+  }
+
+  /// Whether the level above did not take what a context has just saved, because the object is gone there.
+  private func hasLostChanges(_ number: Int) -> Bool {
+    model.lastSaves[number]?.contains { $0.value.row != nil && model.fetched($0.key, number) == nil } ?? false
   }
 
   /// Whether a context hears of what a step of another one changed, if it can see it.

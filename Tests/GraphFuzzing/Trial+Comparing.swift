@@ -82,10 +82,7 @@ extension Trial {
           "\(program.name(number)) has \(shown), in the model o\(object) has \(isExpected ? "" : "no ")changes")
       }
     }
-    // Links of what was inserted and deleted again are gone with it.
-    let hasLinks = model.contexts[number].links.keys.contains { link in
-      changes[link.left]?.kind != .forgotten && changes[link.right]?.kind != .forgotten
-    }
+    let hasLinks = !model.changedLinks(number).isEmpty
     if context.hasChanges != (hasLinks || changes.values.contains { $0.kind != .forgotten }) {
       throw Mismatch("\(program.name(number)) says hasChanges == \(context.hasChanges)")
     }

@@ -98,8 +98,10 @@ final class Trial: @unchecked Sendable {
       for action in step.actions { try perform(action, number, context) }
     }
     model.propagateDeletes(number)
-    if !step.actions.contains(where: \.isWholeEvent) { model.settleEvent(number) }
     context.performAndWait { noteRelated(number, $0) }
+    if !step.actions.contains(where: \.isWholeEvent) || step.actions.contains(where: \.isUndo) {
+      model.settleEvent(number)
+    }
     if !step.actions.contains(where: \.isWholeEvent) { model.endEvent(number) }
     settle(step)
     try follow(step)
@@ -164,7 +166,12 @@ final class Trial: @unchecked Sendable {
   /// Asks which of the objects that an undo gave their former values still count as changed.
   private func noteClean(_ number: Int, _ context: isolated ManagedObjectContext) {
     for object in model.contexts[number].changes.keys.sorted() {
-      if let id = ids[object], context.registeredObject(for: id)?.hasChanges != true { model.noteClean(object, number) }
+      guard let id = ids[object] else { continue }
+      let shown = context.registeredObject(for: id)
+      if shown?.hasChanges == true { continue }
+      let isHeld = shown?.isFault == false
+      model.noteClean(object, isHeld: isHeld, number)
+      if let shown, isHeld { held[number][object] = HeldObject(object: shown) }
     }
   }
 
@@ -336,6 +343,13 @@ extension Action {
   }
 
   var isSave: Bool { if case .save = self { true } else { false } }
+
+  var isUndo: Bool {
+    switch self {
+    case .undo, .redo: true
+    default: false
+    }
+  }
 
   /// Whether it changes what other contexts could see.
   var changesView: Bool {

@@ -28,9 +28,11 @@ struct Pending {
   private(set) var objectCount = 0
 
   /// Whether no object and no link has a change; links of objects that came to nothing do not count.
-  var isEmpty: Bool {
-    objectCount == 0
-      && links.keys.allSatisfy { latestKind(of: $0.left) == .forget || latestKind(of: $0.right) == .forget }
+  var isEmpty: Bool { objectCount == 0 && links.keys.allSatisfy(leadsNowhere) }
+
+  /// Whether a link has an end that came to nothing, so that nobody else knows of it.
+  private func leadsNowhere(_ link: LinkKey) -> Bool {
+    latestKind(of: link.left) == .forget || latestKind(of: link.right) == .forget
   }
 
   /// Whether there is nothing at all, not even a change that came to nothing.
@@ -186,13 +188,15 @@ struct Pending {
     return nil
   }
 
-  /// The changes as sets in which every object occurs once, in order, without those that came to nothing.
+  /// The changes as sets in which every object occurs once, in order, without those that came to nothing, and their links.
   func sets() -> [ChangeSet] {
     var sets: [ChangeSet] = []
     for set in bulk { sets.append(overriding == 0 ? set : set.without { positions[$0] != nil }) }
     if let only, links.isEmpty { return sets + [only] }
-    let rest = changes.contains { $0.kind == .forget } ? changes.filter { $0.kind != .forget } : changes
-    if !rest.isEmpty || !links.isEmpty { sets.append(ChangeSet(rest, links: Array(links.values))) }
+    let hasForgotten = changes.contains { $0.kind == .forget }
+    let rest = hasForgotten ? changes.filter { $0.kind != .forget } : changes
+    let kept = hasForgotten ? links.values.filter { !leadsNowhere($0.key) } : Array(links.values)
+    if !rest.isEmpty || !kept.isEmpty { sets.append(ChangeSet(rest, links: kept)) }
     return sets.filter { !$0.isEmpty }
   }
 

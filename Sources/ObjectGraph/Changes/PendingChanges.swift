@@ -24,7 +24,7 @@ package final class PendingChanges: Sendable {
     /// Who is to be named in the history.
     var author: String?
     /// Who is gone for good, so that later changes from children know.
-    var departed = DepartedObjects()
+    var departed = RecentObjects()
     /// Who is gone of those that the context's own changes have deleted, or led to, since these were last settled.
     var unsettled: [ManagedObjectID] = []
     /// Objects whose current changes are otherwise than those who made them know, because of deletes.
@@ -45,13 +45,14 @@ package final class PendingChanges: Sendable {
   }
 
   private let state = Mutex(State())
-  let layouts: [RowLayout]
+  private let coordinator: PersistentStoreCoordinator
+  private var layouts: [RowLayout] { coordinator.layouts }
 
   /// The number under which a root context saves; 0 for others.
   let rootNumber: Int
 
-  init(layouts: [RowLayout], rootNumber: Int = 0) {
-    self.layouts = layouts
+  init(_ coordinator: PersistentStoreCoordinator, rootNumber: Int = 0) {
+    self.coordinator = coordinator
     self.rootNumber = rootNumber
   }
 
@@ -112,8 +113,8 @@ package final class PendingChanges: Sendable {
       if state.current.isUnused {
         state.current.absorb(state.arrived, layouts: layouts)
       } else {
-        state.departed.noteForgotten(state.arrived)
-        for set in state.arrived.sets() { state.makeCurrent(set, layouts) }
+        state.departed.noteForgotten(state.arrived, coordinator)
+        for set in state.arrived.sets() { state.makeCurrent(set, coordinator) }
       }
       state.settled += state.settledArrivals
       state.settledArrivals = []
@@ -160,14 +161,24 @@ package final class PendingChanges: Sendable {
   /// Forgets everything that is not being written already, also what has just arrived.
   func removeAll() {
     state.withLock { state in
-      state.departed.note(dropped: state.current)
-      state.departed.note(dropped: state.arrived)
+      state.departed.note(dropped: state.current, coordinator)
+      state.departed.note(dropped: state.arrived, coordinator)
       state.current = Pending()
       state.arrived = Pending()
       state.unsettled = []
       state.settled = []
       state.settledArrivals = []
       state.news = []
+      state.contributors = .nobody
+    }
+  }
+
+  /// Ends a save that has nothing to hand on.
+  func forgetWhatCameToNothing() {
+    state.withLock { state in
+      if state.current.isUnused { return }
+      state.departed.noteForgotten(state.current, coordinator)
+      state.current = Pending()
       state.contributors = .nobody
     }
   }
@@ -190,7 +201,9 @@ package final class PendingChanges: Sendable {
   /// - Parameter survivors: objects whose delete gave way to what others have saved.
   func commitSave(survivors: Set<ManagedObjectID> = []) {
     state.withLock { state in
-      if let saved = state.inFlight { state.departed.note(saved, isStored: rootNumber != 0, survivors: survivors) }
+      if let saved = state.inFlight {
+        state.departed.note(saved, isStored: rootNumber != 0, survivors: survivors, coordinator)
+      }
       state.inFlight = nil
       state.moves += 1
     }
@@ -216,7 +229,7 @@ package final class PendingChanges: Sendable {
     state.withLock { state in
       state.contributors.add(.one(origin))
       let isFirst = state.news.isEmpty
-      for set in sets { state.receive(set, layouts) }
+      for set in sets { state.receive(set, coordinator) }
       return isFirst && !state.news.isEmpty
     }
   }
@@ -283,28 +296,42 @@ extension PendingChanges.State {
   private func isGone(_ id: ManagedObjectID) -> Bool { current.isGone(id) ?? inFlight?.isGone(id) ?? false }
 
   /// Puts changes of children on top of what is current.
-  fileprivate mutating func makeCurrent(_ set: ChangeSet, _ layouts: [RowLayout]) {
-    let admitted = admitted(set, layouts, layers: layers(withArrivals: false))
+  fileprivate mutating func makeCurrent(_ set: ChangeSet, _ coordinator: PersistentStoreCoordinator) {
+    let layouts = coordinator.layouts
+    let admitted = admitted(set, coordinator, layers: layers(withArrivals: false))
     settled += admitted.altered
+    let former = layers(withArrivals: false).formerPartners(of: admitted.set, layouts)
     current.absorb(admitted.set, layouts: layouts)
+    for change in layers(withArrivals: false).parted(former, layouts) {
+      settled.append(change.id)
+      current.absorb(ChangeSet([change]), layouts: layouts)
+    }
     settled += current.settle(gone: admitted.set.deletedIDs, doomed: admitted.doomed, layouts: layouts)
   }
 
   /// Puts changes on top of what has arrived.
-  fileprivate mutating func receive(_ set: ChangeSet, _ layouts: [RowLayout]) {
-    let admitted = admitted(set, layouts, layers: layers(withArrivals: true))
+  fileprivate mutating func receive(_ set: ChangeSet, _ coordinator: PersistentStoreCoordinator) {
+    let layouts = coordinator.layouts
+    let admitted = admitted(set, coordinator, layers: layers(withArrivals: true))
     if admitted.set.isEmpty { return }
     settledArrivals += admitted.altered
+    let former = layers(withArrivals: true).formerPartners(of: admitted.set, layouts)
     arrived.absorb(admitted.set, layouts: layouts)
+    for change in layers(withArrivals: true).parted(former, layouts) {
+      settledArrivals.append(change.id)
+      arrived.absorb(ChangeSet([change]), layouts: layouts)
+    }
     settledArrivals += arrived.settle(gone: admitted.set.deletedIDs, doomed: admitted.doomed, layouts: layouts)
     news.append(admitted.set)
   }
 
-  private func admitted(_ set: ChangeSet, _ layouts: [RowLayout], layers: [Pending]) -> SettledChanges {
+  private func admitted(
+    _ set: ChangeSet, _ coordinator: PersistentStoreCoordinator, layers: [Pending]
+  ) -> SettledChanges {
     if departed.isEmpty, !layers.contains(where: \.hasDeletes) { return SettledChanges(set) }
-    return set.settled(layouts) { id in
+    return set.settled(coordinator.layouts) { id in
       for layer in layers { if let isGone = layer.isGone(id) { return isGone } }
-      return departed.contains(id) && !layers.contains { $0.change(of: id) != nil }
+      return departed.contains(id) && !coordinator.hasReturned(id) && !layers.contains { $0.change(of: id) != nil }
     }
   }
 }

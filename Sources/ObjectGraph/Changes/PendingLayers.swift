@@ -19,3 +19,11 @@ extension ArraySlice<Pending> {
     return older.followed(by: newer, layouts: layouts)
   }
 }
+
+extension [Pending] {
+  /// Whether an object is known to be gone in these layers.
+  func isGone(_ id: ManagedObjectID) -> Bool {
+    for layer in self { if let isGone = layer.isGone(id) { return isGone } }
+    return false
+  }
+}

@@ -17,6 +17,7 @@ extension ManagedObjectContext {
     if let failure = registry.takeFaultFailure() { throw failure }
     // Objects that were inserted and deleted again leave without anybody being told.
     if pending.isEmpty && registry.conflictChecks.isEmpty {
+      pending.forgetWhatCameToNothing()
       registry.finishSave(SaveOutcome(sets: []))
       registry.departed = [:]
       return nil

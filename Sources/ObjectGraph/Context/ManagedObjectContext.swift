@@ -45,7 +45,7 @@ public actor ManagedObjectContext {
     self.coordinator = coordinator
     self.executor = executor ?? ContextExecutor(label: name)
     parent = nil
-    pending = PendingChanges(layouts: coordinator.layouts, rootNumber: coordinator.drawRootNumber())
+    pending = PendingChanges(coordinator, rootNumber: coordinator.drawRootNumber())
   }
 
   /// A child context: its saves go to its parent, in memory.
@@ -61,7 +61,7 @@ public actor ManagedObjectContext {
     self.parent = parent
     self.executor = executor ?? ContextExecutor(label: name)
     coordinator = parent.coordinator
-    pending = PendingChanges(layouts: parent.coordinator.layouts)
+    pending = PendingChanges(parent.coordinator)
   }
 
   /// The objects, made when first needed.

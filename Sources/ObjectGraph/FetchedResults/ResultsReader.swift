@@ -69,6 +69,7 @@ struct ResultsReader {
       let isGone =
         deleted.contains(id) && registry.registeredObject(for: id) == nil
         && registry.pending.currentChange(of: id) == nil && registry.ancestorsChange(of: id) == nil
+        && !registry.coordinator.hasReturned(id)
       if isGone { continue }
       guard let row = try registry.visibleRow(for: id), family.contains(Int(row.entityIndex)) else { continue }
       if try evaluator?.matches(id: id, row: row) ?? true { matching.append(try entry(id, row, registry)) }

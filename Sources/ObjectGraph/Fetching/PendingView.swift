@@ -47,7 +47,7 @@ final class PendingView {
     if !coordinator.isTemporary(id) {
       for link in try reader.links(of: id, property) { links[link.destination] = link }
     }
-    for layers in levels.reversed() {
+    for (distance, layers) in levels.enumerated().reversed() {
       for layer in layers.reversed() {
         for change in layer.links.values where change.key.table == table.index {
           let key = change.key
@@ -57,6 +57,10 @@ final class PendingView {
           links[destination] =
             change.isPresent ? Link(destination: destination, order: order ?? links[destination]?.order) : nil
         }
+      }
+      // What is gone above has no links there, whoever below still has changes of it.
+      if distance > 0, !links.isEmpty, layers.contains(where: \.hasDeletes) {
+        links = layers.isGone(id) ? [:] : links.filter { !layers.isGone($0.key) }
       }
     }
     return links.values.filter { link in

@@ -11,6 +11,8 @@ struct ConflictResolver {
   /// Rows that only must not have changed, by object.
   private(set) var checks: [ManagedObjectID: RowChange]
   private(set) var rewritten: [ManagedObjectID: RowChange] = [:]
+  /// The inserts of objects that have been in the store before.
+  private(set) var returns: [RowChange] = []
   /// What new objects were given, by slot, where that is known; else it is what differs from their defaults.
   var givenSlots: [ManagedObjectID: [Int]] = [:]
 
@@ -39,6 +41,25 @@ struct ConflictResolver {
       if !empty.isEmpty { final.sets.append(ChangeSet(empty)) }
     }
     return final
+  }
+
+  /// The changes still to be written, with later versions for objects that have been in the store before and are inserted
+  /// again. Cost: a look at the keys, unless there are such objects.
+  mutating func setsToWrite() -> [ChangeSet] {
+    returns = []
+    return outcome.sets.map { coordinator.areTemporary($0.insertedKeys) ? $0 : withLaterVersions($0) }
+  }
+
+  private mutating func withLaterVersions(_ set: ChangeSet) -> ChangeSet {
+    var changes = set.changes
+    for index in changes.indices where changes[index].kind == .insert && !coordinator.isTemporary(changes[index].id) {
+      let past = Row(coordinator.layouts[Int(changes[index].row?.entityIndex ?? changes[index].id.entityIndex)])
+      // Of the clock, so later than whatever this or another process has counted up to.
+      past.stamp(version: coordinator.drawOrder())
+      changes[index].base = past
+      returns.append(changes[index])
+    }
+    return ChangeSet(changes, batches: set.batches, links: set.links)
   }
 
   private enum Decision {
@@ -90,6 +111,10 @@ struct ConflictResolver {
       case nil: change
       }
     }
+    try partFormerPartners(
+      found.map { conflict in
+        if case .write(let change)? = decisions[conflict.change.id] { (conflict, change) } else { (conflict, nil) }
+      })
   }
 
   /// The relationships of a row that lead to one of these objects.
@@ -216,7 +241,10 @@ struct ConflictResolver {
   mutating func add(_ set: ChangeSet) { outcome.sets.append(set) }
 
   /// Notes a change with other values than it came with.
-  mutating func noteRewritten(_ change: RowChange) { rewritten[change.id] = change }
+  mutating func noteRewritten(_ change: RowChange) {
+    rewritten[change.id] = change
+    outcome.dropped[change.id] = nil
+  }
 
   /// Notes an object whose change gave way.
   mutating func noteDropped(_ id: ManagedObjectID, stored: Row?) {

@@ -53,7 +53,15 @@ extension ObjectRegistry {
   }
 
   private func merge(_ change: RowChange, into object: ManagedObject) {
-    if let fresh = freshRow(change) { take(fresh, into: object) } else { takeDelete(of: object) }
+    if let fresh = freshRow(change) { return take(fresh, into: object) }
+    if !isStoredAgain(change) { return takeDelete(of: object) }
+    // Its values are in the store only, and the policy decides about edits.
+    if !object.hasChanges { forgetRow(of: object) }
+  }
+
+  /// Whether a save that deleted an object is out of date, because somebody has stored it again since.
+  private func isStoredAgain(_ change: RowChange) -> Bool {
+    change.kind == .delete && ancestorsChange(of: change.id) == nil && coordinator.hasReturned(change.id)
   }
 
   /// The newest values of a saved object that are at hand; nil if it was deleted. Does no I/O.
@@ -120,7 +128,10 @@ extension ObjectRegistry {
     if object.isInserted { return }
     // The policy decides about edits when they are saved; other objects that lead here now are none of its own.
     let isEdited = object.isUpdated && object.base.map { !object.row.isIdentical(to: $0) } ?? true
-    if isEdited, ancestors.isEmpty { return }
+    if isEdited, ancestors.isEmpty {
+      conflicting[object.objectID] = .some(nil)
+      return
+    }
     if object.hasChanges {
       pending.remove(object.objectID)
       pending.removeLinks(of: object.objectID)
@@ -146,7 +157,7 @@ extension ObjectRegistry {
     relationshipGeneration += 1
     var stale: [ManagedObject] = []
     forEachRegistered(set) { object, change in
-      if change.kind == .delete {
+      if change.kind == .delete, !isStoredAgain(change) {
         if ancestorsChange(of: change.id)?.row == nil { takeDelete(of: object) }
       } else if !object.isInserted && !object.isDeleted {
         object.toMany = nil

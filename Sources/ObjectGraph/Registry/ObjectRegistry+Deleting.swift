@@ -64,7 +64,7 @@ extension ObjectRegistry {
   }
 
   /// The destinations of a relationship; of links also those that were deleted before it was their turn.
-  private func linkedObjects(of object: ManagedObject, _ property: Property) -> [ManagedObject] {
+  func linkedObjects(of object: ManagedObject, _ property: Property) -> [ManagedObject] {
     if property.joinTable == nil || object.toMany?[property.slot]?.generation == relationshipGeneration {
       return destinations(of: object, property)
     }
@@ -72,7 +72,10 @@ extension ObjectRegistry {
     do {
       let execution = FetchExecution(self, FetchQuery(entity: object.entity))
       let links = try execution.links(of: object.objectID, property, includingDeleted: true)
-      let present = links.filter { link in ancestorsChange(of: link.destination).map { $0.row != nil } ?? true }
+      // What others have deleted above is here only if it has changes of its own.
+      let present = links.filter { link in
+        pending.currentChange(of: link.destination) != nil || ancestorsChange(of: link.destination)?.kind != .delete
+      }
       return present.map { self.object(with: $0.destination) }
     } catch {
       noteFaultFailure(error)

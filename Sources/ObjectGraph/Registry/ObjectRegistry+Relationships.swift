@@ -37,7 +37,7 @@ extension ObjectRegistry {
   }
 
   /// Relates a destination to its new owner; whoever had it before loses it.
-  private func take(_ destination: ManagedObject, _ inverseSlot: Int, for owner: ManagedObject, _ slot: Int) {
+  func take(_ destination: ManagedObject, _ inverseSlot: Int, for owner: ManagedObject, _ slot: Int) {
     if let previousID = destination.readable.referenceIfPresent(inverseSlot), previousID != owner.objectID {
       clear(slot, of: self.object(with: previousID), leadingTo: destination)
     }
@@ -45,7 +45,7 @@ extension ObjectRegistry {
   }
 
   /// Sets a to-one relationship to nil if it leads to that object.
-  private func clear(_ slot: Int, of object: ManagedObject, leadingTo destination: ManagedObject) {
+  func clear(_ slot: Int, of object: ManagedObject, leadingTo destination: ManagedObject) {
     if !object.isDeleted, object.readable.referenceIfPresent(slot) == destination.objectID {
       write(object, slot, nil)
     }

@@ -11,7 +11,10 @@ extension ObjectRegistry {
     relationshipGeneration += 1
     for object in changed {
       object.state.subtract([.updated, .deleted, .touched, .held])
-      if object.isInserted { orphan(object) } else { revert(object, conflicting[object.objectID]) }
+      switch conflicting[object.objectID] {
+      case _ where object.isInserted, .some(nil): orphan(object)
+      case let stored: revert(object, stored ?? nil)
+      }
     }
     undoManager?.removeAllActions()
     for object in changed where object.registry === self && !object.isFault { awake(object, from: .rollback) }
@@ -31,6 +34,8 @@ extension ObjectRegistry {
     } else if mergeChanges, try refreshKeepingTransients(object) {
       awake(object, from: .refresh)
     } else {
+      // Looked up before anything is dropped, so that a failure leaves all as it was.
+      let partners = try object.hasChanges ? changedPartners(of: object) : []
       if object.hasChanges {
         pending.remove(object.objectID)
         pending.removeLinks(of: object.objectID)
@@ -41,9 +46,50 @@ extension ObjectRegistry {
       revertOrders(of: object)
       changedToMany[object.objectID] = nil
       turnIntoFault(object)
+      revert(partners, of: object)
     }
     object.toMany = nil
     assertInvariants()
+  }
+
+  /// The other end of a one-to-one relationship, before and after a refresh that drops changes.
+  private struct Partners {
+    let property: Property
+    let inverse: Property
+    let dropped: ManagedObjectID?
+    let stored: ManagedObjectID?
+  }
+
+  /// Where changes of an object have let its one-to-one relationships lead elsewhere than at the next level.
+  private func changedPartners(of object: ManagedObject) throws -> [Partners] {
+    let properties = object.entity.properties.filter { $0.storage == .reference && $0.inverse?.storage == .reference }
+    if properties.isEmpty { return [] }
+    let stored = try row(for: object.objectID)
+    return properties.compactMap { property in
+      guard let inverse = property.inverse else { return nil }
+      // The delete has cleared it at the other end.
+      let mine = object.isDeleted ? nil : object.row.referenceIfPresent(property.slot)
+      let theirs = stored?.referenceIfPresent(property.slot)
+      return mine == theirs ? nil : Partners(property: property, inverse: inverse, dropped: mine, stored: theirs)
+    }
+  }
+
+  /// Lets the other ends of one-to-one relationships lead back to an object as the next level has it.
+  private func revert(_ partners: [Partners], of object: ManagedObject) {
+    if partners.isEmpty { return }
+    for partners in partners {
+      let slot = partners.inverse.slot
+      if let id = partners.dropped, id != object.objectID { clear(slot, of: self.object(with: id), leadingTo: object) }
+      guard let id = partners.stored, id != object.objectID else { continue }
+      let former = self.object(with: id)
+      if former.isDeleted || former.readable.referenceIfPresent(slot) == object.objectID { continue }
+      take(former, slot, for: object, partners.property.slot)
+    }
+    // Nothing that an undo could take back, as the refresh itself.
+    let wasReverting = isReverting
+    isReverting = true
+    publishChanges()
+    isReverting = wasReverting
   }
 
   /// Gives an object's destinations, which keep their places in its ordered relationships, those that they had.
@@ -71,14 +117,14 @@ extension ObjectRegistry {
   /// Puts an object's changes on top of the values that the next level has now.
   private func rebase(_ object: ManagedObject) throws {
     guard let base = object.base, let fresh = try row(for: object.objectID) else { return }
-    let changed = object.row
     let newBase = withTransients(of: base, fresh)
-    pending.remove(object.objectID)
-    object.published = nil
+    object.row = newBase.applying(changesFrom: base, to: object.row, layout: layout(of: object))
     object.base = newBase
-    object.row = newBase.applying(changesFrom: base, to: changed, layout: layout(of: object))
+    // Published here, since it is nothing that an undo could take back.
+    object.published = object.isDeleted ? nil : object.row
+    let kind: RowChange.Kind = object.isDeleted ? .delete : .update
+    pending.replace(RowChange(kind, object.objectID, row: object.published, base: newBase))
     awake(object, from: .refresh)
-    touch(object)
   }
 
   /// Gives an unchanged object that has transient values beside the defaults newer ones of the others; returns false if it

@@ -79,6 +79,8 @@ extension ObjectRegistry {
       guard let row = change.row, let object = registeredObject(for: change.id) else { continue }
       object.row = row
       object.hasRow = true
+      // What was to be deleted and gave way is there, however others have changed it.
+      object.state.remove(.deleted)
       if !object.isFault { awake(object, from: .mergePolicy) }
     }
     // Only these are gone through again: a pass over many objects finds few of them in the processor's cache.

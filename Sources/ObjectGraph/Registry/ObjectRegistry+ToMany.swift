@@ -86,7 +86,10 @@ extension ObjectRegistry {
   /// Makes a to-many relationship lead to these objects, in this order if it has one.
   func setDestinations(of object: ManagedObject, _ slot: Int, to destinations: [ManagedObject]) {
     let property = object.entity.properties[slot]
-    let present = toManyIDs(of: object, slot)
+    // Links to what this event has deleted still stand.
+    let present =
+      deletes.isEmpty || property.joinTable == nil
+      ? toManyIDs(of: object, slot) : Set(linkedObjects(of: object, property).map(\.objectID))
     var wanted: Set<ManagedObjectID> = []
     let destinations = destinations.filter { wanted.insert($0.objectID).inserted }
     for id in present where !wanted.contains(id) { remove(self.object(with: id), from: object, slot) }

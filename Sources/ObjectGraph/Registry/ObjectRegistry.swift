@@ -47,8 +47,8 @@ final class ObjectRegistry {
   var publishedLinks: [LinkSide: [ManagedObjectID: Int64?]] = [:]
   /// Unchanged objects that the next save must find unchanged in the store too, with the rows they have here.
   var conflictChecks: [ManagedObjectID: Row] = [:]
-  /// What is stored for objects whose unsaved changes a merge found in conflict with it.
-  var conflicting: [ManagedObjectID: Row] = [:]
+  /// What is stored for objects whose unsaved changes a merge found in conflict with it; nil for what is deleted there.
+  var conflicting: [ManagedObjectID: Row?] = [:]
   /// Counts changes from outside, which make cached to-many relationships stale.
   var relationshipGeneration = 0
   /// The same, as new objects note it; never 0 but once in 4 thousand million.

@@ -9,6 +9,8 @@ package struct RowLayout: Sendable {
     package let orderSlot: Int?
     /// What the relationship of the destination that leads back says of a delete; nil if none leads back.
     package let deleteRule: RelationshipDescription.DeleteRule?
+    /// The slot by which the destination leads back, if the relationship is one to one.
+    package let inverseSlot: Int?
 
     /// Whether a delete of the destination has to do with the object.
     package var isRuled: Bool { deleteRule.map { $0 != .noAction } ?? false }
@@ -20,6 +22,8 @@ package struct RowLayout: Sendable {
   package let entityIndex: UInt16
   /// The slots that lead to other objects and are stored.
   package let references: [Reference]
+  /// Those of them that are one to one.
+  package let partners: [Reference]
 
   package init(_ entity: Entity) {
     slotCount = entity.properties.count
@@ -28,7 +32,9 @@ package struct RowLayout: Sendable {
     references = entity.properties.filter { $0.storage == .reference && $0.isPersistent }.map { property in
       Reference(
         slot: property.slot, orderSlot: property.orderProperty?.slot,
-        deleteRule: property.inverse?.relationship?.deleteRule)
+        deleteRule: property.inverse?.relationship?.deleteRule,
+        inverseSlot: property.inverse.flatMap { $0.storage == .reference ? $0.slot : nil })
     }
+    partners = references.filter { $0.inverseSlot != nil }
   }
 }

@@ -41,8 +41,7 @@ package struct CommittedRows: Sendable {
       let changes = set.changes
       for index in changes.indices {
         switch changes[index].kind {
-        case .insert: changes[index].row?.stamp(version: 1)
-        case .update: changes[index].row?.stamp(version: (changes[index].base?.version ?? 0) + 1)
+        case .insert, .update: changes[index].row?.stamp(version: changes[index].version)
         case .delete, .forget: break
         }
       }

@@ -44,6 +44,11 @@ struct KeyAllocator {
     reserved.contains(key) && !block.contains(key) && !saved.contains(key)
   }
 
+  /// Whether none of these keys, which follow each other, can have been in the store.
+  func areTemporary(_ keys: Range<Int64>) -> Bool {
+    reserved.contains(all: keys) && !block.overlaps(keys) && !saved.overlaps(keys)
+  }
+
   /// Notes that objects with these keys are in the store; those that were not drawn here are so anyway.
   mutating func markSaved(_ keys: Range<Int64>) {
     if reserved.contains(keys.lowerBound) { saved.insert(keys) }

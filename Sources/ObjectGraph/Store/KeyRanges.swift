@@ -8,6 +8,18 @@ struct KeyRanges {
     return index < ranges.count && ranges[index].contains(key)
   }
 
+  /// - Complexity: O(log n).
+  func contains(all keys: Range<Int64>) -> Bool {
+    let index = ranges.partitioningIndex { $0.upperBound > keys.lowerBound }
+    return index < ranges.count && ranges[index].contains(keys)
+  }
+
+  /// - Complexity: O(log n).
+  func overlaps(_ keys: Range<Int64>) -> Bool {
+    let index = ranges.partitioningIndex { $0.upperBound > keys.lowerBound }
+    return index < ranges.count && ranges[index].overlaps(keys)
+  }
+
   mutating func insert(_ keys: Range<Int64>) {
     let index = ranges.partitioningIndex { $0.upperBound >= keys.lowerBound }
     var range = keys

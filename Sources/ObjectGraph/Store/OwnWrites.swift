@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// Which versions of rows a root context has lately written itself; bounded.
+/// Which versions of rows a root context has lately written itself, a delete counting as one; bounded.
 ///
 /// Between workers of one stack there are no conflicts: whoever saves later adds its changed properties to what the
 /// others changed. That must not depend on whether a flush came between their saves; so a change that was made against
@@ -10,6 +10,8 @@ struct OwnWrites {
   private struct Run {
     var versions: ClosedRange<Int64>
     var root: Int
+    /// Whether the last of them was the delete.
+    var endsWithDelete = false
   }
 
   private var young: [ManagedObjectID: Run] = [:]
@@ -27,10 +29,14 @@ struct OwnWrites {
     (young[id] ?? old[id])?.versions.contains(version) ?? false
   }
 
-  mutating func note(_ version: Int64, of id: ManagedObjectID, root: Int) {
-    var run = Run(versions: version...version, root: root)
-    if let earlier = young[id] ?? old[id], earlier.root == root, earlier.versions.upperBound == version - 1 {
-      run.versions = earlier.versions.lowerBound...version
+  /// Takes notice of a change that was written; one that follows a delete has stored the row again.
+  mutating func note(_ change: borrowing RowChange, root: Int) {
+    let id = change.id
+    var run = Run(versions: change.version...change.version, root: root, endsWithDelete: change.kind == .delete)
+    if let earlier = young[id] ?? old[id], earlier.root == root,
+      change.kind == .insert ? earlier.endsWithDelete : earlier.versions.upperBound == change.version - 1
+    {
+      run.versions = earlier.versions.lowerBound...change.version
     }
     if young.count >= Self.generationLimit {
       old = young

@@ -149,6 +149,11 @@ extension PersistentStoreCoordinator {
     keys.withLock { $0[Int(id.rootIndex)].isTemporary(id.key) }
   }
 
+  /// Whether none of these keys, by the index of their root, can have been in the store.
+  func areTemporary(_ runs: [(root: Int, keys: Range<Int64>)]) -> Bool {
+    keys.withLock { keys in runs.allSatisfy { keys[$0.root].areTemporary($0.keys) } }
+  }
+
   private func markSaved(_ sets: [ChangeSet]) {
     keys.withLock { keys in
       for set in sets {
@@ -175,8 +180,7 @@ extension PersistentStoreCoordinator {
   func save(
     _ sets: [ChangeSet], from root: Int, policy: MergePolicy, checks: [RowChange] = [], origin: TransactionOrigin
   ) throws -> SaveOutcome {
-    let store = try openStore()
-    let reservations = keyReservations()
+    let (store, reservations) = (try openStore(), keyReservations())
     let changes = sets.map { $0.withoutUpdates { $0.isEmptyUpdate || changesTransientsOnly($0) } }
     var resolver = ConflictResolver(self, policy: policy, root: root, sets: changes, checks: checks)
     let result = try write(&resolver, to: store, reservations, from: origin)
@@ -185,10 +189,10 @@ extension PersistentStoreCoordinator {
     }
     markSaved(result.committed.sets)
     cache.withLock { cache in
-      cache.apply(result.committed, transientSlots: transientSlots)
+      cache.apply(result.committed, returns: resolver.returns, transientSlots: transientSlots)
       cache.take(result.derived)
     }
-    noteUpdates(result.committed.sets, from: root)
+    noteWrites(result.committed.sets, resolver.returns, from: root)
     var outcome = resolver.finalOutcome(of: sets)
     outcome.derived = result.derived
     return outcome
@@ -203,9 +207,9 @@ extension PersistentStoreCoordinator {
     while attempts < Self.saveAttemptLimit {
       let cached = conflictsWithCache(resolver.outcome.sets, resolver.request)
       if !cached.isEmpty { try resolver.resolve(cached) { _ in .contextAgainstRowCache } }
-      if resolver.outcome.sets.isEmpty && resolver.checks.isEmpty { return StoreSaveResult(CommittedRows([])) }
-      let request = StoreSaveRequest(
-        resolver.outcome.sets, reservations: reservations, checks: resolver.request, origin: origin)
+      let sets = resolver.setsToWrite()
+      if sets.isEmpty && resolver.checks.isEmpty { return StoreSaveResult(CommittedRows([])) }
+      let request = StoreSaveRequest(sets, reservations: reservations, checks: resolver.request, origin: origin)
       do {
         let saves = saveCount
         let result = try store.save(request)
@@ -317,16 +321,20 @@ extension PersistentStoreCoordinator {
   /// What a root context names itself with when it saves.
   func drawRootNumber() -> Int { rootCount.wrappingAdd(1, ordering: .relaxed).newValue }
 
-  private func noteUpdates(_ sets: [ChangeSet], from root: Int) {
+  private func noteWrites(_ sets: [ChangeSet], _ returns: [RowChange], from root: Int) {
     ownWrites.withLock { ownWrites in
       for set in sets where !set.isAllInserts {
         let changes = set.changes
-        for index in changes.indices where changes[index].kind == .update {
-          if let version = changes[index].row?.version { ownWrites.note(version, of: changes[index].id, root: root) }
+        for index in changes.indices where changes[index].kind == .update || changes[index].kind == .delete {
+          ownWrites.note(changes[index], root: root)
         }
       }
+      for change in returns { ownWrites.note(change, root: root) }
     }
   }
+
+  /// Whether a deleted object has lately been stored again, by somebody who undid the delete or did not give way to it.
+  func hasReturned(_ id: ManagedObjectID) -> Bool { cache.withLock { $0.returned.contains(id) } }
 
   /// Whether a conflict only looks like one, because another context of the same stack saved in between.
   func canMerge(_ conflict: StoreConflict, _ base: Row, _ stored: Row, _ root: Int) -> Bool {

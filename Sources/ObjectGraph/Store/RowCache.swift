@@ -20,7 +20,9 @@ struct RowCache {
   /// Counts saves, so that a reader does not put rows here that a save has overtaken.
   private let saveCount: SaveCount
   /// What saves have deleted, of which there are no rows to tell it.
-  private(set) var departed = DepartedObjects()
+  private(set) var departed = RecentObjects()
+  /// What has been stored again after that.
+  private(set) var returned = RecentObjects()
   /// Destinations of to-many relationships; any save may change them.
   var relationships = RelationshipCache()
 
@@ -116,15 +118,19 @@ struct RowCache {
 
   /// Takes notice of what a save wrote: rows that were here are replaced.
   ///
-  /// - Parameter transientSlots: by entity index, what others must not see.
-  mutating func apply(_ committed: CommittedRows, transientSlots: [[Int]]) {
+  /// - Parameters:
+  ///   - returns: inserts of objects that have been in the store before.
+  ///   - transientSlots: by entity index, what others must not see.
+  mutating func apply(_ committed: CommittedRows, returns: [RowChange], transientSlots: [[Int]]) {
     noteSave()
+    for change in returns { returned.insert(change.id) }
     var newRows = 0
     committed.forEachChange(skippingInserts: true) { change, row in
       let id = change.id
       if change.kind == .delete {
         remove(id)
         departed.insert(id)
+        if !returned.isEmpty { returned.remove(id) }
       }
       guard change.kind == .update, let row else { return }
       let isKnown = contains(id)

@@ -53,7 +53,8 @@ extension ObjectRegistry {
           id: change.id, object: object, before: now, after: object.isDeleted ? nil : object.row, wasClean: wasClean))
     }
     letGo(of: cleaned)
-    for (object, event) in awoken where !object.isDeleted { awake(object, from: event) }
+    for object in cleaned { takeConflicting(object) }
+    for (object, event) in awoken where !object.isDeleted && object.registry === self { awake(object, from: event) }
     publishChanges()
     assertInvariants()
     return inverse
@@ -113,6 +114,15 @@ extension ObjectRegistry {
     object.base = nil
     object.published = nil
     return true
+  }
+
+  /// Gives an object that has no changes any more what a merge found stored in conflict with them.
+  private func takeConflicting(_ object: ManagedObject) {
+    switch conflicting.removeValue(forKey: object.objectID) {
+    case nil: break
+    case .some(nil): orphan(object)
+    case .some(let stored?): object.row = stored
+    }
   }
 
   /// Clears large values whose file went with a save, and tells the next save.

@@ -95,7 +95,7 @@ struct PendingTests {
 
   @Test("A delete of what is just being inserted hides it from readers, and is saved as a delete")
   func deleteInFlight() throws {
-    let changes = PendingChanges(layouts: layouts)
+    let changes = PendingChanges(coordinator)
     let row = try row(age: 1)
     let id = try id(1)
     changes.append(ChangeSet([RowChange(.insert, id, row: row, base: nil)]))

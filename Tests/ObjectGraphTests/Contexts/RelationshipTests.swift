@@ -86,4 +86,37 @@ struct RelationshipTests {
       #expect(department.employees.count == 1 && department.employees.first?.department === department)
     }
   }
+
+  private func pair(_ image: ManagedObjectID, _ blob: ManagedObjectID, _ context: isolated ManagedObjectContext) throws
+  {
+    let image = try context.existingObject(with: image) as? Image
+    image?.blob = try context.existingObject(with: blob) as? ImageBlob
+  }
+
+  @Test(
+    "A child that relates an object one to one otherwise than its parent parts the parent's pair at both ends",
+    arguments: [true, false], [true, false])
+  func oneToOne(isOtherEnd: Bool, flushes: Bool) throws {
+    let stack = try Stack(Gallery.model, inMemory: !flushes)
+    let (writer, main) = (stack.writer, stack.main)
+    let (images, blobs) = try writer.performAndWait { writer in
+      let images = [Image(context: writer), Image(context: writer)].map(\.objectID)
+      let blobs = [ImageBlob(context: writer), ImageBlob(context: writer)].map(\.objectID)
+      try writer.save()
+      return (images, blobs)
+    }
+    try main.performAndWait { try pair(images[isOtherEnd ? 1 : 0], blobs[isOtherEnd ? 0 : 1], $0) }
+    try writer.performAndWait { try pair(images[0], blobs[0], $0) }
+    if flushes { try writer.performAndWait { try $0.save() } }
+    try main.performAndWait { try $0.save() }
+    if flushes { try writer.performAndWait { try $0.save() } }
+    // A fresh context sees what is pending, and what is stored.
+    try (flushes ? stack.there : writer).performAndWait { writer in
+      let pairs = try writer.fetch(FetchRequest<Image>()).filter { $0.blob != nil }
+      #expect(pairs.count == 1 && pairs[0].blob?.image === pairs[0])
+      #expect(try writer.fetch(FetchRequest<ImageBlob>()).filter { $0.image != nil } == pairs.compactMap(\.blob))
+      try writer.save()
+    }
+    try stack.checkInvariants()
+  }
 }

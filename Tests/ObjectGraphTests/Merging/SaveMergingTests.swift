@@ -126,6 +126,27 @@ struct SaveMergingTests: Neighbours {
     #expect(try SQLiteShell(path: stack.storePath).run("SELECT age FROM Person") == "10")
   }
 
+  @Test(
+    "Rolling back after a merge that told of a delete takes the object out, and so does undo", arguments: [true, false])
+  func rollbackAfterMergedDelete(undoes: Bool) throws {
+    let id = try savedPerson()
+    try here.performAndWait { here in
+      here.undoManager = undoes ? UndoManager() : nil
+      let person = try #require(here.existingObject(with: id) as? Person)
+      let request = FetchRequest<Person>(sortBy: [.ascending("age")])
+      let controller = try FetchedResultsController(request, context: self.here)
+      try controller.performFetch(in: here)
+      person.age = 50
+      let save = try didSave(in: there) { $0.delete($0.object(with: id)) }
+      here.mergeChanges(fromContextDidSave: save)
+      #expect(person.age == 50 && controller.snapshot.objectIDs == [id])
+      if undoes { here.undo() } else { here.rollback() }
+      here.processPendingChanges()
+      #expect(controller.snapshot.objectIDs.isEmpty && person.managedObjectContext == nil)
+      #expect(here.hasChanges == false)
+    }
+  }
+
   // MARK: Cost
 
   @Test("Merging ten thousand changes runs no statement")

@@ -250,4 +250,73 @@ struct ChangesTakenBackTests {
     }
     #expect(try count("TRUEPREDICATE", stack.there) == 0)
   }
+
+  @Test("An object that a child inserts, links to itself and deletes leaves nothing in the parent")
+  func linkToItself() throws {
+    let stack = try Stack(Self.model(), inMemory: true)
+    let id = stack.main.performAndWait { node($0, "new").objectID }
+    try stack.main.performAndWait { main in
+      let new = main.object(with: id)
+      try add(new, to: new, "links")
+      main.delete(new)
+    }
+    try stack.main.performAndWait { try $0.save() }
+    for context in [stack.main, stack.writer] {
+      let hasChanges = context.performAndWait { $0.hasChanges }
+      #expect(!hasChanges)
+    }
+    try stack.checkInvariants()
+  }
+
+  @Test("A cascade reaches an object that the parent deletes and the context has changed")
+  func cascadeToDeletedAbove() throws {
+    let stack = try Stack(Self.model(), inMemory: true)
+    let (whole, part) = try pair(stack)
+    try stack.main.performAndWait { main in
+      try add(main.existingObject(with: part), to: main.existingObject(with: whole), "parts")
+    }
+    stack.writer.performAndWait { $0.delete($0.object(with: part)) }
+    try stack.main.performAndWait { main in
+      (main.object(with: part)).setValue("edited", forKey: "name")
+      main.delete(try main.existingObject(with: whole))
+    }
+    stack.main.performAndWait { main in #expect(main.object(with: part).isDeleted) }
+  }
+
+  @Test("An object whose delete gives way shows what another delete's rule has cleared", arguments: [true, false])
+  func clearedSurvivor(inMemory: Bool) throws {
+    let stack = try Stack(Self.model(), inMemory: inMemory)
+    let (parent, child) = try pair(stack)
+    stack.here.performAndWait { $0.mergePolicy = .mergeByPropertyStoreTrump }
+    try stack.here.performAndWait { here in
+      here.delete(try here.existingObject(with: parent))
+      here.delete(try here.existingObject(with: child))
+    }
+    try stack.there.performAndWait { there in
+      there.object(with: child).setValue(there.object(with: parent), forKey: "parent")
+      try there.save()
+    }
+    try stack.here.performAndWait { here in
+      let survivor = here.object(with: child)
+      try here.save()
+      #expect(!survivor.isDeleted && survivor.managedObjectContext != nil && survivor.value(forKey: "parent") == nil)
+    }
+    #expect(try count("parent = nil", stack.root()) == 1)
+  }
+
+  @Test("A delete that was undone and done again before the next save takes nothing away that a parent keeps")
+  func deletedAgain() throws {
+    let stack = try Stack(Self.model(), inMemory: true)
+    let (id, _) = try pair(stack)
+    try stack.main.performAndWait { main in
+      main.undoManager = UndoManager()
+      main.delete(try main.existingObject(with: id))
+      try main.save()
+      main.undo()
+      main.redo()
+      try main.save()
+    }
+    stack.writer.performAndWait { $0.rollback() }
+    #expect(try count("name = 'first'", stack.main) == 1)
+  }
 }

@@ -98,4 +98,22 @@ struct RevertingTests {
     }
     try stack.checkInvariants()
   }
+
+  @Test(
+    "A refresh without merging brings both ends of a one-to-one relationship back, also after a delete",
+    arguments: [true, false])
+  func refreshOneToOne(isDeleted: Bool) throws {
+    let stack = try Stack(Gallery.model, inMemory: true)
+    try stack.main.performAndWait { main in
+      let (image, former, other) = (Image(context: main), ImageBlob(context: main), ImageBlob(context: main))
+      image.blob = former
+      try main.save()
+      if isDeleted { main.delete(former) } else { image.blob = other }
+      main.processPendingChanges()
+      #expect(isDeleted ? image.blob == nil : former.image == nil)
+      try main.refresh(isDeleted ? former : image, mergeChanges: false)
+      #expect(image.blob === former && former.image === image && other.image == nil)
+    }
+    try stack.checkInvariants()
+  }
 }

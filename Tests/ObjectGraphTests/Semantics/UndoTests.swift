@@ -411,6 +411,22 @@ struct UndoTests {
       #expect(person.events == [.undoInsertion, .undoDeletion])
     }
   }
+
+  @Test("A refresh that keeps changes is nothing that could be undone")
+  func refreshing() throws {
+    let (first, second) = (try stack.savedPerson(), try stack.savedPerson("Bea"))
+    try stack.main.performAndWait { main in
+      main.undoManager = UndoManager()
+      let persons = try [first, second].map { try #require(try main.existingObject(with: $0) as? Person) }
+      for person in persons { person.age = 9 }
+      main.processPendingChanges()
+      try main.refresh(persons[0], mergeChanges: true)
+      main.processPendingChanges()
+      #expect(persons.map(\.age) == [9, 9])
+      main.undo()
+      #expect(persons.map(\.age) == [1, 1] && main.hasChanges == false)
+    }
+  }
 }
 
 /// An object that notes why its values were replaced.
