@@ -18,6 +18,9 @@ extension GraphModel {
   /// Sets one cell of an object in a context; from then on it shows its own values and not those above.
   mutating func write(_ number: Int, _ name: String, _ cell: Cell?, _ context: Int) {
     touch(number, context)
+    if contexts[context].changes[number]?.isEmpty == true, let row = shown(number, context) {
+      contexts[context].changes[number] = Change(kind: .update, row: row, base: row)
+    }
     contexts[context].changes[number]?.row?.cells[name] = cell
     let identity = drawIdentity()
     contexts[context].changes[number]?.row?.identity = identity
@@ -27,7 +30,7 @@ extension GraphModel {
   mutating func touch(_ number: Int, _ context: Int) {
     guard let row = shown(number, context) else { return }
     note(number, row)
-    if let change = contexts[context].changes[number], !change.isEmpty { return }
+    if contexts[context].changes[number] != nil { return }
     contexts[context].changes[number] = Change(kind: .update, row: row, base: row)
   }
 

@@ -149,27 +149,32 @@ extension GraphModel {
     return .saved
   }
 
-  /// Lets nothing lead to what others have deleted; false if that is a conflict.
-  private func clearMissing(
+  /// Lets nothing lead to what others have deleted, which leaves the context; false if that is a conflict.
+  private mutating func clearMissing(
     _ written: inout [Int: Change], _ links: inout [LinkKey: LinkState], _ context: Int
   ) -> Bool {
     let isError = places[context].policy == .error
     let existing = Set(rows.keys).union(written.filter { $0.value.kind == .insert }.keys)
+    var missing: Set<Int> = []
     for (number, change) in written {
       guard var row = change.row else { continue }
       for end in schema.ends(of: row.entity) where end.storage == .reference {
         guard case .reference(let other)? = row.cells[end.name], !existing.contains(other) else { continue }
         if change.base?.cells[end.name] == row.cells[end.name] { continue }
         if isError || !end.shape.isOptional { return false }
+        missing.insert(other)
         row.cells[end.name] = nil
         written[number]?.row = row
       }
     }
     for (key, link) in links where link.isPresent {
-      if existing.contains(key.left), existing.contains(key.right) { continue }
+      let ends = [key.left, key.right].filter { !existing.contains($0) }
+      if ends.isEmpty { continue }
       if isError { return false }
+      missing.formUnion(ends)
       links[key] = nil
     }
+    for number in missing { contexts[context].held[number] = nil }
     return true
   }
 

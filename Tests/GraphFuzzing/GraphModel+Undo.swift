@@ -99,7 +99,10 @@ extension GraphModel {
     guard let change = contexts[context].changes[number], change.kind == .update, let base = change.base else { return }
     if change.row?.cells != base.cells { return }
     contexts[context].changes[number] = nil
-    let stored = contexts[context].conflicting.removeValue(forKey: number)
-    if isHeld { contexts[context].held[number] = stored ?? base }
+    if let stored = contexts[context].conflicting.removeValue(forKey: number) {
+      contexts[context].held[number] = stored
+    } else if isHeld {
+      contexts[context].held[number] = base
+    }
   }
 }

@@ -12,6 +12,16 @@ extension PersistentStoreCoordinator {
     row.stamp(version: base.version)
     return true
   }
+
+  /// The row as the store has it: transient values belong to the object that they were set in.
+  func withoutTransients(_ row: Row) -> Row {
+    let slots = transientSlots[Int(row.entityIndex)]
+    if slots.allSatisfy(row.isNull) { return row }
+    var kept = row
+    for slot in slots { kept.setNull(slot) }
+    kept.stamp(version: row.version)
+    return kept
+  }
 }
 
 extension RowCache {

@@ -279,16 +279,6 @@ extension PersistentStoreCoordinator {
     }
   }
 
-  /// The row as the store has it: transient values belong to the object that they were set in.
-  func withoutTransients(_ row: Row) -> Row {
-    let slots = transientSlots[Int(row.entityIndex)]
-    if slots.allSatisfy(row.isNull) { return row }
-    var kept = row
-    for slot in slots { kept.setNull(slot) }
-    kept.stamp(version: row.version)
-    return kept
-  }
-
   /// How far the history was read for what others have written.
   var seenHistory: PersistentHistoryToken? {
     get { lastSeenHistory.withLock { $0 } }
@@ -335,6 +325,11 @@ extension PersistentStoreCoordinator {
 
   /// Whether a deleted object has lately been stored again, by somebody who undid the delete or did not give way to it.
   func hasReturned(_ id: ManagedObjectID) -> Bool { cache.withLock { $0.returned.contains(id) } }
+
+  /// Whether a save has lately deleted an object, and none has stored it again.
+  func hasDeparted(_ id: ManagedObjectID) -> Bool {
+    cache.withLock { $0.departed.contains(id) && !$0.returned.contains(id) }
+  }
 
   /// Whether a conflict only looks like one, because another context of the same stack saved in between.
   func canMerge(_ conflict: StoreConflict, _ base: Row, _ stored: Row, _ root: Int) -> Bool {

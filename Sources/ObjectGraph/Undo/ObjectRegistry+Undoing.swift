@@ -60,11 +60,12 @@ extension ObjectRegistry {
     return inverse
   }
 
-  /// The object of a change with its values; nil if it is gone for another reason than this change.
+  /// The object of a change with its values; nil if it is gone, or back, for another reason than this change.
   private func instance(of change: UndoRecord.ObjectChange) -> ManagedObject? {
     if registeredObject(for: change.id) == nil, change.after == nil, pending.currentChange(of: change.id) == nil,
       let row = change.before
     {
+      if isBack(change.id) { return nil }
       // Its delete was saved.
       guard let object = change.object, object.registry == nil else {
         return register(change.id, row: row, state: [.inserted, .deleted])
@@ -75,6 +76,17 @@ extension ObjectRegistry {
     if change.after == nil { return object.isDeleted || object.isFault ? object : nil }
     guard (try? realize(object)) == true, !object.isDeleted else { return nil }
     return object
+  }
+
+  /// Whether an object whose delete was handed on is there: an ancestor has taken the delete back, or somebody has stored
+  /// the object again. Does I/O only if the delete is not known to have reached the store.
+  private func isBack(_ id: ManagedObjectID) -> Bool {
+    if let change = ancestorsChange(of: id) { return change.row != nil }
+    if coordinator.hasDeparted(id) { return false }
+    do { return try coordinator.row(for: id) != nil } catch {
+      noteFaultFailure(error)
+      return false
+    }
   }
 
   private func remove(_ object: ManagedObject) {

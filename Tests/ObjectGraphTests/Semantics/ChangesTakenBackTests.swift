@@ -319,4 +319,23 @@ struct ChangesTakenBackTests {
     stack.writer.performAndWait { $0.rollback() }
     #expect(try count("name = 'first'", stack.main) == 1)
   }
+
+  @Test("Undo makes no second object of one whose delete the parent has taken back")
+  func undoneAboveFirst() throws {
+    let stack = try Stack(Self.model(), inMemory: true)
+    let (id, _) = try pair(stack)
+    try stack.main.performAndWait { main in
+      main.undoManager = UndoManager()
+      main.delete(try main.existingObject(with: id))
+      try main.save()
+    }
+    stack.writer.performAndWait { $0.rollback() }
+    try stack.main.performAndWait { main in
+      main.undo()
+      #expect(main.insertedObjects.isEmpty)
+      try main.save()
+    }
+    try stack.writer.performAndWait { try $0.save() }
+    #expect(try count("name = 'first'", stack.there) == 1)
+  }
 }
