@@ -20,6 +20,8 @@ struct JSONErrorTests {
       Case("", "line 1, column 1: the text is empty"),
       Case(" \n ", "line 2, column 2: the text ends before its value"),
       Case("{\n  \"a\": 1,\n  \"b\": tru}", "line 3, column 8: expected a value, found \"tru\"; did you mean true?"),
+      Case("\"\\n\t\"", "line 1, column 4: a tab inside a string; write \\t"),
+      Case("truex", "line 1, column 1: expected a value, found \"truex\"; put text in double quotes"),
       Case("False", "line 1, column 1: expected a value, found \"False\"; did you mean false?"),
       Case("[None]", "line 1, column 2: expected a value, found \"None\"; did you mean null?"),
       Case("[encode]", "line 1, column 2: expected a value, found \"encode\"; put text in double quotes"),

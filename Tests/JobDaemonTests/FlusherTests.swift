@@ -127,6 +127,7 @@ struct FlusherTests {
     fixture.merger.merge(finished: [try fixture.finishedJob("k")])
     let isFlushed = try await withTimeout { await fixture.flusher.flush() }
     #expect(!isFlushed)
+    fixture.flusher.reconfigure(try WriterFixture.settings("FlushIntervalSec=1h\nHighWaterObjects=1"))
     try await withTimeout { await fixture.flusher.waitForRoom() }
     #expect(try fixture.storedCount() == 0)
   }

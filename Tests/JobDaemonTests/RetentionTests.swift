@@ -34,6 +34,18 @@ struct RetentionTests {
     try await fixture.stop()
   }
 
+  @Test("A job that an unfinished one names stays, however old it is")
+  func needed() async throws {
+    let fixture = try CoreFixture("[Retention]\nCompletedAgeSec=1s\n")
+    try fixture.start()
+    try await fixture.run(jobs(3, "a"))
+    _ = try fixture.submit(#"{"type": "noop", "id": "waiting", "after": ["a1", "never"]}"#)
+    try await fixture.waitForJobCount(atMost: 2)
+    #expect(try fixture.record("a1") { $0.currentState } == .completed)
+    #expect(try fixture.record("waiting") { $0.currentState } == .waiting)
+    try await fixture.stop()
+  }
+
   @Test("A store that is too large loses its oldest jobs")
   func size() async throws {
     let fixture = try CoreFixture("[Retention]\nStoreSizeMax=1M\n")

@@ -57,6 +57,15 @@ struct RouteRightsTests {
     return StatusService(core) { group }.router()
   }
 
+  @Test("Who is in the group by the user database is a member, whatever group the process has")
+  func listedMember() throws {
+    // The user that has no rights, as every system has one, with a group of its own.
+    let nobody = try UserIdentity(lookingUp: 65_534)
+    let peer = PeerCredentials(processID: 2, user: nobody.user, group: 4009)
+    #expect(Access(peer, memberGroup: { nobody.primaryGroup }).maySubmit)
+    #expect(!Access(peer, memberGroup: { 4711 }).maySubmit)
+  }
+
   @Test(
     "Every route lets through whom it should and turns away everybody else, whoever may read",
     arguments: ReadAccess.allCases, [memberGroup, nil])

@@ -17,6 +17,25 @@ struct ModelErrorTests {
     }
   }
 
+  @Test("What a program describes is checked as what a file holds, and nothing is mended")
+  func described() throws {
+    func message(_ entities: EntityDescription...) -> String? {
+      #expect(throws: ModelError.self) { try ManagedObjectModel(entities) }?.description
+    }
+    var entity = EntityDescription("E", attributes: [AttributeDescription("a", .integer16)])
+    entity.uniquenessConstraints = [[]]
+    #expect(message(entity)?.hasSuffix("E: a uniqueness constraint names no property") == true)
+    entity.uniquenessConstraints = []
+    entity.attributes[0].defaultValue = "seven"
+    #expect(message(entity)?.contains("E.a: the default ") == true)
+    let there = RelationshipDescription("there", to: "B", inverse: "back")
+    let other = RelationshipDescription("other", to: "B", inverse: "back")
+    let back = RelationshipDescription("back", to: "A", inverse: "other")
+    let both = message(
+      EntityDescription("A", relationships: [there, other]), EntityDescription("B", relationships: [back]))
+    #expect(both?.hasSuffix("A.there: its inverse \"B.back\" has the inverse \"A.other\"") == true, "\(both ?? "")")
+  }
+
   private static let reference = #"<relationship name="r" destinationEntity="#
 
   /// A derived attribute of an entity with a text.
