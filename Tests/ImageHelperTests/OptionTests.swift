@@ -35,6 +35,22 @@ struct OptionTests {
     return bench.path(name)
   }
 
+  @Test(
+    "What no picture can be made by is refused before one is opened",
+    arguments: [
+      (ImageOutput(format: .png, width: 0), "width is 0; it must lie between 1 and "),
+      (ImageOutput(format: .png, quality: 80), "quality has no meaning for PNG without a palette; leave it out"),
+      (ImageOutput(format: .jpeg, isLossless: true), "JPEG is never lossless; leave it out"),
+      (
+        ImageOutput(format: .webp, width: 9, height: 9, fit: .cover, crop: .entropy, isAnimated: true),
+        "crop of a moving picture can be \"centre\" only"
+      ),
+    ])
+  func senseless(output: ImageOutput, reason: String) {
+    let error = #expect(throws: ImageError.self) { try ImageRequest(outputs: [output]).validate() }
+    #expect(error.map { "\($0)".contains(reason) } == true, "\(error.map { "\($0)" } ?? "")")
+  }
+
   @Test("A cut keeps the centre, what catches the eye, or what has most detail")
   func crop() async throws {
     // Black, with noise at the right and a red patch at the left end.

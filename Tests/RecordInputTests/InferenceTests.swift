@@ -3,6 +3,21 @@ import Testing
 
 @Suite("Types of columns")
 struct InferenceTests {
+  @Test(
+    "Dates of other patterns become those of ISO 8601, with hours of a half day and years of two digits",
+    arguments: [
+      ("dd.MM.yy hh:mm a", "01.02.69 12:05 PM", "2069-02-01T12:05:00"),
+      ("dd.MM.yy hh:mm a", "31.12.70 12:05 am", "1970-12-31T00:05:00"),
+      ("dd.MM.yy hh:mm a", "31.12.99 11:59 pm", "1999-12-31T23:59:00"),
+      ("dd.MM.yy hh:mm a", "31.12.99 13:00 pm", nil), ("d/M/yyyy", "1/2/2026", "2026-02-01T00:00:00"),
+      ("d/M/yyyy", "1/2/2026 ", nil), ("d/M/yyyy", "1/2/26", nil),
+    ] as [(String, String, String?)])
+  func datePatterns(pattern: String, text: String, expected: String?) throws {
+    let pattern = try #require(DatePattern(pattern))
+    let found = Array(text.utf8).withUnsafeBytes { pattern.iso8601($0) }
+    #expect(found.map { String(decoding: $0, as: UTF8.self) } == expected)
+  }
+
   private func guess(_ values: [String], _ kind: FieldKind = .text, isTyped: Bool = false) -> ColumnGuess {
     var guess = ColumnGuess()
     for value in values { Array(value.utf8).withUnsafeBytes { guess.add($0, kind, isTyped: isTyped, ByteScratch()) } }

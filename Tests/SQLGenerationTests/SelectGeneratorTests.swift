@@ -1,3 +1,4 @@
+import Foundation
 import ObjectGraph
 import ObjectModel
 import SQLGeneration
@@ -107,5 +108,40 @@ struct SelectGeneratorTests {
     }
     #expect(depth == 0)
     #expect(deepest < 16)
+  }
+}
+
+@Suite("The SQL of links")
+struct LinkTableTests {
+  /// The table of a relationship between persons and clubs, or among persons, which is ordered at its left end.
+  private func withTable(to destination: String, _ body: (LinkTable) throws -> Void) throws {
+    var clubs = RelationshipDescription("clubs", to: destination, inverse: "members", isToMany: true)
+    clubs.isOrdered = true
+    let members = RelationshipDescription("members", to: "Person", inverse: "clubs", isToMany: true)
+    let model = try ManagedObjectModel(
+      destination == "Person"
+        ? [EntityDescription("Person", relationships: [clubs, members])]
+        : [EntityDescription("Person", relationships: [clubs]), EntityDescription("Club", relationships: [members])])
+    try withExtendedLifetime(model) { try body(try #require(Schema(model).linkTables.first)) }
+  }
+
+  @Test("A link is made between objects that are there only, and keeps its place if it is made again without one")
+  func inserting() throws {
+    try withTable(to: "Club") { table in
+      let sql = table.insertSQL
+      for name in ["Person", "Club"] { #expect(sql.contains(#"EXISTS (SELECT 1 FROM "\#(name)" WHERE _key = ?"#)) }
+      #expect(
+        sql.firstMatch(of: /DO UPDATE SET ("_order_\w+") = ifnull\(excluded\.("_order_\w+"), "_order_\w+"\)$/) != nil)
+    }
+  }
+
+  @Test("An object that is deleted takes its links along, at whichever end it is")
+  func deleting() throws {
+    for (destination, ends) in [("Club", 1), ("Person", 2)] {
+      try withTable(to: destination) { table in
+        let sql = try #require(table.deleteAllSQL(of: table.table.left))
+        #expect(sql.components(separatedBy: " = ?1").count - 1 == ends, "\(sql)")
+      }
+    }
   }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import ObjectGraph
 import ObjectModel
-import SQLiteStore
+@testable import SQLiteStore
 import Testing
 
 @Suite("Opening an SQLite store")
@@ -50,6 +50,11 @@ struct SQLiteStoreOpeningTests {
     #expect(try Self.sqlite(fixture.url, "PRAGMA application_id") == "1114595950")
     #expect(try Self.sqlite(fixture.url, "PRAGMA user_version") == "1")
     #expect(try Self.sqlite(fixture.url, "PRAGMA integrity_check") == "ok")
+    // What holds for a connection is not in the file.
+    let connection = try Connection(
+      path: fixture.url.path, role: .writer, options: SQLiteStoreOptions(), counter: StatementCounter())
+    try StoreOpener.configure(connection)
+    #expect(try connection.controlResult("PRAGMA synchronous") { $0.text(0) } == "2")
   }
 
   @Test("gives tables and columns the names of the model")
@@ -66,16 +71,18 @@ struct SQLiteStoreOpeningTests {
   }
 
   @Test(
-    "refuses what is no store of ours and leaves every byte of it", arguments: ["text", "empty", "foreign", "torn"])
+    "refuses what is no store of ours and leaves every byte of it",
+    arguments: ["text", "empty", "foreign", "versioned", "torn"])
   func foreignFiles(kind: String) throws {
     let fixture = try StoreFixture()
     try fixture.store.close()
     switch kind {
     case "text": try Data(repeating: 0x41, count: 5_000).write(to: fixture.url)
     case "empty": try Data().write(to: fixture.url)
-    case "foreign":
+    case "foreign", "versioned":
       try FileManager.default.removeItem(at: fixture.url)
       try Self.sqlite(fixture.url, "CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+      if kind == "versioned" { try Self.sqlite(fixture.url, "PRAGMA user_version = 1") }
     default:
       var data = try Data(contentsOf: fixture.url)
       for offset in 16..<60 { data[offset] = 0xff }

@@ -57,7 +57,11 @@ struct SQLiteStoreSavingTests {
       #expect(try fixture.stored(updated)?.version == 1)
       #expect(try fixture.stored(deleted) != nil)
       // The files of a commit whose outcome is unknown stay until the store is opened again.
-      if expected != .inputOutput || step != .commit { #expect(try files(fixture) == before, "\(step)") }
+      if expected != .inputOutput || step != .commit {
+        #expect(try files(fixture) == before, "\(step)")
+      } else {
+        #expect(try files(fixture).isStrictSuperset(of: before), "\(step)")
+      }
     }
     #expect(try fixture.store.save(request).conflicts.isEmpty)
     let photo = try fixture.slot("Person", "photo")

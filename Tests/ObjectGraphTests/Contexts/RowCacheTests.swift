@@ -91,26 +91,25 @@ struct RowCacheTests {
     #expect(cache.contains(ids[1]) && cache.contains(ids[2]))
   }
 
-  @Test("Transient values stay with the object that they were set in")
-  func transients() throws {
-    let stack = try Stack(Zoo.model)
-    stack.there.performAndWait { $0.automaticallyMergesChangesFromParent = true }
-    let id = try stack.here.performAndWait { here in
+  @Test("Transient values stay with the object that they were set in, though no row is kept", arguments: [0, 1 << 20])
+  func transients(limit: Int) throws {
+    let coordinator = PersistentStoreCoordinator(model: Zoo.model, rowCacheByteLimit: limit)
+    try coordinator.open(.inMemory)
+    let here = ManagedObjectContext(coordinator: coordinator, name: "here")
+    let there = ManagedObjectContext(coordinator: coordinator, name: "there")
+    let id = try here.performAndWait { here in
       let all = here.insertObject(ofEntity: "Everything")
       try here.save()
       return all.objectID
     }
-    try stack.there.performAndWait { there in
+    try there.performAndWait { there in
       let mine = try there.existingObject(with: id)
-      try stack.here.performAndWait { here in
+      #expect(mine.value(forKey: "text") == nil)
+      let save = try didSave(in: here) { here in
         here.object(with: id).setValue("mine", forKey: "scratch")
         here.object(with: id).setValue("new", forKey: "text")
-        try here.save()
       }
-      #expect(mine.value(forKey: "scratch") == nil)
-    }
-    try stack.there.performAndWait { there in
-      let mine = try there.existingObject(with: id)
+      there.mergeChanges(fromContextDidSave: save)
       #expect(mine.value(forKey: "text") as? String == "new")
       #expect(mine.value(forKey: "scratch") == nil)
     }

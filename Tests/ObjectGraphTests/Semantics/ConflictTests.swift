@@ -289,12 +289,15 @@ struct ConflictTests: Neighbours {
       try there.save()
       return person.objectID
     }
-    #expect(age(id, in: here) == 0)
-    let saves = try [5, 6].map { age in
-      try didSave(in: there) { ($0.object(with: id) as? Person)?.age = age }
+    try here.performAndWait { here in
+      let person = try #require(try here.existingObject(with: id) as? Person)
+      #expect(person.age == 0)
+      let saves = try [5, 6].map { age in
+        try didSave(in: there) { ($0.object(with: id) as? Person)?.age = age }
+      }
+      for save in saves.reversed() { here.mergeChanges(fromContextDidSave: save) }
+      #expect(person.age == 6)
     }
-    here.performAndWait { here in for save in saves.reversed() { here.mergeChanges(fromContextDidSave: save) } }
-    #expect(age(id, in: here) == 6)
   }
 
   @Test(
