@@ -66,6 +66,46 @@ extension ManagedObject {
   }
 }
 
+// MARK: - Relationships by name, without their objects
+
+extension ManagedObject {
+  /// Whether a relationship's destinations would have to be read first; asks nobody and fires no fault.
+  ///
+  /// A to-many relationship is no fault any more once its destinations are known here, be they faults themselves; a
+  /// to-one relationship is one if its destination is. An unknown name, and an attribute's, trap.
+  ///
+  /// - Parameter key: the name of the relationship.
+  public final func hasFault(forRelationshipNamed key: String) -> Bool {
+    let property = requireRelationship(key)
+    guard let registry else { return false }
+    registry.checkExecutor()
+    if property.storage == .toMany { return registry.mustLoadDestinations(of: self, property) }
+    if isFault { return true }
+    guard let id = row.referenceIfPresent(property.slot) else { return false }
+    return registry.registeredObject(for: id)?.isFault ?? true
+  }
+
+  /// The IDs of a relationship's destinations as this context sees them, without making objects of them.
+  ///
+  /// Neither the destinations' faults are fired nor, if the relationship is to-many, its own: it is a fault afterwards if
+  /// it was one before. An unknown name, and an attribute's, trap. Cost: a fault reads its object's row; a to-many
+  /// relationship takes one statement, unless its destinations are at hand.
+  ///
+  /// - Parameter key: the name of the relationship.
+  /// - Returns: the IDs in the relationship's order if it has one; of a to-one relationship one ID or none.
+  public final func objectIDs(forRelationshipNamed key: String) -> [ManagedObjectID] {
+    let property = requireRelationship(key)
+    if property.storage == .reference { return readable.referenceIfPresent(property.slot).map { [$0] } ?? [] }
+    return registry?.destinationIDs(of: self, property) ?? []
+  }
+
+  private func requireRelationship(_ key: String) -> Property {
+    let property = requireProperty(key)
+    precondition(property.relationship != nil, "\(entity.name).\(key) is no relationship")
+    return property
+  }
+}
+
 // MARK: - Ordered relationships by index; an index out of bounds is a programmer's error and traps
 
 extension ManagedObject {

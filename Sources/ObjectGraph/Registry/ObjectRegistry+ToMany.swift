@@ -32,28 +32,46 @@ extension ObjectRegistry {
       ids: [], generation: relationshipGeneration, isOrdered: property.isOrdered)
   }
 
+  /// Whether the destinations of a to-many relationship would have to be looked for.
+  func mustLoadDestinations(of object: ManagedObject, _ property: Property) -> Bool {
+    knowToMany(of: object, property)
+    return object.toMany?[property.slot]?.generation != relationshipGeneration
+  }
+
+  /// The same IDs, without remembering them if nobody has asked for the destinations themselves.
+  func destinationIDs(of object: ManagedObject, _ property: Property) -> [ManagedObjectID] {
+    checkExecutor()
+    if !mustLoadDestinations(of: object, property) { return sequence(of: object, property.slot) }
+    return findDestinations(of: object, property) ?? []
+  }
+
   private func loadDestinations(of object: ManagedObject, _ slot: Int) -> [ManagedObjectID] {
     let property = object.entity.properties[slot]
-    guard let destination = property.destination else { return [] }
+    guard let ids = findDestinations(of: object, property) else { return [] }
+    let cache = ToManyCache(ids: ids, generation: relationshipGeneration, isOrdered: property.isOrdered)
+    object.toMany = object.toMany ?? [:]
+    object.toMany?[slot] = cache
+    return ids
+  }
+
+  /// The destinations as the store and what is pending have them; nil if that can't be told, which the next save throws.
+  private func findDestinations(of object: ManagedObject, _ property: Property) -> [ManagedObjectID]? {
+    guard let destination = property.destination else { return nil }
     // Rows with what this event changed.
     publishChanges()
     do {
       var query = FetchQuery(entity: destination)
       if property.joinTable == nil {
-        guard let inverse = property.inverse else { return [] }
+        guard let inverse = property.inverse else { return nil }
         query.condition = .compare(.keyPath([inverse.name]), .equal, .object(object.objectID), [])
         if property.isOrdered, let order = inverse.orderProperty {
           query.sorts = [ResolvedSort(keyPath: [order.name], isAscending: true)]
         }
       }
-      let ids = try FetchExecution(self, query).destinations(of: object.objectID, property)
-      let cache = ToManyCache(ids: ids, generation: relationshipGeneration, isOrdered: property.isOrdered)
-      object.toMany = object.toMany ?? [:]
-      object.toMany?[slot] = cache
-      return ids
+      return try FetchExecution(self, query).destinations(of: object.objectID, property)
     } catch {
       noteFaultFailure(error)
-      return []
+      return nil
     }
   }
 
