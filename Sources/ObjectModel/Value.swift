@@ -43,3 +43,21 @@ extension Value: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, Express
   /// No value.
   public init(nilLiteral: ()) { self = .null }
 }
+
+extension Value: CustomStringConvertible {
+  /// The value as people read it: texts and numbers as they are, moments as ISO 8601, the size of bytes, `nil`.
+  public var description: String {
+    switch self {
+    case .null: "nil"
+    case .integer(let value): "\(value)"
+    case .double(let value): "\(value)"
+    case .boolean(let value): "\(value)"
+    case .string(let value): value
+    case .decimal(let value): "\(value)"
+    case .date(let value): value.formatted(.iso8601)
+    case .data(let value): "\(value.count) bytes"
+    case .uuid(let value): value.uuidString
+    case .url(let value): value.absoluteString
+    }
+  }
+}

@@ -141,16 +141,35 @@ public final class SQLiteStore: PersistentStore, Sendable {
   /// Lends a connection that sees one state of the store.
   func withReader<Result>(_ body: (Connection) throws -> Result) throws -> Result {
     if let enclosing { return try body(enclosing) }
-    let connection = try readers.take()
-    defer {
-      connection.endTransaction()
-      readers.giveBack(connection)
-    }
-    try connection.control("BEGIN")
-    // The snapshot is taken by the first read, not by BEGIN.
-    try connection.control("SELECT 1 FROM _metadata LIMIT 1")
-    if let fault = options.failure?(FaultPoint(step: .read, index: 0)) { throw connection.error(fault.code, sql: nil) }
+    let connection = try beginReading()
+    defer { endReading(connection) }
     return try body(connection)
+  }
+
+  package func snapshot() throws -> (any StoreSnapshot)? {
+    enclosing == nil ? HeldSnapshot(try beginReading(), of: self) : nil
+  }
+
+  /// A connection for the caller alone that sees one state of the store, until ``endReading(_:)``.
+  private func beginReading() throws(StoreError) -> Connection {
+    let connection = try readers.take()
+    do throws(StoreError) {
+      try connection.control("BEGIN")
+      // The snapshot is taken by the first read, not by BEGIN.
+      try connection.control("SELECT 1 FROM _metadata LIMIT 1")
+      if let fault = options.failure?(FaultPoint(step: .read, index: 0)) {
+        throw connection.error(fault.code, sql: nil)
+      }
+      return connection
+    } catch {
+      endReading(connection)
+      throw error
+    }
+  }
+
+  func endReading(_ connection: Connection) {
+    connection.endTransaction()
+    readers.giveBack(connection)
   }
 
   /// Moves what is in the journal into the file as far as readers allow; for idle times. Waits for nobody.

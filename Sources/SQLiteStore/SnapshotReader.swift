@@ -1,3 +1,4 @@
+internal import Foundation
 import ObjectGraph
 import ObjectModel
 import SQLGeneration
@@ -66,5 +67,30 @@ struct SnapshotReader: StoreReader {
     return try connection.endingEarly(query.isCancellable) {
       try connection.first(segment.text, { $0.bind(segment.bindings) }, { Int($0.integer(0)) }) ?? 0
     }
+  }
+}
+
+/// A state of the store that outlives a call: a read transaction that stays open on a connection of its own.
+///
+/// SQLite can't move what was written since into the database while it is held, so the `-wal` file grows.
+final class HeldSnapshot: StoreSnapshot, @unchecked Sendable {
+  // @unchecked: the connection is used under the lock only.
+
+  private let connection: Connection
+  private let store: SQLiteStore
+  /// A body that reads may read again.
+  private let lock = NSRecursiveLock()
+
+  init(_ connection: Connection, of store: SQLiteStore) {
+    self.connection = connection
+    self.store = store
+  }
+
+  deinit { store.endReading(connection) }
+
+  func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+    lock.lock()
+    defer { lock.unlock() }
+    return try body(SnapshotReader(connection: connection, store: store))
   }
 }

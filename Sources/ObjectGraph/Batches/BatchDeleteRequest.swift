@@ -2,7 +2,7 @@
 /// and deny. What a deny rule refuses makes the request fail, and nothing is deleted.
 ///
 ///     try context.execute(BatchDeleteRequest(try FetchRequest<Person>(#Predicate { $0.age > 100 })))
-public struct BatchDeleteRequest: Sendable {
+public struct BatchDeleteRequest: PersistentStoreRequest {
   enum Source: Sendable {
     case query(BatchQuery)
     case ids([ManagedObjectID])

@@ -24,7 +24,7 @@ import ObjectModel
 ///
 /// Where a row has the unique values of a stored object, the context's merge policy decides: `error` makes the request
 /// fail, by object trump the stored object takes over what the row names, by store trump it stays as it is.
-public struct BatchInsertRequest: Sendable {
+public struct BatchInsertRequest: PersistentStoreRequest {
   /// The values of one object by property name.
   public typealias Values = [String: (any Sendable)?]
 

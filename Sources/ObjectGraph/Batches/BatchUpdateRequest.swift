@@ -7,7 +7,7 @@
 ///       try FetchRequest<Person>(#Predicate { $0.age < 18 }),
 ///       propertiesToUpdate: ["age": try Operand(format: "age + 1"), "department": .object(id)])
 ///     let result = try context.execute(request)
-public struct BatchUpdateRequest: Sendable {
+public struct BatchUpdateRequest: PersistentStoreRequest {
   let query: BatchQuery
   /// The new values by the name of an attribute or a to-one relationship.
   public var propertiesToUpdate: [String: Operand]

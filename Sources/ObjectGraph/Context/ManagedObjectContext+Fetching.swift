@@ -9,7 +9,7 @@ extension ManagedObjectContext {
   public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
     let objects = try execution(request).objects(as: Object.self)
     if !request.returnsObjectsAsFaults {
-      for object in objects { _ = try registry.realize(object) }
+      for object in objects { _ = try registry.realize(object, trustingFetchedRow: true) }
     }
     return objects
   }

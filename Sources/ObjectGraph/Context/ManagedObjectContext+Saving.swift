@@ -56,6 +56,8 @@ extension ManagedObjectContext {
       pending.abortSave()
       throw error
     }
+    // The state that is read has the changes before they leave here, so that no reader misses them.
+    pin.advance()
     pending.commitSave(survivors: outcome.survivors)
     return finishSave(outcome)
   }

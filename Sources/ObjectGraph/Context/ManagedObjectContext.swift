@@ -25,6 +25,8 @@ public actor ManagedObjectContext {
   package nonisolated let pending: PendingChanges
   nonisolated let observers = EventObservers<ContextEvent>()
   nonisolated let merging = MergingState()
+  /// Which state of the store is read here and below.
+  nonisolated let pin: QueryPin
 
   private(set) var registryStorage: ObjectRegistry?
   /// How many `perform` blocks are on the stack.
@@ -45,6 +47,7 @@ public actor ManagedObjectContext {
     self.coordinator = coordinator
     self.executor = executor ?? ContextExecutor(label: name)
     parent = nil
+    pin = QueryPin()
     pending = PendingChanges(coordinator, rootNumber: coordinator.drawRootNumber())
   }
 
@@ -61,6 +64,7 @@ public actor ManagedObjectContext {
     self.parent = parent
     self.executor = executor ?? ContextExecutor(label: name)
     coordinator = parent.coordinator
+    pin = parent.pin
     pending = PendingChanges(parent.coordinator)
   }
 
@@ -143,12 +147,7 @@ extension ManagedObjectContext {
   /// The entity's name must exist in the model and not be abstract.
   public func insertObject(ofEntity name: String) -> ManagedObject {
     enter()
-    guard let entity = coordinator.model.entitiesByName[name] else {
-      preconditionFailure("the model has no entity \"\(name)\"")
-    }
-    let object = coordinator.classes[UInt16(entity.index)].init(registry.seedForInsert(entity))
-    registry.insert(object)
-    return object
+    return registry.insertObject(ofEntity: name)
   }
 
   /// Marks an object for deletion at the next save; the delete rules are applied at the end of the event.
@@ -180,6 +179,7 @@ extension ManagedObjectContext {
     pending.removeAll()
     registry.undoManager?.removeAllActions()
     registry.orphanAll()
+    if parent == nil { pin.advance() }
     observers.post(.didReset(ContextDidReset(context: self, objectIDs: ids)))
   }
 
@@ -219,5 +219,29 @@ extension ManagedObject {
     let registry = context.registry
     self.init(registry.seedForInsert(registry.entity(of: Self.self)))
     registry.insert(self)
+  }
+
+  /// Inserts a new object into the context of another one: for hooks such as ``willSave()`` and for properties of classes,
+  /// where there is an object and no isolated context.
+  ///
+  ///     override func willSave() {
+  ///       if changedValues()["price"] != nil { PriceChange(inContextOf: self).article = self }
+  ///     }
+  ///
+  /// - Parameter object: an object that belongs to a context; used on that context's executor.
+  public convenience init(inContextOf object: ManagedObject) {
+    let registry = object.requireRegistry()
+    self.init(registry.seedForInsert(registry.entity(of: Self.self)))
+    registry.insert(self)
+  }
+
+  /// Inserts a new object of an entity by name into the context of this one, as ``init(inContextOf:)`` does.
+  ///
+  /// The entity's name must exist in the model and not be abstract.
+  ///
+  /// - Parameter name: the name of the entity.
+  /// - Returns: the new object.
+  public final func insertObject(ofEntity name: String) -> ManagedObject {
+    requireRegistry().insertObject(ofEntity: name)
   }
 }

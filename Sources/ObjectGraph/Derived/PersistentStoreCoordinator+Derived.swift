@@ -25,11 +25,11 @@ extension PersistentStoreCoordinator {
 }
 
 extension RowCache {
-  /// Brings rows in line with what a save has computed.
-  mutating func take(_ values: [DerivedValue]) {
+  /// Brings rows in line with what a save has computed at that time.
+  mutating func take(_ values: [DerivedValue], _ time: RowTime) {
     for value in values {
       guard let row = peek(value.id) else { continue }
-      insert(row.with(derived: value.value, value.slot), for: value.id)
+      insert(row.with(derived: value.value, value.slot), for: value.id, time)
     }
   }
 }

@@ -23,12 +23,17 @@ struct ResultsReader {
     }
     if let sectionNameKeyPath {
       sectionPath = try PropertyPath(FetchExpression.names(sectionNameKeyPath), from: query.entity)
-      guard first.keyPath.joined(separator: ".") == sectionNameKeyPath, first.textOrder == .codePoints else {
+      // An order of texts has equal places for different ones, which the second sort must tell apart.
+      let second = query.sorts.dropFirst().first
+      let isDecided =
+        first.textOrder == .codePoints || second?.keyPath == first.keyPath && second?.textOrder == .codePoints
+      guard first.keyPath.joined(separator: ".") == sectionNameKeyPath, isDecided else {
         throw FetchedResultsError(
           code: .sectionsUnsorted,
           message: "the first sort descriptor sorts by \"\(first.keyPath.joined(separator: "."))\""
             + "\(first.textOrder == .codePoints ? "" : " in an order of texts"), but objects of a section must follow each "
-            + "other: sort by \"\(sectionNameKeyPath)\" first")
+            + "other: sort by \"\(sectionNameKeyPath)\" first"
+            + "\(isDecided ? "" : ", and by the same without that order second")")
       }
     } else {
       sectionPath = nil

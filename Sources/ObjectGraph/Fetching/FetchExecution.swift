@@ -25,16 +25,22 @@ struct FetchExecution {
     if query.batchSize > 0 || !query.includesPropertyValues {
       return registry.objects(with: try ids(), batchSize: query.batchSize).map { $0.typed(as: type) }
     }
-    let saves = registry.coordinator.saveCount
+    let start = registry.coordinator.readStart
     let hasChanges = registry.pending.hasCurrentChanges
     var list = ObjectList<Object>()
     var kept: [(ManagedObjectID, StoredRow)] = []
-    let keptLimit = query.keepsAllRows ? .max : Self.keptRowLimit
+    // Where rows may be too old, an object can't rely on the one that it was given here.
+    var keptLimit = query.keepsAllRows || registry.limitsAge ? .max : Self.keptRowLimit
+    var mark = UInt32(truncatingIfNeeded: start.saveCount)
     func take(_ id: ManagedObjectID, _ row: Row) {
       if query.refreshesObjects { registry.refetch(id, row) }
-      list.append(registry.object(with: id, fetched: row, hasChanges: hasChanges, saveCount: saves))
+      list.append(registry.object(with: id, fetched: row, hasChanges: hasChanges, saveCount: mark))
     }
     try read { view in
+      if let number = view.pinNumber {
+        mark = number
+        keptLimit = 0
+      }
       guard try isAnsweredByStore(view) else {
         for case (let id, let row?) in try merged(view, wantsRows: true) {
           take(id, row.values)
@@ -49,7 +55,7 @@ struct FetchExecution {
         return true
       }
     }
-    registry.coordinator.keep(kept, readBefore: saves)
+    if !kept.isEmpty { registry.coordinator.keep(kept, start) }
     let objects = list.takeAll()
     for path in query.prefetching { try registry.prefetch(path, for: objects) }
     return objects
@@ -100,8 +106,8 @@ struct FetchExecution {
     let coordinator = registry.coordinator
     let families = RelatedFamilies(destinationsOf: property)
     func isStored(_ levels: [[Pending]]) -> Bool { !levels.joined().contains { $0.touches(families) } }
-    if isStored(levels), let known = coordinator.cachedDestinations(of: id, property) { return known }
-    let saves = coordinator.saveCount
+    if isStored(levels), let known = registry.usableCachedDestinations(of: id, property) { return known }
+    let start = coordinator.readStart
     let found = try read { view in
       let ids =
         if property.joinTable != nil {
@@ -111,9 +117,9 @@ struct FetchExecution {
         } else {
           try merged(view, wantsRows: false).map(\.id)
         }
-      return (ids: ids, isStored: isStored(view.levels))
+      return (ids: ids, isStored: view.pinNumber == nil && isStored(view.levels))
     }
-    if found.isStored { coordinator.keep(found.ids, asDestinationsOf: id, property, readBefore: saves) }
+    if found.isStored { coordinator.keep(found.ids, asDestinationsOf: id, property, start) }
     return found.ids
   }
 
@@ -132,17 +138,20 @@ extension FetchExecution {
   /// none is missed and those seen twice are the same. If a save moved changes on just then, a newer change could have
   /// come to the store together with others: then both looks are taken again.
   private func read<Result>(_ body: (PendingView) throws -> Result) throws -> Result {
-    let store = try registry.coordinator.openStore()
     for _ in 0..<Self.attemptLimit {
       let movesBefore = moves
-      let result: Result? = try store.read { reader in
+      let result: Result? = try registry.readStore { reader, pinNumber in
         let levels = levels
         guard moves == movesBefore else { return nil }
-        return try body(PendingView(registry.coordinator, reader: reader, levels: levels))
+        return try body(
+          PendingView(
+            registry.coordinator, reader: reader, levels: levels, pinNumber: pinNumber,
+            usesRowCache: !registry.limitsAge))
       }
       if let result { return result }
     }
-    throw StoreError(.busy, "the contexts above save all the time; fetch again", path: store.path)
+    throw StoreError(
+      .busy, "the contexts above save all the time; fetch again", path: try registry.coordinator.openStore().path)
   }
 
   private var moves: [Int] {

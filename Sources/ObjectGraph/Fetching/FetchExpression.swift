@@ -1,7 +1,7 @@
 public import ObjectModel
 
 /// One entry of the dictionaries that a fetch returns: a property, what is computed of an object, an aggregate over a
-/// group, or a constant.
+/// group, or a value.
 ///
 ///     request.propertiesToFetch = ["department.name", try .expression("age / 10", as: "decade")]
 ///     request.propertiesToFetch = ["department.name", .count(), .average("age", as: "meanAge")]
@@ -25,7 +25,7 @@ public struct FetchExpression: Sendable, Hashable, ExpressibleByStringLiteral {
     case property([String])
     /// Counts rows if it has no path.
     case aggregate(Function, [String]?)
-    case constant(Value)
+    case value(Value)
     case objectID
     case computed(Operand)
   }
@@ -60,7 +60,7 @@ public struct FetchExpression: Sendable, Hashable, ExpressibleByStringLiteral {
   }
 
   /// The same value everywhere.
-  public static func constant(_ value: Value, as name: String) -> Self { Self(name, .constant(value)) }
+  public static func value(_ value: Value, as name: String) -> Self { Self(name, .value(value)) }
 
   /// The number of rows, or of those where the property is not nil.
   public static func count(_ keyPath: String? = nil, as name: String = "count") -> Self {

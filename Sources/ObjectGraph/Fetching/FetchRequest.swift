@@ -5,7 +5,7 @@ import ObjectModel
 ///
 ///     try FetchRequest<Person>(#Predicate { $0.age >= 100 }, sortBy: [.ascending(\.age)])
 ///     try FetchRequest<Person>(format: "age >= %d AND name BEGINSWITH[c] %@", 100, "mc")
-public struct FetchRequest<Object: ManagedObject>: Sendable {
+public struct FetchRequest<Object: ManagedObject>: PersistentStoreRequest {
   /// The name of the entity.
   public var entityName: String
   /// Which objects; nil for all.
@@ -50,12 +50,17 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
     fetchLimit = limit
   }
 
-  /// The objects of an entity that meet a condition; the class's entity if none is named.
+  /// The objects of the class's entity that meet a condition.
+  public init(_ condition: Condition?, sortBy sortDescriptors: [Sort<Object>] = [], limit: Int? = nil) {
+    self.init(entity: Object.entityName, condition, sortBy: sortDescriptors, limit: limit)
+  }
+
+  /// The objects of an entity that is known by name; those that meet a condition, or all.
   public init(
-    entity entityName: String? = nil, _ condition: Condition?, sortBy sortDescriptors: [Sort<Object>] = [],
+    entity entityName: String, _ condition: Condition? = nil, sortBy sortDescriptors: [Sort<Object>] = [],
     limit: Int? = nil
   ) {
-    self.entityName = entityName ?? Object.entityName
+    self.entityName = entityName
     self.condition = condition
     self.sortDescriptors = sortDescriptors
     fetchLimit = limit
@@ -78,6 +83,25 @@ public struct FetchRequest<Object: ManagedObject>: Sendable {
     limit: Int? = nil
   ) throws(ConditionError) {
     self.init(
-      entity: entityName, try Condition(format: format, arguments: arguments), sortBy: sortDescriptors, limit: limit)
+      entity: entityName ?? Object.entityName, try Condition(format: format, arguments: arguments),
+      sortBy: sortDescriptors, limit: limit)
+  }
+}
+
+/// What is asked of a store: a value whose settings are variables.
+public protocol PersistentStoreRequest: Sendable {}
+
+extension PersistentStoreRequest {
+  /// The same request with another value of one setting, so that a request that is made in one go can be a constant.
+  ///
+  ///     let request = FetchRequest<Person>().setting(\.fetchBatchSize, to: 50)
+  ///
+  /// - Parameters:
+  ///   - setting: the variable to set.
+  ///   - value: its value in the new request.
+  public func setting<Value>(_ setting: WritableKeyPath<Self, Value>, to value: Value) -> Self {
+    var request = self
+    request[keyPath: setting] = value
+    return request
   }
 }

@@ -17,7 +17,7 @@ public struct LazyObjects<Object: ManagedObject>: RandomAccessCollection {
     batches = ObjectBatches(registry) { objects in
       if request.includesPropertyValues || realizes { try registry.preload(objects) }
       for path in prefetching { try registry.prefetch(path, for: objects) }
-      if realizes { for object in objects { _ = try registry.realize(object) } }
+      if realizes { for object in objects { _ = try registry.realize(object, trustingFetchedRow: true) } }
     }
   }
 

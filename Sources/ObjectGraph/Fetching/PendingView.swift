@@ -6,11 +6,19 @@ final class PendingView {
   /// The pending changes of the context and its ancestors, nearest first; of each the newest layer first.
   let levels: [[Pending]]
   private let coordinator: PersistentStoreCoordinator
+  /// The number of the pin under which the store is read, if there is one.
+  let pinNumber: UInt32?
+  private let usesRowCache: Bool
   /// What the levels do to a family, by the index of its root, made when first needed.
   private var overlays: [Int: Overlay] = [:]
 
-  init(_ coordinator: PersistentStoreCoordinator, reader: any StoreReader, levels: [[Pending]]) {
+  init(
+    _ coordinator: PersistentStoreCoordinator, reader: any StoreReader, levels: [[Pending]], pinNumber: UInt32? = nil,
+    usesRowCache: Bool = true
+  ) {
     self.coordinator = coordinator
+    self.pinNumber = pinNumber
+    self.usesRowCache = usesRowCache && pinNumber == nil
     self.reader = reader
     self.levels = levels
   }
@@ -27,7 +35,7 @@ final class PendingView {
   func row(for id: ManagedObjectID) throws -> Row? {
     switch pendingChange(of: id) {
     case .some(let change): change.row
-    case nil: try (coordinator.cachedRow(for: id) ?? reader.row(for: id))?.row
+    case nil: try ((usesRowCache ? coordinator.cachedRow(for: id) : nil) ?? reader.row(for: id))?.row
     }
   }
 

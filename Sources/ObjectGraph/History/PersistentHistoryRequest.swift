@@ -5,7 +5,7 @@ public import Foundation
 ///     var request = PersistentHistoryRequest.fetchHistory(after: lastToken)
 ///     request.condition = try Condition(format: "author != %@", "importer")
 ///     for transaction in try context.execute(request).transactions { context.mergeChanges(from: transaction) }
-public struct PersistentHistoryRequest: Sendable {
+public struct PersistentHistoryRequest: PersistentStoreRequest {
   enum Action: Sendable { case fetch, delete }
 
   let action: Action

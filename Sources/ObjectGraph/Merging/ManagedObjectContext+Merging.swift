@@ -13,6 +13,7 @@ extension ManagedObjectContext {
   public func mergeChanges(fromContextDidSave save: ContextDidSave) {
     guard isConcerned(by: save) else { return }
     processPendingChanges()
+    pin.advance()
     let inserted = registry.merge(save.sets, isObserved: observers.hasObservers)
     withExtendedLifetime(inserted) {
       if !save.sets.isEmpty { observers.post(.didChange(ObjectsDidChange(context: self, save.sets))) }
@@ -67,6 +68,7 @@ extension ManagedObjectContext {
   private func merge(remote set: ChangeSet) {
     if set.isEmpty { return }
     processPendingChanges()
+    pin.advance()
     registry.merge(remote: set)
     observers.post(.didChange(ObjectsDidChange(context: self, [set])))
   }

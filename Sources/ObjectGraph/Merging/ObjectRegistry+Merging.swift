@@ -175,7 +175,7 @@ extension ObjectRegistry {
   func read(_ stale: [ManagedObject], trustsVersions: Bool = true) {
     for family in Dictionary(grouping: stale, by: { $0.objectID.rootIndex }).values {
       do {
-        let rows = try coordinator.rows(for: family.map(\.objectID))
+        let rows = try storedRows(for: family.map(\.objectID))
         for (object, stored) in zip(family, rows) {
           let pending = ancestorsChange(of: object.objectID)
           if let fresh = pending == nil ? stored?.row : pending?.row {

@@ -137,6 +137,20 @@ extension Value {
     }
   }
 
+  /// The value as one of a Swift type, or nil: `row["count"]?.typed(as: Int.self)`.
+  ///
+  /// Integers are also numbers of other types that hold them exactly.
+  /// - Parameter type: what is wanted.
+  public func typed<Wanted>(as type: Wanted.Type) -> Wanted? {
+    if let value = unwrapped as? Wanted { return value }
+    guard case .integer(let number) = self else { return nil }
+    return switch type {
+    case let integer as any BinaryInteger.Type: integer.init(exactly: number) as? Wanted
+    case let real as any BinaryFloatingPoint.Type: real.init(exactly: number) as? Wanted
+    default: nil
+    }
+  }
+
   /// The Swift value, or nil.
   public var unwrapped: Any? {
     switch self {

@@ -58,9 +58,9 @@ extension ManagedObject {
     requireRegistry().setDestinations(of: self, slot, to: Array(destinations))
   }
 
-  private func requireRegistry() -> ObjectRegistry {
+  final func requireRegistry() -> ObjectRegistry {
     guard let registry else {
-      preconditionFailure("\(self) belongs to no context any more and can't be changed")
+      preconditionFailure("\(self) belongs to no context any more, so it can't be changed, nor insert others")
     }
     return registry
   }

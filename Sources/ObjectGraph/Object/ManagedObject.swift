@@ -29,7 +29,8 @@ open class ManagedObject {
   final unowned(unsafe) var registry: ObjectRegistry?
   // Each access is over before it calls anybody, on the context's executor: there is nothing to look for at run time.
   @exclusivity(unchecked) final var state: State
-  /// The coordinator's number of saves when a fetch began to read the row of this fault; 0 for rows from elsewhere.
+  /// The coordinator's number of saves when a fetch began to read the row of this fault, or the number of the pin under
+  /// which it was read; 0 for rows from elsewhere.
   final var saveCount: UInt32 = 0
   /// The values; while the object is a fault, those that it will have without asking anybody.
   @exclusivity(unchecked) final var row: Row
@@ -93,7 +94,8 @@ open class ManagedObject {
   /// Called after the object has become a fault.
   open func didTurnIntoFault() {}
 
-  /// Called on each changed object before a save; values set here are saved with the rest.
+  /// Called on each changed object before a save; values set here are saved with the rest, and so are objects that are
+  /// inserted with ``init(inContextOf:)``.
   ///
   /// It is called again on objects that were changed by that, until nothing changes any more.
   open func willSave() {}

@@ -36,17 +36,15 @@ extension ObjectRegistry {
   func row(ofFault object: ManagedObject) throws -> Row? {
     let id = object.objectID
     if let change = ancestorsChange(of: id) { return change.row }
-    if let stored = coordinator.cachedRow(for: id) { return stored.row }
-    guard let group = object.faultGroup, group.ids.count > 1 else { return try coordinator.row(for: id)?.row }
+    if let stored = usableCachedRow(for: id) { return stored.row }
+    guard let group = object.faultGroup, group.ids.count > 1 else { return try storedRow(for: id)?.row }
     let others = group.ids.compactMap { $0 == id ? nil : registeredObject(for: $0) }.filter {
       $0.faultGroup === group && isUnread($0)
     }
-    let rows = try coordinator.rows(for: [id] + others.map(\.objectID))
+    let rows = try storedRows(for: [id] + others.map(\.objectID))
     for (other, stored) in zip(others, rows.dropFirst()) {
       other.faultGroup = nil
-      guard let stored else { continue }
-      other.row = stored.row
-      other.hasRow = true
+      if let stored { give(other, stored.row) }
     }
     return rows[0]?.row
   }
@@ -55,18 +53,16 @@ extension ObjectRegistry {
   func preload(_ objects: [ManagedObject]) throws {
     let unread = objects.filter(isUnread)
     if unread.isEmpty { return }
-    for (object, stored) in zip(unread, try coordinator.rows(for: unread.map(\.objectID))) {
+    for (object, stored) in zip(unread, try storedRows(for: unread.map(\.objectID))) {
       object.faultGroup = nil
-      guard let stored else { continue }
-      object.row = stored.row
-      object.hasRow = true
+      if let stored { give(object, stored.row) }
     }
   }
 
   /// Whether a fault's values would have to be read from the store.
   func isUnread(_ object: ManagedObject) -> Bool {
     object.isFault && !object.hasRow && ancestorsChange(of: object.objectID) == nil
-      && coordinator.cachedRow(for: object.objectID) == nil
+      && usableCachedRow(for: object.objectID) == nil
   }
 
   /// Overwrites the values of a realised object that has no changes with those that a fetch found.

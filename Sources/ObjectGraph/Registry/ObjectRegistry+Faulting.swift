@@ -14,10 +14,13 @@ extension ObjectRegistry {
   }
 
   /// Gives a fault its values; returns false if there is no such row.
-  func realize(_ object: ManagedObject) throws -> Bool {
+  ///
+  /// - Parameter trustsFetchedRow: whether a row that a fetch has just given the object is new enough at any rate.
+  func realize(_ object: ManagedObject, trustingFetchedRow trustsFetchedRow: Bool = false) throws -> Bool {
     guard object.isFault else { return !object.state.contains(.inaccessible) }
     if takesFetchedRow(object) { return true }
-    let row = object.hasRow ? freshestKnownRow(of: object) : try row(ofFault: object)
+    let usesRow = object.hasRow && (trustsFetchedRow || mayUseFetchedRow(of: object))
+    let row = usesRow ? freshestKnownRow(of: object) : try row(ofFault: object)
     guard let row else { return false }
     object.faultGroup = nil
     object.row = row
@@ -30,9 +33,9 @@ extension ObjectRegistry {
   /// Lets a fault keep the row that a fetch gave it, if nobody has saved since that was read: there is no newer one.
   @inline(__always)
   private func takesFetchedRow(_ object: ManagedObject) -> Bool {
-    guard object.hasRow, ancestors.isEmpty, object.saveCount == UInt32(truncatingIfNeeded: coordinator.saveCount) else {
-      return false
-    }
+    guard object.hasRow, ancestors.isEmpty, object.saveCount == UInt32(truncatingIfNeeded: coordinator.saveCount),
+      !limitsAge
+    else { return false }
     object.state.remove(.fault)
     awake(object)
     return true
@@ -41,13 +44,13 @@ extension ObjectRegistry {
   /// The values of an object as this context's next levels have them: pending in an ancestor, cached, or stored.
   func row(for id: ManagedObjectID) throws -> Row? {
     if let change = ancestorsChange(of: id) { return change.row }
-    return try coordinator.row(for: id)?.row
+    return try (usableCachedRow(for: id) ?? storedRow(for: id))?.row
   }
 
   /// The values of a fault that was fetched, or newer ones that are at hand; nil if it was deleted since. Does no I/O.
   func freshestKnownRow(of object: ManagedObject) -> Row? {
     if let change = ancestorsChange(of: object.objectID) { return change.row }
-    guard let cached = coordinator.cachedRow(for: object.objectID) else { return object.row }
+    guard !pin.isActive, let cached = coordinator.cachedRow(for: object.objectID) else { return object.row }
     // Rows that came from an ancestor's pending changes are newer than any that was stored before them.
     return cached.version > object.row.version && object.row.version > 0 ? cached.row : object.row
   }

@@ -7,6 +7,8 @@ import ObjectModel
 final class ObjectRegistry {
   unowned(unsafe) let context: ManagedObjectContext
   let coordinator: PersistentStoreCoordinator
+  /// Which state of the store is read.
+  let pin: QueryPin
   let executor: ContextExecutor
   let pending: PendingChanges
   /// The contexts between this one and the coordinator, nearest first.
@@ -60,6 +62,8 @@ final class ObjectRegistry {
   private var keylessCount: Int64 = 0
   /// Properties with rules by entity index, found when first needed.
   private var ruledProperties: [[(Property, AttributeRules?)]?]
+  /// For how many seconds a row that was read before may be used again; less than 0 for any time.
+  @exclusivity(unchecked) var stalenessInterval = -1.0
   /// Whether a fault whose row is gone becomes a deleted object; if not, the next save fails.
   var deletesInaccessibleFaults = true
   /// All objects, if the context is to hold them; nil if it holds only those with changes.
@@ -74,6 +78,7 @@ final class ObjectRegistry {
   ) {
     self.context = context
     self.coordinator = coordinator
+    pin = context.pin
     self.executor = executor
     self.pending = pending
     self.ancestors = ancestors
@@ -137,6 +142,16 @@ final class ObjectRegistry {
     object.awakeFromInsert()
   }
 
+  /// Makes a new object of an entity by name and takes it in.
+  func insertObject(ofEntity name: String) -> ManagedObject {
+    guard let entity = coordinator.model.entitiesByName[name] else {
+      preconditionFailure("the model has no entity \"\(name)\"")
+    }
+    let object = coordinator.classes[UInt16(entity.index)].init(seedForInsert(entity))
+    insert(object)
+    return object
+  }
+
   func registeredObject(for id: ManagedObjectID) -> ManagedObject? { objects[id] }
 
   /// The object with that ID: the registered one, or a new fault. Does no I/O.
@@ -155,21 +170,22 @@ final class ObjectRegistry {
   ///
   /// - Parameters:
   ///   - hasChanges: whether a pending change may be of this object.
-  ///   - saveCount: the coordinator's number of saves before the row was read; 0 if that is unknown.
+  ///   - saveCount: the coordinator's number of saves before the row was read, or the number of the pin under which it was
+  ///     read; 0 if that is unknown.
   func object(
-    with id: ManagedObjectID, fetched row: Row, hasChanges: Bool = true, saveCount: Int = 0
+    with id: ManagedObjectID, fetched row: Row, hasChanges: Bool = true, saveCount: UInt32 = 0
   ) -> ManagedObject {
     if let object = registeredObject(for: id) {
       if object.isFault {
         object.row = row
         object.hasRow = true
-        object.saveCount = UInt32(truncatingIfNeeded: saveCount)
+        object.saveCount = saveCount
       }
       return object
     }
     if hasChanges, let change = pending.currentChange(of: id) { return adoptedObject(change) }
     let object = register(id, row: row, state: .fault)
-    object.saveCount = UInt32(truncatingIfNeeded: saveCount)
+    object.saveCount = saveCount
     return object
   }
 

@@ -7,6 +7,7 @@ extension ManagedObjectContext {
   public func mergeChanges(fromRemoteChange change: PersistentStoreRemoteChange) {
     if let changes = change.changes { return mergeChanges(fromRemoteContextSave: changes) }
     processPendingChanges()
+    pin.advance()
     let found = registry.mergeUnknownChanges()
     observers.post(.didChange(ObjectsDidChange(context: self, [found], isIncomplete: true)))
   }

@@ -1,7 +1,16 @@
 import ObjectModel
 
+/// The state that an in-memory store had when a reader was made.
+final class InMemorySnapshot: StoreSnapshot {
+  private let reader: InMemoryReader
+
+  init(_ reader: InMemoryReader) { self.reader = reader }
+
+  func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result { try body(reader) }
+}
+
 /// Reads the state that an in-memory store had when the reader was made.
-struct InMemoryReader: StoreReader {
+struct InMemoryReader: StoreReader, Sendable {
   let tables: [InMemoryState.Table]
   let links: [InMemoryLinks]
   let model: ManagedObjectModel

@@ -63,8 +63,14 @@ package final class InMemoryStore: PersistentStore {
   }
 
   package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+    try body(reader())
+  }
+
+  package func snapshot() throws -> (any StoreSnapshot)? { InMemorySnapshot(try reader()) }
+
+  private func reader() throws(StoreError) -> InMemoryReader {
     let (tables, links) = try withState { state throws(StoreError) in (state.tables, state.links) }
-    return try body(InMemoryReader(tables: tables, links: links, model: model))
+    return InMemoryReader(tables: tables, links: links, model: model)
   }
 
   package func close(returning unused: [KeyBlock]) throws(StoreError) {

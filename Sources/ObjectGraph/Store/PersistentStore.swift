@@ -36,6 +36,9 @@ package protocol PersistentStore: AnyObject, Sendable {
   /// Calls the body with a reader that sees one state of the store.
   func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result
 
+  /// The state that the store has now, readable as long as it is held; nil if the store can't keep one.
+  func snapshot() throws -> (any StoreSnapshot)?
+
   /// The history of the store's transactions; nil if it keeps none.
   var history: (any StoreHistory)? { get }
 
@@ -180,6 +183,12 @@ package protocol StoreReader {
   func count(_ query: StoreQuery) throws -> Int
 }
 
+/// One state of a store, kept as long as somebody holds this. It may be used from any thread, by one after another.
+package protocol StoreSnapshot: AnyObject, Sendable {
+  /// Calls the body with a reader of the state; the body may read again.
+  func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result
+}
+
 /// Reads and writes in one transaction of a store, and sees what it wrote; valid during the call that lent it.
 package protocol StoreTransaction: StoreReader {
   /// Reserves primary keys of a table; they are free again if the transaction is undone.
@@ -250,6 +259,8 @@ package struct ResolvedSort: Sendable {
 }
 
 extension PersistentStore {
+  package func snapshot() throws -> (any StoreSnapshot)? { nil }
+
   package var history: (any StoreHistory)? { nil }
 
   package func observeForeignCommits(_ handler: @escaping @Sendable (ForeignCommit) -> Void) throws(StoreError) {}

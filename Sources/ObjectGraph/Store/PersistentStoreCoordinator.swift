@@ -24,6 +24,8 @@ public final class PersistentStoreCoordinator: Sendable {
   private let keys: Mutex<[KeyAllocator]>
   private let cache: Mutex<RowCache>
   private let saves = SaveCount()
+  /// How long the clock of the row cache has run.
+  private let uptime: @Sendable () -> Duration
   private let ownWrites = Mutex(OwnWrites())
   private let rootCount = Atomic(0)
   let merging = MergingState()
@@ -36,8 +38,19 @@ public final class PersistentStoreCoordinator: Sendable {
   /// - Parameters:
   ///   - model: the model, whose object classes must be subclasses of ``ManagedObject``.
   ///   - rowCacheByteLimit: how many bytes the rows that are kept for the next fault may take, with their tables.
-  public init(model: ManagedObjectModel, rowCacheByteLimit: Int = 16 << 20) {
+  public convenience init(model: ManagedObjectModel, rowCacheByteLimit: Int = 16 << 20) {
+    let start = ContinuousClock.now
+    self.init(model: model, rowCacheByteLimit: rowCacheByteLimit) { ContinuousClock.now - start }
+  }
+
+  /// Makes a coordinator that tells the age of rows by a clock.
+  ///
+  /// - Parameter uptime: how long the clock has run; never less than before.
+  package init(
+    model: ManagedObjectModel, rowCacheByteLimit: Int = 16 << 20, uptime: @escaping @Sendable () -> Duration
+  ) {
     self.model = model
+    self.uptime = uptime
     ordinal = CoordinatorRegistry.nextOrdinal()
     layouts = model.entities.map(RowLayout.init)
     defaults = zip(model.entities, layouts).map { Row(defaultsOf: $0, layout: $1) }
@@ -188,9 +201,10 @@ extension PersistentStoreCoordinator {
       for (reservation, block) in zip(reservations, result.reserved) { keys[reservation.root.index].add(block) }
     }
     markSaved(result.committed.sets)
+    let time = now
     cache.withLock { cache in
-      cache.apply(result.committed, returns: resolver.returns, transientSlots: transientSlots)
-      cache.take(result.derived)
+      cache.apply(result.committed, returns: resolver.returns, transientSlots: transientSlots, time)
+      cache.take(result.derived, time)
     }
     noteWrites(result.committed.sets, resolver.returns, from: root)
     var outcome = resolver.finalOutcome(of: sets)
@@ -211,7 +225,7 @@ extension PersistentStoreCoordinator {
       if sets.isEmpty && resolver.checks.isEmpty { return StoreSaveResult(CommittedRows([])) }
       let request = StoreSaveRequest(sets, reservations: reservations, checks: resolver.request, origin: origin)
       do {
-        let saves = saveCount
+        let start = readStart
         let result = try store.save(request)
         if result.conflicts.isEmpty { return result }
         let conflicts = result.conflicts.filter { $0.reason != .leadsToDeleted }
@@ -221,7 +235,7 @@ extension PersistentStoreCoordinator {
           continue
         }
         attempts += 1
-        noteStored(conflicts, readAfter: saves)
+        noteStored(conflicts, start)
         try resolver.resolve(conflicts, kind: kind(of:))
       } catch let error as StoreError where error.code == .constraint {
         attempts += 1
@@ -266,12 +280,12 @@ extension PersistentStoreCoordinator {
   }
 
   /// Brings the cache in line with what conflicts have shown to be stored, unless a save came in between.
-  private func noteStored(_ conflicts: [StoreConflict], readAfter saves: Int) {
+  private func noteStored(_ conflicts: [StoreConflict], _ start: ReadStart) {
     cache.withLock { cache in
-      guard saveCount == saves else { return }
+      guard saveCount == start.saveCount else { return }
       for conflict in conflicts {
         if let stored = conflict.stored {
-          cache.insert(stored, for: conflict.change.id)
+          cache.insert(stored, for: conflict.change.id, start.time)
         } else {
           cache.remove(conflict.change.id)
         }
@@ -349,28 +363,25 @@ extension PersistentStoreCoordinator {
     }
   }
 
-  /// The row of an object, from the cache or the store; nil if there is none.
-  func row(for id: ManagedObjectID) throws -> StoredRow? {
-    if let row = cachedRow(for: id) { return row }
-    let saves = saveCount
-    let row = try openStore().read { try $0.row(for: id) }
-    if let row { keep([(id, row)], readBefore: saves) }
-    return row
+  /// A row that was read or written at that time or later, if it is kept.
+  func cachedRow(for id: ManagedObjectID, since oldest: RowTime = .beginning) -> StoredRow? {
+    cache.withLock { $0.row(for: id, since: oldest) }
   }
 
-  func cachedRow(for id: ManagedObjectID) -> StoredRow? { cache.withLock { $0.row(for: id) } }
-
-  /// The stored destinations of a to-many relationship, if somebody has asked for them since the last save.
-  func cachedDestinations(of owner: ManagedObjectID, _ property: Property) -> [ManagedObjectID]? {
-    cache.withLock { $0.relationships.destinations(of: owner, property) }
+  /// The stored destinations of a to-many relationship, if somebody has asked for them since the last save, and since
+  /// then.
+  func cachedDestinations(
+    of owner: ManagedObjectID, _ property: Property, since oldest: RowTime
+  ) -> [ManagedObjectID]? {
+    cache.withLock { $0.relationships.destinations(of: owner, property, since: oldest) }
   }
 
   /// Keeps the stored destinations of a to-many relationship, unless a save came in between.
   func keep(
-    _ ids: [ManagedObjectID], asDestinationsOf owner: ManagedObjectID, _ property: Property, readBefore saves: Int
+    _ ids: [ManagedObjectID], asDestinationsOf owner: ManagedObjectID, _ property: Property, _ start: ReadStart
   ) {
     cache.withLock { cache in
-      if saveCount == saves { cache.relationships.insert(ids, of: owner, property) }
+      if saveCount == start.saveCount { cache.relationships.insert(ids, of: owner, property, start.time) }
     }
   }
 
@@ -384,14 +395,17 @@ extension PersistentStoreCoordinator {
 
   func cachedRows() -> [ManagedObjectID: StoredRow] { cache.withLock { $0.all } }
 
-  /// How many saves there have been; to be noted before a read whose rows are to be kept.
+  /// How many saves there have been.
   var saveCount: Int { saves.current }
 
+  /// The time by the clock of the row cache.
+  var now: RowTime { RowTime(uptime()) }
+
   /// Keeps rows for the next fault, unless a save came in between.
-  func keep(_ rows: [(ManagedObjectID, StoredRow)], readBefore saves: Int) {
+  func keep(_ rows: [(ManagedObjectID, StoredRow)], _ start: ReadStart) {
     cache.withLock { cache in
-      guard saveCount == saves else { return }
-      for (id, row) in rows { cache.insert(row, for: id) }
+      guard saveCount == start.saveCount else { return }
+      for (id, row) in rows { cache.insert(row, for: id, start.time) }
     }
   }
 }

@@ -7,27 +7,34 @@ struct RelationshipCache {
     let slot: Int
   }
 
-  private var destinations: [Key: [ManagedObjectID]] = [:]
+  private struct Entry {
+    let ids: [ManagedObjectID]
+    let time: RowTime
+  }
+
+  private var destinations: [Key: Entry] = [:]
   /// What the lists take; their table comes on top.
   private var byteCount = 0
   /// How many bytes lists and table may take together; with one list more all go.
   private static let limit = 4 << 20
 
-  /// The destinations in their order, or nil if nobody has asked for them since the last save.
-  func destinations(of owner: ManagedObjectID, _ property: Property) -> [ManagedObjectID]? {
-    destinations[Key(owner: owner, slot: property.slot)]
+  /// The destinations in their order, or nil if nobody has asked for them since the last save, or since `oldest`.
+  func destinations(of owner: ManagedObjectID, _ property: Property, since oldest: RowTime) -> [ManagedObjectID]? {
+    destinations[Key(owner: owner, slot: property.slot)].flatMap { $0.time >= oldest ? $0.ids : nil }
   }
 
-  mutating func insert(_ ids: [ManagedObjectID], of owner: ManagedObjectID, _ property: Property) {
+  /// - Parameter time: when the read of them began.
+  mutating func insert(_ ids: [ManagedObjectID], of owner: ManagedObjectID, _ property: Property, _ time: RowTime) {
     let bytes = Allocation.byteCount(ofElements: ids.capacity * MemoryLayout<ManagedObjectID>.stride)
     let table = Allocation.byteCount(
-      ofTable: destinations.capacity, entry: MemoryLayout<Key>.stride + MemoryLayout<[ManagedObjectID]>.stride)
+      ofTable: destinations.capacity, entry: MemoryLayout<Key>.stride + MemoryLayout<Entry>.stride)
     if byteCount + table + bytes > Self.limit { self = RelationshipCache() }
     guard bytes <= Self.limit else { return }
-    let replaced = destinations.updateValue(ids, forKey: Key(owner: owner, slot: property.slot))
+    let replaced = destinations.updateValue(
+      Entry(ids: ids, time: time), forKey: Key(owner: owner, slot: property.slot))
     byteCount += bytes
     if let replaced {
-      byteCount -= Allocation.byteCount(ofElements: replaced.capacity * MemoryLayout<ManagedObjectID>.stride)
+      byteCount -= Allocation.byteCount(ofElements: replaced.ids.capacity * MemoryLayout<ManagedObjectID>.stride)
     }
   }
 }

@@ -6,8 +6,15 @@ import ObjectModel
 /// Two generations instead of a list of uses: when the young one is full it becomes the old one, and what is read from
 /// the old one becomes young again.
 struct RowCache {
-  private var young: [ManagedObjectID: StoredRow] = [:]
-  private var old: [ManagedObjectID: StoredRow] = [:]
+  private struct Entry {
+    let row: StoredRow
+    let time: RowTime
+
+    var byteCount: Int { row.row.byteCount }
+  }
+
+  private var young: [ManagedObjectID: Entry] = [:]
+  private var old: [ManagedObjectID: Entry] = [:]
   private var youngBytes = 0
   private let generationBytes: Int
   /// What tells the rows that nobody will read again, by the index of their entity.
@@ -31,45 +38,50 @@ struct RowCache {
     self.saveCount = saveCount
   }
 
-  mutating func row(for id: ManagedObjectID) -> StoredRow? {
-    if let row = young[id] { return row }
-    guard let row = old.removeValue(forKey: id) else { return nil }
-    insert(row, for: id)
-    return row
+  /// A row that was read or written at that time or later.
+  mutating func row(for id: ManagedObjectID, since oldest: RowTime) -> StoredRow? {
+    if let entry = young[id] { return entry.time >= oldest ? entry.row : nil }
+    guard let entry = old[id], entry.time >= oldest else { return nil }
+    old[id] = nil
+    insert(entry.row, for: id, entry.time)
+    return entry.row
   }
 
-  /// The row without making it young again.
-  func peek(_ id: ManagedObjectID) -> StoredRow? { young[id] ?? old[id] }
+  /// The row without making it young again, however long ago it was read.
+  func peek(_ id: ManagedObjectID) -> StoredRow? { (young[id] ?? old[id])?.row }
 
   func contains(_ id: ManagedObjectID) -> Bool { young[id] != nil || old[id] != nil }
 
   /// All rows that are kept.
-  var all: [ManagedObjectID: StoredRow] { old.merging(young) { $1 } }
+  var all: [ManagedObjectID: StoredRow] { old.merging(young) { $1 }.mapValues(\.row) }
 
   /// Keeps a row, unless it is one that nobody will read again.
-  mutating func insert(_ row: StoredRow, for id: ManagedObjectID) {
+  ///
+  /// - Parameter time: when the read of it began, or when it was written.
+  mutating func insert(_ row: StoredRow, for id: ManagedObjectID, _ time: RowTime) {
     if !exclusions.isEmpty, isExcluded(row, id) { return remove(id) }
     if youngBytes + Self.tableBytes(young) >= generationBytes {
       old = young
       young = [:]
       youngBytes = 0
     }
-    youngBytes += row.row.byteCount - (young.updateValue(row, forKey: id)?.row.byteCount ?? 0)
+    let replaced = young.updateValue(Entry(row: row, time: time), forKey: id)
+    youngBytes += row.row.byteCount - (replaced?.byteCount ?? 0)
   }
 
-  private static func tableBytes(_ rows: [ManagedObjectID: StoredRow]) -> Int {
+  private static func tableBytes(_ rows: [ManagedObjectID: Entry]) -> Int {
     Allocation.byteCount(
-      ofTable: rows.capacity, entry: MemoryLayout<ManagedObjectID>.stride + MemoryLayout<StoredRow>.stride)
+      ofTable: rows.capacity, entry: MemoryLayout<ManagedObjectID>.stride + MemoryLayout<Entry>.stride)
   }
 
   mutating func remove(_ id: ManagedObjectID) {
-    if let row = young.removeValue(forKey: id) { youngBytes -= row.row.byteCount }
+    if let entry = young.removeValue(forKey: id) { youngBytes -= entry.byteCount }
     old.removeValue(forKey: id)
   }
 
   /// What the rows and their tables take.
   var byteCount: Int {
-    youngBytes + old.values.reduce(0) { $0 + $1.row.byteCount } + Self.tableBytes(young) + Self.tableBytes(old)
+    youngBytes + old.values.reduce(0) { $0 + $1.byteCount } + Self.tableBytes(young) + Self.tableBytes(old)
   }
 
   /// Lets rows of an entity that meet a condition of their own attributes neither come in nor stay.
@@ -95,7 +107,7 @@ struct RowCache {
 
   /// Removes all rows of some families, by the indexes of their root entities.
   mutating func forget(roots: Set<Int>) {
-    func isStale(_ entry: (key: ManagedObjectID, value: StoredRow)) -> Bool { roots.contains(Int(entry.key.rootIndex)) }
+    func isStale(_ entry: (key: ManagedObjectID, value: Entry)) -> Bool { roots.contains(Int(entry.key.rootIndex)) }
     for entry in young where isStale(entry) { remove(entry.key) }
     if old.contains(where: isStale) { old = old.filter { !isStale($0) } }
     noteSave()
@@ -121,7 +133,10 @@ struct RowCache {
   /// - Parameters:
   ///   - returns: inserts of objects that have been in the store before.
   ///   - transientSlots: by entity index, what others must not see.
-  mutating func apply(_ committed: CommittedRows, returns: [RowChange], transientSlots: [[Int]]) {
+  ///   - time: when it was written.
+  mutating func apply(
+    _ committed: CommittedRows, returns: [RowChange], transientSlots: [[Int]], _ time: RowTime
+  ) {
     noteSave()
     for change in returns { returned.insert(change.id) }
     var newRows = 0
@@ -137,7 +152,40 @@ struct RowCache {
       if !isKnown, newRows >= Self.newRowLimit { return }
       newRows += isKnown ? 0 : 1
       old.removeValue(forKey: id)
-      insert(row.without(transients: transientSlots[Int(row.row.entityIndex)]), for: id)
+      insert(row.without(transients: transientSlots[Int(row.row.entityIndex)]), for: id, time)
     }
   }
+}
+
+/// A moment of a coordinator's clock, which is never set back. Half of what an `Instant` takes, since each row has one.
+struct RowTime: Comparable {
+  private let nanoseconds: Int64
+
+  /// Before all rows.
+  static let beginning = RowTime(nanoseconds: .min)
+  /// After all rows.
+  static let end = RowTime(nanoseconds: .max)
+
+  private init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+  /// - Parameter uptime: how long the clock has run.
+  init(_ uptime: Duration) {
+    let (seconds, attoseconds) = uptime.components
+    nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+  }
+
+  /// The moment so many seconds before; ``beginning`` if the clock did not run then.
+  func before(seconds: Double) -> RowTime {
+    let start = Double(nanoseconds) - seconds * 1e9
+    return start < 0 ? .beginning : RowTime(nanoseconds: Int64(start))
+  }
+
+  static func < (left: RowTime, right: RowTime) -> Bool { left.nanoseconds < right.nanoseconds }
+}
+
+/// What is noted before a read whose rows are to be kept.
+struct ReadStart {
+  /// How many saves there had been.
+  let saveCount: Int
+  let time: RowTime
 }

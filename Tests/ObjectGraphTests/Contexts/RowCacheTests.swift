@@ -45,15 +45,15 @@ struct RowCacheTests {
     }
     let employees = try #require(
       People.model.entities.first { $0.name == "Department" }?.property(named: "employees"))
-    let saves = stack.coordinator.saveCount
+    let start = stack.coordinator.readStart
     let old = try #require(try stack.coordinator.row(for: ada))
     try stack.here.performAndWait { here in
       let ada = try #require(here.object(with: ada) as? Person)
       (ada.age, ada.department) = (9, nil)
       try here.save()
     }
-    stack.coordinator.keep([(ada, old)], readBefore: saves)
-    stack.coordinator.keep([ada], asDestinationsOf: department, employees, readBefore: saves)
+    stack.coordinator.keep([(ada, old)], start)
+    stack.coordinator.keep([ada], asDestinationsOf: department, employees, start)
     stack.there.performAndWait { there in
       #expect((there.object(with: ada) as? Person)?.age == 9)
       #expect((there.object(with: department) as? Department)?.employees == [])
@@ -83,11 +83,11 @@ struct RowCacheTests {
     // With room for one row, what comes next makes it one of the old generation.
     let rows = try ids.prefix(3).map { ($0, try #require(try coordinator.row(for: $0))) }
     var cache = RowCache(byteLimit: 2, saveCount: SaveCount())
-    for (id, row) in rows.prefix(2) { cache.insert(row, for: id) }
+    for (id, row) in rows.prefix(2) { cache.insert(row, for: id, .beginning) }
     #expect(cache.contains(ids[0]) && cache.contains(ids[1]))
     cache.remove(ids[0])
-    #expect(cache.row(for: ids[0]) == nil)
-    cache.insert(rows[2].1, for: ids[2])
+    #expect(cache.row(for: ids[0], since: .beginning) == nil)
+    cache.insert(rows[2].1, for: ids[2], .beginning)
     #expect(cache.contains(ids[1]) && cache.contains(ids[2]))
   }
 

@@ -22,13 +22,20 @@ final class Stack: Sendable {
   /// - Parameters:
   ///   - directory: where the store is, if it is another stack's; a fresh one if nil.
   ///   - busyTimeout: how long to wait for other processes, in milliseconds.
+  ///   - uptime: the clock of the row cache, if it is not the machine's.
   init(
     _ model: ManagedObjectModel, inMemory: Bool = false, directory: TemporaryDirectory? = nil,
-    tracksHistory: Bool = false, noticesOtherWriters: Bool = true, busyTimeout: Int32 = 10_000
+    tracksHistory: Bool = false, noticesOtherWriters: Bool = true, busyTimeout: Int32 = 10_000,
+    uptime: (@Sendable () -> Duration)? = nil
   ) throws {
     let directory = try directory ?? TemporaryDirectory()
     self.directory = directory
-    coordinator = PersistentStoreCoordinator(model: model)
+    coordinator =
+      if let uptime {
+        PersistentStoreCoordinator(model: model, uptime: uptime)
+      } else {
+        PersistentStoreCoordinator(model: model)
+      }
     writer = ManagedObjectContext(coordinator: coordinator, name: "writer")
     main = ManagedObjectContext(parent: writer, name: "main")
     here = ManagedObjectContext(coordinator: coordinator, name: "here")

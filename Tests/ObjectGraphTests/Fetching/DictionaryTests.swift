@@ -34,11 +34,23 @@ struct DictionaryTests {
     }
   }
 
+  @Test("A value of a dictionary is read as a Swift type that holds it, and shows as people read it")
+  func values() {
+    #expect(Value.integer(7).typed(as: Int.self) == 7 && Value.integer(7).typed(as: Double.self) == 7)
+    #expect(Value.integer(300).typed(as: UInt8.self) == nil && Value.integer(7).typed(as: String.self) == nil)
+    #expect(Value.string("Ada").typed(as: String.self) == "Ada" && Value.null.typed(as: String.self) == nil)
+    #expect(Value.boolean(true).typed(as: Bool.self) == true && Value.double(0.5).typed(as: Double.self) == 0.5)
+    let date = Date(timeIntervalSinceReferenceDate: 0)
+    #expect(Value.date(date).typed(as: Date.self) == date)
+    let shown = [Value.integer(7), .string("Ada"), .null, .date(date), .data(Data(count: 3)), .double(0.5)]
+    #expect(shown.map { "\($0)" } == ["7", "Ada", "nil", "2001-01-01T00:00:00Z", "3 bytes", "0.5"])
+  }
+
   @Test("A dictionary holds the properties that are asked for, through relationships too, and registers no object")
   func properties() throws {
     let found = try dictionaries {
       $0 = FetchRequest(sortBy: [.ascending("age")], limit: 2)
-      $0.propertiesToFetch = ["age", "firstName", "department.name", .constant(.integer(7), as: "seven")]
+      $0.propertiesToFetch = ["age", "firstName", "department.name", .value(.integer(7), as: "seven")]
     }
     #expect(
       found == [
@@ -95,7 +107,7 @@ struct DictionaryTests {
     #expect(
       found == [["lastName": "odd", "count": 5, "total": 25], ["lastName": "even", "count": 5, "total": 20]])
     let chosen = try dictionaries {
-      $0.propertiesToFetch = ["department.name", .sum("age", as: "total"), .constant(.string("x"), as: "mark")]
+      $0.propertiesToFetch = ["department.name", .sum("age", as: "total"), .value(.string("x"), as: "mark")]
       $0.propertiesToGroupBy = ["department.name"]
       $0.havingCondition = .compare(.keyPath(["total"]), .less, .value(25), [])
     }

@@ -60,6 +60,18 @@ struct FetchOptionTests {
     }
   }
 
+  @Test("A request that is made in one go is a constant that any block may capture")
+  func constantRequests() throws {
+    let stack = try Stack.people(20)
+    let request = FetchRequest<Person>().setting(\.fetchLimit, to: 5).setting(\.fetchOffset, to: 18)
+    #expect(try stack.here.performAndWait { try $0.count(for: request) } == 2)
+    let byName = FetchRequest<ManagedObject>(entity: "Person")
+    #expect(try stack.here.performAndWait { try $0.count(for: byName) } == 20)
+    let delete = BatchDeleteRequest(request).setting(\.resultType, to: .objectIDs)
+    #expect(try stack.here.performAndWait { try $0.execute(delete).objectIDs.count } == 2)
+    #expect(request.fetchLimit == 5 && FetchRequest<Person>().fetchLimit == nil)
+  }
+
   @Test("Prefetching a to-one relationship costs one statement, and reading the destinations none")
   func prefetchingToOne() throws {
     let stack = try departments()

@@ -128,6 +128,23 @@ struct FetchedResultsControllerTests {
     #expect(throws: ConditionError.self) { try controller(byAge, sections: "name") }
   }
 
+  @Test("Sections come in an order of texts if a second sort tells apart what that does not")
+  func sectionsInTextOrder() throws {
+    let stack = try Stack(People.model)
+    let names = ["zebra", "Ärger", "apfel", "Apfel", "ärger", "Apfel"]
+    try stack.there.performAndWait { there in
+      for name in names { Person(context: there).lastName = name }
+      try there.save()
+    }
+    let request = FetchRequest<Person>(sortBy: [.ascending("lastName", .localizedStandard), .ascending("lastName")])
+    let (controller, _, observation) = try controller(request, sections: "lastName", in: stack.main)
+    #expect(controller.snapshot.sections.map(\.name) == ["Apfel", "apfel", "Ärger", "ärger", "zebra"])
+    #expect(controller.snapshot.sections.map(\.objectIDs.count) == [2, 1, 1, 1, 1])
+    stack.main.performAndWait { Person(context: $0).lastName = "apfel" }
+    #expect(controller.snapshot.sections.map(\.objectIDs.count) == [2, 2, 1, 1, 1])
+    withExtendedLifetime(observation) {}
+  }
+
   @Test("A predicate that stops matching is one delete, and one that starts to match one insert")
   func matching() throws {
     let (controller, events, observation) = try controller(.people(2...4))

@@ -214,7 +214,7 @@ struct FetchingTests {
       #expect(names.count == 10 && objects == 25 && count == 25)
       request.returnsDistinctResults = false
       request.propertiesToGroupBy = ["lastName"]
-      request.propertiesToFetch = ["lastName", .count(), .constant(1, as: "one")]
+      request.propertiesToFetch = ["lastName", .count(), .value(1, as: "one")]
       request.havingCondition = try Condition(format: "count > 2")
       let groups = try main.fetchDictionaries(request)
       #expect(groups.map { $0["lastName"] } == ["Last 0", "Last 1", "Last 2", "Last 3", "Last 4"])

@@ -47,6 +47,30 @@ private final class WatchedPerson: ManagedObject {
   }
 }
 
+/// An article that writes down its prices, by class or by name, when it is saved.
+private final class Article: ManagedObject {
+  override class var entityName: String { "Article" }
+
+  var price: Int64 {
+    get { self[integer: 0] }
+    set { self[integer: 0] = newValue }
+  }
+
+  override func willSave() {
+    guard changedValues()["price"] != nil else { return }
+    let wasWritten = objectIDs(forRelationshipNamed: "prices").count
+    if price > wasWritten {
+      let entry = price == 1 ? PriceEntry(inContextOf: self) : insertObject(ofEntity: "PriceEntry")
+      entry.setValue(price, forKey: "price")
+      entry.setValue(self, forKey: "article")
+    }
+  }
+}
+
+private final class PriceEntry: ManagedObject {
+  override class var entityName: String { "PriceEntry" }
+}
+
 @Suite("Lifecycle and validation: lifecycle")
 struct LifecycleTests {
   private func watchedModel() throws -> ManagedObjectModel {
@@ -85,6 +109,42 @@ struct LifecycleTests {
       try root.save()
       #expect(person.calls == ["willSave", "didSave"])
     }
+  }
+
+  @Test("A hook inserts objects into the context of its object, and they are saved with it", arguments: [true, false])
+  func insertingInHooks(inMemory: Bool) throws {
+    let xml = """
+      <model><entity name="Article" representedClassName="Article">
+        <attribute name="price" attributeType="Integer 64" defaultValueString="0" usesScalarValueType="YES"/>
+        <relationship name="prices" optional="YES" toMany="YES" deletionRule="Cascade" destinationEntity="PriceEntry"
+          inverseName="article" inverseEntity="PriceEntry"/>
+      </entity><entity name="PriceEntry" representedClassName="PriceEntry">
+        <attribute name="price" optional="YES" attributeType="Integer 64"/>
+        <relationship name="article" optional="YES" maxCount="1" deletionRule="Nullify" destinationEntity="Article"
+          inverseName="prices" inverseEntity="Article"/>
+      </entity></model>
+      """
+    let classes: [String: AnyClass] = ["Article": Article.self, "PriceEntry": PriceEntry.self]
+    let model = try ManagedObjectModel(xml: Data(xml.utf8), classes: classes, file: "test")
+    let stack = try Stack(model, inMemory: inMemory)
+    for context in [stack.writer, stack.main] {
+      try context.performAndWait { context in
+        let article = Article(context: context)
+        for price in 1...2 {
+          article.price = Int64(price)
+          try context.save()
+        }
+        let entries = try #require(article.value(forKey: "prices") as? Set<ManagedObject>)
+        #expect(Set(entries.compactMap { $0.value(forKey: "price") as? Int64 }) == [1, 2])
+        #expect(entries.allSatisfy { $0 is PriceEntry && $0.managedObjectContext === context })
+      }
+    }
+    try stack.flush()
+    let stored = try stack.there.performAndWait { there in
+      try there.count(for: FetchRequest<ManagedObject>(entity: "PriceEntry"))
+    }
+    #expect(stored == 4)
+    try stack.checkInvariants()
   }
 
   @Test("Defaults are readable right after insert, in awakeFromInsert already")

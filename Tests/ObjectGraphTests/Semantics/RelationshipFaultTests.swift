@@ -111,7 +111,8 @@ struct RelationshipFaultTests {
   }
 
   @Test(
-    "IDs of an ordered relationship come in its order, saved or not", arguments: ["shifts", "favourites"], [true, false])
+    "IDs of an ordered relationship come in its order, saved or not",
+    arguments: ["shifts", "favourites"], [true, false])
   func order(relationship: String, inMemory: Bool) throws {
     let stack = try Stack(Zoo.model, inMemory: inMemory)
     try stack.here.performAndWait { here in

@@ -58,11 +58,11 @@ struct DictionaryFetch {
       throw ConditionError(.argument, "two entries of the dictionaries have the same name", fragment: name)
     }
     guard isGrouped else { return }
-    for column in columns where !column.isAggregate && !column.isConstant {
+    for column in columns where !column.isAggregate && !column.isValue {
       if case .property(let path) = column.source, groupNames.contains(path.text) { continue }
       throw ConditionError(
         .unsupported,
-        "in a grouped fetch the dictionaries hold aggregates, constants and grouped properties; add this one to "
+        "in a grouped fetch the dictionaries hold aggregates, values and grouped properties; add this one to "
           + "propertiesToGroupBy, or make it an aggregate", fragment: column.name)
     }
   }
@@ -119,7 +119,7 @@ struct DictionaryFetch {
     try zip(columns, aggregates).map { column, aggregate in
       if let aggregate { return try aggregate.result() }
       switch column.source {
-      case .constant(let value): return value
+      case .value(let value): return value
       case .property(let path):
         return groupColumns.firstIndex { $0.name == path.text }.map { key[$0] } ?? .null
       case .aggregate, .objectID, .computed: return .null

@@ -6,7 +6,7 @@ struct FetchColumn {
   enum Source {
     case property(PropertyPath)
     case aggregate(FetchExpression.Function, PropertyPath?)
-    case constant(Value)
+    case value(Value)
     case objectID
     case computed(ScalarReader, OperandType)
   }
@@ -15,14 +15,14 @@ struct FetchColumn {
   let source: Source
 
   var isAggregate: Bool { if case .aggregate = source { true } else { false } }
-  var isConstant: Bool { if case .constant = source { true } else { false } }
+  var isValue: Bool { if case .value = source { true } else { false } }
 
   /// - Throws: ``ConditionError`` for what does not exist, or what the function can't be applied to.
   init(_ expression: FetchExpression, _ entity: Entity) throws(ConditionError) {
     name = expression.name
     switch expression.kind {
     case .property(let names): source = .property(try PropertyPath(names, from: entity))
-    case .constant(let value): source = .constant(value)
+    case .value(let value): source = .value(value)
     case .objectID: source = .objectID
     case .computed(let operand):
       let scope = EntityScope(entity)
@@ -56,7 +56,7 @@ struct FetchColumn {
     case .property(let path): path.attributeType
     case .objectID: .uri
     case .computed(_, let type): type.attributeType
-    case .constant(let value): value.attributeType
+    case .value(let value): value.attributeType
     case .aggregate(.count, _): .integer64
     case .aggregate(.sum, let path):
       switch path?.type {

@@ -10,7 +10,7 @@ struct RelatedRows {
   ) throws -> Value {
     switch column.source {
     case .property(let path): try value(path, row, related)
-    case .constant(let value): value
+    case .value(let value): value
     case .objectID: id.uriRepresentation.map(Value.url) ?? .null
     case .computed(let reader, let type):
       try reader.read(EvaluationScope(id: id, row: row, related: related)) { Value($0, type) }

@@ -1,0 +1,166 @@
+import ObjectModel
+import Synchronization
+
+/// A state of the store that a context reads, whatever is saved meanwhile.
+///
+///     try context.setQueryGeneration(from: .current)
+///     try other.setQueryGeneration(from: context.queryGeneration)  // the same state in both
+///
+/// The state is kept as long as a context reads it or somebody holds its token.
+public struct QueryGeneration: Sendable, Hashable, CustomStringConvertible {
+  enum Kind: Sendable {
+    case current
+    case kept(any StoreSnapshot, ordinal: UInt32)
+  }
+
+  let kind: Kind
+
+  /// The state that the store has when the context reads next.
+  public static let current = QueryGeneration(kind: .current)
+
+  /// Whether both mean the same state.
+  public static func == (left: Self, right: Self) -> Bool { left.identity == right.identity }
+  /// The hash of what tells the state from others.
+  public func hash(into hasher: inout Hasher) { hasher.combine(identity) }
+
+  /// Whether it is ``current``, or which kept state.
+  public var description: String {
+    identity.map { "query generation \(UInt(bitPattern: $0.hashValue))" } ?? "current query generation"
+  }
+
+  private var identity: ObjectIdentifier? {
+    if case .kept(let snapshot, _) = kind { ObjectIdentifier(snapshot) } else { nil }
+  }
+}
+
+/// Which state of the store a root context and those below it read; may be asked from any thread.
+///
+/// A context that is pinned neither takes rows from the row cache, which may be newer, nor puts any there, which may be
+/// older. What a fetch gives an object is marked with the number of the pin, so that it doesn't outlive that.
+final class QueryPin: Sendable {
+  private enum State: Sendable {
+    case unpinned
+    /// The next read takes a snapshot.
+    case waiting
+    case pinned(any StoreSnapshot)
+  }
+
+  /// A snapshot to read, and the number that marks what was read in it.
+  struct Pinned {
+    let snapshot: any StoreSnapshot
+    let number: UInt32
+  }
+
+  private let state = Mutex<(state: State, number: UInt32)>((.unpinned, firstNumber))
+  private let isActiveFlag = Atomic(false)
+  /// More than there ever are saves, with whose number rows that were fetched without a pin are marked.
+  private static let firstNumber: UInt32 = 1 << 31
+
+  /// Whether there is a pin, now or with the next read. Cost: a look at memory.
+  var isActive: Bool { isActiveFlag.load(ordering: .acquiring) }
+
+  /// The snapshot to read, taken now if that is due; nil if the newest state is to be read.
+  func current(of store: any PersistentStore) throws -> Pinned? {
+    while isActive {
+      let (state, number) = state.withLock { $0 }
+      switch state {
+      case .unpinned: return nil
+      case .pinned(let snapshot): return Pinned(snapshot: snapshot, number: number)
+      case .waiting:
+        // It is taken without the lock, since that is I/O, and is worth nothing if the pin has moved meanwhile.
+        guard let snapshot = try store.snapshot() else { return nil }
+        self.state.withLock { if $0.number == number, case .waiting = $0.state { $0.state = .pinned(snapshot) } }
+      }
+    }
+    return nil
+  }
+
+  /// The number of the snapshot that is read; nil while there is none.
+  var number: UInt32? {
+    if !isActive { return nil }
+    return state.withLock { if case .pinned = $0.state { $0.number } else { nil } }
+  }
+
+  /// What the next read reads; nil if there is no pin.
+  func generation(ordinal: UInt32) -> QueryGeneration? {
+    state.withLock {
+      switch $0.state {
+      case .unpinned: nil
+      case .waiting: .current
+      case .pinned(let snapshot): QueryGeneration(kind: .kept(snapshot, ordinal: ordinal))
+      }
+    }
+  }
+
+  func set(_ generation: QueryGeneration?) {
+    switch generation?.kind {
+    case nil: move { _ in .unpinned }
+    case .current: move { _ in .waiting }
+    case .kept(let snapshot, _): move { _ in .pinned(snapshot) }
+    }
+  }
+
+  /// Lets go of a state that is read: the next read is of the state that the store has then.
+  func advance() {
+    if isActive { move { if case .unpinned = $0 { .unpinned } else { .waiting } } }
+  }
+
+  private func move(_ change: (State) -> State) {
+    // What was held is let go of without the lock, which ends a transaction.
+    let former = state.withLock { state in
+      let former = state.state
+      state.state = change(former)
+      state.number = state.number == .max ? Self.firstNumber : state.number + 1
+      if case .unpinned = state.state {
+        isActiveFlag.store(false, ordering: .releasing)
+      } else {
+        isActiveFlag.store(true, ordering: .releasing)
+      }
+      return former
+    }
+    withExtendedLifetime(former) {}
+  }
+}
+
+extension ManagedObjectContext {
+  /// The state of the store that this context reads: nil for whatever is stored, which is the default;
+  /// ``QueryGeneration/current`` until the first read pins it; and for children, which read what their root reads.
+  public var queryGeneration: QueryGeneration? {
+    parent == nil ? pin.generation(ordinal: coordinator.ordinal) : nil
+  }
+
+  /// Lets this context and its children read one state of the store until it is told to go on, whatever others save.
+  ///
+  /// With ``QueryGeneration/current`` that is the state of the next fetch or fault. The context goes on to the newest
+  /// state with its next read after it has saved, merged changes (also by itself), or was reset; nil unpins it. Objects
+  /// show the values that they have until they are refreshed or fetched with `shouldRefreshRefetchedObjects`;
+  /// ``refreshAllObjects()`` reads the pinned state anew and does not go on. What is not saved counts as ever, and a save
+  /// looks for conflicts in the newest state. Batch requests and the history know nothing of pins.
+  ///
+  /// Cost: in SQLite a connection with an open transaction, which reads one at a time for the context and its children;
+  /// what is written meanwhile stays in the `-wal` file, which grows until the state is let go of. In memory a copy of each
+  /// table that is written. No row comes from the row cache, or goes there.
+  ///
+  /// - Parameter generation: ``QueryGeneration/current``, the ``queryGeneration`` of another context of the coordinator, or
+  ///   nil for whatever is stored.
+  /// - Throws: ``StoreError`` with the code `unsupported` if this is a child, or the generation is of another coordinator.
+  public func setQueryGeneration(from generation: QueryGeneration?) throws {
+    guard parent == nil else {
+      throw StoreError(
+        .unsupported, "the context \"\(name)\" reads what its parent reads; set the query generation of the root")
+    }
+    if case .kept(_, let ordinal) = generation?.kind, ordinal != coordinator.ordinal {
+      throw StoreError(.unsupported, "the query generation is of another coordinator's store")
+    }
+    enter()
+    pin.set(generation)
+    registry.forgetFetchedRows()
+  }
+}
+
+extension ObjectRegistry {
+  /// Lets faults forget what a fetch gave them, which was of another state of the store.
+  func forgetFetchedRows() {
+    for object in objects.all where object.isFault && object.hasRow { forgetRow(of: object) }
+  }
+}
