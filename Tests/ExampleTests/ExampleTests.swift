@@ -77,9 +77,9 @@ struct ExampleTests {
         main has 101 faults, by 0 SELECTs
         their ages add up to 15150, by 2 SELECTs
         1000 persons; number 55 is Number 944
-        count: integer(1000)
-        mean: double(499.5)
-        oldest: integer(999)
+        count: 1000
+        mean: 499.5
+        oldest: 999
         ObjectNotFound: <Person 101> does not exist
         its first name is gone
 

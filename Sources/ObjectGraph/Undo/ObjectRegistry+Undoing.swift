@@ -83,7 +83,7 @@ extension ObjectRegistry {
   private func isBack(_ id: ManagedObjectID) -> Bool {
     if let change = ancestorsChange(of: id) { return change.row != nil }
     if coordinator.hasDeparted(id) { return false }
-    do { return try coordinator.row(for: id) != nil } catch {
+    do { return try usableCachedRow(for: id) != nil || storedRow(for: id) != nil } catch {
       noteFaultFailure(error)
       return false
     }
