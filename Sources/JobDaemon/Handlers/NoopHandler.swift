@@ -2,7 +2,9 @@ import JSONText
 import Jobs
 
 /// The type `noop`: does nothing; for tests, benches and monitoring.
-struct NoopHandler: OwnHandler {
+///
+/// It awaits nothing, so it prefers no executor: a task that does is queued anew when it is run at once (note 29).
+struct NoopHandler: JobHandler {
   let type = "noop"
   let hasOutsideEffects = false
 
