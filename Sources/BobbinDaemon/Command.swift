@@ -111,9 +111,11 @@ struct Command {
 
   private func makeFolders(of paths: Paths, root: String) throws {
     let run = URL(fileURLWithPath: paths.socket).deletingLastPathComponent().path
-    for path in [paths.state, run, paths.configuration, paths.configurationDropIns, paths.handlers, paths.models] {
+    for path in [run, paths.configuration, paths.configurationDropIns, paths.handlers, paths.models] {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
+    try FileManager.default.createDirectory(
+      atPath: paths.state, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
   }
 
   /// The socket that systemd passed, or one of our own.

@@ -13,9 +13,11 @@ extension SystemTests {
     @Test("The folders are made with the rights that a drop box needs")
     func folders() async throws {
       let root = try DaemonRoot()
-      try FileManager.default.removeItem(atPath: root.paths.spool)
+      for path in [root.paths.spool, root.paths.state] { try FileManager.default.removeItem(atPath: path) }
       let daemon = try await DaemonProcess.ready(root)
+      #expect(!daemon.logText.contains(root.paths.state), "made with rights that had to be mended: \(daemon.logText)")
       let expected = [
+        root.paths.state: 0o700,
         root.paths.spoolTemporary: 0o3730, root.paths.spoolNew: 0o3730, root.paths.spoolCurrent: 0o700,
         root.paths.spoolFailed: 0o750,
       ]
