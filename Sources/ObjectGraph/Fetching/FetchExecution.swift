@@ -34,7 +34,7 @@ struct FetchExecution {
     var mark = UInt32(truncatingIfNeeded: start.saveCount)
     func take(_ id: ManagedObjectID, _ row: Row) {
       if query.refreshesObjects { registry.refetch(id, row) }
-      list.append(registry.object(with: id, fetched: row, hasChanges: hasChanges, saveCount: mark))
+      list.append(registry.object(with: id, fetched: row, hasChanges: hasChanges, readMark: mark))
     }
     try read { view in
       if let number = view.pinNumber {

@@ -152,7 +152,7 @@ extension Value {
   }
 
   /// The Swift value, or nil.
-  public var unwrapped: Any? {
+  public var unwrapped: (any Sendable)? {
     switch self {
     case .null: nil
     case .integer(let value): value

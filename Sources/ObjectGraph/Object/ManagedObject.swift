@@ -31,7 +31,7 @@ open class ManagedObject {
   @exclusivity(unchecked) final var state: State
   /// The coordinator's number of saves when a fetch began to read the row of this fault, or the number of the pin under
   /// which it was read; 0 for rows from elsewhere.
-  final var saveCount: UInt32 = 0
+  final var readMark: UInt32 = 0
   /// The values; while the object is a fault, those that it will have without asking anybody.
   @exclusivity(unchecked) final var row: Row
   final var hasRow: Bool

@@ -33,7 +33,7 @@ extension ObjectRegistry {
   /// Lets a fault keep the row that a fetch gave it, if nobody has saved since that was read: there is no newer one.
   @inline(__always)
   private func takesFetchedRow(_ object: ManagedObject) -> Bool {
-    guard object.hasRow, ancestors.isEmpty, object.saveCount == UInt32(truncatingIfNeeded: coordinator.saveCount),
+    guard object.hasRow, ancestors.isEmpty, object.readMark == UInt32(truncatingIfNeeded: coordinator.saveCount),
       !limitsAge
     else { return false }
     object.state.remove(.fault)

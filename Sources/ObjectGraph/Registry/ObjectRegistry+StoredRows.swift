@@ -28,7 +28,7 @@ extension ObjectRegistry {
 
   /// Whether a fault may become what a fetch gave it, or newer values that are at hand.
   func mayUseFetchedRow(of object: ManagedObject) -> Bool {
-    pin.isActive ? object.saveCount == pin.number : !limitsAge
+    pin.isActive ? object.readMark == pin.number : !limitsAge
   }
 
   /// Calls the body with a reader of the state that this context reads, and with the number of its pin, if it is pinned.
@@ -60,6 +60,6 @@ extension ObjectRegistry {
   func give(_ object: ManagedObject, _ row: Row) {
     object.row = row
     object.hasRow = true
-    if let number = pin.number { object.saveCount = number }
+    if let number = pin.number { object.readMark = number }
   }
 }

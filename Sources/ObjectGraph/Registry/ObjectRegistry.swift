@@ -170,22 +170,22 @@ final class ObjectRegistry {
   ///
   /// - Parameters:
   ///   - hasChanges: whether a pending change may be of this object.
-  ///   - saveCount: the coordinator's number of saves before the row was read, or the number of the pin under which it was
+  ///   - readMark: the coordinator's number of saves before the row was read, or the number of the pin under which it was
   ///     read; 0 if that is unknown.
   func object(
-    with id: ManagedObjectID, fetched row: Row, hasChanges: Bool = true, saveCount: UInt32 = 0
+    with id: ManagedObjectID, fetched row: Row, hasChanges: Bool = true, readMark: UInt32 = 0
   ) -> ManagedObject {
     if let object = registeredObject(for: id) {
       if object.isFault {
         object.row = row
         object.hasRow = true
-        object.saveCount = saveCount
+        object.readMark = readMark
       }
       return object
     }
     if hasChanges, let change = pending.currentChange(of: id) { return adoptedObject(change) }
     let object = register(id, row: row, state: .fault)
-    object.saveCount = saveCount
+    object.readMark = readMark
     return object
   }
 

@@ -14,7 +14,7 @@ extension Row {
   /// Sets an attribute's value, of its own type.
   mutating func set(_ value: Value, of type: AttributeType?, _ slot: Int) {
     guard type == .undefined else { return set(value, slot) }
-    if let object = value.object { setBlob(Blob(object: object), slot) } else { setNull(slot) }
+    if let object = value.unwrapped { setBlob(Blob(object: object), slot) } else { setNull(slot) }
   }
 
   /// Sets a value that fits the slot's storage class.
@@ -51,24 +51,6 @@ extension Row {
     case .undefined:
       let object = blob(slot).object
       return Value(object) ?? object.map { .string(String(describing: $0)) } ?? .null
-    }
-  }
-}
-
-extension Value {
-  /// What the value holds, as a transient attribute without a type keeps it.
-  fileprivate var object: (any Sendable)? {
-    switch self {
-    case .null: nil
-    case .integer(let value): value
-    case .double(let value): value
-    case .boolean(let value): value
-    case .string(let value): value
-    case .decimal(let value): value
-    case .date(let value): value
-    case .data(let value): value
-    case .uuid(let value): value
-    case .url(let value): value
     }
   }
 }

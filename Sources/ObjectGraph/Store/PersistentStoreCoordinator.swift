@@ -31,7 +31,7 @@ public final class PersistentStoreCoordinator: Sendable {
   let merging = MergingState()
   let remoteObservers = EventObservers<PersistentStoreRemoteChange>()
   private let lastSeenHistory = Mutex<PersistentHistoryToken?>(nil)
-  private let lastOrder = Atomic<Int64>(0)
+  private let orders = ClockSequence()
 
   /// Makes a coordinator without a store.
   ///
@@ -111,24 +111,11 @@ public final class PersistentStoreCoordinator: Sendable {
     return store
   }
 
-  /// A place at the end of an ordered relationship: greater than all drawn before, here or earlier elsewhere.
-  ///
-  /// Taken from the clock, in microseconds since 2001 with room for a thousand places between two, so that appending
-  /// needs to know nothing of what is there.
-  func drawOrder() -> Int64 { drawOrders(1) }
+  /// A place at the end of an ordered relationship, and a version beyond those of an earlier life.
+  func drawOrder() -> Int64 { orders.draw(1) }
 
-  /// So many places that follow each other, each as far from the next as from one that is drawn alone; the first.
-  package func drawOrders(_ count: Int) -> Int64 {
-    let now = Int64(Date().timeIntervalSinceReferenceDate * 1e6) << 10
-    var last = lastOrder.load(ordering: .relaxed)
-    while true {
-      let next = max(now, last + 1 << 10)
-      let end = next + Int64(count - 1) << 10
-      let (exchanged, original) = lastOrder.compareExchange(expected: last, desired: end, ordering: .relaxed)
-      if exchanged { return next }
-      last = original
-    }
-  }
+  /// So many places that follow each other; the first.
+  package func drawOrders(_ count: Int) -> Int64 { orders.draw(count) }
 }
 
 // MARK: - Keys
