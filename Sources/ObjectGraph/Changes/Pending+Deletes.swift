@@ -1,22 +1,22 @@
 import ObjectModel
 
-// Where deletes and references meet in memory: no pending change of a context leads to an object that is gone.
+// Deletes and references in memory: no pending change of a context may lead to an object that is gone.
 //
-// What comes to a context is looked through for what leads to objects that are gone there already; then what waits
-// there is looked through for what leads to objects that have gone with it. Either way the delete rule of the
-// relationship decides, as it would have if whoever deleted the object had known.
+// Changes that arrive are searched for references to objects already gone there; then the pending changes are searched
+// for references to objects deleted by the arrivals. Either way the relationship's delete rule decides, as if it had
+// been known at the time of the delete.
 
-/// What becomes of an object's reference when its destination is gone.
+/// The effect on an object's reference when its destination is gone.
 enum ReferenceEffect {
   case cleared
-  /// The object goes too.
+  /// The object is deleted too.
   case deletesOwner
-  /// The reference stays: no rule is against it, or a rule that refuses the delete when it comes to the store.
+  /// The reference stays: no rule forbids it, or a rule that denies the delete when it reaches the store.
   case stays
 }
 
 extension RowLayout.Reference {
-  /// - Parameter isNew: whether the destination was gone before the reference came, or never was in a store.
+  /// - Parameter isNew: true if the destination was gone before the reference was made, or was never stored.
   func effect(isNew: Bool) -> ReferenceEffect {
     switch deleteRule {
     case .cascade: .deletesOwner
@@ -33,12 +33,12 @@ extension Row {
   }
 }
 
-/// Changes as they count where some objects are gone.
+/// Changes adapted to a context where some objects are gone.
 struct SettledChanges {
   let set: ChangeSet
-  /// The objects whose changes are others now, or none.
+  /// The objects whose changes were altered or dropped.
   var altered: [ManagedObjectID] = []
-  /// The objects that go because what they belong to is gone.
+  /// The objects to delete because their owner is gone.
   var doomed: [ManagedObjectID] = []
 
   init(_ set: ChangeSet, altered: [ManagedObjectID] = [], doomed: [ManagedObjectID] = []) {
@@ -49,7 +49,7 @@ struct SettledChanges {
 }
 
 extension ChangeSet {
-  /// The set as it counts where some objects are gone: it changes none of them, and leads to none but those it brings back.
+  /// Returns the set adapted to gone objects: it changes none of them, and refers only to those it inserts again.
   func settled(_ layouts: [RowLayout], isGone: (ManagedObjectID) -> Bool) -> SettledChanges {
     func isGoneHere(_ id: ManagedObjectID) -> Bool { isGone(id) && change(of: id)?.kind != .insert }
     func concernsGone(_ change: RowChange) -> Bool {
@@ -90,17 +90,17 @@ extension ChangeSet {
 }
 
 extension Pending {
-  /// Whether an object is known to be gone here; nil if nothing is known of it.
+  /// True if an object is known to be gone here; nil if nothing is known of it.
   func isGone(_ id: ManagedObjectID) -> Bool? {
     guard let kind = latestKind(of: id) else { return nil }
     return kind == .delete || kind == .forget
   }
 
-  /// Lets nothing lead to objects that are gone, and deletes what goes with them.
+  /// Clears references to objects that are gone, and applies cascades.
   ///
   /// Cost: a look at each change here, once; then one look-up for each object that is gone.
-  /// - Parameter unlinks: whether to take links of objects that are gone back.
-  /// - Returns: the objects whose changes are others now.
+  /// - Parameter unlinks: true to remove links of objects that are gone.
+  /// - Returns: the objects whose changes were altered.
   mutating func settle(
     gone: [ManagedObjectID], doomed: [ManagedObjectID], unlinks: Bool = true, layouts: [RowLayout]
   ) -> [ManagedObjectID] {
@@ -146,11 +146,11 @@ extension Pending {
   }
 }
 
-/// Which pending changes lead to an object, by the object.
+/// An index of pending changes by the objects that they refer to.
 struct ReferenceIndex: Sendable {
   private var owners: [ManagedObjectID: [ManagedObjectID]] = [:]
 
-  /// Files a change under what it leads to; one that leads elsewhere later stays filed.
+  /// Adds a change under the objects that it refers to; it stays there when it later refers to others.
   mutating func add(_ change: RowChange, _ layouts: [RowLayout]) {
     guard let row = change.row else { return }
     for reference in layouts[Int(row.entityIndex)].references {

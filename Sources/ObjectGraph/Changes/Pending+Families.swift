@@ -1,7 +1,7 @@
 extension Pending {
-  /// Whether a change of these can decide whether another object meets a condition.
+  /// True if any of these changes can affect whether another object meets a condition.
   ///
-  /// An inserted object can't be what a stored one's to-one relationship leads to.
+  /// A stored object's to-one relationship can't lead to an inserted object.
   func touches(_ families: RelatedFamilies) -> Bool {
     if links.keys.contains(where: { families.joinTables.contains($0.table) }) { return true }
     if families.toOne.isEmpty && families.toMany.isEmpty { return false }

@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// Changes that wait for a save: one per object, except that large sets of inserts stay whole.
+/// The changes that wait for a save: one per object, except that large sets of inserts stay whole.
 ///
 /// Every change is relative to the level that the save will go to. A change in `changes` overrides one in `bulk`.
 struct Pending {
@@ -10,44 +10,45 @@ struct Pending {
   /// One change per object in the order of the first touch, and holes where changes were removed.
   private(set) var changes: [RowChange] = []
   private var positions: [ManagedObjectID: Int] = [:]
-  /// The set that `changes` are, while nothing else has come.
+  /// The set that `changes` came from, while there is only one.
   private var only: ChangeSet?
   /// Sets of inserts with no object in common.
   private(set) var bulk: [ChangeSet] = []
-  /// How many of `changes` override one in `bulk`.
+  /// The number of `changes` that override one in `bulk`.
   private var overriding = 0
-  /// What became of links, which are not counted: the objects at their ends are.
+  /// Changes of links. They are not counted: the objects at their ends are.
   private(set) var links: [LinkKey: LinkChange] = [:]
-  /// What `changes` lead to; made when an object is deleted, and kept up from then on.
+  /// An index of the references in `changes`; made when an object is deleted, and maintained from then on.
   private var references: ReferenceIndex?
-  /// Whether any of `changes` is a delete, or came to nothing by one.
+  /// True if any of `changes` is a delete, or was cancelled by one.
   private(set) var hasDeletes = false
   /// Bytes of memory that the changes keep alive.
   private(set) var byteCount = 0
-  /// The number of objects with a change; those that were inserted and deleted again do not count.
+  /// The number of objects with a change; objects inserted and deleted again do not count.
   private(set) var objectCount = 0
 
-  /// Whether no object and no link has a change; links of objects that came to nothing do not count.
+  /// True if no object and no link has a change; links of cancelled objects do not count.
   var isEmpty: Bool { objectCount == 0 && links.keys.allSatisfy(leadsNowhere) }
 
-  /// Whether a link has an end that came to nothing, so that nobody else knows of it.
+  /// True if an end of a link was cancelled, so that no other level knows of it.
   private func leadsNowhere(_ link: LinkKey) -> Bool {
     latestKind(of: link.left) == .forget || latestKind(of: link.right) == .forget
   }
 
-  /// Whether there is nothing at all, not even a change that came to nothing.
+  /// True if there is nothing at all, not even a cancelled change.
   var isUnused: Bool { changes.isEmpty && bulk.isEmpty && links.isEmpty }
 
-  /// The change of an object, or nil if there is none or it came to nothing.
+  /// Returns the change of an object, or nil if there is none or it was cancelled.
   func change(of id: ManagedObjectID) -> RowChange? {
     guard let position = positions[id] else { return bulkChange(of: id) }
     return changes[position].kind == .forget ? nil : changes[position]
   }
 
-  /// What kind of change came to an object last; nil if there is none, or an insert that is kept with others.
+  /// Returns the kind of the latest change of an object; nil if there is none, or only an insert in `bulk`.
   func latestKind(of id: ManagedObjectID) -> RowChange.Kind? { positions[id].map { changes[$0].kind } }
 
-  /// The objects whose pending rows lead to another, or did so before. The first call costs a pass over the changes.
+  /// Returns the objects whose pending rows refer to another, or did before. The first call costs a pass over the
+  /// changes.
   mutating func owners(ofReferencesTo id: ManagedObjectID, layouts: [RowLayout]) -> [ManagedObjectID] {
     if references == nil {
       var made = ReferenceIndex()
@@ -59,20 +60,20 @@ struct Pending {
     return owners
   }
 
-  /// Takes back that some objects are linked.
+  /// Removes links that meet a condition.
   mutating func unlink(_ isMeant: (LinkKey) -> Bool) {
     for (key, link) in links where link.isPresent && isMeant(key) { links[key] = LinkChange(key, isPresent: false) }
   }
 
-  /// Calls the body with the objects that are deleted here, or came to nothing.
+  /// Calls the body with the objects that are deleted or cancelled here.
   ///
-  /// - Parameter kinds: which of the two.
+  /// - Parameter kinds: `.delete`, `.forget` or both.
   func forEachDeparted(_ kinds: Set<RowChange.Kind>, _ body: (ManagedObjectID) -> Void) {
     if !hasDeletes { return }
     for (id, position) in positions where kinds.contains(changes[position].kind) { body(id) }
   }
 
-  /// Takes changes made by the same context, or by a child of it, on top of what is here.
+  /// Adds changes made by the same context, or by a child of it, on top of the present ones.
   ///
   /// - Parameter layouts: by entity index, to merge changes of different properties of one object.
   mutating func absorb(_ set: ChangeSet, layouts: [RowLayout]) {
@@ -92,7 +93,7 @@ struct Pending {
     assert(hasValidState)
   }
 
-  /// Takes later changes on top of these.
+  /// Adds later changes on top of these.
   mutating func absorb(_ later: Pending, layouts: [RowLayout]) {
     if isUnused {
       self = later
@@ -101,7 +102,7 @@ struct Pending {
     }
   }
 
-  /// Whether an insert is of an object that is known here, because somebody undid its delete.
+  /// True if an insert is of an object known here, because its delete was undone.
   ///
   /// Cost: a comparison per change here, or per change of the set, whichever are fewer.
   private func knowsObject(of set: ChangeSet) -> Bool {
@@ -117,7 +118,7 @@ struct Pending {
     objectCount += set.objectCount
   }
 
-  /// Makes the first set's changes these, without a copy.
+  /// Adopts the first set's changes without a copy.
   private mutating func takeOver(_ set: ChangeSet) {
     only = set
     references = nil
@@ -159,7 +160,7 @@ struct Pending {
     changes[position] = change
   }
 
-  /// Drops the change of an object, which is then as the next level has it; not for objects inserted here.
+  /// Drops the change of an object that was not inserted here; it is then as the next level has it.
   mutating func remove(_ id: ManagedObjectID) {
     guard let position = positions.removeValue(forKey: id) else { return }
     only = nil
@@ -168,7 +169,7 @@ struct Pending {
     assert(hasValidState)
   }
 
-  /// Drops what became of an object's links.
+  /// Drops the changes of an object's links.
   mutating func removeLinks(of id: ManagedObjectID) {
     if !links.isEmpty { links = links.filter { $0.key.left != id && $0.key.right != id } }
   }
@@ -188,7 +189,7 @@ struct Pending {
     return nil
   }
 
-  /// The changes as sets in which every object occurs once, in order, without those that came to nothing, and their links.
+  /// The changes as sets in which every object occurs once, in order, without cancelled ones, and their links.
   func sets() -> [ChangeSet] {
     var sets: [ChangeSet] = []
     for set in bulk { sets.append(overriding == 0 ? set : set.without { positions[$0] != nil }) }
@@ -200,7 +201,7 @@ struct Pending {
     return sets.filter { !$0.isEmpty }
   }
 
-  /// Calls the body with each change of a family's objects, those that came to nothing included; batches excepted.
+  /// Calls the body with each change of a family's objects, cancelled ones included, batches excepted.
   func forEachChange(root: Entity, _ body: (RowChange) -> Void) {
     let rootIndex = UInt16(truncatingIfNeeded: root.index)
     for set in bulk {
@@ -211,14 +212,14 @@ struct Pending {
     }
   }
 
-  /// The batches of a family, with rows that `forEachChange` has told other things of.
+  /// Returns the batches of a family; changes of `forEachChange` override their rows.
   func batches(root: Entity) -> [RowBatch] {
     bulk.flatMap { set in set.batches.filter { $0.entity.root === root } }
   }
 }
 
 extension Pending {
-  /// Whether counts and positions agree with the changes; a full look only while they are few.
+  /// True if counts and positions agree with the changes; checked in full only while they are few.
   var hasValidState: Bool {
     if changes.count < positions.count || objectCount < 0 || byteCount < 0 { return false }
     guard changes.count <= 512 else { return true }
@@ -232,6 +233,6 @@ extension Pending {
 }
 
 extension RowChange {
-  /// How many objects it changes.
+  /// The number of objects that it changes.
   fileprivate var objectCount: Int { kind == .forget ? 0 : 1 }
 }

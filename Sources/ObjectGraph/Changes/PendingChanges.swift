@@ -3,12 +3,12 @@ import Synchronization
 
 /// The changes that a context has not saved yet, where its children can read and add to them from any thread.
 ///
-/// This is why nobody ever waits for a context that is busy: a child's fetch looks here, a child's save adds here, and
-/// a context that is saving keeps what it is writing visible here until it is written. Three layers, oldest first:
+/// This is why nothing ever waits for a busy context: a child's fetch reads here, a child's save adds here, and a
+/// context that is saving keeps its changes visible here until they are written. Three layers, oldest first:
 ///
 /// - in flight: what a save is writing;
 /// - current: what the next save will write, and what the context's objects show;
-/// - arrived: what children saved and the context has not taken notice of yet.
+/// - arrived: what children saved and the context has not processed yet.
 ///
 /// The context itself sees the first two, its children all three.
 package final class PendingChanges: Sendable {
@@ -16,25 +16,25 @@ package final class PendingChanges: Sendable {
     var inFlight: Pending?
     var current = Pending()
     var arrived = Pending()
-    /// What arrived, as it came, for observers.
+    /// The arrived sets as they came, for observers.
     var news: [ChangeSet] = []
-    /// Who made what the next save will write.
+    /// The contributors of the changes that the next save will write.
     var contributors = Contributors.nobody
     var contributorsInFlight = Contributors.nobody
-    /// Who is to be named in the history.
+    /// The author to name in the history.
     var author: String?
-    /// Who is gone for good, so that later changes from children know.
+    /// Objects that are gone for good, for later changes from children.
     var departed = RecentObjects()
-    /// Who is gone of those that the context's own changes have deleted, or led to, since these were last settled.
+    /// Gone objects that the context's own changes deleted, or referred to, since references were last cleared.
     var unsettled: [ManagedObjectID] = []
-    /// Objects whose current changes are otherwise than those who made them know, because of deletes.
+    /// Objects whose current changes were altered because of deletes, unknown to their makers.
     var settled: [ManagedObjectID] = []
     /// The same among what has arrived.
     var settledArrivals: [ManagedObjectID] = []
-    /// Counts the saves that moved changes on, so that a reader can tell whether one came between two looks.
+    /// A counter of saves that moved changes on, so that a reader notices one between two looks.
     var moves = 0
 
-    /// The layers that hold something, newest first.
+    /// Returns the layers that hold something, newest first.
     func layers(withArrivals: Bool) -> [Pending] {
       var layers: [Pending] = []
       if withArrivals, !arrived.isUnused { layers.append(arrived) }
@@ -58,7 +58,7 @@ package final class PendingChanges: Sendable {
 
   // MARK: For the context
 
-  /// Takes changes that the context's own objects made.
+  /// Adds changes that the context's own objects made.
   func append(_ set: ChangeSet) {
     state.withLock { state in
       state.noteUnsettled(set, layouts)
@@ -67,10 +67,10 @@ package final class PendingChanges: Sendable {
     }
   }
 
-  /// Clears what the context's own changes still lead to and is gone, now that its deletes have been propagated.
+  /// Clears references from the context's own changes to gone objects, now that deletes have been propagated.
   func settle() { state.withLock { $0.settle(layouts) } }
 
-  /// Hands over the objects whose current changes are otherwise than their objects show, because of deletes.
+  /// Removes and returns the objects whose current changes were altered because of deletes.
   func takeSettled() -> Set<ManagedObjectID> {
     state.withLock { state in
       if state.settled.isEmpty { return [] }
@@ -79,33 +79,33 @@ package final class PendingChanges: Sendable {
     }
   }
 
-  /// Who is to be named in the history as the author of this context's changes.
+  /// The author to name in the history for this context's changes.
   var author: String? {
     get { state.withLock { $0.author } }
     set { state.withLock { $0.author = newValue } }
   }
 
-  /// The one child whose changes are all that the next save will write; nil if it is not so.
+  /// The one child that made all changes of the next save; nil if there are others.
   var soleContributor: TransactionOrigin? {
     state.withLock { if case .one(let origin) = $0.contributors { origin } else { nil } }
   }
 
-  /// Whether a child has saved something that the context has not taken notice of.
+  /// True if a child has saved something that the context has not processed.
   var hasNews: Bool { state.withLock { !$0.news.isEmpty } }
 
-  /// What children saved and the context has not taken notice of.
+  /// The sets that children saved and the context has not processed.
   var news: [ChangeSet] { state.withLock { $0.news } }
 
-  /// Makes what children saved current, if it is that many sets.
+  /// Makes the children's changes current, if there are exactly `count` sets.
   ///
-  /// - Returns: what they saved, or nil.
+  /// - Returns: the sets, or nil.
   func takeNews(count: Int) -> [ChangeSet]? {
     state.withLock { $0.news.count == count } ? takeNews() : nil
   }
 
-  /// Makes what children saved current.
+  /// Makes the children's changes current.
   ///
-  /// - Returns: what they saved.
+  /// - Returns: the sets.
   func takeNews() -> [ChangeSet] {
     state.withLock { state in
       let news = state.news
@@ -124,13 +124,13 @@ package final class PendingChanges: Sendable {
     }
   }
 
-  /// The change that the next save will write for an object, or nil if there is none or it came to nothing.
+  /// Returns the change that the next save will write for an object; nil if there is none or it was cancelled.
   func currentChange(of id: ManagedObjectID) -> RowChange? { state.withLock { $0.current.change(of: id) } }
 
-  /// Whether the next save will write anything, changes that came to nothing included.
+  /// True if the next save has any change, cancelled ones included.
   var hasCurrentChanges: Bool { state.withLock { !$0.current.isUnused } }
 
-  /// All changes that the next save will write.
+  /// Returns all changes that the next save will write.
   func currentSets() -> [ChangeSet] { state.withLock { $0.current.sets() } }
 
   /// Drops the change of an object that was not inserted here.
@@ -144,7 +144,7 @@ package final class PendingChanges: Sendable {
     }
   }
 
-  /// What the next save will write for a link, or nil if it has not changed.
+  /// Returns the change that the next save will write for a link; nil if there is none.
   func currentLink(_ key: LinkKey) -> LinkChange? { state.withLock { $0.current.links[key] } }
 
   /// The objects at both ends of the links that the next save will write.
@@ -152,13 +152,13 @@ package final class PendingChanges: Sendable {
     state.withLock { state in state.current.links.keys.reduce(into: []) { $0.formUnion([$1.left, $1.right]) } }
   }
 
-  /// Drops what became of a link.
+  /// Drops the change of a link.
   func removeLink(_ key: LinkKey) { state.withLock { $0.current.removeLink(key) } }
 
-  /// Drops what became of an object's links.
+  /// Drops the changes of an object's links.
   func removeLinks(of id: ManagedObjectID) { state.withLock { $0.current.removeLinks(of: id) } }
 
-  /// Forgets everything that is not being written already, also what has just arrived.
+  /// Forgets everything that is not already being written, also what has just arrived.
   func removeAll() {
     state.withLock { state in
       state.departed.note(dropped: state.current, coordinator)
@@ -173,7 +173,7 @@ package final class PendingChanges: Sendable {
     }
   }
 
-  /// Ends a save that has nothing to hand on.
+  /// Ends a save that has nothing to write.
   func forgetWhatCameToNothing() {
     state.withLock { state in
       if state.current.isUnused { return }
@@ -183,7 +183,7 @@ package final class PendingChanges: Sendable {
     }
   }
 
-  /// Starts a save: what was current is in flight now.
+  /// Starts a save: the current changes become those in flight.
   func beginSave() -> [ChangeSet] {
     state.withLock { state in
       precondition(state.inFlight == nil, "a save is under way already")
@@ -196,9 +196,9 @@ package final class PendingChanges: Sendable {
     }
   }
 
-  /// Ends a save that has brought everything to the next level.
+  /// Ends a save that has moved everything to the next level.
   ///
-  /// - Parameter survivors: objects whose delete gave way to what others have saved.
+  /// - Parameter survivors: objects whose delete was dropped in favour of what others have saved.
   func commitSave(survivors: Set<ManagedObjectID> = []) {
     state.withLock { state in
       if let saved = state.inFlight {
@@ -209,7 +209,7 @@ package final class PendingChanges: Sendable {
     }
   }
 
-  /// Ends a save that failed: what was in flight is current again, under what came since.
+  /// Ends a failed save: the changes in flight are current again, under those made since.
   func abortSave() {
     state.withLock { state in
       guard var pending = state.inFlight else { return }
@@ -222,9 +222,9 @@ package final class PendingChanges: Sendable {
 
   // MARK: For children and others
 
-  /// Takes what a child saved: all but changes of objects that are gone, and with nothing that leads to them.
+  /// Adds what a child saved, without changes of gone objects and references to them.
   ///
-  /// - Returns: whether the context has to be told; if not, it was told of earlier news and has not come to look yet.
+  /// - Returns: true if the context must be notified; false if it has not processed an earlier notification yet.
   func adopt(_ sets: [ChangeSet], from origin: TransactionOrigin = TransactionOrigin()) -> Bool {
     state.withLock { state in
       state.contributors.add(.one(origin))
@@ -234,18 +234,18 @@ package final class PendingChanges: Sendable {
     }
   }
 
-  /// The change of an object as readers below see it; a delete also of what is only being inserted.
+  /// Returns the change of an object as readers below see it; a delete stays one, even of a pending insert.
   func visibleChange(of id: ManagedObjectID) -> RowChange? {
     state.withLock { $0.layers(withArrivals: true) }[...].change(of: id, layouts: layouts)
   }
 
-  /// The layers at this moment, newest first, to be read at leisure.
+  /// Returns a copy of the layers, newest first.
   func layers(withArrivals: Bool) -> [Pending] { state.withLock { $0.layers(withArrivals: withArrivals) } }
 
-  /// How often changes have moved on from here.
+  /// The number of times that changes have moved on from here.
   var moves: Int { state.withLock { $0.moves } }
 
-  /// What contradicts something else.
+  /// Descriptions of all contradictions.
   var findings: [String] {
     state.withLock { state in
       let layers = [("in flight", state.inFlight), ("current", state.current), ("arrived", state.arrived)]
@@ -257,12 +257,12 @@ package final class PendingChanges: Sendable {
     }
   }
 
-  /// Whether nothing waits for a save, or for the end of one.
+  /// True if nothing waits for a save or for the end of one.
   package var isEmpty: Bool {
     state.withLock { $0.current.isEmpty && $0.arrived.isEmpty && $0.inFlight?.isEmpty != false }
   }
 
-  /// The number of changed objects that no save has taken on yet, and the bytes they keep in memory.
+  /// The number of changed objects that no save has started with, and their bytes of memory.
   package var size: (objects: Int, bytes: Int) {
     state.withLock { state in
       (state.current.objectCount + state.arrived.objectCount, state.current.byteCount + state.arrived.byteCount)
@@ -270,10 +270,9 @@ package final class PendingChanges: Sendable {
   }
 }
 
-// Where deletes and references meet, see ``Pending``.
+// Deletes and references in memory, see ``Pending``.
 extension PendingChanges.State {
-  /// Takes down what the context's own changes are to be settled against, at the end of the event: until then deletes are
-  /// being propagated, and relationships have to stand.
+  /// Notes gone objects for the end of the event: until then deletes are being propagated, and relationships must stay.
   fileprivate mutating func noteUnsettled(_ set: ChangeSet, _ layouts: [RowLayout]) {
     unsettled += set.deletedIDs
     if !current.hasDeletes, inFlight?.hasDeletes != true { return }
@@ -289,7 +288,7 @@ extension PendingChanges.State {
     if unsettled.isEmpty { return }
     let gone = unsettled.filter(isGone)
     unsettled = []
-    // Its objects have taken their links back themselves.
+    // Its objects have removed their links themselves.
     settled += current.settle(gone: gone, doomed: [], unlinks: false, layouts: layouts)
   }
 
@@ -336,7 +335,7 @@ extension PendingChanges.State {
   }
 }
 
-/// Who made some changes, as far as it can be told: one child of a context, or not only one.
+/// The makers of some changes, as far as known: nobody, one child of a context, or several.
 private enum Contributors {
   case nobody
   case one(TransactionOrigin)

@@ -1,17 +1,17 @@
 import ObjectModel
 
-// Where a child relates an object one to one that its parent has related to another: the later save wins at both ends.
+// A child may relate an object one to one that its parent has related to another: the later save wins at both ends.
 
-/// An object that leads to another one to one, which a child has related elsewhere.
+/// An object whose one-to-one partner a child has related to another object.
 struct FormerPartner {
   let id: ManagedObjectID
-  /// The slot by which it leads to the other, and that.
+  /// The slot of the relationship.
   let slot: Int
   let other: ManagedObjectID
 }
 
 extension [Pending] {
-  /// Where the objects of some changes lead in these layers, if the changes let them lead elsewhere.
+  /// Returns the one-to-one partners in these layers that some changes replace with others.
   ///
   /// Cost: nothing in models without one-to-one relationships.
   func formerPartners(of set: ChangeSet, _ layouts: [RowLayout]) -> [FormerPartner] {
@@ -31,7 +31,7 @@ extension [Pending] {
     return found
   }
 
-  /// The changes that let former partners lead nowhere, if they still lead where they did.
+  /// Returns the changes that clear former partners' references, where they still have them.
   func parted(_ partners: [FormerPartner], _ layouts: [RowLayout]) -> [RowChange] {
     partners.compactMap { partner in
       guard let row = self[...].change(of: partner.id, layouts: layouts)?.row,

@@ -1,9 +1,9 @@
 import ObjectModel
 
-// Layers of pending changes of one context, newest first, as readers see them.
+// The layers of one context's pending changes, newest first, as readers see them.
 
 extension ArraySlice<Pending> {
-  /// The change of an object in all layers together; a delete stays one, even of what an older layer inserts.
+  /// Returns the change of an object in all layers together; a delete stays one, even of an older layer's insert.
   func change(of id: ManagedObjectID, layouts: [RowLayout]) -> RowChange? {
     var rest = self
     while let newest = rest.popFirst() {
@@ -12,7 +12,7 @@ extension ArraySlice<Pending> {
     return nil
   }
 
-  /// A newer change on top of what these layers say of the same object.
+  /// Returns a newer change on top of these layers' change of the same object.
   func change(under newer: RowChange, layouts: [RowLayout]) -> RowChange {
     if newer.row == nil || isEmpty { return newer }
     guard let older = change(of: newer.id, layouts: layouts) else { return newer }
@@ -21,7 +21,7 @@ extension ArraySlice<Pending> {
 }
 
 extension [Pending] {
-  /// Whether an object is known to be gone in these layers.
+  /// True if an object is known to be gone in these layers.
   func isGone(_ id: ManagedObjectID) -> Bool {
     for layer in self { if let isGone = layer.isGone(id) { return isGone } }
     return false

@@ -1,4 +1,4 @@
-/// Objects that something has lately happened to; bounded.
+/// A bounded set of recent objects.
 struct RecentObjects {
   private var young: Set<ManagedObjectID> = []
   private var old: Set<ManagedObjectID> = []
@@ -21,23 +21,23 @@ struct RecentObjects {
     old.remove(id)
   }
 
-  /// Takes objects out, which are looked at one by one.
+  /// Removes the objects that meet a condition.
   private mutating func remove(where isMeant: (ManagedObjectID) -> Bool) {
     for id in young where isMeant(id) { young.remove(id) }
     for id in old where isMeant(id) { old.remove(id) }
   }
 }
 
-/// The objects that have lately left a context for good: deleted by a root's save, or new and taken back.
+/// The objects that have recently left a context for good: deleted by a root's save, or inserted and then dropped.
 ///
-/// A delete that a child has handed on is not among them: above it may still be taken back, and is looked for there.
+/// A delete that a child has saved to its parent is not among them: it can still be undone there.
 ///
-/// What children do with them later counts as if the delete still waited here, so that it does not depend on when the
-/// context was saved. What was forgotten is for the merge policy, when it is found at the store.
+/// Later changes by children are treated as if the delete were still pending here, so that the result does not depend
+/// on the time of the save. Objects dropped from this set are left to the merge policy, when the store reports them.
 extension RecentObjects {
-  /// Takes notice of changes that have gone to the next level.
+  /// Notes changes that have gone to the next level.
   ///
-  /// - Parameter isStored: whether that is the store, so that its deletes are final.
+  /// - Parameter isStored: true if that level is the store, so that deletes are final.
   mutating func note(
     _ saved: Pending, isStored: Bool, survivors: Set<ManagedObjectID>, _ coordinator: PersistentStoreCoordinator
   ) {
@@ -46,7 +46,7 @@ extension RecentObjects {
     noteForgotten(saved, coordinator)
   }
 
-  /// Takes notice of changes that were dropped: what they inserted is known to nobody any more.
+  /// Notes dropped changes: the objects that they inserted are gone.
   mutating func note(dropped: Pending, _ coordinator: PersistentStoreCoordinator) {
     if dropped.objectCount > Self.generationLimit { return }
     noteForgotten(dropped, coordinator)
@@ -56,7 +56,7 @@ extension RecentObjects {
     }
   }
 
-  /// Takes notice of what came to nothing before it was handed on; an object that was to be made again is as it was.
+  /// Notes cancelled inserts of new objects; a stored object that was inserted again is as it was before.
   mutating func noteForgotten(_ changes: Pending, _ coordinator: PersistentStoreCoordinator) {
     changes.forEachDeparted([.forget]) { if coordinator.isTemporary($0) { insert($0) } }
   }

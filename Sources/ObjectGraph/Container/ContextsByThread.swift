@@ -1,16 +1,16 @@
 import CLinux
 import Synchronization
 
-/// The contexts of the threads that have asked for one, until they are cleared; each goes with its thread.
+/// The contexts of threads, until they are cleared; each is released with its thread.
 final class ContextsByThread: Sendable {
-  /// Counts how often the contexts were cleared, which makes those of before stale.
+  /// The number of times that the contexts were cleared; earlier ones are stale.
   private let generation = Mutex(0)
 
   var currentGeneration: Int { generation.withLock { $0 } }
 
   func clear() { generation.withLock { $0 += 1 } }
 
-  /// The context of the present thread; made if there is none, or a stale one.
+  /// Returns the current thread's context; makes one if there is none, or a stale one.
   func context(_ make: () -> ManagedObjectContext) -> ManagedObjectContext {
     let generation = currentGeneration
     let thread = HeldByThread.current
@@ -24,10 +24,10 @@ final class ContextsByThread: Sendable {
   }
 }
 
-/// What the present thread holds until it ends.
+/// The contexts that the current thread holds until it ends.
 ///
-/// Foundation's dictionary of a thread won't do: it goes when Dispatch has taken its leave of the thread already, and
-/// what uses Dispatch then makes it free its memory a second time when it leaves again.
+/// Foundation's thread dictionary won't do: it is freed after Dispatch has cleaned up the thread, and code that uses
+/// Dispatch then makes it free its memory a second time.
 private final class HeldByThread {
   struct Entry {
     weak var owner: ContextsByThread?

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The container that the process shares, once somebody has set it up.
+/// The container that the process shares, once it was set up.
 enum DefaultContainer {
   private struct State {
     var container: PersistentContainer?
@@ -11,9 +11,9 @@ enum DefaultContainer {
 
   static var container: PersistentContainer? { state.withLock { $0.container } }
 
-  /// The container, made if there is none; whoever comes meanwhile waits for it.
+  /// Returns the container, made if there is none; concurrent callers wait for it.
   ///
-  /// - Parameter key: what the container is made of; a second set-up must be of the same.
+  /// - Parameter key: an identity of its model and store; a second set-up must have the same.
   static func setUp(_ key: String, _ make: () throws -> PersistentContainer) throws -> PersistentContainer {
     try state.withLock { state in
       if let container = state.container {
@@ -53,12 +53,12 @@ extension PersistentContainer {
     }
   }
 
-  /// Makes the container that the process shares, or returns it: then no I/O is done.
+  /// Makes the container that the process shares, or returns it without I/O.
   ///
   /// - Parameters:
-  ///   - key: what the container is made of, such as the store's path.
-  ///   - make: makes it; must not ask for the shared container.
-  /// - Throws: what making it throws; ``ContainerError/Code/otherSetUp`` if there is one of another key.
+  ///   - key: an identity of its model and store, such as the store's path.
+  ///   - make: makes it; must not use the shared container.
+  /// - Throws: errors of `make`; ``ContainerError/Code/otherSetUp`` if there is one with another key.
   public static func setUpShared(
     key: String, _ make: () throws -> PersistentContainer
   ) throws -> PersistentContainer {

@@ -1,8 +1,8 @@
 extension PersistentContainer {
   /// Gives a task a context of its own, which ``contextForHere()`` returns anywhere in the block.
   ///
-  /// Child tasks that ask get one each. The contexts go when the block ends, if nobody holds them; what they have not
-  /// saved goes with them.
+  /// Child tasks that call it get one each. The contexts are released when the block ends, and their unsaved changes
+  /// with them, unless they are held elsewhere.
   public func withTaskContext<Result>(
     isolation: isolated (any Actor)? = #isolation, _ block: () async throws -> Result
   ) async rethrows -> Result {
@@ -11,11 +11,11 @@ extension PersistentContainer {
     return try await TaskContexts.$current.withValue(contexts, operation: block)
   }
 
-  /// The context to use here: the default one on its executor, else the task's or the thread's own child of it.
+  /// Returns the context to use here: the default one on its executor, else the task's or the thread's own child of it.
   ///
-  /// In a task the context is the same before and after a suspension; a thread's own goes with the thread.
+  /// In a task the context is the same before and after a suspension; a thread's own is released with the thread.
   /// - Throws: ``ContainerError/Code/noTaskContext`` in a task outside of ``withTaskContext(isolation:_:)``, since a
-  ///   task that moves from thread to thread would find other contexts there.
+  ///   task that moves between threads would find different contexts.
   public func contextForHere() throws(ContainerError) -> ManagedObjectContext {
     let context = defaultContext
     if context.executor.isCurrent { return context }
@@ -33,6 +33,6 @@ extension PersistentContainer {
 
   /// Makes the next ``contextForHere()`` of every task and thread return a new context.
   ///
-  /// Contexts that somebody holds go on working.
+  /// Contexts that are held elsewhere keep working.
   public func clearContexts() { threads.clear() }
 }

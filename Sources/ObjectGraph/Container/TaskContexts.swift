@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The context of a task and of each of its child tasks that asks for one, for one container.
+/// The contexts of a task and of its child tasks, for one container.
 ///
 /// A task-local value holds it, so it is the same before and after a suspension, on whatever thread.
 final class TaskContexts: Sendable {
@@ -11,7 +11,7 @@ final class TaskContexts: Sendable {
     let context: ManagedObjectContext
   }
 
-  /// By the task, which lives at least as long as the code in it that asks.
+  /// By the task's hash; the task lives at least as long as its code that calls this.
   private let entries = Mutex<[Int: Entry]>([:])
 
   func context(generation: Int, _ make: () -> ManagedObjectContext) -> ManagedObjectContext {

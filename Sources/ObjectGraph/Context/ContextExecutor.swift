@@ -2,19 +2,19 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// The serial executor of one or several contexts: a dispatch queue, or the thread that made it.
+/// The serial executor of one or more contexts: a dispatch queue, or the thread that made it.
 ///
-/// All objects of a context may be used on its executor only. Contexts that share an executor need no hop between them.
+/// All objects of a context may be used on its executor only. No hop is needed between contexts that share an executor.
 public final class ContextExecutor: SerialExecutor {
   /// The queue's label, which shows in logs, statement logs and debuggers.
   public let label: String
   private let place: Place
   private let occupation: OccupationRecorder?
   private let tasks: (any TaskExecutor)?
-  /// The executor that work which runs here is waiting for.
+  /// The executor that the work running here is waiting for.
   private let awaited = Mutex<ContextExecutor?>(nil)
-  /// Tells the main queue, where others put work too. Queues of our own run nothing but what goes through here, so they
-  /// need no mark, which would wake one of Dispatch's shared threads whenever such a queue goes away.
+  /// Marks the main queue, which also runs other code's work. Our own queues run only work from here, so they need no
+  /// mark; one would wake one of Dispatch's shared threads whenever such a queue is freed.
   private static let mainKey = DispatchSpecificKey<Bool>()
 
   private enum Place {
@@ -26,9 +26,9 @@ public final class ContextExecutor: SerialExecutor {
   ///
   /// - Parameters:
   ///   - label: the queue's label.
-  ///   - occupation: where to count how long each piece of work occupied the executor.
-  ///   - tasks: the executor that the tasks prefer which mostly run here; nil if they prefer none. It makes a difference
-  ///     in speed only: at each `await`, a task that prefers another executor is queued anew, even to go on right here.
+  ///   - occupation: a recorder of the time that each piece of work takes.
+  ///   - tasks: the preferred task executor of the tasks that mostly run here; nil if they have none. It only matters
+  ///     for speed: at each `await`, a task that prefers another executor is queued again, even to continue right here.
   public init(label: String, occupation: OccupationRecorder? = nil, tasks: (any TaskExecutor)? = nil) {
     self.label = label
     self.occupation = occupation
@@ -54,18 +54,18 @@ public final class ContextExecutor: SerialExecutor {
   /// The executor of the main queue.
   public static let main = ContextExecutor(main: .main)
 
-  /// An executor that is the calling thread: its contexts need no hop there, and trap when used anywhere else.
+  /// Makes an executor of the calling thread: its contexts need no hop there, and trap when used anywhere else.
   ///
-  /// For synchronous code on a thread of its own: nothing can be queued here, so such a context can't be awaited from
+  /// For synchronous code on a dedicated thread: no work can be queued here, so such a context can't be awaited from
   /// elsewhere, nor merge by itself.
   public static func confined(label: String) -> ContextExecutor {
     ContextExecutor(label: label, thread: pthread_self())
   }
 
-  /// Whether this executor is a thread and not a queue.
+  /// True if this executor is a thread and not a queue.
   var isConfined: Bool { if case .thread = place { true } else { false } }
 
-  /// Whether the caller runs on this executor.
+  /// True if the caller runs on this executor.
   public var isCurrent: Bool {
     switch place {
     case .queue: RunningExecutor.current.map { $0 == address } ?? (Self.isOnMainQueue && self === Self.main)
@@ -73,7 +73,7 @@ public final class ContextExecutor: SerialExecutor {
     }
   }
 
-  /// Runs a task's next piece of work here; called by Swift's runtime.
+  /// Runs a task's next job here; called by Swift's runtime.
   public func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     switch place {
@@ -85,7 +85,7 @@ public final class ContextExecutor: SerialExecutor {
     }
   }
 
-  /// Runs a piece of work. The runtime takes a task to be where it belongs only if it finds both executors.
+  /// Runs a job. The runtime considers a task to be in its place only if it finds both executors.
   private func run(_ job: UnownedJob) {
     if let tasks {
       job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: tasks.asUnownedTaskExecutor())
@@ -106,7 +106,7 @@ public final class ContextExecutor: SerialExecutor {
 
   private var refusal: String { "the executor \"\(label)\" is the thread that made it; use its context there only" }
 
-  /// Runs work after what is queued already; returns at once.
+  /// Queues work; returns at once.
   func async(_ work: @escaping @Sendable () -> Void) {
     switch place {
     case .queue(let queue): queue.async { self.timed(work) }
@@ -116,13 +116,13 @@ public final class ContextExecutor: SerialExecutor {
     }
   }
 
-  /// Whether the calling thread runs here, or will go on here once what it does now has returned.
+  /// True if the calling thread runs here, or will continue here once its current work has returned.
   ///
-  /// Nothing else can run here meanwhile.
+  /// No other work can run here meanwhile.
   var isOnCallersStack: Bool { RunningExecutor.contains(address) || isCurrent }
 
-  /// Runs work after what is queued already and waits for it; at once if the caller runs here, or if the work that
-  /// occupies this executor waits for the caller on the same thread.
+  /// Queues work and waits for it; runs it at once if the caller is on this executor, or if this executor's current
+  /// work waits for the caller on the same thread.
   func sync<Result>(_ work: () throws -> Result) rethrows -> Result {
     if isCurrent { return try work() }
     if RunningExecutor.contains(address) { return try RunningExecutor.run(address, work) }
@@ -133,9 +133,9 @@ public final class ContextExecutor: SerialExecutor {
     return try queue.sync { try timed(work) }
   }
 
-  /// Queues work and waits until it is done, but not longer than that; after that it still runs when its turn comes.
+  /// Queues work and waits until it is done or the timeout has passed; then it still runs when its turn comes.
   ///
-  /// - Returns: whether it was done in time; false at once if this executor is waiting for the caller.
+  /// - Returns: true if it was done in time; false at once if this executor is waiting for the caller.
   func sync(timeout: Duration, _ work: @escaping @Sendable () -> Void) -> Bool {
     if isCurrent {
       work()
@@ -151,11 +151,11 @@ public final class ContextExecutor: SerialExecutor {
     return done.wait(timeout: .now() + Double(seconds) + Double(attoseconds) / 1e18) == .success
   }
 
-  /// Whether the work that occupies this executor waits, directly or through others, for the caller's executor.
+  /// True if this executor's current work waits, directly or through others, for the caller's executor.
   private var isWaitingForCaller: Bool {
     let caller = Self.current
     var next = awaited.withLock { $0 }
-    // Waits are few and can't form a ring that has gone unnoticed, but they change while we look.
+    // Waits are few and can't form an unnoticed cycle, but they change while we look.
     for _ in 0..<64 {
       guard let executor = next, let caller else { return false }
       if executor === caller { return true }
@@ -164,7 +164,7 @@ public final class ContextExecutor: SerialExecutor {
     return false
   }
 
-  /// The executor whose work the calling thread does.
+  /// The executor whose work the calling thread is doing.
   private static var current: ContextExecutor? {
     // Its work keeps it alive.
     if let address = RunningExecutor.current {
@@ -173,7 +173,7 @@ public final class ContextExecutor: SerialExecutor {
     return isOnMainQueue ? main : nil
   }
 
-  /// Whether the caller is on the main queue, maybe as work that others put there.
+  /// True if the caller is on the main queue, maybe as other code's work.
   private static var isOnMainQueue: Bool { DispatchQueue.getSpecific(key: mainKey) == true }
 
   private var address: UnsafeRawPointer { UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()) }

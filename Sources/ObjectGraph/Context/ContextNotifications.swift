@@ -1,16 +1,16 @@
 import ObjectModel
 
-/// What a context tells its observers.
+/// An event that a context reports to its observers.
 public enum ContextEvent: Sendable {
-  /// Comes before a save checks anything; what observers change is saved too.
+  /// Sent before a save checks anything; changes made by observers are saved too.
   case willSave(ContextWillSave)
-  /// Comes after a save, with what is needed to merge it.
+  /// Sent after a save, with all that is needed to merge it.
   case didSave(ContextDidSave)
-  /// Comes right after ``didSave(_:)``, with IDs alone.
+  /// Sent right after ``didSave(_:)``, with IDs only.
   case didSaveObjectIDs(ContextDidSaveObjectIDs)
-  /// Comes at the end of an event that changed objects, and when a child has saved or a save was merged.
+  /// Sent at the end of an event that changed objects, and when a child has saved or a save was merged.
   case didChange(ObjectsDidChange)
-  /// Comes when the context has forgotten all its objects.
+  /// Sent when the context has forgotten all its objects.
   case didReset(ContextDidReset)
 }
 
@@ -24,7 +24,7 @@ public struct ContextWillSave: Sendable {
 public struct ContextDidSave: Sendable {
   /// The context that has saved.
   public let context: ManagedObjectContext
-  /// Whether the changes are in the store now.
+  /// True if the changes are in the store now.
   public let isRoot: Bool
   let sets: [ChangeSet]
 
@@ -42,11 +42,11 @@ public struct ContextDidSave: Sendable {
   public var deletedObjectIDs: [ManagedObjectID] { sets.ids(of: .delete) }
 }
 
-/// The same as ``ContextDidSave``, with IDs alone: it keeps neither the context nor its rows, and may be kept for long.
+/// The same as ``ContextDidSave``, with IDs only: it retains neither the context nor rows, so it may be kept for long.
 public struct ContextDidSaveObjectIDs: Sendable {
-  /// What the context is called.
+  /// The name of the context.
   public let contextName: String
-  /// Whether the changes are in the store now.
+  /// True if the changes are in the store now.
   public let isRoot: Bool
   /// The IDs of the inserted objects, in order.
   public let insertedObjectIDs: [ManagedObjectID]
@@ -65,19 +65,19 @@ public struct ContextDidSaveObjectIDs: Sendable {
 }
 
 extension ContextDidSave {
-  /// The inserted objects, for an observer, which is called on the context's executor.
+  /// Returns the inserted objects, for an observer, which is called on the context's executor.
   public func insertedObjects(in context: isolated ManagedObjectContext) -> [ManagedObject] {
     context.objects(with: insertedObjectIDs)
   }
 
-  /// The updated objects, for an observer, which is called on the context's executor.
+  /// Returns the updated objects, for an observer, which is called on the context's executor.
   public func updatedObjects(in context: isolated ManagedObjectContext) -> [ManagedObject] {
     context.objects(with: updatedObjectIDs)
   }
 
-  /// The deleted objects with the values they had, for an observer, which is called on the context's executor.
+  /// Returns the deleted objects with their last values, for an observer, which is called on the context's executor.
   ///
-  /// They belong to no context any more. While the save is being told they are the instances that were deleted.
+  /// They no longer belong to a context. While the save is being reported they are the deleted instances themselves.
   public func deletedObjects(in context: isolated ManagedObjectContext) -> [ManagedObject] {
     sets.flatMap { set in
       set.changes.filter { $0.kind == .delete }.map(context.registry.departedObject)
@@ -89,8 +89,8 @@ extension ContextDidSave {
 public struct ObjectsDidChange: Sendable {
   /// The context whose objects have changed.
   public let context: ManagedObjectContext
-  /// Whether more may have changed than is named here: somebody else has written to the store and left no history, so
-  /// only objects in memory could be compared. What was fetched should be fetched again.
+  /// True if more may have changed than is named here: others have written to the store and left no history, so only
+  /// objects in memory could be compared. Fetches should be repeated.
   public let isIncomplete: Bool
   let sets: [ChangeSet]
 

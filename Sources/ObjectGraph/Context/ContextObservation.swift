@@ -17,7 +17,7 @@ extension ManagedObjectContext {
     return ContextObservation { [observers] in observers.remove(number) }
   }
 
-  /// The context's events as they happen; a slow reader gets the latest `bufferLimit` of them.
+  /// Returns the context's events as they happen; a slow reader gets the latest `bufferLimit` of them.
   public nonisolated func events(bufferLimit: Int = 1_000) -> AsyncStream<ContextEvent> {
     AsyncStream(bufferingPolicy: .bufferingNewest(bufferLimit)) { continuation in
       let observation = observe { continuation.yield($0) }

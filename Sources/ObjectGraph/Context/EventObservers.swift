@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Those who want to know what happens in a context, or to a coordinator's store.
+/// The observers of a context, or of a coordinator's store.
 final class EventObservers<Event: Sendable>: Sendable {
   private struct State {
     var next = 0
@@ -21,7 +21,7 @@ final class EventObservers<Event: Sendable>: Sendable {
 
   var hasObservers: Bool { state.withLock { !$0.handlers.isEmpty } }
 
-  /// Calls the observers in the order in which they came, on the caller's executor.
+  /// Calls the observers in the order in which they were added, on the caller's executor.
   func post(_ event: @autoclosure () -> Event) {
     let handlers = state.withLock { $0.handlers }
     if handlers.isEmpty { return }

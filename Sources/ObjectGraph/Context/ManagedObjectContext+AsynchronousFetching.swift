@@ -1,19 +1,19 @@
 import ObjectModel
 
 extension ManagedObjectContext {
-  /// Fetches objects without occupying the context meanwhile, and hands them to a block on its executor.
+  /// Fetches objects without blocking the context, and passes them to a closure on its executor.
   ///
   /// The search runs on an executor of its own and sees the changes of this context up to its last event. Cancelling
-  /// the calling task interrupts it, whatever the store is just doing. The objects are faults which are read together;
-  /// one whose row is deleted before it is read is an inaccessible fault.
+  /// the calling task interrupts it, whatever the store is doing. The objects are faults that are read together; one
+  /// whose row is deleted before it is read is an inaccessible fault.
   ///
   ///     let names = try await main.fetch(asynchronously: request) { _, people in people.map(\.name) }
   ///
   /// - Parameters:
-  ///   - request: which objects.
-  ///   - body: is called on the context's executor with the objects in the request's order.
-  /// - Throws: `CancellationError`; ``ConditionError`` if the request names what does not exist; ``StoreError``; what the
-  ///   block throws.
+  ///   - request: the objects to fetch.
+  ///   - body: called on the context's executor with the objects in the request's order.
+  /// - Throws: `CancellationError`; ``ConditionError`` if the request uses unknown names; ``StoreError``; errors of the
+  ///   closure.
   public nonisolated func fetch<Object: ManagedObject, Result: Sendable>(
     asynchronously request: FetchRequest<Object>,
     _ body: @Sendable (isolated ManagedObjectContext, [Object]) throws -> Result

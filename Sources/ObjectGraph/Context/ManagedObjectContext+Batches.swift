@@ -1,9 +1,9 @@
 import ObjectModel
 
 extension ManagedObjectContext {
-  /// Adds many new rows without making objects; they are inserted objects like all others from then on.
+  /// Inserts many rows without making objects; from then on they are inserted objects like all others.
   ///
-  /// The rows are not validated: whoever builds a batch has checked them.
+  /// The rows are not validated: the builder of a batch has checked them.
   package func insert(_ batch: RowBatch) {
     enter()
     let set = ChangeSet([], batches: [batch])

@@ -3,9 +3,9 @@ public import ObjectModel
 extension ManagedObjectContext {
   /// Fetches objects: those in the store, with what has changed since in this context and its ancestors.
   ///
-  /// Objects come as faults whose values are at hand. Cost: one statement, and a pass over the pending changes of the
-  /// entity's family.
-  /// - Throws: ``ConditionError`` if the request names what does not exist, ``StoreError`` if the store can't be read.
+  /// Objects are faults that have their rows. Cost: one statement, and a pass over the pending changes of the entity's
+  /// family.
+  /// - Throws: ``ConditionError`` if the request uses unknown names, ``StoreError`` if the store can't be read.
   public func fetch<Object: ManagedObject>(_ request: FetchRequest<Object>) throws -> [Object] {
     let objects = try execution(request).objects(as: Object.self)
     if !request.returnsObjectsAsFaults {
@@ -14,7 +14,7 @@ extension ManagedObjectContext {
     return objects
   }
 
-  /// Fetches objects as a collection that makes them, and reads their rows, batch by batch when they are asked for.
+  /// Fetches objects as a collection that makes them and reads their rows batch by batch, on first use.
   ///
   /// The number of objects and their order are known at once. At most ``FetchRequest/fetchBatchSize`` rows are read by
   /// one statement; 64 if the request leaves it at 0. Cost: one statement for the IDs.
@@ -29,19 +29,20 @@ extension ManagedObjectContext {
     try execution(request).ids()
   }
 
-  /// The number of objects that the same fetch would return.
+  /// Returns the number of objects that the same fetch would return.
   public func count<Object: ManagedObject>(for request: FetchRequest<Object>) throws -> Int {
     try execution(request).count()
   }
 
   /// Fetches dictionaries: values of rows, or aggregates over groups of rows; no object is made.
   ///
-  /// What they hold is told by the request's `propertiesToFetch`, `propertiesToGroupBy`, `havingCondition` and
+  /// Their contents are set by the request's `propertiesToFetch`, `propertiesToGroupBy`, `havingCondition` and
   /// `returnsDistinctResults`. Groups are sorted by entries of their dictionaries.
   /// - Parameters:
-  ///   - request: which objects, and what to tell of them.
-  ///   - includingPendingChanges: whether changes that are not saved count; by default the result is the store's.
-  /// - Throws: ``ConditionError`` for unknown names, and for what a group has no single value of; ``StoreError``.
+  ///   - request: the objects, and the contents of the dictionaries.
+  ///   - includingPendingChanges: true to include unsaved changes; by default the result is the store's.
+  /// - Throws: ``ConditionError`` for unknown names, and for properties of which a group has no single value;
+  ///   ``StoreError``.
   public func fetchDictionaries<Object: ManagedObject>(
     _ request: FetchRequest<Object>, includingPendingChanges: Bool = false
   ) throws -> [[String: Value]] {

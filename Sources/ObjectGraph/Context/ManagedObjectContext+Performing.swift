@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// Runs a block on the context's executor and returns its result; what leaves the block is `Sendable`.
+  /// Runs a block on the context's executor and returns its result, which is `Sendable`.
   ///
   /// Blocks of one context run one at a time, in order. The block is an event: at its end, pending changes are
   /// processed.
@@ -24,8 +24,8 @@ extension ManagedObjectContext {
 
   /// Runs a block on the context's executor while the caller waits; re-entrant on that executor.
   ///
-  /// That includes blocks inside of another context's block which this one waits for: from child to parent and back.
-  /// For synchronous code; it blocks the calling thread, so `perform` is the better choice in a task.
+  /// That includes blocks inside another context's block that this one waits for: from child to parent and back. For
+  /// synchronous code; it blocks the calling thread, so `perform` is the better choice in a task.
   public nonisolated func performAndWait<Result: Sendable>(
     _ block: @Sendable (isolated ManagedObjectContext) throws -> Result
   ) rethrows -> Result {
@@ -48,7 +48,7 @@ extension ManagedObjectContext {
     if depth == 0 { processPendingChanges() }
   }
 
-  /// Called first by whatever may be called from outside: takes notice of what children have saved meanwhile.
+  /// Called first by every entry point: processes what children have saved meanwhile.
   func enter() {
     guard pending.hasNews else { return }
     let news = registry.takeNoticeOfChildren()
@@ -56,8 +56,8 @@ extension ManagedObjectContext {
     if !news.isEmpty { observers.post(.didChange(ObjectsDidChange(context: self, news))) }
   }
 
-  /// Called first by whatever reads the levels above: lets them show what their own events have done so far, where
-  /// those events wait for the caller.
+  /// Called first by everything that reads the levels above: publishes their changes so far if their current events
+  /// wait for the caller.
   func enterReading() {
     enter()
     var ancestor = parent
@@ -71,7 +71,7 @@ extension ManagedObjectContext {
     executor.sync { assumeIsolated { $0.registryStorage?.publishChanges() } }
   }
 
-  /// Tells observers of changes that were published and not reported.
+  /// Reports published changes to observers.
   func reportChanges() {
     let sets = registry.takeUnreported()
     if sets.isEmpty { return }
@@ -80,12 +80,12 @@ extension ManagedObjectContext {
     registry.reporting = []
   }
 
-  /// Makes this context look at what children saved: at once if nothing else can run there meanwhile, else soon.
+  /// Makes this context process what children saved: at once if it can't be running other work, else soon.
   nonisolated func childDidSave() {
     if executor.isOnCallersStack {
       executor.sync { assumeIsolated { $0.enter() } }
     } else if !executor.isConfined {
-      // A context confined to its thread looks when it is next used.
+      // A context confined to its thread does so when it is next used.
       executor.async { self.assumeIsolated { $0.enter() } }
     }
   }

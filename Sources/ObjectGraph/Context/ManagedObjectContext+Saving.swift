@@ -3,11 +3,11 @@ extension ManagedObjectContext {
   ///
   /// The save is atomic. A failed save keeps all changes, so that the same save can succeed after they were corrected
   /// or the disk has room again. A root's save blocks its executor until the changes are on disk. A value that could
-  /// not be read since the last save makes the save fail once, because what was derived from it may be wrong.
+  /// not be read since the last save makes the save fail once, because other values may have been computed from it.
   /// - Throws: ``ValidationError``, ``ValidationErrors``, ``EndlessWillSave``, ``SaveConflicts`` or ``StoreError``.
   public func save() throws { try saveReporting() }
 
-  /// Saves, and returns what was saved; nil if there was nothing.
+  /// Saves, and returns the event that reports it; nil if there was nothing to save.
   @discardableResult
   func saveReporting() throws -> ContextDidSave? {
     enter()
@@ -15,7 +15,7 @@ extension ManagedObjectContext {
     registry.processPendingChanges()
     reportChanges()
     if let failure = registry.takeFaultFailure() { throw failure }
-    // Objects that were inserted and deleted again leave without anybody being told.
+    // Objects that were inserted and deleted again leave without an event.
     if pending.isEmpty && registry.conflictChecks.isEmpty {
       pending.forgetWhatCameToNothing()
       registry.finishSave(SaveOutcome(sets: []))
@@ -34,7 +34,7 @@ extension ManagedObjectContext {
     try registry.checkAgainstParent()
     let origin = transactionOrigin
     let sets = pending.beginSave()
-    // The parent has the changes before they leave here, so that no reader misses them.
+    // The parent gets the changes before they leave here, so that no reader misses them.
     let mustTell = parent.pending.adopt(sets, from: origin)
     pending.commitSave()
     let save = finishSave(SaveOutcome(sets: sets))
@@ -56,7 +56,7 @@ extension ManagedObjectContext {
       pending.abortSave()
       throw error
     }
-    // The state that is read has the changes before they leave here, so that no reader misses them.
+    // The state that is read includes the changes before they leave here, so that no reader misses them.
     pin.advance()
     pending.commitSave(survivors: outcome.survivors)
     return finishSave(outcome)
@@ -70,7 +70,7 @@ extension ManagedObjectContext {
     observers.post(.didSave(save))
     registry.departed = [:]
     observers.post(.didSaveObjectIDs(ContextDidSaveObjectIDs(save)))
-    // Those beside this context see the changes now; and those below, if they were made or changed here.
+    // Siblings see the changes now, and children too, if the changes were made here or altered.
     (parent?.merging ?? coordinator.merging).tell(save)
     merging.tell(save)
     return save

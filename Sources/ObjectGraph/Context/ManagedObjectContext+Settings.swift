@@ -1,24 +1,24 @@
 public import Foundation
 
 extension ManagedObjectContext {
-  /// For how many seconds a fault may take its values from the row cache, instead of reading the store; for any time if
-  /// less than 0, which is the default, and never if 0.
+  /// The seconds for which a fault may use a cached row instead of reading the store; no limit if less than 0, the
+  /// default; never if 0.
   ///
-  /// The time counts for each row by itself, from when any context of the coordinator read or wrote it, on a clock that is
-  /// never set back. It concerns what objects read from now on: faults, which ``refresh(_:mergeChanges:)`` makes of
-  /// others, to-many relationships, and the rows that unsaved changes are put on top of. Values that objects show stay as
-  /// they are, and what is pending here or in an ancestor is always newer. Each context has its own interval.
+  /// The time counts for each row by itself, from when any context of the coordinator read or wrote it, on a clock that
+  /// is never set back. It applies to later reads: of faults, which ``refresh(_:mergeChanges:)`` makes of other
+  /// objects, of to-many relationships, and of rows that unsaved changes are applied to. Values that objects already
+  /// show stay, and pending changes here or in an ancestor are always newer. Each context has its own interval.
   ///
-  /// For stores that others write to without being noticed. Cost: with 0, a statement for each fault, also if its row was
-  /// fetched before; `returnsObjectsAsFaults = false` has the values come with the fetch.
+  /// For stores that others write to unnoticed. Cost: with 0, a statement for each fault, even if its row was fetched
+  /// before; `returnsObjectsAsFaults = false` reads the values with the fetch.
   public var stalenessInterval: TimeInterval {
     get { registry.stalenessInterval }
     set { registry.stalenessInterval = newValue }
   }
 
-  /// Whether the context holds all its objects until it is reset; false by default: it holds those with changes.
+  /// True if the context retains all its objects until it is reset; by default it retains those with changes.
   ///
-  /// Other objects live as long as somebody uses them.
+  /// Other objects live as long as they are used.
   public var retainsRegisteredObjects: Bool {
     get { registry.retained != nil }
     set {
@@ -31,7 +31,7 @@ extension ManagedObjectContext {
   /// Sets ``retainsRegisteredObjects`` from outside of a block.
   public func setRetainsRegisteredObjects(_ retains: Bool) { retainsRegisteredObjects = retains }
 
-  /// Whether a fault whose row turns out to be gone becomes a deleted object with nil properties; true by default.
+  /// True if a fault whose row is gone becomes a deleted object with nil properties; the default.
   ///
   /// If false, its properties are nil too, and the next save throws ``ObjectNotFound``. ``realize(_:)`` and
   /// ``existingObject(with:)`` throw it at once in either case.
@@ -40,7 +40,7 @@ extension ManagedObjectContext {
     set { registry.deletesInaccessibleFaults = newValue }
   }
 
-  /// Gives a fault its values now; does nothing to other objects.
+  /// Realizes a fault now; does nothing to other objects.
   ///
   /// - Throws: ``ObjectNotFound`` if its row is gone, ``StoreError`` if the store can't be read.
   public func realize(_ object: ManagedObject) throws {

@@ -10,13 +10,13 @@ import Synchronization
 ///       try context.fetchIDs(FetchRequest<Person>(#Predicate { $0.age >= 100 }, sortBy: [.ascending(\.age)]))
 ///     }
 public actor ManagedObjectContext {
-  /// What the context is called in messages, logs and queue labels.
+  /// The context's name in messages, logs and queue labels.
   public nonisolated let name: String
   /// The context that a save goes to; nil for a root, whose saves go to the store.
   public nonisolated let parent: ManagedObjectContext?
-  /// What stands between the whole stack of contexts and the store.
+  /// The coordinator between the stack of contexts and the store.
   public nonisolated let coordinator: PersistentStoreCoordinator
-  /// Where the context and its objects are used.
+  /// The executor on which the context and its objects are used.
   public nonisolated let executor: ContextExecutor
   /// The executor, as Swift's runtime asks for it.
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -25,23 +25,23 @@ public actor ManagedObjectContext {
   package nonisolated let pending: PendingChanges
   nonisolated let observers = EventObservers<ContextEvent>()
   nonisolated let merging = MergingState()
-  /// Which state of the store is read here and below.
+  /// The pinned state of the store that is read here and in children, if there is one.
   nonisolated let pin: QueryPin
 
   private(set) var registryStorage: ObjectRegistry?
-  /// How many `perform` blocks are on the stack.
+  /// The number of `perform` blocks on the stack.
   var depth = 0
-  /// Whether delete rules are applied at the end of each event, or not before the save.
+  /// True to apply delete rules at the end of each event; false to wait for the save.
   public var propagatesDeletesAtEndOfEvent = true {
     didSet { registry.propagatesDeletesAtEndOfEvent = propagatesDeletesAtEndOfEvent }
   }
 
-  /// A root context: its saves go to the coordinator's store, and are the only ones that do I/O.
+  /// Makes a root context: its saves go to the coordinator's store, and are the only ones that do I/O.
   ///
   /// - Parameters:
-  ///   - coordinator: what it reads from and saves to.
-  ///   - name: what it is called in messages, logs and history.
-  ///   - executor: where to run; nil for an executor of its own.
+  ///   - coordinator: the coordinator that it reads from and saves to.
+  ///   - name: its name in messages, logs and history.
+  ///   - executor: the executor to use; nil for one of its own.
   public init(coordinator: PersistentStoreCoordinator, name: String = "root", executor: ContextExecutor? = nil) {
     self.name = name
     self.coordinator = coordinator
@@ -51,13 +51,13 @@ public actor ManagedObjectContext {
     pending = PendingChanges(coordinator, rootNumber: coordinator.drawRootNumber())
   }
 
-  /// A child context: its saves go to its parent, in memory.
+  /// Makes a child context: its saves go to its parent, in memory.
   ///
   /// Cost: a few microseconds and an empty queue, so contexts may be made for every unit of work.
   /// - Parameters:
   ///   - parent: the context that it reads from and saves to.
-  ///   - name: what it is called in messages, logs and history.
-  ///   - executor: where to run; nil for an executor of its own. A child that shares its parent's executor, for editing,
+  ///   - name: its name in messages, logs and history.
+  ///   - executor: the executor to use; nil for one of its own. A child that shares its parent's executor, for editing,
   ///     needs no hop to be used there.
   public init(parent: ManagedObjectContext, name: String = "child", executor: ContextExecutor? = nil) {
     self.name = name
@@ -85,7 +85,7 @@ public actor ManagedObjectContext {
 }
 
 extension ManagedObjectContext {
-  /// Whether there are changes to save: own ones, or ones that children saved.
+  /// True if there are changes to save: its own, or children's.
   public var hasChanges: Bool {
     enter()
     return !pending.isEmpty || registry.hasUnpublishedChanges
@@ -114,25 +114,25 @@ extension ManagedObjectContext {
     return found
   }
 
-  /// The objects that are in memory, faults included.
+  /// The objects in memory, faults included.
   public var registeredObjects: Set<ManagedObject> { Set(registry.objects.all) }
 
-  /// The object with that ID if it is in memory; does no I/O.
+  /// Returns the object with that ID if it is in memory; does no I/O.
   public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
     enter()
     return registry.registeredObject(for: id)
   }
 
-  /// The object with that ID, perhaps a fault; assumes that it exists, and does no I/O.
+  /// Returns the object with that ID, perhaps a fault; assumes that it exists, and does no I/O.
   public func object(with id: ManagedObjectID) -> ManagedObject {
     enter()
     return registry.object(with: id)
   }
 
-  /// The objects with these IDs, in their order, perhaps faults; does no I/O.
+  /// Returns the objects with these IDs, in their order, perhaps faults; does no I/O.
   public func objects(with ids: some Sequence<ManagedObjectID>) -> [ManagedObject] { ids.map { object(with: $0) } }
 
-  /// The object with that ID, with its values; never a fault.
+  /// Returns the object with that ID, realized.
   ///
   /// - Throws: ``ObjectNotFound`` if it does not exist, ``StoreError`` if the store can't be read.
   public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
@@ -153,7 +153,7 @@ extension ManagedObjectContext {
   /// Marks an object for deletion at the next save; the delete rules are applied at the end of the event.
   public func delete(_ object: ManagedObject) { registry.delete(object) }
 
-  /// Ends an event early: propagates deletes, makes changes visible to fetches and children, tells observers.
+  /// Ends an event early: propagates deletes, makes changes visible to fetches and children, notifies observers.
   public func processPendingChanges() {
     enter()
     registry.processPendingChanges()
@@ -163,7 +163,7 @@ extension ManagedObjectContext {
 
   /// Drops all changes since the last save; inserted objects leave the context.
   ///
-  /// Observers get one did-change that takes back what they were told.
+  /// Observers get one did-change that reverses earlier ones.
   public func rollback() {
     enter()
     let dropped = observers.hasObservers ? pending.currentSets() : []
@@ -172,7 +172,7 @@ extension ManagedObjectContext {
     if !undone.isEmpty { observers.post(.didChange(ObjectsDidChange(context: self, undone))) }
   }
 
-  /// Forgets all objects and changes; objects that somebody still holds belong to no context any more.
+  /// Forgets all objects and changes; objects that are still held no longer belong to a context.
   public func reset() {
     enter()
     let ids = registry.objects.all.map(\.objectID)
@@ -183,12 +183,12 @@ extension ManagedObjectContext {
     observers.post(.didReset(ContextDidReset(context: self, objectIDs: ids)))
   }
 
-  /// Reads an object's values anew when they are next asked for.
+  /// Makes an object read its values again on next use.
   ///
   /// - Parameters:
   ///   - object: an object of this context.
-  ///   - mergeChanges: whether the object's changes are put on top of the new values, or dropped.
-  /// - Throws: ``StoreError`` if the new values can't be read; the object is as it was then.
+  ///   - mergeChanges: true to reapply the object's changes to the new values; false to drop them.
+  /// - Throws: ``StoreError`` if the new values can't be read; the object is unchanged then.
   public func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
     enter()
     let hadChanges = object.hasChanges && !object.isInserted
@@ -200,15 +200,15 @@ extension ManagedObjectContext {
   }
 }
 
-/// An object that was asked for by its ID and does not exist, or not any more.
+/// The error about an object that was requested by ID and does not exist, or no longer.
 public struct ObjectNotFound: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What was asked for.
+  /// The ID that was requested.
   public let objectID: ManagedObjectID
 
-  /// An error about an object that is not there.
+  /// Makes an error about an object that does not exist.
   public init(objectID: ManagedObjectID) { self.objectID = objectID }
 
-  /// Which object does not exist.
+  /// The object that does not exist.
   public var description: String { "\(objectID) does not exist" }
 }
 
@@ -221,8 +221,8 @@ extension ManagedObject {
     registry.insert(self)
   }
 
-  /// Inserts a new object into the context of another one: for hooks such as ``willSave()`` and for properties of classes,
-  /// where there is an object and no isolated context.
+  /// Inserts a new object into the context of another one: for hooks such as ``willSave()`` and for properties of
+  /// classes, where an object is at hand but no isolated context.
   ///
   ///     override func willSave() {
   ///       if changedValues()["price"] != nil { PriceChange(inContextOf: self).article = self }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How long an executor was occupied at a time: counts by duration, from which percentiles are read.
+/// A histogram of the durations for which an executor was occupied, with percentiles.
 ///
 /// Durations are counted in buckets that grow by an eighth of a power of two, so a percentile is right within 13 %.
 public final class OccupationRecorder: Sendable {
@@ -12,7 +12,7 @@ public final class OccupationRecorder: Sendable {
 
   private let state = Mutex(State())
 
-  /// A recorder that has counted nothing.
+  /// Makes an empty recorder.
   public init() {}
 
   /// Counts one occupation, in nanoseconds.
@@ -27,13 +27,13 @@ public final class OccupationRecorder: Sendable {
     }
   }
 
-  /// How many occupations there were.
+  /// The number of occupations.
   public var count: UInt64 { state.withLock { $0.total } }
 
   /// The longest occupation, in seconds.
   public var longest: Double { Double(state.withLock { $0.longest }) / 1e9 }
 
-  /// The duration in seconds that a share of the occupations did not exceed; 0 if there were none.
+  /// Returns the duration in seconds that a share of the occupations did not exceed; 0 if there were none.
   public func percentile(_ share: Double) -> Double {
     state.withLock { state in
       let rank = UInt64((share * Double(state.total)).rounded(.up))
@@ -49,6 +49,6 @@ public final class OccupationRecorder: Sendable {
     }
   }
 
-  /// Forgets what was counted.
+  /// Drops all counts.
   public func reset() { state.withLock { $0 = State() } }
 }

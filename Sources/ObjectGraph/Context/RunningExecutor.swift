@@ -1,6 +1,6 @@
-/// The executors whose work the calling thread does, innermost first, as addresses to compare.
+/// The executors whose work the calling thread is doing, innermost first, as addresses to compare.
 ///
-/// There are several where work waits for another executor's, which then runs on the same thread.
+/// There are several if work waits for another executor's work that then runs on the same thread.
 enum RunningExecutor {
   private struct Frame {
     let executor: UnsafeRawPointer
@@ -14,10 +14,10 @@ enum RunningExecutor {
     set { pointer.value = UnsafeMutableRawPointer(mutating: newValue) }
   }
 
-  /// The executor whose work the thread does now.
+  /// The executor whose work the thread is doing now.
   static var current: UnsafeRawPointer? { innermost?.pointee.executor }
 
-  /// Whether the thread does work of that executor, now or as soon as what it does now has returned.
+  /// True if the thread does that executor's work, now or once its current work has returned.
   static func contains(_ executor: UnsafeRawPointer) -> Bool {
     var frame = innermost
     while let present = frame {

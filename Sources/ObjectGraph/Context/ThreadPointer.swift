@@ -1,6 +1,6 @@
 import Glibc
 
-/// A pointer that each thread has one of, nil at first.
+/// A thread-local pointer, nil at first.
 struct ThreadPointer {
   private let key: pthread_key_t
 

@@ -1,8 +1,8 @@
-/// What the result of a fetch depends on.
+/// The dependencies of a fetch's result.
 struct Dependencies {
-  /// The families of the objects whose changes can change the result.
+  /// The families whose changes can change the result.
   let roots: Set<UInt16>
-  /// Whether an object's own values decide whether and where it is in the result.
+  /// True if an object's own values decide whether and where it is in the result.
   let isLocal: Bool
 
   init(_ query: FetchQuery) throws(ConditionError) {

@@ -1,11 +1,11 @@
 import ObjectModel
 import Synchronization
 
-/// Keeps the result of a fetch up to date while objects of a context change, before they are saved, and tells how.
+/// Keeps the result of a fetch up to date while objects of a context change, even unsaved, and reports the differences.
 ///
 /// It follows the changes of its context: those of the context's own objects, what children save into it, and what is
-/// merged into it. Events come on the context's executor. The controller may be held anywhere; it holds no objects,
-/// so objects in the result live as long as somebody uses them.
+/// merged into it. Events come on the context's executor. The controller may be held anywhere; it holds no objects, so
+/// objects in the result live as long as they are used.
 ///
 ///     let controller = try FetchedResultsController(
 ///       FetchRequest<Person>(sortBy: [.ascending("department.name"), .ascending("age")]), context: main,
@@ -26,14 +26,14 @@ public final class FetchedResultsController<Object: ManagedObject>: Sendable {
 
   /// The context whose changes are followed.
   public let context: ManagedObjectContext
-  /// What is fetched, and in which order.
+  /// The request, with its order.
   public let request: FetchRequest<Object>
   /// The property whose values make the sections; nil for one section.
   public let sectionNameKeyPath: String?
   private let reader: ResultsReader
   private let state = Mutex(State())
 
-  /// A controller without a result; call ``performFetch(in:)`` next.
+  /// Makes a controller without a result; call ``performFetch(in:)`` next.
   ///
   /// - Throws: ``FetchedResultsError`` if the request is not sorted, or not by the section key path first;
   ///   ``ConditionError`` for unknown names.
@@ -46,7 +46,7 @@ public final class FetchedResultsController<Object: ManagedObject>: Sendable {
     reader = try ResultsReader(request, sectionNameKeyPath: sectionNameKeyPath, context.coordinator.model)
   }
 
-  /// Fetches the result and follows changes from then on; fetching again tells what differs.
+  /// Fetches the result and follows changes from then on; fetching again reports the differences.
   public func performFetch(in context: isolated ManagedObjectContext) throws {
     check(context)
     context.enter()
@@ -73,19 +73,20 @@ public final class FetchedResultsController<Object: ManagedObject>: Sendable {
 
   // MARK: The result
 
-  /// The result as IDs; from any thread, at no cost.
+  /// The result as IDs; readable from any thread, at no cost.
   public var snapshot: FetchedResultsSnapshot { state.withLock { $0.snapshot } }
 
-  /// Why the last change could not be followed, or nil; the next ``performFetch(in:)`` that succeeds mends it.
+  /// The error that stopped the controller from following the last change, or nil; a successful ``performFetch(in:)``
+  /// clears it.
   public var failure: (any Error)? { state.withLock { $0.failure } }
 
-  /// The objects in order; faults whose values are at hand.
+  /// Returns the objects in order, as faults that have their rows.
   public func fetchedObjects(in context: isolated ManagedObjectContext) -> [Object] {
     check(context)
     return state.withLock { $0.entries }.map { object($0, context) }
   }
 
-  /// The object at a place, which must exist.
+  /// Returns the object at an index path, which must exist.
   public func object(at path: ResultsIndexPath, in context: isolated ManagedObjectContext) -> Object {
     check(context)
     guard let id = snapshot.objectID(at: path) else {
@@ -94,7 +95,7 @@ public final class FetchedResultsController<Object: ManagedObject>: Sendable {
     return context.registry.object(with: id).typed(as: Object.self)
   }
 
-  /// Where an object is in the result, or nil. Cost: a pass over the IDs.
+  /// Returns the index path of an object in the result, or nil. Cost: a pass over the IDs.
   public func indexPath(for object: Object) -> ResultsIndexPath? { snapshot.indexPath(of: object.objectID) }
 
   // MARK: Following
@@ -109,7 +110,7 @@ public final class FetchedResultsController<Object: ManagedObject>: Sendable {
     return FetchedResultsObservation { [weak self] in self?.state.withLock { $0.observers[number] = nil } }
   }
 
-  /// The events as they happen; none is dropped, so they should be read.
+  /// Returns the events as they happen; none is dropped, so they should be read.
   public func events() -> AsyncStream<FetchedResultsEvent> {
     AsyncStream { continuation in
       let observation = observe { continuation.yield($0) }
@@ -117,14 +118,14 @@ public final class FetchedResultsController<Object: ManagedObject>: Sendable {
     }
   }
 
-  /// The result now, if it has been fetched, and after each change; a slow reader gets the latest only.
+  /// Returns the current result, if it has been fetched, and each later one; a slow reader gets only the latest.
   ///
-  /// What differs between two snapshots is told by ``FetchedResultsSnapshot/difference(from:)``.
+  /// ``FetchedResultsSnapshot/difference(from:)`` computes the difference between two snapshots.
   public func snapshots() -> AsyncStream<FetchedResultsSnapshot> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       let number = state.withLock { state in
         state.nextObserver += 1
-        // Under the lock, so that no later snapshot comes before this one.
+        // Under the lock, so that no later snapshot overtakes this one.
         if state.hasFetched { continuation.yield(state.snapshot) }
         state.snapshotObservers[state.nextObserver] = { continuation.yield($0) }
         return state.nextObserver
@@ -178,7 +179,7 @@ extension FetchedResultsController {
     }
   }
 
-  /// Makes a result the present one and tells how it differs.
+  /// Makes a result the current one and reports the differences.
   private func adopt(_ entries: [ResultsEntry]) {
     let layouts = context.coordinator.layouts
     let old = state.withLock { $0.entries }

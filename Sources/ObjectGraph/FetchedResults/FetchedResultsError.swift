@@ -1,4 +1,4 @@
-/// Why a results controller can't be made.
+/// The error of a request that a results controller can't use.
 public struct FetchedResultsError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kind of the error; open, so that more can be added.
   public struct Code: RawRepresentable, Sendable, Hashable {
@@ -6,15 +6,15 @@ public struct FetchedResultsError: Error, Sendable, Hashable, CustomStringConver
     public let rawValue: String
     /// A code by its text: one of those below, one of a later release, or one of your own.
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// The request has no sort descriptor, so its objects have no places.
+    /// The request has no sort descriptor, so its objects have no order.
     public static let unsorted = Code(rawValue: "unsorted")
     /// The first sort descriptor does not sort by the section key path.
     public static let sectionsUnsorted = Code(rawValue: "sections-unsorted")
   }
 
-  /// What is wrong.
+  /// The kind of the error.
   public var code: Code
-  /// What is wrong and what to do, in words.
+  /// The error and its remedy, in words.
   public var message: String
 
   /// The message.

@@ -1,52 +1,52 @@
-/// What a results controller tells of a change of its result, in this order for each change.
+/// An event of a change of a controller's result; they are sent in this order for each change.
 public enum FetchedResultsEvent: Sendable, Hashable {
   /// The events of a change begin.
   case willChange
-  /// A section came or went: deletes first, with their old place, from the last to the first; then inserts with their
-  /// new place, from the first to the last.
+  /// A section was inserted or deleted: deletes first, with their old index, from last to first; then inserts with
+  /// their new index, from first to last.
   case section(SectionChange)
-  /// An object came, went, moved or changed.
+  /// An object was inserted, deleted, moved or updated.
   case object(ObjectChange)
-  /// The change is complete, and the controller's result is the new one.
+  /// The change is complete, and the controller has the new result.
   case didChange
 
-  /// A section came or went.
+  /// An inserted or deleted section.
   public struct SectionChange: Sendable, Hashable {
-    /// Whether a section came or went.
+    /// The kind of a section's change.
     public enum Kind: Sendable, Hashable {
       /// The section is new.
       case insert
       /// The section is gone.
       case delete
     }
-    /// Whether the section came or went.
+    /// The kind of the change.
     public let kind: Kind
     /// The section's name, as in ``FetchedResultsSnapshot/Section/name``.
     public let name: String
-    /// The place before the change for a delete, after it for an insert.
+    /// The index before the change for a delete, after it for an insert.
     public let index: Int
   }
 
-  /// An object came, went, moved or changed.
+  /// An object was inserted, deleted, moved or updated.
   public struct ObjectChange: Sendable, Hashable {
-    /// What became of an object of the result.
+    /// The kind of an object's change.
     public enum Kind: Sendable, Hashable {
-      /// The object is in the result now and was not before.
+      /// The object is new in the result.
       case insert
-      /// The object was in the result and is not any more.
+      /// The object is no longer in the result.
       case delete
-      /// To another place, and its values may have changed.
+      /// The object moved, and its values may have changed.
       case move
-      /// Other values in its old place among the objects that stayed.
+      /// The object's values changed; it kept its place among the objects that stayed.
       case update
     }
-    /// What became of the object.
+    /// The kind of the change.
     public let kind: Kind
-    /// The object; it may be gone if it was deleted.
+    /// The object's ID; the object may not exist if it was deleted.
     public let objectID: ManagedObjectID
-    /// The place before the change; nil for an insert.
+    /// The index path before the change; nil for an insert.
     public let indexPath: ResultsIndexPath?
-    /// The place after the change; nil for a delete.
+    /// The index path after the change; nil for a delete.
     public let newIndexPath: ResultsIndexPath?
   }
 }

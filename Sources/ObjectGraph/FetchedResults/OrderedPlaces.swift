@@ -1,11 +1,11 @@
-/// Objects that keep their order from one result to the next, each with its old and its new place.
+/// Objects that keep their order from one result to the next, each with its old and new position.
 struct OrderedPlaces {
   typealias Place = (old: Int, new: Int)
 
   /// Ascending in both places.
   private var places: [Place]
 
-  /// The longest run of places, given by ascending old place, whose new places ascend too.
+  /// Finds the longest run of places, given by ascending old position, whose new positions ascend too.
   ///
   /// Patience sorting: O(n log n), and a pass where all of them ascend.
   init(longestRunOf all: [Place]) {
@@ -35,9 +35,9 @@ struct OrderedPlaces {
     return index < places.count && places[index].old == place.old
   }
 
-  /// Adds an object if it keeps its order among those that are here.
+  /// Adds an object if it keeps its order among the present ones.
   ///
-  /// - Returns: whether it does.
+  /// - Returns: true if it does.
   mutating func insert(_ place: Place) -> Bool {
     let index = places.firstPlace { $0.old >= place.old }
     if index > 0, places[index - 1].new > place.new { return false }
@@ -48,7 +48,8 @@ struct OrderedPlaces {
 }
 
 extension Array {
-  /// The first index, not before `start`, from which on the predicate holds; the count if it holds nowhere.
+  /// Returns the first index from `start` at which the predicate holds; the count if there is none. The predicate must
+  /// hold for all later elements.
   func firstPlace(from start: Int = 0, where holds: (Element) throws -> Bool) rethrows -> Int {
     var low = start
     var high = count

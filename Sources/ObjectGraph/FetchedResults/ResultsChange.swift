@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// The way from one result to the next, as events.
+/// The difference between two results, as events.
 struct ResultsChange {
   private struct Place {
     let path: ResultsIndexPath
@@ -11,8 +11,8 @@ struct ResultsChange {
   let updated: Set<ManagedObjectID>
 
   /// - Parameters:
-  ///   - isSectioned: whether sections are made of values; if not, there is always one.
-  ///   - isUpdated: whether the values differ.
+  ///   - isSectioned: true if sections are made of values; if not, there is always one.
+  ///   - isUpdated: true if the values differ.
   init(
     from old: [ResultsEntry], to new: [ResultsEntry], isSectioned: Bool,
     isUpdated: (ResultsEntry, ResultsEntry) -> Bool
@@ -47,7 +47,7 @@ struct ResultsChange {
     .object(FetchedResultsEvent.ObjectChange(kind: kind, objectID: id, indexPath: old, newIndexPath: new))
   }
 
-  /// The names of the sections, and where each object is.
+  /// Returns the names of the sections, and the place of each object.
   private static func places(
     _ entries: [ResultsEntry], _ isSectioned: Bool
   ) -> ([String], [ManagedObjectID: Place]) {
@@ -89,7 +89,7 @@ struct ResultsChange {
     return updated
   }
 
-  /// The objects that changed places with others: as few as possible, and updated ones rather than others.
+  /// Returns the objects that changed places with others: as few as possible, preferring updated ones.
   private static func moved(
     _ old: [ResultsEntry], _ new: [ResultsEntry], _ newPlaces: [ManagedObjectID: Place],
     _ updated: Set<ManagedObjectID>
@@ -104,7 +104,7 @@ struct ResultsChange {
         moved.insert(entry.id)
       }
     }
-    // Objects that did not change keep their order, but for what related objects did to it.
+    // Unchanged objects keep their order, unless related objects changed it.
     let unchanged = staying.filter { !updated.contains($0.id) }
     var kept = OrderedPlaces(longestRunOf: unchanged.map(\.place))
     for entry in unchanged where !kept.contains(entry.place) { moved.insert(entry.id) }

@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// An object in a result, with the values that put it where it is.
+/// An object in a result, with the values that determine its place.
 struct ResultsEntry {
   let id: ManagedObjectID
   let row: Row

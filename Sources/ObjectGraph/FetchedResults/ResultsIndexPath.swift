@@ -1,17 +1,17 @@
-/// A place in the sections of a results controller.
+/// The section and item index of an object in a results controller.
 public struct ResultsIndexPath: Sendable, Hashable, Comparable, CustomStringConvertible {
-  /// The section's place, from 0.
+  /// The index of the section, from 0.
   public var section: Int
-  /// The place in the section, from 0.
+  /// The index in the section, from 0.
   public var item: Int
 
-  /// The place of an object.
+  /// Makes an index path.
   public init(section: Int, item: Int) {
     self.section = section
     self.item = item
   }
 
-  /// By section, then by place in it.
+  /// Orders index paths by section, then by item.
   public static func < (left: Self, right: Self) -> Bool {
     (left.section, left.item) < (right.section, right.item)
   }

@@ -1,13 +1,13 @@
 import Foundation
 import ObjectModel
 
-/// Reads entries of a result in a context: all of them by a fetch, or those of some objects.
+/// Reads entries of a result in a context: all by a fetch, or those of some objects.
 struct ResultsReader {
   private let query: FetchQuery
   private let sectionPath: PropertyPath?
   /// The entities whose changes can change the result, by the index of their root.
   private let roots: Set<UInt16>
-  /// Whether the result depends on nothing but the values of its own objects, one by one.
+  /// True if each object's own values alone decide about its place in the result.
   private let isLocal: Bool
 
   init<Object>(
@@ -23,7 +23,7 @@ struct ResultsReader {
     }
     if let sectionNameKeyPath {
       sectionPath = try PropertyPath(FetchExpression.names(sectionNameKeyPath), from: query.entity)
-      // An order of texts has equal places for different ones, which the second sort must tell apart.
+      // A text order can rank different texts equal; the second sort must tell them apart.
       let second = query.sorts.dropFirst().first
       let isDecided =
         first.textOrder == .codePoints || second?.keyPath == first.keyPath && second?.textOrder == .codePoints
@@ -43,10 +43,10 @@ struct ResultsReader {
     isLocal = dependencies.isLocal && query.limit == nil && query.offset == 0
   }
 
-  /// Whether a change of the object can change the result.
+  /// True if a change of the object can change the result.
   func concerns(_ id: ManagedObjectID) -> Bool { roots.contains(id.rootIndex) }
 
-  /// The result by a fetch.
+  /// Fetches the result.
   func fetch(_ registry: ObjectRegistry) throws -> [ResultsEntry] {
     var entries: [ResultsEntry] = []
     try FetchExecution(registry, query).forEachRow { id, row, _ in
@@ -56,7 +56,7 @@ struct ResultsReader {
     return try entries.map { try entry($0.id, $0.row, registry) }
   }
 
-  /// The result after some objects have changed; reads no others where it can do without.
+  /// Returns the result after some objects have changed; reads no other objects if possible.
   func result(
     after changed: Set<ManagedObjectID>, deleted: Set<ManagedObjectID>, of old: [ResultsEntry],
     _ registry: ObjectRegistry
@@ -70,7 +70,8 @@ struct ResultsReader {
     let family = Set((query.includesSubentities ? query.entity.withDescendants : [query.entity]).map(\.index))
     var matching: [ResultsEntry] = []
     for id in changed {
-      // One that is here, or pending here or above, still has edits that keep it. Others are gone, and nobody need be asked.
+      // An object registered or pending here or above still has edits that keep it. Others are gone, without a look at
+      // the store.
       let isGone =
         deleted.contains(id) && registry.registeredObject(for: id) == nil
         && registry.pending.currentChange(of: id) == nil && registry.ancestorsChange(of: id) == nil
@@ -86,7 +87,7 @@ struct ResultsReader {
     return try rest.merged(with: try matching.sorted(by: isBefore), isBefore)
   }
 
-  /// Whether an object has other values than before.
+  /// True if an object has other values than before.
   func isUpdated(_ old: ResultsEntry, _ new: ResultsEntry, _ layouts: [RowLayout]) -> Bool {
     if old.row.entityIndex != new.row.entityIndex { return true }
     return !new.row.changedSlots(from: old.row, layout: layouts[Int(new.row.entityIndex)]).isEmpty
@@ -111,7 +112,7 @@ struct ResultsReader {
 }
 
 extension [ResultsEntry] {
-  /// Both, which are in order, in one order. Cost: a pass over this one, few comparisons for each of the others.
+  /// Merges two sorted arrays. Cost: a pass over this one, a few comparisons for each of the others.
   fileprivate func merged(with others: Self, _ isBefore: (Element, Element) throws -> Bool) throws -> Self {
     if others.isEmpty { return self }
     var result: Self = []

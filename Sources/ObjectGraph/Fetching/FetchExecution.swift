@@ -1,26 +1,26 @@
 import ObjectModel
 
-/// One fetch in one context: what the store says, under what has changed since in the context and its ancestors.
+/// One fetch in one context: the store's rows under pending changes of the context and its ancestors.
 ///
-/// Where pending changes touch what a condition's or a sort's relationships lead to, all rows are tested and sorted in
-/// memory, since the store can't know which of them match, or where they are.
+/// If pending changes touch destinations of the condition's or the sorts' relationships, all rows are tested and sorted
+/// in memory, since the store can't know which of them match, or in which order.
 struct FetchExecution {
   typealias Rows = [(id: ManagedObjectID, row: FetchedRow?)]
 
   private let registry: ObjectRegistry
   private let query: FetchQuery
-  /// How often to look again when a save moves changes on between two looks; each look takes microseconds.
+  /// The number of tries if saves keep moving changes on between two looks; each look takes microseconds.
   private static let attemptLimit = 64
-  /// How many rows are kept for faults of other contexts; all of a large result would only push out the rest.
+  /// The number of rows cached for faults of other contexts; a large result would only evict the rest.
   private static let keptRowLimit = 1_000
 
-  /// - Parameter registry: has published the changes that are to count.
+  /// - Parameter registry: must have published the changes to include.
   init(_ registry: ObjectRegistry, _ query: FetchQuery) {
     self.registry = registry
     self.query = query
   }
 
-  /// The objects as the class that the request names; told one by one, while they are at hand.
+  /// Returns the objects, checked one by one to be of the requested class.
   func objects<Object: ManagedObject>(as type: Object.Type) throws -> [Object] {
     if query.batchSize > 0 || !query.includesPropertyValues {
       return registry.objects(with: try ids(), batchSize: query.batchSize).map { $0.typed(as: type) }
@@ -29,7 +29,7 @@ struct FetchExecution {
     let hasChanges = registry.pending.hasCurrentChanges
     var list = ObjectList<Object>()
     var kept: [(ManagedObjectID, StoredRow)] = []
-    // Where rows may be too old, an object can't rely on the one that it was given here.
+    // If rows may be too old, an object can't rely on its fetched row.
     var keptLimit = query.keepsAllRows || registry.limitsAge ? .max : Self.keptRowLimit
     var mark = UInt32(truncatingIfNeeded: start.saveCount)
     func take(_ id: ManagedObjectID, _ row: Row) {
@@ -61,7 +61,7 @@ struct FetchExecution {
     return objects
   }
 
-  /// Lends the rows of the result one by one, with what reads objects related to them in the same state.
+  /// Calls the body with each row of the result, and with a reader of related objects in the same state.
   func forEachRow(_ body: (ManagedObjectID, Row, RelatedObjects) throws -> Void) throws {
     try read { view in
       let related = RelatedObjects(
@@ -99,9 +99,9 @@ struct FetchExecution {
     }
   }
 
-  /// The destinations of a to-many relationship, in its order if it has one.
+  /// Returns the destinations of a to-many relationship, in its order if it has one.
   ///
-  /// Those that no pending change bears on are remembered for all contexts until the next save.
+  /// Those that no pending change affects are cached for all contexts until the next save.
   func destinations(of id: ManagedObjectID, _ property: Property) throws -> [ManagedObjectID] {
     let coordinator = registry.coordinator
     let families = RelatedFamilies(destinationsOf: property)
@@ -123,7 +123,7 @@ struct FetchExecution {
     return found.ids
   }
 
-  /// The links of an object in its relationship's order.
+  /// Returns the links of an object in its relationship's order.
   func links(of id: ManagedObjectID, _ property: Property, includingDeleted: Bool = false) throws -> [Link] {
     try read { try $0.links(of: id, property, includingDeleted: includingDeleted) }
   }
@@ -132,11 +132,11 @@ struct FetchExecution {
 // MARK: - One view of contexts and store
 
 extension FetchExecution {
-  /// Calls the body with pending changes and a store's reader that fit together.
+  /// Calls the body with a consistent pair of pending changes and a store's reader.
   ///
-  /// The store's state is fixed before the pending changes are looked at, from below; changes only move upwards, so
-  /// none is missed and those seen twice are the same. If a save moved changes on just then, a newer change could have
-  /// come to the store together with others: then both looks are taken again.
+  /// The store's state is fixed before the pending changes are read, from below; changes only move upwards, so none is
+  /// missed and those seen twice are the same. If a save moved changes on in between, a newer change could have reached
+  /// the store together with others: then both are read again.
   private func read<Result>(_ body: (PendingView) throws -> Result) throws -> Result {
     for _ in 0..<Self.attemptLimit {
       let movesBefore = moves
@@ -185,7 +185,7 @@ extension FetchExecution {
     return rows
   }
 
-  /// The store's rows without those that have changed since, and those that have changed, in one order.
+  /// Returns the store's unchanged rows and the changed ones, in one order.
   private func merged(_ view: PendingView, wantsRows: Bool) throws -> Rows {
     let overlay = view.overlay(of: query.entity.root)
     let needsRows = wantsRows || !query.sorts.isEmpty
@@ -200,13 +200,13 @@ extension FetchExecution {
     return wanted.map { ($0.id, overlay.lastingRow(of: $0.id).map(FetchedRow.pending) ?? $0.row) }
   }
 
-  /// As many of the store's rows as may be needed, without those that have changed.
+  /// Returns as many of the store's unchanged rows as may be needed.
   private func unchanged(_ overlay: Overlay, wantsRows: Bool, _ reader: any StoreReader) throws -> Rows {
     let most = (query.limit ?? .max).saturatingAdd(query.offset)
     if most == 0 { return [] }
     var needed = storeQuery(wantsRows: wantsRows)
     needed.offset = 0
-    // The changed ones among them are passed over.
+    // The changed ones among them are skipped.
     needed.limit = query.limit.map { _ in most.saturatingAdd(overlay.objectCount) }
     var rows: Rows = []
     try reader.fetch(needed) { id, row in
@@ -254,14 +254,14 @@ extension FetchExecution {
     try view.overlay(of: query.entity.root).isEmpty && !isDisturbed(view)
   }
 
-  /// Whether pending changes touch objects that the condition's or the sorts' relationships lead to.
+  /// True if pending changes touch objects that the condition's or the sorts' relationships lead to.
   private func isDisturbed(_ view: PendingView) throws -> Bool {
     guard view.levels.contains(where: { !$0.isEmpty }) else { return false }
     let families = try RelatedFamilies(query.condition, query.sorts, entity: query.entity)
     return view.levels.joined().contains { $0.touches(families) }
   }
 
-  /// The store's rows that have not changed, tested one by one. Cost: a pass over the entity's rows.
+  /// Returns the store's unchanged rows that match, tested one by one. Cost: a pass over the entity's rows.
   private func tested(_ overlay: Overlay, _ view: PendingView) throws -> Rows {
     var all = storeQuery(wantsRows: true)
     all.condition = nil
@@ -279,7 +279,7 @@ extension FetchExecution {
     }
   }
 
-  /// The indices of the entities that are meant.
+  /// The indices of the query's entities.
   private var family: Set<UInt16> {
     let entities = query.includesSubentities ? query.entity.withDescendants : [query.entity]
     return Set(entities.map { UInt16(truncatingIfNeeded: $0.index) })
@@ -295,7 +295,7 @@ extension FetchExecution {
   }
 }
 
-/// A row of a result, which others may be given only if it is stored.
+/// A row of a result; only stored ones may be shared with other contexts.
 enum FetchedRow {
   case stored(StoredRow)
   case pending(Row)

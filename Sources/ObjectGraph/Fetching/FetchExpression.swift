@@ -1,15 +1,15 @@
 public import ObjectModel
 
-/// One entry of the dictionaries that a fetch returns: a property, what is computed of an object, an aggregate over a
-/// group, or a value.
+/// One entry of the dictionaries that a fetch returns: a property, a computed value, an aggregate over a group, or a
+/// constant.
 ///
 ///     request.propertiesToFetch = ["department.name", try .expression("age / 10", as: "decade")]
 ///     request.propertiesToFetch = ["department.name", .count(), .average("age", as: "meanAge")]
 ///     request.propertiesToGroupBy = ["department.name"]
 public struct FetchExpression: Sendable, Hashable, ExpressibleByStringLiteral {
-  /// What is computed over the rows of a group; nil counts for none of them.
+  /// A function over the rows of a group, which ignores nil.
   public enum Function: String, Sendable, Hashable {
-    /// How many values there are.
+    /// The number of values.
     case count
     /// Their sum.
     case sum
@@ -39,18 +39,18 @@ public struct FetchExpression: Sendable, Hashable, ExpressibleByStringLiteral {
     self.kind = kind
   }
 
-  /// A property by its key path, under the key path as name.
+  /// Makes a property by its key path, with the key path as name.
   public init(stringLiteral keyPath: String) { self = .property(keyPath) }
 
-  /// An attribute, or a to-one relationship, whose value is its destination's URI.
+  /// Returns an attribute, or a to-one relationship, whose value is its destination's URI.
   public static func property(_ keyPath: String, as name: String? = nil) -> Self {
     Self(name ?? keyPath, .property(names(keyPath)))
   }
 
-  /// The object's ID as its URI.
+  /// Returns the object's ID as its URI.
   public static func objectID(as name: String = "objectID") -> Self { Self(name, .objectID) }
 
-  /// What a format string computes of each object: `price * amount`, `uppercase:(name)`, `orders.@sum.total`.
+  /// Returns an expression computed of each object: `price * amount`, `uppercase:(name)`, `orders.@sum.total`.
   ///
   /// - Throws: ``ConditionError`` with the column and the offending part of the text.
   public static func expression(
@@ -59,30 +59,30 @@ public struct FetchExpression: Sendable, Hashable, ExpressibleByStringLiteral {
     Self(name, .computed(try Operand(format: format, arguments: arguments)))
   }
 
-  /// The same value everywhere.
+  /// Returns the same value in all dictionaries.
   public static func value(_ value: Value, as name: String) -> Self { Self(name, .value(value)) }
 
-  /// The number of rows, or of those where the property is not nil.
+  /// Returns the number of rows, or of those where the property is not nil.
   public static func count(_ keyPath: String? = nil, as name: String = "count") -> Self {
     Self(name, .aggregate(.count, keyPath.map(names)))
   }
 
-  /// The sum; 0 of nothing. Integers whose sum exceeds 64 bits make the fetch fail.
+  /// Returns the sum; 0 without values. Integers whose sum exceeds 64 bits make the fetch fail.
   public static func sum(_ keyPath: String, as name: String = "sum") -> Self {
     Self(name, .aggregate(.sum, names(keyPath)))
   }
 
-  /// The smallest value; nil of nothing.
+  /// Returns the smallest value; nil without values.
   public static func min(_ keyPath: String, as name: String = "min") -> Self {
     Self(name, .aggregate(.min, names(keyPath)))
   }
 
-  /// The largest value; nil of nothing.
+  /// Returns the largest value; nil without values.
   public static func max(_ keyPath: String, as name: String = "max") -> Self {
     Self(name, .aggregate(.max, names(keyPath)))
   }
 
-  /// The mean; nil of nothing. Decimals have a decimal mean, all other numbers a double.
+  /// Returns the mean; nil without values. Decimals have a decimal mean, all other numbers a double.
   public static func average(_ keyPath: String, as name: String = "average") -> Self {
     Self(name, .aggregate(.average, names(keyPath)))
   }

@@ -1,13 +1,13 @@
 public import ObjectModel
 
 extension FetchRequest {
-  /// A fetch request that the model defines by name.
+  /// Makes a fetch request that the model defines by name.
   ///
   /// - Parameters:
   ///   - name: the template's name in the model.
   ///   - model: the model.
   ///   - variables: values for the `$name` variables of its predicate.
-  /// - Throws: ``ConditionError`` if there is no such template, or its predicate can't be read.
+  /// - Throws: ``ConditionError`` if there is no such template, or its predicate can't be parsed.
   public init(
     template name: String, of model: ManagedObjectModel, substituting variables: [String: (any Sendable)?] = [:]
   ) throws(ConditionError) {

@@ -1,61 +1,61 @@
 public import Foundation
 import ObjectModel
 
-/// Which objects to fetch: an entity, a condition, an order, and how many.
+/// A description of the objects to fetch: an entity, a condition, an order, and a limit.
 ///
 ///     try FetchRequest<Person>(#Predicate { $0.age >= 100 }, sortBy: [.ascending(\.age)])
 ///     try FetchRequest<Person>(format: "age >= %d AND name BEGINSWITH[c] %@", 100, "mc")
 public struct FetchRequest<Object: ManagedObject>: PersistentStoreRequest {
   /// The name of the entity.
   public var entityName: String
-  /// Which objects; nil for all.
+  /// The condition that objects must meet; nil for all.
   public var condition: Condition?
-  /// The order, the most important sort first; none for no particular one.
+  /// The sorts, the most important first; empty for no particular order.
   public var sortDescriptors: [Sort<Object>]
-  /// The most objects to return; nil for no limit. Less than 0 counts as 0.
+  /// The maximum number of objects; nil for no limit. Less than 0 counts as 0.
   public var fetchLimit: Int?
-  /// How many objects to pass over first; past the end, nothing is left. Less than 0 counts as 0.
+  /// The number of objects to skip first; past the end, the result is empty. Less than 0 counts as 0.
   public var fetchOffset = 0
-  /// Whether objects of entities that inherit from the entity are meant too.
+  /// True to include objects of subentities.
   public var includesSubentities = true
-  /// Whether changes that are not saved count: this context's own, and its ancestors'.
+  /// True to include unsaved changes of this context and its ancestors.
   public var includesPendingChanges = true
-  /// Whether objects come as faults whose values are at hand, or with their values set.
+  /// True to return objects as faults that have their rows; false to realize them.
   public var returnsObjectsAsFaults = true
-  /// Whether the values of the objects are read with them; if not, each batch of faults that is fired reads its own.
+  /// True to read the objects' values with the fetch; if false, each batch of faults reads its own when fired.
   public var includesPropertyValues = true
-  /// Whether realised objects without changes take over the values that the fetch found, or keep their own.
+  /// True to update realized objects without changes to the fetched values; false to keep theirs.
   public var shouldRefreshRefetchedObjects = false
-  /// How many rows to read at a time, when their objects are first used; 0 to read all with the fetch.
+  /// The number of rows to read at a time, when their objects are first used; 0 to read all with the fetch.
   ///
-  /// ``ManagedObjectContext/fetchLazily(_:)`` makes the objects no earlier either.
+  /// ``ManagedObjectContext/fetchLazily(_:)`` also makes the objects only then.
   public var fetchBatchSize = 0
   /// Relationships whose destinations are read with the fetch, such as `department.employees`.
   ///
   /// Cost: one more statement for each relationship of each path, however many objects there are.
   public var relationshipKeyPathsForPrefetching: [String] = []
-  /// What the dictionaries hold; empty for all stored attributes and to-one relationships. Only for dictionaries.
+  /// The entries of the dictionaries; empty for all stored attributes and to-one relationships. Only for dictionaries.
   public var propertiesToFetch: [FetchExpression] = []
-  /// The properties whose equal values make a group, of which there is one dictionary. Only for dictionaries.
+  /// The properties to group by; there is one dictionary per group. Only for dictionaries.
   public var propertiesToGroupBy: [String] = []
-  /// Which groups are meant; its key paths are the names of what the dictionaries hold.
+  /// The condition that groups must meet; its key paths are names of the dictionaries' entries.
   public var havingCondition: Condition?
-  /// Whether equal dictionaries are returned once. Only for dictionaries.
+  /// True to return equal dictionaries once. Only for dictionaries.
   public var returnsDistinctResults = false
 
-  /// All objects of the class's entity.
+  /// Makes a request for all objects of the class's entity.
   public init(sortBy sortDescriptors: [Sort<Object>] = [], limit: Int? = nil) {
     entityName = Object.entityName
     self.sortDescriptors = sortDescriptors
     fetchLimit = limit
   }
 
-  /// The objects of the class's entity that meet a condition.
+  /// Makes a request for the objects of the class's entity that meet a condition.
   public init(_ condition: Condition?, sortBy sortDescriptors: [Sort<Object>] = [], limit: Int? = nil) {
     self.init(entity: Object.entityName, condition, sortBy: sortDescriptors, limit: limit)
   }
 
-  /// The objects of an entity that is known by name; those that meet a condition, or all.
+  /// Makes a request for the objects of an entity by name; those that meet a condition, or all.
   public init(
     entity entityName: String, _ condition: Condition? = nil, sortBy sortDescriptors: [Sort<Object>] = [],
     limit: Int? = nil
@@ -66,7 +66,7 @@ public struct FetchRequest<Object: ManagedObject>: PersistentStoreRequest {
     fetchLimit = limit
   }
 
-  /// The objects that a `#Predicate` matches.
+  /// Makes a request for the objects that a `#Predicate` matches.
   ///
   /// - Throws: ``ConditionError`` if a part of the predicate has no equivalent in a store.
   public init(
@@ -75,7 +75,7 @@ public struct FetchRequest<Object: ManagedObject>: PersistentStoreRequest {
     self.init(try Condition(predicate), sortBy: sortDescriptors, limit: limit)
   }
 
-  /// The objects of an entity that a format string describes; see ``Condition/init(format:_:)``.
+  /// Makes a request for the objects of an entity that meet a format string; see ``Condition/init(format:_:)``.
   ///
   /// - Throws: ``ConditionError`` with the column and the offending part of the text.
   public init(
@@ -88,11 +88,11 @@ public struct FetchRequest<Object: ManagedObject>: PersistentStoreRequest {
   }
 }
 
-/// What is asked of a store: a value whose settings are variables.
+/// A request to a store: a value whose settings are variables.
 public protocol PersistentStoreRequest: Sendable {}
 
 extension PersistentStoreRequest {
-  /// The same request with another value of one setting, so that a request that is made in one go can be a constant.
+  /// Returns the same request with another value of one setting, so that a request can be made in one expression.
   ///
   ///     let request = FetchRequest<Person>().setting(\.fetchBatchSize, to: 50)
   ///

@@ -1,11 +1,11 @@
-/// The objects of a fetch, made batch by batch when they are asked for; their number and order are known at once.
+/// The objects of a fetch, made batch by batch on first use; their number and order are known at once.
 ///
-/// The objects of the batches that were used last are held, so that walking through a large result takes little
-/// memory. An object whose row was deleted since the fetch is an inaccessible fault.
+/// Only the objects of the latest batches are held, so that iterating over a large result takes little memory. An
+/// object whose row was deleted since the fetch is an inaccessible fault.
 public struct LazyObjects<Object: ManagedObject>: RandomAccessCollection {
   /// The IDs of all objects, in order.
   public let objectIDs: [ManagedObjectID]
-  /// The most rows that are read by one statement.
+  /// The maximum number of rows read by one statement.
   public let batchSize: Int
   private let batches: ObjectBatches
 
@@ -26,9 +26,9 @@ public struct LazyObjects<Object: ManagedObject>: RandomAccessCollection {
   /// The number of objects.
   public var endIndex: Int { objectIDs.count }
 
-  /// The object at a place; reads its batch if that is not at hand.
+  /// Returns the object at an index; reads its batch if that is not in memory.
   ///
-  /// A batch that can't be read leaves faults, whose failure the next save throws.
+  /// If a batch can't be read, its objects stay faults, and the next save throws the error.
   public subscript(position: Int) -> Object {
     precondition(indices.contains(position), "the result has \(count) objects, and none at \(position)")
     let number = position / batchSize
@@ -38,12 +38,12 @@ public struct LazyObjects<Object: ManagedObject>: RandomAccessCollection {
   }
 }
 
-/// The batches of a lazy result that were used last.
+/// The latest batches of a lazy result.
 final class ObjectBatches {
   private let registry: ObjectRegistry
   private let read: ([ManagedObject]) throws -> Void
   private var recent: [(number: Int, objects: [ManagedObject])] = []
-  /// Enough for two loops side by side, or a loop and its neighbours.
+  /// Enough for two interleaved loops, or a loop and its neighbours.
   private static let limit = 4
 
   init(_ registry: ObjectRegistry, _ read: @escaping ([ManagedObject]) throws -> Void) {
@@ -68,7 +68,7 @@ final class ObjectBatches {
 }
 
 extension ManagedObject {
-  /// The object as the class that a request names.
+  /// Returns the object as the requested class; traps if it is of another.
   func typed<Object: ManagedObject>(as type: Object.Type) -> Object {
     guard let typed = self as? Object else {
       preconditionFailure("\(entity.name) has objects of \(Swift.type(of: self)), not of \(Object.self)")

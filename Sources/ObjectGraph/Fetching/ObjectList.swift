@@ -1,16 +1,16 @@
 import Glibc
 
-/// The objects of a large result, each checked for its class while it is at hand.
+/// The objects of a large result, each checked for its class when it is appended.
 ///
-/// An array of a class that only the caller knows asks the runtime for its type at each append, which took an eighth of a
-/// large fetch; and a pass over all objects at the end, for their class or their count of holders, finds none of them in
-/// the processor's cache. The list is memory of its own, which the system can make larger without copying it.
+/// A generic array asks the runtime for its element type at each append, which took an eighth of a large fetch; and a
+/// final pass over all objects, for their class or reference count, finds none of them in the processor's cache. The
+/// list is its own memory, which the system can grow without copying.
 struct ObjectList<Object: ManagedObject>: ~Copyable {
-  /// Those that were appended, held until they are handed over.
+  /// The appended objects, retained until they are returned.
   private var objects: UnsafeMutablePointer<ManagedObject>?
   private var count = 0
   private var capacity = 0
-  /// The class of the object before, which the next one mostly has too.
+  /// The class of the latest object, which the next one mostly has too.
   private var latest: ManagedObject.Type?
 
   deinit {
@@ -41,10 +41,10 @@ struct ObjectList<Object: ManagedObject>: ~Copyable {
     objects = memory.assumingMemoryBound(to: ManagedObject.self)
   }
 
-  /// Hands the objects over.
+  /// Empties the list and returns its objects.
   mutating func takeAll() -> [Object] {
     Array(unsafeUninitializedCapacity: count) { buffer, taken in
-      // The references are those that this list held; what they lead to was checked to be of the class.
+      // The array takes over the references; their objects were checked to be of the class.
       if let objects {
         UnsafeMutableRawPointer(buffer.baseAddress)?.copyMemory(
           from: objects, byteCount: count * MemoryLayout<ManagedObject>.stride)

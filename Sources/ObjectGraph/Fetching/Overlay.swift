@@ -1,24 +1,24 @@
 import ObjectModel
 
-/// What pending changes of a context and its ancestors do to one family's rows, the nearest context's change winning.
+/// The pending changes of a context and its ancestors to one family's rows; the nearest context's change wins.
 struct Overlay {
   private(set) var changes: [ManagedObjectID: RowChange] = [:]
   /// The objects of `changes` in the order in which they came.
   private(set) var order: [ManagedObjectID] = []
-  /// Packed inserts; a row of theirs that is in `changes` too is as that says.
+  /// Packed inserts; `changes` override their rows.
   private(set) var batches: [RowBatch] = []
 
   var isEmpty: Bool { changes.isEmpty && batches.isEmpty }
 
-  /// Whether the overlay, and not the store, knows the object's values.
+  /// True if the overlay, and not the store, has the object's values.
   func contains(_ id: ManagedObjectID) -> Bool {
     changes[id] != nil || batches.contains { $0.index(of: id) != nil }
   }
 
-  /// The number of objects that the overlay may know.
+  /// The maximum number of objects in the overlay.
   var objectCount: Int { changes.count + batches.reduce(0) { $0 + $1.count } }
 
-  /// The row of a packed insert that stays the same and will learn its version; nil for other objects.
+  /// Returns the shared row of a packed insert, which will get its version; nil for other objects.
   func lastingRow(of id: ManagedObjectID) -> Row? {
     if changes[id] != nil { return nil }
     for batch in batches {

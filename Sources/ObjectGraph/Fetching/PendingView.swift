@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// What one context sees at a moment: a store's state, under the pending changes of the context and its ancestors.
+/// A context's view at one moment: a store's state under the pending changes of the context and its ancestors.
 final class PendingView {
   let reader: any StoreReader
   /// The pending changes of the context and its ancestors, nearest first; of each the newest layer first.
@@ -9,7 +9,7 @@ final class PendingView {
   /// The number of the pin under which the store is read, if there is one.
   let pinNumber: UInt32?
   private let usesRowCache: Bool
-  /// What the levels do to a family, by the index of its root, made when first needed.
+  /// The levels' changes to a family by the index of its root, made when first needed.
   private var overlays: [Int: Overlay] = [:]
 
   init(
@@ -31,7 +31,7 @@ final class PendingView {
     return overlay
   }
 
-  /// The row of any object, or nil if there is none any more.
+  /// Returns the row of any object, or nil if it does not exist.
   func row(for id: ManagedObjectID) throws -> Row? {
     switch pendingChange(of: id) {
     case .some(let change): change.row
@@ -46,9 +46,9 @@ final class PendingView {
     return nil
   }
 
-  /// The links of an object that lead to objects which exist, in their order, else by key.
+  /// Returns an object's links to objects that exist, in their order, otherwise by key.
   ///
-  /// - Parameter includingDeleted: whether those to objects whose delete is pending count too.
+  /// - Parameter includingDeleted: true to include links to objects whose delete is pending.
   func links(of id: ManagedObjectID, _ property: Property, includingDeleted: Bool = false) throws -> [Link] {
     guard let table = property.joinTable else { return [] }
     var links: [ManagedObjectID: Link] = [:]
@@ -66,14 +66,14 @@ final class PendingView {
             change.isPresent ? Link(destination: destination, order: order ?? links[destination]?.order) : nil
         }
       }
-      // What is gone above has no links there, whoever below still has changes of it.
+      // An object deleted above has no links there, even if a level below has changes of it.
       if distance > 0, !links.isEmpty, layers.contains(where: \.hasDeletes) {
         links = layers.isGone(id) ? [:] : links.filter { !layers.isGone($0.key) }
       }
     }
     return links.values.filter { link in
       if includingDeleted { return true }
-      // What is neither pending nor stored was taken back before it was saved.
+      // An object neither pending nor stored was dropped before it was saved.
       guard let change = pendingChange(of: link.destination) else { return !coordinator.isTemporary(link.destination) }
       return change.row != nil
     }.sorted { left, right in
@@ -81,7 +81,7 @@ final class PendingView {
     }
   }
 
-  /// The destinations of a to-many relationship with their rows.
+  /// Returns the destinations of a to-many relationship with their rows.
   func destinations(of id: ManagedObjectID, _ property: Property) throws -> [(id: ManagedObjectID, row: Row)] {
     if property.joinTable != nil {
       var found: [(id: ManagedObjectID, row: Row)] = []

@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// Relationships from an entity to another, one after the other, whose destinations are read together.
+/// A chain of relationships whose destinations are prefetched.
 struct PrefetchPath: Sendable {
   /// At least one.
   let relationships: [Property]

@@ -1,17 +1,17 @@
 import ObjectModel
 
 extension ObjectRegistry {
-  /// Traps in debug builds if objects and pending changes contradict each other; looks only while there are few.
+  /// Traps in debug builds if objects and pending changes contradict each other; checks only while there are few.
   func assertInvariants() {
     assert(held.count > 256 || contradictions.isEmpty, contradictions.first ?? "")
   }
 
-  /// Whatever contradicts something else.
+  /// Descriptions of all contradictions.
   var findings: [String] {
     contradictions + objects.all.flatMap(contradictions(ofRegistered:)) + held.flatMap(contradictionsOfInverses)
   }
 
-  /// What contradicts something else among the objects with changes.
+  /// Descriptions of contradictions among the objects with changes.
   private var contradictions: [String] {
     var found: [String] = []
     if touched.contains(where: { !$0.state.isSuperset(of: [.touched, .held]) }) {
@@ -56,7 +56,7 @@ extension ObjectRegistry {
     return found
   }
 
-  /// Relationships that this context changed must be the same from both ends, where both are in memory.
+  /// Checks that relationships changed here are the same from both ends, if both are in memory.
   private func contradictionsOfInverses(of object: ManagedObject) -> [String] {
     if object.isDeleted || object.isFault { return [] }
     return object.entity.properties.flatMap { property -> [String] in
@@ -67,7 +67,7 @@ extension ObjectRegistry {
         destinations = Array(cache.ids)
       } else {
         guard let id = object.row.referenceIfPresent(property.slot) else { return [] }
-        // What was not changed here may lead to what others have changed since.
+        // An unchanged relationship may lead to an object that others have changed since.
         if let base = object.base, base.referenceIfPresent(property.slot) == id { return [] }
         destinations = [id]
       }
@@ -78,7 +78,7 @@ extension ObjectRegistry {
   }
 
   private func leadsElsewhere(_ object: ManagedObject, _ property: Property, _ destination: ManagedObjectID) -> Bool {
-    // An object that was not changed here shows what it was fetched with.
+    // An object that was not changed here shows its fetched values.
     if object.isDeleted || object.isFault || !object.state.contains(.held) { return false }
     if property.storage != .toMany { return object.row.referenceIfPresent(property.slot) != destination }
     guard let cache = object.toMany?[property.slot], cache.generation == relationshipGeneration else { return false }

@@ -1,9 +1,9 @@
 extension PersistentStoreCoordinator {
   /// Checks the row cache against the store, and the store in itself: its file, references, links and large values.
   ///
-  /// For tests, while nobody saves, and after what other processes saved was merged. It changes nothing. Cost: I/O, a
+  /// For tests, while nothing saves, and after other processes' saves were merged. It changes nothing. Cost: I/O, a
   /// pass over the whole store.
-  /// - Throws: ``InvariantViolation`` with everything that was found, ``StoreError`` if the store can't be read.
+  /// - Throws: ``InvariantViolation`` with all findings, ``StoreError`` if the store can't be read.
   public func checkInvariants() throws {
     let store = try openStore()
     let findings = try cacheFindings(store) + store.findings()

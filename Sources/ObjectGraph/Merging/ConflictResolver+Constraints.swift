@@ -1,14 +1,14 @@
 import ObjectModel
 
-/// What becomes of the objects of a save that violate uniqueness constraints.
+/// The decisions about objects of a save that violate uniqueness constraints.
 struct ConstraintResolution {
-  /// The changes of the objects that stay, by ID; some change nothing.
+  /// The changes of the objects that stay, by ID; some are empty.
   var keepers: [ManagedObjectID: RowChange] = [:]
-  /// The objects that became part of others, or give way to them.
+  /// Objects that are merged into others or dropped in their favour, with those others.
   var replaced: [ManagedObjectID: ManagedObjectID] = [:]
   /// Deletes of those that are stored.
   var removed: [ManagedObjectID: RowChange] = [:]
-  /// Updates without the values that are taken.
+  /// Updates without the values that violate a constraint.
   var reverted: [ManagedObjectID: RowChange] = [:]
 
   func isDecided(_ id: ManagedObjectID) -> Bool { replaced[id] != nil || reverted[id] != nil }
@@ -17,12 +17,12 @@ struct ConstraintResolution {
 extension ConflictResolver {
   /// Resolves violated uniqueness constraints: the object that had the values first stays, under its ID.
   ///
-  /// Where the context wins, the others become part of it, and are deleted if they are stored. Where the store wins,
-  /// new ones give way, and changed ones keep the unique values that they had.
+  /// If the context wins, the others are merged into it, and deleted if they are stored. If the store wins, new ones
+  /// are dropped, and changed ones keep their former unique values.
   /// - Parameters:
-  ///   - error: what the store said, thrown if no violation can be found.
-  ///   - reader: reads what the changes are to be written over.
-  /// - Throws: ``SaveConflicts`` with a report for each violation if the policy has no answer.
+  ///   - error: the store's error, thrown if no violation can be found.
+  ///   - reader: a reader of the state that the changes are to be written to.
+  /// - Throws: ``SaveConflicts`` with a report for each violation if the policy does not resolve it.
   mutating func resolveConstraints(_ error: StoreError, _ reader: any StoreReader) throws {
     let violations = try ConstraintSearch(coordinator: coordinator, sets: outcome.sets).find(reader)
     if violations.isEmpty { throw error }
@@ -40,7 +40,7 @@ extension ConflictResolver {
     try apply(resolution, reader)
   }
 
-  /// The change of the object that stays; one that changes nothing yet if it is stored and not changed.
+  /// Returns the change of the object that stays; an empty update if it is stored and unchanged.
   private func keeper(of violation: ConstraintSearch.Violation, _ keepers: [ManagedObjectID: RowChange]) -> RowChange? {
     if let stored = violation.stored {
       let changed = violation.changes.first { $0.id == stored.id }
@@ -73,11 +73,11 @@ extension ConflictResolver {
     }
   }
 
-  /// A row with values of another one, which may be of another entity of the family.
+  /// Returns a row with values of another one, which may be of another entity of the family.
   ///
   /// - Parameters:
   ///   - origin: the values from which the other row was changed.
-  ///   - given: the slots of the values that it was given, if they are known.
+  ///   - given: the slots that were set, if known.
   private func merged(
     _ row: Row, from origin: Row, given: [Int]? = nil, into kept: Row, _ policy: MergeResolution
   ) -> Row {
@@ -87,10 +87,10 @@ extension ConflictResolver {
     case .values(let values): return kept.with(values, entity: entity(of: kept))
     case .overwrite, .objectTrump:
       let layout = coordinator.layouts[Int(kept.entityIndex)]
-      // What entities of a family have in common comes first, in the same slots.
+      // Properties that entities of a family share come first, in the same slots.
       let shared = sequence(first: entity(of: row), next: \.parent).first { entity(of: kept).isKind(of: $0) }
       for slot in 0..<(shared?.properties.count ?? 0) {
-        // What it has by default, or had before, says nothing.
+        // Default and former values don't count.
         let isGiven = given?.contains(slot) ?? !row.hasSameValue(as: origin, slot, layout.storage[slot])
         if case .objectTrump = policy, !isGiven { continue }
         if row.hasSameValue(as: kept, slot, layout.storage[slot]) { continue }
@@ -102,7 +102,7 @@ extension ConflictResolver {
 
   private func entity(of row: Row) -> Entity { coordinator.model.entities[Int(row.entityIndex)] }
 
-  /// Puts the changes in, takes those of replaced objects out, and lets references lead to what replaced them.
+  /// Adds the changes, removes those of replaced objects, and redirects references to their replacements.
   private mutating func apply(_ resolution: ConstraintResolution, _ reader: any StoreReader) throws {
     let replaced = resolution.replaced
     var added = resolution.keepers.filter { !$0.value.isEmptyUpdate }
@@ -133,7 +133,7 @@ extension ConflictResolver {
     for (id, change) in resolution.reverted where change.isEmptyUpdate { noteDropped(id, stored: change.base) }
   }
 
-  /// A change whose references lead to what replaced their destinations; nil if none does.
+  /// Returns the change with references redirected to replacements; nil if none is affected.
   private func leading(_ change: RowChange, _ replaced: [ManagedObjectID: ManagedObjectID]) -> RowChange? {
     guard var row = change.row else { return nil }
     var isChanged = false
@@ -149,7 +149,7 @@ extension ConflictResolver {
     return result
   }
 
-  /// Changes that let what is stored lead to what replaced stored objects. Cost: a look-up per relationship and object.
+  /// Returns changes that redirect stored references to replacements. Cost: a look-up per relationship and object.
   private func storedReferences(
     to removed: Set<ManagedObjectID>, _ replaced: [ManagedObjectID: ManagedObjectID], _ reader: any StoreReader
   ) throws -> ChangeSet {
@@ -189,7 +189,7 @@ extension LinkKey {
 }
 
 extension LinkChange {
-  /// A link that an object has in a relationship.
+  /// A link of an object in a relationship.
   fileprivate init(_ id: ManagedObjectID, _ link: Link, _ property: Property) {
     let (left, right) = property.isLeftEnd ? (id, link.destination) : (link.destination, id)
     self.init(
@@ -203,7 +203,7 @@ extension LinkChange {
 }
 
 extension Row {
-  /// A copy with the values that another row has in some properties; that row itself if nothing else differs.
+  /// Returns a copy with another row's values of some properties; that row itself if nothing else differs.
   fileprivate func taking(_ names: [String], from other: Row, _ entity: Entity) -> Row {
     var row = self
     let layout = RowLayout(entity)

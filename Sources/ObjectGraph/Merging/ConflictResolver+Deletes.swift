@@ -1,11 +1,12 @@
 import ObjectModel
 
 extension ConflictResolver {
-  /// Does what delete rules say to objects that others let lead to what is deleted, since whoever deleted it looked.
+  /// Applies delete rules to objects that others have related to a deleted object since it was deleted.
   ///
-  /// That is no conflict of values: the rules hold for whatever leads to an object when its delete is saved.
-  /// - Throws: ``ValidationError`` or ``ValidationErrors`` if a rule denies the delete, or a required relationship would
-  ///   lead nowhere.
+  /// That is no conflict of values: the rules apply to every object that refers to the deleted one when the delete is
+  /// saved.
+  /// - Throws: ``ValidationError`` or ``ValidationErrors`` if a rule denies the delete, or a required relationship
+  ///   would be empty.
   mutating func applyDeleteRules(_ found: [StoreConflict]) throws {
     unpackBatches()
     var changes: [ManagedObjectID: RowChange] = [:]
@@ -36,7 +37,7 @@ extension ConflictResolver {
     if !added.isEmpty { add(ChangeSet(added)) }
   }
 
-  /// The change of an object that leads to deleted ones, as the rules make it; nil if it is new and goes with them.
+  /// Returns an object's change after delete rules; nil if it is new and is deleted by a cascade.
   private func outcome(
     of change: RowChange, _ gone: Set<ManagedObjectID>, _ errors: inout [any Error]
   ) throws -> RowChange? {

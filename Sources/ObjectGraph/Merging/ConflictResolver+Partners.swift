@@ -1,12 +1,12 @@
 import ObjectModel
 
-// One-to-one relationships in conflicts: an object that comes out related otherwise than somebody wanted is parted from
-// whom it leads to no more, at the other end.
+// One-to-one relationships in conflicts: where a resolution relates an object to another one than a side wanted, the
+// other end of the former relationship is cleared.
 
 extension ConflictResolver {
-  /// Lets nothing lead one to one to objects that lead elsewhere once their conflicts are resolved.
+  /// Clears one-to-one references to objects that refer to others once their conflicts are resolved.
   ///
-  /// - Parameter resolved: what the conflicts have become; nil for what gave way.
+  /// - Parameter resolved: the conflicts with their resolved changes; nil for dropped ones.
   mutating func partFormerPartners(_ resolved: [(conflict: StoreConflict, change: RowChange?)]) throws {
     for (conflict, change) in resolved {
       guard let stored = conflict.stored?.row, let final = change == nil ? stored : change?.row else { continue }

@@ -1,19 +1,19 @@
 import ObjectModel
 
-/// Turns the changes of a save that met conflicts into changes that can be written, as a policy says.
+/// Turns the changes of a save that met conflicts into changes that can be written, as the merge policy decides.
 struct ConflictResolver {
   let coordinator: PersistentStoreCoordinator
   let policy: MergePolicy
   /// The number of the saving root context.
   let root: Int
-  /// The changes still to be written, and what became of the others.
+  /// The changes still to be written, and the fate of the others.
   private(set) var outcome: SaveOutcome
-  /// Rows that only must not have changed, by object.
+  /// Rows that must not have changed, by object; they are not written.
   private(set) var checks: [ManagedObjectID: RowChange]
   private(set) var rewritten: [ManagedObjectID: RowChange] = [:]
-  /// The inserts of objects that have been in the store before.
+  /// The inserts of objects that were stored before.
   private(set) var returns: [RowChange] = []
-  /// What new objects were given, by slot, where that is known; else it is what differs from their defaults.
+  /// The slots that were set in new objects, if known; otherwise those that differ from the defaults count.
   var givenSlots: [ManagedObjectID: [Int]] = [:]
 
   init(
@@ -28,7 +28,7 @@ struct ConflictResolver {
 
   var request: [RowChange] { Array(checks.values) }
 
-  /// What was saved, once it was, with the updates that changed no row.
+  /// Returns the outcome of the completed save, including updates that changed no row.
   func finalOutcome(of sets: [ChangeSet]) -> SaveOutcome {
     var final = outcome
     final.rewritten = Array(rewritten.values)
@@ -43,7 +43,7 @@ struct ConflictResolver {
     return final
   }
 
-  /// The changes still to be written, with later versions for objects that have been in the store before and are inserted
+  /// Returns the changes still to be written, with later versions for objects that were stored before and are inserted
   /// again. Cost: a look at the keys, unless there are such objects.
   mutating func setsToWrite() -> [ChangeSet] {
     returns = []
@@ -54,7 +54,7 @@ struct ConflictResolver {
     var changes = set.changes
     for index in changes.indices where changes[index].kind == .insert && !coordinator.isTemporary(changes[index].id) {
       let past = Row(coordinator.layouts[Int(changes[index].row?.entityIndex ?? changes[index].id.entityIndex)])
-      // Of the clock, so later than whatever this or another process has counted up to.
+      // From the clock, so later than any version counted by this or another process.
       past.stamp(version: coordinator.drawOrder())
       changes[index].base = past
       returns.append(changes[index])
@@ -69,9 +69,9 @@ struct ConflictResolver {
 
   /// Resolves version conflicts.
   ///
-  /// - Throws: ``SaveConflicts`` with all those that are errors.
+  /// - Throws: ``SaveConflicts`` with all conflicts that the policy does not resolve.
   mutating func resolve(_ all: [StoreConflict], kind: (StoreConflict) -> MergeConflict.Kind) throws {
-    // What is to be made again can be led to; if it is not, that shows when the rest is tried again.
+    // An object that is inserted again can be referred to; if it is not, the next try will report it.
     let changed = Set(all.filter { !$0.isMissingDestination }.map(\.change.id))
     let found = all.filter { !$0.isMissingDestination || !changed.contains($0.change.id) }
     var decisions: [ManagedObjectID: Decision] = [:]
@@ -81,7 +81,7 @@ struct ConflictResolver {
       if checks[found.change.id] == nil, let merged = mergedWithinStack(found) {
         decisions[found.change.id] = .write(merged)
       } else if let resolution = try policy.resolution(of: conflict) {
-        // What is gone can't be led to, whoever wins.
+        // A gone object can't be referred to, whoever wins.
         if found.isMissingDestination, isRequired(found.change.id) { errors.append(conflict) }
         decisions[found.change.id] = found.isMissingDestination ? .drop : decision(resolution, conflict)
       } else {
@@ -91,7 +91,7 @@ struct ConflictResolver {
     if !errors.isEmpty { throw SaveConflicts(errors) }
     for found in found {
       let id = found.change.id
-      // What was only to be checked has nothing to write, whatever the policy says.
+      // A row that was only checked has nothing to write, whatever the policy says.
       if checks.removeValue(forKey: id) != nil { decisions[id] = .drop }
       if case .write(let change) = decisions[id] {
         rewritten[id] = change
@@ -117,21 +117,21 @@ struct ConflictResolver {
       })
   }
 
-  /// The relationships of a row that lead to one of these objects.
+  /// Returns the relationships of a row that lead to one of these objects.
   private func slots(of row: Row, leadingTo gone: Set<ManagedObjectID>) -> [Property] {
     coordinator.model.entities[Int(row.entityIndex)].properties.filter { property in
       property.storage == .reference && row.referenceIfPresent(property.slot).map(gone.contains) == true
     }
   }
 
-  /// Whether a change can't do without a reference to that object.
+  /// True if a required relationship of a change leads to that object.
   private func isRequired(_ id: ManagedObjectID) -> Bool {
     outcome.sets.contains { set in
       set.changes.contains { $0.row.map { slots(of: $0, leadingTo: [id]).contains { !$0.isOptional } } ?? false }
     }
   }
 
-  /// Lets nothing lead to objects that are not there.
+  /// Clears references to objects that do not exist.
   private mutating func clearReferences(to gone: Set<ManagedObjectID>) {
     if gone.isEmpty { return }
     var cleared: [ManagedObjectID: RowChange] = [:]
@@ -146,7 +146,7 @@ struct ConflictResolver {
     for change in cleared.values { noteRewritten(change) }
   }
 
-  /// The change against what is stored, if the conflict only looks like one because this stack saved in between.
+  /// Returns the change rebased on the stored row, if this stack's own save in between caused the conflict.
   private func mergedWithinStack(_ conflict: StoreConflict) -> RowChange? {
     guard let base = conflict.change.base, let stored = conflict.stored?.row,
       coordinator.canMerge(conflict, base, stored, root)
@@ -168,7 +168,7 @@ struct ConflictResolver {
     case .objectTrump:
       return .write(update(conflict, stored, stored.applying(changesFrom: base, to: mine, layout: layout)))
     case .storeTrump:
-      // The context's values under those that the store changed.
+      // The store's changes win over the context's.
       let merged = mine.applying(changesFrom: base, to: stored, layout: layout)
       return merged.changedSlots(from: stored, layout: layout).isEmpty
         ? .drop : .write(update(conflict, stored, merged))
@@ -177,7 +177,7 @@ struct ConflictResolver {
     }
   }
 
-  /// The context deletes what others have changed or deleted.
+  /// Decides about a context's delete of an object that others have changed or deleted.
   private func decisionOnDelete(_ resolution: MergeResolution, _ conflict: MergeConflict) -> Decision {
     guard let stored = conflict.stored else { return .drop }
     switch resolution {
@@ -189,7 +189,7 @@ struct ConflictResolver {
     }
   }
 
-  /// The context has changed what others have deleted.
+  /// Decides about a context's change of an object that others have deleted.
   private func decisionOnDeleted(_ resolution: MergeResolution, _ conflict: MergeConflict, _ mine: Row) -> Decision {
     switch resolution {
     case .rollback, .storeTrump: .drop
@@ -206,7 +206,7 @@ struct ConflictResolver {
 
   private func layout(of row: Row) -> RowLayout { coordinator.layouts[Int(row.entityIndex)] }
 
-  /// Changes, or leaves out, each change that is not of a batch.
+  /// Replaces or drops each change that is not in a batch.
   mutating func replaceChanges(_ replacement: (RowChange) -> RowChange?) {
     outcome.sets = outcome.sets.map {
       ChangeSet($0.changes.compactMap(replacement), batches: $0.batches, links: $0.links)
@@ -214,7 +214,7 @@ struct ConflictResolver {
     .filter { !$0.isEmpty }
   }
 
-  /// Makes changes of packed rows, so that each can be resolved by itself.
+  /// Turns packed rows into changes, so that each can be resolved by itself.
   mutating func unpackBatches() {
     let batches = outcome.sets.flatMap(\.batches)
     if batches.isEmpty { return }
@@ -230,7 +230,7 @@ struct ConflictResolver {
     outcome.sets = sets
   }
 
-  /// Changes, or leaves out, each link.
+  /// Replaces or drops each link.
   mutating func replaceLinks(_ replacement: (LinkChange) -> LinkChange?) {
     outcome.sets = outcome.sets.map { set in
       set.links.isEmpty
@@ -240,13 +240,13 @@ struct ConflictResolver {
 
   mutating func add(_ set: ChangeSet) { outcome.sets.append(set) }
 
-  /// Notes a change with other values than it came with.
+  /// Notes a change whose values were altered.
   mutating func noteRewritten(_ change: RowChange) {
     rewritten[change.id] = change
     outcome.dropped[change.id] = nil
   }
 
-  /// Notes an object whose change gave way.
+  /// Notes an object whose change was dropped.
   mutating func noteDropped(_ id: ManagedObjectID, stored: Row?) {
     rewritten[id] = nil
     outcome.dropped[id] = .some(stored)
@@ -254,7 +254,7 @@ struct ConflictResolver {
 }
 
 extension Row {
-  /// A copy with the attributes of these names set; those that can't take their value stay.
+  /// Returns a copy with the attributes of these names set; those that can't hold their value keep the old one.
   func with(_ values: [String: Value], entity: Entity) -> Row {
     var row = self
     for (name, value) in values {

@@ -6,7 +6,7 @@ public struct ConstraintConflict: Sendable {
   public let entityName: String
   /// The properties that must be unique together.
   public let properties: [String]
-  /// What they are, in that order.
+  /// The values, in that order.
   public let values: [Value]
   /// The stored object that has the values already; nil if only objects of the save share them.
   public let storedObjectID: ManagedObjectID?
@@ -15,7 +15,7 @@ public struct ConstraintConflict: Sendable {
 }
 
 extension ConstraintConflict: CustomStringConvertible {
-  /// Names, no values, so that it may be logged.
+  /// Names without values, so that it may be logged.
   public var description: String {
     let names = properties.map { "\(entityName).\($0)" }.joined(separator: ", ")
     let count = conflictingObjectIDs.count + (storedObjectID == nil ? 0 : 1)

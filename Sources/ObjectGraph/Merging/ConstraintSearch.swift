@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// Finds the uniqueness constraints that changes would violate, after a store has refused them. Packed rows excepted.
+/// Finds the uniqueness constraints that changes violate, after a store has refused them. Packed rows excepted.
 ///
 /// Cost: a pass over the changes of each constrained entity, and one look-up per distinct value.
 struct ConstraintSearch {
@@ -44,7 +44,7 @@ struct ConstraintSearch {
     return try order.compactMap { key in
       let group = groups[key] ?? []
       let stored = try holder(entity, names, key, reader)
-      // A stored object that is deleted or changed in this save counts with what it will have.
+      // A stored object that is deleted or changed in this save counts with its new values.
       let holds = stored.map { stored in changed[stored.id] == nil || group.contains { $0.id == stored.id } } ?? false
       let others = group.filter { !holds || $0.id != stored?.id }
       if others.count + (holds ? 1 : 0) < 2 { return nil }
@@ -68,9 +68,9 @@ struct ConstraintSearch {
     }
   }
 
-  /// What a row has in a constraint; nil if it is of another entity or one of the values is nil.
+  /// Returns a row's values of a constraint; nil if it is of another entity or one of the values is nil.
   ///
-  /// - Throws: what reading a file throws, if a value is binary data in a file.
+  /// - Throws: the file's read error, if a value is binary data in a file.
   private func key(of row: Row, _ names: [String], _ constrained: Entity) throws -> [Key]? {
     let entity = coordinator.model.entities[Int(row.entityIndex)]
     guard entity.isKind(of: constrained) else { return nil }
@@ -86,7 +86,7 @@ struct ConstraintSearch {
     return key
   }
 
-  /// The stored object that has these values.
+  /// Returns the stored object that has these values.
   private func holder(
     _ entity: Entity, _ names: [String], _ key: [Key], _ reader: any StoreReader
   ) throws -> (id: ManagedObjectID, row: Row)? {

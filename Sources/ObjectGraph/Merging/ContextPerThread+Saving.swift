@@ -4,8 +4,8 @@ extension ContextPerThread {
   /// A failed save merges nothing.
   /// - Parameters:
   ///   - context: a context of this stack.
-  ///   - merging: when main merges; nil for what the stack was made with.
-  /// - Throws: what ``ManagedObjectContext/save()`` throws; ``MergeWouldDeadlock`` if main does not come to merge, in
+  ///   - merging: when main merges; nil for the stack's setting.
+  /// - Throws: errors of ``ManagedObjectContext/save()``; ``MergeWouldDeadlock`` if main does not merge in time, in
   ///   which case the save itself is done.
   public func save(_ context: isolated ManagedObjectContext, merging: Merging? = nil) throws {
     if context === mainContext { return try context.save() }
@@ -22,16 +22,16 @@ extension ContextPerThread {
   }
 }
 
-/// A synchronous merge that could not be waited for, because main waits for the one who saves.
+/// The error of a synchronous merge that timed out because main waits for the saving thread.
 ///
-/// The save is done, and main merges it when it has time.
+/// The save is done, and main merges it later.
 public struct MergeWouldDeadlock: Error, Sendable, CustomStringConvertible {
   /// The context that saved.
   public let contextName: String
   /// The context that was to merge.
   public let mainName: String
 
-  /// Who waits for whom, and what to do.
+  /// The two contexts, and what to do.
   public var description: String {
     "\"\(contextName)\" has saved, but waiting for \"\(mainName)\" to merge would be a deadlock: it seems to wait for"
       + " the saving thread; merge asynchronously, or don't wait there"

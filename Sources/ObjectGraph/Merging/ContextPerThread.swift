@@ -13,25 +13,25 @@ import Synchronization
 ///       }
 ///     }
 public final class ContextPerThread: Sendable {
-  /// When main has merged a save.
+  /// The time by which main has merged a save.
   public enum Merging: Sendable {
     /// Soon after; the saving thread does not wait.
     case asynchronous
-    /// Before the save returns. Not to be used while main may be waiting for the saving thread; after this time it is
-    /// taken for a deadlock.
+    /// Before the save returns. Don't use it while main may be waiting for the saving thread; after the timeout, that
+    /// counts as a deadlock.
     case synchronous(timeout: Duration)
   }
 
-  /// What all these contexts read from and save to.
+  /// The coordinator that all these contexts read from and save to.
   public let coordinator: PersistentStoreCoordinator
-  /// The context of main's executor, the same for all who ask.
+  /// The context of main's executor, the same for all callers.
   public let mainContext: ManagedObjectContext
-  /// How saves are merged unless one says otherwise.
+  /// The way saves are merged, unless a save overrides it.
   public let merging: Merging
   private let prefix: String
   private let count = Atomic(0)
   private let threads = ContextsByThread()
-  /// Contexts of tasks that opened no scope, for as long as the tasks hold them.
+  /// Contexts of tasks without a scope, as long as the tasks hold them.
   private let ofTasks = Mutex<[Int: Weak]>([:])
   @TaskLocal private static var scope: Scope?
 
@@ -39,19 +39,19 @@ public final class ContextPerThread: Sendable {
     weak var context: ManagedObjectContext?
   }
 
-  /// What a task has opened.
+  /// The context that a task has opened, and for which stack.
   private struct Scope: Sendable {
     unowned let owner: ContextPerThread
     let context: ManagedObjectContext
   }
 
-  /// Contexts of threads, which are made when they are asked for.
+  /// Makes a stack whose contexts are made when they are first used.
   ///
   /// - Parameters:
-  ///   - coordinator: what all of them read from and save to.
-  ///   - mainExecutor: where main's context runs: the main queue, or a queue of its own.
-  ///   - merging: when main merges a save, unless the save says otherwise.
-  ///   - name: what the contexts' names begin with.
+  ///   - coordinator: the coordinator that all contexts read from and save to.
+  ///   - mainExecutor: the executor of main's context: the main queue, or a queue of its own.
+  ///   - merging: when main merges a save, unless the save overrides it.
+  ///   - name: the prefix of the contexts' names.
   public init(
     coordinator: PersistentStoreCoordinator, mainExecutor: ContextExecutor = .main, merging: Merging = .asynchronous,
     name: String = "thread"
@@ -64,7 +64,7 @@ public final class ContextPerThread: Sendable {
 
   /// The context of the caller: main's on main's executor, else the task's or the thread's own.
   ///
-  /// A task that asks without ``withTaskContext(isolation:_:)`` gets the same context for as long as it holds it.
+  /// A task outside of ``withTaskContext(isolation:_:)`` gets the same context for as long as it holds it.
   public var current: ManagedObjectContext {
     if mainContext.executor.isCurrent { return mainContext }
     if let scope = Self.scope, scope.owner === self { return scope.context }
@@ -72,7 +72,7 @@ public final class ContextPerThread: Sendable {
     return threads.context(makeContext)
   }
 
-  /// Runs a task's work with a context of its own, which is ``current`` in it and is released at its end.
+  /// Runs a task's work with its own context, which is ``current`` inside and is released at the end.
   public func withTaskContext<Result>(
     isolation: isolated (any Actor)? = #isolation, _ body: (ManagedObjectContext) async throws -> Result
   ) async rethrows -> Result {

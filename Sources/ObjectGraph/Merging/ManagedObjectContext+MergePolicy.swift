@@ -1,5 +1,5 @@
 extension PersistentStoreCoordinator {
-  /// What saves of this coordinator's contexts do about conflicts, unless the context has a policy of its own.
+  /// The policy for conflicts in saves of this coordinator's contexts, unless a context has its own.
   public var mergePolicy: MergePolicy {
     get { merging.policy ?? .error }
     set { merging.policy = newValue }
@@ -7,17 +7,17 @@ extension PersistentStoreCoordinator {
 }
 
 extension ManagedObjectContext {
-  /// What a save of this root context does about conflicts.
+  /// The policy for conflicts in saves of this root context.
   ///
-  /// Until one is set here, it is the parent's policy, and that of a root the coordinator's. A child's save meets no
-  /// conflicts, but those that it asks for with ``detectConflicts(for:)``: whoever saves later adds the changed properties
-  /// to what the others changed.
+  /// Unless one is set here, it is the parent's policy; a root inherits the coordinator's. A child's save meets no
+  /// conflicts but those requested with ``detectConflicts(for:)``: a later save adds its changed properties to those of
+  /// the others.
   public nonisolated var mergePolicy: MergePolicy {
     get { merging.policy ?? parent?.mergePolicy ?? coordinator.mergePolicy }
     set { merging.policy = newValue }
   }
 
-  /// Lets the next save fail, or be resolved, if that object was changed by others, although it is not changed here.
+  /// Makes the next save detect a conflict if others have changed this object, even if it is not changed here.
   ///
   /// It holds until a save succeeds, the object is refreshed, or the changes are rolled back. Cost: a look at the row
   /// in the save's transaction.
@@ -36,7 +36,7 @@ extension ObjectRegistry {
     conflictChecks[object.objectID] = object.base ?? object.row
   }
 
-  /// The rows that a save must find unchanged, although it does not write them.
+  /// Returns the rows that a save must find unchanged although it does not write them.
   func checks(besides sets: [ChangeSet]) -> [RowChange] {
     conflictChecks.compactMap { id, row in
       let isWritten = sets.contains { $0.change(of: id).map { !$0.isEmptyUpdate } ?? false }
@@ -44,7 +44,7 @@ extension ObjectRegistry {
     }
   }
 
-  /// Compares the rows that are to be checked with those of the next level up, for a save to a parent.
+  /// Compares the rows to check with those of the next level up, for a save to a parent.
   ///
   /// - Throws: ``SaveConflicts`` if the policy makes that an error, or ``StoreError`` if a row can't be read.
   func checkAgainstParent() throws {
@@ -55,7 +55,7 @@ extension ObjectRegistry {
       if let fresh, let base = change.base, fresh.changedSlots(from: base, layout: layout).isEmpty { continue }
       let conflict = MergeConflict(
         change, stored: fresh, kind: .contextAgainstRowCache, model: coordinator.model)
-      // There is nothing to write, so any other answer lets the save go on.
+      // There is nothing to write, so with any other resolution the save continues.
       if try context.mergePolicy.resolution(of: conflict) == nil { conflicts.append(conflict) }
     }
     if !conflicts.isEmpty { throw SaveConflicts(conflicts) }

@@ -1,10 +1,10 @@
 extension ManagedObjectContext {
-  /// Takes over what another context has saved: refreshes updated objects, faults in inserted, deletes deleted ones.
+  /// Merges what another context has saved: refreshes updated objects, adds inserted ones, removes deleted ones.
   ///
   /// Unsaved edits of this context stay. Where both changed one property, this context's value stays until it saves;
-  /// then its ``mergePolicy`` decides. A save of this context itself, one of another coordinator, and one that did not
-  /// reach a level which this context reads from are ignored. Observers get one did-change. Cost: no I/O, and time in
-  /// proportion to the changes or to the objects in memory, whichever are fewer.
+  /// then its ``mergePolicy`` decides. Saves of this context itself, of another coordinator, and into a level that this
+  /// context does not read from are ignored. Observers get one did-change. Cost: no I/O, and time in proportion to the
+  /// changes or to the objects in memory, whichever are fewer.
   ///
   ///     background.observe { event in
   ///       guard case .didSave(let save) = event else { return }
@@ -21,7 +21,7 @@ extension ManagedObjectContext {
     merging.tell(save)
   }
 
-  /// Takes over what somebody else has saved, known by IDs only; reads the rows of objects in memory again.
+  /// Merges a save that is known by IDs only; reads the rows of objects in memory again.
   ///
   /// For code that runs in the context already; the static methods of the same name do it for several contexts.
   public func mergeChanges(fromRemoteContextSave save: RemoteContextSave) {
@@ -30,7 +30,7 @@ extension ManagedObjectContext {
     merge(remote: set)
   }
 
-  /// Takes over in several contexts what somebody else has saved, each on its own executor, parents first.
+  /// Merges a remote save into several contexts, each on its own executor, parents first.
   ///
   /// Returns when all have merged.
   public static func mergeChanges(
@@ -43,7 +43,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// The same for synchronous code, which waits for each context; not to be called while one of them waits for it.
+  /// Merges a remote save for synchronous code, waiting for each context; must not be called while one of them waits
+  /// for it.
   public static func mergeChanges(
     fromRemoteContextSave save: RemoteContextSave, into contexts: [ManagedObjectContext]
   ) {
@@ -75,7 +76,7 @@ extension ManagedObjectContext {
 
   private nonisolated var ancestorCount: Int { parent.map { $0.ancestorCount + 1 } ?? 0 }
 
-  /// Whether a save went to a level that this context reads from, and came from elsewhere.
+  /// True if a save went to a level that this context reads from, and came from another context.
   private func isConcerned(by save: ContextDidSave) -> Bool {
     guard save.context !== self, save.context.coordinator === coordinator else { return false }
     guard let level = save.context.parent else { return true }
@@ -86,11 +87,10 @@ extension ManagedObjectContext {
 // MARK: - Automatic merging
 
 extension ManagedObjectContext {
-  /// Whether this context takes over by itself what is saved into its parent, or into the store; false at first.
+  /// True if this context merges saves into its parent, or into the store, by itself; false at first.
   ///
-  /// It does so asynchronously, on its own executor, and on a save of its parent too; also with what others commit to
-  /// the store, if the store notices. A context that is confined to a
-  /// thread can't.
+  /// It merges asynchronously on its own executor, also when its parent saves, and when others commit to the store, if
+  /// the store notices. A context that is confined to a thread can't.
   public nonisolated var automaticallyMergesChangesFromParent: Bool {
     get { merging.isFollowing }
     set {
@@ -102,7 +102,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Merges a save on this context's executor, after what is queued there already.
+  /// Queues the merge of a save on this context's executor.
   nonisolated func mergeSoon(_ save: ContextDidSave) {
     executor.async { [weak self] in
       self?.assumeIsolated { $0.mergeChanges(fromContextDidSave: save) }

@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// Makes all unchanged objects faults, which read their values anew; changed ones keep their changes and values.
+  /// Turns all unchanged objects into faults, which read their values again; changed ones keep their values.
   public func refreshAllObjects() {
     enter()
     registry.refreshAll()

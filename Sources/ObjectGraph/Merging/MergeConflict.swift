@@ -1,19 +1,19 @@
 public import ObjectModel
 
-/// An object that a save would change although its row is not any more what the change was made against.
+/// A conflict about an object whose row has changed since the context's change was made.
 ///
-/// It carries three snapshots by property name: what the context wants, what it started from, and what is stored now.
-/// References to other objects show as their URIs.
+/// It carries three snapshots by property name: the context's values, those it started from, and the stored ones.
+/// References to other objects are shown as URIs.
 public struct MergeConflict: Sendable {
-  /// Between whom the conflict is.
+  /// The parties of the conflict.
   public enum Kind: Sendable {
     /// Another context of this process has saved or deleted the object, and the coordinator knew it.
     case contextAgainstRowCache
-    /// The coordinator knew nothing of it: another process has written to the store.
+    /// Another process has written to the store, unknown to the coordinator.
     case rowCacheAgainstStore
   }
 
-  /// Between whom the conflict is.
+  /// The parties of the conflict.
   public let kind: Kind
   /// The object that can't be saved as it is.
   public let objectID: ManagedObjectID

@@ -1,8 +1,8 @@
 public import ObjectModel
 
-/// What a root context does when a save meets changes that somebody else has saved since.
+/// The way a root context resolves conflicts between its save and changes that others have saved.
 ///
-/// It is chosen once, for the coordinator, and inherited by all its contexts; a context may have another one.
+/// It is chosen once, for the coordinator, and inherited by all its contexts; a context may override it.
 ///
 ///     coordinator.mergePolicy = .mergeByPropertyObjectTrump
 public struct MergePolicy: Sendable, CustomStringConvertible {
@@ -30,10 +30,10 @@ public struct MergePolicy: Sendable, CustomStringConvertible {
   /// A policy that decides each conflict by a closure.
   ///
   /// - Parameters:
-  ///   - name: what it is called in messages.
-  ///   - constraints: what to do when a uniqueness constraint is violated; nil makes that an error.
-  ///   - resolve: is called on the saving context's executor for each version conflict, and must not use the context.
-  ///     What it throws is thrown by the save, which has written nothing then.
+  ///   - name: the policy's name in messages.
+  ///   - constraints: the resolution of violated uniqueness constraints; nil makes them an error.
+  ///   - resolve: called on the saving context's executor for each version conflict; must not use the context. The save
+  ///     throws its errors, without having written anything.
   public static func custom(
     _ name: String = "custom", constraints: MergeResolution? = nil,
     _ resolve: @escaping @Sendable (MergeConflict) throws -> MergeResolution
@@ -50,7 +50,7 @@ public struct MergePolicy: Sendable, CustomStringConvertible {
     self.description = description
   }
 
-  /// How to resolve violated uniqueness constraints; nil if that is an error.
+  /// The resolution of violated uniqueness constraints; nil if they are an error.
   var constraintResolution: MergeResolution? {
     switch rule {
     case .error: nil
@@ -59,7 +59,7 @@ public struct MergePolicy: Sendable, CustomStringConvertible {
     }
   }
 
-  /// - Returns: nil if the conflict is an error.
+  /// Returns the resolution of a conflict; nil if it is an error.
   func resolution(of conflict: MergeConflict) throws -> MergeResolution? {
     switch rule {
     case .error: nil
@@ -69,16 +69,17 @@ public struct MergePolicy: Sendable, CustomStringConvertible {
   }
 }
 
-/// How one conflict ends.
+/// The resolution of one conflict.
 public enum MergeResolution: Sendable {
-  /// Both sides' properties; the stored value where both changed one. What was deleted in the store stays deleted.
+  /// Both sides' properties; the stored value where both changed one. An object deleted in the store stays deleted.
   case storeTrump
-  /// Both sides' properties; the context's value where both changed one. What was deleted in the store is made again.
+  /// Both sides' properties; the context's value where both changed one. An object deleted in the store is inserted
+  /// again.
   case objectTrump
-  /// All of the context's values. What was deleted in the store is made again.
+  /// All of the context's values. An object deleted in the store is inserted again.
   case overwrite
   /// The stored values, or the stored delete.
   case rollback
-  /// The stored values with these attributes on top; names that the entity does not have are not looked at.
+  /// The stored values with these attributes on top; names that the entity does not have are ignored.
   case values([String: Value])
 }

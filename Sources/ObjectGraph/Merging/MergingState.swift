@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a context or a coordinator knows of merging: its policy, and who wants to merge what is saved into it.
+/// The merging state of a context or a coordinator: its policy, and the contexts that merge its saves.
 final class MergingState: Sendable {
   private struct Follower: Sendable {
     weak var context: ManagedObjectContext?
@@ -19,7 +19,7 @@ final class MergingState: Sendable {
     set { state.withLock { $0.policy = newValue } }
   }
 
-  /// Whether the context that this is of is among somebody's followers.
+  /// True if this state's context is a follower of another.
   var isFollowing: Bool {
     get { state.withLock { $0.isFollowing } }
     set { state.withLock { $0.isFollowing = newValue } }
@@ -36,17 +36,17 @@ final class MergingState: Sendable {
     state.withLock { $0.followers.removeAll { $0.context == nil || $0.context === context } }
   }
 
-  /// Lets the followers merge what others have committed to the store, and after them their own followers.
+  /// Makes the followers merge a remote change, and then their own followers.
   func tell(_ change: PersistentStoreRemoteChange) {
     for context in contexts { context.mergeSoon(change) }
   }
 
   private var contexts: [ManagedObjectContext] {
-    // Collected first: letting go of a context's last reference while the lock is held could come back here.
+    // Collected first: releasing a context's last reference under the lock could call back here.
     state.withLock { $0.followers.isEmpty ? [] : $0.followers.compactMap(\.context) }
   }
 
-  /// Lets the followers merge a save soon, each on its executor; its own context excepted.
+  /// Makes the followers merge a save, each on its executor; the saving context excepted.
   func tell(_ save: ContextDidSave) {
     for context in contexts where context !== save.context { context.mergeSoon(save) }
   }

@@ -1,10 +1,10 @@
 import ObjectModel
 
 extension ObjectRegistry {
-  /// Brings the objects in line with what another context has saved.
+  /// Updates the objects to another context's save.
   ///
-  /// - Parameter isObserved: whether somebody is going to look at the inserted objects.
-  /// - Returns: the inserted objects, as faults with their values at hand, to be held while observers look.
+  /// - Parameter isObserved: true if observers may look at the inserted objects.
+  /// - Returns: the inserted objects, as faults that have their rows; hold them while observers look.
   func merge(_ sets: [ChangeSet], isObserved: Bool) -> [ManagedObject] {
     checkExecutor()
     relationshipGeneration += 1
@@ -21,7 +21,7 @@ extension ObjectRegistry {
     return inserted
   }
 
-  /// Registers those objects of a set that children have changed here and nobody uses, so that a merge finds them.
+  /// Registers objects of a set that children have changed here and that are not in memory, so that a merge finds them.
   private func registerChanged(in set: ChangeSet) {
     for pendingSet in pending.currentSets() where !pendingSet.isAllInserts {
       for change in pendingSet.changes where change.kind != .insert && objects[change.id] == nil {
@@ -30,7 +30,7 @@ extension ObjectRegistry {
     }
   }
 
-  /// Calls the body with each registered object of a set, going through whichever is smaller.
+  /// Calls the body with each registered object of a set, iterating over the smaller of both.
   private func forEachRegistered(_ set: ChangeSet, _ body: (ManagedObject, RowChange) -> Void) {
     registerChanged(in: set)
     if objects.isEmpty { return }
@@ -55,29 +55,29 @@ extension ObjectRegistry {
   private func merge(_ change: RowChange, into object: ManagedObject) {
     if let fresh = freshRow(change) { return take(fresh, into: object) }
     if !isStoredAgain(change) { return takeDelete(of: object) }
-    // Its values are in the store only, and the policy decides about edits.
+    // Its values are only in the store, and the policy decides about edits.
     if !object.hasChanges { forgetRow(of: object) }
   }
 
-  /// Whether a save that deleted an object is out of date, because somebody has stored it again since.
+  /// True if a delete is out of date because the object has been stored again since.
   private func isStoredAgain(_ change: RowChange) -> Bool {
     change.kind == .delete && ancestorsChange(of: change.id) == nil && coordinator.hasReturned(change.id)
   }
 
-  /// The newest values of a saved object that are at hand; nil if it was deleted. Does no I/O.
+  /// Returns the newest row of a saved object in memory; nil if it was deleted. Does no I/O.
   private func freshRow(_ change: RowChange) -> Row? {
     if let pending = ancestorsChange(of: change.id) { return pending.row }
-    // It was taken back before it was stored.
+    // It was dropped before it was stored.
     if coordinator.isTemporary(change.id) { return nil }
     guard let row = change.row.map(coordinator.withoutTransients) else { return nil }
     guard let cached = coordinator.cachedRow(for: change.id), cached.version >= row.version, cached.version > 0 else {
       return row
     }
-    // Of the same version, but perhaps with what the save computed.
+    // Same version, but perhaps with values that the save derived.
     return cached.row
   }
 
-  /// Gives an object the values that the next level has now; its unsaved changes stay on top.
+  /// Updates an object to the next level's current values; its unsaved changes stay on top.
   func take(_ fresh: Row, into object: ManagedObject) {
     if object.state.contains(.inaccessible) {
       object.state.subtract([.inaccessible, .deleted])
@@ -95,10 +95,10 @@ extension ObjectRegistry {
     if !object.isFault { awake(object) }
   }
 
-  /// Puts unsaved changes on top of newer values.
+  /// Reapplies unsaved changes on top of newer values.
   ///
-  /// Where both sides changed a property, a root keeps its old base for it, and so the old version: its save will
-  /// meet the conflict and ask the policy.
+  /// If both sides changed a property, a root keeps its old base for it, and thus the old version: its save will detect
+  /// the conflict and ask the policy.
   private func rebase(_ object: ManagedObject, onto fresh: Row) {
     guard let base = object.base, !base.isIdentical(to: fresh), !base.isNewer(than: fresh) else { return }
     let layout = layout(of: object)
@@ -123,10 +123,10 @@ extension ObjectRegistry {
     pending.replace(RowChange(.update, object.objectID, row: object.row, base: newBase))
   }
 
-  /// Takes notice of a delete: the object leaves, unless unsaved edits of a root are at stake.
+  /// Merges a delete: the object leaves, unless a root has unsaved edits of it.
   private func takeDelete(of object: ManagedObject) {
     if object.isInserted { return }
-    // The policy decides about edits when they are saved; other objects that lead here now are none of its own.
+    // The policy decides about edits when they are saved; other objects that now refer to this one are not edits of it.
     let isEdited = object.isUpdated && object.base.map { !object.row.isIdentical(to: $0) } ?? true
     if isEdited, ancestors.isEmpty {
       conflicting[object.objectID] = .some(nil)
@@ -151,7 +151,7 @@ extension ObjectRegistry {
 // MARK: - Changes known by ID
 
 extension ObjectRegistry {
-  /// Brings the objects in line with what is stored now; reads the rows of those that had their values.
+  /// Updates the objects to what is stored now; reads the rows of those that had values.
   func merge(remote set: ChangeSet) {
     checkExecutor()
     relationshipGeneration += 1
@@ -168,10 +168,10 @@ extension ObjectRegistry {
     assertInvariants()
   }
 
-  /// Gives objects the values that are stored now, or pending in an ancestor; those that are gone leave.
+  /// Updates objects to the values stored now, or pending in an ancestor; objects that are gone leave.
   ///
-  /// - Parameter trustsVersions: whether equal versions mean equal values; a client that knows nothing of keys can put
-  ///   another row in the place of a deleted one.
+  /// - Parameter trustsVersions: true if equal versions mean equal values; a foreign client can insert another row with
+  ///   a deleted one's key.
   func read(_ stale: [ManagedObject], trustsVersions: Bool = true) {
     for family in Dictionary(grouping: stale, by: { $0.objectID.rootIndex }).values {
       do {
@@ -186,7 +186,7 @@ extension ObjectRegistry {
           }
         }
       } catch {
-        // They are read when somebody asks for them, who is told then.
+        // They are read again on their next use, which reports the error.
         for object in family where !object.hasChanges {
           forgetRow(of: object)
         }
@@ -205,8 +205,8 @@ extension ObjectRegistry {
 // MARK: - Refreshing
 
 extension ObjectRegistry {
-  /// Makes unchanged objects faults, but for those with transient values, which are read anew and keep them; changed ones
-  /// keep their changes and values.
+  /// Turns unchanged objects into faults, except those with transient values, which are read again and keep them;
+  /// changed ones keep their values.
   func refreshAll() {
     checkExecutor()
     publishChanges()
@@ -223,7 +223,7 @@ extension ObjectRegistry {
     assertInvariants()
   }
 
-  /// Makes an unchanged object a fault that will be read together with others.
+  /// Turns an unchanged object into a fault that will be read together with others.
   func forgetRow(of object: ManagedObject) {
     turnIntoFault(object)
     addToGroup(object)
@@ -231,6 +231,6 @@ extension ObjectRegistry {
 }
 
 extension Row {
-  /// Whether both are stored versions, and this is the later one or the same.
+  /// True if both are stored versions, and this is the same or a later one.
   fileprivate func isNewer(than other: Row) -> Bool { version > 0 && other.version > 0 && version >= other.version }
 }

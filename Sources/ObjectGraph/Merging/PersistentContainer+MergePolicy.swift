@@ -1,5 +1,5 @@
 extension PersistentContainer {
-  /// What saves of all this stack's contexts do about conflicts, unless a context has a policy of its own.
+  /// The policy for conflicts in saves of this stack's contexts, unless a context has its own.
   public var mergePolicy: MergePolicy {
     get { coordinator.mergePolicy }
     set { coordinator.mergePolicy = newValue }

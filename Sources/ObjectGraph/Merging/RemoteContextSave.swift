@@ -1,9 +1,9 @@
 public import Foundation
 import ObjectModel
 
-/// Which objects somebody else has saved: another process, a batch request, an extension; by ID or by URI.
+/// The objects that another process, a batch request or an extension has saved, by ID or by URI.
 ///
-/// URIs also fit other coordinators of the same store.
+/// URIs are also valid for other coordinators of the same store.
 public struct RemoteContextSave: Sendable {
   /// The IDs of inserted objects.
   public var insertedObjectIDs: [ManagedObjectID]
@@ -18,7 +18,7 @@ public struct RemoteContextSave: Sendable {
   /// The URIs of deleted objects.
   public var deletedURIs: [URL] = []
 
-  /// A save that is known by IDs.
+  /// Describes a save by IDs.
   public init(
     inserted: [ManagedObjectID] = [], updated: [ManagedObjectID] = [], deleted: [ManagedObjectID] = []
   ) {
@@ -27,7 +27,7 @@ public struct RemoteContextSave: Sendable {
     deletedObjectIDs = deleted
   }
 
-  /// A save that is known by URIs, from another process.
+  /// Describes a save of another process by URIs.
   public init(insertedURIs: [URL] = [], updatedURIs: [URL] = [], deletedURIs: [URL] = []) {
     self.init(inserted: [], updated: [], deleted: [])
     self.insertedURIs = insertedURIs
@@ -35,12 +35,12 @@ public struct RemoteContextSave: Sendable {
     self.deletedURIs = deletedURIs
   }
 
-  /// What another context of this process saved, without its values.
+  /// Describes what another context of this process saved, without values.
   public init(_ save: ContextDidSaveObjectIDs) {
     self.init(inserted: save.insertedObjectIDs, updated: save.updatedObjectIDs, deleted: save.deletedObjectIDs)
   }
 
-  /// The changes as a coordinator's contexts can merge them; those of other stores are left out.
+  /// Returns the changes in a form that a coordinator's contexts can merge, without those of other stores.
   func changeSet(for coordinator: PersistentStoreCoordinator) -> ChangeSet {
     func changes(_ kind: RowChange.Kind, _ ids: [ManagedObjectID], _ uris: [URL]) -> [RowChange] {
       let all = ids.filter { $0.coordinatorOrdinal == coordinator.ordinal } + uris.compactMap(coordinator.objectID)

@@ -1,22 +1,22 @@
-/// What a save to the store came to, after conflicts were resolved.
+/// The outcome of a save to the store, after conflicts were resolved.
 struct SaveOutcome {
-  /// What was written.
+  /// The sets that were written.
   var sets: [ChangeSet]
-  /// The changes in it that have other values than they were saved with.
+  /// The written changes whose values were altered by the resolution.
   var rewritten: [RowChange] = []
-  /// Objects whose changes gave way to what is stored, with the stored row; nil if there is none.
+  /// Objects whose changes were dropped in favour of the store, with the stored row; nil if there is none.
   var dropped: [ManagedObjectID: Row?] = [:]
-  /// Derived attributes with new values, of these objects and others.
+  /// New values of derived attributes, of these objects and others.
   var derived: [DerivedValue] = []
 
-  /// Objects that are stored, otherwise than the context wanted it.
+  /// Objects that are stored with other values than the context wanted.
   var survivors: Set<ManagedObjectID> {
     var survivors = Set(rewritten.lazy.filter { $0.kind != .delete }.map(\.id))
     for (id, row) in dropped where row != nil { survivors.insert(id) }
     return survivors
   }
 
-  /// What conflicts did to objects of the saving context; nil if they did nothing.
+  /// The effects of conflicts on objects of the saving context; nil if there are none.
   var resolved: ChangeSet? {
     let changes =
       rewritten.filter { $0.kind != .delete }

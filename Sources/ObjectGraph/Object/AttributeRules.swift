@@ -1,9 +1,9 @@
 import Foundation
 package import ObjectModel
 
-/// The limits and the pattern of an attribute, read once; for objects that are saved and for values that are imported.
+/// The limits and the pattern of an attribute, prepared once; for objects that are saved and values that are imported.
 package struct AttributeRules: Sendable {
-  /// A rule that a value breaks, and how.
+  /// A rule that a value breaks, with a message.
   package struct Violation {
     package let rule: ValidationError.Rule
     package let message: String
@@ -14,7 +14,7 @@ package struct AttributeRules: Sendable {
   private let maximum: Double?
   private let pattern: WholeTextPattern?
 
-  /// Nil if the attribute has no such rule.
+  /// Returns nil if the attribute has no such rule.
   package init?(_ attribute: AttributeDescription) {
     minimum = attribute.minimum.number
     maximum = attribute.maximum.number
@@ -23,7 +23,7 @@ package struct AttributeRules: Sendable {
     self.attribute = attribute
   }
 
-  /// What is wrong with a number, or with a date in seconds since 2001.
+  /// Returns the rule that a number, or a date in seconds since 2001, breaks.
   package func violation(number: Double) -> Violation? {
     if let minimum, number < minimum {
       return Violation(rule: .tooSmall, message: "is \(shown(number)), less than \(shown(minimum))")
@@ -34,7 +34,7 @@ package struct AttributeRules: Sendable {
     return nil
   }
 
-  /// What is wrong with a text in UTF-8.
+  /// Returns the rule that a text in UTF-8 breaks.
   package func violation(text: UnsafeRawBufferPointer) -> Violation? {
     if minimum != nil || maximum != nil {
       let count = String(decoding: text, as: UTF8.self).count
@@ -51,7 +51,7 @@ package struct AttributeRules: Sendable {
     return nil
   }
 
-  /// What is wrong with a value of the attribute's type.
+  /// Returns the rule that a value of the attribute's type breaks.
   func violation(of value: Value) -> Violation? {
     if case .string(var text) = value { return text.withUTF8 { violation(text: UnsafeRawBufferPointer($0)) } }
     return value.number.flatMap(violation(number:))
@@ -64,7 +64,7 @@ package struct AttributeRules: Sendable {
 }
 
 extension Value {
-  /// The value as a number that limits can be compared with; nil if it is none.
+  /// The value as a number to compare with limits; nil if it is not a number.
   fileprivate var number: Double? {
     switch self {
     case .integer(let value): Double(value)

@@ -1,7 +1,7 @@
 public import Foundation
 import ObjectModel
 
-// What generated properties read and write: a slot's value, with its fault fired and its change tracked.
+// Accessors for generated properties: a slot's value, with faulting and change tracking.
 //
 // Cost: a few nanoseconds for numbers; a text is made from, or copied into, the row's bytes.
 
@@ -78,13 +78,13 @@ extension ManagedObject {
     }
   }
 
-  /// A URI, or nil, also if the stored text is none; kept as text.
+  /// A URI, or nil, also if the stored text is not a URI; kept as text.
   public final subscript(url slot: Int) -> URL? {
     get { self[text: slot].flatMap(URL.init(string:)) }
     set { self[text: slot] = newValue?.absoluteString }
   }
 
-  /// A decimal number, or nil, also if the stored text is none; kept as text.
+  /// A decimal number, or nil, also if the stored text is not a number; kept as text.
   public final subscript(decimal slot: Int) -> Decimal? {
     get { self[text: slot].flatMap { Decimal(string: $0) } }
     set { self[text: slot] = newValue?.description }
@@ -99,7 +99,7 @@ extension ManagedObject {
     }
   }
 
-  /// Binary data; reads its file if it is in one. A file that can't be read is noted as a fault failure of the context.
+  /// Binary data; reads its file if it is in one. If its file can't be read, the context's next save throws the error.
   public final subscript(data slot: Int) -> Data? {
     get {
       guard let blob = self[blob: slot] else { return nil }
@@ -119,7 +119,7 @@ extension ManagedObject {
     return row
   }
 
-  /// Where the row's values lie, with the fault fired; to be read at once.
+  /// Pointers to the row's values, with the fault fired; to be read at once.
   @inline(__always)
   private var values: RowPointers {
     assertExecutor()
@@ -135,7 +135,7 @@ extension ManagedObject {
     beginChange()
   }
 
-  /// Traps in debug builds unless the caller runs on the context's executor; a release build looks only where more is
+  /// Traps in debug builds unless the caller runs on the context's executor; a release build checks only where more is
   /// done than reading or writing memory.
   @inline(__always)
   private func assertExecutor() {
@@ -157,7 +157,7 @@ extension ManagedObject {
 
   private func fireFault() {
     guard let registry else {
-      // Its context is gone: what was fetched is still readable, what was not reads as nil.
+      // Its context is gone: fetched values are still readable, others read as nil.
       state.remove(.fault)
       return
     }

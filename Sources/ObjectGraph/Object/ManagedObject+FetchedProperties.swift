@@ -1,10 +1,10 @@
 import ObjectModel
 
 extension ManagedObject {
-  /// The objects of a fetched property of the model; a fetch each time.
+  /// Fetches the objects of a fetched property of the model; a fetch each time.
   ///
   /// In the property's predicate `$FETCH_SOURCE` is this object, and `$FETCH_SOURCE.name` a value of it.
-  /// - Throws: ``ConditionError`` if the predicate can't be read, or if there is no such property; ``StoreError``.
+  /// - Throws: ``ConditionError`` if the predicate can't be parsed, or there is no such property; ``StoreError``.
   public final func fetchedObjects(forKey key: String) throws -> [ManagedObject] {
     guard let registry else { return [] }
     guard let property = entity.fetchedProperty(named: key) else {
@@ -23,7 +23,8 @@ extension ManagedObject {
       as: ManagedObject.self)
   }
 
-  /// The objects of a fetched property for generated classes; a failure is noted as a fault failure of the context.
+  /// The objects of a fetched property for generated classes; if the fetch fails, the context's next save throws the
+  /// error.
   public final subscript<Destination: ManagedObject>(
     fetched key: String, as type: Destination.Type
   ) -> [Destination] {
@@ -46,7 +47,7 @@ extension ManagedObject {
     }
   }
 
-  /// The value at the end of a path of to-one relationships.
+  /// Returns the value at the end of a path of to-one relationships.
   private func constant(at names: [String]) throws(ConditionError) -> Operand {
     var object: ManagedObject = self
     for name in names.dropLast() {

@@ -1,10 +1,11 @@
 import Foundation
 public import ObjectModel
 
-// Values by property name, for models that are known at run time only.
+// Values by property name, for models that are known only at run time.
 
 extension ManagedObject {
-  /// The value of a property: an attribute's value, a destination object, a set or ordered array of them, or nil.
+  /// Returns the value of a property: an attribute's value, a destination object, a set or ordered array of them, or
+  /// nil.
   ///
   /// A fetched property's value is an array of objects. An unknown name is a programmer's error and traps.
   public final func value(forKey key: String) -> Any? {
@@ -20,7 +21,8 @@ extension ManagedObject {
     }
   }
 
-  /// Sets a property by name, a to-many relationship to a set or array of objects; a value that is not of the property's type is a programmer's error and traps.
+  /// Sets a property by name, a to-many relationship to a set or array of objects; a value of another type than the
+  /// property's is a programmer's error and traps.
   public final func setValue(_ value: Any?, forKey key: String) {
     let property = requireProperty(key)
     switch property.kind {
@@ -46,14 +48,14 @@ extension ManagedObject {
     return attributeValue(property)
   }
 
-  /// The values that the object had when it was last fetched or saved, by name; no binary data is read for it.
+  /// Returns the values that the object had when it was last fetched or saved, by name, without reading binary data.
   public final func committedValues(forKeys keys: [String]) -> [String: Value] {
     let committed = base ?? readable
     return Dictionary(uniqueKeysWithValues: keys.map { ($0, value(requireProperty($0), in: committed)) })
   }
 
-  /// The stored properties that differ from what was last fetched or saved, with their new values by name; of a new object
-  /// those that are not nil.
+  /// Returns the stored properties that differ from what was last fetched or saved, with their new values by name; for
+  /// a new object those that are not nil.
   ///
   /// A to-many relationship whose destinations were changed here is among them with the value null: ask the property for
   /// the destinations.
@@ -67,14 +69,13 @@ extension ManagedObject {
     return changed
   }
 
-  /// Whether something of the object differs from what was last fetched or saved that a save would write, relationships
+  /// True if the object differs from what was last fetched or saved in a way that a save would write, relationships
   /// included.
   public final var hasPersistentChangedValues: Bool { isInserted || !changedValues().isEmpty }
 
-  /// The stored attributes and to-one relationships that were changed by this event, with their new values by name.
+  /// Returns the stored attributes and to-one relationships changed by this event, with their new values by name.
   ///
-  /// The event is what happened since observers were last told that objects changed; while they are being told, it is
-  /// what they are told of.
+  /// The event covers changes since the last report to observers; during a report, it is the reported changes.
   public final func changedValuesForCurrentEvent() -> [String: Value] {
     guard let registry, let before = registry.rowBeforeEvent(of: self) else { return [:] }
     return values(changedFrom: before)
@@ -116,7 +117,7 @@ extension ManagedObject {
 }
 
 extension Value {
-  /// A value of any of the types that attributes can have; nil if it is of another.
+  /// Makes a value of any of the types that attributes can have; nil for other types.
   public init?(_ any: Any?) {
     switch any {
     case nil: self = .null
@@ -137,10 +138,10 @@ extension Value {
     }
   }
 
-  /// The value as one of a Swift type, or nil: `row["count"]?.typed(as: Int.self)`.
+  /// Returns the value as a Swift type, or nil: `row["count"]?.typed(as: Int.self)`.
   ///
-  /// Integers are also numbers of other types that hold them exactly.
-  /// - Parameter type: what is wanted.
+  /// Integers convert to other number types that hold them exactly.
+  /// - Parameter type: the wanted type.
   public func typed<Wanted>(as type: Wanted.Type) -> Wanted? {
     if let value = unwrapped as? Wanted { return value }
     guard case .integer(let number) = self else { return nil }

@@ -1,9 +1,9 @@
 public import ObjectModel
 
-// For accessors that are written by hand: values without change tracking, and change tracking without values.
+// For hand-written accessors: values without change tracking, and change tracking without values.
 
 extension ManagedObject {
-  /// The value of an attribute or to-one relationship, as it lies in the object; a fault is fired.
+  /// Returns the stored value of an attribute or to-one relationship; fires a fault.
   ///
   /// A relationship's value is the destination's URI. An unknown name, and a to-many relationship's, trap.
   public final func primitiveValue(forKey key: String) -> Value {
@@ -12,8 +12,8 @@ extension ManagedObject {
 
   /// Sets an attribute without marking the object as changed.
   ///
-  /// What is set is saved together with the object's next tracked change, or never; a refresh drops it. To have it
-  /// tracked, call ``willChangeValue(forKey:)`` first. A relationship, an unknown name and a value of another type trap.
+  /// The value is saved together with the object's next tracked change, or never; a refresh drops it. To track the
+  /// change, call ``willChangeValue(forKey:)`` first. A relationship, an unknown name and a value of another type trap.
   public final func setPrimitiveValue(_ value: Value, forKey key: String) {
     let property = requireStoredProperty(key)
     guard let attribute = property.attribute, let converted = value.converted(to: attribute.type) else {

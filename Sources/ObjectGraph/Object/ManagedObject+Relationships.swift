@@ -1,6 +1,6 @@
 import ObjectModel
 
-// What generated relationships read and write. The inverse changes at once, in memory.
+// Accessors for generated relationships. The inverse changes at once, in memory.
 
 extension ManagedObject {
   /// The destination of a to-one relationship, perhaps a fault.
@@ -11,7 +11,7 @@ extension ManagedObject {
     set { setDestination(newValue, slot) }
   }
 
-  /// The destinations of a to-many relationship; a fetch when first asked for.
+  /// The destinations of a to-many relationship; a fetch on first use.
   public final subscript<Destination: ManagedObject>(
     toMany slot: Int, as type: Destination.Type
   ) -> Set<Destination> {
@@ -19,9 +19,9 @@ extension ManagedObject {
     set { setDestinations(newValue, slot) }
   }
 
-  /// The destinations of an ordered to-many relationship in their order; a fetch when first asked for.
+  /// The destinations of an ordered to-many relationship in their order; a fetch on first use.
   ///
-  /// An object that occurs twice in what is set counts where it occurs first.
+  /// If an object occurs twice in a new value, its first place counts.
   public final subscript<Destination: ManagedObject>(
     ordered slot: Int, as type: Destination.Type
   ) -> [Destination] {
@@ -69,10 +69,10 @@ extension ManagedObject {
 // MARK: - Relationships by name, without their objects
 
 extension ManagedObject {
-  /// Whether a relationship's destinations would have to be read first; asks nobody and fires no fault.
+  /// True if a relationship's destinations would have to be read first; does no I/O and fires no fault.
   ///
-  /// A to-many relationship is no fault any more once its destinations are known here, be they faults themselves; a
-  /// to-one relationship is one if its destination is. An unknown name, and an attribute's, trap.
+  /// A to-many relationship is no longer a fault once its destinations are known here, even if they are faults
+  /// themselves; a to-one relationship is one if its destination is. An unknown name, and an attribute's, trap.
   ///
   /// - Parameter key: the name of the relationship.
   public final func hasFault(forRelationshipNamed key: String) -> Bool {
@@ -85,14 +85,14 @@ extension ManagedObject {
     return registry.registeredObject(for: id)?.isFault ?? true
   }
 
-  /// The IDs of a relationship's destinations as this context sees them, without making objects of them.
+  /// Returns the IDs of a relationship's destinations as this context sees them, without making objects.
   ///
-  /// Neither the destinations' faults are fired nor, if the relationship is to-many, its own: it is a fault afterwards if
-  /// it was one before. An unknown name, and an attribute's, trap. Cost: a fault reads its object's row; a to-many
-  /// relationship takes one statement, unless its destinations are at hand.
+  /// Neither the destinations' faults are fired nor, if the relationship is to-many, its own: it is a fault afterwards
+  /// if it was one before. An unknown name, and an attribute's, trap. Cost: a fault reads its object's row; a to-many
+  /// relationship takes one statement, unless its destinations are cached.
   ///
   /// - Parameter key: the name of the relationship.
-  /// - Returns: the IDs in the relationship's order if it has one; of a to-one relationship one ID or none.
+  /// - Returns: the IDs in the relationship's order if it has one; for a to-one relationship one ID or none.
   public final func objectIDs(forRelationshipNamed key: String) -> [ManagedObjectID] {
     let property = requireRelationship(key)
     if property.storage == .reference { return readable.referenceIfPresent(property.slot).map { [$0] } ?? [] }
@@ -109,7 +109,7 @@ extension ManagedObject {
 // MARK: - Ordered relationships by index; an index out of bounds is a programmer's error and traps
 
 extension ManagedObject {
-  /// Puts a destination at an index; one that is there already moves.
+  /// Inserts a destination at an index; one that is already present moves.
   public final func insert(_ object: ManagedObject, ordered slot: Int, at index: Int) {
     var objects = destinations(slot)
     objects.removeAll { $0 === object }
@@ -122,7 +122,7 @@ extension ManagedObject {
     remove(destinations(slot)[index], fromMany: slot)
   }
 
-  /// Puts another destination in the place of the one at an index.
+  /// Replaces the destination at an index.
   public final func replace(at index: Int, with object: ManagedObject, ordered slot: Int) {
     var objects = destinations(slot)
     let replaced = objects[index]
@@ -132,7 +132,7 @@ extension ManagedObject {
     setDestinations(objects, slot)
   }
 
-  /// Moves the destination at an index to where another is; those between make room.
+  /// Moves a destination from one index to another.
   public final func move(from index: Int, to newIndex: Int, ordered slot: Int) {
     var objects = destinations(slot)
     objects.insert(objects.remove(at: index), at: newIndex)

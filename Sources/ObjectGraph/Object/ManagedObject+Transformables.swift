@@ -4,8 +4,8 @@ import ObjectModel
 // Values of Codable types in Transformable attributes, as JSON. Cost: they are encoded and decoded at each access.
 
 extension ManagedObject {
-  /// The value of a transformable; nil where it is nil, and, noted as a fault failure of the context, where the stored
-  /// data is no such value.
+  /// The value of a transformable; nil if it is nil or can't be decoded, and then the context's next save throws the
+  /// error.
   public final subscript<Value: Codable>(transformable slot: Int, as type: Value.Type) -> Value? {
     get {
       guard let data = self[data: slot] else { return nil }
@@ -22,7 +22,7 @@ extension ManagedObject {
     }
   }
 
-  /// The value of a transformable by name; see ``subscript(transformable:as:)``. An unknown name traps.
+  /// Returns the value of a transformable by name; see ``subscript(transformable:as:)``. An unknown name traps.
   public final func transformedValue<Value: Codable>(_ type: Value.Type, forKey key: String) -> Value? {
     self[transformable: requireProperty(key).slot, as: type]
   }
@@ -40,7 +40,7 @@ extension ManagedObject {
   }
 }
 
-/// A transformable that could not be read or set; the next save throws it.
+/// The error of a transformable that could not be read or set; the next save throws it.
 struct TransformableFailure: Error, CustomStringConvertible {
   let description: String
 

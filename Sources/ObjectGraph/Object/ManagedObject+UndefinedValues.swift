@@ -1,14 +1,13 @@
 import ObjectModel
 
-// Values of transient attributes without a type. They live in memory: contexts pass them on by reference with the rest of
-// an object's values, so they are `Sendable`, and undo and rollback bring them back; no store ever sees them.
+// Values of transient attributes without a type. They live in memory: contexts pass them on by reference with an
+// object's other values, so they are `Sendable`, and undo and rollback restore them; no store ever sees them.
 
 extension ManagedObject {
-  /// The value of a transient attribute without a type; nil where there is none, or one of another type than is asked
-  /// for.
+  /// The value of a transient attribute without a type; nil if there is none, or one of another type.
   public final subscript<Value: Sendable>(undefined slot: Int, as type: Value.Type) -> Value? {
     get {
-      // An optional is Sendable, too, so it has to be taken apart before the cast.
+      // An optional is Sendable too, so it must be unwrapped before the cast.
       guard !readable.isNull(slot), let object = row.blob(slot).object else { return nil }
       return object as? Value
     }
@@ -18,7 +17,7 @@ extension ManagedObject {
     }
   }
 
-  /// The value of a transient attribute without a type, by name. An unknown name traps.
+  /// Returns the value of a transient attribute without a type, by name. An unknown name traps.
   public final func undefinedValue<Value: Sendable>(_ type: Value.Type, forKey key: String) -> Value? {
     self[undefined: requireUndefined(key), as: type]
   }

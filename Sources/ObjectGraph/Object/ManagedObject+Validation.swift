@@ -2,9 +2,9 @@ import Foundation
 import ObjectModel
 
 extension ManagedObject {
-  /// What is wrong with the properties: optionality, minimum and maximum, length, pattern, counts, and what hooks say.
+  /// Returns the broken rules of all properties: optionality, limits, length, pattern, counts, and errors of hooks.
   ///
-  /// - Parameter ofRelationships: whether relationships are checked too; those of a deleted object don't matter.
+  /// - Parameter ofRelationships: true to check relationships too; those of a deleted object don't matter.
   final func propertyErrors(ofRelationships: Bool = true) -> [any Error] {
     guard let registry else { return [] }
     var errors: [any Error] = []
@@ -22,7 +22,7 @@ extension ManagedObject {
     return errors
   }
 
-  /// - Throws: the one error, or ``ValidationErrors`` with all of them.
+  /// Throws a single error as it is, or ``ValidationErrors`` with all of them.
   final func throwAll(_ errors: [any Error]) throws {
     if errors.count == 1 { throw errors[0] }
     if !errors.isEmpty { throw ValidationErrors(errors: errors) }
@@ -46,7 +46,7 @@ extension ManagedObject {
     if let violation = rules?.violation(of: converted) { throw error(violation, property, value) }
   }
 
-  /// Checks the rules on the property's present value, where it lies.
+  /// Checks the rules on the property's present value in place.
   private func checkRules(of property: Property, _ rules: AttributeRules?) throws(ValidationError) {
     switch property.kind {
     case .attribute(let attribute):

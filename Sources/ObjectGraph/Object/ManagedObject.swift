@@ -2,17 +2,17 @@ public import ObjectModel
 
 /// An object of a context: an identity, values, and relationships to other objects of that context.
 ///
-/// Subclasses are generated from a model; entities without a class have plain managed objects. An object belongs to
-/// its context and may be used on that context's executor only: it is not `Sendable`, so the compiler sees to it.
-/// What crosses over is its ``objectID``.
+/// Subclasses are generated from a model; entities without a class have plain managed objects. An object belongs to its
+/// context and may be used on that context's executor only: it is not `Sendable`, so the compiler enforces it. Pass its
+/// ``objectID`` to other contexts.
 open class ManagedObject {
-  /// What happens to an object, beyond its values.
+  /// The state of an object beyond its values.
   struct State: OptionSet {
     let rawValue: UInt8
     static let inserted = State(rawValue: 1)
     static let updated = State(rawValue: 2)
     static let deleted = State(rawValue: 4)
-    /// The values have not been asked for yet.
+    /// The values have not been read yet.
     static let fault = State(rawValue: 8)
     /// Changed since the last `processPendingChanges`.
     static let touched = State(rawValue: 16)
@@ -25,28 +25,28 @@ open class ManagedObject {
   /// The object's identity, the same in every context.
   public final let objectID: ManagedObjectID
   final let entityReference: Unmanaged<Entity>
-  /// Where the object is registered; nil once its context is gone, was reset, or rolled the object back.
+  /// The registry of the object's context; nil once that is gone, was reset, or rolled the object back.
   final unowned(unsafe) var registry: ObjectRegistry?
-  // Each access is over before it calls anybody, on the context's executor: there is nothing to look for at run time.
+  // Accesses never overlap, as each ends before it calls other code, on the context's executor: no check at run time.
   @exclusivity(unchecked) final var state: State
   /// The coordinator's number of saves when a fetch began to read the row of this fault, or the number of the pin under
   /// which it was read; 0 for rows from elsewhere.
   final var readMark: UInt32 = 0
-  /// The values; while the object is a fault, those that it will have without asking anybody.
+  /// The values; while the object is a fault, those that it will have without I/O.
   @exclusivity(unchecked) final var row: Row
   final var hasRow: Bool
   /// For a new object, the generation of relationships in which it was inserted; 0 for others.
   final var birthGeneration: UInt32 = 0
-  /// The values as last fetched or saved, while there are others.
+  /// The values as last fetched or saved, while the object is changed.
   final var base: Row?
-  /// The values as the pending changes have them, if they have any.
+  /// The values in the pending changes, if there are any.
   final var published: Row?
-  /// The destinations of to-many relationships that were asked for, by slot.
+  /// The cached destinations of to-many relationships, by slot.
   final var toMany: [Int: ToManyCache]?
-  /// The faults that get their values together with this one; nil once it has some.
+  /// The group of faults that are read together with this one; nil once it has a row.
   final var faultGroup: FaultGroup?
 
-  /// Makes an object for its context; not to be called by others.
+  /// Makes an object for its context; must not be called by other code.
   public required init(_ seed: Seed) {
     objectID = seed.objectID
     entityReference = Unmanaged.passUnretained(seed.entity)
@@ -58,7 +58,7 @@ open class ManagedObject {
 
   deinit { registry?.unregister(self) }
 
-  /// What a context makes an object from.
+  /// The initial state of an object, made by its context.
   public struct Seed {
     let objectID: ManagedObjectID
     unowned(unsafe) let entity: Entity
@@ -105,7 +105,7 @@ open class ManagedObject {
 
   /// Checks a value of one property; the default checks the model's rules. Overrides call `super`.
   ///
-  /// Called for each property before a save, and by whoever wants to know whether a value could be set.
+  /// Called for each property before a save, and by code that checks if a value could be set.
   /// - Parameters:
   ///   - value: a relationship's is the destination's URI, and nil if that is to-many: its current count is checked.
   ///     It is not made, and no file is read for it, unless it is looked at.
@@ -127,12 +127,12 @@ open class ManagedObject {
     try throwAll(propertyErrors(ofRelationships: false) + (registry?.denials(of: self) ?? []))
   }
 
-  /// Whether this very class was generated from a model, so that it overrides no hook; generated classes override it.
+  /// True if this very class was generated from a model, so that it overrides no hook; generated classes override it.
   open class var isGenerated: Bool { self == ManagedObject.self }
 }
 
 extension ManagedObject: Hashable {
-  /// Whether they are one instance; objects of two contexts never are, though their IDs may be equal. Fires no fault.
+  /// True if both are one instance; objects of two contexts never are, even with equal IDs. Fires no fault.
   public static func == (left: ManagedObject, right: ManagedObject) -> Bool { left === right }
   /// The hash of the ID; fires no fault.
   public func hash(into hasher: inout Hasher) { hasher.combine(objectID) }
@@ -145,19 +145,19 @@ extension ManagedObject {
   /// The context that the object belongs to, or nil if that is gone or was reset.
   public final var managedObjectContext: ManagedObjectContext? { registry?.context }
 
-  /// Whether the object was inserted since its context's last save.
+  /// True if the object was inserted since its context's last save.
   public final var isInserted: Bool { state.contains(.inserted) }
 
-  /// Whether the object was changed since its context's last save.
+  /// True if the object was changed since its context's last save.
   public final var isUpdated: Bool { state.contains(.updated) && !state.contains(.inserted) && !isDeleted }
 
-  /// Whether the object is to be deleted by the next save.
+  /// True if the object is to be deleted by the next save.
   public final var isDeleted: Bool { state.contains(.deleted) }
 
-  /// Whether the object's values have not been asked for yet.
+  /// True if the object's values have not been read yet.
   public final var isFault: Bool { state.contains(.fault) }
 
-  /// Whether the object has changes that its context has not saved.
+  /// True if the object has changes that its context has not saved.
   public final var hasChanges: Bool { !state.isDisjoint(with: [.inserted, .updated, .deleted]) }
 }
 

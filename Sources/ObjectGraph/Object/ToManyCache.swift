@@ -1,9 +1,9 @@
-/// The destinations of a to-many relationship as they were found, valid until something from outside changes them.
+/// The cached destinations of a to-many relationship, valid until they are changed from outside.
 struct ToManyCache {
   private(set) var ids: Set<ManagedObjectID>
   /// The same in their order, if they have one.
   private(set) var sequence: [ManagedObjectID]
-  /// The registry's generation that the IDs were found in.
+  /// The registry's generation in which the IDs were found.
   var generation: Int
   private let isOrdered: Bool
 

@@ -1,9 +1,9 @@
 import ObjectModel
 
-// Faults that came without values get them in groups, so that reading many objects takes few statements.
+// Faults without values are read in groups, so that reading many objects takes few statements.
 
 extension ObjectRegistry {
-  /// Lets a new fault share a read with those of its family that came before and after it.
+  /// Adds a new fault to its family's current group, so that its neighbours are read with it.
   func addToGroup(_ object: ManagedObject) {
     let id = object.objectID
     var group = faultGroups[id.rootIndex]
@@ -16,7 +16,7 @@ extension ObjectRegistry {
     object.faultGroup = group
   }
 
-  /// The objects with these IDs; those without values are read in groups of that many. Does no I/O.
+  /// Returns the objects with these IDs; those without values are read in groups of `batchSize`. Does no I/O.
   func objects(with ids: [ManagedObjectID], batchSize: Int) -> [ManagedObject] {
     let size = batchSize > 0 ? batchSize : FaultGroup.defaultSize
     var group = FaultGroup(size: size)
@@ -32,7 +32,7 @@ extension ObjectRegistry {
     }
   }
 
-  /// The values of a fault that came without; reads those of its group too.
+  /// Returns the row of a fault that has none; reads the rows of its group with it.
   func row(ofFault object: ManagedObject) throws -> Row? {
     let id = object.objectID
     if let change = ancestorsChange(of: id) { return change.row }
@@ -49,7 +49,7 @@ extension ObjectRegistry {
     return rows[0]?.row
   }
 
-  /// Gives the objects values to fire with, in one read; those that have some or find them in memory keep them.
+  /// Reads rows for the objects that have none in memory, all in one statement.
   func preload(_ objects: [ManagedObject]) throws {
     let unread = objects.filter(isUnread)
     if unread.isEmpty { return }
@@ -59,13 +59,13 @@ extension ObjectRegistry {
     }
   }
 
-  /// Whether a fault's values would have to be read from the store.
+  /// True if a fault's row would have to be read from the store.
   func isUnread(_ object: ManagedObject) -> Bool {
     object.isFault && !object.hasRow && ancestorsChange(of: object.objectID) == nil
       && usableCachedRow(for: object.objectID) == nil
   }
 
-  /// Overwrites the values of a realised object that has no changes with those that a fetch found.
+  /// Overwrites the values of a realized, unchanged object with the row that a fetch found.
   func refetch(_ id: ManagedObjectID, _ row: Row) {
     guard let object = registeredObject(for: id), !object.isFault, !object.hasChanges else { return }
     if object.row.isIdentical(to: row) || object.state.contains(.touched) { return }

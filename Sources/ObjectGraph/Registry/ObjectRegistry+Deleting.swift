@@ -7,7 +7,7 @@ extension ObjectRegistry {
     precondition(object.registry === self, "\(object) belongs to another context than \"\(context.name)\"")
     if object.isDeleted { return }
     if object.isFault { fire(object) }
-    // Somebody else has deleted it already.
+    // Another context has deleted it already.
     if object.state.contains(.inaccessible) { return }
     touch(object)
     object.state.insert(.deleted)
@@ -15,7 +15,7 @@ extension ObjectRegistry {
     object.prepareForDeletion()
   }
 
-  /// Applies the delete rules of all objects deleted in this event, and of those that their rules delete.
+  /// Applies the delete rules of all objects deleted in this event, and of those deleted by a cascade.
   func propagateDeletes() {
     if deletes.isEmpty { return }
     // Owners of relationships without an inverse are not known here.
@@ -25,10 +25,10 @@ extension ObjectRegistry {
         guard let relationship = property.relationship else { continue }
         switch relationship.deleteRule {
         case .noAction where object.isInserted, .deny where object.isInserted:
-          // Nobody validates the delete of an object that was never saved: it just leaves, and no set may keep it.
+          // The delete of an object that was never saved is not validated: it just leaves, and no set may keep it.
           nullifyInverses(of: object, property, linkedObjects(of: object, property))
         case .noAction, .deny:
-          // A delete that is refused must find its destinations again, so nothing is cleared but what was cached.
+          // A denied delete must find its destinations again, so only caches are cleared.
           if property.storage == .reference { forgetInCachedInverse(object, property) }
           if property.joinTable != nil { relationshipGeneration += 1 }
         case .nullify, .cascade:
@@ -48,10 +48,10 @@ extension ObjectRegistry {
     noteRelationshipChange(of: destination, inverse.slot, firesFault: false)
   }
 
-  /// Which relationships of a deleted object refuse the delete.
+  /// Returns an error for each relationship of a deleted object that denies the delete.
   func denials(of object: ManagedObject) -> [any Error] {
     object.entity.properties.filter { $0.relationship?.deleteRule == .deny }.compactMap { property in
-      // What somebody else has deleted meanwhile is no destination any more; what can't be read still is one.
+      // An object deleted elsewhere meanwhile is no longer a destination; one that can't be read still is.
       let remaining = destinations(of: object, property).filter { !$0.isDeleted && (try? realize($0)) != false }.count
       if remaining == 0 { return nil }
       return ValidationError.deniedDelete(of: object.objectID, object.entity, by: property, count: remaining)
@@ -63,7 +63,7 @@ extension ObjectRegistry {
       ? object.destinations(property.slot) : object.destination(property.slot).map { [$0] } ?? []
   }
 
-  /// The destinations of a relationship; of links also those that were deleted before it was their turn.
+  /// Returns the destinations of a relationship; for links, also those deleted earlier in the same propagation.
   func linkedObjects(of object: ManagedObject, _ property: Property) -> [ManagedObject] {
     if property.joinTable == nil || object.toMany?[property.slot]?.generation == relationshipGeneration {
       return destinations(of: object, property)
@@ -72,7 +72,7 @@ extension ObjectRegistry {
     do {
       let execution = FetchExecution(self, FetchQuery(entity: object.entity))
       let links = try execution.links(of: object.objectID, property, includingDeleted: true)
-      // What others have deleted above is here only if it has changes of its own.
+      // An object that was deleted in an ancestor counts only if it has changes here.
       let present = links.filter { link in
         pending.currentChange(of: link.destination) != nil || ancestorsChange(of: link.destination)?.kind != .delete
       }
@@ -83,7 +83,7 @@ extension ObjectRegistry {
     }
   }
 
-  /// Clears what leads back to a deleted object, so that nothing refers to it after the save.
+  /// Clears the inverses that lead to a deleted object, so that nothing refers to it after the save.
   private func nullifyInverses(of object: ManagedObject, _ property: Property, _ destinations: [ManagedObject]) {
     if property.joinTable != nil {
       for destination in destinations { setLink(object, property, destination, isPresent: false) }

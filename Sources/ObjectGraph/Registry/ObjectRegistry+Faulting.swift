@@ -1,7 +1,7 @@
 import ObjectModel
 
 extension ObjectRegistry {
-  /// Gives a fault its values; where they can't be had, the object reads as nil and the failure is kept for the save.
+  /// Realizes a fault; if its row can't be read, the object reads as nil and the next save throws the error.
   func fire(_ object: ManagedObject) {
     checkExecutor()
     if takesFetchedRow(object) { return }
@@ -13,9 +13,9 @@ extension ObjectRegistry {
     }
   }
 
-  /// Gives a fault its values; returns false if there is no such row.
+  /// Realizes a fault; returns false if its row does not exist.
   ///
-  /// - Parameter trustsFetchedRow: whether a row that a fetch has just given the object is new enough at any rate.
+  /// - Parameter trustsFetchedRow: true if a row that a fetch has just given the object is new enough in any case.
   func realize(_ object: ManagedObject, trustingFetchedRow trustsFetchedRow: Bool = false) throws -> Bool {
     guard object.isFault else { return !object.state.contains(.inaccessible) }
     if takesFetchedRow(object) { return true }
@@ -30,7 +30,7 @@ extension ObjectRegistry {
     return true
   }
 
-  /// Lets a fault keep the row that a fetch gave it, if nobody has saved since that was read: there is no newer one.
+  /// Realizes a fault with its fetched row if nothing was saved since the fetch; returns false otherwise.
   @inline(__always)
   private func takesFetchedRow(_ object: ManagedObject) -> Bool {
     guard object.hasRow, ancestors.isEmpty, object.readMark == UInt32(truncatingIfNeeded: coordinator.saveCount),
@@ -41,13 +41,13 @@ extension ObjectRegistry {
     return true
   }
 
-  /// The values of an object as this context's next levels have them: pending in an ancestor, cached, or stored.
+  /// Returns the object's row as the levels above have it: pending in an ancestor, cached, or stored.
   func row(for id: ManagedObjectID) throws -> Row? {
     if let change = ancestorsChange(of: id) { return change.row }
     return try (usableCachedRow(for: id) ?? storedRow(for: id))?.row
   }
 
-  /// The values of a fault that was fetched, or newer ones that are at hand; nil if it was deleted since. Does no I/O.
+  /// Returns a fetched fault's row, or a newer one in memory; nil if it was deleted since. Does no I/O.
   func freshestKnownRow(of object: ManagedObject) -> Row? {
     if let change = ancestorsChange(of: object.objectID) { return change.row }
     guard !pin.isActive, let cached = coordinator.cachedRow(for: object.objectID) else { return object.row }
@@ -55,7 +55,7 @@ extension ObjectRegistry {
     return cached.version > object.row.version && object.row.version > 0 ? cached.row : object.row
   }
 
-  /// The nearest ancestor's pending change of an object; its row is nil if it was deleted there.
+  /// Returns the nearest ancestor's pending change of an object; its row is nil if it was deleted there.
   func ancestorsChange(of id: ManagedObjectID) -> RowChange? {
     for ancestor in ancestors {
       if let change = ancestor.visibleChange(of: id) { return change }
@@ -63,21 +63,21 @@ extension ObjectRegistry {
     return nil
   }
 
-  /// The values of any object as this context sees them, its own pending changes included.
+  /// Returns the row of any object as this context sees it, its own pending changes included.
   func visibleRow(for id: ManagedObjectID) throws -> Row? {
     if let object = registeredObject(for: id), !object.isFault { return object.isDeleted ? nil : object.row }
     if let change = pending.currentChange(of: id) { return change.row }
     return try row(for: id)
   }
 
-  /// Gives an object its transient defaults, which no store keeps, and runs the hook, with change tracking off: what is
-  /// set is part of what was fetched, under the same version.
+  /// Sets transient defaults, which no store keeps, and runs `awakeFromFetch` with change tracking off. What is set
+  /// counts as fetched, under the same version.
   func awake(_ object: ManagedObject) {
     setTransientDefaults(of: object)
     if hasHooks(object) { withoutTracking(object) { object.awakeFromFetch() } }
   }
 
-  /// A row of an ancestor's pending changes has the values that the object has there.
+  /// A row from an ancestor's pending changes has its transient values already.
   private func setTransientDefaults(of object: ManagedObject) {
     let slots = coordinator.transientSlots[object.entity.index]
     if slots.isEmpty || object.row.version == 0 { return }
@@ -95,7 +95,7 @@ extension ObjectRegistry {
     withoutTracking(object) { object.awake(fromSnapshotEvents: event) }
   }
 
-  /// What the body sets is written in place, or into a copy without a version if others have the row too.
+  /// Runs the body without change tracking: it writes in place, or into an unversioned copy of a shared row.
   private func withoutTracking(_ object: ManagedObject, _ body: () -> Void) {
     let (former, version) = (ObjectIdentifier(object.row.storage), object.row.version)
     let wasTouched = object.state.contains(.touched)
@@ -104,7 +104,7 @@ extension ObjectRegistry {
     if !wasTouched { object.state.remove(.touched) }
     if ObjectIdentifier(object.row.storage) == former { return }
     object.row.stamp(version: version)
-    // What is pending for an object is what it shows.
+    // Pending changes must equal the values that the object shows.
     if object.hasChanges && !wasTouched { touch(object) }
   }
 
@@ -118,7 +118,7 @@ extension ObjectRegistry {
     if !wasFault { object.didTurnIntoFault() }
   }
 
-  /// The object's row is gone: it reads as nil, and is a deleted object or an error of the next save.
+  /// Marks an object whose row is gone: it reads as nil, and counts as deleted or makes the next save fail.
   private func noteMissing(_ object: ManagedObject) {
     let isNew = !object.state.contains(.inaccessible)
     markInaccessible(object)

@@ -1,13 +1,13 @@
 import ObjectModel
 
 extension ObjectRegistry {
-  /// Sets or removes the link between two objects of a many-to-many relationship, seen from both ends at once.
+  /// Adds or removes a link of a many-to-many relationship at both ends.
   func setLink(_ object: ManagedObject, _ property: Property, _ destination: ManagedObject, isPresent: Bool) {
     checkExecutor()
     guard let table = property.joinTable else { return }
     var orders: (own: Int64?, inverse: Int64?)
     if isPresent, table.isOrdered || table.isInverseOrdered {
-      // What is linked already keeps its place.
+      // An existing link keeps its place.
       if toManyIDs(of: object, property.slot).contains(destination.objectID) { return }
       if property.isOrdered { orders.own = coordinator.drawOrder() }
       if property.inverse?.isOrdered == true { orders.inverse = coordinator.drawOrder() }
@@ -44,7 +44,7 @@ extension ObjectRegistry {
     linkChanges[change.key] = linkChanges[change.key]?.followed(by: change) ?? change
   }
 
-  /// Hands over the links changed since the last time.
+  /// Removes and returns the links changed since the last call.
   func takeLinkChanges() -> [LinkChange] {
     if linkChanges.isEmpty { return [] }
     defer { linkChanges = [:] }

@@ -10,13 +10,13 @@ extension ObjectRegistry {
     assertInvariants()
   }
 
-  /// Lets no own change lead to what is gone, once deletes have been propagated.
+  /// Clears references from this context's changes to objects that are gone, once deletes have been propagated.
   func settleReferences() {
     pending.settle()
     if let settled = takeNoticeOfSettled() { unreported.append(settled) }
   }
 
-  /// Makes what objects were changed to visible to children and fetches.
+  /// Makes the objects' changes visible to children and fetches.
   func publishChanges() {
     if touched.isEmpty, linkChanges.isEmpty { return }
     let links = takeLinkChanges()
@@ -36,7 +36,7 @@ extension ObjectRegistry {
     if let record { register(record) }
   }
 
-  /// The changes in one set; many inserts go into a set of their own, which stays whole.
+  /// Makes one set of the changes; many inserts go into a set of their own, which stays whole.
   private static func sets(of changes: [RowChange], _ links: [LinkChange]) -> [ChangeSet] {
     if changes.isEmpty && links.isEmpty { return [] }
     let together = ChangeSet(changes, links: links)
@@ -46,7 +46,7 @@ extension ObjectRegistry {
     return [ChangeSet(inserts), ChangeSet(changes.filter { $0.kind != .insert }, links: links)].filter { !$0.isEmpty }
   }
 
-  /// Hands over the changes that observers have not been told of, one per object.
+  /// Removes and returns the changes not yet reported to observers, one per object.
   func takeUnreported() -> [ChangeSet] {
     defer { unreported = [] }
     if unreported.count < 2 { return unreported }
@@ -55,7 +55,7 @@ extension ObjectRegistry {
     return together.sets()
   }
 
-  /// The values that an object had when the event began, if it has changed since; nil inside if it is new.
+  /// Returns the row that an object had when the event began, if it has changed since; `.some(nil)` if it is new.
   func rowBeforeEvent(of object: ManagedObject) -> Row?? {
     for set in reporting + unreported {
       if let change = set.change(of: object.objectID) { return .some(change.kind == .insert ? nil : change.base) }
@@ -64,7 +64,7 @@ extension ObjectRegistry {
     return .some(object.published ?? (object.isInserted ? nil : object.base))
   }
 
-  /// The change that an object made since its values were last published.
+  /// Returns the object's change since its values were last published, and publishes it.
   private func publish(_ object: ManagedObject) -> RowChange? {
     let id = object.objectID
     let wasPublished = object.published
@@ -82,9 +82,9 @@ extension ObjectRegistry {
 // MARK: - Changes from children
 
 extension ObjectRegistry {
-  /// Shows the objects what children have saved into this context.
+  /// Brings the objects in line with what children have saved into this context.
   ///
-  /// - Returns: what the children saved, for those who observe.
+  /// - Returns: the children's changes, for observers.
   func takeNoticeOfChildren() -> [ChangeSet] {
     checkExecutor()
     let news = takeNews()
@@ -96,9 +96,9 @@ extension ObjectRegistry {
     return news + (settled.map { [$0] } ?? [])
   }
 
-  /// Shows objects what deletes have done to their changes.
+  /// Brings objects in line with what deletes have done to their changes.
   ///
-  /// - Returns: what has changed, for those who observe.
+  /// - Returns: the effects, for observers.
   private func takeNoticeOfSettled() -> ChangeSet? {
     let settled = pending.takeSettled()
     if settled.isEmpty { return nil }
@@ -109,14 +109,14 @@ extension ObjectRegistry {
         if let object = registeredObject(for: id) {
           adjust(object)
         } else if let row = change?.row, lacksDestination(row) {
-          // Held, so that the save finds what it has to refuse.
+          // Registered and held, so that the save's validation finds it.
           _ = object(with: id)
         }
         return RowChange(change?.row == nil ? .delete : .update, id, row: change?.row, base: nil)
       })
   }
 
-  /// Whether a row has no destination where it must have one.
+  /// True if a required relationship of the row has no destination.
   private func lacksDestination(_ row: Row) -> Bool {
     let properties = coordinator.model.entities[Int(row.entityIndex)].properties
     return coordinator.layouts[Int(row.entityIndex)].references.contains {
@@ -124,11 +124,11 @@ extension ObjectRegistry {
     }
   }
 
-  /// Hands over what children saved, and records it if it may be undone.
+  /// Makes the children's changes current, and records them if undo is on.
   private func takeNews() -> [ChangeSet] {
     guard isRecording else { return pending.takeNews() }
     while true {
-      // What links were is known only before the news are current; more may arrive meanwhile.
+      // The former state of links is known only until the news is current; more may arrive meanwhile.
       let expected = pending.news
       let record = record(of: expected)
       guard let news = pending.takeNews(count: expected.count) else { continue }
@@ -154,7 +154,7 @@ extension ObjectRegistry {
     }
   }
 
-  /// Brings an object in line with what is pending for it now; what it has not published yet stays on top.
+  /// Brings an object in line with its pending change; unpublished edits stay on top.
   private func adjust(_ object: ManagedObject) {
     hold(object)
     guard let change = pending.currentChange(of: object.objectID) else {
@@ -178,7 +178,7 @@ extension ObjectRegistry {
     if object.state.contains(.touched), let before {
       object.row = row.applying(changesFrom: before, to: object.row, layout: layout(of: object))
     } else if !object.isDeleted || !object.state.contains(.touched) {
-      // Deleted before, and brought back by a child that undid it.
+      // Was deleted, and brought back by a child's undo.
       object.state.remove(.deleted)
       object.row = row
     }

@@ -1,7 +1,7 @@
 import ObjectModel
 
 extension ObjectRegistry {
-  /// Reads the destinations of a path of relationships: one statement per relationship, none for what is at hand.
+  /// Reads the destinations of a path of relationships: one statement per relationship, none for objects in memory.
   func prefetch(_ path: PrefetchPath, for objects: [ManagedObject]) throws {
     var sources = objects
     for relationship in path.relationships {
@@ -60,7 +60,7 @@ extension ObjectRegistry {
     return try FetchExecution(self, query).objects(as: ManagedObject.self)
   }
 
-  /// The values that an object has or will have, without making it more than a fault.
+  /// Returns the object's row without realizing it.
   private func knownRow(of object: ManagedObject) throws -> Row? {
     if !object.isFault { return object.row }
     return object.hasRow ? freshestKnownRow(of: object) : try row(ofFault: object)

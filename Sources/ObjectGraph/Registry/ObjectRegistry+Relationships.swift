@@ -1,7 +1,7 @@
 import ObjectModel
 
 extension ObjectRegistry {
-  /// Sets a to-one relationship and its inverse, and clears the ones that no longer hold.
+  /// Sets a to-one relationship and its inverse, and clears those that it replaces.
   func setToOne(of object: ManagedObject, _ slot: Int, to destination: ManagedObject?) {
     checkExecutor()
     let property = object.entity.properties[slot]
@@ -13,14 +13,14 @@ extension ObjectRegistry {
     guard let inverse = property.inverse else { return }
     if inverse.storage == .toMany {
       if let order = property.orderProperty {
-        // Whoever comes by this end comes last.
+        // An object added from this end comes last.
         if destination == nil {
           object.row.setNull(order.slot)
         } else {
           object.row.setInteger(coordinator.drawOrder(), order.slot)
         }
       }
-      // Relationships that nobody asked for are fetched when somebody does.
+      // Relationships that were not loaded are fetched when they are read.
       if let old = oldID.flatMap(registeredObject) {
         old.toMany?[inverse.slot]?.remove(object.objectID)
         noteRelationshipChange(of: old, inverse.slot, firesFault: false)
@@ -36,7 +36,7 @@ extension ObjectRegistry {
     }
   }
 
-  /// Relates a destination to its new owner; whoever had it before loses it.
+  /// Relates a destination to its new owner; the previous owner loses it.
   func take(_ destination: ManagedObject, _ inverseSlot: Int, for owner: ManagedObject, _ slot: Int) {
     if let previousID = destination.readable.referenceIfPresent(inverseSlot), previousID != owner.objectID {
       clear(slot, of: self.object(with: previousID), leadingTo: destination)
@@ -64,12 +64,12 @@ extension ObjectRegistry {
 
   /// Marks an object as updated because one of its to-many relationships has changed.
   ///
-  /// - Parameter firesFault: whether to read the object's values for it, if nobody has yet.
+  /// - Parameter firesFault: true to realize the object for it.
   func noteRelationshipChange(of object: ManagedObject, _ slot: Int, firesFault: Bool) {
     if !object.isDeleted { changedToMany[object.objectID, default: []].insert(slot) }
     if object.state.contains(.touched) || object.isDeleted { return }
     if object.isFault && !object.hasRow && !firesFault { return }
-    // The change itself is recorded elsewhere; an object that can't be read can't be shown as updated either.
+    // The change itself is recorded elsewhere; an unreadable object can't be shown as updated.
     guard (try? realize(object)) == true else { return }
     touch(object)
   }

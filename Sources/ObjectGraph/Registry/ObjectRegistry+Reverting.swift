@@ -1,7 +1,7 @@
 import ObjectModel
 
 extension ObjectRegistry {
-  /// Drops all changes, also those that children saved here: objects get their committed values back, inserted ones leave.
+  /// Drops all changes, also those that children saved here: objects revert to committed values, inserted ones leave.
   func rollback() {
     checkExecutor()
     let changed = held
@@ -27,14 +27,14 @@ extension ObjectRegistry {
     if object.isInserted { return }
     conflictChecks[object.objectID] = nil
     conflicting[object.objectID] = nil
-    // What was changed by this event must not be published against the old values.
+    // This event's changes must not be published against the old values.
     publishChanges()
     if object.hasChanges && mergeChanges {
       try rebase(object)
     } else if mergeChanges, try refreshKeepingTransients(object) {
       awake(object, from: .refresh)
     } else {
-      // Looked up before anything is dropped, so that a failure leaves all as it was.
+      // Looked up before anything is dropped, so that a failure changes nothing.
       let partners = try object.hasChanges ? changedPartners(of: object) : []
       if object.hasChanges {
         pending.remove(object.objectID)
@@ -60,7 +60,7 @@ extension ObjectRegistry {
     let stored: ManagedObjectID?
   }
 
-  /// Where changes of an object have let its one-to-one relationships lead elsewhere than at the next level.
+  /// Returns the one-to-one relationships of an object that changes have made differ from the next level.
   private func changedPartners(of object: ManagedObject) throws -> [Partners] {
     let properties = object.entity.properties.filter { $0.storage == .reference && $0.inverse?.storage == .reference }
     if properties.isEmpty { return [] }
@@ -74,7 +74,7 @@ extension ObjectRegistry {
     }
   }
 
-  /// Lets the other ends of one-to-one relationships lead back to an object as the next level has it.
+  /// Restores the other ends of one-to-one relationships as the next level has them.
   private func revert(_ partners: [Partners], of object: ManagedObject) {
     if partners.isEmpty { return }
     for partners in partners {
@@ -85,14 +85,14 @@ extension ObjectRegistry {
       if former.isDeleted || former.readable.referenceIfPresent(slot) == object.objectID { continue }
       take(former, slot, for: object, partners.property.slot)
     }
-    // Nothing that an undo could take back, as the refresh itself.
+    // An undo can't reverse it, as it can't reverse the refresh itself.
     let wasReverting = isReverting
     isReverting = true
     publishChanges()
     isReverting = wasReverting
   }
 
-  /// Gives an object's destinations, which keep their places in its ordered relationships, those that they had.
+  /// Restores the former places of an object's destinations in its ordered relationships.
   private func revertOrders(of object: ManagedObject) {
     var reverted: [ManagedObject] = []
     for property in object.entity.properties where property.isOrdered && property.joinTable == nil {
@@ -114,21 +114,20 @@ extension ObjectRegistry {
     publishChanges()
   }
 
-  /// Puts an object's changes on top of the values that the next level has now.
+  /// Reapplies an object's changes on top of the next level's current values.
   private func rebase(_ object: ManagedObject) throws {
     guard let base = object.base, let fresh = try row(for: object.objectID) else { return }
     let newBase = withTransients(of: base, fresh)
     object.row = newBase.applying(changesFrom: base, to: object.row, layout: layout(of: object))
     object.base = newBase
-    // Published here, since it is nothing that an undo could take back.
+    // Published here, since an undo can't reverse it.
     object.published = object.isDeleted ? nil : object.row
     let kind: RowChange.Kind = object.isDeleted ? .delete : .update
     pending.replace(RowChange(kind, object.objectID, row: object.published, base: newBase))
     awake(object, from: .refresh)
   }
 
-  /// Gives an unchanged object that has transient values beside the defaults newer ones of the others; returns false if it
-  /// must be a fault.
+  /// Rereads an unchanged object that has transient values and keeps those; returns false if it must become a fault.
   private func refreshKeepingTransients(_ object: ManagedObject) throws -> Bool {
     if !hasTransientValues(object) { return false }
     guard let fresh = try row(for: object.objectID) else { return false }
@@ -136,7 +135,7 @@ extension ObjectRegistry {
     return true
   }
 
-  /// Whether an object shows values that no store could give it again.
+  /// True if an object has transient values other than the defaults, which no store could return.
   func hasTransientValues(_ object: ManagedObject) -> Bool {
     if object.isFault { return false }
     let (defaults, storage) = (coordinator.defaults[object.entity.index], layout(of: object).storage)
@@ -145,7 +144,7 @@ extension ObjectRegistry {
     }
   }
 
-  /// Newer values of an object, with the transient ones that it had: no store has those.
+  /// Returns the fresh row with the former row's transient values, which no store has.
   func withTransients(of former: Row, _ fresh: Row) -> Row {
     guard former.entityIndex == fresh.entityIndex else { return fresh }
     let slots = coordinator.transientSlots[Int(fresh.entityIndex)].filter { fresh.isNull($0) && !former.isNull($0) }
@@ -157,7 +156,7 @@ extension ObjectRegistry {
     return row
   }
 
-  /// Gives an object its committed values back, or those that a merge found stored.
+  /// Restores an object's committed values, or those that a merge found stored.
   private func revert(_ object: ManagedObject, _ stored: Row? = nil) {
     if let row = stored ?? object.base { object.row = row }
     object.base = nil

@@ -1,14 +1,14 @@
 import ObjectModel
 
 extension ObjectRegistry {
-  /// How often `willSave` may change objects before it is taken for an endless loop.
+  /// The number of rounds of `willSave` after which it counts as an endless loop.
   private static let willSaveLimit = 1_000
 
-  /// Lets changed objects prepare for the save, and again those that were changed by that.
+  /// Calls `willSave` on changed objects, and again on those that it changed.
   ///
-  /// - Throws: ``EndlessWillSave`` if that does not come to an end.
+  /// - Throws: ``EndlessWillSave`` if that does not end.
   func runWillSave() throws(EndlessWillSave) {
-    // Whether or not they were propagated at the end of the event: now they are.
+    // They may have been propagated at the end of the event or not: now they are.
     propagateDeletes()
     publishChanges()
     var waiting = held
@@ -23,10 +23,10 @@ extension ObjectRegistry {
     throw EndlessWillSave(contextName: context.name, objectIDs: waiting.map(\.objectID))
   }
 
-  /// Whether the object's class may override what it is told of.
+  /// True if the object's class may override hooks.
   func hasHooks(_ object: ManagedObject) -> Bool { !type(of: object).isGenerated }
 
-  /// Whether an object is otherwise than it was published.
+  /// True if an object differs from its published row.
   private func hasNewValues(_ object: ManagedObject) -> Bool {
     guard let published = object.published ?? object.base, !object.isDeleted else { return true }
     return !object.row.changedSlots(from: published, layout: layout(of: object)).isEmpty
@@ -50,8 +50,8 @@ extension ObjectRegistry {
     if !errors.isEmpty { throw ValidationErrors(errors: errors) }
   }
 
-  /// Whether there is anything to check: not of objects that are not deleted, whose entity has no rules, and whose class
-  /// overrides no check.
+  /// True if there is anything to check: the object is deleted, its entity has rules, or its class may override a
+  /// check.
   private func mustValidate(_ object: ManagedObject) -> Bool {
     object.isDeleted || object.objectID.key < 0 || hasHooks(object) || !rules(of: object).isEmpty
   }
@@ -67,7 +67,7 @@ extension ObjectRegistry {
     }
   }
 
-  /// Makes the saved state the committed one.
+  /// Makes the saved values the committed ones.
   func finishSave(_ outcome: SaveOutcome) {
     saveCount += 1
     conflictChecks = [:]
@@ -86,7 +86,7 @@ extension ObjectRegistry {
     // Only these are gone through again: a pass over many objects finds few of them in the processor's cache.
     var toTell: [ManagedObject] = []
     for object in takeHeld() {
-      // Deleted before they were saved: nobody is told of them.
+      // Deleted before they were saved: not reported.
       if object.state.isSuperset(of: [.inserted, .deleted]) {
         orphan(object)
         continue
@@ -108,7 +108,7 @@ extension ObjectRegistry {
     assertInvariants()
   }
 
-  /// Gives objects the stored values in place of changes that were not saved; those that are not stored leave.
+  /// Replaces dropped changes with the stored values; objects that are not stored leave.
   private func giveWay(_ dropped: [ManagedObjectID: Row?]) {
     relationshipGeneration += 1
     for (id, row) in dropped {
@@ -125,9 +125,9 @@ extension ObjectRegistry {
   }
 }
 
-/// Objects whose `willSave` changes them, or others, each time it is called.
+/// An error about objects whose `willSave` changes objects each time it is called.
 public struct EndlessWillSave: Error, Sendable, CustomStringConvertible {
-  /// What the context is called.
+  /// The name of the context.
   public let contextName: String
   /// The objects that were changed last.
   public let objectIDs: [ManagedObjectID]

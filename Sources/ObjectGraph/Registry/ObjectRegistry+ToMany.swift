@@ -1,7 +1,7 @@
 import ObjectModel
 
 extension ObjectRegistry {
-  /// The IDs of a to-many relationship's destinations: one fetch, then remembered.
+  /// Returns the IDs of a to-many relationship's destinations: one fetch, then cached.
   func toManyIDs(of object: ManagedObject, _ slot: Int) -> Set<ManagedObjectID> {
     checkExecutor()
     knowToMany(of: object, object.entity.properties[slot])
@@ -9,7 +9,7 @@ extension ObjectRegistry {
     return Set(loadDestinations(of: object, slot))
   }
 
-  /// The same in their order, which is that of the keys if the relationship is not ordered.
+  /// Returns the same IDs in their order, which is that of the keys if the relationship is not ordered.
   func sequence(of object: ManagedObject, _ slot: Int) -> [ManagedObjectID] {
     checkExecutor()
     knowToMany(of: object, object.entity.properties[slot])
@@ -19,10 +19,10 @@ extension ObjectRegistry {
     return loadDestinations(of: object, slot)
   }
 
-  /// Begins to remember the destinations of a new object, to which nothing has led before it was inserted.
+  /// Starts an empty cache of the destinations of a new object, since nothing refers to it yet.
   ///
-  /// To look for them would be a pass over all pending changes for each new object. It has to be called before the first
-  /// of them is added, and it helps until something changes relationships from outside.
+  /// Looking for them would take a pass over all pending changes for each new object. Must be called before the first
+  /// destination is added; it helps until relationships are changed from outside.
   func knowToMany(of object: ManagedObject, _ property: Property) {
     guard object.birthGeneration == birthGeneration, object.isInserted, object.toMany?[property.slot] == nil else {
       return
@@ -32,13 +32,13 @@ extension ObjectRegistry {
       ids: [], generation: relationshipGeneration, isOrdered: property.isOrdered)
   }
 
-  /// Whether the destinations of a to-many relationship would have to be looked for.
+  /// True if the destinations of a to-many relationship would have to be fetched.
   func mustLoadDestinations(of object: ManagedObject, _ property: Property) -> Bool {
     knowToMany(of: object, property)
     return object.toMany?[property.slot]?.generation != relationshipGeneration
   }
 
-  /// The same IDs, without remembering them if nobody has asked for the destinations themselves.
+  /// Returns the destinations' IDs without caching them.
   func destinationIDs(of object: ManagedObject, _ property: Property) -> [ManagedObjectID] {
     checkExecutor()
     if !mustLoadDestinations(of: object, property) { return sequence(of: object, property.slot) }
@@ -54,10 +54,10 @@ extension ObjectRegistry {
     return ids
   }
 
-  /// The destinations as the store and what is pending have them; nil if that can't be told, which the next save throws.
+  /// Fetches the destinations, pending changes included; nil if that fails, and then the next save throws the error.
   private func findDestinations(of object: ManagedObject, _ property: Property) -> [ManagedObjectID]? {
     guard let destination = property.destination else { return nil }
-    // Rows with what this event changed.
+    // The fetch must see this event's changes.
     publishChanges()
     do {
       var query = FetchQuery(entity: destination)
@@ -77,7 +77,7 @@ extension ObjectRegistry {
 
   // MARK: Changing
 
-  /// Adds a destination, at the end if there is an order; one that is there already stays where it is.
+  /// Adds a destination, at the end if there is an order; an existing one keeps its place.
   func add(_ destination: ManagedObject, to object: ManagedObject, _ slot: Int) {
     let property = object.entity.properties[slot]
     precondition(object.registry === self, "\(object) is of another context than \"\(context.name)\"")
@@ -101,10 +101,10 @@ extension ObjectRegistry {
     }
   }
 
-  /// Makes a to-many relationship lead to these objects, in this order if it has one.
+  /// Replaces the destinations of a to-many relationship, in this order if it has one.
   func setDestinations(of object: ManagedObject, _ slot: Int, to destinations: [ManagedObject]) {
     let property = object.entity.properties[slot]
-    // Links to what this event has deleted still stand.
+    // Links to objects that this event has deleted still exist.
     let present =
       deletes.isEmpty || property.joinTable == nil
       ? toManyIDs(of: object, slot) : Set(linkedObjects(of: object, property).map(\.objectID))
@@ -117,7 +117,7 @@ extension ObjectRegistry {
     if property.isOrdered { order(destinations, of: object, property) }
   }
 
-  /// Gives the destinations that they have already an order; changes as few of them as that takes.
+  /// Orders the present destinations, changing as few of them as possible.
   private func order(_ destinations: [ManagedObject], of object: ManagedObject, _ property: Property) {
     let ids = destinations.map(\.objectID)
     if sequence(of: object, property.slot) == ids { return }

@@ -1,72 +1,72 @@
 import ObjectModel
 
-/// The objects of one context and what happened to them since its last save.
+/// The objects of one context and their changes since its last save.
 ///
 /// Confined to the context's executor, like the objects. It is a class of its own, and not the actor's state, because
 /// objects reach it synchronously.
 final class ObjectRegistry {
   unowned(unsafe) let context: ManagedObjectContext
   let coordinator: PersistentStoreCoordinator
-  /// Which state of the store is read.
+  /// The pinned state of the store that is read, if there is one.
   let pin: QueryPin
   let executor: ContextExecutor
   let pending: PendingChanges
   /// The contexts between this one and the coordinator, nearest first.
   let ancestors: [PendingChanges]
 
-  // Each access to these is over before it calls anybody, on the context's executor: there is nothing to look for at
-  // run time, which took a tenth of an insert.
+  // Accesses to these never overlap: each ends before it calls other code, on the context's executor. Checking that at
+  // run time took a tenth of an insert.
 
-  /// Every object that somebody holds, which unregisters itself when nobody does.
+  /// Every object in memory; it unregisters itself when it is freed.
   @exclusivity(unchecked) private(set) var objects = ObjectTable()
   /// Objects with changes, which the context holds until they are saved.
   @exclusivity(unchecked) private(set) var held: [ManagedObject] = []
   /// Objects changed since the last `processPendingChanges`.
   @exclusivity(unchecked) private(set) var touched: [ManagedObject] = []
-  /// Objects that the save under way has deleted, while observers may ask for them.
+  /// Objects that the current save has deleted, while observers may ask for them.
   var departed: [ManagedObjectID: ManagedObject] = [:]
   /// Links of many-to-many relationships changed since then.
   var linkChanges: [LinkKey: LinkChange] = [:]
   /// Objects whose deletes have not been propagated.
   var deletes: [ManagedObject] = []
-  /// Whether to apply delete rules at the end of an event, or not before the save.
+  /// True to apply delete rules at the end of an event; false to wait for the save.
   var propagatesDeletesAtEndOfEvent = true
-  /// Published changes that observers have not been told of.
+  /// Published changes not yet reported to observers.
   var unreported: [ChangeSet] = []
-  /// Published changes that observers are being told of.
+  /// Published changes that are being reported to observers.
   var reporting: [ChangeSet] = []
-  /// What records changes, if somebody wants to undo them.
+  /// The manager that records changes for undo, if there is one.
   var undoManager: UndoManager?
-  /// Whether a record is being taken back.
+  /// True while a record is being reverted.
   var isReverting = false
-  /// How often the context has saved.
+  /// The number of saves of the context.
   var saveCount = 0
   /// The slots of to-many relationships whose destinations were changed since the last save.
   @exclusivity(unchecked) var changedToMany: [ManagedObjectID: Set<Int>] = [:]
-  /// What links were that were changed since changes were published.
+  /// The former state of links that were changed since changes were published.
   var linksBefore: [LinkKey: UndoRecord.Link] = [:]
-  /// Links that were looked up for that.
+  /// Published links that were looked up for that.
   var publishedLinks: [LinkSide: [ManagedObjectID: Int64?]] = [:]
-  /// Unchanged objects that the next save must find unchanged in the store too, with the rows they have here.
+  /// Rows of unchanged objects that the next save must find unchanged in the store too.
   var conflictChecks: [ManagedObjectID: Row] = [:]
-  /// What is stored for objects whose unsaved changes a merge found in conflict with it; nil for what is deleted there.
+  /// The stored rows that conflict with unsaved changes, as a merge found them; nil for a stored delete.
   var conflicting: [ManagedObjectID: Row?] = [:]
-  /// Counts changes from outside, which make cached to-many relationships stale.
+  /// A counter of changes from outside; each makes cached to-many relationships stale.
   var relationshipGeneration = 0
-  /// The same, as new objects note it; never 0 but once in 4 thousand million.
+  /// The same counter as new objects store it; 0 only once in four billion.
   var birthGeneration: UInt32 { UInt32(truncatingIfNeeded: relationshipGeneration &+ 1) }
-  /// The first failure to read that a property could not throw.
+  /// The first read error that a property could not throw.
   private(set) var faultFailure: (any Error)?
-  /// Why the store gave no key for a new object; a save fails with it while such objects are here.
+  /// The error that left a new object without a key; saves throw it while such objects are registered.
   private var keyFailure: StoreError?
   private var keylessCount: Int64 = 0
-  /// Properties with rules by entity index, found when first needed.
+  /// Properties with rules by entity index, computed when first needed.
   private var ruledProperties: [[(Property, AttributeRules?)]?]
-  /// For how many seconds a row that was read before may be used again; less than 0 for any time.
+  /// The seconds for which a cached row may be used; less than 0 for no limit.
   @exclusivity(unchecked) var stalenessInterval = -1.0
-  /// Whether a fault whose row is gone becomes a deleted object; if not, the next save fails.
+  /// True if a fault whose row is gone becomes a deleted object; if not, the next save fails.
   var deletesInaccessibleFaults = true
-  /// All objects, if the context is to hold them; nil if it holds only those with changes.
+  /// All objects, if the context retains them; nil if it holds only those with changes.
   @exclusivity(unchecked) var retained: [ManagedObjectID: ManagedObject]?
   /// The group that the latest fault of a family belongs to, by the index of the root entity.
   var faultGroups: [UInt16: FaultGroup] = [:]
@@ -106,7 +106,7 @@ final class ObjectRegistry {
     return entity
   }
 
-  /// What a new object is made from.
+  /// Returns the seed of a new object.
   func seedForInsert(_ entity: Entity) -> ManagedObject.Seed {
     checkExecutor()
     precondition(!entity.isAbstract, "the entity \(entity.name) is abstract and has no objects of its own")
@@ -116,7 +116,7 @@ final class ObjectRegistry {
       row: coordinator.defaults[entity.index].unversioned, hasRow: true)
   }
 
-  /// A key for a new object; where the store gives none, one that no store hands out, and that can't be saved.
+  /// Draws a key for a new object; if the store has none, a negative one, which can't be saved.
   private func drawKey(_ entity: Entity) -> Int64 {
     do throws(StoreError) {
       return try coordinator.drawKeys(for: entity).lowerBound
@@ -127,12 +127,12 @@ final class ObjectRegistry {
     }
   }
 
-  /// - Throws: why the object has no key under which it could be stored.
+  /// - Throws: the error that left the object without a key.
   func checkKey(of object: ManagedObject) throws(StoreError) {
     if object.objectID.key < 0, let keyFailure { throw keyFailure }
   }
 
-  /// Takes a new object in.
+  /// Registers a new object.
   func insert(_ object: ManagedObject) {
     objects.add(object)
     held.append(object)
@@ -142,7 +142,7 @@ final class ObjectRegistry {
     object.awakeFromInsert()
   }
 
-  /// Makes a new object of an entity by name and takes it in.
+  /// Makes and registers a new object of an entity by name.
   func insertObject(ofEntity name: String) -> ManagedObject {
     guard let entity = coordinator.model.entitiesByName[name] else {
       preconditionFailure("the model has no entity \"\(name)\"")
@@ -154,7 +154,7 @@ final class ObjectRegistry {
 
   func registeredObject(for id: ManagedObjectID) -> ManagedObject? { objects[id] }
 
-  /// The object with that ID: the registered one, or a new fault. Does no I/O.
+  /// Returns the object with that ID: the registered one, or a new fault. Does no I/O.
   func object(with id: ManagedObjectID) -> ManagedObject {
     if let object = registeredObject(for: id) { return object }
     checkExecutor()
@@ -166,10 +166,10 @@ final class ObjectRegistry {
     return object
   }
 
-  /// The object of a fetched row: the registered one, or a new fault that has the row already.
+  /// Returns the object of a fetched row: the registered one, or a new fault that has the row already.
   ///
   /// - Parameters:
-  ///   - hasChanges: whether a pending change may be of this object.
+  ///   - hasChanges: true if this object may have a pending change.
   ///   - readMark: the coordinator's number of saves before the row was read, or the number of the pin under which it was
   ///     read; 0 if that is unknown.
   func object(
@@ -189,7 +189,7 @@ final class ObjectRegistry {
     return object
   }
 
-  /// An object for a change that a child saved here, or that this context's own object made before it went away.
+  /// Makes an object for a change that a child saved here, or that a freed object of this context left behind.
   private func adoptedObject(_ change: RowChange) -> ManagedObject {
     let state: ManagedObject.State =
       switch change.kind {
@@ -205,7 +205,7 @@ final class ObjectRegistry {
     return object
   }
 
-  /// An object that a save deleted, with the values it had; it belongs to no context.
+  /// Returns an object that a save deleted, with its last values; it belongs to no context.
   func departedObject(_ change: RowChange) -> ManagedObject {
     if let object = departed[change.id] { return object }
     let object = make(change.id, row: change.base, state: [])
@@ -220,7 +220,7 @@ final class ObjectRegistry {
     return object
   }
 
-  /// Takes an object in again that was cut off when its delete was saved.
+  /// Registers an object again that was orphaned when its delete was saved.
   func readopt(_ object: ManagedObject) -> ManagedObject {
     object.registry = self
     object.state.insert(.deleted)
@@ -237,10 +237,10 @@ final class ObjectRegistry {
     return coordinator.classes[UInt16(entity.index)].init(seed)
   }
 
-  /// Called by the object when nobody holds it any more.
+  /// Called by the object when it is freed.
   func unregister(_ object: ManagedObject) { objects.remove(object.objectID) }
 
-  /// Cuts an object off; it keeps the values that it has.
+  /// Removes an object from the context; it keeps its values.
   func orphan(_ object: ManagedObject) {
     objects.remove(object.objectID)
     retained?[object.objectID] = nil
@@ -248,7 +248,7 @@ final class ObjectRegistry {
     object.state.subtract([.inserted, .updated, .deleted, .touched, .held])
   }
 
-  /// Cuts all objects off and forgets all changes.
+  /// Removes all objects from the context and forgets all changes.
   func orphanAll() {
     for object in objects.all { object.registry = nil }
     for object in held { object.state.subtract([.inserted, .updated, .deleted, .touched, .held]) }
@@ -270,11 +270,11 @@ final class ObjectRegistry {
     object.state.formUnion([.touched, .updated])
   }
 
-  /// Whether an object or a link was changed since changes were published, other than from nothing to nothing.
+  /// True if an object or a link was changed since changes were published; insert and delete cancel out.
   var hasUnpublishedChanges: Bool {
     let isNothing = { (object: ManagedObject) in object.isInserted && object.isDeleted && object.published == nil }
     if touched.contains(where: { !isNothing($0) }) { return true }
-    // Of objects that nobody has read, only the link changes.
+    // Objects that are not in memory can only have link changes.
     return linkChanges.keys.contains { key in
       ![key.left, key.right].contains { id in objects[id].map(isNothing) ?? false }
     }
@@ -286,21 +286,21 @@ final class ObjectRegistry {
     held.append(object)
   }
 
-  /// Hands over the objects touched since the last time.
+  /// Removes and returns the objects touched since the last call.
   func takeTouched() -> [ManagedObject] {
     defer { touched = [] }
     for object in touched { object.state.remove(.touched) }
     return touched
   }
 
-  /// Hands over the objects that were held until the save.
+  /// Removes and returns the objects held until the save.
   func takeHeld() -> [ManagedObject] {
     defer { held = [] }
     for object in held { object.state.remove(.held) }
     return held
   }
 
-  /// Lets go of objects' changes. Cost: a pass over the changed objects.
+  /// Forgets the changes of some objects. Cost: a pass over the changed objects.
   func letGo(of objects: [ManagedObject]) {
     if objects.isEmpty { return }
     let leaving = Set(objects.map(ObjectIdentifier.init))
@@ -310,7 +310,7 @@ final class ObjectRegistry {
     for object in objects { object.state.subtract([.updated, .deleted, .touched, .held]) }
   }
 
-  /// Takes an object off the list of those whose delete is still to be propagated.
+  /// Cancels the propagation of an object's delete.
   func withdrawDelete(of object: ManagedObject) { deletes.removeAll { $0 === object } }
 
   /// Forgets which objects have changes.
@@ -338,7 +338,7 @@ final class ObjectRegistry {
     return faultFailure
   }
 
-  /// The properties of an object that have a rule to check.
+  /// Returns the properties of an object that have rules to check.
   func rules(of object: ManagedObject) -> [(Property, AttributeRules?)] {
     let entity = object.entity
     if let rules = ruledProperties[entity.index] { return rules }
@@ -349,7 +349,7 @@ final class ObjectRegistry {
 }
 
 extension Property {
-  /// Whether there is anything to check before a save.
+  /// True if a save has anything to check.
   fileprivate var hasRules: Bool {
     switch kind {
     case .attribute(let attribute):

@@ -1,16 +1,16 @@
-/// The objects of a context by ID; does not hold them.
+/// A table of a context's objects by ID, which does not hold them.
 ///
 /// Keys are drawn one after the other, and large results come in their order. So objects are filed in pages of eight
 /// neighbours, and pages in blocks of sixteen: going through many of them stays within the processor's cache and looks
-/// into the dictionary once in 128 objects, where a table with a place for each object would be hit all over. An object
-/// with no neighbour costs a page of 64 bytes and a block of 128.
+/// into the dictionary once in 128 objects, where a plain hash table would be hit all over. An object with no neighbour
+/// costs a page of 64 bytes and a block of 128.
 struct ObjectTable: ~Copyable {
   private typealias Page = UnsafeMutablePointer<Unmanaged<ManagedObject>?>
   private typealias Block = UnsafeMutablePointer<Page?>
   private static let pageSize = 8
   private static let blockSize = 16
 
-  /// Which 128 neighbours of a table are meant.
+  /// The identity of a block of 128 neighbouring keys.
   private struct BlockID: Hashable {
     let number: Int64
     let root: UInt16
@@ -45,7 +45,7 @@ struct ObjectTable: ~Copyable {
     block(BlockID(id))?[Self.pagePlace(of: id)]?[Self.place(of: id)]?.takeUnretainedValue()
   }
 
-  /// Files an object; there is none with its ID.
+  /// Adds an object; there must be none with its ID.
   mutating func add(_ object: ManagedObject) {
     let id = object.objectID
     let blockID = BlockID(id)
@@ -56,7 +56,7 @@ struct ObjectTable: ~Copyable {
     count += 1
   }
 
-  /// Takes the object with that ID out, if there is one.
+  /// Removes the object with that ID, if there is one.
   mutating func remove(_ id: ManagedObjectID) {
     let blockID = BlockID(id)
     guard let block = block(blockID), let page = block[Self.pagePlace(of: id)], page[Self.place(of: id)] != nil else {

@@ -1,9 +1,9 @@
-/// The numbers that keep the order of an ordered relationship: any that ascend, with gaps for what comes between.
+/// The numbers that order an ordered relationship: ascending, with gaps for later insertions.
 enum OrderNumbers {
-  /// What lies between two numbers that were given one after the other.
+  /// The distance between two numbers given one after the other.
   static let gap: Int64 = 1 << 20
 
-  /// Numbers that ascend, with as many of the present ones kept as possible, so that few objects change.
+  /// Returns ascending numbers, keeping as many of the present ones as possible, so that few objects change.
   ///
   /// - Parameters:
   ///   - numbers: the present number of each object in the order that is wanted; nil for none.
@@ -30,7 +30,7 @@ enum OrderNumbers {
     return renewed
   }
 
-  /// Numbers between two bounds; nil if there is no room.
+  /// Returns numbers between two bounds; nil if there is no room.
   private static func fill(_ count: Int, _ lower: Int64?, _ upper: Int64?, _ draw: () -> Int64) -> [Int64]? {
     let wanted = Int64(count)
     switch (lower, upper) {
@@ -50,9 +50,9 @@ enum OrderNumbers {
     }
   }
 
-  /// The places of a longest subsequence of numbers that ascends.
+  /// Returns the places of a longest ascending subsequence.
   private static func longestAscent(_ numbers: [Int64?]) -> Set<Int> {
-    /// By length less 1: the place where an ascent of that length ends with the least number.
+    /// For each length less 1, the place where an ascent of that length ends with the least number.
     var ends: [Int] = []
     var previous: [Int: Int] = [:]
     for (place, number) in numbers.enumerated() {

@@ -1,9 +1,9 @@
 extension ManagedObjectContext {
-  /// Takes over what somebody else has committed to the store.
+  /// Merges what others have committed to the store.
   ///
-  /// If the change tells which objects it is about, that is ``mergeChanges(fromRemoteContextSave:)``. If not, the rows
-  /// of all objects in memory are read again, and compared; observers get one did-change whose
-  /// ``ObjectsDidChange/isIncomplete`` is set, which makes results controllers fetch again. Unsaved edits stay.
+  /// If the change names its objects, this is ``mergeChanges(fromRemoteContextSave:)``. If not, the rows of all objects
+  /// in memory are read again and compared; observers get one did-change whose ``ObjectsDidChange/isIncomplete`` is
+  /// set, which makes results controllers fetch again. Unsaved edits stay.
   public func mergeChanges(fromRemoteChange change: PersistentStoreRemoteChange) {
     if let changes = change.changes { return mergeChanges(fromRemoteContextSave: changes) }
     processPendingChanges()
@@ -12,7 +12,7 @@ extension ManagedObjectContext {
     observers.post(.didChange(ObjectsDidChange(context: self, [found], isIncomplete: true)))
   }
 
-  /// Merges a remote change on this context's executor, after what is queued there already; then its followers do.
+  /// Queues the merge of a remote change on this context's executor; then its followers merge it.
   nonisolated func mergeSoon(_ change: PersistentStoreRemoteChange) {
     executor.async { [weak self] in
       self?.assumeIsolated { context in
@@ -24,7 +24,7 @@ extension ManagedObjectContext {
 }
 
 extension ObjectRegistry {
-  /// Brings all objects in line with what is stored now, and returns which of them that has changed.
+  /// Updates all objects to what is stored now, and returns the objects that this has changed.
   func mergeUnknownChanges() -> ChangeSet {
     checkExecutor()
     relationshipGeneration += 1

@@ -1,9 +1,9 @@
 import ObjectModel
 
 extension PersistentStoreCoordinator {
-  /// Finds out what others have committed, brings the row cache in line, and tells everybody.
+  /// Reads what others have committed, updates the row cache, and notifies followers and observers.
   func takeNotice(of commit: ForeignCommit) {
-    // A store that was closed meanwhile has nobody to tell.
+    // The store was closed meanwhile.
     guard let store = try? openStore() else { return }
     skipKeys(through: commit.highestKeys)
     let (token, changes) = news(store)
@@ -18,7 +18,7 @@ extension PersistentStoreCoordinator {
     remoteObservers.post(change)
   }
 
-  /// What others have written to the history since this was last asked; nil if it does not tell.
+  /// Returns what others have written to the history since the last call; nil changes if it is unknown.
   private func news(_ store: any PersistentStore) -> (token: PersistentHistoryToken?, changes: RemoteContextSave?) {
     guard let history = store.history else { return (nil, nil) }
     do {
@@ -36,7 +36,7 @@ extension PersistentStoreCoordinator {
       seenHistory = last
       return (last, changes.isEmpty ? nil : RemoteContextSave(changes))
     } catch {
-      // What can't be told from the history is found by reading again; next time it is asked from its end.
+      // If the history can't be read, objects are compared with the store; next time it is read from its end.
       seenHistory = try? history.currentToken()
       return (seenHistory, nil)
     }

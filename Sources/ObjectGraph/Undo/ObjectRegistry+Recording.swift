@@ -1,6 +1,6 @@
 import ObjectModel
 
-// What the undo manager needs to know, taken down where changes are published.
+// Records for the undo manager, made where changes are published.
 
 extension ObjectRegistry {
   func setUndoManager(_ manager: UndoManager?) {
@@ -16,10 +16,10 @@ extension ObjectRegistry {
     }
   }
 
-  /// Whether changes are to be recorded.
+  /// True if changes are recorded.
   var isRecording: Bool { !isReverting && undoManager?.isUndoRegistrationEnabled ?? false }
 
-  /// Lets the undo manager take a record back.
+  /// Registers a record with the undo manager.
   func register(_ record: UndoRecord) {
     if record.isEmpty { return }
     undoManager?.register(for: self) { [weak self] in
@@ -28,7 +28,7 @@ extension ObjectRegistry {
     }
   }
 
-  /// What an object is about to be published as.
+  /// Returns the change that is about to be published for an object.
   func undoChange(of object: ManagedObject) -> UndoRecord.ObjectChange? {
     let before = object.published ?? (object.isInserted ? nil : object.base ?? object.row)
     let after = object.isDeleted ? nil : object.row
@@ -38,19 +38,19 @@ extension ObjectRegistry {
       wasClean: object.published == nil && !object.isInserted)
   }
 
-  /// Notes what a link was, before the first change of it since changes were published.
+  /// Notes the state of a link before its first change since changes were published.
   func noteForUndo(_ key: LinkKey) {
     if isRecording, linksBefore[key] == nil { linksBefore[key] = state(of: key) }
   }
 
-  /// Hands over what the changed links were.
+  /// Removes and returns the former state of the changed links.
   func takeLinksBefore() -> [UndoRecord.Link] {
     defer { linksBefore = [:] }
     publishedLinks = [:]
     return Array(linksBefore.values)
   }
 
-  /// A link as it was published last, or stored.
+  /// Returns a link as it was last published or stored.
   func state(of key: LinkKey) -> UndoRecord.Link {
     let table = coordinator.model.joinTables[key.table]
     let orders = publishedLinks(of: key.left, table.left.property(named: table.relationship))
@@ -64,7 +64,7 @@ extension ObjectRegistry {
     return UndoRecord.Link(before: before, wasPending: pending.currentLink(key) != nil)
   }
 
-  /// The destinations of an object with their places, as published; one fetch until changes are published again.
+  /// Returns the published destinations of an object with their places; one fetch until changes are published again.
   private func publishedLinks(of id: ManagedObjectID, _ property: Property?) -> [ManagedObjectID: Int64?] {
     guard let property, let table = property.joinTable else { return [:] }
     let side = LinkSide(object: id, table: table.index, isLeft: property.isLeftEnd)
@@ -81,7 +81,7 @@ extension ObjectRegistry {
     }
   }
 
-  /// What children have saved here and is about to be taken notice of.
+  /// Records children's changes that are about to become current.
   func record(of news: [ChangeSet]) -> UndoRecord {
     var record = UndoRecord(saveCount: saveCount)
     for set in news {
@@ -105,7 +105,7 @@ extension ObjectRegistry {
   }
 }
 
-/// One end of a join table, seen from an object.
+/// One end of a join table, as seen from an object.
 struct LinkSide: Hashable {
   let object: ManagedObjectID
   let table: Int

@@ -2,9 +2,9 @@ import Foundation
 import ObjectModel
 
 extension ObjectRegistry {
-  /// Makes objects and links what they were before a record.
+  /// Restores objects and links to their state before a record.
   ///
-  /// - Returns: what takes this back again.
+  /// - Returns: the record that reverts this again.
   func revert(_ record: UndoRecord) -> UndoRecord {
     checkExecutor()
     publishChanges()
@@ -60,7 +60,7 @@ extension ObjectRegistry {
     return inverse
   }
 
-  /// The object of a change with its values; nil if it is gone, or back, for another reason than this change.
+  /// Returns the realized object of a change; nil if it is gone, or present again, for another reason than this change.
   private func instance(of change: UndoRecord.ObjectChange) -> ManagedObject? {
     if registeredObject(for: change.id) == nil, change.after == nil, pending.currentChange(of: change.id) == nil,
       let row = change.before
@@ -78,8 +78,8 @@ extension ObjectRegistry {
     return object
   }
 
-  /// Whether an object whose delete was handed on is there: an ancestor has taken the delete back, or somebody has stored
-  /// the object again. Does I/O only if the delete is not known to have reached the store.
+  /// True if an object whose delete was saved exists again: an ancestor undid the delete, or the object was stored
+  /// again. Does I/O only if the delete is not known to have reached the store.
   private func isBack(_ id: ManagedObjectID) -> Bool {
     if let change = ancestorsChange(of: id) { return change.row != nil }
     if coordinator.hasDeparted(id) { return false }
@@ -94,7 +94,7 @@ extension ObjectRegistry {
     object.state.insert(.deleted)
   }
 
-  /// Makes a deleted object one that is not; as a new one if the delete was saved.
+  /// Undeletes an object; as a new one if the delete was saved.
   private func restore(_ object: ManagedObject, _ row: Row) {
     withdrawDelete(of: object)
     let isPending = pending.currentChange(of: object.objectID)?.kind == .delete
@@ -114,7 +114,7 @@ extension ObjectRegistry {
     }
   }
 
-  /// Whether an object has no changes any more once it has these values; if so, it gets those it was fetched with.
+  /// True if an object has no changes once it has these values; if so, it gets its fetched row back.
   private func becomesClean(_ object: ManagedObject, _ row: Row, reportedAs kind: RowChange.Kind) -> Bool {
     guard !object.isInserted, let base = object.base,
       row.changedSlots(from: base, layout: layout(of: object)).isEmpty
@@ -128,7 +128,7 @@ extension ObjectRegistry {
     return true
   }
 
-  /// Gives an object that has no changes any more what a merge found stored in conflict with them.
+  /// Gives an object without changes the stored row that a merge found in conflict with them.
   private func takeConflicting(_ object: ManagedObject) {
     switch conflicting.removeValue(forKey: object.objectID) {
     case nil: break
@@ -137,7 +137,7 @@ extension ObjectRegistry {
     }
   }
 
-  /// Clears large values whose file went with a save, and tells the next save.
+  /// Clears large values whose file was removed by a save, and makes the next save throw.
   private func dropLostFiles(of object: ManagedObject) {
     for property in object.entity.properties where property.storage == .blob && !object.row.isNull(property.slot) {
       guard case .stored(let path, _) = object.row.blob(property.slot).content,
@@ -150,7 +150,7 @@ extension ObjectRegistry {
   }
 }
 
-/// A large value that an undo would bring back, and whose file a save has removed.
+/// The error of an undo that would restore a large value whose file a save has removed.
 struct LostValue: Error, CustomStringConvertible {
   let entityName: String
   let property: String

@@ -1,8 +1,8 @@
-/// Remembers what was done, so that it can be taken back and done again; a context records its changes with one.
+/// A stack of recorded actions that can be undone and redone; a context records its changes with one.
 ///
-/// Set it as the context's ``ManagedObjectContext/undoManager`` and use it on that context's executor only. What is
-/// recorded between two ends of events is one group, and one ``undo()`` takes one group back. An event ends with each
-/// outermost `perform`, with `processPendingChanges()` and with a save.
+/// Set it as the context's ``ManagedObjectContext/undoManager`` and use it on that context's executor only. Actions
+/// recorded during one event form a group, and ``undo()`` undoes one group. An event ends with each outermost
+/// `perform`, with `processPendingChanges()` and with a save.
 public final class UndoManager {
   private struct Action {
     let target: ObjectIdentifier
@@ -22,21 +22,21 @@ public final class UndoManager {
 
   private var undoGroups: [Group] = []
   private var redoGroups: [Group] = []
-  /// The groups that are being recorded, each inside of the one before.
+  /// The groups that are being recorded, outermost first.
   private var openGroups: [Group] = []
-  /// Whether the outermost open group is that of an event, which ends by itself.
+  /// True if the outermost open group is that of an event, which ends by itself.
   private var isInEventGroup = false
   private var disableCount = 0
   private var work = Work.none
-  /// What is run before groups begin and end, so that changes that were made until then are recorded in the right one.
+  /// Closures that run before groups begin and end, so that changes are recorded in the right one.
   private var checkpoints: [ObjectIdentifier: () -> Void] = [:]
 
-  /// Whether what is recorded outside of explicit groups is grouped by event; true by default.
+  /// True if actions outside of explicit groups are grouped by event; the default.
   ///
   /// If false, recording without a group is a programmer's error and traps.
   public var groupsByEvent = true
 
-  /// How many groups to remember, the oldest being forgotten first; 0 for no limit, which is the default.
+  /// The number of groups to keep, the oldest being dropped first; 0 for no limit, which is the default.
   public var levelsOfUndo = 0 {
     didSet { forgetOldest() }
   }
@@ -46,7 +46,7 @@ public final class UndoManager {
 
   // MARK: Undoing
 
-  /// Takes the last group back; does nothing if there is none.
+  /// Undoes the last group; does nothing if there is none.
   ///
   /// An open group is ended first; more than one is a programmer's error and traps.
   public func undo() {
@@ -55,28 +55,28 @@ public final class UndoManager {
     run(group, as: .undoing)
   }
 
-  /// Does again what the last ``undo()`` took back; does nothing if something else was recorded since.
+  /// Redoes what the last ``undo()`` undid; does nothing if something else was recorded since.
   public func redo() {
     finishOpenGroup()
     guard let group = redoGroups.popLast() else { return }
     run(group, as: .redoing)
   }
 
-  /// Whether there is something to take back.
+  /// True if there is something to undo.
   public var canUndo: Bool {
     checkpoint()
     return !undoGroups.isEmpty || openGroups.contains { !$0.actions.isEmpty }
   }
 
-  /// Whether there is something to do again.
+  /// True if there is something to redo.
   public var canRedo: Bool {
     checkpoint()
     return !redoGroups.isEmpty
   }
 
-  /// Whether ``undo()`` is under way.
+  /// True during ``undo()``.
   public var isUndoing: Bool { work == .undoing }
-  /// Whether ``redo()`` is under way.
+  /// True during ``redo()``.
   public var isRedoing: Bool { work == .redoing }
 
   private func finishOpenGroup() {
@@ -96,15 +96,15 @@ public final class UndoManager {
 
   // MARK: Recording
 
-  /// Records how to take something back that the contexts don't know of.
+  /// Records the undoing of something outside of the contexts.
   ///
-  /// The handler runs at the undo; what it registers is the redo. The target is kept until the action is forgotten.
+  /// The handler runs at the undo; what it registers is the redo. The target is retained until the action is discarded.
   public func registerUndo<Target: AnyObject>(withTarget target: Target, handler: @escaping (Target) -> Void) {
     checkpoint()
     register(for: target) { handler(target) }
   }
 
-  /// Records an action of a target that is held by nobody here.
+  /// Records an action for a target without retaining it.
   func register(for target: AnyObject, _ run: @escaping () -> Void) {
     guard isUndoRegistrationEnabled else { return }
     if openGroups.isEmpty {
@@ -116,10 +116,10 @@ public final class UndoManager {
     if work == .none { redoGroups = [] }
   }
 
-  /// Whether changes are recorded.
+  /// True if changes are recorded.
   public var isUndoRegistrationEnabled: Bool { disableCount == 0 }
 
-  /// Records nothing of what follows, until ``enableUndoRegistration()`` was called as often.
+  /// Stops recording until ``enableUndoRegistration()`` was called as often.
   public func disableUndoRegistration() {
     checkpoint()
     disableCount += 1
@@ -132,14 +132,14 @@ public final class UndoManager {
     disableCount -= 1
   }
 
-  /// Forgets everything; open groups stay open.
+  /// Discards all actions; open groups stay open.
   public func removeAllActions() {
     undoGroups = []
     redoGroups = []
     for index in openGroups.indices { openGroups[index].actions = [] }
   }
 
-  /// Forgets what was recorded for a target.
+  /// Discards the actions of a target.
   public func removeAllActions(withTarget target: AnyObject) {
     let isOther: (Action) -> Bool = { $0.target != ObjectIdentifier(target) }
     func rest(_ groups: [Group]) -> [Group] {
@@ -152,17 +152,17 @@ public final class UndoManager {
 
   // MARK: Groups
 
-  /// How many groups are open, that of the event included.
+  /// The number of open groups, that of the event included.
   public var groupingLevel: Int { openGroups.count }
 
-  /// Begins a group, which one undo takes back as a whole; groups inside of others become part of them.
+  /// Begins a group, which is undone as a whole; nested groups become part of the outer one.
   public func beginUndoGrouping() {
     checkpoint()
     endEvent()
     openGroups.append(Group())
   }
 
-  /// Ends the group that was begun last.
+  /// Ends the innermost group.
   public func endUndoGrouping() {
     precondition(openGroups.count > (isInEventGroup ? 1 : 0), "no undo group has begun")
     checkpoint()
@@ -195,7 +195,7 @@ public final class UndoManager {
 
   // MARK: Names
 
-  /// Names the group that is open, or else the last one, for a menu.
+  /// Names the open group, or else the last one, for a menu.
   public func setActionName(_ name: String) {
     checkpoint()
     if !openGroups.isEmpty {
@@ -205,15 +205,15 @@ public final class UndoManager {
     }
   }
 
-  /// What ``undo()`` would take back, or an empty text.
+  /// The name of the group that ``undo()`` would undo, or an empty text.
   public var undoActionName: String { openGroups.first?.name ?? undoGroups.last?.name ?? "" }
 
-  /// What ``redo()`` would do again, or an empty text.
+  /// The name of the group that ``redo()`` would redo, or an empty text.
   public var redoActionName: String { redoGroups.last?.name ?? "" }
 
   // MARK: Checkpoints
 
-  /// Runs something before groups begin and end, for as long as the owner does not take it back with nil.
+  /// Runs a closure before groups begin and end, until the owner sets nil.
   func setCheckpoint(of owner: AnyObject, _ body: (() -> Void)?) { checkpoints[ObjectIdentifier(owner)] = body }
 
   private func checkpoint() {

@@ -1,8 +1,8 @@
-/// Computes something of the elements of a to-many relationship that meet a condition.
+/// Computes an aggregate over the elements of a to-many relationship that meet a condition.
 struct AggregateReader: Sendable {
   private let aggregation: Operand.Aggregation
   private let collection: CollectionTest
-  /// What is read of each element; nil for their number.
+  /// The operand to read of each element; nil to count them.
   private let operand: ScalarReader?
   private let isDecimal: Bool
 
@@ -21,7 +21,7 @@ struct AggregateReader: Sendable {
     isDecimal = try element.type(of: operand) == .decimal
   }
 
-  /// Lends the result.
+  /// Calls the body with the result.
   func read<Result>(
     _ scope: EvaluationScope, _ transform: ScalarTransform, _ body: (Scalar) throws -> Result
   ) throws -> Result {

@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// A to-many relationship of an object in a condition, and what its elements are tested for.
+/// A to-many relationship of an object in a condition, with the test of its elements.
 struct CollectionTest: Sendable {
   private let origin: Int?
   private let toOne: [Int]
@@ -17,13 +17,13 @@ struct CollectionTest: Sendable {
     test = try ConditionTest(condition, scope: scope.binding(variable, to: try scope.destination(of: collection)))
   }
 
-  /// Whether an element meets the condition.
+  /// True if an element meets the condition.
   func exists(_ scope: EvaluationScope) throws -> Bool {
     for element in try elements(scope) where try test.isTrue(scope.adding(element)) { return true }
     return false
   }
 
-  /// Lends each element that meets the condition, as the innermost of the scope.
+  /// Calls the body with each element that meets the condition, as the innermost of the scope.
   func forEach(_ scope: EvaluationScope, _ body: (EvaluationScope) throws -> Void) throws {
     for element in try elements(scope) {
       let inner = scope.adding(element)

@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// A comparison of two operands, ready to be tested on objects.
+/// A comparison of two operands, prepared for testing objects.
 struct ComparisonTest: Sendable {
   private let left: ScalarReader
   private let right: ScalarReader
@@ -13,7 +13,7 @@ struct ComparisonTest: Sendable {
     _ options: Condition.TextOptions, scope: EntityScope
   ) throws(ConditionError) {
     let transform = ScalarTransform(type, options)
-    // A regular expression sees to its options itself.
+    // A regular expression handles its options itself.
     let isPattern = comparison == .matches
     self.left = try ScalarReader(left, isPattern ? .none : transform, scope: scope)
     self.right = try ScalarReader(right, isPattern ? .none : transform, scope: scope)

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Operand.Function {
-  /// Whether it reads texts as they are, and not as the spelling of decimal numbers.
+  /// True if it reads texts as they are, and not as decimal numbers.
   package var takesTexts: Bool {
     switch self {
     case .lowercase, .uppercase, .length, .castToNumber, .castToText: true
@@ -11,12 +11,12 @@ extension Operand.Function {
 }
 
 extension ComputedValue {
-  /// A text or a decimal number, whichever the function takes.
+  /// Makes a text or a decimal number, depending on the function.
   package init(_ bytes: UnsafeRawBufferPointer, for function: Operand.Function) {
     self = function.takesTexts ? .text(String(decoding: bytes, as: UTF8.self)) : ComputedValue(decimal: bytes)
   }
 
-  /// The result of a function; nil where it is not made for the value.
+  /// Returns the result of a function; null if it does not apply to the value.
   package func applying(_ function: Operand.Function) -> Self {
     switch self {
     case .null: .null

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A value that is computed in a condition; both back ends call this very code, SQLite through registered functions.
+/// A value computed in a condition; both back ends call this code, SQLite through registered functions.
 package enum ComputedValue: Hashable, Sendable {
   case null
   case integer(Int64)
@@ -8,12 +8,12 @@ package enum ComputedValue: Hashable, Sendable {
   case decimal(Decimal)
   case text(String)
 
-  /// Not-a-number is nil and zero has no sign, as in SQLite.
+  /// Makes a real number; NaN becomes null and zero has no sign, as in SQLite.
   package init(_ number: Double) { self = number.isNaN ? .null : .real(number == 0 ? 0 : number) }
 
   init(_ number: Decimal) { self = number.isNaN ? .null : .decimal(number) }
 
-  /// Reads the UTF-8 of a decimal number.
+  /// Parses the UTF-8 of a decimal number.
   package init(decimal text: UnsafeRawBufferPointer) {
     self = Decimal(string: String(decoding: text, as: UTF8.self)).map(Self.init) ?? .null
   }
@@ -37,7 +37,7 @@ package enum ComputedValue: Hashable, Sendable {
 
   // MARK: Arithmetic
 
-  /// The result of arithmetic, the same as SQLite's; see ``Operand/Arithmetic``.
+  /// Returns the result of arithmetic, the same as SQLite's; see ``Operand/Arithmetic``.
   package static func compute(_ left: Self, _ arithmetic: Operand.Arithmetic, _ right: Self) -> Self {
     if case .integer(let first) = left, case .integer(let second) = right, arithmetic != .power {
       if let result = compute(first, arithmetic, second) { return result }
@@ -55,7 +55,7 @@ package enum ComputedValue: Hashable, Sendable {
     }
   }
 
-  /// The result if it is an integer; nil if 64 bits can't hold it.
+  /// Returns the result if it is an integer; nil if 64 bits can't hold it.
   private static func compute(_ left: Int64, _ arithmetic: Operand.Arithmetic, _ right: Int64) -> Self? {
     let result: (partialValue: Int64, overflow: Bool)
     switch arithmetic {

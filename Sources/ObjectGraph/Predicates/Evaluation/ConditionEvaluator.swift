@@ -11,13 +11,13 @@ package struct ConditionEvaluator {
   /// - Parameters:
   ///   - condition: a resolved condition.
   ///   - entity: the entity it was resolved for.
-  ///   - related: where to find the objects that relationships lead to.
+  ///   - related: a reader of the objects that relationships lead to.
   package init(_ condition: Condition, entity: Entity, related: RelatedObjects) throws(ConditionError) {
     test = try ConditionTest(condition, scope: EntityScope(entity))
     self.related = related
   }
 
-  /// An evaluator for conditions without to-many relationships; those lead nowhere.
+  /// Makes an evaluator for conditions without to-many relationships, which are treated as empty.
   ///
   /// - Parameter related: the row of an object that a to-one relationship leads to, or nil if there is none.
   package init(
@@ -27,9 +27,9 @@ package struct ConditionEvaluator {
       condition, entity: entity, related: RelatedObjects(row: related, destinations: { _, _ in [] }))
   }
 
-  /// Whether the condition is true of an object with those values.
+  /// Returns true if an object with that row meets the condition.
   ///
-  /// - Throws: what following a relationship throws.
+  /// - Throws: errors of following a relationship.
   package func matches(id: ManagedObjectID, row: Row) throws -> Bool {
     try test.isTrue(EvaluationScope(id: id, row: row, related: related))
   }

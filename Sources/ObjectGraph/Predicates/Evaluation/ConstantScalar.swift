@@ -1,12 +1,12 @@
 import Foundation
 import ObjectModel
 
-/// A constant of a condition, made ready for comparing once; owns its bytes.
+/// A constant of a condition, prepared for comparisons; owns its bytes.
 final class ConstantScalar: Sendable {
-  // nonisolated(unsafe): written in the initializer only; the bytes are freed with their owner.
+  // nonisolated(unsafe): written only in the initializer; the bytes are freed with their owner.
   nonisolated(unsafe) let scalar: Scalar
 
-  /// - Parameter transform: what is done to the values it is compared with.
+  /// - Parameter transform: the transform of the values it is compared with.
   init(_ operand: Operand, _ transform: ScalarTransform) {
     switch operand {
     case .object(let id): scalar = .object(id)
@@ -16,7 +16,7 @@ final class ConstantScalar: Sendable {
     }
   }
 
-  /// A value of an object, to be kept beyond the loan.
+  /// Copies a value whose bytes are borrowed.
   init(copying scalar: Scalar) {
     if case .bytes(let bytes) = scalar { self.scalar = .bytes(Self.copy(bytes)) } else { self.scalar = scalar }
   }

@@ -1,9 +1,9 @@
 import ObjectModel
 
-/// Reads the name of the entity of an object.
+/// Reads an object's entity name.
 struct EntityNameReader: Sendable {
   private let object: ScalarReader
-  /// The subquery's element that the object is, or nil for the object under test; not for one that a path leads to.
+  /// The index of the subquery's element to read, or nil for the object under test; unused if there is a path.
   private let origin: Int?
   private let isPath: Bool
   /// The names by the entity's index.
@@ -20,7 +20,7 @@ struct EntityNameReader: Sendable {
       })
   }
 
-  /// Lends the name; nil if there is no object.
+  /// Calls the body with the name; null if there is no object.
   func read<Result>(_ scope: EvaluationScope, _ body: (Scalar) throws -> Result) throws -> Result {
     let index = try isPath ? indexOfDestination(scope) : scope.object(origin).row.entityIndex
     let name = index.flatMap { names[$0] }

@@ -1,9 +1,9 @@
 import ObjectModel
 
-/// Whether an operand is one of several constants, found by halving.
+/// A test whether an operand is one of several constants, by binary search.
 struct MembershipTest: Sendable {
   private let operand: ScalarReader
-  /// In order.
+  /// Sorted.
   private let constants: [ConstantScalar]
 
   init(

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Numbers whose sum, mean and extremes do not depend on the order in which they came.
+/// Numbers whose sum, mean and extremes do not depend on the order of adding.
 package struct NumberGroup {
-  /// Exact, whatever 64 bits can hold.
+  /// The exact sum of integers, even beyond 64 bits.
   private var integerSum: Int128 = 0
   private var integerCount = 0
   private var reals: [Double] = []
@@ -10,7 +10,7 @@ package struct NumberGroup {
 
   package init() {}
 
-  /// Adds a number; nil and texts count for nothing.
+  /// Adds a number; null and texts are ignored.
   package mutating func add(_ value: ComputedValue) {
     switch value {
     case .null, .text: break
@@ -24,14 +24,14 @@ package struct NumberGroup {
 
   private var count: Int { integerCount + reals.count + decimals.count }
 
-  /// 0 of nothing.
+  /// The sum; 0 without numbers.
   package var sum: ComputedValue {
     if !decimals.isEmpty { return ComputedValue(decimals.sorted().reduce(0, +)) }
     if reals.isEmpty { return Int64(exactly: integerSum).map(ComputedValue.integer) ?? .real(Double(integerSum)) }
     return ComputedValue(reals.sorted().reduce(0, +) + Double(integerSum))
   }
 
-  /// Nil of nothing.
+  /// The mean; null without numbers.
   package var average: ComputedValue {
     switch sum {
     case _ where count == 0: .null
@@ -40,9 +40,9 @@ package struct NumberGroup {
     }
   }
 
-  /// The smallest decimal; nil of nothing.
+  /// The smallest decimal; null if there is none.
   package var smallestDecimal: ComputedValue { decimals.min().map(ComputedValue.init) ?? .null }
 
-  /// The largest decimal; nil of nothing.
+  /// The largest decimal; null if there is none.
   package var largestDecimal: ComputedValue { decimals.max().map(ComputedValue.init) ?? .null }
 }

@@ -1,6 +1,6 @@
 package import ObjectModel
 
-/// Where evaluation in memory finds the objects that relationships lead to.
+/// A reader of related objects for evaluation in memory.
 package struct RelatedObjects {
   package typealias Object = (id: ManagedObjectID, row: Row)
 
@@ -18,7 +18,7 @@ package struct RelatedObjects {
     self.destinations = destinations
   }
 
-  /// The same, but that a search is over at its next traversal of a to-many relationship when its task is cancelled.
+  /// Returns a reader that throws at the next traversal of a to-many relationship once the task is cancelled.
   func stoppingWhenCancelled(_ isCancellable: Bool) -> RelatedObjects {
     if !isCancellable { return self }
     return RelatedObjects(row: row) { [destinations] in
@@ -28,7 +28,7 @@ package struct RelatedObjects {
   }
 }
 
-/// The objects that a condition is about while it is tested: the one under test, and the elements of subqueries.
+/// The objects that a condition is evaluated on: the one under test, and the elements of subqueries.
 struct EvaluationScope {
   let id: ManagedObjectID
   let row: Row
@@ -42,7 +42,7 @@ struct EvaluationScope {
     self.related = related
   }
 
-  /// The object under test, or the element of the subquery with that index.
+  /// Returns the object under test, or the element of the subquery with that index.
   @inline(__always)
   func object(_ origin: Int?) -> RelatedObjects.Object {
     if let origin { elements[origin] } else { (id, row) }

@@ -21,9 +21,9 @@ package struct RowComparator {
     self.keys = keys
   }
 
-  /// Whether the first object comes before the second.
+  /// Returns true if the first object comes before the second.
   ///
-  /// - Throws: what following a relationship throws.
+  /// - Throws: errors of following a relationship.
   package func areInIncreasingOrder(
     _ left: (id: ManagedObjectID, row: Row), _ right: (id: ManagedObjectID, row: Row)
   ) throws -> Bool {
@@ -38,7 +38,7 @@ package struct RowComparator {
 }
 
 extension ResolvedSort {
-  /// The properties to sort by.
+  /// Returns the properties to sort by.
   ///
   /// - Throws: ``ConditionError`` if the path does not exist or its values have no order.
   package func propertyPath(from entity: Entity) throws(ConditionError) -> PropertyPath {

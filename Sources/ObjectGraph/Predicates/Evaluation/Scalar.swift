@@ -1,7 +1,7 @@
 import Foundation
 import ObjectModel
 
-/// A value as comparisons see it; bytes are borrowed.
+/// A value prepared for comparisons; bytes are borrowed.
 enum Scalar {
   case null
   case integer(Int64)
@@ -11,9 +11,9 @@ enum Scalar {
 
   var isNull: Bool { if case .null = self { true } else { false } }
 
-  /// Negative, 0 or positive as this comes before, with or after the other; nil comes first.
+  /// Returns a negative number, 0 or a positive number if this comes before, with or after the other; null comes first.
   ///
-  /// Bytes are compared as unsigned bytes, integers with reals exactly; values of other kinds are never mixed.
+  /// Bytes are compared as unsigned bytes, integers with reals exactly; other kinds are never mixed.
   func order(_ other: Scalar) -> Int {
     switch (self, other) {
     case (.null, .null): 0

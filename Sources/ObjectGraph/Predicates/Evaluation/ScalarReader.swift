@@ -1,12 +1,12 @@
 import ObjectModel
 
-/// Reads one operand of a condition from an object, by slots.
+/// Reads one operand of a condition from an object, by slot.
 struct ScalarReader: Sendable {
   private indirect enum Source: Sendable {
     case constant(ConstantScalar)
     /// The object under test, or a subquery's element.
     case object(Int?)
-    /// Where to begin, slots of to-one relationships to follow, and the slot at the end.
+    /// The origin, the slots of to-one relationships to follow, and the slot at the end.
     case path(Int?, [Int], Int, StorageClass)
     case arithmetic(ScalarReader, Operand.Arithmetic, ScalarReader)
     case function(Operand.Function, ScalarReader)
@@ -45,7 +45,7 @@ struct ScalarReader: Sendable {
   /// The constant, or nil if the operand depends on the object.
   var constant: ConstantScalar? { if case .constant(let constant) = source { constant } else { nil } }
 
-  /// Lends the operand's value.
+  /// Calls the body with the operand's value.
   @inline(__always)
   func read<Result>(_ scope: EvaluationScope, _ body: (Scalar) throws -> Result) throws -> Result {
     switch source {
@@ -66,7 +66,7 @@ struct ScalarReader: Sendable {
     }
   }
 
-  /// The value in a slot; not-a-number is nil, as in SQLite.
+  /// Returns the value in a slot; NaN is null, as in SQLite.
   @inline(__always)
   private static func scalar(_ row: Row, _ slot: Int, _ storage: StorageClass) -> Scalar {
     if row.isNull(slot) { return .null }
@@ -77,7 +77,7 @@ struct ScalarReader: Sendable {
       return number.isNaN ? .null : .real(number)
     case .text, .bytes: return .bytes(row.unsafeBytes(slot))
     case .reference: return .object(row.reference(slot))
-    // Nothing but whether there is any is asked of binary data.
+    // Binary data is only tested for presence.
     case .blob: return .integer(1)
     case .toMany: return .null
     }
@@ -97,7 +97,7 @@ extension ScalarReader {
     }
   }
 
-  /// The operand as a number; texts are those of decimal numbers.
+  /// Returns the operand as a number; texts are decimal numbers.
   func number(_ scope: EvaluationScope) throws -> ComputedValue {
     try read(scope) { ComputedValue($0, for: .absolute) }
   }
@@ -115,7 +115,7 @@ extension ComputedValue {
 }
 
 extension ScalarTransform {
-  /// Lends the transformed value of what was computed.
+  /// Calls the body with the transform of a computed value.
   func apply<Result>(computed value: ComputedValue, _ body: (Scalar) throws -> Result) throws -> Result {
     switch value {
     case .null: return try body(.null)

@@ -1,9 +1,9 @@
-/// What is done to a value before it is compared.
+/// A transform of values before they are compared.
 enum ScalarTransform: Hashable, Sendable {
   case none
   case fold(Condition.TextOptions)
   case decimalKey
-  /// What ``TextOrder/localizedStandard`` compares.
+  /// The sort key of ``TextOrder/localizedStandard``.
   case standardKey
 
   init(_ type: OperandType, _ options: Condition.TextOptions) {
@@ -18,7 +18,7 @@ enum ScalarTransform: Hashable, Sendable {
     }
   }
 
-  /// Lends the transformed value.
+  /// Calls the body with the transformed value.
   @inline(__always)
   func apply<Result, Failure: Error>(
     _ scalar: Scalar, _ body: (Scalar) throws(Failure) -> Result

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension Condition {
-  /// The condition that a `#Predicate` of a managed object's class stands for.
+  /// Converts a `#Predicate` of a managed object's class to a condition.
   ///
   /// Differences from running the predicate in Swift: texts are equal if their code points are, `!` on nil is a
   /// comparison with nil instead of a trap, and values of optional attributes compare by ``Condition``'s rules.

@@ -24,7 +24,7 @@ extension PartialRangeUpTo: ConstantRange {
 }
 
 extension ConvertedExpression {
-  /// A range between constants; nil if they have no equivalent.
+  /// Returns a range between constants; nil if they have no equivalent.
   fileprivate static func range(_ lower: Any?, _ upper: Any?, includesUpper: Bool) -> ConvertedExpression? {
     let bounds = (lower.map { Operand(constant: $0) }, upper.map { Operand(constant: $0) })
     if case .some(nil) = bounds.0 { return nil }

@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// What an expression of a `#Predicate` becomes.
+/// The conversion of an expression of a `#Predicate`.
 enum ConvertedExpression {
   case condition(Condition)
   /// A condition in an optional chain: nil unless `presence` is true.
@@ -15,7 +15,7 @@ enum ConvertedExpression {
   /// A constant range; nil for no bound.
   case range(lower: Operand?, upper: Operand?, includesUpper: Bool)
 
-  /// The expression as something true or false; a Boolean attribute is compared with true.
+  /// Returns the expression as a condition; a Boolean attribute is compared with true.
   func condition(_ expression: Any) throws(ConditionError) -> Condition {
     switch self {
     case .condition(let condition): return condition
@@ -27,13 +27,13 @@ enum ConvertedExpression {
     }
   }
 
-  /// The expression as one value.
+  /// Returns the expression as one operand.
   func operand(_ expression: Any) throws(ConditionError) -> Operand {
     if case .operand(let operand) = self { return operand }
     throw unsupported(expression, "can't stand here")
   }
 
-  /// A comparison of two expressions.
+  /// Returns a comparison of two expressions.
   func comparison(
     _ comparison: Condition.Comparison, _ other: ConvertedExpression, _ expression: Any
   ) throws(ConditionError) -> Condition {
@@ -64,7 +64,7 @@ enum ConvertedExpression {
     throw unsupported(expression, "compares what can't be compared")
   }
 
-  /// `condition == true` and the like; nil is neither true nor false.
+  /// Returns the condition of Returns the condition of `condition == true` and the like; nil is neither true nor false.
   private func truth(_ comparison: Condition.Comparison, _ value: Value) -> Condition? {
     let condition: Condition
     let presence: Condition

@@ -2,7 +2,7 @@ import Foundation
 import ObjectModel
 
 extension Operand {
-  /// The operand for a value that a `#Predicate` captured or that was given as an argument; nil for other types.
+  /// Makes an operand of a value that a `#Predicate` captured or that was passed as an argument; nil for other types.
   init?(constant: Any) {
     switch constant {
     case let operand as Operand: self = operand
@@ -36,7 +36,7 @@ extension Operand {
     }
   }
 
-  /// The operands of a collection of constants; nil if the value is none, or an element has no equivalent.
+  /// Returns the operands of a collection of constants; nil if it is no collection, or an element has no equivalent.
   static func list(of collection: Any) -> [Operand]? {
     guard let sequence = collection as? any Sequence, !(collection is String), !(collection is Data) else { return nil }
     return elements(of: sequence)
@@ -52,7 +52,7 @@ extension Operand {
   }
 }
 
-/// Finds out whether a value of unknown type is an optional without a value.
+/// A way to detect an optional in a value of unknown type.
 private protocol OptionalConstant {
   var wrapped: Any? { get }
 }

@@ -2,7 +2,7 @@ import Foundation
 import ObjectModel
 
 extension ConvertedExpression {
-  /// The to-many relationship that the expression is a path to, if it is one, and what its elements must meet.
+  /// The to-many relationship that the expression leads to, if any, with the condition that its elements must meet.
   fileprivate var collection: (Operand.Collection, variable: String, Condition)? {
     switch self {
     case .filtered(let collection, let variable, let condition): (collection, variable, condition)
@@ -15,7 +15,7 @@ extension ConvertedExpression {
 }
 
 extension PredicateExpressions.KeyPath {
-  /// The number of elements of the collection that the key path starts from; nil if that is no relationship.
+  /// Returns the number of elements of the collection that the key path starts from; nil if that is no relationship.
   func counted(_ base: ConvertedExpression) -> Operand? {
     guard let element = elementType(of: Root.Output.self), element is ManagedObject.Type,
       let (collection, variable, condition) = base.collection
@@ -24,7 +24,7 @@ extension PredicateExpressions.KeyPath {
   }
 }
 
-/// The type of the elements of a collection type; nil for other types.
+/// Returns the element type of a collection type; nil for other types.
 private func elementType(of type: Any.Type) -> Any.Type? {
   func element<Elements: Collection>(_: Elements.Type) -> Any.Type { Elements.Element.self }
   guard let collection = type as? any Collection.Type else { return nil }
@@ -32,14 +32,14 @@ private func elementType(of type: Any.Type) -> Any.Type? {
 }
 
 extension PredicateScope {
-  /// A condition on the elements of a collection, joined with the one that it is filtered by.
+  /// Returns a condition on the elements of a collection, combined with the collection's filter.
   fileprivate func elements(
     of sequence: Any, _ key: PredicateExpressions.VariableID, _ test: Any, isNegated: Bool = false
   ) throws(ConditionError) -> (collection: Operand.Collection, variable: String, condition: Condition) {
     guard let (collection, filterVariable, filter) = try convert(sequence).collection else {
       throw unsupported(sequence, "is no relationship")
     }
-    // The filter's variable goes on to stand for the elements.
+    // The filter's variable keeps standing for the elements.
     let variable = filter == .constant(true) ? "v\(variables.count)" : filterVariable
     let inner = binding(key, to: .variable(variable))
     let condition = try inner.convert(test).condition(test)

@@ -1,10 +1,10 @@
 import Foundation
 
-/// What the variables of a `#Predicate` stand for while it is walked.
+/// The variables of a `#Predicate` with their operands, while it is converted.
 struct PredicateScope {
   var variables: [PredicateExpressions.VariableID: Operand]
 
-  /// The scope with one more variable, that of an optional chain.
+  /// Returns the scope with one more variable, such as that of an optional chain.
   func binding(_ variable: PredicateExpressions.VariableID, to operand: Operand) -> PredicateScope {
     var scope = self
     scope.variables[variable] = operand
@@ -18,12 +18,12 @@ struct PredicateScope {
   }
 }
 
-/// An expression of a `#Predicate` that can be walked.
+/// An expression of a `#Predicate` that can be converted.
 protocol ConvertibleExpression {
   func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression
 }
 
-/// The error for an expression without an equivalent, named by its kind: `Arithmetic`, `SequenceAllSatisfy`.
+/// Returns the error for an expression without an equivalent, named by its kind: `Arithmetic`, `SequenceAllSatisfy`.
 func unsupported(_ expression: Any, _ reason: String = "has no equivalent in a store") -> ConditionError {
   let name = String(describing: type(of: expression))
   return ConditionError(.unsupported, "a part of the #Predicate \(reason)", fragment: String(name.prefix { $0 != "<" }))
