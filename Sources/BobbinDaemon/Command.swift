@@ -6,7 +6,7 @@ import ObjectGraph
 import ObjectModel
 import SystemSupport
 
-/// What a daemon does from its arguments to its exit code.
+/// The daemon's command line: from its arguments to its exit code.
 struct Command {
   private let program: DaemonProgram
   private let arguments: [String]
@@ -20,7 +20,7 @@ struct Command {
 
   func run() -> Never {
     // Before there is another thread: the service manager lets the daemon see who is writing to a job file (CAP_LEASE),
-    // and programs that it starts need not.
+    // which the programs that it starts do not need.
     do { try Capabilities.keepFromChildren() } catch {
       journal.log(.warning, "programs that are started inherit capabilities: \(error)")
     }
@@ -36,7 +36,7 @@ struct Command {
     dispatchMain()
   }
 
-  /// Does something without which the daemon can't start.
+  /// Runs a step of the start; an error ends the process with its exit code.
   private func orFail(_ step: () throws -> Void) {
     do { try step() } catch { fail(error, ExitCode(failedStart: error)) }
   }
@@ -47,7 +47,7 @@ struct Command {
   }
 
   private func fail(_ error: any Error, _ code: ExitCode) -> Never {
-    // Several problems are told line by line.
+    // Several problems are logged line by line.
     for line in "\(error)".split(separator: "\n") { journal.log(.error, String(line)) }
     exit(code.rawValue)
   }
@@ -56,7 +56,7 @@ struct Command {
     path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
   }
 
-  /// The configuration and the declared job types, or everything that is wrong in any of their files.
+  /// Loads the configuration and the declared job types, or throws every mistake in their files.
   private func load(
     _ paths: Paths, _ options: Options
   ) throws(ConfigurationError) -> (Configuration, [DeclaredType]) {
@@ -87,7 +87,7 @@ struct Command {
     finish(printing: ([summary] + lines).joined(separator: "\n"))
   }
 
-  /// Begins what leads to a running service; the process ends with a signal, or with what goes wrong on the way.
+  /// Starts the service; the process ends with a signal, or with an error on the way.
   private func serve(_ paths: Paths, _ options: Options) throws {
     let (configuration, types) = try load(paths, options)
     let model = try BuiltInModel.merged(withModelsIn: paths.models, and: program.models)

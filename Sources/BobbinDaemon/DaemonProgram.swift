@@ -1,7 +1,7 @@
 import Foundation
 import SystemSupport
 
-/// A daemon as a program: `bobbind` with job handlers of your own.
+/// A daemon program: `bobbind` with job handlers of your own.
 ///
 /// It takes the arguments, the configuration, the spool, the store and the socket of `bobbind`, and has its built-in job
 /// types; `bobbinctl` speaks to it. The `main.swift` of a program is
@@ -10,7 +10,7 @@ import SystemSupport
 ///
 /// DaemonProgram(handlers: [CatalogueHandler()], models: [Catalogue.model]).run()
 /// ```
-/// Documentation/SwiftHandlers.md tells how to write a handler.
+/// Documentation/SwiftHandlers.md explains how to write a handler.
 public struct DaemonProgram: Sendable {
   let name: String
   let handlers: [any JobHandler]
@@ -19,7 +19,7 @@ public struct DaemonProgram: Sendable {
   /// Describes a daemon; nothing is read or opened yet.
   ///
   /// - Parameters:
-  ///   - name: what messages call the program; the name of its file, if nil.
+  ///   - name: the program's name in messages; the name of its file, if nil.
   ///   - handlers: one for each type of job that the daemon knows beside the built-in ones.
   ///   - models: the entities of the handlers, as the plugin CompileModel makes them of `.xcdatamodeld` files. They lie in
   ///     the daemon's store, beside its own entities and those of the operator's models, so each name is to be used once.
@@ -29,10 +29,10 @@ public struct DaemonProgram: Sendable {
     self.models = models
   }
 
-  /// Does what the arguments say, which usually is to run jobs until SIGTERM comes, and ends the process.
+  /// Carries out the arguments, usually by running jobs until SIGTERM, and ends the process.
   ///
-  /// To be called on the main thread before anything else is started. A mistake in arguments, configuration, handlers or
-  /// models is told on standard error and ends the process with a status of sysexits.h; `--help` lists them.
+  /// To be called on the main thread before anything else is started. A mistake in arguments, configuration, handlers
+  /// or models is reported on standard error and ends the process with a status of sysexits.h; `--help` lists them.
   /// - Parameter arguments: those of the command line, without the program's name.
   public func run(_ arguments: [String] = Array(CommandLine.arguments.dropFirst())) -> Never {
     ProcessMemory.limitArenas(to: 2)

@@ -5,7 +5,7 @@ import ObjectModel
 import SystemSupport
 
 extension ExitCode {
-  /// How a daemon ends that could not start.
+  /// The exit code of a daemon that could not start.
   init(failedStart error: any Error) {
     self =
       switch error {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// How a daemon ends; the numbers are those of sysexits.h.
+/// The daemon's exit codes, from sysexits.h.
 enum ExitCode: Int32, Error {
   case success = 0
   case usage = 64
@@ -9,6 +9,6 @@ enum ExitCode: Int32, Error {
   case storeFailure = 74
   case configuration = 78
 
-  /// Ends the process at once, without running what is registered for an orderly end.
+  /// Ends the process at once, without running exit handlers.
   func exitNow() -> Never { _exit(rawValue) }
 }

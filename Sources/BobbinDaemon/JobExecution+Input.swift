@@ -2,12 +2,12 @@ public import Foundation
 import SystemSupport
 
 extension JobExecution {
-  /// Opens a regular file for reading that the job names, if its submitter may read it.
+  /// Opens a regular file named by the job for reading, if its submitter may read it.
   ///
-  /// The daemon may have rights that the submitter has not; by this way a job can't use them. A path that isn't absolute
-  /// starts at ``payloadDirectory``. Every folder on the way is checked, and nothing that happens to the path meanwhile
-  /// leads to another file.
-  /// - Throws: ``JobFailure`` with what is in the way, and what to do.
+  /// The daemon may have rights that the submitter lacks; opened this way, a job can't use them. A path that isn't
+  /// absolute starts at ``payloadDirectory``. Every folder on the way is checked, and nothing that happens to the path
+  /// meanwhile leads to another file.
+  /// - Throws: ``JobFailure`` with the obstacle, and what to do about it.
   public func openInput(_ path: String) throws(JobFailure) -> FileHandle {
     let path = absolutePath(path)
     let user: UserIdentity

@@ -34,7 +34,7 @@ final class Service: Sendable {
     self.load = load
     let log = parts.log
     daemon = try Daemon(parts, listener: listener) { failure in
-      // Nothing more may be acknowledged, so this is no orderly end.
+      // Nothing more may be acknowledged, so the end is immediate.
       switch failure {
       case .storeFailure(let message):
         log.error("the store failed; ending, so that the next start finds out what is on disk: \(message)")
@@ -58,14 +58,14 @@ final class Service: Sendable {
     log.notice("ready")
   }
 
-  /// Tells the service manager at half its interval that the queue of this service still runs.
+  /// Feeds the service manager's watchdog at half its interval while this service's queue still runs.
   private func startWatchdog() throws {
     guard let interval = try ServiceManager.watchdogInterval() else { return }
     let timer = DispatchSource.makeTimerSource(queue: queue)
     let period = DispatchTimeInterval.nanoseconds(Int(interval / .nanoseconds(2)))
     timer.schedule(deadline: .now() + period, repeating: period)
     timer.setEventHandler { [self] in
-      // A scheduler that hangs does not answer, and then nobody feeds the watchdog.
+      // If main hangs, the ping is not answered, and nothing feeds the watchdog.
       daemon.ping { self.log.tellManager(.watchdog) }
     }
     timer.activate()

@@ -9,11 +9,11 @@ import SQLiteStore
 import Synchronization
 import SystemSupport
 
-/// Takes the daemon's lock and opens its store; while their disk is full, waits for room, as a running daemon does.
+/// Acquires the daemon's lock and opens its store; while their disk is full, waits for room, as a running daemon does.
 ///
-/// Nobody tells of free space, so a timer brings the next attempt. SIGTERM and SIGINT end the process at once, also in
-/// the middle of an attempt: nothing has begun yet that would have to be finished. They do so until somebody else takes
-/// them over.
+/// The system doesn't report free space, so a timer starts the next attempt. SIGTERM and SIGINT end the process at
+/// once, even in the middle of an attempt: nothing has begun yet that would have to be finished. They do so until the
+/// service handles them.
 final class StoreOpening: Sendable {
   struct Opened: Sendable {
     let lock: FileLock
@@ -23,7 +23,7 @@ final class StoreOpening: Sendable {
   private static let interval = Duration.seconds(3)
 
   private struct State {
-    /// Kept between attempts, so that no other daemon comes in between.
+    /// Kept between attempts, so that no other daemon gets in between.
     var lock: FileLock?
     var isWaiting = false
     var signals: SignalSource?
@@ -45,9 +45,10 @@ final class StoreOpening: Sendable {
 
   /// Begins with the first attempt.
   ///
-  /// - Parameter completion: called once, on a queue of its own, with the store or with what is not a matter of room.
+  /// - Parameter completion: called once, on a queue of its own, with the store or with an error other than a full
+  ///   disk.
   func begin(_ completion: @escaping @Sendable (Result<Opened, any Error>) -> Void) throws {
-    // Attempts may take long, and keep their queue.
+    // Attempts may take long, and occupy their queue.
     let signals = try SignalSource([SIGTERM, SIGINT], queue: DispatchQueue(label: "early stop")) { [log] _ in
       log.tellManager(.stopping)
       log.notice("stopped before it was ready")
@@ -80,7 +81,7 @@ final class StoreOpening: Sendable {
     log.tellManager(.status("waiting for room on the disk of the store"), .extendTimeout(Self.interval * 10))
   }
 
-  /// How the daemon opens its store.
+  /// The options with which the daemon opens its store.
   static func options(_ paths: Paths, _ configuration: Configuration) throws -> SQLiteStoreOptions {
     var options = SQLiteStoreOptions()
     options.reclaimsSpace = true
@@ -89,7 +90,7 @@ final class StoreOpening: Sendable {
     // An operator's model file may be missing for a while.
     options.keepsRemovedEntities = true
     options.migrationInstructions = try migrationInstructions(paths.migrationInstructions)
-    // The daemon is the only one to write.
+    // The daemon is the only writer.
     options.noticesOtherWriters = false
     return options
   }
@@ -104,7 +105,7 @@ final class StoreOpening: Sendable {
     return try MigrationInstructions(text: text, file: path)
   }
 
-  /// Tries the models on the store, without changing it; what the next start would do, a sentence for each change.
+  /// Tries the models on the store without changing it.
   static func trial(_ paths: Paths, _ configuration: Configuration, _ model: ManagedObjectModel) throws -> [String] {
     let options = try options(paths, configuration)
     let outcome: StoreTrial.Outcome
@@ -125,14 +126,14 @@ final class StoreOpening: Sendable {
     state.withLock { $0.lock = lock }
     let coordinator = PersistentStoreCoordinator(model: model)
     let options = try Self.options(paths, configuration)
-    // What is over is asked for seldom, and would push out of the cache what is not.
+    // Final jobs are seldom asked for, and would evict unfinished ones from the cache.
     try coordinator.excludeFromRowCache(Condition(format: "finishedAt != nil"), ofEntity: Job.entityName)
     try coordinator.open(.sqlite(at: URL(fileURLWithPath: paths.store), options: options))
     return Opened(lock: lock, coordinator: coordinator)
   }
 
-  /// Leaves the store's folder to the daemon's user: who can open the store's files reads whatever jobs have stored, and
-  /// can keep them locked.
+  /// Restricts the store's folder to the daemon's user: whoever can open the store's files can read everything jobs
+  /// have stored, and can keep them locked.
   private func closeFolder() throws {
     let mode = try Directory(path: paths.state).status().mode
     if mode & 0o077 == 0 { return }

@@ -2,7 +2,7 @@ import Foundation
 import Jobs
 package import ObjectModel
 
-/// The daemon's own entities, and what the operator's models add.
+/// The daemon's own entities, and those that the operator's models add.
 package enum BuiltInModel {
   /// Entities that only the daemon writes.
   static let entityNames = Set(Bobbin.model.entities.map(\.name))

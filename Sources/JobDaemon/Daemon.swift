@@ -10,7 +10,7 @@ package import SystemSupport
 
 /// The daemon: intake, workers, the three levels of contexts, and the status socket, from start to end.
 package final class Daemon: Sendable {
-  /// What a daemon is made of; the store is opened by whoever makes it.
+  /// The parts of a daemon; its maker opens the store.
   package struct Parts: Sendable {
     package var paths: Paths
     package var configuration: Configuration
@@ -43,7 +43,7 @@ package final class Daemon: Sendable {
   ///
   /// - Parameters:
   ///   - listener: the socket of the status API.
-  ///   - onFatal: called when the daemon can't go on; the process should end.
+  ///   - onFatal: called when the daemon can't continue; the process should end.
   package init(
     _ parts: Parts, listener: UnixListener, onFatal: @escaping @Sendable (FatalFailure) -> Void
   ) throws {
@@ -76,7 +76,7 @@ package final class Daemon: Sendable {
       handler: { router.reply(to: $0) })
   }
 
-  /// Recovers what an earlier run left, then takes jobs.
+  /// Recovers what an earlier run left, then starts to claim and run jobs.
   package func start() throws {
     try core.removeLeftovers()
     core.policy.applyLimits(to: core.scheduler, core.handlers, replacing: nil)
@@ -105,7 +105,7 @@ package final class Daemon: Sendable {
     core.log.setLevel(settings.log.level)
   }
 
-  /// What the service manager shows of it.
+  /// The status line that the service manager shows.
   package var statusText: String { core.statusText }
 
   /// Calls back from main's executor, behind whatever it is doing: the sign that the daemon makes progress.
@@ -114,7 +114,7 @@ package final class Daemon: Sendable {
   /// Stops within the configured time: no more intake, running jobs finish or go back to the spool, everything that is
   /// merged goes to disk.
   ///
-  /// - Returns: whether everything merged is on disk.
+  /// - Returns: true if everything merged is on disk.
   package func stop() async -> Bool {
     let limit = core.configuration.value.writer.shutdownTimeout
     core.intake.stop()

@@ -5,18 +5,18 @@ import ObjectGraph
 import SystemSupport
 
 extension DaemonCore {
-  /// The same for every run of a daemon on this state folder, however its path is spelled.
+  /// A mark that is the same for every run of a daemon on this state folder, however its path is spelled.
   private var processMark: String { URL(fileURLWithPath: paths.state).resolvingSymlinksInPath().path }
 
-  /// Makes handlers of the types that files declare, in place of those of earlier ones.
+  /// Replaces the handlers of declared types.
   func declare(_ types: [DeclaredType]) {
     handlers.setDeclared(types.map { ProcessHandler($0, coordinator: coordinator, mark: processMark) })
   }
 
-  /// Does away with what attempts have left that the end of an earlier run cut short, before their jobs are run again.
+  /// Removes what attempts cut short by the end of an earlier run have left, before their jobs run again.
   ///
-  /// The programs themselves died with that daemon, but not what they had started; and half written files lie about, for
-  /// ever if the job is called off now.
+  /// The programs themselves died with that daemon, but not the processes that they had started; and half-written files
+  /// would stay for ever if the job were cancelled now.
   func removeLeftovers() throws {
     let payload = paths.payload
     let cutShort = try ManagedObjectContext(parent: main, name: "leftovers").performAndWait { [log, handlers] context in
@@ -34,7 +34,7 @@ extension DaemonCore {
       }
       return jobs.count
     }
-    // Without an attempt that was cut short there was no program at work.
+    // Without an attempt that was cut short, no program was running.
     if cutShort == 0 { return }
     let processes = MarkedProcesses(variable: ProcessLaunch.markVariable, value: processMark)
     let count = try processes.kill(by: .after(.seconds(5)))
@@ -44,6 +44,6 @@ extension DaemonCore {
 
 /// A handler whose attempts make files that a kill leaves half written.
 protocol LeftoverRemoving: OwnHandler {
-  /// Removes what an attempt at a job with these arguments may have left; none is at work.
+  /// Removes what an attempt at a job with these arguments may have left; none is running.
   func removeLeftovers(of arguments: JSONValue, submitter: UInt32, payloadDirectory: String) throws
 }

@@ -4,7 +4,7 @@ import JSONText
 import Jobs
 
 extension DaemonCore {
-  /// What `/v1/status` tells, all from memory.
+  /// The body of `/v1/status`, all from memory.
   func statusJSON() -> JSONValue {
     let flushes = flusher.statistics
     let live = scheduler.read { schedule, _ in schedule.counts }
@@ -34,7 +34,8 @@ extension DaemonCore {
     ])
   }
 
-  /// How many jobs are in each unfinished state, how many are over and not on disk, and how many ended since the start.
+  /// The number of jobs in each unfinished state, of final ones not on disk yet, and of those that ended since the
+  /// start.
   private func jobsJSON(_ live: [JobState: Int]) -> JSONValue {
     let finished = releaser.finishedCounts
     var object: JSONObject = [:]
@@ -46,7 +47,7 @@ extension DaemonCore {
     return .object(object)
   }
 
-  /// What starts no jobs until an operator resumes it, everything first, then by kind and name.
+  /// The resources that an operator has paused: everything first, then by kind and name.
   private var pauses: [(kind: String, name: String, resource: Resource.Name)] {
     scheduler.read { schedule, _ in schedule.paused }
       .compactMap { resource in resource.kindAndName.map { ($0.kind, $0.name, resource) } }
@@ -60,14 +61,14 @@ extension DaemonCore {
       })
   }
 
-  /// What the service manager shows of a daemon that is not stopping.
+  /// The status line that the service manager shows while the daemon is not stopping.
   var statusText: String {
     let intake = problem.map { "taking no jobs: \($0)" } ?? "taking jobs"
     let paused = pauses.map(\.resource.description)
     return paused.isEmpty ? intake : intake + "; paused: " + paused.joined(separator: ", ")
   }
 
-  /// Tells the service manager what ``statusText`` says now.
+  /// Sends ``statusText`` to the service manager.
   func tellStatus() { log.tellManager(.status(statusText)) }
 
   private var stateName: String {

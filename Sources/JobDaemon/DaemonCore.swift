@@ -32,7 +32,7 @@ final class DaemonCore: Sendable {
   let failedFiles: FailedFiles
   private let memoryReturn: MemoryReturn
   let started = Date()
-  /// The same on a clock that nobody sets.
+  /// The same moment on a clock that can't be set.
   let start = ContinuousClock.now
   private let problemText = Mutex<String?>(nil)
 
@@ -48,8 +48,8 @@ final class DaemonCore: Sendable {
     let occupation = OccupationRecorder()
     mainOccupation = occupation
     writer = ManagedObjectContext(coordinator: coordinator, name: "writer")
-    // What a job has changed is put on top of what an import or another program has written meanwhile, property by
-    // property: a flush is of many jobs, and must not fail because of one.
+    // A job's changes win, property by property, over what an import or another program has written meanwhile: a flush
+    // covers many jobs, and must not fail because of one.
     writer.mergePolicy = .mergeByPropertyObjectTrump
     main = ManagedObjectContext(
       parent: writer, name: "main", executor: ContextExecutor(label: "main", occupation: occupation))
@@ -93,7 +93,7 @@ final class DaemonCore: Sendable {
     relay.connect { [weak self] event in self?.handle(event, onFatal) }
   }
 
-  /// Takes up what an earlier run left unfinished, and begins to take files.
+  /// Recovers the unfinished jobs of an earlier run, then starts the intake.
   func begin() throws {
     var recovery = Recovery(engine, control, present: Set(try spool.current.entries()))
     let count = try recovery.takeUpJobs()
@@ -103,7 +103,7 @@ final class DaemonCore: Sendable {
     failedFiles.runSoon()
   }
 
-  /// Accepts a job file that came over the socket: durable in the spool before this returns.
+  /// Admits a job file submitted over the socket; it is durable in the spool before this returns.
   ///
   /// - Returns: its jobs, in their order.
   func accept(_ data: Data, submitter: UInt32) throws -> [ManagedObjectID] {
@@ -114,7 +114,7 @@ final class DaemonCore: Sendable {
     do {
       return try intake.admit(Admission.Candidate(file: file, contents: contents))
     } catch {
-      // What the client is told to be refused must not run at the next start.
+      // A file that the client is told was refused must not run at the next start.
       do { try spool.release(name) } catch let leftover {
         log.error(
           "the refused job file \(name) can't be removed from cur/, and would run at the next start: \(leftover)")
@@ -123,7 +123,7 @@ final class DaemonCore: Sendable {
     }
   }
 
-  /// Why the daemon is not healthy; nil if it is.
+  /// The reason why the daemon is not healthy; nil if it is.
   var problem: String? { problemText.withLock { $0 } }
 
   private func handle(_ event: Flusher.Event, _ onFatal: @Sendable (FatalFailure) -> Void) {
@@ -133,7 +133,7 @@ final class DaemonCore: Sendable {
       retention.note(jobs)
       memoryReturn.noteWork()
     case .storageFull(let error):
-      // In this order, so that nothing is taken in between.
+      // In this order, so that nothing is claimed in between.
       let isFull = error.code == .full
       intake.pause(isFull ? .storageFull : .storeBusy)
       intake.resume(isFull ? .storeBusy : .storageFull)
@@ -159,16 +159,16 @@ final class DaemonCore: Sendable {
   }
 }
 
-/// Why the daemon must end at once.
+/// The reason why the daemon must end at once.
 package enum FatalFailure: Error, Sendable {
-  /// The store failed; what it last wrote may be on disk or not, so the next start must find out.
+  /// The store failed; its last writes may or may not be on disk, so the next start must find out.
   case storeFailure(String)
   case internalFailure(String)
 }
 
 /// Lets the flusher be made before what its events go to.
 private final class FlushRelay: Sendable {
-  /// A closure that is a generic type's value by itself gets another wrapper each time it is looked at.
+  /// A closure that is itself a generic type's value gets another wrapper at each access.
   private struct Handler {
     var call: (@Sendable (Flusher.Event) -> Void)?
   }

@@ -4,7 +4,7 @@ import TextSupport
 package import SystemSupport
 import Synchronization
 
-/// What the daemon tells its operator, with the fields of the job it speaks of.
+/// The daemon's log, with the fields of the job that a message is about.
 package struct DaemonLog: Sendable {
   private let journal: Journal
   private let level: LevelBox
@@ -20,7 +20,7 @@ package struct DaemonLog: Sendable {
   package func warning(_ message: String) { write(.warning, message, nil) }
   package func notice(_ message: String) { write(.notice, message, nil) }
 
-  /// Tells the service manager, and the log if it can't be told; without one this does nothing.
+  /// Notifies the service manager, and logs it if that fails; does nothing without one.
   package func tellManager(_ notifications: ServiceNotification...) {
     do throws(SystemError) { try ServiceManager.notify(notifications) } catch {
       warning("the service manager can't be told: \(error)")
@@ -30,7 +30,7 @@ package struct DaemonLog: Sendable {
   func error(_ message: String, job: CurrentAttempt) { write(.error, message, job) }
   func notice(_ message: String, job: CurrentAttempt) { write(.notice, message, job) }
 
-  /// Tells of an attempt that came to nothing, or was told to end.
+  /// Logs an attempt that failed or was told to end.
   func attemptEnded(_ attempt: CurrentAttempt, _ verdict: Verdict) {
     let (priority, end): (JournalPriority, String) =
       switch verdict {

@@ -2,7 +2,7 @@ import Configuration
 import Jobs
 import ObjectGraph
 
-/// What everything that runs, controls or recovers jobs works with.
+/// The services shared by everything that runs, controls or recovers jobs.
 struct JobEngine: Sendable {
   let main: ManagedObjectContext
   let handlers: HandlerTable
@@ -15,20 +15,20 @@ struct JobEngine: Sendable {
   let log: DaemonLog
   let onFatal: @Sendable (FatalFailure) -> Void
 
-  /// Tells the operator of an error that something has come to nothing with; one of the store's disk ends the daemon,
-  /// since nothing that it reads or writes can be relied on any more.
+  /// Logs the error that made an operation fail; an I/O error of the store ends the daemon, since none of its reads or
+  /// writes can be relied on any more.
   func report(_ error: any Error, _ words: String) {
     if !endsWith(error) { log.error("\(words): \(error)") }
   }
 
-  /// Ends the daemon if an error is one of the store's disk; false for any other.
+  /// Ends the daemon on an I/O error or corruption of the store; returns false for any other error.
   func endsWith(_ error: any Error) -> Bool {
     guard let error = error as? StoreError, error.code == .inputOutput || error.code == .corrupt else { return false }
     onFatal(.storeFailure("\(error)"))
     return true
   }
 
-  /// Tells a running attempt to end, and whoever sees to it that it does; false if it is not at work, or was told
+  /// Tells a running attempt to end, and arms the alarm that enforces it; false if it is not running, or was told
   /// already.
   func stop(_ id: ManagedObjectID, _ reason: RunningJob.Stop) -> Bool {
     guard let job = scheduler.running(id), job.stop(reason) else { return false }
@@ -36,7 +36,7 @@ struct JobEngine: Sendable {
     return true
   }
 
-  /// Arms the alarm for the end of the time that an attempt may work.
+  /// Arms the alarm for the attempt's timeout.
   func armTimeout(of job: RunningJob, _ execution: JobExecution) {
     guard let handler = handlers[execution.specification.type],
       let timeout = policy.timeout(of: execution.specification, handler),
@@ -45,6 +45,6 @@ struct JobEngine: Sendable {
     scheduler.remind(of: job, after: left)
   }
 
-  /// How long the handler of an attempt has once it was told to end.
+  /// The time that an attempt's handler has to end once it was told to.
   func stopLimit(of job: RunningJob) -> Duration { policy.stopLimit(job.attempt?.handler) }
 }

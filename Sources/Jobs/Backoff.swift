@@ -1,6 +1,6 @@
-/// How long a job waits after an attempt that failed.
+/// The delay of a job after a failed attempt.
 public struct Backoff: Sendable, Hashable {
-  /// How the delay grows from attempt to attempt.
+  /// The growth of the delay from attempt to attempt.
   public enum Growth: String, Sendable, Hashable, CaseIterable {
     /// The same delay every time.
     case fixed
@@ -10,17 +10,17 @@ public struct Backoff: Sendable, Hashable {
     case exponential
   }
 
-  /// How the delay grows.
+  /// The growth of the delay.
   public var growth: Growth
   /// The delay after the first attempt.
   public var base: Duration
   /// No delay is longer.
   public var limit: Duration
-  /// By which share of itself a delay may be shorter, from 0 to 1, so that jobs that failed together don't come back
+  /// The share by which a delay may be shorter, from 0 to 1, so that jobs that failed together don't come back
   /// together.
   public var jitter: Double
 
-  /// A way to wait: after a second, then two, four and so on, up to an hour, each up to a tenth shorter.
+  /// A backoff; by default a second, then two, four and so on, up to an hour, each up to a tenth shorter.
   public init(
     _ growth: Growth = .exponential, base: Duration = .seconds(1), limit: Duration = .seconds(3600),
     jitter: Double = 0.1

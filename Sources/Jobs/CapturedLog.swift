@@ -1,4 +1,4 @@
-/// What an attempt wrote, within a limit: its beginning and its end are kept, and how much is missing in between.
+/// The log of an attempt, within a limit: its beginning and its end are kept, and how much is missing in between.
 package struct CapturedLog: Sendable {
   private let headLimit: Int
   private let tailLimit: Int
@@ -7,7 +7,7 @@ package struct CapturedLog: Sendable {
   private var tail: [UInt8] = []
   package private(set) var byteCount = 0
 
-  /// - Parameter limit: how many bytes are kept.
+  /// - Parameter limit: the number of bytes that are kept.
   package init(limit: Int) {
     headLimit = limit / 2
     tailLimit = limit - headLimit
@@ -34,9 +34,9 @@ package struct CapturedLog: Sendable {
     return Self.decoded(head) + "\n[... \(missing) bytes are left out here ...]\n" + Self.decoded(Array(kept))
   }
 
-  /// The last lines that aren't blank, at most so many and each cut to a length.
+  /// Returns the last lines that aren't blank, at most `count`, and each cut to a length.
   package func lastLines(_ count: Int = 3, length: Int = 200) -> [String] {
-    // A line may be as long as the log; more than the last bytes of it isn't asked for.
+    // A line may be as long as the log; no more than its last bytes is asked for.
     let end = (head + tail).suffix(count * length * 4)
     let lines = Self.decoded(Array(end)).split(whereSeparator: \.isNewline).filter { !$0.allSatisfy(\.isWhitespace) }
     return lines.suffix(count).map { $0.count > length ? "..." + $0.suffix(length) : String($0) }
@@ -55,7 +55,7 @@ package struct CapturedLog: Sendable {
         rest.removeFirst(UTF8.width(scalar))
       case .emptyInput: return result
       case .error:
-        // How many bytes an error takes is the decoder's choice, so what follows is decoded afresh.
+        // How many bytes an error consumes is the decoder's choice, so what follows is decoded afresh.
         let digits = String(rest.removeFirst(), radix: 16)
         result += "\\x" + (digits.count == 1 ? "0" : "") + digits
         decoder = UTF8()

@@ -1,4 +1,4 @@
-/// What is known of a process that crashed: how it ended, what it used, and what it said last.
+/// The evidence of a crash: how the process ended, what it used, and the end of its log.
 public struct CrashEvidence: Sendable, Hashable {
   /// The signal that ended it; nil if it ended by itself.
   public var signal: Int32?
@@ -8,7 +8,7 @@ public struct CrashEvidence: Sendable, Hashable {
   public var userSeconds: Double
   /// Processor time that the kernel took for it, in seconds.
   public var systemSeconds: Double
-  /// The most memory that it had at once, or more: what the daemon itself had when it was started counts as well.
+  /// The peak of its memory, or more: the daemon's own memory at the time of the start counts as well.
   public var maximumResidentBytes: Int
   /// The last lines of its log; control characters are not escaped.
   public var logTail: String

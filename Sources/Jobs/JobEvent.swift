@@ -1,14 +1,14 @@
-/// What can happen to a job; together with ``JobState`` it is the state machine of Documentation/JobStates.md.
+/// An event in the life of a job; with ``JobState`` it is the state machine of Documentation/JobStates.md.
 public enum JobEvent: String, Sendable, Hashable, CaseIterable {
-  /// The time has come that it was to wait for.
+  /// The time that it was to wait for has come.
   case due
-  /// All jobs that it waits for are over, in the way that it asks for.
+  /// All jobs that it waits for are final, in the way that it asks for.
   case unblocked
-  /// As ``unblocked``, but its time has not come yet.
+  /// Like ``unblocked``, but its time has not come yet.
   case unblockedEarly
-  /// A worker takes it.
+  /// A worker starts an attempt.
   case started
-  /// Its handler came to an end.
+  /// Its handler succeeded.
   case succeeded
   /// The attempt failed, and another may help.
   case failed
@@ -18,19 +18,19 @@ public enum JobEvent: String, Sendable, Hashable, CaseIterable {
   case quarantined
   /// The attempt was cut short through no fault of the job, so that it is to run again at once.
   case interrupted
-  /// Somebody, or the end of a job that it needs, calls it off.
+  /// An operator cancels it, or a job that it depends on has failed.
   case cancelled
-  /// Somebody puts it aside.
+  /// An operator holds it.
   case held
-  /// Somebody lets it go on, and nothing keeps it.
+  /// An operator resumes it, and nothing keeps it from running.
   case released
-  /// As ``released``, but its time has not come yet.
+  /// Like ``released``, but its time has not come yet.
   case releasedEarly
-  /// As ``released``, but it waits for other jobs.
+  /// Like ``released``, but it waits for other jobs.
   case releasedWaiting
-  /// Somebody wants another attempt, now.
+  /// An operator wants another attempt, now.
   case retried
-  /// Somebody has looked at a quarantined job, and puts it back.
+  /// An operator has looked at a quarantined job, and puts it back.
   case redriven
 }
 

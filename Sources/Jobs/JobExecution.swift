@@ -2,11 +2,11 @@ public import JSONText
 public import ObjectGraph
 import Synchronization
 
-/// One attempt at a job: what its handler is given.
+/// One attempt at a job, as its handler sees it.
 public final class JobExecution: Sendable {
   /// The job's ID.
   public let jobID: String
-  /// The job as its file describes it, with the values that hold for what it leaves open.
+  /// The job as its file describes it, with defaults for what the file leaves open.
   public let specification: JobSpecification
   /// The number of this attempt, from 1.
   public let attempt: Int
@@ -18,7 +18,7 @@ public final class JobExecution: Sendable {
   public let objectID: ManagedObjectID
   /// The folder that relative paths in arguments start from.
   public let payloadDirectory: String
-  /// What an earlier attempt saved with ``checkpoint(_:)``, if there was one.
+  /// The cursor that an earlier attempt saved with ``checkpoint(_:)``, if there is one.
   public let cursor: String?
 
   private let meter: Mutex<ProgressMeter>
@@ -38,10 +38,10 @@ public final class JobExecution: Sendable {
   }
 
   /// - Parameters:
-  ///   - isReverting: whether what earlier checkpoints saved is taken back, which leaves the job's state as it is.
-  ///   - isCurrent: false once the attempt was given up although its handler is still at work.
-  ///   - isToldToEnd: whether the attempt was cancelled, held or timed out, or the daemon stops.
-  ///   - untilDurable: waits until everything that was merged is on disk; false if the daemon ends first.
+  ///   - isReverting: true if earlier checkpoints are reverted, which leaves the job's state as it is.
+  ///   - isCurrent: false once the attempt was abandoned although its handler still runs.
+  ///   - isToldToEnd: true if the attempt was cancelled, held or timed out, or the daemon stops.
+  ///   - untilDurable: waits until everything merged is durable; false if the daemon ends first.
   ///   - didWait: called at the end of each wait that the attempt's timeout does not count.
   ///   - didCheckpoint: waits until there is room for more.
   package init(
@@ -70,7 +70,7 @@ public final class JobExecution: Sendable {
     self.didCheckpoint = didCheckpoint
   }
 
-  /// What the job file says under `arguments`.
+  /// The job file's `arguments`.
   public var arguments: JSONValue { specification.arguments }
 
   // MARK: Log
@@ -81,30 +81,30 @@ public final class JobExecution: Sendable {
   /// attempt that a crash of the daemon cut short are gone. May be called from any thread.
   public func log(_ message: String) { attemptLog.withLock { $0.captured.append(Array((message + "\n").utf8)) } }
 
-  /// What the attempt wrote so far; nil if that is nothing.
+  /// The attempt's log so far; nil if it is empty.
   ///
-  /// It may have any characters, so it is to be escaped where it is shown.
+  /// It may contain any characters, so it is to be escaped where it is shown.
   package var log: String? {
     let (own, captured) = attemptLog.withLock { ($0.own, $0.captured) }
     let text = own?() ?? captured.text
     return text.isEmpty ? nil : text
   }
 
-  /// Takes a log that the handler keeps by itself for that of the attempt; it is asked whenever somebody looks.
+  /// Makes a log that the handler keeps by itself that of the attempt; it is read whenever it is shown.
   package func keepLog(_ log: @escaping @Sendable () -> String) { attemptLog.withLock { $0.own = log } }
 
   // MARK: Progress
 
-  /// How far the attempt has come; free to set often, from any thread.
+  /// The attempt's progress; may be set often, from any thread.
   ///
-  /// The rate and the time left that `bobbinctl` shows are worked out from it, so `done` should grow steadily. A smaller
+  /// The rate and the time left that `bobbinctl` shows are computed from it, so `done` should grow steadily. A smaller
   /// `done` or another `unit` begins another pass, whose rate is its own.
   public var progress: JobProgress {
     get { meter.withLock { $0.progress } }
     set { meter.withLock { $0.update(newValue, at: .now) } }
   }
 
-  /// Changes the progress in one step, which matters where several threads do.
+  /// Changes the progress in one step, which matters if several threads do.
   public func updateProgress(_ change: (inout JobProgress) -> Void) {
     meter.withLock { meter in
       var progress = meter.progress
@@ -116,48 +116,49 @@ public final class JobExecution: Sendable {
   /// Counts some more units as done.
   public func advance(by count: Int64 = 1) { updateProgress { $0.done += count } }
 
-  /// How far the attempt has come and how fast it is, for whoever looks at it now.
+  /// Takes a sample of the progress, and returns it with the pace.
   package func lookAtProgress() -> (progress: JobProgress, pace: ProgressPace) {
     meter.withLock { ($0.progress, $0.look(at: .now)) }
   }
 
   // MARK: Cancellation
 
-  /// Whether the attempt is to end: it was cancelled, held or has taken too long, or the daemon stops.
+  /// True if the attempt is to end: it was cancelled, held or timed out, or the daemon stops.
   ///
-  /// May be asked from any thread, also where no task is.
+  /// May be read from any thread, even outside of tasks.
   public var isCancelled: Bool { isToldToEnd() || !isCurrent() || Task.isCancelled }
 
   /// Throws if the attempt is to end; to be called between the steps of long work.
   ///
-  /// The handler should let the error through: the daemon knows why the attempt ends, and drops what is in the context.
+  /// The handler should pass the error on: the daemon knows why the attempt ends, and drops the context's changes.
   /// - Throws: `CancellationError`.
   public func checkCancellation() throws(CancellationError) { if isCancelled { throw CancellationError() } }
 
   // MARK: Time
 
-  /// Says whether the attempt waits for something that other jobs have; its timeout counts no such time.
+  /// Marks the beginning or the end of a wait for something that other jobs have; the timeout does not count it.
   package func setWaiting(_ waits: Bool) {
     if clock.withLock({ $0.setWaiting(waits, at: .now) }) { didWait(self) }
   }
 
-  /// Begins to count the time that the attempt works.
+  /// Starts the clock of the attempt's timeout.
   package func startClock() { clock.withLock { $0.restart(at: .now) } }
 
-  /// How long the attempt may still work; nil while it waits, and its time stands still.
+  /// Returns the time that the attempt may still work; nil while it waits, and its clock stands still.
   ///
-  /// - Parameter timeout: how long it may work in all.
+  /// - Parameter timeout: the time that it may work in all.
   package func timeLeft(of timeout: Duration) -> Duration? {
     clock.withLock { $0.isWaiting ? nil : max(.zero, timeout - $0.worked(at: .now)) }
   }
 
   // MARK: Checkpoints
 
-  /// Saves what is in the context so far together with a cursor from which a later attempt can go on.
+  /// Saves the context's changes so far together with a cursor from which a later attempt can continue.
   ///
-  /// Both are in one transaction, so after a crash the attempt that follows finds them both, in ``cursor`` and in the
-  /// store, or neither. Waits while too much is unflushed, which bounds the memory of long jobs.
-  /// - Throws: what the save throws, or `CancellationError`, also when the attempt was given up: nothing is saved then.
+  /// Both are in one transaction, so after a crash the next attempt finds both, in ``cursor`` and in the store, or
+  /// neither. Waits while too much is unflushed, which bounds the memory of long jobs.
+  /// - Throws: the errors of the save, or `CancellationError`, also if the attempt was abandoned: nothing is saved
+  ///   then.
   public func checkpoint(_ cursor: String) async throws {
     try await context.perform { [objectID, isCurrent, isReverting, attempt] context in
       guard isCurrent() else { throw CancellationError() }
@@ -173,7 +174,7 @@ public final class JobExecution: Sendable {
     try checkCancellation()
   }
 
-  /// Waits until everything is on disk that was saved so far, by this job and by others.
+  /// Waits until everything saved so far, by this job and by others, is durable.
   ///
   /// - Throws: `CancellationError` if the daemon ends first, or the attempt is to end.
   package func waitUntilDurable() async throws {
@@ -181,7 +182,7 @@ public final class JobExecution: Sendable {
     try checkCancellation()
   }
 
-  /// The absolute path that a path in the arguments means.
+  /// Returns the absolute path of a path in the arguments.
   public func absolutePath(_ path: String) -> String {
     path.hasPrefix("/") ? path : payloadDirectory + "/" + path
   }

@@ -1,20 +1,21 @@
 public import Foundation
 import JSONText
 
-/// What a job file holds: one job, or several that are admitted together; the format is in Documentation/JobFile.md.
+/// The contents of a job file: one job, or several that are admitted together; the format is in
+/// Documentation/JobFile.md.
 public struct JobFile: Sendable {
   /// The jobs in the order of the file, at least one; a callback comes last.
   public let jobs: [JobSpecification]
   /// The batch that the file makes of its jobs, if it names it.
   public let batch: String?
-  /// Whether the last job is to run when all others of the batch are over.
+  /// True if the last job is to run when all others of the batch are final.
   public let hasCallback: Bool
   /// The most jobs that one file may hold.
   public static let jobLimit = 100_000
 
   /// Reads a job file.
   ///
-  /// - Parameter check: tells what is wrong with a job's type or arguments; called for each job.
+  /// - Parameter check: checks a job's type and arguments; called for each job.
   /// - Throws: ``JobFileError`` that names line and key.
   public init(
     _ data: Data, check: (JobSpecification) throws(JobFileError) -> Void = { _ throws(JobFileError) in }

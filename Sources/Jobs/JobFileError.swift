@@ -1,10 +1,10 @@
-/// Why a job file is refused: the line, the key, and what to do.
+/// An error in a job file: the line, the key, and what to do.
 public struct JobFileError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The line in the file, from 1, where there is one.
   public var line: Int?
   /// The path of the key, as `jobs[3].arguments.input`.
   public var key: String?
-  /// What is wrong and what is expected instead.
+  /// The message: what is wrong and what is expected instead.
   public var message: String
 
   /// An error in a job file.

@@ -32,7 +32,7 @@ extension JobFileReader {
     return job
   }
 
-  /// Reads what few jobs say, and what ``JobSpecification/options`` writes.
+  /// Reads the rare keys, which ``JobSpecification/options`` writes.
   func readOptions(
     _ object: JSONObject, _ path: [String], into job: inout JobSpecification
   ) throws(JobFileError) {

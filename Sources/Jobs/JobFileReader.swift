@@ -3,13 +3,13 @@ import JSONText
 import SystemSupport
 import TextSupport
 
-/// Reads the parsed text of a job file, and knows on which line a key is.
+/// A reader of a job file's parsed text, which knows the line of each key.
 struct JobFileReader {
   let document: JSONDocument
-  /// Whether it is part of a job's record, rather than a file that somebody has sent.
+  /// True if it is part of a job's record, rather than a submitted file.
   var isRecord = false
 
-  /// The jobs with the paths of their places, and what the file says of them all.
+  /// The jobs with their paths, and the keys of the file itself.
   struct Contents {
     var jobs: [(path: [String], value: JSONValue)]
     var batch: String?
@@ -38,7 +38,8 @@ struct JobFileReader {
     return contents
   }
 
-  /// A callback waits for all jobs of its file, so none of them may wait for it, nor may it be one of its own batch.
+  /// Checks a callback: it waits for all jobs of its file, so none of them may wait for it, nor may it be in its own
+  /// batch.
   func check(
     _ callback: JobSpecification, of jobs: [JobSpecification], batch: String?
   ) throws(JobFileError) {
@@ -56,7 +57,7 @@ struct JobFileReader {
     guard let text = value.string else { throw error("must be a string, not \(value.kindName)", path) }
     if text.isEmpty { throw error("must not be empty", path) }
     if text.utf8.count > limit { throw error("is longer than \(limit) bytes", path) }
-    // A record was accepted when less was refused.
+    // A record may have been admitted when fewer characters were refused.
     if !isRecord, let scalar = text.unicodeScalars.first(where: \.isControlOrFormat) {
       let code = String(scalar.value, radix: 16, uppercase: true)
       let name = "U+" + String(repeating: "0", count: max(0, 4 - code.count)) + code
@@ -88,7 +89,7 @@ struct JobFileReader {
   func moment(_ value: JSONValue, _ path: [String]) throws(JobFileError) -> Date {
     let text = value.string ?? ""
     for hasFraction in [false, true] {
-      // Neither form reads the other's texts; one that neither reads is told below.
+      // Neither form reads the other's texts; a text that neither reads is reported below.
       let style = Date.ISO8601FormatStyle(includingFractionalSeconds: hasFraction)
       if let date = try? style.parse(text) { return date }
     }
@@ -120,7 +121,7 @@ struct JobFileReader {
     JobFileError(message, line: line(path), key: path.isEmpty ? nil : Self.spelled(path))
   }
 
-  /// A handler's error, whose key is relative to the job, with its place in the file.
+  /// Returns a handler's error, whose key is relative to the job, with its place in the file.
   func placed(_ error: JobFileError, under path: [String]) -> JobFileError {
     let parts = error.key.map { $0.split(separator: ".").map(String.init) } ?? []
     let full = path + parts

@@ -7,6 +7,6 @@ extension JobLimit.Rate {
     self.init(count, per: period)
   }
 
-  /// The text that gives this rate when it is read.
+  /// The text that parses to this rate.
   package var text: String { RateText.print(count, per: period) }
 }

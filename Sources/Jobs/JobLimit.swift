@@ -1,20 +1,20 @@
-/// What bounds all jobs that name the same key; of jobs that give a key different numbers, the last accepted counts.
+/// The limits of all jobs that name the same key; if jobs give a key different numbers, the last admitted one counts.
 public struct JobLimit: Sendable, Hashable {
-  /// What the jobs share: a tenant, a host, an account.
+  /// The name of what the jobs share: a tenant, a host, an account.
   public var key: String
-  /// How many of them may run at a time; nil for any number.
+  /// The number of them that may run at a time; nil for any.
   public var concurrent: Int?
-  /// How many may start in a time; nil for any number.
+  /// The rate at which they may start; nil for any.
   public var rate: Rate?
 
-  /// So many in so long.
+  /// A number of starts in a period.
   public struct Rate: Sendable, Hashable {
-    /// How many may start within the period; so many may also start at once.
+    /// The number of jobs that may start within the period; all of them may start at once.
     public var count: Int
-    /// How long a period is.
+    /// The length of a period.
     public var period: Duration
 
-    /// So many in so long.
+    /// A number of starts in a period.
     public init(_ count: Int, per period: Duration) {
       self.count = count
       self.period = period

@@ -1,4 +1,4 @@
-/// What the jobs of one file say about each other.
+/// The order that the jobs of one file ask of each other.
 struct JobOrder {
   private let jobs: [JobSpecification]
   private var indexes: [String: Int] = [:]
@@ -10,6 +10,8 @@ struct JobOrder {
     }
   }
 
+  /// Checks the order.
+  ///
   /// - Throws: if an ID occurs twice, or jobs wait for each other in a circle.
   func check() throws(JobFileOrderError) {
     for (index, job) in jobs.enumerated() {
@@ -51,7 +53,7 @@ struct JobOrder {
   }
 }
 
-/// Which job of a file is wrong, and in which of its keys.
+/// An error in one job of a file, and in which of its keys.
 struct JobFileOrderError: Error {
   let index: Int
   let key: String

@@ -2,7 +2,7 @@ import JSONText
 import TextSupport
 
 extension JobSpecification {
-  /// What the job's record keeps beside its own attributes, as keys of a job file; nil if there is nothing.
+  /// The keys of a job file that the job's record keeps as text, beside its attributes; nil if there are none.
   package var options: String? {
     var object: JSONObject = [:]
     if let maxAttempts { object["maxAttempts"] = .integer(Int64(maxAttempts)) }
@@ -26,7 +26,7 @@ extension JobSpecification {
     return object.isEmpty ? nil : JSONValue.object(object).serialized()
   }
 
-  /// Takes over what ``options`` has written.
+  /// Reads what ``options`` has written.
   package mutating func readOptions(_ text: String) throws(JobFileError) {
     let document = try Self.document(text, "options")
     ownMaxAttempts = document.value.object?["maxAttempts"]?.integer.flatMap { Int(exactly: $0) }

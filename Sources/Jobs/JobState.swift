@@ -1,30 +1,30 @@
-/// Where a job is in its life; the diagram is in Documentation/JobStates.md.
+/// The state of a job; the diagram is in Documentation/JobStates.md.
 public enum JobState: String, Sendable, Hashable, CaseIterable {
-  /// Accepted, and ready to run; leads to ``running``, or to any state that ends or parks it.
+  /// Admitted, and ready to run; leads to ``running``, ``cancelled`` or ``held``.
   case available
-  /// Accepted, and to be run at a later time; leads to ``available``.
+  /// Admitted, and to be run at a later time; leads to ``available``.
   case scheduled
-  /// Accepted, and waiting for other jobs; leads to ``available`` or ``scheduled``, or to ``cancelled`` with them.
+  /// Admitted, and waiting for other jobs; leads to ``available`` or ``scheduled``, or to ``cancelled`` with them.
   case waiting
-  /// Put aside until somebody releases it; leads to ``available``, ``scheduled`` or ``waiting``.
+  /// Kept from running until an operator resumes it; leads to ``available``, ``scheduled`` or ``waiting``.
   case held
-  /// Its handler is at work; leads to any other state but ``scheduled`` and ``waiting``.
+  /// Its handler runs; leads to any other state but ``scheduled`` and ``waiting``.
   case running
   /// An attempt failed, and another follows after a delay; leads to ``available``.
   case retryable
   /// Done: its effects are merged, and on disk once the job is durable.
   case completed
-  /// Called off by somebody, or because a job that it needs came to nothing.
+  /// Ended by an operator, or because a job that it depends on failed.
   case cancelled
   /// Given up: a permanent failure, or the last attempt failed.
   case discarded
-  /// Put away because its process crashed too often; leads to ``available`` when somebody has looked at it.
+  /// Set aside because its process crashed too often; leads to ``available`` when an operator redrives it.
   case quarantined
 
-  /// Whether the daemon will do nothing about the job by itself any more.
+  /// True if the daemon does nothing more about the job by itself.
   public var isFinal: Bool { self >= .completed }
 
-  /// Whether the job has come to nothing.
+  /// True if the job has failed: it is final, and not completed.
   public var isFailure: Bool { isFinal && self != .completed }
 }
 
@@ -56,13 +56,12 @@ extension Job {
     set { state = newValue.rawValue }
   }
 
-  /// How the job is to end, or to be put aside, as soon as its attempt has ended and what is to be taken back is; nil if
-  /// nobody has decided that.
+  /// The event that is to end or hold the job as soon as its attempt has ended and is reverted; nil if there is none.
   ///
-  /// On record, so that the next start does it if the daemon ends in between.
+  /// It is on record, so that the next start applies it if the daemon ends in between.
   package var pendingStop: JobEvent? { stopEvent.flatMap(JobEvent.init) }
 
-  /// - Parameter reason: what the job's record says as its failure in the end.
+  /// - Parameter reason: the failure that the job's record gets in the end.
   package func setPendingStop(_ event: JobEvent?, _ reason: String? = nil) {
     stopEvent = event?.rawValue
     stopReason = reason

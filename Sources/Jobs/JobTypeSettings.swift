@@ -1,14 +1,14 @@
-/// What holds for the jobs of a type that say nothing else; nil where the configuration's general value holds.
+/// Defaults for the jobs of a type; nil where the configuration's general value applies.
 public struct JobTypeSettings: Sendable, Hashable {
-  /// How often a job is started before it is given up.
+  /// The number of attempts before a job is discarded.
   public var maxAttempts: Int?
-  /// How long a job waits after an attempt that failed.
+  /// The delay of a job after a failed attempt.
   public var backoff: Backoff?
-  /// How long an attempt may take.
+  /// The timeout of an attempt.
   public var timeout: Duration?
-  /// How many jobs of the type may run at a time.
+  /// The number of jobs of the type that may run at a time.
   public var concurrent: Int?
-  /// How long a handler needs at most to end once it was told to; after that its attempt is taken from it.
+  /// The time that a handler has to end once it was told to; after that its attempt is abandoned.
   public var stopLimit: Duration?
 
   /// Settings that leave everything to the configuration.

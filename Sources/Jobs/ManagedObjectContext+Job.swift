@@ -1,7 +1,7 @@
 public import ObjectGraph
 
 extension ManagedObjectContext {
-  /// The job with that object ID, with its values.
+  /// Returns the job with that object ID, with its values.
   ///
   /// - Throws: ``ObjectNotFound`` if there is no such job.
   public func job(with id: ManagedObjectID) throws -> Job {

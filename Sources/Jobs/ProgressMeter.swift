@@ -1,22 +1,22 @@
 import Foundation
 
-/// An attempt's progress and what was seen of it, from which its rate follows.
+/// An attempt's progress and samples of it, from which its rate follows.
 ///
-/// There is no clock that ticks: a sample is taken when somebody looks, and counts the less the older it is, by a factor
-/// of e in each ``memory``. So the first look tells the mean since the beginning, somebody who watches sees the present
-/// rate, and a job that hangs is seen to slow down.
+/// There is no clock that ticks: a sample is taken when somebody looks, and counts the less the older it is, by a
+/// factor of e in each ``memory``. So the first look shows the mean since the beginning, repeated looks show the
+/// present rate, and a job that hangs is seen to slow down.
 struct ProgressMeter: Sendable {
-  /// In seconds, how far back a look reaches when somebody looks all the time.
+  /// The seconds that a look reaches back when somebody looks all the time.
   static let memory = 10.0
-  /// Looks that follow each other sooner, in seconds, tell nothing new.
+  /// The seconds below which a second look shows nothing new.
   static let shortestSpan = 0.1
-  /// In seconds; what takes longer is not moving.
+  /// The seconds beyond which a job counts as not moving.
   static let longestRest = 1e9
 
   private(set) var progress = JobProgress()
   /// The last sample: what was done, and when.
   private var last: (done: Int64, time: ContinuousClock.Instant)
-  /// Whether an earlier attempt has done some of it, so that the first value tells no rate.
+  /// True if an earlier attempt has done some of it, so that the first value gives no rate.
   private let isResumed: Bool
   private var weightedUnits = 0.0
   private var weightedSeconds = 0.0
@@ -26,7 +26,7 @@ struct ProgressMeter: Sendable {
     self.isResumed = isResumed
   }
 
-  /// Notes how far the attempt is; the time is asked for only at the beginning of a pass.
+  /// Updates the progress; the time is read only at the beginning of a pass.
   mutating func update(_ new: JobProgress, at time: @autoclosure () -> ContinuousClock.Instant) {
     let isFirst = progress == JobProgress()
     let begins = isFirst ? new.done == 0 || isResumed : new.done < progress.done || new.unit != progress.unit
@@ -36,13 +36,13 @@ struct ProgressMeter: Sendable {
     (weightedUnits, weightedSeconds) = (0, 0)
   }
 
-  /// Takes a sample, and tells the pace.
+  /// Takes a sample, and returns the pace.
   mutating func look(at time: ContinuousClock.Instant) -> ProgressPace {
     if progress == JobProgress() { return ProgressPace() }
     let span = last.time.duration(to: time) / .seconds(1)
     if span >= Self.shortestSpan || weightedSeconds == 0 && span > 0 {
       let kept = exp(-span / Self.memory)
-      // What the span counts: the integral of the factor over it.
+      // The weight of the span: the integral of the factor over it.
       let weight = Self.memory * (1 - kept)
       weightedUnits = weightedUnits * kept + Double(progress.done - last.done) / span * weight
       weightedSeconds = weightedSeconds * kept + weight

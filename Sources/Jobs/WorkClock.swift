@@ -1,4 +1,4 @@
-/// The time that an attempt has worked, which leaves out what it waited for something that other jobs have.
+/// The time that an attempt has worked, without its waits for something that other jobs have.
 struct WorkClock {
   private var start: ContinuousClock.Instant
   private var waited: Duration = .zero
@@ -6,15 +6,15 @@ struct WorkClock {
 
   init(at now: ContinuousClock.Instant) { start = now }
 
-  /// Whether the attempt waits.
+  /// True if the attempt waits.
   var isWaiting: Bool { waitStart != nil }
 
-  /// Begins anew, as an attempt that has not worked yet.
+  /// Starts anew, as for an attempt that has not worked yet.
   mutating func restart(at now: ContinuousClock.Instant) { self = WorkClock(at: now) }
 
   /// Begins or ends a wait.
   ///
-  /// - Returns: whether this ended one.
+  /// - Returns: true if this ended one.
   mutating func setWaiting(_ waits: Bool, at now: ContinuousClock.Instant) -> Bool {
     guard let begun = waitStart else {
       if waits { waitStart = now }

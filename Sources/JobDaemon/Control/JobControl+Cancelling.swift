@@ -4,14 +4,14 @@ import Jobs
 import ObjectGraph
 import SystemSupport
 
-/// The end of jobs that do not run, and of those that need them.
+/// The end of jobs that are not running, and of those that depend on them.
 extension JobControl {
-  /// Calls off what can't be run any more because a job that it needs has come to nothing.
+  /// Cancels jobs that can't run any more because a job that they depend on has failed.
   func cancel(_ lost: [ManagedObjectID], because needed: FinishedJob) {
     cancel(lost.map { ($0, needed.reasonForOthers) })
   }
 
-  /// Calls off jobs later, each for its reason.
+  /// Cancels jobs later, on the queue, each for its reason.
   func cancel(_ jobs: [(ManagedObjectID, String)]) {
     if jobs.isEmpty { return }
     queue.async { [self] in
@@ -21,7 +21,7 @@ extension JobControl {
     }
   }
 
-  /// Calls off jobs that do not run, and those that need them; returns how many.
+  /// Cancels jobs that are not running, and those that depend on them; returns how many.
   @discardableResult
   func cancelAll(_ jobs: [(ManagedObjectID, String)]) throws -> Int {
     var left = jobs
@@ -46,10 +46,10 @@ extension JobControl {
     return count
   }
 
-  /// Records the end of jobs that the schedule has let go, and only then tells those who wait for them: no beginning
-  /// that an end allows may be on disk before that end.
+  /// Records the end of jobs that are cancelled in the schedule, and only then unblocks those that wait for them: no
+  /// start that an end allows may be on disk before that end.
   ///
-  /// - Returns: jobs that come to nothing with them, and why.
+  /// - Returns: the jobs to be cancelled with them, and why.
   private func end(_ gone: [Gone]) throws -> [(ManagedObjectID, String)] {
     let finished = try record(gone)
     let lost = finished.flatMap { end in
@@ -61,8 +61,8 @@ extension JobControl {
 
   private typealias Gone = (id: ManagedObjectID, file: LiveFile?, reason: String)
 
-  /// Finds those of which checkpoints have saved something, and has it on record that they are called off: taking that
-  /// back may last beyond the daemon.
+  /// Finds those whose checkpoints have saved something, and puts their cancellation on record: reverting them may
+  /// outlast the daemon.
   private func markPartial(_ gone: [Gone]) throws -> Set<ManagedObjectID> {
     if gone.isEmpty { return [] }
     return try context().performAndWait { context in
@@ -83,7 +83,7 @@ extension JobControl {
     return try context().performAndWait { context in
       let finished = try gone.map { id, file, reason in
         let job = try context.job(with: id)
-        // One that had come to nothing by itself, and was being taken back when the daemon ended, keeps its end.
+        // A job that had been given up, and was being reverted when the daemon ended, keeps its end.
         let isGivenUp = job.pendingStop == .gaveUp
         job.currentState = isGivenUp ? .discarded : .cancelled
         job.failure = reason
@@ -97,7 +97,7 @@ extension JobControl {
     }
   }
 
-  /// Has taken back what checkpoints of a job have saved, and then calls back on the queue.
+  /// Reverts what a job's checkpoints have saved, and then calls back on the queue.
   func revert(_ id: ManagedObjectID, then finish: @escaping @Sendable () throws -> Void) {
     guard reverting.enter(id) else { return }
     Task(executorPreference: WorkQueues.tasks, priority: .medium) { [self] in

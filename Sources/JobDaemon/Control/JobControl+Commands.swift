@@ -3,9 +3,9 @@ import Foundation
 import Jobs
 import ObjectGraph
 
-/// What is done for one job.
+/// Commands, for one job.
 extension JobControl {
-  /// A command, and until when it waits for the ends of jobs to be on disk, however many it concerns.
+  /// A command, and its deadline for the ends of jobs to be on disk, however many it concerns.
   struct Order {
     let command: Command
     let deadline = DispatchTime.now() + .seconds(5)
@@ -15,7 +15,7 @@ extension JobControl {
 
   /// Carries a command out for one job.
   ///
-  /// - Parameter recorded: the state that its record has.
+  /// - Parameter recorded: the state in its record.
   func perform(_ order: Order, _ id: ManagedObjectID, recorded: JobState) throws -> Reply {
     let scheduler = engine.scheduler
     let state = scheduler.read { schedule, _ in schedule.state(of: id) } ?? recorded
@@ -33,7 +33,7 @@ extension JobControl {
       engine.waiters.tellHeld(id)
     case .release:
       guard let next = scheduler.read({ $0.stateAfterRelease(of: id, at: $1) }) else { return .impossible(state) }
-      // First on record: once it is released, the record is its worker's.
+      // On record first: once it is resumed, the record is its worker's.
       try change(id) { $0.currentState = next }
       scheduler.change { _ = $0.release(id, at: $1) }
     case .setPriority(let priority):
@@ -54,7 +54,7 @@ extension JobControl {
     return .done
   }
 
-  /// Puts a job that is over back among those to run, with as many attempts as it had in the first place.
+  /// Puts a final job back into the schedule, with as many attempts as it had originally.
   private func putBack(
     _ id: ManagedObjectID, _ state: JobState, _ event: JobEvent, by deadline: DispatchTime
   ) throws -> Reply {
@@ -68,7 +68,7 @@ extension JobControl {
       job.failure = nil
       job.result = nil
       job.startedAt = nil
-      // What checkpoints had saved was taken back when it was given up; in quarantine it is kept, to be gone on from.
+      // What checkpoints had saved was reverted when it was given up; in quarantine it is kept, to continue from.
       if state != .quarantined { job.cursor = nil }
       job.setPendingStop(nil)
       job.crashes = 0
@@ -83,7 +83,7 @@ extension JobControl {
     return .done
   }
 
-  /// The ID of the job that is not over and has the unique key of another one; nil if none has, or there is no key.
+  /// The ID of the unfinished job that has another job's unique key; nil if none has, or there is no key.
   private func ownerOfKey(of id: ManagedObjectID) throws -> String? {
     try context().performAndWait { [engine] context in
       guard let key = try JobSpecification(record: context.job(with: id), withArguments: false).unique else {
@@ -95,14 +95,14 @@ extension JobControl {
     }
   }
 
-  /// How many attempts a job has that is new: as many as its file says, or as hold for its type.
+  /// The number of attempts of a new job: that in its file, or that of its type.
   private static func attempts(of job: Job, _ engine: JobEngine) throws -> Int {
     var specification = try JobSpecification(record: job, withArguments: false)
     specification.maxAttempts = specification.ownMaxAttempts
     return engine.policy.maxAttempts(of: specification, engine.handlers[job.type])
   }
 
-  /// Waits until the end of a job is on disk, lest it be mixed up with its new beginning; false if that takes too long.
+  /// Waits until the end of a job is on disk, lest it be mixed up with its new start; false if that takes too long.
   private func waitForRelease(of id: ManagedObjectID, by deadline: DispatchTime) -> Bool {
     let released = DispatchSemaphore(value: 0)
     engine.waiters.add([id], to: engine.scheduler) { released.signal() }
@@ -116,7 +116,7 @@ extension JobControl {
     return .done
   }
 
-  /// Calls a quarantined job off, after what its checkpoints have saved was taken back.
+  /// Cancels a quarantined job, after what its checkpoints have saved was reverted.
   func finishQuarantined(_ id: ManagedObjectID, _ reason: String) throws {
     let isPartial = try change(id) { job in
       guard Reversion.isNeeded(job) else { return false }
@@ -138,9 +138,9 @@ extension JobControl {
     cancel(engine.scheduler.change { $0.settleWaiting(for: id, as: .cancelled, at: $1) }, because: end)
   }
 
-  /// Tells a running attempt to end; false if there is none, or what it was told before goes first.
+  /// Tells a running attempt to end; false if there is none, or an earlier reason outweighs this one.
   ///
-  /// It is on record first: after a crash in between, the next start does what was asked for.
+  /// On record first: after a crash in between, the next start does what was asked for.
   func stop(_ id: ManagedObjectID, _ stop: RunningJob.Stop) throws -> Bool {
     guard let event = stop.event, let running = engine.scheduler.running(id) else { return false }
     if running.stop?.event == event { return true }

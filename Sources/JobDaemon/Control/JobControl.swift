@@ -4,20 +4,20 @@ import Jobs
 import ObjectGraph
 import Synchronization
 
-/// Carries out what operators, and the ends of other jobs, decide about jobs.
+/// Carries out what operators, or the ends of other jobs, decide about jobs.
 ///
-/// One thing at a time, on its own queue: first in the schedule, so that no worker starts the job any more, then in the
-/// job's record.
+/// One change at a time, on its own queue: first in the schedule, so that no worker starts the job any more, then in
+/// the job's record.
 final class JobControl: Sendable {
   let engine: JobEngine
   let queue = DispatchQueue(label: "control")
-  /// Jobs that are called off, and of which something is still to be taken back.
+  /// Cancelled jobs that are still being reverted.
   let reverting = RevertingJobs()
   private let isClosed = Mutex(false)
 
   init(_ engine: JobEngine) { self.engine = engine }
 
-  /// What an operator may ask for.
+  /// An operator's command.
   enum Command: Sendable, Equatable {
     case cancel(reason: String)
     case hold
@@ -29,20 +29,20 @@ final class JobControl: Sendable {
     var isCancel: Bool { if case .cancel = self { true } else { false } }
   }
 
-  /// What became of a command for one job.
+  /// The result of a command for one job.
   enum Reply: Sendable, Equatable {
-    /// It is done, or the running attempt was told to end.
+    /// Done, or the running attempt was told to end.
     case done
     case unknown
     /// The job's state does not allow it.
     case impossible(JobState)
-    /// Another job, which is not over, has its unique key.
+    /// Another unfinished job has its unique key.
     case keyTaken(JobState, owner: String)
-    /// The job is called off, and what its checkpoints have saved is still being taken back.
+    /// The job is cancelled, and what its checkpoints have saved is still being reverted.
     case reverting
   }
 
-  /// A command that came too late: what it would do might not be on disk before the daemon has ended.
+  /// A command that came too late: its effects might not be on disk before the daemon has ended.
   struct IsClosed: Error {}
 
   /// Carries a command out for the jobs of these IDs, and calls back with the replies in their order.
@@ -60,7 +60,7 @@ final class JobControl: Sendable {
     }
   }
 
-  /// Carries a command out for all jobs that a selection matches, and calls back with how many it could be done for.
+  /// Carries a command out for all jobs that a selection matches, and calls back with how many it succeeded for.
   func perform(
     _ command: Command, onAll selection: JobSelection, _ answer: @escaping @Sendable (Result<Int, any Error>) -> Void
   ) {
@@ -72,7 +72,7 @@ final class JobControl: Sendable {
     }) { [self] in try context().performAndWait { [engine] in try selection.find($0, engine.scheduler) } }
   }
 
-  /// How many jobs of a selection are dealt with before others' commands have their turn.
+  /// Jobs of a selection that are processed before others' commands have their turn.
   private static let sliceSize = 1_000
 
   private func perform(
@@ -86,7 +86,7 @@ final class JobControl: Sendable {
     }) { [self] in
       let slice = jobs.prefix(Self.sliceSize)
       guard case .cancel(let reason) = order.command else { return try each(slice, order) }
-      // What a quarantined job has saved is taken back one by one.
+      // Quarantined jobs are reverted one by one.
       let quarantined = slice.filter { $0.state == .quarantined }
       let others = slice.filter { $0.state != .quarantined }
       return try cancelAll(others.map { ($0.objectID, reason) }) + each(quarantined[...], order)
@@ -136,7 +136,7 @@ final class JobControl: Sendable {
 
   func context() -> ManagedObjectContext { ManagedObjectContext(parent: engine.main, name: "control") }
 
-  /// Tells those who wait, by name, for jobs that were over before they began.
+  /// Settles what waits by name for jobs that were final before they began.
   func settleNames(of finished: [FinishedJob]) {
     for end in finished {
       let lost = engine.scheduler.change { schedule, now in
@@ -147,7 +147,7 @@ final class JobControl: Sendable {
     }
   }
 
-  /// Goes on with calling off quarantined jobs.
+  /// Continues to cancel quarantined jobs.
   func finishQuarantined(_ jobs: [(ManagedObjectID, String)]) {
     if jobs.isEmpty { return }
     queue.async { [self] in
@@ -157,7 +157,7 @@ final class JobControl: Sendable {
     }
   }
 
-  /// Looks up what new jobs wait for, where that was over before they came into the schedule.
+  /// Looks up what new jobs wait for, where that was final before they entered the schedule.
   func settleBlockers(of jobs: [NewJob]) {
     let blockers = Set(
       jobs.lazy.flatMap(\.blockers).compactMap { if case .job(let id) = $0.subject { id } else { nil } })
@@ -172,8 +172,7 @@ final class JobControl: Sendable {
     }
   }
 
-  /// Takes no more commands, and waits for those that came before; what takes too long to take back is taken back at
-  /// the next start.
+  /// Refuses further commands, and waits for earlier ones; what takes too long to revert is reverted at the next start.
   func close() {
     queue.sync { isClosed.withLock { $0 = true } }
     reverting.wait(.seconds(10))

@@ -1,9 +1,9 @@
 import Jobs
 import ObjectGraph
 
-/// Which jobs an operator means; nil, or no state, where any will do.
+/// An operator's selection of jobs; nil, or no state, matches any.
 struct JobSelection: Sendable, Equatable {
-  /// The most jobs that are over and are selected at once.
+  /// The most final jobs that are selected at once.
   static let limit = 100_000
 
   var states: Set<JobState> = []
@@ -28,10 +28,10 @@ struct JobSelection: Sendable, Equatable {
     return found
   }
 
-  /// Whether jobs that are not over may be meant.
+  /// True if unfinished jobs may be selected.
   private var hasUnfinished: Bool { states.isEmpty || states.contains { !$0.isFinal } }
 
-  /// The condition that a job's record meets, with one of these states as it was last saved; any if there are none.
+  /// The condition on a job's record, with one of these states as it was last saved; any state if there are none.
   private func condition(_ states: some Collection<JobState>) -> Condition? {
     let parts = [("queue", queue), ("type", type), ("batch", batch)]
     var conditions = parts.compactMap { key, value in
@@ -50,7 +50,7 @@ extension Schedule {
     let queue = selection.queue.map { resourceIndexes[.queue($0)] }
     let type = selection.type.map { resourceIndexes[.type($0)] }
     let batch = selection.batch.map { batchIndexes[$0] }
-    // No job has a name that is not known.
+    // No job has an unknown name.
     if queue == .some(nil) || type == .some(nil) || batch == .some(nil) { return [] }
     var found: [ScheduledJob] = []
     for job in jobs {
@@ -81,7 +81,7 @@ extension JobSelection {
     if !states.contains(where: \.isFinal) {
       return try unfinishedPage(context, scheduler, limit: limit, offset: offset)
     }
-    // Of both kinds, as many as the page may have.
+    // Of both kinds, as many as the page may hold.
     let unfinished = try unfinishedPage(context, scheduler, limit: offset + limit, offset: 0)
     let recorded = try recordedPage(context, limit: offset + limit, offset: 0)
     let shown = Set(unfinished.ids)

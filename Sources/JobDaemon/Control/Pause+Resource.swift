@@ -2,7 +2,7 @@ import Jobs
 import SystemSupport
 
 extension Pause {
-  /// What is paused; nil for a record of a kind that a later version knows.
+  /// The paused resource; nil for a record of a kind that only a later version knows.
   var resource: Resource.Name? {
     switch kind {
     case "all": .everything
@@ -23,13 +23,13 @@ extension Resource.Name: CustomStringConvertible {
     }
   }
 
-  /// The command that takes back a pause.
+  /// The command that ends a pause.
   var resumeCommand: String {
     guard let (kind, name) = kindAndName, kind != "all" else { return "bobbinctl resume" }
     return "bobbinctl resume --\(kind) \(displayName(name))"
   }
 
-  /// How a pause's record says it, and the status API; nil for a key, which can't be paused.
+  /// Kind and name in a pause's record and in the status API; nil for a key, which can't be paused.
   var kindAndName: (kind: String, name: String)? {
     switch self {
     case .everything: ("all", "")

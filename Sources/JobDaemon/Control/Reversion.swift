@@ -1,14 +1,14 @@
 import Jobs
 import ObjectGraph
 
-/// Takes back what checkpoints have saved of a job that is called off between two attempts.
+/// Reverts what checkpoints have saved of a job that is cancelled between two attempts.
 struct Reversion: Sendable {
   let engine: JobEngine
 
-  /// Whether checkpoints of the job have saved something.
+  /// True if checkpoints of the job have saved something.
   static func isNeeded(_ job: Job) -> Bool { job.cursor != nil }
 
-  /// Has the handler delete it, chunk by chunk; a job whose type nobody handles any more keeps it.
+  /// Has the handler delete it, chunk by chunk; a job of a type without a handler keeps it.
   func run(_ id: ManagedObjectID) async throws {
     let context = ManagedObjectContext(parent: engine.main, name: "revert")
     let (specification, attempt, submitter, cursor) = try await context.perform { context in

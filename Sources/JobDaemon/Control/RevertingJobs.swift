@@ -2,14 +2,14 @@ import Dispatch
 import ObjectGraph
 import Synchronization
 
-/// The jobs of which something is being taken back.
+/// The jobs that are being reverted.
 final class RevertingJobs: Sendable {
   private let ids = Mutex<Set<ManagedObjectID>>([])
   private let group = DispatchGroup()
 
   func contains(_ id: ManagedObjectID) -> Bool { ids.withLock { $0.contains(id) } }
 
-  /// Notes a job; false if it is here already.
+  /// Adds a job; false if it is here already.
   func enter(_ id: ManagedObjectID) -> Bool {
     let isNew = ids.withLock { $0.insert(id).inserted }
     if isNew { group.enter() }
@@ -21,6 +21,6 @@ final class RevertingJobs: Sendable {
     group.leave()
   }
 
-  /// Waits until nothing is being taken back, but not longer than that.
+  /// Waits until nothing is being reverted, at most for a time.
   func wait(_ limit: DispatchTimeInterval) { _ = group.wait(timeout: .now() + limit) }
 }

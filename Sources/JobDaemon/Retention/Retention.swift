@@ -5,14 +5,14 @@ import Jobs
 import Synchronization
 import SystemSupport
 
-/// Removes jobs that are over when they are too old, too many, or the store is too large.
+/// Removes final jobs when they are too old, too many, or the store is too large.
 ///
-/// It works in small steps, each on disk before the next, so that nobody waits for it; in between nothing runs: it is
+/// It works in small steps, each on disk before the next, so that nothing waits for it. In between it sleeps: it is
 /// woken by jobs that end, and by one timer for the age of the oldest.
 final class Retention: Sendable {
   private struct State {
     var counts: [JobState: Int]?
-    /// Jobs that ended since the size of the store was looked at.
+    /// Jobs that ended since the size of the store was last checked.
     var unseen = 0
     var isRunning = false
     var isWanted = false
@@ -22,9 +22,9 @@ final class Retention: Sendable {
   }
 
   private static let states: [JobState] = [.completed, .cancelled, .discarded]
-  /// A count may be exceeded by this share of itself before jobs are removed, so that not each job costs a run.
+  /// A count may be exceeded by this share of itself before jobs are removed, so that not every job costs a run.
   private static let slack = 16
-  /// Jobs that end between two looks at the size of the store.
+  /// Jobs that end between two checks of the store's size.
   private static let jobsPerLook = 1_000
 
   private let engine: JobEngine
@@ -41,11 +41,11 @@ final class Retention: Sendable {
 
   private var settings: Configuration.Retention { engine.policy.configuration.value.retention }
 
-  /// Notes jobs that are on disk.
+  /// Counts jobs that have become durable, and starts a run if there may be too many.
   func note(_ jobs: [FinishedJob]) {
     let settings = settings
     let isDue = state.withLock { state in
-      // Nothing is known yet, or nothing was there whose age could be waited for.
+      // Nothing is known yet, or there was nothing whose age could be waited for.
       guard state.counts != nil, state.timer != nil else { return true }
       for job in jobs { state.counts?[job.state, default: 0] += 1 }
       state.unseen += jobs.count
@@ -57,7 +57,7 @@ final class Retention: Sendable {
     if isDue { runSoon() }
   }
 
-  /// Looks what is to be removed.
+  /// Starts a run, or another one after the one under way.
   func runSoon() {
     let mustStart = state.withLock { state in
       if state.isStopped { return false }
@@ -68,7 +68,7 @@ final class Retention: Sendable {
     if mustStart { Task(executorPreference: WorkQueues.tasks, priority: .medium) { await self.run() } }
   }
 
-  /// Ends after the step under way.
+  /// Stops after the step under way.
   func stop() {
     state.withLock { state in
       state.isStopped = true
@@ -140,7 +140,7 @@ final class Retention: Sendable {
   private func shrink(_ size: Int) async throws -> Int {
     var total = 0
     while try size > 0 && !isStopped && steps.storeSize() > size {
-      // Of the state with the oldest job, up to where that of another state is older.
+      // From the state with the oldest job, up to where another state's is older.
       var ends: [(state: JobState, date: Date)] = []
       for state in Self.states {
         if let date = try await steps.oldestEnd(state) { ends.append((state, date)) }
@@ -157,7 +157,7 @@ final class Retention: Sendable {
     return total
   }
 
-  /// Wakes it when the oldest job is too old.
+  /// Arms the timer for when the oldest job is too old.
   private func arm(_ settings: Configuration.Retention) async throws {
     var due: Date?
     for state in Self.states {
@@ -169,7 +169,7 @@ final class Retention: Sendable {
       state.timer = nil
       guard let due, !state.isStopped else { return }
       let timer = DispatchSource.makeTimerSource(queue: queue)
-      // A second late, so that several that ended together go together.
+      // A second late, so that jobs that ended together are removed together.
       timer.schedule(wallDeadline: clock.deadline(until: due) + .seconds(1))
       timer.setEventHandler { [weak self] in self?.runSoon() }
       timer.activate()

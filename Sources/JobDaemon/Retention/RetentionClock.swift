@@ -3,14 +3,14 @@ import Glibc
 import Synchronization
 import SystemSupport
 
-/// The clock of what removes things for their age, which remembers over restarts what it has believed.
+/// The clock for removing things by age, which remembers across restarts what it has believed.
 ///
-/// The time of change of the file `state/clock` is the latest moment that it believes.
+/// The modification time of the file `state/clock` is the latest moment that it believes.
 final class RetentionClock: Sendable {
   private let path: String
   private let log: DaemonLog
   private let clock: Mutex<TrustedClock>
-  /// Whether it was told that the clock is ahead, and that the file can't be written.
+  /// True once it was logged that the clock is ahead, and that the file can't be written.
   private let told = Mutex((ahead: false, failure: false))
 
   init(path: String, log: DaemonLog) {
@@ -22,11 +22,11 @@ final class RetentionClock: Sendable {
     clock = Mutex(TrustedClock(limit: isThere ? limit : nil, at: .now()))
   }
 
-  /// What is believed to be the time.
+  /// The time as far as it is believed.
   func now() -> Date {
     let now = Moment.now()
     let (time, limit) = clock.withLock { ($0.time(at: now), $0.limit) }
-    // Removing makes room on a full disk: it must not fail because of this.
+    // Removal makes room on a full disk: it must not fail because of this.
     do throws(SystemError) { try remember(limit) } catch {
       let isNews = told.withLock { told in
         defer { told.failure = true }
@@ -38,7 +38,7 @@ final class RetentionClock: Sendable {
     return Date(timeIntervalSince1970: Double(time) / 1000)
   }
 
-  /// When to look again for something that is due at a moment.
+  /// The wall time at which to look again for something that is due at a moment.
   func deadline(until moment: Date) -> DispatchWallTime {
     let now = Moment.now()
     let delay = clock.withLock { $0.delay(until: moment.milliseconds, at: now) }

@@ -3,24 +3,24 @@ import Foundation
 import Jobs
 import ObjectGraph
 
-/// Removes jobs that are over, a few at a time.
+/// Removes final jobs, a few at a time.
 struct RetentionSteps: Sendable {
-  /// Jobs removed in one step: main and the writer are occupied for some milliseconds.
+  /// Jobs removed in one step, which occupies main and the writer for some milliseconds.
   static let jobCount = 500
-  /// Bytes given back to the file system in one step.
+  /// Bytes returned to the file system in one step.
   private static let byteCount = 1 << 20
 
   let main: ManagedObjectContext
   let coordinator: PersistentStoreCoordinator
   let scheduler: Scheduler
 
-  /// How many jobs of a state there are.
+  /// The number of jobs in a state.
   func count(_ state: JobState) async throws -> Int {
     try await context().perform { try $0.count(for: FetchRequest<Job>(Self.isIn(state))) }
   }
 
-  /// Removes the oldest jobs of a state, but for those that unfinished jobs name: these could not be told, after a
-  /// restart, from jobs that have yet to come.
+  /// Removes the oldest jobs of a state, except those that unfinished jobs name: after a restart these could not be
+  /// told from jobs yet to come.
   ///
   /// - Parameters:
   ///   - date: only jobs that ended before it.
@@ -39,7 +39,7 @@ struct RetentionSteps: Sendable {
     }
   }
 
-  /// When the oldest job of a state ended that may be removed; nil if there is none.
+  /// The end of a state's oldest job that may be removed; nil if there is none.
   func oldestEnd(_ state: JobState) async throws -> Date? {
     try await context().perform { context in
       try oldest(Self.isIn(state), limit: 1, context).first.flatMap { try context.job(with: $0).finishedAt }
@@ -56,12 +56,12 @@ struct RetentionSteps: Sendable {
     return Array(try context.fetchIDs(request).lazy.filter { !needed.contains($0) }.prefix(limit))
   }
 
-  /// Gives space back to the file system; false if there is no more.
+  /// Returns free space to the file system; false if there is no more.
   func reclaim() async throws -> Bool {
     try await context().perform { [coordinator] _ in try coordinator.reclaimSpace(atMost: Self.byteCount) > 0 }
   }
 
-  /// How much of the store is in use, in bytes: what was removed and not given back yet does not count.
+  /// The bytes of the store in use, without space that was freed but not returned yet.
   func storeSize() throws -> Int { try coordinator.bytesInUse() }
 
   private func context() -> ManagedObjectContext { ManagedObjectContext(parent: main, name: "retention") }

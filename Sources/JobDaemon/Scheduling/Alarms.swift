@@ -1,12 +1,12 @@
-/// What happens when its time has come, on each of the two clocks.
+/// Alarms on each of the two clocks, the next one at hand.
 struct Alarms {
-  /// What is to be done.
+  /// The purpose of an alarm.
   enum Purpose: Equatable {
     /// A job may become ready; the sequence tells it from a later one in the slot.
     case job(slot: Int, sequence: UInt64)
     /// A rate lets the next one through.
     case resource(Int)
-    /// An attempt has taken as long as it may.
+    /// An attempt may have reached its timeout.
     case timeout(slot: Int, sequence: UInt64, attempt: Int)
   }
 
@@ -22,20 +22,20 @@ struct Alarms {
 
   var count: Int { steady.count + wall.count }
 
-  /// Forgets those of which nothing would come any more.
+  /// Drops alarms that no longer matter.
   mutating func keep(where isKept: (Purpose) -> Bool) {
     steady.keep { isKept($0.purpose) }
     wall.keep { isKept($0.purpose) }
   }
 
-  /// When the next are due, on each clock; nil if there are none.
+  /// The next due times, on each clock; nil if there is none.
   var next: (steady: Int64?, wall: Int64?) { (steady.first?.time, wall.first?.time) }
 
   mutating func arm(_ purpose: Purpose, at time: Int64) { steady.push(Alarm(time: time, purpose: purpose)) }
 
   mutating func arm(_ purpose: Purpose, atWall time: Int64) { wall.push(Alarm(time: time, purpose: purpose)) }
 
-  /// The next purpose whose time has come.
+  /// Removes and returns the next due alarm's purpose.
   mutating func takeDue(at now: Moment) -> Purpose? {
     if let alarm = steady.first, alarm.time <= now.steady { return steady.pop()?.purpose }
     if let alarm = wall.first, alarm.time <= now.wall { return wall.pop()?.purpose }

@@ -1,22 +1,22 @@
 import ObjectGraph
 
-/// Who waits for whom.
+/// The dependencies between jobs: which job waits for which.
 struct Dependencies {
   /// A job that waits; the sequence tells it from a later one in the slot.
   struct Waiting {
     let slot: Int
     let sequence: UInt64
-    /// Whether it also goes on if what it waits for comes to nothing.
+    /// True if it continues even if what it waits for fails.
     let mayFail: Bool
   }
 
   var onJobs: [ManagedObjectID: [Waiting]] = [:]
-  /// On jobs that nobody knows yet.
+  /// Dependencies on jobs that are not known yet.
   var onNames: [String: [Waiting]] = [:]
 
-  /// The jobs that each unfinished job names, over or not: after a restart it looks for their records again.
+  /// The jobs that each unfinished job names, final or not: after a restart it looks for their records again.
   private var needs: [ManagedObjectID: [ManagedObjectID]] = [:]
-  /// How many unfinished jobs name each of them.
+  /// The number of unfinished jobs that name each of them.
   private var needCounts: [ManagedObjectID: Int] = [:]
   /// Jobs that ended while they waited, since entries of such jobs were dropped.
   private var goneCount = 0
@@ -24,14 +24,14 @@ struct Dependencies {
   /// Jobs whose records must stay while others need them.
   var needed: some Collection<ManagedObjectID> { needCounts.keys }
 
-  /// Notes that an unfinished job names others.
+  /// Records that an unfinished job names others.
   mutating func need(_ jobs: [ManagedObjectID], by dependent: ManagedObjectID) {
     if jobs.isEmpty { return }
     needs[dependent, default: []] += jobs
     for job in jobs { needCounts[job, default: 0] += 1 }
   }
 
-  /// Notes that a job is over, and needs nothing any more.
+  /// Records that a job is final, and needs nothing any more.
   mutating func release(_ dependent: ManagedObjectID) {
     for job in needs.removeValue(forKey: dependent) ?? [] {
       let count = (needCounts[job] ?? 0) - 1
@@ -39,11 +39,11 @@ struct Dependencies {
     }
   }
 
-  /// Notes that a job ended while it waited, and drops the entries of such jobs when there are many.
+  /// Records that a job ended while it waited, and drops the entries of such jobs when there are many.
   ///
   /// - Parameters:
-  ///   - jobCount: how many jobs there are.
-  ///   - isLive: whether the one that waits is still there, and unfinished.
+  ///   - jobCount: the number of jobs in the schedule.
+  ///   - isLive: true if the job that waits is still there, and unfinished.
   mutating func noteGone(jobCount: Int, _ isLive: (Waiting) -> Bool) {
     goneCount += 1
     if goneCount <= jobCount + 1_000 { return }

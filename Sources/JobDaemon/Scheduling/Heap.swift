@@ -1,4 +1,4 @@
-/// A binary heap: the least element is at hand, adding and taking it cost the logarithm of their number.
+/// A binary heap: the least element is at hand; adding and removing one cost the logarithm of their number.
 struct Heap<Element: Comparable> {
   /// Each element is not greater than its two children, at twice its index plus one and two.
   private(set) var elements: [Element] = []
@@ -18,7 +18,7 @@ struct Heap<Element: Comparable> {
     }
   }
 
-  /// Takes the least element.
+  /// Removes and returns the least element.
   @discardableResult
   mutating func pop() -> Element? {
     guard let first = elements.first else { return nil }
@@ -29,7 +29,7 @@ struct Heap<Element: Comparable> {
     return first
   }
 
-  /// Keeps only some elements; costs as much as there are.
+  /// Keeps only some elements; linear in their number.
   mutating func keep(where isKept: (Element) -> Bool) {
     elements.removeAll { !isKept($0) }
     for parent in (0..<elements.count / 2).reversed() { sink(parent) }

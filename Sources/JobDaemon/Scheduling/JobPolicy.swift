@@ -1,7 +1,7 @@
 import Configuration
 import Jobs
 
-/// What holds for a job: what it says itself, else what its type says, else the configuration.
+/// The policy for a job: its own settings, else its type's, else the configuration's.
 struct JobPolicy: Sendable {
   let configuration: ConfigurationBox
 
@@ -35,12 +35,12 @@ struct JobPolicy: Sendable {
     }
   }
 
-  /// The delay after an attempt cannot be longer.
+  /// The upper bound of the delay after an attempt.
   func longestDelay(of job: JobSpecification, _ handler: (any JobHandler)?, after attempt: Int) -> Duration {
     handler.map { backoff(of: job, $0).delay(after: max(attempt, 1), random: 0) } ?? defaults.backoffLimit
   }
 
-  /// How long an attempt may take; nil for any time.
+  /// An attempt's timeout; nil for none.
   func timeout(of job: JobSpecification, _ handler: any JobHandler) -> Duration? {
     if let own = job.timeout { return own }
     let configured = type(job).timeout
@@ -48,10 +48,10 @@ struct JobPolicy: Sendable {
     return handler.settings.timeout ?? (defaults.timeout == .zero ? nil : defaults.timeout)
   }
 
-  /// How long a handler has once it was told to end.
+  /// The time that a handler has to end once it was told to.
   func stopLimit(_ handler: (any JobHandler)?) -> Duration { handler?.settings.stopLimit ?? defaults.stopLimit }
 
-  /// Puts the limits of queues and types into force, and takes back those that are configured no more.
+  /// Applies the limits of queues and types, and lifts those that are no longer configured.
   func applyLimits(to scheduler: Scheduler, _ handlers: HandlerTable, replacing old: Configuration?) {
     let new = configuration.value
     let queues = Set(new.queues.keys).union(old.map { Set($0.queues.keys) } ?? [])

@@ -1,4 +1,4 @@
-/// Jobs that compete for the same resources; of a lane only the first job has to be looked at.
+/// Jobs that compete for the same resources; only a lane's first job has to be looked at.
 struct Lane {
   /// The resources that each of its jobs needs.
   struct Key: Hashable {
@@ -8,7 +8,7 @@ struct Lane {
     let limit: Int
   }
 
-  /// Where a lane waits.
+  /// The place where a lane waits.
   enum Place: Equatable {
     /// Among those whose first job may start.
     case open
@@ -27,13 +27,13 @@ struct Lane {
 
 /// A job's place in its lane: the lower order first, then the earlier arrival.
 ///
-/// It may be out of date: who takes it from a heap compares it with the job in the slot.
+/// It may be stale: code that pops it from a heap compares it with the job in the slot.
 struct JobTurn: Comparable {
   let order: Int64
   let sequence: UInt64
   let slot: Int
 
-  /// Whether it is still the place of the job in its slot.
+  /// True if it is still the place of the job in its slot.
   func isCurrent(_ job: ScheduledJob) -> Bool {
     job.sequence == sequence && job.state == .available && job.order == order
   }
@@ -43,7 +43,7 @@ struct JobTurn: Comparable {
   }
 }
 
-/// A lane's place among others, which is that of its first job; may be out of date too.
+/// A lane's place among others, which is that of its first job; may be stale too.
 struct LaneTurn: Comparable {
   let job: JobTurn
   let lane: Int

@@ -1,24 +1,25 @@
 import Synchronization
 import SystemSupport
 
-/// A job file at work; it is released when all its jobs are on disk.
+/// A job file with unfinished jobs; it is released when all of them are durable.
 final class LiveFile: Sendable {
   let name: FileName
-  /// Whether it was claimed by an earlier run, so that some of its jobs may have been over before this one.
+  /// True if it was claimed by an earlier run, so that some of its jobs may have been final before this one.
   let isOfEarlierRun: Bool
   private let unfinished: Mutex<(count: Int, failures: [(order: Int64, text: String)])>
 
-  /// - Parameter jobCount: how many of its jobs are not over yet.
+  /// - Parameter jobCount: the number of its unfinished jobs.
   init(name: FileName, jobCount: Int, isOfEarlierRun: Bool = false) {
     self.name = name
     self.isOfEarlierRun = isOfEarlierRun
     unfinished = Mutex((jobCount, []))
   }
 
-  /// Notes another job that is not over.
+  /// Counts another unfinished job.
   func expectJob() { unfinished.withLock { $0.count += 1 } }
 
-  /// Notes that one of its jobs is durable; returns the failures of all of them, in the jobs' order, if it was the last.
+  /// Records that one of its jobs is durable; returns the failures of all of them, in the jobs' order, if it was the
+  /// last.
   func finish(_ job: FinishedJob) -> [String]? {
     unfinished.withLock { state in
       state.count -= 1

@@ -3,7 +3,7 @@ import Glibc
 
 /// One point in time on both clocks, in milliseconds.
 struct Moment: Sendable, Equatable {
-  /// On a clock that nobody sets, for delays and limits.
+  /// On a clock that can't be set, for delays and limits.
   let steady: Int64
   /// Since 1970, on the clock that an operator may set, for moments that a job file names.
   let wall: Int64
@@ -19,7 +19,7 @@ struct Moment: Sendable, Equatable {
 }
 
 extension Duration {
-  /// Rounded up, so that nothing that waits for it comes too early.
+  /// Rounded up, so that no wait for it ends too early.
   var milliseconds: Int64 {
     let (seconds, attoseconds) = components
     return seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
@@ -27,7 +27,7 @@ extension Duration {
 }
 
 extension Date {
-  /// Milliseconds since 1970, rounded up; dates beyond what a clock can show are at its end.
+  /// Milliseconds since 1970, rounded up, and clamped to what a clock can show.
   var milliseconds: Int64 {
     Int64(exactly: min(max((timeIntervalSince1970 * 1000).rounded(.up), -1e15), 1e15)) ?? .max
   }

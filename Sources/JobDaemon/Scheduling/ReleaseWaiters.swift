@@ -1,7 +1,7 @@
 import ObjectGraph
 import Synchronization
 
-/// Those who wait until a job is on disk and its file released.
+/// The clients that wait until a job is durable and its file released.
 final class ReleaseWaiters: Sendable {
   /// Stands for one wait.
   struct Token: Sendable, Hashable { fileprivate let number: UInt64 }
@@ -15,9 +15,9 @@ final class ReleaseWaiters: Sendable {
   private let waiters = Mutex<[ManagedObjectID: [Waiter]]>([:])
   private let lastNumber = Atomic<UInt64>(0)
 
-  /// Calls back for each of the jobs when it is released; at once for those that are already.
+  /// Calls back for each of the jobs when it is released; at once for those that are released already.
   ///
-  /// - Parameter whenHeld: is called each time one of the jobs is put aside, until it is released.
+  /// - Parameter whenHeld: called each time one of the jobs is held, until it is released.
   @discardableResult
   func add(
     _ ids: [ManagedObjectID], to scheduler: Scheduler, whenHeld: (@Sendable () -> Void)? = nil,
@@ -26,13 +26,13 @@ final class ReleaseWaiters: Sendable {
     let token = Token(number: lastNumber.add(1, ordering: .relaxed).newValue)
     let waiter = Waiter(token: token, released: call, held: whenHeld)
     waiters.withLock { waiters in for id in ids { waiters[id, default: []].append(waiter) } }
-    // Looked at afterwards, so that a release in between is not missed.
+    // Checked afterwards, so that a release in between is not missed.
     let released = scheduler.read { schedule, _ in ids.filter { !schedule.contains($0) } }
     if !released.isEmpty { release(released) }
     return token
   }
 
-  /// Ends a wait for these jobs; what they do is told no more.
+  /// Ends a wait for these jobs.
   func remove(_ token: Token, of ids: [ManagedObjectID]) {
     waiters.withLock { waiters in
       for id in ids {
@@ -43,15 +43,15 @@ final class ReleaseWaiters: Sendable {
     }
   }
 
-  /// How many waits there are, of all jobs together.
+  /// The number of waits, of all jobs together.
   var count: Int { waiters.withLock { $0.values.reduce(0) { $0 + $1.count } } }
 
-  /// Whether anybody waits for one of the jobs.
+  /// True if anything waits for one of the jobs.
   func contains(_ ids: some Sequence<ManagedObjectID>) -> Bool {
     waiters.withLock { waiters in !waiters.isEmpty && ids.contains { waiters[$0] != nil } }
   }
 
-  /// Answers those who wait for these jobs.
+  /// Calls back those that wait for these jobs.
   func release(_ ids: some Sequence<ManagedObjectID>) {
     let calls = waiters.withLock { waiters in
       waiters.isEmpty ? [] : ids.flatMap { waiters.removeValue(forKey: $0) ?? [] }
@@ -59,7 +59,7 @@ final class ReleaseWaiters: Sendable {
     for call in calls { call.released() }
   }
 
-  /// Tells those who wait for a job that it was put aside.
+  /// Tells those that wait for a job that it is held.
   func tellHeld(_ id: ManagedObjectID) {
     let calls = waiters.withLock { waiters in waiters.isEmpty ? [] : waiters[id] ?? [] }
     for call in calls { call.held?() }

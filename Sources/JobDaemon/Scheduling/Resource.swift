@@ -2,7 +2,7 @@ import Jobs
 
 /// Something that bounds how many jobs run: the whole pool, a queue, a type, or a key that jobs share.
 struct Resource {
-  /// What jobs share.
+  /// The name of a resource.
   enum Name: Hashable, Sendable {
     case everything
     case queue(String)
@@ -15,26 +15,27 @@ struct Resource {
   var concurrent: Int?
   var rate: RateLimiter?
   var running = 0
-  /// How many jobs name it.
+  /// The number of jobs that name it.
   private(set) var jobCount = 0
-  /// How many of them there are in each state.
+  /// The number of them in each state.
   private(set) var counts: [JobState: Int] = [:]
   /// The lanes of jobs that name it.
   var lanes: Set<Lane.Key> = []
-  /// Lanes that wait for it, by their first jobs.
+  /// Lanes parked with it, by their first jobs.
   var parked = Heap<LaneTurn>()
-  /// When its rate is looked at again; `.max` if nothing is armed.
+  /// The time at which its rate is checked again; `.max` if nothing is armed.
   var alarm = Int64.max
 
   init(_ name: Name) { self.name = name }
 
-  /// Counts jobs that come to a state, or leave it.
+  /// Counts jobs that enter or leave a state.
   mutating func count(_ state: JobState, _ step: Int) {
     counts[state, default: 0] += step
     jobCount += step
   }
 
-  /// Whether nothing would be lost with it: no job names it, and no operator or configuration has said anything of it.
+  /// True if nothing would be lost with it: no job names it, and neither an operator nor the configuration has set
+  /// anything.
   var isForgettable: Bool {
     if jobCount > 0 || isPaused { return false }
     switch name {
@@ -45,13 +46,13 @@ struct Resource {
     }
   }
 
-  /// Whether a job may start now.
+  /// True if a job may start now.
   func hasRoom(at now: Int64) -> Bool {
     if isPaused { return false }
     if let concurrent, running >= concurrent { return false }
     return rate.map { $0.nextTime <= now } ?? true
   }
 
-  /// Whether only the time keeps it from having room.
+  /// True if only its rate keeps it from having room.
   var waitsForTime: Bool { !isPaused && (concurrent.map { running < $0 } ?? true) }
 }

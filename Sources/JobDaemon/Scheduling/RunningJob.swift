@@ -5,23 +5,23 @@ import ObjectGraph
 import Synchronization
 import TextSupport
 
-/// A job whose turn it is, and its attempt.
+/// A job that a worker runs, and its attempt.
 final class RunningJob: Sendable {
   let objectID: ManagedObjectID
   let file: LiveFile?
 
-  /// Why an attempt is to end before its handler is done.
+  /// The reason why an attempt is to end before its handler is done.
   enum Stop: Sendable, Equatable, CustomStringConvertible {
-    /// Somebody calls the job off; the text says who and why.
+    /// The job is cancelled; the text says by whom and why.
     case cancelled(String)
-    /// Somebody puts the job aside.
+    /// The job is held.
     case held
-    /// It has taken as long as it may.
+    /// It has reached its timeout.
     case timedOut(Duration)
     /// The daemon ends.
     case shutdown
 
-    /// What is to become of the job, where an operator says so.
+    /// The event for the job, where an operator asks for one.
     var event: JobEvent? {
       switch self {
       case .cancelled: .cancelled
@@ -30,7 +30,7 @@ final class RunningJob: Sendable {
       }
     }
 
-    /// What an operator asks for goes before what the clock and the daemon's end do.
+    /// An operator's command outweighs the clock and the daemon's end.
     fileprivate var weight: Int {
       switch self {
       case .cancelled: 3
@@ -67,16 +67,16 @@ final class RunningJob: Sendable {
 
   /// The attempt, once its record has been read.
   var attempt: CurrentAttempt? { state.withLock { $0.attempt } }
-  /// Why the attempt is to end, if it is.
+  /// The reason why the attempt is to end, if it is.
   var stop: Stop? { state.withLock { $0.stop } }
-  /// When the attempt was told to end, for the reason that counts.
+  /// The time at which the attempt was told to end, for the reason that counts.
   var stopTime: ContinuousClock.Instant? { state.withLock { $0.stopTime } }
-  /// Whether the attempt's outcome is recorded already, though its handler is still at work.
+  /// True if the attempt's outcome is recorded already, though its handler still runs.
   var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
 
   func begin(_ attempt: CurrentAttempt) { state.withLock { $0.attempt = attempt } }
 
-  /// Lets the handler be told when the attempt is to end; it may be already.
+  /// Attaches the handler's task, to be cancelled when the attempt is to end; it may be already.
   func attach(_ task: Task<JSONValue, any Error>) {
     let isStopped = state.withLock { state in
       state.task = task
@@ -85,9 +85,9 @@ final class RunningJob: Sendable {
     if isStopped { task.cancel() }
   }
 
-  /// Asks the handler to end; the reason that weighs most counts, and of two equal ones the first.
+  /// Asks the handler to end; the heaviest reason counts, and of two equal ones the first.
   ///
-  /// - Returns: whether this reason counts; false once the attempt is over.
+  /// - Returns: true if this reason counts; false once the attempt has ended.
   @discardableResult
   func stop(_ reason: Stop) -> Bool {
     let (counts, task) = state.withLock { state in
@@ -99,7 +99,7 @@ final class RunningJob: Sendable {
     return counts
   }
 
-  /// Takes the attempt from its handler; false if it has been taken or settled before.
+  /// Abandons the attempt, whose handler ignores its cancellation; false if its end is claimed already.
   func abandon() -> Bool { settle(abandoning: true) }
 
   /// Claims the right to record the attempt's outcome; false if it was abandoned.
@@ -115,7 +115,7 @@ final class RunningJob: Sendable {
   }
 }
 
-/// One attempt at a job: its record and its handler.
+/// An attempt at a job: its record and its handler.
 struct CurrentAttempt: Sendable {
   let number: Int
   let started: Date

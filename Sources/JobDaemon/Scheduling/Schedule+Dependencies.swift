@@ -1,9 +1,9 @@
 import Jobs
 import ObjectGraph
 
-/// Jobs that wait for others.
+/// Dependencies of jobs on others.
 extension Schedule {
-  /// Lets a job wait for something; a batch of which nothing is left is not waited for.
+  /// Blocks a job by something; a batch with no unfinished jobs blocks nothing.
   mutating func block(_ slot: Int, by blocker: NewJob.Blocker) {
     guard let job = jobs[slot] else { return }
     let waiting = Dependencies.Waiting(slot: slot, sequence: job.sequence, mayFail: blocker.mayFail)
@@ -17,7 +17,7 @@ extension Schedule {
     jobs[slot]?.blockers += 1
   }
 
-  /// A job that others wait for by name has come.
+  /// Resolves a name that others wait for: its job has come.
   mutating func settle(named name: String, as id: ManagedObjectID) {
     guard !dependencies.onNames.isEmpty, let waiting = dependencies.onNames.removeValue(forKey: name) else { return }
     dependencies.onJobs[id, default: []] += waiting
@@ -26,9 +26,9 @@ extension Schedule {
     }
   }
 
-  /// Notes that a job is over, and tells those who wait for it.
+  /// Records that a job is final, and unblocks those that wait for it.
   ///
-  /// - Returns: jobs that come to nothing with it.
+  /// - Returns: jobs to be cancelled, since they depend on it.
   mutating func settle(_ id: ManagedObjectID, as state: JobState, at now: Moment) -> [ManagedObjectID] {
     if let unique = uniqueKeys.removeValue(forKey: id), uniqueOwners[unique] == id { uniqueOwners[unique] = nil }
     dependencies.release(id)
@@ -39,9 +39,9 @@ extension Schedule {
     return settleWaiting(for: id, as: state, at: now)
   }
 
-  /// Tells those who wait for a job how it ended. A quarantined job may still be completed one day.
+  /// Unblocks those that wait for a job, by how the attempt ended. A quarantined job may still be completed one day.
   ///
-  /// - Returns: jobs that come to nothing with it.
+  /// - Returns: jobs to be cancelled, since they depend on it.
   mutating func settleWaiting(
     for id: ManagedObjectID, as state: JobState, at now: Moment
   ) -> [ManagedObjectID] {
@@ -84,9 +84,9 @@ extension Schedule {
     }
   }
 
-  /// Whether a new job of that name would wait for a job that waits for it, directly or through others.
+  /// True if a new job of that name would wait for a job that waits for it, directly or through others.
   ///
-  /// - Parameter batch: the batch that it belongs to.
+  /// - Parameter batch: its own batch.
   func closesCircle(_ name: String, _ blockers: [NewJob.Blocker], batch: String?) -> Bool {
     var reached = dependencies.onNames[name]?.map(\.slot) ?? []
     if let batch = batch.flatMap({ batchIndexes[$0] }) { reached += batches[batch].waiting.map(\.slot) }

@@ -1,9 +1,9 @@
 import Jobs
 import ObjectGraph
 
-/// Why a job does not run.
+/// Explanations of why a job does not run.
 extension Schedule {
-  /// One thing that keeps a job from running.
+  /// Something that keeps a job from running.
   enum Obstacle: Sendable, Equatable {
     case held
     /// Until a moment on the wall clock, in milliseconds.
@@ -17,11 +17,11 @@ extension Schedule {
     case concurrency(Resource.Name, limit: Int)
     /// For so many milliseconds.
     case rate(Resource.Name, Int64)
-    /// So many jobs go before it.
+    /// The number of jobs ahead of it.
     case queue(Int)
   }
 
-  /// What keeps a job from running; empty for one that runs, is over, or is not here.
+  /// The obstacles that keep a job from running; empty for one that runs, is final, or is not here.
   ///
   /// Cost: a look at every job.
   func obstacles(of id: ManagedObjectID, at now: Moment) -> [Obstacle] {
@@ -34,7 +34,7 @@ extension Schedule {
     case .available:
       obstacles += fullResources(of: job, now)
       let places = placesBefore(job)
-      // A job that something keeps from running is not the next, though none goes before it.
+      // A job that something keeps from running is not the next, though none is ahead of it.
       if places > 0 || obstacles.isEmpty { obstacles.append(.queue(places)) }
     default: break
     }
@@ -72,7 +72,7 @@ extension Schedule {
     }
   }
 
-  /// A queue, a type or everything, as the status interface shows it.
+  /// A queue, a type or everything, as the status API shows it.
   struct ResourceView: Sendable {
     let name: Resource.Name
     let isPaused: Bool
@@ -81,7 +81,7 @@ extension Schedule {
     let counts: [JobState: Int]
   }
 
-  /// The queues, types and keys that there are.
+  /// All queues, types and keys.
   var resourceViews: [ResourceView] {
     resourceIndexes.values.map { index in
       let resource = resources[index]

@@ -1,14 +1,14 @@
 import Jobs
 import ObjectGraph
 
-/// What workers and operators do with jobs.
+/// The moves that workers and operators make with jobs.
 extension Schedule {
   /// Ends an attempt.
   ///
   /// - Parameters:
-  ///   - event: how it ended.
+  ///   - event: how the attempt ended.
   ///   - delay: milliseconds until the next attempt, after ``JobEvent/failed``.
-  /// - Returns: jobs that come to nothing with it.
+  /// - Returns: jobs to be cancelled, since they depend on it.
   mutating func endAttempt(
     of id: ManagedObjectID, _ event: JobEvent, delay: Int64 = 0, at now: Moment
   ) -> [ManagedObjectID] {
@@ -27,31 +27,30 @@ extension Schedule {
     return state.isFinal ? settle(id, as: state, at: now) : []
   }
 
-  /// Takes a job that does not run out of the schedule's hands, and gives it a final state; false if it is not here,
-  /// runs, or is over.
+  /// Cancels a job that is not running; false if it is not here, runs, or is final.
   ///
-  /// Who waits for it learns of that from ``settle(_:as:at:)``, once the end is on record.
+  /// Those that wait for it are unblocked by ``finish(_:as:at:)``, once the end is on record.
   mutating func cancel(_ id: ManagedObjectID) -> Bool {
     guard let slot = slots[id], jobs[slot]?.state != .running else { return false }
     return apply(.cancelled, to: slot)
   }
 
-  /// Puts a job aside that does not run; false if it is not here, runs, or can't be held.
+  /// Holds a job that is not running; false if it is not here, runs, or can't be held.
   mutating func hold(_ id: ManagedObjectID) -> Bool {
     guard let slot = slots[id], jobs[slot]?.state != .running else { return false }
-    // One that waits for a handler only is from now on an operator's.
+    // One that only waits for a handler is held by an operator from now on.
     if awaitingHandler.remove(id) != nil { return true }
     return apply(.held, to: slot)
   }
 
-  /// The state that a held job goes on with; nil if it is not held.
+  /// The state in which a held job continues; nil if it is not held.
   func stateAfterRelease(of id: ManagedObjectID, at now: Moment) -> JobState? {
     guard let job = job(id), job.state == .held else { return nil }
     if job.blockers > 0 { return .waiting }
     return job.due > (job.dueIsSteady ? now.steady : now.wall) ? .scheduled : .available
   }
 
-  /// Lets a held job go on; false if it is not held.
+  /// Resumes a held job; false if it is not held.
   mutating func release(_ id: ManagedObjectID, at now: Moment) -> Bool {
     guard let slot = slots[id], let job = jobs[slot], let state = stateAfterRelease(of: id, at: now) else {
       return false
@@ -69,7 +68,7 @@ extension Schedule {
     return true
   }
 
-  /// Lets jobs go on that are held because nothing handled their type.
+  /// Resumes jobs that are held because their type had no handler.
   mutating func releaseJobs(ofTypes isKnown: (String) -> Bool, at now: Moment) {
     for id in awaitingHandler {
       guard let job = job(id), case .type(let type) = resources[lanes[Int(job.lane)].resources[2]].name,
@@ -80,7 +79,7 @@ extension Schedule {
     }
   }
 
-  /// Puts a job aside that waits for a time, so that it runs as soon as it is released; false if it does not.
+  /// Holds a job that waits for a time, so that it runs as soon as it is resumed; false if it does not wait for one.
   mutating func forgetTime(of id: ManagedObjectID) -> Bool {
     guard let slot = slots[id], let state = jobs[slot]?.state, state == .scheduled || state == .retryable,
       apply(.held, to: slot)
@@ -93,7 +92,7 @@ extension Schedule {
   mutating func setPriority(_ priority: Int, of id: ManagedObjectID, at now: Moment) -> Bool {
     guard let slot = slots[id], let job = jobs[slot], !job.state.isFinal else { return false }
     jobs[slot]?.priority = Int8(clamping: priority)
-    // It keeps the time for which it has waited.
+    // It keeps the time that it has waited.
     if job.state == .available { makeReady(slot, since: job.order + Int64(job.priority) * agingStep) }
     return true
   }
@@ -107,7 +106,7 @@ extension Schedule {
     forget(index, at: now)
   }
 
-  /// Bounds a queue or a type.
+  /// Sets the limits of a queue or a type.
   mutating func setLimits(_ name: Resource.Name, concurrent: Int?, rate: JobLimit.Rate?, at now: Moment) {
     let index = resource(name)
     resources[index].concurrent = concurrent

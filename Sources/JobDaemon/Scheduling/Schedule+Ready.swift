@@ -1,7 +1,7 @@
 import Jobs
 import ObjectGraph
 
-/// Which job is the next.
+/// The choice of the next job.
 extension Schedule {
   /// Puts an available job into its lane, as one that has been ready since a time on the steady clock.
   mutating func makeReady(_ slot: Int, since time: Int64) {
@@ -22,7 +22,7 @@ extension Schedule {
     if isFirst { show(lane, turn) }
   }
 
-  /// Puts a lane where it is found by its first job.
+  /// Puts a lane where its first job makes it found.
   private mutating func show(_ lane: Int, _ turn: JobTurn) {
     let turn = LaneTurn(job: turn, lane: lane)
     switch lanes[lane].place {
@@ -31,7 +31,7 @@ extension Schedule {
     }
   }
 
-  /// Takes the job that is to run next; nil if there is none whose limits have room.
+  /// Starts the next job; nil if there is none whose limits have room.
   mutating func next(at now: Moment) -> ScheduledJob? {
     while let turn = openLanes.pop() {
       guard lanes[turn.lane].place == .open else { continue }
@@ -39,7 +39,7 @@ extension Schedule {
         promoteAll(of: turn.lane, at: now)
         continue
       }
-      // Others of the lane may have come or gone since; each first job has an entry of its own.
+      // Other jobs of the lane may have come or gone since; each first job has an entry of its own.
       if first != turn.job { continue }
       if let full = fullResource(of: turn.lane, at: now) {
         park(turn, with: full, at: now)
@@ -63,7 +63,7 @@ extension Schedule {
     }
   }
 
-  /// Gives back what a running job occupied.
+  /// Returns what a running job occupied.
   mutating func vacate(_ slot: Int, at now: Moment) {
     guard let job = jobs[slot] else { return }
     for resource in lanes[Int(job.lane)].resources {
@@ -72,7 +72,7 @@ extension Schedule {
     }
   }
 
-  /// The first job of a lane, after those have been dropped that left it by another way.
+  /// The first job of a lane, after dropping those that left it by another way.
   private mutating func firstJob(of lane: Int) -> JobTurn? {
     var hasDropped = false
     while let turn = lanes[lane].jobs.first {
@@ -90,7 +90,7 @@ extension Schedule {
     lanes[lane].resources.first { !resources[$0].hasRoom(at: now.steady) }
   }
 
-  /// Lets a lane wait for a resource. It may have been called for the room of another, which the next one gets.
+  /// Parks a lane with a resource. It may have been opened for the room of another, which the next lane gets.
   private mutating func park(_ turn: LaneTurn, with resource: Int, at now: Moment) {
     lanes[turn.lane].place = .parked(resource)
     resources[resource].parked.push(turn)
@@ -98,12 +98,12 @@ extension Schedule {
     promoteAll(of: turn.lane, at: now)
   }
 
-  /// Lets other lanes have what this one leaves.
+  /// Opens other lanes for the room that this one leaves.
   private mutating func promoteAll(of lane: Int, at now: Moment) {
     for resource in lanes[lane].resources { promote(resource, at: now) }
   }
 
-  /// Opens the first lane that waits for a resource, if that has room; it calls for the next one in turn.
+  /// Opens the first lane parked with a resource, if that has room; it opens the next one in turn.
   mutating func promote(_ resource: Int, at now: Moment) {
     while !resources[resource].parked.isEmpty {
       guard resources[resource].hasRoom(at: now.steady) else { return armIfRated(resource) }
@@ -122,7 +122,7 @@ extension Schedule {
     }
   }
 
-  /// Looks at a resource again when its rate lets the next one through, if nothing else keeps it from having room.
+  /// Arms an alarm for a resource's next start by its rate, if nothing else keeps it from having room.
   private mutating func armIfRated(_ resource: Int) {
     if let rate = resources[resource].rate, resources[resource].waitsForTime {
       arm(resource: resource, at: rate.nextTime)

@@ -1,17 +1,17 @@
 import Jobs
 import ObjectGraph
 
-/// What is due.
+/// Due times.
 extension Schedule {
-  /// Lets go on what waited for a time that has come.
+  /// Moves on jobs and resources whose time has come.
   ///
-  /// - Returns: attempts that have taken as long as they may.
+  /// - Returns: attempts whose timeout is due.
   mutating func advance(to now: Moment) -> [ManagedObjectID] {
     var overdue: [ManagedObjectID] = []
     while let purpose = alarms.takeDue(at: now) {
       switch purpose {
       case .job(let slot, _):
-        // It may have been given another time.
+        // It may have another due time by now.
         guard isAwaited(purpose), let job = jobs[slot], isDue(job, now) else { continue }
         if apply(.due, to: slot) { makeReady(slot, since: now.steady) }
       case .resource(let index):
@@ -25,7 +25,7 @@ extension Schedule {
     return overdue
   }
 
-  /// Whether an alarm still concerns anybody: its job may have been called off, its attempt be over.
+  /// True if an alarm still matters: its job may have been cancelled, its attempt may have ended.
   private func isAwaited(_ purpose: Alarms.Purpose) -> Bool {
     switch purpose {
     case .resource: true
@@ -36,7 +36,7 @@ extension Schedule {
     }
   }
 
-  /// Drops alarms that concern nobody once they are the greater part, so that long timeouts of short jobs cost nothing.
+  /// Drops stale alarms once they are the greater part, so that long timeouts of short jobs cost nothing.
   private mutating func dropIdleAlarms() {
     if alarms.count > 2 * (count + resources.count) + 1_000 { alarms.keep(where: isAwaited) }
   }
@@ -63,7 +63,7 @@ extension Schedule {
     alarms.arm(.resource(index), at: time)
   }
 
-  /// Tells of an attempt at that time, if it is not over by then.
+  /// Reports an attempt as overdue at that time, if it still runs by then.
   mutating func arm(timeoutOf id: ManagedObjectID, at time: Int64) {
     guard let slot = slots[id], let job = jobs[slot], let attempt = attempts[id] else { return }
     dropIdleAlarms()

@@ -1,12 +1,12 @@
 import Jobs
 import ObjectGraph
 
-/// Which jobs there are, and which is the next to run: a value without clock, threads or store.
+/// The unfinished jobs, and the choice of the next one to run: a value without clock, threads or store.
 ///
 /// Jobs lie in lanes, one for each set of limits that they share; a lane whose limit is reached is parked with it, so
 /// that finding the next job costs the logarithm of their number, whatever is paused, limited or waiting.
 struct Schedule {
-  /// Slots, used again when their job is gone.
+  /// Slots, reused when their job is gone.
   var jobs: ContiguousArray<ScheduledJob?> = []
   var slots: [ManagedObjectID: Int] = [:]
   private var freeSlots: [Int] = []
@@ -15,7 +15,7 @@ struct Schedule {
   /// The first is ``Resource/Name/everything``.
   var resources = [Resource(.everything)]
   var resourceIndexes: [Resource.Name: Int] = [.everything: 0]
-  /// What operators have paused.
+  /// The resources that operators have paused.
   private(set) var paused: Set<Resource.Name> = []
   var lanes: [Lane] = []
   private var laneIndexes: [Lane.Key: Int] = [:]
@@ -28,18 +28,18 @@ struct Schedule {
   var dependencies = Dependencies()
   var batches: [Batch] = []
   var batchIndexes: [String: Int] = [:]
-  /// The numbers of the attempts at work.
+  /// The numbers of the running attempts.
   var attempts: [ManagedObjectID: Int] = [:]
-  /// Held jobs of types that nothing handles, until something does.
+  /// Held jobs of types without a handler, until there is one.
   var awaitingHandler: Set<ManagedObjectID> = []
-  /// Which unfinished job has a key that only one may have.
+  /// The unfinished job that owns each unique key.
   var uniqueOwners: [String: ManagedObjectID] = [:]
   var uniqueKeys: [ManagedObjectID: String] = [:]
 
-  /// How many milliseconds of waiting one step of priority is worth, so that no job waits for ever.
+  /// The milliseconds of waiting that one step of priority is worth, so that no job waits for ever.
   var agingStep: Int64
 
-  /// - Parameter agingStep: how many milliseconds of waiting one step of priority is worth.
+  /// - Parameter agingStep: the milliseconds of waiting that one step of priority is worth.
   init(agingStep: Int64) { self.agingStep = agingStep }
 
   var count: Int { slots.count }
@@ -52,7 +52,7 @@ struct Schedule {
 
   func job(_ id: ManagedObjectID) -> ScheduledJob? { slots[id].flatMap { jobs[$0] } }
 
-  /// Takes a job in. What it waits for must be here already, unless it is not known at all.
+  /// Adds a job. The jobs that it waits for must be here already, unless they are not known at all.
   mutating func add(_ new: NewJob, at now: Moment) {
     let specification = new.specification
     let key = Lane.Key(
@@ -93,9 +93,9 @@ struct Schedule {
     }
   }
 
-  /// Forgets a job that is over and on disk.
+  /// Removes a job that is final and durable.
   mutating func remove(_ id: ManagedObjectID, at now: Moment) {
-    // Another beginning may have come before the news of the end.
+    // A new start may have come before the news of the end.
     guard let slot = slots[id], let job = jobs[slot], job.state.isFinal else { return }
     slots[id] = nil
     awaitingHandler.remove(id)
@@ -109,7 +109,7 @@ struct Schedule {
 
   /// Moves a job to the state that an event leads to.
   ///
-  /// - Returns: whether the event can happen in its state; nothing changes otherwise.
+  /// - Returns: true if the event can happen in its state; nothing changes otherwise.
   @discardableResult
   mutating func apply(_ event: JobEvent, to slot: Int) -> Bool {
     guard let state = jobs[slot]?.state.after(event) else { return false }
@@ -126,7 +126,7 @@ struct Schedule {
 
   // MARK: Resources, lanes and batches
 
-  /// The index of a resource, which is made when it is first named.
+  /// Returns the index of a resource, which is made when it is first named.
   mutating func resource(_ name: Resource.Name) -> Int {
     if let index = resourceIndexes[name] { return index }
     let index = freeResources.popLast() ?? resources.count
@@ -159,11 +159,11 @@ struct Schedule {
     return index
   }
 
-  /// Drops a queue, type or key that no job names any more: there may be one for each customer, order or host there
+  /// Drops a queue, type or key that no job names any more: there may be one for every customer, order or host there
   /// ever was.
   mutating func forget(_ index: Int, at now: Moment) {
     guard resources[index].isForgettable, resourceIndexes[resources[index].name] == index else { return }
-    // Until then it has to remember what it let through.
+    // Until then it has to remember its starts.
     if let time = resources[index].rate?.idleTime, time > now.steady { return arm(resource: index, at: time) }
     resourceIndexes[resources[index].name] = nil
     for key in resources[index].lanes {
@@ -182,7 +182,7 @@ struct Schedule {
     return index
   }
 
-  /// Drops a batch of which nothing is left.
+  /// Drops a batch with no unfinished jobs.
   mutating func forgetBatch(_ index: Int) {
     guard batches[index].unfinished == 0, batches[index].waiting.isEmpty else { return }
     batchIndexes[batches[index].name] = nil

@@ -5,7 +5,7 @@ import Jobs
 import ObjectGraph
 import Synchronization
 
-/// Gives jobs to workers in their order, and wakes those whose time has come.
+/// Gives workers the next jobs, and wakes jobs whose time has come.
 ///
 /// One timer for each clock is armed for the next due time only; nothing runs while nothing is due.
 final class Scheduler: Sendable {
@@ -36,10 +36,10 @@ final class Scheduler: Sendable {
     self.now = now
   }
 
-  /// Whom to tell of attempts that have taken as long as they may; set once, before the first job.
+  /// Sets the callback for overdue attempts; once, before the first job.
   func whenOverdue(_ call: @escaping @Sendable (RunningJob) -> Void) { state.withLock { $0.onOverdue = call } }
 
-  /// Reads or changes the schedule, and then gives workers what has become ready.
+  /// Reads or changes the schedule, and then gives workers the jobs that have become ready.
   @discardableResult
   func change<Result: Sendable>(_ body: (inout Schedule, Moment) -> Result) -> Result {
     let (result, woken) = state.withLock { state in
@@ -56,21 +56,21 @@ final class Scheduler: Sendable {
     state.withLock { body($0.schedule, now()) }
   }
 
-  /// Takes jobs in.
+  /// Adds jobs.
   func add(_ jobs: [NewJob]) {
     if jobs.isEmpty { return }
     change { schedule, now in for job in jobs { schedule.add(job, at: now) } }
   }
 
-  /// The attempt at a job, if it is at work.
+  /// The running attempt at a job, if there is one.
   func running(_ id: ManagedObjectID) -> RunningJob? { state.withLock { $0.running[id] } }
 
-  /// All attempts at work.
+  /// All running attempts.
   var allRunning: [RunningJob] { state.withLock { Array($0.running.values) } }
 
   // MARK: Workers
 
-  /// The next job; waits for one, and returns nil when the scheduler is closed. Stays on the caller's executor.
+  /// Starts the next job, or waits for one; returns nil when the scheduler is closed. Stays on the caller's executor.
   func next(isolation: isolated (any Actor)? = #isolation) async -> RunningJob? {
     await withCheckedContinuation { continuation in
       let (job, mustWait): (RunningJob?, Bool) = state.withLock { state in
@@ -83,17 +83,17 @@ final class Scheduler: Sendable {
     }
   }
 
-  /// Says which attempt is at work.
+  /// Records the number of the running attempt.
   func begin(_ job: RunningJob, attempt: Int) { change { schedule, _ in schedule.attempts[job.objectID] = attempt } }
 
-  /// Tells ``onOverdue`` if the attempt is not over after a time.
+  /// Reports the attempt as overdue if it still runs after a time.
   func remind(of job: RunningJob, after delay: Duration) {
     change { schedule, now in schedule.arm(timeoutOf: job.objectID, at: now.steady + delay.milliseconds) }
   }
 
   /// Ends an attempt.
   ///
-  /// - Returns: jobs that come to nothing with it.
+  /// - Returns: jobs to be cancelled, since they depend on it.
   func end(_ job: RunningJob, _ event: JobEvent, delay: Duration = .zero) -> [ManagedObjectID] {
     let (lost, woken) = state.withLock { state in
       let moment = now()
@@ -105,7 +105,7 @@ final class Scheduler: Sendable {
     return lost
   }
 
-  /// Lets go of all workers; what was not started stays as it is.
+  /// Sends all workers home; jobs that were not started stay as they are.
   func close() {
     let workers = state.withLock { state in
       state.isClosed = true

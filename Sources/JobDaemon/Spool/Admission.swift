@@ -5,9 +5,9 @@ import Jobs
 import ObjectGraph
 import SystemSupport
 
-/// Turns claimed files into jobs: checks them, finds out which are known already, inserts the rest.
+/// Admits claimed files: checks them, recognizes jobs that are known already, inserts the rest.
 ///
-/// Used from one thread at a time: what one admission has found must hold until its jobs are in the schedule.
+/// Not thread-safe: what one admission has found must hold until its jobs are in the schedule.
 final class Admission: Sendable {
   private let main: ManagedObjectContext
   private let handlers: HandlerTable
@@ -36,43 +36,43 @@ final class Admission: Sendable {
     "there is no job type \"\(type)\"; there are \(handlers.types.joined(separator: ", "))"
   }
 
-  /// A file that was read, with its jobs.
+  /// A claimed file, with its jobs.
   struct Candidate: Sendable {
     let file: ClaimedFile
     let contents: JobFile
-    /// Whether its jobs were accepted before, and all that are to run for it are over.
+    /// True if its jobs were admitted before, and all those that were to run for it are final.
     ///
-    /// Then a job that is not known has been forgotten, and one that is not over was put back; neither concerns the
-    /// file any more. If none of its jobs is known, it is another file of the same name.
+    /// Then an unknown job has been removed by retention, and an unfinished one was put back; neither concerns the file
+    /// any more. If none of its jobs is known, it is another file of the same name.
     var isOver = false
-    /// Whether it lay in `cur/` already.
+    /// True if it lay in `cur/` already.
     var isTakenUp = false
   }
 
-  /// What became of one file.
+  /// The result of admitting one file.
   struct Admitted: Sendable {
     let file: LiveFile
-    /// Whether it lay in `cur/` already.
+    /// True if it lay in `cur/` already.
     var isTakenUp = false
     /// Jobs for the schedule.
     var jobs: [NewJob] = []
-    /// Jobs that were over before they began, as something that they need has come to nothing.
+    /// Jobs that were cancelled before they began, as something that they depend on has failed.
     var finished: [FinishedJob] = []
     /// The objects of all jobs in the file, in order.
     var objectIDs: [ManagedObjectID] = []
     /// The IDs of all jobs in the file, in order.
     let ids: [String]
-    /// Other files' jobs that are not over: this file is released with them.
+    /// Other files' unfinished jobs: this file is released with them.
     var duplicatesOfLive: [ManagedObjectID] = []
-    /// What earlier, durable runs of its jobs failed with; the file is released at once if it has no other jobs.
+    /// The failures of earlier, durable runs of its jobs; the file is released at once if it has no other jobs.
     var earlierFailures: [String] = []
   }
 
-  /// Inserts the jobs of files together, in one save; the caller puts them into the schedule.
+  /// Inserts the jobs of files together, in one save; the caller schedules them.
   ///
-  /// A job whose ID is known is not run again, whether it is over or not.
+  /// A job whose ID is known is not run again, whether it is final or not.
   ///
-  /// - Returns: what became of each file, in their order.
+  /// - Returns: the result for each file, in their order.
   func admit(_ candidates: [Candidate]) throws -> [Result<Admitted, AdmissionRefusal>] {
     let jobs = candidates.map { $0.jobs() }
     let names = jobs.joined().flatMap { [$0.id ?? ""] + $0.after + $0.afterAny }
@@ -90,7 +90,7 @@ final class Admission: Sendable {
 }
 
 extension Admission.Candidate {
-  /// The jobs with the IDs and batches that the file leaves open.
+  /// The file's jobs, with IDs and batches where the file gives none.
   fileprivate func jobs() -> [JobSpecification] {
     var jobs = contents.jobs
     let batch = contents.batch ?? (contents.hasCallback ? file.defaultID : nil)

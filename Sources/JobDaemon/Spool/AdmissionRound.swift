@@ -3,7 +3,7 @@ import Jobs
 import ObjectGraph
 import SystemSupport
 
-/// Why a file whose jobs are right by themselves can't be taken.
+/// The reason why a file whose jobs are valid by themselves can't be admitted.
 struct AdmissionRefusal: Error, Sendable, Equatable {
   let reason: String
 }
@@ -14,7 +14,7 @@ struct AdmissionRound {
   let scheduler: Scheduler
   let policy: JobPolicy
   let handlers: HandlerTable
-  /// Keys that only one unfinished job may have, taken in this round.
+  /// Unique keys that jobs of this round own.
   private var uniqueKeys: [String: String] = [:]
 
   init(
@@ -28,7 +28,7 @@ struct AdmissionRound {
 
   /// Inserts the jobs of a file, or none of them.
   ///
-  /// - Throws: why the file can't be taken.
+  /// - Throws: the reason why the file can't be admitted.
   mutating func admit(
     _ candidate: Admission.Candidate, _ jobs: [JobSpecification], _ context: isolated ManagedObjectContext
   ) throws(AdmissionRefusal) -> Admission.Admitted {
@@ -55,8 +55,8 @@ struct AdmissionRound {
     return admitted
   }
 
-  /// A job that is known already is the same one only if the same user has sent it to do the same: otherwise its
-  /// submitter would be told that something was done that never was.
+  /// Checks that a known job is the same one: the same user's, and of the same type. Otherwise its submitter would be
+  /// told that something was done that never was.
   private func checkOrigin(_ job: JobSpecification, submitter: Int64) throws(AdmissionRefusal) {
     guard let id = job.id, let known = known[id]?.origin else { return }
     let name = "the ID \"\(displayName(id))\""
@@ -114,7 +114,7 @@ struct AdmissionRound {
         needs: known.objects(namedBy: specification)))
   }
 
-  /// Why a job is over before it has begun.
+  /// The reason why a job is cancelled before it begins.
   private struct Refusal: Error { let reason: String }
 
   private mutating func claim(_ unique: String?, _ id: String) throws(Refusal) {
@@ -124,7 +124,7 @@ struct AdmissionRound {
     uniqueKeys[unique] = id
   }
 
-  /// The members of a file's batch that other files brought before it.
+  /// The members of a file's batch that came in other files before it.
   private static func repeatedMembers(_ admitted: Admission.Admitted) -> [NewJob.Blocker] {
     admitted.duplicatesOfLive.map { NewJob.Blocker(subject: .job($0), mayFail: true) }
   }

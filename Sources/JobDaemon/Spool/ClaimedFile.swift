@@ -1,11 +1,11 @@
 import Foundation
 import SystemSupport
 
-/// A job file as it was read, once, at its claim; what a submitter writes to it afterwards changes nothing.
+/// A job file as it was read, once, when it was claimed; later writes by its submitter change nothing.
 struct ClaimedFile: Sendable {
   let name: FileName
   let data: Data
-  /// The user whom the file belongs to, or who sent it over the socket.
+  /// The user who owns the file, or who submitted it over the socket.
   let submitter: UInt32
   /// The ID of a job whose file gives none.
   ///
@@ -33,7 +33,7 @@ struct ClaimedFile: Sendable {
     defaultID = Self.readable(name) + "-" + hash.digits
   }
 
-  /// The part of a name that can be shown anywhere.
+  /// A form of the name that can be shown anywhere.
   private static func readable(_ name: FileName) -> String {
     var text = name.description
     if text.hasSuffix(".json") { text.removeLast(5) } else if text.hasSuffix(".json5") { text.removeLast(6) }

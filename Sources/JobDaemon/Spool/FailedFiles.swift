@@ -6,12 +6,12 @@ import SystemSupport
 
 /// Removes files from `failed/`, each with its reason, when they are too old or too many.
 ///
-/// Of too many, the oldest go of the user who has the most, so that nobody can drive out what others are to find there.
+/// Of too many, the oldest of the user with the most files go, so that nobody can drive out other users' files.
 final class FailedFiles: Sendable {
   private struct State {
-    /// Files that came since the last look.
+    /// Files that came since the last run.
     var unseen = 0
-    /// How many there were then.
+    /// The number of files then.
     var count = 0
     var isQueued = false
     var isStopped = false
@@ -33,18 +33,18 @@ final class FailedFiles: Sendable {
     self.log = log
   }
 
-  /// Notes a file that came to `failed/`.
+  /// Counts a file that came to `failed/`, and starts a run if there may be too many.
   func note() {
     let limit = configuration.value.spool.failedCount
     let isDue = state.withLock { state in
       state.unseen += 1
-      // Not each file costs a look at all of them; but somebody has to wait for the first one's age.
+      // Not every file costs a run over all of them; but the timer has to be armed for the first one's age.
       return state.timer == nil || state.count + state.unseen > limit + max(limit / 16, 100)
     }
     if isDue { runSoon() }
   }
 
-  /// Looks what is to be removed.
+  /// Starts a run, or another one after the one under way.
   func runSoon() {
     let mustQueue = state.withLock { state in
       if state.isQueued || state.isStopped { return false }
@@ -54,7 +54,7 @@ final class FailedFiles: Sendable {
     if mustQueue { queue.async { self.run() } }
   }
 
-  /// Ends after the look under way.
+  /// Stops after the run under way.
   func stop() {
     state.withLock { state in
       state.isStopped = true
@@ -101,12 +101,12 @@ final class FailedFiles: Sendable {
 /// A file in `failed/`, with the reason beside it.
 struct FailedFile: Sendable, Equatable {
   let name: FileName
-  /// Whose job file it was.
+  /// The user whose job file it was.
   let user: UInt32
-  /// When it came there.
+  /// The time when it came there.
   let time: Date
 
-  /// Files without a reason are not the daemon's to remove, nor are folders.
+  /// Lists the files; those without a reason are not the daemon's to remove, nor are folders.
   static func all(in folder: Directory) throws(SystemError) -> [FailedFile] {
     let names = Set(try folder.entries().filter { !$0.isHidden })
     var files: [FailedFile] = []
@@ -119,14 +119,14 @@ struct FailedFile: Sendable, Equatable {
             name: name, user: Submitter.user(ofFailed: name, status),
             time: Date(timeIntervalSince1970: Double(reason.modificationTime) / 1e9)))
       } catch {
-        // Its owner has taken it away meanwhile.
+        // Its owner has removed it meanwhile.
         if error.code != .noEntry { throw error }
       }
     }
     return files
   }
 
-  /// Takes out what is too old or too much.
+  /// Removes from `files`, and returns, those that are too old or too many.
   static func removable(from files: inout [FailedFile], limit: Int, before cutoff: Date) -> [FailedFile] {
     var removed = files.filter { $0.time < cutoff }
     var byUser = Dictionary(grouping: files.filter { $0.time >= cutoff }, by: \.user)

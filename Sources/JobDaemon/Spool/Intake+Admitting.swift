@@ -3,9 +3,9 @@ import Jobs
 import ObjectGraph
 import SystemSupport
 
-/// From a name in `new/` to jobs in the schedule.
+/// Claiming and admitting: from a name in `new/` to jobs in the schedule.
 extension Intake {
-  /// How many files are told of that can't be taken.
+  /// The number of files that are logged as impossible to claim.
   private static let troubleLimit = 1_000
 
   func take(_ names: [PendingNames.Sighted]) throws {
@@ -14,7 +14,7 @@ extension Intake {
     spool.beginBatch()
     var rest = names[...]
     while !batch.isFull, let sighted = rest.popFirst() {
-      // One file that makes trouble must not keep the others from being taken.
+      // One bad file must not keep the others from being claimed.
       do throws(SystemError) { batch.add(try claim(sighted, sizeLimit)) } catch { tell(sighted.name, error) }
     }
     state.withLock { $0.names.putBack(rest) }
@@ -26,7 +26,7 @@ extension Intake {
     try admit(batch.candidates)
   }
 
-  /// Tells of a file that can't be taken, once: it may be met in every look through the folder.
+  /// Logs a file that can't be claimed, once: every scan of the folder may meet it.
   private func tell(_ name: FileName, _ error: SystemError) {
     let isNews = state.withLock { $0.troubles.count < Self.troubleLimit && $0.troubles.insert(name).inserted }
     if isNews { log.error("the job file \(name) can't be taken from new/: \(error)") }
@@ -65,7 +65,7 @@ extension Intake {
 
   private func noteRejected(_ name: FileName, _ reason: String) {
     state.withLock { $0.rejected += 1 }
-    // What a submitter has written may be in it.
+    // It may quote what a submitter has written.
     log.warning("the job file \(name) was moved to failed/: \(singleLine(reason, limit: 2_000))")
   }
 
@@ -93,8 +93,8 @@ extension Intake {
     }
   }
 
-  /// The files that are admitted in one save. One whose jobs wait for others is alone, so that it meets those that came
-  /// before it in the schedule.
+  /// The files to be admitted in one save. One whose jobs wait for others is alone, so that it finds the earlier ones
+  /// in the schedule.
   private static func nextRound(of candidates: [Admission.Candidate]) -> ArraySlice<Admission.Candidate> {
     let simple = candidates.prefix { !$0.contents.hasCallback && !$0.contents.jobs.contains(where: \.hasDependencies) }
     return simple.isEmpty ? candidates.prefix(1) : simple
@@ -110,7 +110,7 @@ extension Intake {
   }
 
   private func take(_ admitted: [Admission.Admitted]) {
-    // Together, so that the most urgent of them is the first to run.
+    // Together, so that the most urgent of them runs first.
     start(admitted)
     // Afterwards, so that a file waits for a job that came with it.
     admitted.forEach(release.expect)
@@ -118,7 +118,7 @@ extension Intake {
 
   /// Admits a file that came over the socket and lies in `cur/` already.
   ///
-  /// - Throws: ``AdmissionRefusal`` if it can't be taken, and the store's errors; nothing is admitted then.
+  /// - Throws: ``AdmissionRefusal`` if it can't be admitted, and the store's errors; nothing is admitted then.
   func admit(_ candidate: Admission.Candidate) throws -> [ManagedObjectID] {
     try queue.sync {
       let admitted = try admission.admit([candidate]).map { try $0.get() }

@@ -1,11 +1,11 @@
 import Dispatch
 import SystemSupport
 
-/// Which names in `new/` are to be looked at, and when.
+/// The choice of names in `new/` to be claimed, and when.
 extension Intake {
-  /// Names that one step of a look through `new/` reads; they are taken in their order.
+  /// Names that one step of a scan reads; they are claimed in sorted order.
   private static let scanChunk = 4_096
-  /// How long to wait before a look for files that were still being written, when there are too many to remember.
+  /// The delay before a scan for files that were still being written, when there are too many to remember.
   private static let overflowDelay = DispatchTimeInterval.seconds(5)
 
   func notice(_ events: [DirectoryEvent]) {
@@ -21,19 +21,19 @@ extension Intake {
           state.names.scanLater()
         }
       }
-      // The scan at the end of a pause finds them all; until then their number must not cost memory.
+      // The scan at the end of a pause finds them all; until then they must not cost memory.
       if !state.pauses.isEmpty { state.names.forget() }
     }
     workSoon()
   }
 
-  /// Looks through `new/` again; called when a name may be free, or a pause is over.
+  /// Scans `new/` again; called when a name may be free, or a pause has ended.
   func rescan() {
     state.withLock { $0.names.scanLater() }
     workSoon()
   }
 
-  /// Goes on with the look through `new/`, or begins one that is wanted, unless there are names already.
+  /// Continues the scan of `new/`, or begins one that is wanted, unless there are names already.
   func scanFurther() {
     while true {
       let (isWanted, running) = state.withLock { state in
@@ -65,7 +65,7 @@ extension Intake {
     return (names.sorted(), false)
   }
 
-  /// Looks through `new/` again after a while, however often this is asked for meanwhile.
+  /// Scans `new/` again after a while, however often this is asked for meanwhile.
   func rescan(after delay: DispatchTimeInterval) {
     let isFirst = state.withLock { state in
       defer { state.isRescanArmed = true }
@@ -78,7 +78,8 @@ extension Intake {
     }
   }
 
-  /// A file is still being written: its close is told of; but see ``UnfinishedFiles``.
+  /// Schedules another look at a file that is still being written: its close raises an event, but see
+  /// ``UnfinishedFiles``.
   func lookAgain(at name: FileName) {
     let (delay, isFull) = state.withLock { ($0.unfinished.delay(for: name), $0.unfinished.isFull) }
     if let delay {

@@ -1,9 +1,10 @@
 import SystemSupport
 
-/// Files that lie in `cur/` and are read again: those of an earlier run, and those whose jobs are over, but whose fate is
-/// in doubt.
+/// Files in `cur/` that are read again: those of an earlier run, and those whose jobs are final but whose outcome is in
+/// doubt.
 extension Intake {
-  /// Files in `cur/` were claimed by an earlier run. What has its outcome in the store is released, the rest runs again.
+  /// Recovers files that an earlier run claimed: those with their outcome in the store are released, the rest run
+  /// again.
   func recover(_ known: Set<FileName>) throws {
     var names = try spool.current.entries().filter { !$0.isHidden && !known.contains($0) }
     names.sort()
@@ -11,7 +12,7 @@ extension Intake {
     try takeUp(names)
   }
 
-  /// Reads a file in `cur/` again whose jobs are over, to find out what is to become of it.
+  /// Reads a file in `cur/` again whose jobs are final, to find out whether it is released or refused.
   func judge(_ name: FileName) {
     let isFirst = state.withLock { state in
       state.judged.append(name)
@@ -34,13 +35,13 @@ extension Intake {
   }
 
   private func takeUp(_ names: [FileName], areOver: Bool = false) throws {
-    // Files that were accepted under an earlier limit are still jobs.
+    // Files that were claimed under an earlier limit are still admitted.
     let sizeLimit = max(state.withLock { $0.configuration.maxJobFileSize }, 64 << 20)
     var rest = names[...]
     while !rest.isEmpty {
       var batch = IntakeBatch(jobLimit: Self.batchJobs, byteLimit: Self.batchBytes)
       while !batch.isFull, batch.candidates.count < Self.batchSize, let name = rest.popFirst() {
-        // It stays in cur/, where the next start finds it; the daemon must not be kept from starting by one file.
+        // It stays in cur/, where the next start finds it; one file must not keep the daemon from starting.
         do throws(SystemError) { batch.add(try retake(name, sizeLimit, areOver)) } catch {
           log.error("the job file \(name) can't be taken up from cur/ before the next start: \(error)")
         }

@@ -3,7 +3,7 @@ import Dispatch
 import Synchronization
 import SystemSupport
 
-/// Sees job files in `new/`, claims them, and hands their jobs to the scheduler.
+/// Finds job files in `new/`, claims and admits them.
 ///
 /// The watcher's events are hints; the scans at the start, after an overflow and after a pause are the truth. All work
 /// happens on the intake's own queue, a batch of files at a time.
@@ -13,24 +13,24 @@ final class Intake: Sendable {
   /// A batch ends early with the file that brings it to so many jobs or bytes: a small file may hold very many jobs.
   static let batchJobs = 2_000
   static let batchBytes = 4 << 20
-  /// How long to wait before jobs that the store had no room for are tried again.
+  /// The delay before jobs that the store had no room for are tried again.
   static let retryDelay = DispatchTimeInterval.seconds(1)
 
   struct State {
     var configuration: Configuration.Spool
     var watch: SpoolWatch?
-    /// What is to be looked at in `new/`.
+    /// The names in `new/` to be claimed.
     var names = PendingNames()
     var unfinished = UnfinishedFiles()
-    /// The look through `new/` that is under way.
+    /// The scan of `new/` that is under way.
     var scan: DirectoryScan?
     var isQueued = false
     var isRescanArmed = false
-    /// Files in `cur/` whose jobs are over.
+    /// Files in `cur/` whose jobs are final, to be read again.
     var judged: [FileName] = []
-    /// Files of which it was told that they can't be taken.
+    /// Files that were logged as impossible to claim.
     var troubles: Set<FileName> = []
-    /// Reasons for which nothing is claimed.
+    /// The reasons why nothing is claimed.
     var pauses: Set<Pause> = []
     var rejected = 0
   }
@@ -62,23 +62,23 @@ final class Intake: Sendable {
     state = Mutex(State(configuration: configuration))
   }
 
-  /// How many files were refused since the start.
+  /// The number of files refused since the start.
   var rejectedCount: Int { state.withLock { $0.rejected } }
 
   func reconfigure(_ configuration: Configuration.Spool) { state.withLock { $0.configuration = configuration } }
 
-  /// Takes up what an earlier run left, then watches and scans `new/`.
+  /// Recovers the files that an earlier run left in `cur/`, then watches and scans `new/`.
   ///
-  /// - Parameter known: the names of files in `cur/` whose jobs the store knows and the schedule has already.
+  /// - Parameter known: the names of files in `cur/` whose jobs are recovered from the store already.
   func begin(known: Set<FileName>) throws {
     try queue.sync { try recover(known) }
-    // Before the first look: what is still being written then, and is closed later, is told of.
+    // Before the first scan: a file that is still being written then raises an event when it is closed.
     let watch = try SpoolWatch(spool, queue: queue, log: log) { [weak self] in self?.notice($0) }
     state.withLock { $0.watch = watch }
     rescan()
   }
 
-  /// Stops claiming; returns when nothing is being claimed any more.
+  /// Stops claiming; returns when no claim is under way any more.
   func stop() {
     pause(.stopping)
     state.withLock { state in
@@ -94,7 +94,7 @@ final class Intake: Sendable {
     if state.withLock({ $0.pauses.remove(reason) }) != nil { rescan() }
   }
 
-  /// Whether submissions over the socket are refused, and why.
+  /// The reason why submissions over the socket are refused; nil if they are not.
   var refusal: Pause? {
     state.withLock { state in
       if state.pauses.contains(.stopping) { return .stopping }
@@ -127,7 +127,7 @@ final class Intake: Sendable {
   private func nextBatch() -> [PendingNames.Sighted]? {
     guard state.withLock(\.pauses.isEmpty) else { return nil }
     scanFurther()
-    // Paused before the look, so that the call which ends the pause can't come too early.
+    // Paused before the check, so that the call which ends the pause can't come too early.
     pause(.tooManyJobs)
     guard release.hasRoom(else: { [weak self] in self?.resume(.tooManyJobs) }) else { return nil }
     _ = state.withLock { $0.pauses.remove(.tooManyJobs) }

@@ -1,4 +1,4 @@
-/// Files that are to be admitted in one save: bounded in what they hold, not only in their number.
+/// Files to be admitted in one save: bounded in what they hold, not only in their number.
 struct IntakeBatch {
   private let jobLimit: Int
   private let byteLimit: Int
@@ -11,10 +11,10 @@ struct IntakeBatch {
     self.byteLimit = byteLimit
   }
 
-  /// Whether the next file belongs into another batch.
+  /// True if the next file belongs in another batch.
   var isFull: Bool { jobs >= jobLimit || bytes >= byteLimit }
 
-  /// Adds a file that was claimed; nil, where a file turned out to be none, changes nothing.
+  /// Adds a claimed file; nil, from a claim that yielded none, changes nothing.
   mutating func add(_ candidate: Admission.Candidate?) {
     guard let candidate else { return }
     candidates.append(candidate)

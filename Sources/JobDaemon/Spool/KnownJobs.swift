@@ -1,17 +1,17 @@
 import Jobs
 import ObjectGraph
 
-/// What is known of jobs by their IDs.
+/// The known jobs, by their IDs.
 struct KnownJobs {
   struct Entry: Sendable {
     let objectID: ManagedObjectID
     let state: JobState
     let failure: String?
-    /// Whose it is and of which type; nil for a record from before submitters were noted.
+    /// Its submitter and type; nil for a record from before submitters were recorded.
     let origin: Origin?
   }
 
-  /// What a repetition of a job has in common with it.
+  /// The facts that a repetition of a job has in common with it.
   struct Origin: Sendable, Equatable {
     let submitter: Int64
     let type: String
@@ -19,10 +19,11 @@ struct KnownJobs {
 
   private var entries: [String: Entry] = [:]
 
-  /// Looks jobs up in a context that sees all that main has.
+  /// Looks jobs up in a context that sees everything in main.
   init(_ ids: [String], _ context: isolated ManagedObjectContext, _ scheduler: Scheduler) throws {
     try read(ids, context)
-    // One that is not over by its record and not in the schedule was released since: its record says how it ended.
+    // A job that is unfinished by its record and not in the schedule was released since: its record says how the
+    // attempt ended.
     let late = entries.filter { entry in
       !entry.value.state.isFinal && !scheduler.read { schedule, _ in schedule.contains(entry.value.objectID) }
     }
@@ -36,7 +37,7 @@ struct KnownJobs {
     set { entries[id] = newValue }
   }
 
-  /// The jobs that one names to be over before it.
+  /// The known jobs that a job waits for.
   func objects(namedBy job: JobSpecification) -> [ManagedObjectID] {
     (job.after + job.afterAny).compactMap { entries[$0]?.objectID }
   }

@@ -1,11 +1,11 @@
 import SystemSupport
 
-/// Names in `new/` that are to be looked at, in order: bounded, whatever happens there.
+/// Names in `new/` to be claimed, in order: bounded, whatever happens there.
 ///
-/// Names that events tell of come here; when there are too many, they are forgotten and the folder is looked through. A
-/// look through the folder goes on from chunk to chunk, so that a million files cost the memory of one.
+/// Names from events come here; when there are too many, they are dropped and the folder is scanned. A scan continues
+/// chunk by chunk, so that a million files cost the memory of one chunk.
 struct PendingNames {
-  /// A name with the way in which we know of it.
+  /// A name, and how it was sighted.
   struct Sighted: Sendable, Equatable {
     let name: FileName
     let sighting: Spool.Sighting
@@ -13,7 +13,7 @@ struct PendingNames {
 
   private let limit: Int
   private var names: [Sighted] = []
-  /// How many at the beginning of `names` are taken.
+  /// The number of names at the beginning that were popped.
   private var taken = 0
   private(set) var needsScan = false
 
@@ -23,29 +23,29 @@ struct PendingNames {
 
   var isEmpty: Bool { count == 0 }
 
-  /// Adds a name that an event told of; if there is no room, a scan will find it.
+  /// Adds a name from an event; if there is no room, a scan will find it.
   mutating func add(_ name: FileName, _ sighting: Spool.Sighting) {
     if count >= limit { return scanLater() }
     names.append(Sighted(name: name, sighting: sighting))
   }
 
-  /// Has the folder looked through once nothing else is pending.
+  /// Asks for a scan of the folder once nothing else is pending.
   mutating func scanLater() { needsScan = true }
 
-  /// Forgets all names; a scan finds them again.
+  /// Drops all names; a scan finds them again.
   mutating func forget() {
     if !isEmpty { needsScan = true }
     names = []
     taken = 0
   }
 
-  /// Returns whether the folder is to be looked through, which is then taken as done.
+  /// Returns true if the folder is to be scanned, and takes the scan as done.
   mutating func beginScan() -> Bool {
     defer { needsScan = false }
     return needsScan
   }
 
-  /// Adds a chunk of names that a scan has found.
+  /// Adds a chunk of names from a scan.
   mutating func add(scanned chunk: [FileName]) {
     names += chunk.map { Sighted(name: $0, sighting: .scan) }
   }
@@ -64,7 +64,7 @@ struct PendingNames {
     return first
   }
 
-  /// Puts back, in front, what was taken and not looked at.
+  /// Puts back, in front, names that were popped and not claimed.
   mutating func putBack(_ rest: some Collection<Sighted>) {
     if rest.isEmpty { return }
     names.replaceSubrange(0..<taken, with: rest)

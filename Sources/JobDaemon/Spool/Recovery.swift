@@ -3,16 +3,16 @@ import Jobs
 import ObjectGraph
 import SystemSupport
 
-/// Takes up what an earlier run left unfinished: first the jobs that the store knows, then files that it does not.
+/// Recovers what an earlier run left unfinished: first the jobs in the store, then files that are not in it.
 struct Recovery {
   /// Records that are read at a time, so that the first jobs run while the last are still being read.
   private static let chunkSize = 2_000
-  /// Beyond so many attempts an interrupted one counts like a failed one.
+  /// Beyond so many attempts an interrupted one counts as a failed one.
   private static let interruptionLimit = 100
 
   let engine: JobEngine
   let control: JobControl
-  /// What lies in `cur/`.
+  /// The names in `cur/`.
   private let present: Set<FileName>
   /// Files of unfinished jobs, by name.
   private(set) var files: [FileName: LiveFile] = [:]
@@ -23,9 +23,9 @@ struct Recovery {
     self.control = control
   }
 
-  /// Puts the unfinished jobs of the store into the schedule, in the order in which they were accepted.
+  /// Schedules the unfinished jobs of the store, in the order in which they were admitted.
   ///
-  /// - Returns: how many there were.
+  /// - Returns: the number of jobs.
   mutating func takeUpJobs() throws -> Int {
     try takeUpPauses()
     let ids = try ManagedObjectContext(parent: engine.main, name: "recovery").performAndWait { context in
@@ -42,7 +42,7 @@ struct Recovery {
       control.settleBlockers(of: others)
       engine.merger.merge()
     }
-    // Last, when all that is left of their batches is there.
+    // Last, when all unfinished jobs of their batches are there.
     engine.scheduler.add(callbacks)
     control.settleBlockers(of: callbacks)
     control.cancel(calledOff)
@@ -50,7 +50,7 @@ struct Recovery {
     return ids.count
   }
 
-  /// Quarantined jobs that were called off, and were being taken back when the daemon ended.
+  /// Recovers quarantined jobs that were cancelled, and were being reverted when the daemon ended.
   private func takeUpQuarantined() throws {
     let jobs = try ManagedObjectContext(parent: engine.main, name: "recovery").performAndWait { context in
       try context.fetch(
@@ -75,7 +75,7 @@ struct Recovery {
     }
   }
 
-  /// - Parameter calledOff: gets jobs that were told to end, with the reason.
+  /// - Parameter calledOff: receives jobs that were told to end, with the reason.
   private mutating func takeUp(
     _ ids: ArraySlice<ManagedObjectID>, _ calledOff: inout [(ManagedObjectID, String)]
   ) throws -> [NewJob] {
@@ -91,7 +91,7 @@ struct Recovery {
       var jobs: [NewJob] = []
       var toldToEnd: [(ManagedObjectID, String)] = []
       for (job, specification) in zip(objects, specifications) {
-        // After a power cut it may lie in new/ again, where it is found to be a repetition.
+        // After a power cut it may lie in new/ again, where it is recognized as a repetition.
         let file: LiveFile? = job.file.map { FileName($0) }.flatMap { name in
           guard present.contains(name) else { return nil }
           let file = files[name] ?? newFiles[name] ?? LiveFile(name: name, jobCount: 0, isOfEarlierRun: true)
@@ -112,13 +112,13 @@ struct Recovery {
     return jobs
   }
 
-  /// One job of an earlier run. An attempt that the daemon's end cut short is made up for, within reason: a job that
-  /// ends the daemon itself must not do so for ever.
+  /// Recovers one job of an earlier run. An attempt that the daemon's end cut short is made up for, within reason: a
+  /// job that ends the daemon itself must not do so for ever.
   private static func takeUp(
     _ job: Job, _ specification: Result<JobSpecification, any Error>, _ file: LiveFile?, _ known: KnownJobs,
     _ engine: JobEngine
   ) -> NewJob {
-    // Whoever edited the record so that it can't be read is told when the job is to start.
+    // A record that somebody has made unreadable is reported when the job starts.
     let specification = (try? specification.get()) ?? JobSpecification(type: job.type, queue: job.queue)
     // A clock that was set back meanwhile must not make a delay longer than it can be.
     let delay = engine.policy.longestDelay(
@@ -136,15 +136,15 @@ struct Recovery {
     if job.currentState != .scheduled && job.currentState != .held && job.currentState != .waiting {
       new.specification.notBefore = nil
     }
-    // An operator told an attempt to end. One that is to be called off is kept from starting until it is.
+    // An operator told an attempt to end. A job to be cancelled is kept from starting until it is.
     if let event = job.pendingStop {
       new.isHeld = true
       new.retryTime = nil
       if event == .held { job.currentState = .held }
     }
     new.age = job.createdAt.map { max(0, Int64(-$0.timeIntervalSinceNow * 1000)) } ?? 0
-    // What has begun waits for nothing any more: what it waited for may have been put back since, or be forgotten. Nor
-    // does what was put back itself, and has no file since then.
+    // A job that has begun waits for nothing any more: what it waited for may have been put back since, or removed by
+    // retention. Nor does a job wait that was put back itself, and has no file since then.
     let mayWait = job.currentState == .waiting || (job.currentState == .held && job.attempt == 0 && job.file != nil)
     if mayWait {
       new.blockers = blockers(of: specification, known)
@@ -153,7 +153,7 @@ struct Recovery {
     return new
   }
 
-  /// What a job still waits for; what has come to nothing meanwhile is found by ``JobControl/settleBlockers(of:)``.
+  /// The blockers of a job; those that have failed meanwhile are found by ``JobControl/settleBlockers(of:)``.
   private static func blockers(of job: JobSpecification, _ known: KnownJobs) -> [NewJob.Blocker] {
     var blockers: [NewJob.Blocker] = []
     for (names, mayFail) in [(job.after, false), (job.afterAny, true)] {

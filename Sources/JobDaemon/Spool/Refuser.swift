@@ -2,9 +2,9 @@ import Dispatch
 import Synchronization
 import SystemSupport
 
-/// Moves files from `cur/` to `failed/`, and keeps trying where that fails: nothing else waits for it.
+/// Moves refused files from `cur/` to `failed/`, and keeps trying where that fails: nothing else waits for it.
 final class Refuser: Sendable {
-  /// How many files wait for `failed/`; more of them stay in `cur/` until the next start.
+  /// The number of files that may wait for `failed/`; more of them stay in `cur/` until the next start.
   private static let limit = 10_000
   private static let longestDelay = 60
 

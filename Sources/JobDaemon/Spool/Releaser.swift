@@ -4,9 +4,9 @@ import Jobs
 import Synchronization
 import SystemSupport
 
-/// Removes job files from the spool once all their jobs are on disk, and answers those who wait.
+/// Releases job files once all their jobs are durable: unlinks them, and answers those that wait.
 final class Releaser: Sendable {
-  /// Jobs whose files one thread removes at a time.
+  /// Jobs whose files one thread unlinks at a time.
   private static let partSize = 64
 
   private let spool: Spool
@@ -17,9 +17,9 @@ final class Releaser: Sendable {
   private let removers = WorkQueues(label: "removals", count: 4)
   private let refuser: Refuser
   private let counts = Mutex<[JobState: Int]>([:])
-  /// Who wants to know when there is room for more jobs.
+  /// Callbacks for when there is room for more jobs.
   private let whenRoom = Mutex<[@Sendable () -> Void]>([])
-  /// Who wants to know when a name in `cur/` is free.
+  /// Callbacks for when a name in `cur/` is free.
   private let waiting = Mutex<[FileName: [@Sendable () -> Void]]>([:])
   private let onDoubt = Mutex<(@Sendable (FileName) -> Void)?>(nil)
 
@@ -33,26 +33,26 @@ final class Releaser: Sendable {
     refuser = Refuser(spool: spool, failedFiles: failedFiles, log: log)
   }
 
-  /// Who reads a file again to find out what has become of its jobs; set once, before the first job.
+  /// Sets the callback that reads a doubtful file again; once, before the first job.
   func whenDoubtful(_ call: @escaping @Sendable (FileName) -> Void) { onDoubt.withLock { $0 = call } }
 
-  /// Has a file read again whose jobs are over, as far as is known here: if they are, it comes back to be removed.
+  /// Has a file read again whose jobs are final, as far as is known here: if they are, it comes back to be released.
   private func doubt(_ name: FileName) { onDoubt.withLock { $0 }?(name) }
 
   /// Jobs that became durable since the start, by outcome.
   var finishedCounts: [JobState: Int] { counts.withLock { $0 } }
 
-  /// Takes over a file: it is released when its jobs, or those that it repeats, are durable.
+  /// Expects a file's jobs, or those that it repeats, to become durable, to release it then.
   func expect(_ admitted: Admission.Admitted) {
     tellOfRepetitions(admitted)
     // Jobs of its own release it.
     if !admitted.jobs.isEmpty || !admitted.finished.isEmpty { return }
-    // Whoever sent a repetition over the socket has nothing to find in failed/, and may send many.
+    // A client that sends a repetition over the socket expects nothing in failed/, and may send many.
     if admitted.duplicatesOfLive.isEmpty || Submitter.isSent(admitted.file.name) {
       queue.async { self.remove(admitted.file.name, admitted.earlierFailures) }
       return
     }
-    // A file of nothing but repeated jobs goes with the last of them, and to where they went.
+    // A file of nothing but repeated jobs is released or refused with the last of them.
     let countdown = Countdown(admitted.duplicatesOfLive.count)
     waiters.add(admitted.duplicatesOfLive, to: scheduler) { [self] in
       if countdown.reachesZero() { doubt(admitted.file.name) }
@@ -60,7 +60,7 @@ final class Releaser: Sendable {
   }
 
   private func tellOfRepetitions(_ admitted: Admission.Admitted) {
-    // It was told when the file was claimed.
+    // It was logged when the file was claimed.
     if admitted.isTakenUp || admitted.duplicatesOfLive.isEmpty { return }
     let live = Set(admitted.duplicatesOfLive)
     let names = zip(admitted.ids, admitted.objectIDs).lazy.filter { live.contains($0.1) }.map(\.0)
@@ -77,7 +77,7 @@ final class Releaser: Sendable {
     }
   }
 
-  /// Calls back when no file of that name is at work any more.
+  /// Calls back when no file of that name is in `cur/` any more.
   func whenFree(_ name: FileName, _ call: @escaping @Sendable () -> Void) {
     waiting.withLock { $0[name, default: []].append(call) }
     // It may have been released in between.
@@ -89,7 +89,7 @@ final class Releaser: Sendable {
     for call in calls { call() }
   }
 
-  /// Releases jobs whose outcome is on disk.
+  /// Releases durable jobs.
   func release(_ jobs: [FinishedJob]) {
     queue.async {
       self.counts.withLock { counts in for job in jobs { counts[job.state, default: 0] += 1 } }
@@ -100,10 +100,10 @@ final class Releaser: Sendable {
     }
   }
 
-  /// Removes the files whose jobs are all on disk now.
+  /// Unlinks the files whose jobs are all durable now.
   private func removeFiles(of jobs: [FinishedJob]) {
     if jobs.count <= Self.partSize { return jobs.forEach(removeFileIfLast) }
-    // On a disk that is told of free blocks at once, removing a file waits for it; so several do.
+    // On a disk mounted with discard, unlinking a file waits for it; so several threads do.
     let removals = DispatchGroup()
     for start in stride(from: 0, to: jobs.count, by: Self.partSize) {
       removals.enter()
@@ -125,10 +125,10 @@ final class Releaser: Sendable {
   /// Jobs beyond which files stay in `new/`; each costs some 200 bytes.
   static let jobLimit = 2_000_000
 
-  /// Whether no more jobs may be taken in.
+  /// True if no more jobs may be claimed.
   var isFull: Bool { scheduler.read { schedule, _ in schedule.count } >= Self.jobLimit }
 
-  /// Returns whether more jobs may be taken in; if not, calls back when some of them are gone.
+  /// Returns true if more jobs may be claimed; if not, calls back when some of them are gone.
   func hasRoom(else call: @escaping @Sendable () -> Void) -> Bool {
     if !isFull { return true }
     whenRoom.withLock { $0.append(call) }
@@ -145,7 +145,7 @@ final class Releaser: Sendable {
     for call in calls { call() }
   }
 
-  /// Waits for what has been asked so far.
+  /// Waits for the releases asked for so far.
   func drain() { queue.sync {} }
 
   private func remove(_ name: FileName, _ failures: [String]) {

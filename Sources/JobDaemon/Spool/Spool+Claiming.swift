@@ -2,33 +2,33 @@ import Foundation
 import SystemSupport
 
 extension Spool {
-  /// What became of a file in `new/`.
+  /// The result of claiming a file in `new/`.
   enum Claim: Sendable {
     case claimed(ClaimedFile)
-    /// Somebody took it away, or it never was meant for us.
+    /// It was removed meanwhile, or it was never meant for the daemon.
     case nothing
-    /// It is, or may be, still being written; it lies where it was.
+    /// It is, or may be, still being written; it stays where it was.
     case unfinished
-    /// A file of the same name is at work; try again when that is released.
+    /// A file of the same name is in `cur/`; try again when that is released.
     case namesakeAtWork
     /// It lies in `cur/` and is to be moved to `failed/`.
     case refused(Refusal)
   }
 
-  /// Why a file is not taken.
+  /// The reason why a file is refused.
   struct Refusal: Error { let reason: String }
 
-  /// How we know of a file.
+  /// The way in which a file was sighted.
   enum Sighting: Sendable {
     /// It was moved there, or closed after writing.
     case event
     /// It was made there, perhaps a moment ago.
     case created
-    /// A look through the folder has found it.
+    /// A scan of the folder has found it.
     case scan
   }
 
-  /// Takes a file from `new/`: reads it once into memory and moves it to `cur/`.
+  /// Claims a file: reads it once into memory and moves it from `new/` to `cur/`.
   ///
   /// It is read before it is moved, so that one that is still being written stays where its writer closes it. In `new/`
   /// its submitter may put another file under its name at any time; what lies in `cur/` in the end is what was read.
@@ -39,7 +39,7 @@ extension Spool {
     let outcome: Reading
     do throws(SystemError) {
       status = try new.status(of: name)
-      // What is no file is not even opened: that might have effects.
+      // Anything but a regular file is not even opened: that might have effects.
       outcome = status.kind == .regular ? try read(name, in: new, sizeLimit: sizeLimit) : .refused(.noFile)
     } catch {
       if error.code == .noEntry { return .nothing }
@@ -58,7 +58,7 @@ extension Spool {
     }
   }
 
-  /// Moves what was looked at to `cur/`.
+  /// Moves what was read to `cur/`.
   private func take(
     _ name: FileName, _ status: FileStatus, _ sizeLimit: Int, as claim: Claim
   ) throws(SystemError) -> Claim {
@@ -75,7 +75,7 @@ extension Spool {
     return try lookAnew(name, sizeLimit: sizeLimit)
   }
 
-  /// Another file was put under the name while the first one was read, and that is what was moved.
+  /// Reads a file that replaced, under the same name, the one that was read before the move.
   private func lookAnew(_ name: FileName, sizeLimit: Int) throws(SystemError) -> Claim {
     let outcome: Reading
     do throws(SystemError) { outcome = try read(name, in: current, sizeLimit: sizeLimit) } catch {
@@ -91,7 +91,7 @@ extension Spool {
     case .unfinished: break
     }
     do throws(SystemError) {
-      // Coming back into new/ is an event, which has it looked at again.
+      // Coming back into new/ raises an event, so that it is claimed again.
       try current.rename(name, to: name, in: new, replacing: false)
       return .nothing
     } catch {

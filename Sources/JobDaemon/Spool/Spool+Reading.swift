@@ -16,7 +16,7 @@ extension Spool.Refusal {
 }
 
 extension Spool {
-  /// What reading a job file came to.
+  /// The result of reading a job file.
   enum Reading: Sendable {
     case read(JobFileReading)
     case refused(Refusal)
@@ -24,9 +24,9 @@ extension Spool {
     case unfinished
   }
 
-  /// Where a file comes from.
+  /// The origin of a file.
   enum Origin: Sendable {
-    /// From `new/`: whoever may put files there has put it there.
+    /// From `new/`: anybody who may put files there may have put it there.
     case dropped
     /// It was claimed before.
     case claimed
@@ -36,13 +36,13 @@ extension Spool {
   struct JobFileReading: Sendable {
     let file: ClaimedFile
     let status: FileStatus
-    /// Whether it is known that nobody had it open for writing.
+    /// True if nobody is known to have had it open for writing.
     let isWhole: Bool
   }
 
-  /// Reads a file that lies in `cur/`, where it came when it was whole.
+  /// Reads a file in `cur/`, which was whole when it came there.
   ///
-  /// - Throws: what another attempt may not meet again, such as too many open files.
+  /// - Throws: errors that another attempt may not meet again, such as too many open files.
   func reread(_ name: FileName, sizeLimit: Int) throws(SystemError) -> Result<ClaimedFile, Refusal> {
     switch try read(name, in: current, sizeLimit: sizeLimit, from: .claimed) {
     case .read(let reading): return .success(reading.file)
@@ -51,7 +51,7 @@ extension Spool {
     }
   }
 
-  /// - Throws: what is no fault of the file's.
+  /// - Throws: errors that are not the file's fault.
   func read(
     _ name: FileName, in directory: Directory, sizeLimit: Int, from origin: Origin = .dropped
   ) throws(SystemError) -> Reading {
@@ -80,10 +80,10 @@ extension Spool {
     return try content(name, descriptor, status, sizeLimit, submitter, isWhole: writers == .none)
   }
 
-  /// Whether somebody but its owner, whose rights its jobs have, may have written a file.
+  /// Returns true if somebody other than its owner, whose rights its jobs have, may have written a file.
   private func mayBeOthers(_ file: borrowing FileDescriptor, _ status: FileStatus) throws(SystemError) -> Bool {
     if !status.isWritableByOthers { return false }
-    // Where files are made for the group of their user alone, which is what a umask of 002 is for, nobody else may.
+    // Where the file's group has its user alone, which is what a umask of 002 is for, nobody else may.
     guard status.mode & 0o002 == 0, try file.accessControlList() == nil else { return true }
     return try !UserIdentity(lookingUp: status.owner).isAlone(inGroup: status.group)
   }

@@ -6,16 +6,16 @@ import SystemSupport
 /// The folders that job files go through: `tmp/`, `new/`, `cur/` and `failed/`, all on one file system.
 final class Spool: Sendable {
   let temporary: Directory
-  /// Where files lie while their jobs are at work.
+  /// The folder of claimed files, whose jobs are unfinished.
   let current: Directory
   private let paths: Paths
   /// Folders that may be replaced while the daemon runs.
   private let replaceable: Mutex<(new: Directory, failed: Directory)>
-  /// Keeps the choice of a free name in `failed/` and its use together.
+  /// Makes the choice of a free name in `failed/` and its use one step.
   private let refusing = Mutex<Void>(())
-  /// Whether the operator has been told what can't be known, and whether there is something to tell.
+  /// True once the operator was told that writers can't be detected, and while that is still to be told.
   private let uncertainty = Mutex((isTold: false, isNew: false))
-  /// Whether others than the daemon's user may put files into `new/`; nil if that is to be found out.
+  /// True if others than the daemon's user may put files into `new/`; nil if that is to be found out.
   private let sharing = Mutex<Bool?>(nil)
 
   /// Opens the folders; missing ones are made.
@@ -45,7 +45,7 @@ final class Spool: Sendable {
     return try Directory(path: path)
   }
 
-  /// Has files be their owners' alone to change, whatever the umask, where the folder gives them a group of many.
+  /// Makes new files writable by their owners only, whatever the umask, where the folder gives them a shared group.
   private static func dropBox(_ folder: Directory) throws(SystemError) -> Directory {
     let status = try folder.status()
     let givesGroup = status.mode & 0o2000 != 0
@@ -53,7 +53,7 @@ final class Spool: Sendable {
     return folder
   }
 
-  /// Whether others than the daemon's user and root may put files into `new/`; asked of the system once per batch.
+  /// Returns true if others than the daemon's user and root may put files into `new/`; determined once per batch.
   func isNewShared() throws(SystemError) -> Bool {
     if let known = sharing.withLock({ $0 }) { return known }
     let (folder, user) = (new, try UserIdentity.ofThisProcess())
@@ -67,19 +67,19 @@ final class Spool: Sendable {
     return isShared
   }
 
-  /// Asks anew who may put files into `new/`, when that is to be known.
+  /// Has the writers of `new/` determined anew, when they are needed.
   func beginBatch() { sharing.withLock { $0 = nil } }
 
-  /// The folder of the folders.
+  /// The folder that contains the others.
   var path: String { paths.spool }
 
-  /// Where submitters drop files.
+  /// The folder where submitters drop files.
   var new: Directory { replaceable.withLock { $0.new } }
 
-  /// Where files lie that were refused, or whose job was given up, each with a `.reason`.
+  /// The folder of files that were refused, or whose job was discarded, each with a `.reason`.
   var failed: Directory { replaceable.withLock { $0.failed } }
 
-  /// Opens `new/` again if another folder has taken its place; returns whether that was so.
+  /// Opens `new/` again if another folder has replaced it; returns true if one has.
   func reopenNew() throws(SystemError) -> Bool {
     let now = try Directory(path: paths.spoolNew)
     if try now.status().isSameFile(as: new.status()) { return false }
@@ -88,20 +88,20 @@ final class Spool: Sendable {
     return true
   }
 
-  /// Opens `failed/` again, in case another folder has taken its place.
+  /// Opens `failed/` again, in case another folder has replaced it.
   func reopenFailed() throws(SystemError) {
     let now = try Directory(path: paths.spoolFailed)
     replaceable.withLock { $0.failed = now }
   }
 
-  /// Notes that a file was taken of which it can't be known whether somebody was still writing it.
+  /// Records that a file was claimed that may still have been open for writing.
   func noteUncertainty() {
     uncertainty.withLock { state in
       if !state.isTold { state = (isTold: true, isNew: true) }
     }
   }
 
-  /// Returns true once, when there is such a file.
+  /// Returns true once, when there was such a file.
   func takeUncertainty() -> Bool {
     uncertainty.withLock { state in
       defer { state.isNew = false }
@@ -122,7 +122,7 @@ final class Spool: Sendable {
     try outcome.get()
   }
 
-  /// Reasons that a file in `failed/` gets, and characters of each.
+  /// The most reasons that a file in `failed/` gets, and the most characters of each.
   private static let reasonLimit = 1_000, reasonLength = 2_000
 
   private static func text(_ reasons: [String], of name: FileName) -> String {
@@ -140,12 +140,12 @@ final class Spool: Sendable {
       try directory.rename(name, to: kept, in: failed, replacing: false)
     } catch {
       try failed.unlink(kept.reasonName)
-      // Its owner has taken it away meanwhile.
+      // Its owner has removed it meanwhile.
       if error.code != .noEntry { throw error }
     }
   }
 
-  /// The name itself, or with `.2` to `.9` behind it, or with something that nobody has.
+  /// Returns the name itself, or with `.2` to `.9` behind it, or with a random ending.
   private func freeName(for name: FileName, in failed: Directory) throws(SystemError) -> FileName {
     var kept = name
     for number in 2...10 {
@@ -157,7 +157,7 @@ final class Spool: Sendable {
     return kept
   }
 
-  /// Removes a file whose jobs are done and on disk.
+  /// Unlinks a file whose jobs are durable.
   func release(_ name: FileName) throws(SystemError) {
     do throws(SystemError) {
       try current.unlink(name)
@@ -179,10 +179,10 @@ final class Spool: Sendable {
 }
 
 extension Directory {
-  /// Whether the name of a file's reason is taken, where names that had to be shortened share theirs.
+  /// Returns true if the name of a file's reason is taken, where names that had to be shortened share theirs.
   ///
-  /// Of any other name, a reason without its file is what an earlier run was about to move here when it ended, or of a
-  /// file that somebody has put back: it is written anew.
+  /// For any other name, a reason without its file is left from a move that an earlier run did not finish, or from a
+  /// file that was put back: it is written anew.
   fileprivate func containsReason(ofAnother name: FileName) throws(SystemError) -> Bool {
     if name.reasonName == name.appending(".reason") { return false }
     return try contains(name.reasonName)
@@ -190,10 +190,10 @@ extension Directory {
 }
 
 extension FileName {
-  /// The name of the file that tells why the file of this name lies in `failed/`.
+  /// The name of the file with the reason why the file of this name lies in `failed/`.
   var reasonName: FileName { shortened(by: 7).appending(".reason") }
 
-  /// The name without so many of its last bytes that the rest leaves room for an ending.
+  /// The name, cut so that it leaves room for an ending.
   fileprivate func shortened(by ending: Int) -> FileName {
     let longest = 255 - ending
     return bytes.count <= longest ? self : FileName(bytes: bytes.prefix(longest))

@@ -14,7 +14,7 @@ final class SpoolWatch: Sendable {
   ///
   /// - Parameters:
   ///   - queue: where the handler is called.
-  ///   - handler: is told of what comes to `new/`.
+  ///   - handler: receives the events of `new/`.
   init(
     _ spool: Spool, queue: DispatchQueue, log: DaemonLog, handler: @escaping @Sendable ([DirectoryEvent]) -> Void
   ) throws(SystemError) {
@@ -46,8 +46,8 @@ final class SpoolWatch: Sendable {
     handler(events)
   }
 
-  /// A folder that is put in place of `new/` is news in the folder above; that the old one is gone is not always told,
-  /// as we keep it open.
+  /// Handles events of the folder above, where a replaced `new/` shows; the removal of the old one is not always
+  /// reported, as the daemon keeps it open.
   private func noticeInParent(_ events: [DirectoryEvent]) {
     let isReplaced = events.contains { event in
       switch event {
@@ -60,7 +60,7 @@ final class SpoolWatch: Sendable {
 
   private func reopen(because reason: DirectoryEvent.RescanReason?) {
     do throws(SystemError) {
-      // A watch that has ended is made anew on the same folder too.
+      // A watch that has ended is made anew, even on the same folder.
       let isOver = reason.map { $0 != .directoryMoved } ?? false
       guard try spool.reopenNew() || isOver else { return }
       let watcher = try watch()

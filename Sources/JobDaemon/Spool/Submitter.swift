@@ -1,21 +1,21 @@
 import Foundation
 import SystemSupport
 
-/// Whose job a file is: its owner, unless the daemon made the file for somebody else.
+/// The submitter of a job file: its owner, unless the daemon made the file for somebody else.
 ///
-/// What a user sends over the socket lies in a file of the daemon's. Whose it is must be known from the file alone, since
-/// the next start may have nothing else: in `cur/`, where only the daemon makes files, from its name, and anywhere from
-/// the mark that it gets when it leaves `cur/`, and that pictures have from the beginning.
+/// A job submitted over the socket lies in a file of the daemon's. Its submitter must be known from the file alone,
+/// since the next start may have nothing else: in `cur/`, where only the daemon makes files, from its name, and
+/// anywhere from the mark that it gets when it leaves `cur/`, and that pictures have from the beginning.
 ///
-/// Files without a mark belong to the daemon's user as well that programs of declared types have written, with whatever
-/// their submitters had them write. So `new/` gives nobody the rights of the daemon's user if others may put files there.
+/// Unmarked files of the daemon's user may also come from programs of declared types, with whatever their submitters
+/// had them write. So no file in `new/` gets the rights of the daemon's user if others may put files there.
 enum Submitter {
   private static let prefix = "submitted-"
 
-  /// A name, used by nobody else, for a file that holds the jobs a user sent.
+  /// Returns a unique name for a file with jobs that a user submitted over the socket.
   static func fileName(for user: UInt32) -> FileName { FileName("\(prefix)\(user)-\(UUID().uuidString).json") }
 
-  /// The user whom a file in `cur/` stands for.
+  /// Returns the submitter of a file in `cur/`.
   static func user(ofClaimed file: borrowing FileDescriptor, _ name: FileName, _ status: FileStatus) throws(SystemError)
     -> UInt32
   {
@@ -23,9 +23,9 @@ enum Submitter {
     return try OutputMark.user(of: file) ?? sender(name) ?? status.owner
   }
 
-  /// The user whom a file in `new/` stands for; nil if that can't be known.
+  /// Returns the submitter of a file in `new/`; nil if that can't be known.
   ///
-  /// - Parameter isShared: whether others than the daemon's user and root may put files there.
+  /// - Parameter isShared: true if others than the daemon's user and root may put files there.
   static func user(
     ofDropped file: borrowing FileDescriptor, _ name: FileName, _ status: FileStatus,
     isShared: () throws(SystemError) -> Bool
@@ -37,7 +37,7 @@ enum Submitter {
     return try isShared() ? nil : status.owner
   }
 
-  /// Notes on a file that leaves `cur/` who sent it, if somebody did.
+  /// Marks a file that leaves `cur/` with its submitter, if it came over the socket.
   static func mark(_ name: FileName, in directory: Directory) throws(SystemError) {
     guard let sender = sender(name) else { return }
     let file = try directory.openFile(name)
@@ -45,12 +45,12 @@ enum Submitter {
     try OutputMark.set(sender, on: file)
   }
 
-  /// The user whom a file in `failed/` came from, as far as can be told without opening it.
+  /// Returns the submitter of a file in `failed/`, as far as is known without opening it.
   static func user(ofFailed name: FileName, _ status: FileStatus) -> UInt32 {
     status.owner == Credentials.effectiveUser ? sender(name) ?? status.owner : status.owner
   }
 
-  /// Whether a file was made for jobs that came over the socket.
+  /// Returns true if a file holds jobs that came over the socket.
   static func isSent(_ name: FileName) -> Bool { sender(name) != nil }
 
   private static func sender(_ name: FileName) -> UInt32? {

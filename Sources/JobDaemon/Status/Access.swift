@@ -3,7 +3,8 @@ import Glibc
 import HTTPService
 import SystemSupport
 
-/// What a peer of the socket may do: root, the daemon's user and the group `bobbin` everything, others what is configured.
+/// The rights of a peer of the socket: root, the daemon's user and the group `bobbin` have all, others what is
+/// configured.
 struct Access {
   /// The group whose members may submit and change jobs; nil if there is none.
   static var memberGroup: UInt32? { group(named: "bobbin") }
@@ -12,14 +13,14 @@ struct Access {
   private let memberGroup: () -> UInt32?
 
   /// - Parameters:
-  ///   - peer: nil for a peer that the kernel does not vouch for.
+  ///   - peer: nil for a peer without credentials from the kernel.
   ///   - memberGroup: finds the group of those who may submit and change jobs.
   init(_ peer: PeerCredentials?, memberGroup: @escaping () -> UInt32? = { Self.memberGroup }) {
     self.peer = peer
     self.memberGroup = memberGroup
   }
 
-  /// What the peer is to the server that shares out places.
+  /// The peer's standing with the server, which limits connections by it.
   var standing: PeerStanding { isOwner ? .owner : isMember ? .user : .stranger }
 
   var maySubmit: Bool { isOwner || isMember }
@@ -34,11 +35,11 @@ struct Access {
 
   var isOwner: Bool { peer.map { $0.user == 0 || $0.user == Credentials.effectiveUser } ?? false }
 
-  /// Whether the group is the peer's own, or one that the user database lists it in.
+  /// True if the group is the peer's own, or one that the user database lists it in.
   private var isMember: Bool {
     guard let peer, let group = memberGroup() else { return false }
     if peer.group == group { return true }
-    // Without an answer from the user database nobody is let in.
+    // Without an answer from the user database, access is denied.
     return (try? UserIdentity(lookingUp: peer.user))?.groups.contains(group) ?? false
   }
 

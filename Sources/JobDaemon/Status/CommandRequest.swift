@@ -1,9 +1,9 @@
 import JSONText
 import Jobs
 
-/// What the body of `POST /v1/commands` asks for.
+/// The request in the body of `POST /v1/commands`.
 struct CommandRequest: Sendable, Equatable {
-  /// The jobs that are meant.
+  /// The jobs that the command is for.
   enum Target: Sendable, Equatable {
     case ids([String])
     case all(JobSelection)
@@ -18,7 +18,7 @@ struct CommandRequest: Sendable, Equatable {
 
   /// Reads a body.
   ///
-  /// - Parameter user: who asks, for the words that a cancelled job's record keeps.
+  /// - Parameter user: the user who asks, for the reason in a cancelled job's record.
   /// - Throws: ``JobFileError`` that names the key.
   init(_ body: JSONValue, user: UInt32) throws(JobFileError) {
     guard let object = body.object else { throw JobFileError("the body must be an object, not \(body.kindName)") }
@@ -66,7 +66,7 @@ extension JobSelection {
       states: try Self.states(value.object?["state"], reader), queue: try reader.text("queue"),
       type: try reader.text("type"),
       batch: try reader.text("batch"))
-    // Nobody should call off everything by a slip.
+    // Nobody should cancel everything by mistake.
     if self == JobSelection() { throw JobFileError("must name \(Self.keys.joined(separator: ", "))", key: "where") }
   }
 

@@ -1,8 +1,8 @@
 import HTTPService
 
-/// Takes routes with the right that their requests need, so that there is none without one.
+/// A router whose routes each name the right that their requests need.
 struct GuardedRouter {
-  /// What a peer has to be allowed.
+  /// A right that a peer may have.
   enum Right: Sendable, CaseIterable { case nothing, reading, changing, submitting }
 
   private(set) var router = Router()

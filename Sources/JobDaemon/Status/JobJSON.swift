@@ -2,13 +2,13 @@ import Foundation
 import JSONText
 import Jobs
 
-/// A job as the status API shows it; Documentation/StatusAPI.md says what each field means.
+/// A job as the status API shows it; Documentation/StatusAPI.md explains each field.
 struct JobJSON: Sendable {
   private var object: JSONObject
 
   var value: JSONValue { .object(object) }
 
-  /// How many records an import has rejected; nil for other jobs.
+  /// The number of records that an import has rejected; nil for other jobs.
   var rejects: JSONValue? {
     get { object["rejects"] }
     set { object["rejects"] = newValue }
@@ -17,7 +17,7 @@ struct JobJSON: Sendable {
   /// The longest result that is shown in a list of jobs, in bytes.
   private static let listedResultSize = 4_096
 
-  /// - Parameter withArguments: whether everything is shown; a list leaves out arguments, and results that are long.
+  /// - Parameter withArguments: true to show everything; a list leaves out arguments, and long results.
   init(_ job: Job, live: LiveView?, withArguments: Bool) {
     let result = withArguments || job.result?.utf8.count ?? 0 <= Self.listedResultSize ? job.result : nil
     let state = live?.state ?? job.currentState
@@ -38,7 +38,7 @@ struct JobJSON: Sendable {
     }
   }
 
-  /// How far a running job is; nil if it doesn't tell.
+  /// A running job's progress; nil if it reports none.
   private static func progress(_ live: LiveView) -> JSONValue? {
     guard let progress = live.progress, progress != JobProgress() else { return nil }
     let fraction = progress.total.map { $0 > 0 ? Double(progress.done) / Double($0) : 0 }
@@ -57,7 +57,7 @@ struct JobJSON: Sendable {
   }
 
   static func json(_ text: String?) -> JSONValue {
-    // What the daemon wrote itself is JSON; a row that somebody edited is shown as the text it has.
+    // The daemon writes JSON; a row that somebody edited is shown as text.
     text.map { (try? JSONValue(parsing: Array($0.utf8), dialect: .json)) ?? .string($0) } ?? .null
   }
 }

@@ -2,22 +2,22 @@ import Foundation
 import Jobs
 import ObjectGraph
 
-/// What the daemon knows of a job beyond its record, until that is on disk.
+/// The state of a job in memory, beyond its record, until it is durable.
 struct LiveView: Sendable {
   let state: JobState
   var attempt: Int?
-  /// When the running attempt began.
+  /// The start of the running attempt.
   var started: Date?
   var progress: JobProgress?
   var pace = ProgressPace()
-  /// Why the running attempt is to end, if it was told to.
+  /// The reason why the running attempt is to end, if it was told to.
   var ending: String?
-  /// Why it is held, if that is not in its record.
+  /// The reason why it is held, if that is not in its record.
   var failure: String?
 }
 
 extension DaemonCore {
-  /// What is known of a job; nil once its end is on disk.
+  /// Returns a job's state in memory; nil once its end is durable.
   func live(_ job: Job) -> LiveView? {
     let id = job.objectID
     guard let state = scheduler.read({ schedule, _ in schedule.state(of: id) }) else { return nil }

@@ -2,10 +2,10 @@ import HTTPService
 import Synchronization
 import SystemSupport
 
-/// Lets a few clients at a time have a reply made that may be long, and few of one user, until they have taken it in.
+/// Turns for long replies: a few clients at a time, and few of one user, until they have received them.
 ///
-/// So what replies take is bounded by their size, and not by how many are asked for and never read. Those who wait for
-/// their turn cost a connection; those who have gone meanwhile get none.
+/// So the memory of replies is bounded by their size, not by how many are asked for and never read. Clients that wait
+/// for their turn cost a connection; those that have gone meanwhile get none.
 final class ReplyTurns: Sendable {
   /// Replies of more bytes keep their turn until the client has them.
   static let smallReply = 64 << 10
@@ -66,12 +66,12 @@ final class ReplyTurns: Sendable {
       state.sawLongReply = false
       return true
     }
-    // What long replies took would stay with the allocator's many arenas.
+    // The memory of long replies would stay with the allocator's many arenas.
     if isCalm { WorkQueues.tasks.async { ProcessMemory.giveBackUnused() } }
     startNext()
   }
 
-  /// The right to make one reply; it lasts until the reply is with the client, or shown to be short.
+  /// The right to make one reply; it lasts until the client has the reply, or the reply turns out short.
   final class Turn: Sendable {
     let responder: HTTPResponder
     private let end: Mutex<(@Sendable (_ isLong: Bool) -> Void)?>
@@ -81,10 +81,10 @@ final class ReplyTurns: Sendable {
       self.end = Mutex(end)
     }
 
-    /// Who gives it up has sent nothing.
+    /// Dropped without a reply.
     deinit { end(isLong: false) }
 
-    /// Whether anybody wants the reply still.
+    /// True if the client still waits for the reply.
     var isWanted: Bool { responder.isWaiting }
 
     func respond(_ response: HTTPResponse) {

@@ -5,7 +5,7 @@ import Jobs
 import ObjectGraph
 import SystemSupport
 
-/// Requests that change what jobs, queues and the writer do.
+/// Requests that change jobs, queues and the writer.
 extension StatusService {
   func addCommands(to router: inout GuardedRouter) {
     router.on(.post, "/v1/commands", needs: .changing) { request, _ in self.changing(request, self.command) }
@@ -20,7 +20,7 @@ extension StatusService {
     }
   }
 
-  /// What a request asks for: its body and the user who sends it.
+  /// The change that a request makes, given its body and its user.
   private typealias Change = @Sendable (JSONValue, UInt32, HTTPResponder) throws(JobFileError) -> Void
 
   /// Reads a request's body, and makes the change.
@@ -97,7 +97,7 @@ extension StatusService {
     }
   }
 
-  /// What an operator is told is on disk, lest a crash undo it.
+  /// Responds once the change is durable, lest a crash undo what an operator was told.
   private func respondWhenDurable(_ responder: HTTPResponder, _ reply: JSONValue) {
     Task(executorPreference: WorkQueues.tasks, priority: .medium) { [core] in
       await core.merger.mergeAndWait()

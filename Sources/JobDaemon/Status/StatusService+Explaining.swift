@@ -5,7 +5,7 @@ import Jobs
 import ObjectGraph
 import TextSupport
 
-/// Requests that tell more about jobs and queues.
+/// Requests that explain jobs and queues.
 extension StatusService {
   func addExplanations(to router: inout GuardedRouter) {
     router.on(.get, "/v1/jobs/:id/why", needs: .reading) { request, parameters in
@@ -34,7 +34,7 @@ extension StatusService {
     }
   }
 
-  /// - Parameter failure: why its last attempt failed, if one did.
+  /// - Parameter failure: the failure of its last attempt, if it failed.
   private static func words(
     _ obstacle: Schedule.Obstacle, _ failure: String?, _ context: isolated ManagedObjectContext
   ) throws -> String {
@@ -79,7 +79,7 @@ extension StatusService {
     }
   }
 
-  /// An attempt that is at work, with what it has written so far.
+  /// A running attempt, with its log so far.
   private static func json(_ attempt: CurrentAttempt, log: String) -> JSONValue {
     .object([
       "number": .integer(Int64(attempt.number)), "outcome": .string(JobState.running.rawValue),

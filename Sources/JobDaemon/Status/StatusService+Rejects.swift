@@ -45,7 +45,7 @@ extension StatusService {
     ])
   }
 
-  /// How many records an import has rejected so far; nil for jobs of other types.
+  /// The number of records that an import has rejected so far; nil for jobs of other types.
   static func rejectCount(of job: Job, _ context: isolated ManagedObjectContext) throws -> JSONValue? {
     guard job.type == "import" else { return nil }
     let condition = Condition.compare(.keyPath(["job"]), .equal, .object(job.objectID), [])

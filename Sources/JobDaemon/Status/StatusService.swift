@@ -8,17 +8,17 @@ import ObjectGraph
 import Synchronization
 import SystemSupport
 
-/// Answers the status API; Documentation/StatusAPI.md lists each request, reply and error.
+/// The status API; Documentation/StatusAPI.md lists each request, reply and error.
 ///
-/// Handlers run on the server's one thread: what can be told from memory is told at once, what needs the store is read
-/// in a context of its own, so that main is never occupied.
+/// Handlers run on the server's one thread: replies from memory are sent at once, and what needs the store is read in a
+/// context of its own, so that main is never occupied.
 final class StatusService: Sendable {
   let core: DaemonCore
-  /// For submissions, which wait for the disk.
+  /// Queues for submissions, which wait for the disk.
   private let queues = WorkQueues(label: "submissions", count: 4)
 
   private let waits = WaitingClients()
-  /// What is read from the store for clients; the owner has turns of its own, which nobody takes.
+  /// Turns for reading the store; the owner has turns of its own, which nobody else uses.
   private let turns = ReplyTurns(total: 8, perUser: 2)
   private let ownerTurns = ReplyTurns(total: 8, perUser: 8)
   private let memberGroup: @Sendable () -> UInt32?
@@ -47,10 +47,10 @@ final class StatusService: Sendable {
 
   private func access(_ peer: PeerCredentials?) -> Access { Access(peer, memberGroup: memberGroup) }
 
-  /// What a peer is to the server that shares out places.
+  /// The peer's standing with the server, which limits connections by it.
   func standing(_ peer: PeerCredentials) -> PeerStanding { access(peer).standing }
 
-  /// Why a request is not let through; nil if it is.
+  /// The reply to a request without the right; nil if the peer has it.
   private func refusal(_ right: GuardedRouter.Right, _ request: HTTPRequest) -> HTTPResponse? {
     let access = access(request.peer)
     switch right {
@@ -105,7 +105,7 @@ final class StatusService: Sendable {
     }
   }
 
-  /// Why a request can't be understood.
+  /// The reason why a request is malformed.
   private struct Refusal: Error { let reason: String }
 
   private static func selection(_ request: HTTPRequest) -> Result<JobSelection, Refusal> {
@@ -202,7 +202,7 @@ final class StatusService: Sendable {
     }
   }
 
-  /// What a client submits, and how long it wants to wait for it.
+  /// A client's submission, and how long it wants to wait for it.
   private struct Submission: Sendable {
     let body: Data
     let peer: PeerCredentials?
@@ -211,7 +211,7 @@ final class StatusService: Sendable {
     var user: UInt32 { peer?.user ?? Credentials.effectiveUser }
   }
 
-  /// Counts a client that is to wait, or refuses it if too many wait.
+  /// Counts a client that is to wait, or refuses it if too many are waiting.
   private func enterWaits(_ peer: PeerCredentials?, _ responder: HTTPResponder) -> WaitingClients.Place? {
     let limits = core.configuration.value.status
     let (user, isOwner) = (peer?.user ?? Credentials.effectiveUser, access(peer).isOwner)
@@ -235,7 +235,7 @@ final class StatusService: Sendable {
       let peer = submission.peer
       guard let wait = submission.wait else { return answer(ids, peer, responder, status: 202) }
       let waiting = SubmissionWait(ids, core) { [self] isOver in
-        // Before the client can have its reply, and come back.
+        // Before the client has its reply, and may come back.
         place?.leave()
         answer(ids, peer, responder, status: isOver ? 200 : 202)
       }
@@ -295,7 +295,7 @@ final class StatusService: Sendable {
   private static func jobs(
     _ ids: ArraySlice<ManagedObjectID>, _ context: isolated ManagedObjectContext, _ core: DaemonCore
   ) throws -> [UInt8] {
-    // Most are over, so one look at the schedule tells it of all.
+    // Most are released, so one look at the schedule is enough for all.
     let unreleased = core.scheduler.read { schedule, _ in Set(ids.filter(schedule.contains)) }
     var jobs: [ManagedObjectID: [UInt8]] = [:]
     let request = FetchRequest<Job>(.isIn(.evaluatedObject, ids.map(Operand.object), []))

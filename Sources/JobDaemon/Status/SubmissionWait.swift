@@ -2,17 +2,17 @@ import Dispatch
 import ObjectGraph
 import Synchronization
 
-/// Waits until all jobs of a submission are durable, until those left are held or wait for others, or until a time is
-/// over; then calls back once.
+/// Waits until all jobs of a submission are durable, until those left are held or wait for others, or until a timeout;
+/// then calls back once.
 final class SubmissionWait: Sendable {
   private struct State {
     var left: Int
     var isOver = false
-    /// Whether one of the jobs was held, so that what is left may never end.
+    /// True if one of the jobs was held, so that those left may never end.
     var sawHeld = false
-    /// The index of a job that went on by itself when it was looked at last.
+    /// The index of a job that could still end by itself when last checked.
     var active = 0
-    /// What the jobs' ends are told by.
+    /// The token of the wait for the jobs' ends.
     var token: ReleaseWaiters.Token?
     /// A dispatch source is not marked as Sendable, but may be used from any thread; the mutex orders its end.
     nonisolated(unsafe) var timer: (any DispatchSourceTimer)?
@@ -33,19 +33,19 @@ final class SubmissionWait: Sendable {
   }
 
   func begin(limit: Duration) {
-    // Not a block for later, which could not be taken back: of a client that has gone nothing is to stay.
+    // A timer, as it can be cancelled: nothing is to stay of a client that has gone.
     let timer = DispatchSource.makeTimerSource(queue: Self.queue)
     timer.schedule(deadline: .now() + .nanoseconds(Int(clamping: Int64(limit / .nanoseconds(1)))))
     timer.setEventHandler { [weak self] in self?.end(isOver: false) }
     timer.activate()
-    // The callbacks hold this object until the last job is released, or the wait is over.
+    // The callbacks hold this object until the last job is released, or the wait has ended.
     let token = core.waiters.add(ids, to: core.scheduler, whenHeld: { self.endIfStuck() }, { self.countDown() })
     let isOver = state.withLock { state in
       if !state.isOver { (state.timer, state.token) = (timer, token) }
       return state.isOver
     }
     if isOver { forget(timer, token) }
-    // What was over before anybody waited for it would be flushed when the timer is due only.
+    // Jobs that were final before this wait would otherwise be flushed only when the timer is due.
     let isComputed = core.scheduler.read { [ids] schedule, _ in ids.contains { schedule.state(of: $0)?.isFinal == true }
     }
     if isComputed { core.flusher.flushSoon() }
@@ -61,7 +61,7 @@ final class SubmissionWait: Sendable {
     if isLast { end(isOver: true) } else if sawHeld { endIfStuck() }
   }
 
-  /// Ends the wait if none of the jobs goes on by itself.
+  /// Ends the wait if none of the jobs can end by itself.
   private func endIfStuck() {
     let start = state.withLock { state in
       state.sawHeld = true
@@ -82,7 +82,7 @@ final class SubmissionWait: Sendable {
     if let active { state.withLock { $0.active = active } } else if isHeld { end(isOver: false) }
   }
 
-  /// Ends the wait without calling back: nobody waits any more.
+  /// Ends the wait without calling back: the client has gone.
   func abandon() { _ = finish() }
 
   private func end(isOver: Bool) {

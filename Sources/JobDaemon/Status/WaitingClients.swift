@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How many clients wait for jobs: some connections are left for those who would let the jobs go on.
+/// The clients that wait for jobs, limited so that connections are left for those who would resume the jobs.
 final class WaitingClients: Sendable {
   private struct State {
     var others = 0
@@ -10,11 +10,11 @@ final class WaitingClients: Sendable {
 
   private let state = Mutex(State())
 
-  /// Counts a client that is about to wait; nil if as many wait as may.
+  /// Counts a client that is about to wait; nil if too many are waiting.
   ///
   /// - Parameters:
-  ///   - user: who it is; the owner's clients are counted by themselves, so that nobody takes their places.
-  ///   - limits: how many connections there are in all, and of each user.
+  ///   - user: the client's user; the owner's clients are counted separately, so that nobody else uses up their places.
+  ///   - limits: the limits of connections in all, and of each user.
   func enter(_ user: UInt32, isOwner: Bool, of limits: (all: Int, perUser: Int)) -> Place? {
     let isCounted = state.withLock { state in
       if isOwner {
@@ -42,7 +42,7 @@ final class WaitingClients: Sendable {
 
   private static func share(of connections: Int) -> Int { max(1, connections * 3 / 4) }
 
-  /// Counts as one waiting client until it is left, or nobody has it any more.
+  /// The place of one waiting client, until it is left or dropped.
   final class Place: Sendable {
     private let end: Mutex<(@Sendable () -> Void)?>
 

@@ -3,10 +3,10 @@ import JSONText
 import Jobs
 import ObjectGraph
 
-/// Writes what became of attempts into the jobs' records, and tells the scheduler.
+/// Records the outcomes of attempts in the jobs' objects, and finishes them in the scheduler.
 ///
-/// Its calls stay on the worker's executor: a change of threads costs as much as a small job. Whoever records an attempt
-/// has claimed it with ``RunningJob/settle()``, so that each has one end.
+/// Its calls stay on the worker's executor: a change of threads costs as much as a small job. Whoever records an
+/// attempt has claimed its end with ``RunningJob/claimEnd()``, so that each has one end.
 final class AttemptRecorder: Sendable {
   private let engine: JobEngine
   private let control: JobControl
@@ -16,9 +16,9 @@ final class AttemptRecorder: Sendable {
     self.control = control
   }
 
-  /// What a handler is given.
+  /// Returns the execution for a handler.
   ///
-  /// - Parameter isToldToEnd: whether the handler is to end; nothing tells one that takes back what an attempt did.
+  /// - Parameter isToldToEnd: true if the handler is to end; a handler that reverts an attempt is never told.
   func execution(
     _ job: RunningJob, _ specification: JobSpecification, _ number: Int, submitter: UInt32,
     _ context: ManagedObjectContext, cursor: String?, isReverting: Bool = false,
@@ -57,9 +57,9 @@ final class AttemptRecorder: Sendable {
     }
   }
 
-  /// Records that a job could not be begun.
+  /// Records that a job could not be started.
   ///
-  /// If its record can't be read, or nothing handles its type, that may be otherwise after the next start; so nothing is
+  /// If its record can't be read, or its type has no handler, that may have changed by the next start; so nothing is
   /// written.
   nonisolated(nonsending) func recordUnstarted(_ job: RunningJob, _ error: any Error, _ executor: ContextExecutor) async
   {
@@ -100,7 +100,7 @@ final class AttemptRecorder: Sendable {
     _ error: any Error, _ job: RunningJob, _ attempt: CurrentAttempt, _ executor: ContextExecutor
   ) async {
     if engine.endsWith(error) {
-      // What the handler wrote itself may be on disk or not; the next start finds out.
+      // The handler's own writes may or may not be on disk; the next start finds out.
       _ = engine.scheduler.end(job, .interrupted)
       return
     }
@@ -117,7 +117,7 @@ final class AttemptRecorder: Sendable {
     await finish(job, attempt, Verdict(error, circumstances), executor)
   }
 
-  /// Ends an attempt that came to nothing: what the handler did is dropped with its context.
+  /// Ends an attempt that did not succeed: the handler's changes are dropped with its context.
   nonisolated(nonsending) func finish(
     _ job: RunningJob, _ attempt: CurrentAttempt?, _ verdict: Verdict, _ executor: ContextExecutor
   ) async {
@@ -132,12 +132,12 @@ final class AttemptRecorder: Sendable {
       }
       finished = try await save(verdict, job, attempt, executor)
     } catch let error as StoreError where error.code == .full || error.code == .busy {
-      // A new record may need what only the disk can give; the worker waits with its job for that.
+      // A new record may need disk space; the worker waits with its job for that.
       if await engine.flusher.waitUntilWritable() { return await finish(job, attempt, verdict, executor) }
       _ = engine.scheduler.end(job, .interrupted)
       return
     } catch {
-      // Nothing is acknowledged: the file stays in cur/, and the next start takes the job up again.
+      // Nothing is acknowledged: the file stays in cur/, and the next start recovers the job.
       engine.report(error, "the end of an attempt can't be recorded, so that the next start runs the job again")
       _ = engine.scheduler.end(job, .held)
       engine.waiters.tellHeld(job.objectID)
@@ -151,7 +151,7 @@ final class AttemptRecorder: Sendable {
     control.cancel(lost, because: finished)
   }
 
-  /// Takes back what checkpoints of a job that is given up have saved.
+  /// Reverts what checkpoints of a discarded or cancelled job have saved.
   private nonisolated(nonsending) func revert(
     _ job: RunningJob, _ attempt: CurrentAttempt, _ verdict: Verdict, _ executor: ContextExecutor
   ) async throws {
@@ -160,7 +160,7 @@ final class AttemptRecorder: Sendable {
     let cursor = try await context.perform { context -> String? in
       let object = try context.job(with: objectID)
       guard let cursor = object.cursor else { return nil }
-      // First on record: if the daemon ends in between, the next start goes on here and does not run the job again.
+      // On record first: if the daemon ends in between, the next start continues here and does not run the job again.
       object.attempt = Int32(attempt.number)
       object.setPendingStop(verdict.event, verdict.failure?.message)
       try context.save()
@@ -170,7 +170,7 @@ final class AttemptRecorder: Sendable {
     try await attempt.handler.revert(
       execution(
         job, attempt.specification, attempt.number, submitter: attempt.execution.submitter, context, cursor: cursor,
-        // Also where the attempt was taken from its handler: whoever reverts has the right to record.
+        // True even if the attempt was abandoned: whoever reverts has the right to record.
         isReverting: true, isCurrent: { true }, isToldToEnd: { false }))
   }
 
@@ -210,7 +210,7 @@ final class AttemptRecorder: Sendable {
     }
   }
 
-  /// Keeps what is worth keeping of an attempt: that it failed, or what it said.
+  /// Keeps an attempt's failure and its log, if it has either.
   private static func keepLog(
     of attempt: CurrentAttempt, _ outcome: String, _ failure: JobFailure?, _ job: Job,
     _ context: isolated ManagedObjectContext

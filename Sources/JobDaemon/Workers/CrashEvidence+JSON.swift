@@ -2,7 +2,7 @@ import JSONText
 import Jobs
 
 extension JSONValue {
-  /// Evidence as an attempt's record keeps it, and as the status API shows it.
+  /// The evidence as an attempt's record keeps it, and as the status API shows it.
   init(_ evidence: CrashEvidence) {
     self = .object([
       "signal": evidence.signal.map { .integer(Int64($0)) } ?? .null,

@@ -2,33 +2,33 @@ import Jobs
 import ObjectGraph
 import SystemSupport
 
-/// What becomes of a job after an attempt.
+/// The decision on a job after an attempt.
 enum Verdict: Sendable {
   /// Another attempt follows after a delay.
   case retry(after: Duration, JobFailure)
-  /// It is given up.
+  /// The job is discarded.
   case discard(JobFailure)
   /// Its process crashed too often.
   case quarantine(JobFailure)
-  /// Somebody called it off.
+  /// The job is cancelled.
   case cancel(String)
-  /// It is put aside.
+  /// The job is held.
   case hold(String?)
-  /// The daemon ends; the next start takes it up again.
+  /// The daemon ends; the next start recovers the job.
   case interrupt
 
-  /// After so many crashes a job is put away.
+  /// The number of crashes after which a job is quarantined.
   static let crashLimit = 3
-  /// How long a job that needs room on a disk waits at most before it is tried again.
+  /// The longest delay before a job that needs disk space is retried.
   static let longestFullDiskDelay = Duration.seconds(60)
 
-  /// What counts for the verdict on a failed attempt.
+  /// The circumstances of a failed attempt that count for its verdict.
   struct Circumstances: Sendable {
-    /// Why the attempt was to end early, if it was.
+    /// The reason why the attempt was to end early, if it was.
     var stop: RunningJob.Stop?
     var attempt: Int
     var maxAttempts: Int
-    /// How often its process crashed before.
+    /// The number of earlier crashes of its process.
     var crashes = 0
     var backoff = Backoff()
     /// From 0 up to 1, for the jitter.
@@ -67,7 +67,8 @@ enum Verdict: Sendable {
     }
   }
 
-  /// An error as a failure; what no handler foresaw may help itself, but values that don't fit the model will not.
+  /// Returns an error as a failure; an unforeseen one may be transient, but values that don't fit the model stay
+  /// invalid.
   private static func failure(_ error: any Error) -> JobFailure {
     if let failure = error as? JobFailure { return failure }
     var failure = JobFailure("\(error)", isPermanent: error is ValidationError)
@@ -76,7 +77,7 @@ enum Verdict: Sendable {
     return failure
   }
 
-  /// What happens to the job.
+  /// The event that the verdict means for the job.
   var event: JobEvent {
     switch self {
     case .retry: .failed
@@ -88,7 +89,7 @@ enum Verdict: Sendable {
     }
   }
 
-  /// The words that the job's record keeps.
+  /// The failure that the job's record keeps.
   var failure: JobFailure? {
     switch self {
     case .retry(_, let failure), .discard(let failure), .quarantine(let failure): failure

@@ -21,14 +21,14 @@ actor Worker {
     self.recorder = recorder
   }
 
-  /// Works until the scheduler is closed, or until an attempt was taken away from it: another worker has its place then.
+  /// Works until the scheduler is closed, or until an attempt was abandoned: another worker has replaced this one then.
   ///
-  /// - Returns: whether an attempt was taken away.
+  /// - Returns: true if an attempt was abandoned.
   func run() async -> Bool {
     while let job = await engine.scheduler.next() {
       await run(job)
       if job.isAbandoned { return true }
-      // Also small jobs must not pile up in memory while the disk is slow or full.
+      // Even small jobs must not pile up in memory while the disk is slow or full.
       await engine.flusher.waitForRoom()
     }
     return false
@@ -47,32 +47,32 @@ actor Worker {
     } else {
       outcome = .failure(CancellationError())
     }
-    // Whoever took the attempt away has recorded its end.
+    // Whoever abandoned the attempt has recorded its end.
     guard job.settle() else { return engine.log.notice("an attempt that was given up has ended late", job: attempt) }
-    // What an operator was told holds, also if the handler comes to its end nevertheless.
+    // What an operator was told holds, even if the handler finishes nevertheless.
     let isCalledOff = job.stop?.event != nil
     await recorder.record(isCalledOff ? .failure(CancellationError()) : outcome, of: job, attempt, executor)
   }
 
-  /// Waits until the attempt is on record, if the handler has effects elsewhere; false if it is not to begin any more.
+  /// Waits until the attempt is on record, if the handler has outside effects; false if it is not to begin any more.
   private func mayWork(_ job: RunningJob, _ attempt: CurrentAttempt) async -> Bool {
     if attempt.handler.hasOutsideEffects, await !engine.flusher.waitUntilDurable() {
-      // The daemon ends, and the attempt was not begun.
+      // The daemon ends, and the attempt has not begun.
       job.stop(.shutdown)
     }
-    // While a disk was full, somebody may have called the job off.
+    // While a disk was full, the job may have been cancelled.
     if job.stop != nil { return false }
-    // Its time counts from here, so that no attempt is lost to a disk that was full.
+    // Its timeout counts from here, so that no attempt is lost to a full disk.
     attempt.execution.startClock()
     engine.armTimeout(of: job, attempt.execution)
     return true
   }
 
-  /// Runs the handler in a task of its own, which can be cancelled. It begins at once, on this worker's executor, and
-  /// what is over by then is not waited for.
+  /// Runs the handler in a task of its own, which can be cancelled. It begins at once, on this worker's executor; if it
+  /// ends without suspending, nothing is awaited.
   private func work(_ job: RunningJob, _ attempt: CurrentAttempt) async -> Result<JSONValue, any Error> {
     let end = AttemptEnd()
-    // What others' handlers do outside of their context may block or compute for long, which Swift's own pool bears.
+    // Other packages' handlers may block or compute for long outside their context, which Swift's own pool can bear.
     let queues = attempt.handler is any OwnHandler ? WorkQueues.tasks : nil
     let task = Task.immediate(executorPreference: queues) { [self] in
       let result = await handle(attempt)
@@ -88,7 +88,7 @@ actor Worker {
     do { return .success(try await attempt.handler.run(attempt.execution)) } catch { return .failure(error) }
   }
 
-  /// Reads the job's record; where the handler has effects elsewhere, the attempt is on record first.
+  /// Reads the job's record; if the handler has outside effects, the attempt goes on record first.
   private func begin(_ job: RunningJob) async throws -> CurrentAttempt {
     let context = ManagedObjectContext(parent: engine.main, name: "job", executor: executor)
     let (objectID, started) = (job.objectID, Date())
@@ -114,24 +114,24 @@ actor Worker {
       number: number, started: started, specification: specification, handler: handler,
       execution: recorder.execution(
         job, specification, number, submitter: submitter, context, cursor: cursor,
-        // The job has the execution; the other way round they would keep each other for ever.
+        // Weak, as the job owns the execution: a cycle would never be freed.
         isCurrent: { [weak job] in job?.isAbandoned == false }, isToldToEnd: { [weak job] in job?.stop != nil }))
     job.begin(attempt)
     engine.scheduler.begin(job, attempt: number)
-    // Told to end before there was an attempt that could be looked after.
+    // Told to end before there was an attempt to arm the alarm for.
     if job.stop != nil { engine.scheduler.remind(of: job, after: engine.stopLimit(of: job)) }
     return attempt
   }
 }
 
-/// A job of a type that no handler knows; a later version, or a handler's file, may bring it.
+/// A job of a type without a handler; a later version, or a handler's file, may bring one.
 struct UnknownType: Error, CustomStringConvertible {
   let name: String
 
   var description: String { "there is no handler for the type \"\(name)\"; it is held until there is one" }
 }
 
-/// What a handler's task has come to, for whoever need not wait for it.
+/// The result of a handler's task, if it ended without suspending.
 private final class AttemptEnd: Sendable {
   private let value = Mutex<Result<JSONValue, any Error>?>(nil)
 

@@ -5,12 +5,12 @@ import ObjectGraph
 import Synchronization
 import SystemSupport
 
-/// The workers, and what is done about attempts that don't end when they are told to.
+/// The workers, and the replacement of those whose handlers ignore cancellation.
 final class WorkerPool: Sendable {
   private struct State {
     var tasks: [Int: Task<Void, Never>] = [:]
     var nextNumber = 1
-    /// Attempts whose handlers are still at work though their end is recorded.
+    /// Attempts whose handlers still run though their end is recorded.
     var abandoned = 0
   }
 
@@ -23,7 +23,7 @@ final class WorkerPool: Sendable {
     self.recorder = recorder
   }
 
-  /// How many handlers are at work though their attempts are over.
+  /// The number of handlers that still run though their attempts have ended.
   var abandonedCount: Int { state.withLock { $0.abandoned } }
 
   func start(count: Int) { for _ in 0..<count { startWorker() } }
@@ -33,7 +33,7 @@ final class WorkerPool: Sendable {
       let number = state.nextNumber
       state.nextNumber += 1
       let worker = Worker(engine, recorder, number: number)
-      // Started on the main thread a task would ask for a higher priority than a service without privileges may have.
+      // Started on the main thread, a task would ask for a higher priority than an unprivileged service may have.
       state.tasks[number] = Task(executorPreference: WorkQueues.tasks, priority: .medium) { [weak self] in
         let wasAbandoned = await worker.run()
         self?.end(number, wasAbandoned)
@@ -48,10 +48,9 @@ final class WorkerPool: Sendable {
     }
   }
 
-  /// The alarm of an attempt that may have taken as long as it may: it is told to end, or, if it was told before, taken
-  /// from its handler.
+  /// Handles the alarm of an attempt at its timeout: it is told to end, or, if it was told before, abandoned.
   ///
-  /// Alarms are never taken back, so one may come before its time.
+  /// Alarms are never disarmed, so one may come too early.
   func overdue(_ job: RunningJob) {
     guard let attempt = job.attempt else { return }
     let stopLimit = engine.stopLimit(of: job)
@@ -60,7 +59,7 @@ final class WorkerPool: Sendable {
       if left > .zero { return engine.scheduler.remind(of: job, after: left) }
     } else {
       let timeout = engine.policy.timeout(of: attempt.specification, attempt.handler) ?? .zero
-      // While it waits its time stands still; the end of the wait arms another alarm.
+      // While it waits its clock stands still; the end of the wait arms another alarm.
       guard let left = attempt.execution.timeLeft(of: timeout) else { return }
       if left > .zero { return engine.scheduler.remind(of: job, after: left) }
       if job.stop(.timedOut(timeout)) { return engine.scheduler.remind(of: job, after: stopLimit) }
@@ -75,7 +74,7 @@ final class WorkerPool: Sendable {
     }
   }
 
-  /// Waits until the running jobs are over; those that take longer than that are told to end, and run again at the next
+  /// Waits until the running jobs have finished; those that take longer are told to end, and run again at the next
   /// start. Handlers that do not end even then are not waited for.
   func finish(within limit: Duration) async {
     let tasks = state.withLock { Array($0.tasks.values) }
@@ -93,7 +92,7 @@ final class WorkerPool: Sendable {
     engine.flusher.endWaiting()
     let longest = running.map(engine.stopLimit).max() ?? .zero
     if await ended.wait(for: longest) { return }
-    // What they do from here on changes nothing any more.
+    // Their changes are dropped from here on.
     for job in engine.scheduler.allRunning where job.abandon() {
       engine.log.error("a handler does not end though the daemon does; its job runs again at the next start")
     }

@@ -1,4 +1,4 @@
-/// What the flusher has done, and what waits.
+/// The flusher's statistics, and what is unflushed.
 struct FlushStatistics: Sendable {
   var flushes = 0
   var lastDuration: Duration?

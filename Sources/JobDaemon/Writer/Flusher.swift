@@ -8,9 +8,9 @@ import Synchronization
 /// One flush is one transaction for all jobs merged since the last. The timer is armed by the first unflushed change;
 /// nothing runs while there is nothing to write.
 final class Flusher: Sendable {
-  /// What the flusher tells of its work.
+  /// A report of the flusher.
   enum Event: Sendable {
-    /// These jobs are on disk.
+    /// These jobs are durable.
     case durable([FinishedJob])
     /// The disk is full; nothing is lost, and the flush is tried again.
     case storageFull(StoreError)
@@ -25,7 +25,7 @@ final class Flusher: Sendable {
     /// Finished jobs whose changes are in the writer.
     var merged: [FinishedJob] = []
     var isFlushing = false
-    /// Another flush was asked for while one was under way.
+    /// True if another flush was asked for while one was under way.
     var isWanted = false
     var oldest: ContinuousClock.Instant?
     var retryDelay: Duration?
@@ -33,11 +33,11 @@ final class Flusher: Sendable {
     nonisolated(unsafe) var timer: (any DispatchSourceTimer)?
     var waitingForRoom: [@Sendable () -> Void] = []
     var waitingForFlush: [CheckedContinuation<Bool, Never>] = []
-    /// Those who also wait while the disk is full.
+    /// Those that keep waiting while the disk is full.
     var waitingForDisk: [CheckedContinuation<Bool, Never>] = []
     var statistics = FlushStatistics()
     var hasFailed = false
-    /// Nobody is made to wait for room or for the disk any more.
+    /// True once nothing may wait for room or for the disk any more.
     var isEnding = false
   }
 
@@ -67,7 +67,7 @@ final class Flusher: Sendable {
     }
   }
 
-  /// Puts new limits into force, and flushes what has waited under the old ones.
+  /// Applies new limits, and flushes what has waited under the old ones.
   func reconfigure(_ configuration: Configuration.Writer) {
     let isWaiting = state.withLock { state in
       state.configuration = configuration
@@ -76,7 +76,7 @@ final class Flusher: Sendable {
     if isWaiting { flushSoon() }
   }
 
-  /// Called when changes have reached the writer.
+  /// Notes that changes were merged into the writer, and starts a flush or arms the timer.
   func noteMerged(finished: [FinishedJob]) {
     let size = writer.pending.size
     let awaited = isAwaited(finished)
@@ -102,7 +102,7 @@ final class Flusher: Sendable {
     }
   }
 
-  /// Returns whether more may be merged; if not, starts a flush, and calls back after it.
+  /// Returns true if more may be merged; if not, starts a flush, and calls back after it.
   func hasRoom(else call: @escaping @Sendable () -> Void) -> Bool {
     let size = writer.pending.size
     let mustWait = state.withLock { state in
@@ -117,7 +117,7 @@ final class Flusher: Sendable {
     return !mustWait
   }
 
-  /// Lets go of those who wait for room or for a disk that is full, for good: a worker that is to end must not.
+  /// Ends the waits for room and for a full disk, for good: a worker that is to end must not wait.
   func endWaiting() {
     let (room, disk) = state.withLock { state in
       state.isEnding = true
@@ -128,7 +128,7 @@ final class Flusher: Sendable {
     for waiter in disk { waiter.resume(returning: false) }
   }
 
-  /// Waits until everything merged by now is on disk, also while that is full; false if the daemon ends first.
+  /// Waits until everything merged by now is durable, even while the disk is full; false if the daemon ends first.
   nonisolated(nonsending) func waitUntilDurable() async -> Bool {
     await withCheckedContinuation { continuation in
       let mayWait = state.withLock { state in
@@ -140,9 +140,9 @@ final class Flusher: Sendable {
     }
   }
 
-  /// Waits a while, and then until everything merged is on disk; false if the daemon ends first.
+  /// Waits a while, and then until everything merged is durable; false if the daemon ends first.
   ///
-  /// For who needs the store for something else than a flush, which may succeed because it has nothing to write.
+  /// For those that need the store for something other than a flush, which may succeed because it has nothing to write.
   func waitUntilWritable() async -> Bool {
     await withCheckedContinuation { continuation in
       queue.asyncAfter(deadline: .now() + Self.writableDelay) { continuation.resume() }
@@ -152,7 +152,7 @@ final class Flusher: Sendable {
 
   private static let writableDelay = DispatchTimeInterval.seconds(1)
 
-  /// Flushes what has been merged by now; returns whether it is on disk. Used at shutdown and on request.
+  /// Flushes what has been merged by now; returns true if it is durable. Used at shutdown and on request.
   func flush() async -> Bool {
     await withCheckedContinuation { continuation in
       state.withLock { $0.waitingForFlush.append(continuation) }
@@ -165,7 +165,7 @@ final class Flusher: Sendable {
     let mustStart = state.withLock { state in
       if state.hasFailed { return false }
       if state.isFlushing {
-        // Also while a full disk is waited for: should there be room this time, nobody else would come back to it.
+        // Also while waiting for a full disk: should there be room this time, nothing else would start the flush.
         state.isWanted = true
         return false
       }
@@ -196,7 +196,7 @@ final class Flusher: Sendable {
     }
   }
 
-  /// What one flush is for.
+  /// The jobs and the waits that one flush is for.
   private struct Batch {
     let jobs: [FinishedJob]
     let waiting: [CheckedContinuation<Bool, Never>]
@@ -212,7 +212,7 @@ final class Flusher: Sendable {
       let hasRecovered = state.retryDelay != nil
       state.retryDelay = nil
       let again = state.isWanted
-      // Set by whatever was merged since this flush took what there was.
+      // Set by what was merged since this flush began.
       if !again && state.oldest != nil { arm(&state, after: state.configuration.flushInterval) }
       defer { state.waitingForRoom = [] }
       return (state.waitingForRoom, again, hasRecovered)
@@ -255,7 +255,7 @@ final class Flusher: Sendable {
     answerIfFailed()
   }
 
-  /// Whoever waits for a flush after the store has failed is told so.
+  /// Ends waits for a flush after the store has failed.
   private func answerIfFailed() {
     let waiting = state.withLock { state in
       guard state.hasFailed else { return [] as [CheckedContinuation<Bool, Never>] }

@@ -2,9 +2,9 @@ import Dispatch
 import Synchronization
 import SystemSupport
 
-/// Gives the system back what the allocator keeps, once nothing has been written for a while.
+/// Returns the allocator's unused memory to the system, once nothing has been written for a while.
 ///
-/// While there is work the allocator needs again what it has just got back; an idle daemon would keep the most that it
+/// While there is work the allocator would need the memory again at once; an idle daemon would keep the most that it
 /// ever had.
 final class MemoryReturn: Sendable {
   private struct State {
@@ -19,9 +19,9 @@ final class MemoryReturn: Sendable {
   private let state = Mutex(State())
 
   /// - Parameters:
-  ///   - calm: how long there must have been no work.
-  ///   - isIdle: whether nothing is at work. What is at work is noted when it is over.
-  ///   - giveBack: gives memory back.
+  ///   - calm: the time without work after which memory is returned.
+  ///   - isIdle: true if nothing is running. Work is noted when it ends.
+  ///   - giveBack: returns memory to the system.
   init(
     calm: Duration = .seconds(5), isIdle: @escaping @Sendable () -> Bool,
     giveBack: @escaping @Sendable () -> Void = ProcessMemory.giveBackUnused
@@ -29,7 +29,7 @@ final class MemoryReturn: Sendable {
     (self.calm, self.isIdle, self.giveBack) = (calm, isIdle, giveBack)
   }
 
-  /// Notes that something was written; cheap, and may be called for each flush.
+  /// Notes that something was written; cheap enough for each flush.
   func noteWork() {
     let isFirst = state.withLock { state in
       state.last = .now

@@ -1,7 +1,7 @@
 import ObjectGraph
 import Synchronization
 
-/// Moves what children saved into main on to the writer, many jobs at a time.
+/// Merges what children have saved into main on into the writer, many jobs at a time.
 ///
 /// Main is occupied for the moment of a save in memory; requests that come while one is queued share it. Not to be called
 /// on main's executor, nor on the writer's.
@@ -17,7 +17,7 @@ final class Merger: Sendable {
   private let onFailure: @Sendable (any Error) -> Void
   private let state = Mutex(State())
 
-  /// - Parameter onFailure: told when main can't save, which no job may cause.
+  /// - Parameter onFailure: called when main can't save, which no job may cause.
   init(main: ManagedObjectContext, flusher: Flusher, onFailure: @escaping @Sendable (any Error) -> Void) {
     self.main = main
     self.flusher = flusher
@@ -39,13 +39,13 @@ final class Merger: Sendable {
       defer { state.isQueued = true }
       return !state.isQueued
     }
-    // On the caller's thread, if main is free: waking another one costs more than the save of a small job. Whoever comes
-    // meanwhile shares the save.
+    // On the caller's thread, if main is free: waking another one costs more than the save of a small job. Requests
+    // that come meanwhile share the save.
     if mustQueue { main.performAndWait { self.run($0) } }
   }
 
   private func run(_ main: isolated ManagedObjectContext) {
-    // Taken before the save: whoever asks from here on gets a save of its own.
+    // Drained before the save: requests from here on get a save of their own.
     let (finished, waiting) = state.withLock { state in
       defer { state = State() }
       return (state.finished, state.waiting)
