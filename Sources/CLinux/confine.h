@@ -89,10 +89,10 @@ static inline void linux_confine_allow_command(
   linux_confine_load(program, offsetof(struct seccomp_data, nr));
 }
 
-// Leaves the process what it has open, and takes everything else away for good: opening, making and finding files,
-// sockets, other processes, executable memory. The kernel sends no signal for it either: whoever may name a receiver for
-// a descriptor's events (F_SETOWN, F_SETSIG, O_ASYNC, FIOASYNC, leases) could have it send any signal to any process. Refused calls fail with EPERM. Holds for all threads. -1 and errno on
-// error.
+// Confines the process for good to what it has open: no opening, creating and finding of files, no sockets, no other
+// processes, no executable memory. The kernel sends no signal for it either: a process that may name a receiver for a
+// descriptor's events (F_SETOWN, F_SETSIG, O_ASYNC, FIOASYNC, leases) could send any signal to any process. Refused
+// calls fail with EPERM. Holds for all threads. -1 and errno on error.
 static inline int linux_confine_to_open_files(void) {
 #ifndef LINUX_CONFINE_ARCHITECTURE
   errno = ENOSYS;

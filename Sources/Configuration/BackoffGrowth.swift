@@ -1,4 +1,4 @@
-/// How the delay after failed attempts grows.
+/// The growth of the delay after failed attempts.
 package enum BackoffGrowth: String, Sendable, CaseIterable {
   /// The same delay every time.
   case fixed

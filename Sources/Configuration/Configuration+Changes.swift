@@ -1,11 +1,11 @@
 extension Configuration {
   /// One key whose value differs between two configurations.
   package struct Change: Sendable, Equatable, CustomStringConvertible {
-    /// When a new value of a key is obeyed.
+    /// The moment at which a new value of a key takes effect.
     package enum Effect: Sendable, Equatable {
       /// At SIGHUP, `systemctl reload` or `bobbinctl reload`.
       case onReload
-      /// When the daemon is started again; until then the old value holds.
+      /// At the daemon's next start; until then the old value applies.
       case onRestart
     }
 
@@ -30,7 +30,7 @@ extension Configuration {
     }
   }
 
-  /// This configuration, with the values of `old` for every key that needs a restart: what holds after a reload.
+  /// The configuration in effect after a reload: this one, with the values of `old` for every key that needs a restart.
   package func reloaded(over old: Configuration) -> Configuration {
     settings(with: old).reduce(into: self) { result, setting in
       if setting.effect == .onRestart { setting.copy(old, &result) }

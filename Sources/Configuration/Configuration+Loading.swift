@@ -4,7 +4,7 @@ extension Configuration {
   /// - Parameters:
   ///   - mainFile: The path of `bobbin.conf`; if there is no such file, its settings are at their defaults.
   ///   - dropIns: The path of the folder `bobbin.conf.d`, which may be missing.
-  /// - Throws: Everything that is wrong in any of the files.
+  /// - Throws: ``ConfigurationError`` with all problems in all files.
   package static func load(mainFile: String, dropIns: String) throws(ConfigurationError) -> Configuration {
     var parser = ConfigurationParser()
     var files = [mainFile]
@@ -33,7 +33,7 @@ extension Configuration {
   /// - Parameters:
   ///   - text: The content of a configuration file.
   ///   - file: The name that errors give.
-  /// - Throws: Everything that is wrong in the text.
+  /// - Throws: ``ConfigurationError`` with all problems in the text.
   package static func parse(_ text: String, file: String = "bobbin.conf") throws(ConfigurationError) -> Configuration {
     var parser = ConfigurationParser()
     parser.parse(Array(text.utf8), file: file)

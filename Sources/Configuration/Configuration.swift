@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// Every setting of the daemon; the initial values here are the defaults, and nowhere else.
+/// Every setting of the daemon; the initial values here are the only defaults.
 ///
 /// A value is made by ``load(mainFile:dropIns:)`` or ``parse(_:file:)`` only, so that it always lies within the ranges
-/// of ``Setting``. Whether a changed key needs a restart is told by ``changes(from:)``.
+/// of ``Setting``. ``changes(from:)`` says whether a changed key needs a restart.
 package struct Configuration: Sendable, Equatable {
   package internal(set) var spool = Spool()
   package internal(set) var workers = Workers()
@@ -21,7 +21,7 @@ package struct Configuration: Sendable, Equatable {
   package internal(set) var types: [String: JobType] = [:]
   /// `[ImagePreset NAME]`, by name.
   package internal(set) var imagePresets: [String: ImagePreset] = [:]
-  /// Where each `[ImagePreset NAME]` stands, for what is found wrong later: the last place, if it is in several.
+  /// The place of each `[ImagePreset NAME]`, for problems that are found later: the last one, if there are several.
   package internal(set) var presetPlaces: [String: SectionPlace] = [:]
 
   /// All settings at their defaults.
@@ -31,27 +31,27 @@ package struct Configuration: Sendable, Equatable {
   package struct Spool: Sendable, Equatable {
     /// The largest job file accepted, in bytes.
     package internal(set) var maxJobFileSize = 1 << 20
-    /// How long files stay in the folder `failed/`.
+    /// The time for which files stay in the folder `failed/`.
     package internal(set) var failedAge = Duration.seconds(90 * 86_400)
-    /// How many files stay in the folder `failed/`.
+    /// The most files that stay in the folder `failed/`.
     package internal(set) var failedCount = 10_000
   }
 
   /// `[Workers]`: the pool that runs the jobs.
   package struct Workers: Sendable, Equatable {
-    /// How many jobs run at a time; usually one more than cores, as jobs wait for the disk and for programs.
+    /// The most jobs that run at a time; usually one more than cores, as jobs wait for the disk and for programs.
     package internal(set) var count = Configuration.coreCount + 1
   }
 
   /// `[Writer]`: when computed results go to disk.
   package struct Writer: Sendable, Equatable {
-    /// How long the first unflushed change may wait.
+    /// The longest time for which a change may wait to be flushed.
     package internal(set) var flushInterval = Duration.milliseconds(250)
     /// Unflushed objects that cause a flush at once.
     package internal(set) var highWaterObjects = 50_000
     /// Unflushed bytes that cause a flush at once; workers wait while there are more.
     package internal(set) var highWaterBytes = 64 << 20
-    /// How long running jobs may take to finish after SIGTERM before they are given back to the queue.
+    /// The time for running jobs to finish after SIGTERM, before they return to the queue.
     package internal(set) var shutdownTimeout = Duration.seconds(30)
   }
 
@@ -75,7 +75,7 @@ package struct Configuration: Sendable, Equatable {
 
   /// `[Image]`: the job type `image.encode` and its helper processes.
   package struct Image: Sendable, Equatable {
-    /// How many helper processes run at most.
+    /// The most helper processes that run at a time.
     package internal(set) var helpers = Configuration.coreCount
     /// The formats of pictures that are read.
     package internal(set) var inputFormats = ["jpeg", "png", "webp", "avif", "heif", "tiff", "gif"]
@@ -89,7 +89,7 @@ package struct Configuration: Sendable, Equatable {
     package internal(set) var maxTextSize = 16 << 20
     /// Pictures after which a helper is replaced by a fresh one.
     package internal(set) var jobsPerHelper = 200
-    /// How long one picture may take before its helper is killed.
+    /// The time limit of one picture, after which its helper is killed.
     package internal(set) var timeout = Duration.seconds(120)
     /// The largest address space of one helper, in bytes.
     package internal(set) var memoryMax = 16 << 30
@@ -97,47 +97,47 @@ package struct Configuration: Sendable, Equatable {
     package internal(set) var memoryBudget = 3 << 30
     /// The memory, in bytes, with which a helper is replaced after a picture.
     package internal(set) var recycleMemory = 256 << 20
-    /// How large pictures that are kept for jobs with the same input may be together, in bytes; 0 to keep none.
+    /// The total size of pictures that are kept for jobs with the same input, in bytes; 0 to keep none.
     package internal(set) var reuseSize = 1 << 30
   }
 
-  /// `[Jobs]`: what holds for jobs of any type.
+  /// `[Jobs]`: settings for jobs of any type.
   package struct Jobs: Sendable, Equatable {
-    /// How often a job is started before it is given up.
+    /// The most attempts of a job.
     package internal(set) var maxAttempts = 3
-    /// How the delay after a failed attempt grows.
+    /// The growth of the delay after a failed attempt.
     package internal(set) var backoff = BackoffGrowth.exponential
     /// The delay after the first failed attempt.
     package internal(set) var backoffBase = Duration.seconds(1)
     /// The longest delay after a failed attempt.
     package internal(set) var backoffLimit = Duration.seconds(3600)
-    /// How long an attempt may take; zero for any time.
+    /// The time limit of an attempt; zero for none.
     package internal(set) var timeout = Duration.zero
-    /// How long a handler has to end once it was told to.
+    /// The time for a handler to stop once it was told to.
     package internal(set) var stopLimit = Duration.seconds(10)
-    /// How long a job of a lower priority waits until it goes before a new one whose priority is one higher.
+    /// The wait after which a job goes before a new one whose priority is one higher.
     package internal(set) var aging = Duration.seconds(60)
-    /// What becomes of jobs whose type no handler knows.
+    /// The treatment of jobs whose type no handler knows.
     package internal(set) var unknownTypes = UnknownTypes.refuse
   }
 
-  /// `[Retention]`: how long jobs that are over are kept.
+  /// `[Retention]`: how long finished jobs are kept.
   package struct Retention: Sendable, Equatable {
-    /// How long completed jobs are kept.
+    /// The time for which completed jobs are kept.
     package internal(set) var completedAge = Duration.seconds(7 * 86_400)
-    /// How many completed jobs are kept.
+    /// The most completed jobs that are kept.
     package internal(set) var completedCount = 1_000_000
-    /// How long cancelled and discarded jobs are kept.
+    /// The time for which cancelled and discarded jobs are kept.
     package internal(set) var failedAge = Duration.seconds(30 * 86_400)
-    /// How many cancelled and discarded jobs are kept.
+    /// The most cancelled and discarded jobs that are kept.
     package internal(set) var failedCount = 100_000
-    /// How large the store may be until the oldest jobs that are over are removed; 0 for any size.
+    /// The size of the store above which the oldest finished jobs are removed; 0 for any size.
     package internal(set) var storeSize = 0
   }
 
   /// `[Status]`: the HTTP interface on the Unix socket.
   package struct Status: Sendable, Equatable {
-    /// Who may read; root, the daemon's user and its group may always read and change.
+    /// The users who may read; root, the daemon's user and its group may always read and change.
     package internal(set) var readAccess = ReadAccess.group
     /// Connections served at a time.
     package internal(set) var maxConnections = 64

@@ -1,4 +1,4 @@
-/// A configuration that can't be used, with everything that is wrong with it.
+/// A configuration that can't be used, with all its problems.
 package struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
   /// At least one, in the order of the files and of their lines.
   package let problems: [ConfigurationProblem]

@@ -3,7 +3,7 @@ import Glibc
 
 /// Finds and reads configuration files, with a limit on their size.
 enum ConfigurationFile {
-  /// More than any sensible file has, and little enough to be read at once.
+  /// Larger than any sensible file, and small enough to be read at once.
   static let maxSize = 1 << 20
 
   /// The bytes of the file, or nil if there is no file of this name.
@@ -41,7 +41,7 @@ enum ConfigurationFile {
       .map { "\(folder)/\($0)" }
   }
 
-  /// Everything up to one byte more than the limit, so that a file that grows meanwhile is noticed too.
+  /// Reads up to one byte more than the limit, so that a file that grows meanwhile is noticed too.
   private static func read(_ descriptor: CInt, _ path: String) throws(ConfigurationProblem) -> [UInt8] {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 64 << 10)

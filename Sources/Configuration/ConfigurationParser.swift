@@ -1,6 +1,6 @@
 import TextSupport
 
-/// Applies files one after the other to the defaults, and collects what is wrong in them.
+/// Applies files one after the other to the defaults, and collects the problems in them.
 struct ConfigurationParser {
   private var configuration = Configuration()
   var problems: [ConfigurationProblem] = []
@@ -53,7 +53,7 @@ struct ConfigurationParser {
         code: .unknownKey, file: file, section: section, key: key, value: value,
         message: "unknown key; \(Self.suggestion(for: key, among: settings))")
     }
-    // As in systemd, an empty assignment takes back earlier ones.
+    // As in systemd, an empty assignment resets earlier ones.
     if value.isEmpty {
       setting.copy(Configuration(), &configuration)
     } else if !setting.assign(value, &configuration) {

@@ -1,4 +1,4 @@
-/// One thing that is wrong in a configuration file, and what would be right.
+/// One mistake in a configuration file, and what would be right.
 package struct ConfigurationProblem: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of a problem; later versions may add kinds.
   package struct Code: RawRepresentable, Sendable, Hashable {
@@ -26,7 +26,7 @@ package struct ConfigurationProblem: Error, Sendable, Equatable, CustomStringCon
   package var section: String?
   package var key: String?
   package var value: String?
-  /// What is wrong and what is allowed instead.
+  /// The mistake, and what is allowed instead.
   package let message: String
 
   package init(
@@ -54,7 +54,7 @@ package struct ConfigurationProblem: Error, Sendable, Equatable, CustomStringCon
 }
 
 extension ConfigurationProblem {
-  /// What is wrong with a section as a whole.
+  /// A problem with a section as a whole.
   package init(section: String, at place: SectionPlace?, _ message: String) {
     self.init(
       code: .invalidValue, file: place?.file ?? "the configuration", line: place?.line, section: section,

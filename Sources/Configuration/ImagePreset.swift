@@ -1,5 +1,5 @@
 extension Configuration {
-  /// `[ImagePreset NAME]`: what outputs of pictures that name it say unless they say something else.
+  /// `[ImagePreset NAME]`: the defaults of picture outputs that name it.
   package struct ImagePreset: Sendable, Equatable {
     package internal(set) var path: String?
     package internal(set) var mode: String?
@@ -22,7 +22,7 @@ extension Configuration {
     package internal(set) var animated: Bool?
   }
 
-  /// What `[ImagePreset NAME]` says.
+  /// The settings of `[ImagePreset NAME]`.
   package internal(set) subscript(imagePreset name: String) -> ImagePreset {
     get { imagePresets[name] ?? ImagePreset() }
     set { imagePresets[name] = newValue == ImagePreset() ? nil : newValue }

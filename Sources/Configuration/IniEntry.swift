@@ -1,4 +1,4 @@
-/// What one line of a configuration file says.
+/// The content of one line of a configuration file.
 struct IniEntry: Equatable {
   enum Content: Equatable {
     case section(String)

@@ -1,6 +1,6 @@
 import CInih
 
-/// Reads one text with inih and notes what each line says.
+/// Reads one text with inih and makes an entry of each line.
 ///
 /// inih splits sections, keys and values. It would, however, cut long lines in two, drop what follows ` ;` or `]`,
 /// stop at a NUL byte, take an indented line for the continuation of the value before it, and report only the first
@@ -9,7 +9,7 @@ import CInih
 final class IniReader {
   private let lines: [ArraySlice<UInt8>]
   private var lineNumber = 0
-  /// The assignment that inih was given last, until inih has reported it.
+  /// The assignment last given to inih, until inih reports it.
   private var pendingLine: String?
   private var entries: [IniEntry] = []
 
@@ -19,7 +19,7 @@ final class IniReader {
     lines = content.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
   }
 
-  /// What each line of the text says, in order, without empty lines and comments.
+  /// The entries of the text's lines, in order, without empty lines and comments.
   static func entries(of text: [UInt8]) -> [IniEntry] {
     let reader = IniReader(text)
     // The pointer is only used during the call, and `reader` lives until after it.

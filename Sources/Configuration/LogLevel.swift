@@ -1,4 +1,4 @@
-/// How important a log line is, named as syslog names it, from the most important to the least.
+/// The importance of a log line, with syslog's names, from the most important to the least.
 package enum LogLevel: String, Sendable, CaseIterable {
   case error, warning, notice, info, debug
 

@@ -1,4 +1,4 @@
-/// Sections whose names tell what they are about: `[Queue images]`, `[Type import]`, `[ImagePreset thumbnail]`.
+/// Sections with a name of their own: `[Queue images]`, `[Type import]`, `[ImagePreset thumbnail]`.
 extension Setting {
   /// The kinds of such sections.
   static let namedSections = ["Queue", "Type", "ImagePreset"]
@@ -51,33 +51,33 @@ extension Configuration {
     return Setting.all + named.flatMap { Setting.settings(of: $0) ?? [] }
   }
 
-  /// What `[Queue NAME]` says.
+  /// The settings of `[Queue NAME]`.
   package internal(set) subscript(queue name: String) -> Limits {
     get { queues[name] ?? Limits() }
     set { queues[name] = newValue == Limits() ? nil : newValue }
   }
 
-  /// What `[Type NAME]` says.
+  /// The settings of `[Type NAME]`.
   package internal(set) subscript(type name: String) -> JobType {
     get { types[name] ?? JobType() }
     set { types[name] = newValue == JobType() ? nil : newValue }
   }
 
-  /// What bounds the jobs of a queue or a type together.
+  /// The limits on the jobs of a queue or a type together.
   package struct Limits: Sendable, Equatable {
-    /// How many jobs run at a time; 0 for any number.
+    /// The most jobs that run at a time; 0 for any number.
     package internal(set) var concurrency = 0
-    /// How many may start in a time; nil for any number.
+    /// The most starts in a period; nil for any number.
     package internal(set) var rateLimit: Rate?
   }
 
-  /// So many in so long.
+  /// A number of starts in a period.
   package struct Rate: Sendable, Equatable {
     package let count: Int
     package let period: Duration
   }
 
-  /// `[Type NAME]`: what holds for the jobs of a type; zero and nil leave it to `[Jobs]` or to the handler.
+  /// `[Type NAME]`: settings for the jobs of a type; zero and nil leave them to `[Jobs]` or to the handler.
   package struct JobType: Sendable, Equatable {
     package internal(set) var limits = Limits()
     package internal(set) var maxAttempts = 0

@@ -1,4 +1,4 @@
-/// Where the daemon and its tools find everything.
+/// The paths of the daemon and its tools.
 package struct Paths: Sendable, Equatable {
   /// The folder of all spool folders; they lie on one file system, so that renames between them work.
   package let spool: String
@@ -34,9 +34,9 @@ package struct Paths: Sendable, Equatable {
 
   /// The folder of the socket, which others may use as well.
   package var socketFolder: String { String(socket[..<(socket.lastIndex(of: "/") ?? socket.startIndex)]) }
-  /// Where job files are written before they are renamed into `spoolNew`.
+  /// The folder in which job files are written before they are renamed into `spoolNew`.
   package var spoolTemporary: String { spool + "/tmp" }
-  /// Where job files are dropped.
+  /// The folder into which job files are dropped.
   package var spoolNew: String { spool + "/new" }
   /// The claimed job files whose outcome is not yet on disk.
   package var spoolCurrent: String { spool + "/cur" }
@@ -46,7 +46,7 @@ package struct Paths: Sendable, Equatable {
   package var payload: String { spool + "/payload" }
   /// The SQLite database.
   package var store: String { state + "/bobbin.sqlite" }
-  /// Its time of change says up to when the clock was believed.
+  /// A file whose modification time is the last trusted time of the clock.
   package var clock: String { state + "/clock" }
   /// The folder of pictures that jobs of the same input may share.
   package var keptPictures: String { state + "/pictures" }
@@ -57,6 +57,6 @@ package struct Paths: Sendable, Equatable {
   package var handlers: String { configuration + "/handlers.d" }
   /// The folder of `.xcdatamodeld` bundles.
   package var models: String { configuration + "/models" }
-  /// What an operator has decided about changes of models that can't be inferred.
+  /// The operator's decisions about changes of models that can't be inferred.
   package var migrationInstructions: String { models + "/migration.conf" }
 }

@@ -1,4 +1,4 @@
-/// Who may read jobs and results through the status interface, besides root.
+/// The users who may read jobs and results through the status interface, besides root.
 package enum ReadAccess: String, Sendable, CaseIterable {
   /// Every local user.
   case everyone

@@ -1,4 +1,4 @@
-/// Where a section begins.
+/// The place where a section begins.
 package struct SectionPlace: Sendable, Equatable {
   package let file: String
   /// Counted from 1.

@@ -1,15 +1,15 @@
-/// One key of the configuration file: where its value lies, how it is written and when a change takes effect.
+/// One key of the configuration file: its property, its notation and when a change takes effect.
 struct Setting: Sendable {
   let section: String
   let key: String
   let effect: Configuration.Change.Effect
   /// Completes the sentence "expected ...".
   let allowed: String
-  /// Stores the value that the text stands for; false, and no change, if the text is not allowed.
+  /// Stores the text's value; false, and no change, if the text is not allowed.
   let assign: @Sendable (_ text: String, _ configuration: inout Configuration) -> Bool
-  /// Takes the value of this key, and of no other, from another configuration.
+  /// Copies the value of this key, and of no other, from another configuration.
   let copy: @Sendable (_ source: Configuration, _ configuration: inout Configuration) -> Void
-  /// The present value as `assign` reads it.
+  /// The current value in the form that `assign` reads.
   let print: @Sendable (_ configuration: Configuration) -> String
 
   init<Value>(

@@ -2,7 +2,9 @@
 package enum SizeText {
   static var suffixes: [(letter: Character, shift: Int)] { [("T", 40), ("G", 30), ("M", 20), ("K", 10)] }
 
-  /// - Returns: nil for any other text, and for a number beyond what there is.
+  /// Parses the text.
+  ///
+  /// - Returns: Nil for any other text, and for a number that does not fit.
   package static func bytes(_ text: String) -> Int? {
     guard let suffix = suffixes.first(where: { $0.letter == text.last }) else { return Int(text) }
     guard let count = Int(text.dropLast()) else { return nil }

@@ -1,4 +1,4 @@
-/// What becomes of jobs whose type no handler knows.
+/// The treatment of jobs whose type no handler knows.
 package enum UnknownTypes: String, Sendable, CaseIterable {
   /// Their file is refused.
   case refuse

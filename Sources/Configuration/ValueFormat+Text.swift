@@ -1,5 +1,5 @@
 extension ValueFormat {
-  /// What another format has, or nothing at all.
+  /// The values of another format, or none.
   static func optional<Wrapped>(_ format: ValueFormat<Wrapped>) -> Self where Value == Wrapped? {
     Self(
       allowed: format.allowed, parse: { text in format.parse(text).map { .some($0) } },

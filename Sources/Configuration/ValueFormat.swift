@@ -1,8 +1,8 @@
-/// How values of one type are written in a configuration file, and which of them are allowed.
+/// The notation of one type's values in a configuration file, and their allowed range.
 struct ValueFormat<Value: Equatable & Sendable>: Sendable {
-  /// Completes the sentence "expected ..." for whoever wrote something else.
+  /// Completes the sentence "expected ...".
   let allowed: String
-  /// The value that the text stands for, or nil if it stands for none that is allowed.
+  /// The text's value, or nil if the text is not allowed.
   let parse: @Sendable (String) -> Value?
   /// The text that `parse` turns into this value.
   let print: @Sendable (Value) -> String

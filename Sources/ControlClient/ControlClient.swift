@@ -1,9 +1,9 @@
 package import Foundation
 
-/// Sends one HTTP request after the other to the daemon's Unix socket and waits for each reply.
+/// Sends HTTP requests to the daemon's Unix socket, one after the other, and waits for each reply.
 ///
-/// It is meant for the command line: `send` blocks the calling thread until the reply is there or the timeout is over,
-/// so it must not be called on the cooperative pool. Each call opens its own connection; proxies and other settings of
+/// It is meant for the command line: `send` blocks the calling thread until the reply arrives or the timeout passes, so
+/// it must not be called on the cooperative pool. Each call opens its own connection; proxies and other settings of
 /// the environment are ignored.
 package struct ControlClient: Sendable {
   package let socketPath: String

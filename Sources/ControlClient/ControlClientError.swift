@@ -1,6 +1,6 @@
 /// A request that got no usable reply: what happened, to which socket, and what to do.
 package struct ControlClientError: Error, Equatable {
-  /// Why there is no reply, open to causes this version doesn't name.
+  /// The cause, open to causes this version doesn't name.
   package struct Code: RawRepresentable, Hashable, Sendable {
     package let rawValue: String
 
@@ -20,7 +20,7 @@ package struct ControlClientError: Error, Equatable {
     package static let timedOut = Self(rawValue: "timedOut")
     /// The other side closed before the reply was complete; the request may have been carried out.
     package static let connectionClosed = Self(rawValue: "connectionClosed")
-    /// What answered doesn't speak HTTP.
+    /// The other side doesn't speak HTTP.
     package static let notHTTP = Self(rawValue: "notHTTP")
     /// The reply is larger than this client accepts.
     package static let replyTooLarge = Self(rawValue: "replyTooLarge")
@@ -30,7 +30,7 @@ package struct ControlClientError: Error, Equatable {
 
   package let code: Code
   package let socketPath: String
-  /// What happened and what to do, one sentence or two, safe to print.
+  /// The message and advice, one sentence or two, safe to print.
   package let message: String
 
   init(_ code: Code, socketPath: String, message: String) {

@@ -10,7 +10,7 @@ final class ReplyBody {
     self.maximumBytes = maximumBytes
   }
 
-  /// Returns how many bytes were taken; anything but all of them makes libcurl give up.
+  /// Returns the number of bytes appended; anything but all of them makes libcurl give up.
   func append(_ bytes: UnsafeRawBufferPointer) -> Int {
     guard bytes.count <= maximumBytes - data.count else {
       isTooLarge = true

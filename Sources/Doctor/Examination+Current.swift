@@ -3,7 +3,7 @@ import JSONText
 import SQLiteStore
 import SystemSupport
 
-/// The files in `cur/`: each belongs to a job that is not over.
+/// The files in `cur/`: each belongs to an unfinished job.
 extension Examination {
   mutating func examineCurrent(_ names: [FileName], _ inspection: StoreInspection) throws {
     let names = names.filter { !$0.isHidden }
@@ -47,7 +47,7 @@ extension Examination {
     return states.compactMap { $0.first ?? nil }
   }
 
-  /// The IDs that a job file gives; none where it can't be read, which is not for us to judge.
+  /// The IDs in a job file; none if it can't be read, which the daemon reports.
   private func jobIDs(in name: FileName) -> [String] {
     guard let file = try? Directory(path: spool + "/cur").openFile(name), let data = try? file.readAll(limit: 64 << 20),
       let value = try? JSONValue(parsing: Array(data), dialect: .json5)

@@ -2,7 +2,7 @@ import Foundation
 import SystemSupport
 
 extension Examination {
-  /// Rights by which others could do harm, and folders between which files can't be renamed.
+  /// Examines rights by which others could do harm, and folders between which files can't be renamed.
   mutating func examineFolders() throws {
     let state = (store as NSString).deletingLastPathComponent
     var owners: [UInt32: String] = [:]

@@ -1,9 +1,9 @@
 import Foundation
 import SystemSupport
 
-/// What lies about in the spool.
+/// Leftovers and refused files in the spool.
 extension Examination {
-  /// Each file in `failed/` has a reason, and each reason a file.
+  /// Examines `failed/`: each file there has a reason, and each reason a file.
   mutating func examineFailed() throws {
     let names = Set(try entries("failed").filter { !$0.isHidden })
     let reasons = Set(names.map(\.reasonName))
@@ -21,7 +21,7 @@ extension Examination {
     }
   }
 
-  /// Half-written files that nobody will finish.
+  /// Examines half-written files that nobody will finish.
   mutating func examineLeftovers() throws {
     for folder in ["cur", "failed"] {
       var count = 0
@@ -50,7 +50,7 @@ extension Examination {
     }
   }
 
-  /// Pictures of `image.encode` that were not finished; only those beside inputs in `payload/` can be known of.
+  /// Examines unfinished pictures of `image.encode`; only those beside inputs in `payload/` can be found.
   private mutating func examineOutputs() throws {
     let names = try entries("payload").filter {
       $0.bytes.starts(with: ".bobbin-".utf8) && $0.bytes.suffix(4).elementsEqual(".tmp".utf8)
@@ -66,6 +66,6 @@ extension Examination {
 }
 
 extension FileName {
-  /// The name of the file that tells why the file of this name lies in `failed/`; see Documentation/SpoolFormat.md.
+  /// The name of the file with the reason why the file of this name is in `failed/`; see Documentation/SpoolFormat.md.
   fileprivate var reasonName: FileName { FileName(bytes: bytes.prefix(248)).appending(".reason") }
 }

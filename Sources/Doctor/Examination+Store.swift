@@ -3,7 +3,7 @@ import SQLiteStore
 import SystemSupport
 
 extension Examination {
-  /// The records of jobs, the files that they came in, and the files of large values.
+  /// Examines the records of jobs, the files that they came in, and the files of large values.
   mutating func examineStore(_ current: [FileName]) throws {
     guard FileManager.default.fileExists(atPath: store) else {
       report.notes.append("there is no store yet: \(store)")

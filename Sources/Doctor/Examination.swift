@@ -3,21 +3,21 @@ import Glibc
 import SQLiteStore
 import SystemSupport
 
-/// Looks through a daemon's spool and store for what contradicts itself; changes nothing.
+/// Examines a daemon's spool and store for contradictions; changes nothing.
 ///
-/// Beside a running daemon, what only just happened is left out: files come before the store knows of them, and go after
-/// it knows of their jobs' end.
+/// Beside a running daemon, the latest changes are ignored: a file appears before its job is in the store, and goes
+/// after the job's outcome is.
 package struct Examination {
   let spool: String
   let store: String
-  /// Whether a daemon works there; if none does, its next start cleans up what a crash has left.
+  /// True if a daemon is running there; if none is, its next start cleans up after a crash.
   let isRunning: Bool
   /// Nanoseconds since 1970 after which a change is too new to be judged; the end of time where no daemon runs.
   let newest: Int64
   var report = Report()
-  /// How many jobs may be writing pictures.
+  /// The number of jobs that may be writing pictures.
   var unfinishedPictures = 0
-  /// Folders that are not there.
+  /// Folders that are missing.
   private var missing: Set<String> = []
 
   /// The final states; see Documentation/JobStates.md.
@@ -25,13 +25,13 @@ package struct Examination {
   static let states = finalStates + ["available", "scheduled", "waiting", "held", "running", "retryable"]
   static let final = finalStates.map(StoreInspection.literal).joined(separator: ", ")
 
-  /// How long the daemon may take for what it does at once.
+  /// The time, in seconds, that the daemon may take for what it does at once.
   private static let grace = 10.0
 
   /// - Parameters:
-  ///   - spool: the folder of the spool's folders.
-  ///   - store: the store's file.
-  ///   - flushInterval: seconds for which a change may not be on disk.
+  ///   - spool: The folder of the spool's folders.
+  ///   - store: The store's file.
+  ///   - flushInterval: Seconds for which a change may not be on disk.
   package init(spool: String, store: String, isRunning: Bool, flushInterval: Double) {
     self.spool = spool
     self.store = store
@@ -40,10 +40,10 @@ package struct Examination {
     newest = isRunning ? Int64(time * 1e9) : .max
   }
 
-  /// Why nothing could be examined.
+  /// The reason why nothing could be examined.
   package struct Impossible: Error, CustomStringConvertible {
     package let description: String
-    /// Whether it is a matter of rights.
+    /// True if rights are missing.
     package let isDenied: Bool
   }
 
@@ -76,7 +76,7 @@ package struct Examination {
 
   /// Opens a folder; nil, and a finding, if it is missing.
   ///
-  /// Also where no daemon runs, whose next start makes it: what was in it is gone, and nobody can put files there.
+  /// A finding even where no daemon runs, whose next start makes the folder: its content is lost until then.
   mutating func open(_ path: String) throws(SystemError) -> Directory? {
     do throws(SystemError) { return try Directory(path: path) } catch
       where error.code == .noEntry || error.code == .notDirectory
@@ -92,7 +92,7 @@ package struct Examination {
     }
   }
 
-  /// Whether an entry is there and has been as it is for a while.
+  /// True if an entry exists and has not changed for a while.
   func isSettled(_ name: FileName, in folder: String) throws -> Bool {
     do {
       return try Directory(path: spool + "/" + folder).status(of: name).changeTime < newest

@@ -1,4 +1,4 @@
-/// Something that is not as it should be: what, where, and what to do about it.
+/// A fault: what is wrong, where, and what to do about it.
 package struct Finding: Sendable, Hashable {
   /// Names the kind; the same from release to release.
   package let code: String

@@ -1,4 +1,4 @@
-/// A query that finds nothing in a store that is in order; the first column is a job's ID, others are details.
+/// A query that returns no rows on a sound store; the first column is a job's ID, the others are details.
 struct RecordCheck {
   let code: String
   let problem: String

@@ -1,11 +1,12 @@
-/// What an examination has found.
+/// The findings of an examination.
 package struct Report: Sendable {
-  /// What is wrong.
+  /// The faults.
   package internal(set) var findings: [Finding] = []
-  /// What is unusual and in order, such as work that the next start of the daemon takes up.
+  /// Remarks on what is unusual but in order, such as work that the daemon resumes at its next start.
   package internal(set) var notes: [String] = []
-  /// How much was looked at.
+  /// The number of jobs that were examined.
   package internal(set) var jobs = 0
+  /// The number of files that were examined.
   package internal(set) var files = 0
 
   mutating func find(_ code: String, _ subject: String, _ problem: String, action: String) {

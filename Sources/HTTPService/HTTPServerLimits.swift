@@ -1,4 +1,4 @@
-/// What clients may take of a server; memory is at most connections times header and body bytes, plus the replies.
+/// The limits of a server; its memory is at most connections times header and body bytes, plus the replies.
 package struct HTTPServerLimits: Sendable {
   /// Open connections of all clients together.
   package var connections = 128
@@ -16,15 +16,15 @@ package struct HTTPServerLimits: Sendable {
   package var headerBytes = 32 << 10
   /// Larger bodies get status 413 before they are read.
   package var bodyBytes = 1 << 20
-  /// From connecting, or from the last reply, until a request is there in full; also for taking in a reply.
+  /// The time from connecting, or from the last reply, to a complete request; also for reading a reply.
   ///
-  /// This is absolute: bytes that trickle in don't extend it. When it is over, the connection is closed.
+  /// This is absolute: bytes that trickle in don't extend it. After it the connection is closed.
   package var requestTimeout = Duration.seconds(20)
-  /// How long a later reply may take unless the handler says otherwise; then the client gets status 504.
+  /// The time for a later reply unless the handler sets another; after it the client gets status 504.
   package var replyTimeout = Duration.seconds(300)
-  /// How long a client whose request was refused before its body was read may go on sending; the body is thrown away.
+  /// The time for which a client may go on sending a body after its request was refused; the body is discarded.
   package var lingeringTimeout = Duration.seconds(5)
-  /// How long stopping waits for clients to take in their last replies.
+  /// The time for which stopping waits for clients to read their last replies.
   package var stopTimeout = Duration.seconds(2)
 
   package init() {}

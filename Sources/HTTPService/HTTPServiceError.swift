@@ -1,8 +1,8 @@
 package import SystemSupport
 
-/// Why a server could not be started.
+/// The reason why a server could not be started.
 package struct HTTPServiceError: Error {
-  /// What went wrong, open to causes this version doesn't name.
+  /// The cause, open to causes this version doesn't name.
   package struct Code: RawRepresentable, Hashable, Sendable {
     package let rawValue: String
 
@@ -19,7 +19,7 @@ package struct HTTPServiceError: Error {
   }
 
   package let code: Code
-  /// What happened and what to do, safe to print.
+  /// The message and advice, safe to print.
   package let message: String
   /// The system call that failed, if one did.
   package let cause: SystemError?

@@ -1,9 +1,9 @@
-/// What a peer of a Unix socket is to the service, which decides how many places it gets.
+/// The standing of a Unix socket's peer, which decides how many connections it gets.
 package enum PeerStanding: Sendable, Hashable, CaseIterable {
-  /// Runs the service: has places that nobody else gets, and no limit of its own.
+  /// Runs the service: has reserved connections, and no limit of its own.
   case owner
   /// Uses the service.
   case user
-  /// May do next to nothing: gets few places, and all of its kind together no more than a part of them.
+  /// May do next to nothing: gets few connections, and all strangers together only a part of them.
   case stranger
 }

@@ -1,4 +1,4 @@
-/// Who may use the generated code: everybody who imports its module, or the module alone.
+/// The access level of generated code.
 enum AccessLevel: String {
   case `public`, `internal`
 

@@ -37,7 +37,7 @@ struct AttributeSource {
     }
   }
 
-  /// - Parameter narrow: the expression that makes the attribute's type of the wide type that rows have.
+  /// - Parameter narrow: The expression that makes the attribute's type of the wide type that rows have.
   private func addNumber(
     _ libraryType: String, _ label: String, _ source: inout SourceText,
     narrow: ((_ type: String, _ value: String) -> String)? = nil
@@ -102,7 +102,7 @@ struct AttributeSource {
       documentation: "The data of `\(name)` by reference: reading it loads nothing.", to: &source)
   }
 
-  /// What is derived can only be read.
+  /// Adds a property, read-only if it is derived.
   private func add(type: String, get: String, set: String, _ source: inout SourceText) {
     owner.addProperty(
       name, type: type, get: get, set: attribute.derivation == nil ? set : nil,
@@ -122,13 +122,13 @@ extension AttributeDescription {
     return name
   }
 
-  /// Whether the model names a type that can't be one in Swift.
+  /// True if the model names a type that is invalid in Swift.
   var hasInvalidClassName: Bool {
     guard type == .transformable, userInfo[Self.typeKey] == nil, let name = namedClass else { return false }
     return !Self.isForeign(name) && !Self.isSwiftType(name)
   }
 
-  /// What the model names; ".Dataset" is the editor's spelling of "this module's Dataset".
+  /// The class that the model names; ".Dataset" is the editor's spelling of "this module's Dataset".
   private var namedClass: String? {
     guard let name = customClassName?.drop(while: { $0 == "." }), !name.isEmpty else { return nil }
     return String(name)
@@ -138,14 +138,14 @@ extension AttributeDescription {
     name.wholeMatch(of: /[\p{L}_\[][\p{L}\p{N}_.,:<>?\[\] ]*/) != nil
   }
 
-  /// Whether a type has a part that isn't Codable or that there is on Apple's systems only.
+  /// True if a type has a part that isn't Codable or that exists on Apple's systems only.
   private static func isForeign(_ name: String) -> Bool {
     words(name).contains { word in
       word.prefixMatch(of: /(NS|UI)\p{Lu}/) != nil || foreignTypes.contains(String(word))
     }
   }
 
-  /// Whether a type has a part that Foundation declares.
+  /// True if a type has a part that Foundation declares.
   static func namesFoundation(_ type: String) -> Bool { words(type).contains { foundationTypes.contains(String($0)) } }
 
   private static func words(_ type: String) -> [Substring] {

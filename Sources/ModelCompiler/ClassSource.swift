@@ -63,7 +63,7 @@ struct ClassSource {
     source.add("\(access.openModifier)override class var propertyNamesByKeyPath: \(type) { table }")
   }
 
-  // What the sources of the properties need:
+  // For the sources of the properties:
 
   func library(_ type: String) -> String { names.library(type) }
 
@@ -82,7 +82,7 @@ struct ClassSource {
   /// The name of a property in Swift.
   func swiftName(of property: String) -> String { propertyNames[property] }
 
-  /// Whether a property has that name in Swift.
+  /// True if a property has that name in Swift.
   func hasProperty(named name: String) -> Bool { propertyNames.isTaken(name) }
 
   /// Adds a computed property after a blank line.

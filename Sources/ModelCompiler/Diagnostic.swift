@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// A model's fault in the form that build systems and editors recognise: `path:line: error: message`.
+/// A mistake in a model, in the form that build systems and editors recognise: `path:line: error: message`.
 struct Diagnostic {
   let text: String
 

@@ -1,18 +1,18 @@
 import Foundation
 import ObjectModel
 
-/// What a generated property reads in place of nil: the attribute's default, as Swift source.
+/// The default that a generated property returns in place of nil, as Swift source.
 struct Fallback {
   /// The name of the constant that holds the default where making it can fail.
   let constant: String
   /// The expression that yields the default.
   let expression: String
-  /// How the constant is made, an optional value; nil if the expression is a literal.
+  /// The expression that makes the constant, an optional value; nil if the default is a literal.
   let construction: String?
 
   /// Nil if the attribute has no default.
   ///
-  /// - Parameter name: the attribute's name in Swift.
+  /// - Parameter name: The attribute's name in Swift.
   init?(_ attribute: AttributeDescription, name: String, type: String) {
     constant = SwiftNames.escaped(name + "Default")
     switch attribute.defaultValue {

@@ -5,7 +5,7 @@ import ObjectModel
 struct GeneratedClasses {
   /// In the order of the model, those they inherit from first.
   let entities: [Entity]
-  /// What is called otherwise in Swift than in the model, or has another type, without having been told to.
+  /// Names and types that differ in Swift from the model although nobody asked for it.
   private(set) var warnings: [ModelError] = []
   private let model: ManagedObjectModel
   /// The Swift name of each class, by the entity's name.
@@ -67,7 +67,7 @@ struct GeneratedClasses {
     for (entity, name) in sharing { nameClass(of: entity, name, entity.name, &owners, sharedWith: firsts[name]) }
   }
 
-  /// Gives a class the name that it is to have, or one like it that is free and that Swift can have.
+  /// Gives a class its preferred name, or a similar one that is free and valid in Swift.
   private mutating func nameClass(
     of entity: Entity, _ name: String, _ preferred: String, _ owners: inout [String: String],
     sharedWith other: Entity? = nil
@@ -102,7 +102,7 @@ struct GeneratedClasses {
   /// The Swift names of all classes.
   var names: Set<String> { Set(classNames.values) }
 
-  /// Whether a property has a type of Foundation.
+  /// True if a property has a type of Foundation.
   var showsFoundation: Bool {
     entities.flatMap(\.properties).contains { property in
       guard let attribute = property.attribute else { return false }
@@ -121,7 +121,7 @@ struct GeneratedClasses {
   /// The class generated for an entity, or nil if there is none.
   func name(of entity: Entity) -> String? { classNames[entity.name] }
 
-  /// What a model's reader finds an entity's class by.
+  /// The key by which a model's reader finds an entity's class.
   func key(of entity: Entity) -> String? { keys[entity.name] }
 
   /// The Swift names of the properties of all classes.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file that keeps its modification date if it already says the same, so that nothing is compiled again for it.
+/// A file that keeps its modification date if its content is the same, so that nothing is compiled again for it.
 struct GeneratedFile {
   private let url: URL
 

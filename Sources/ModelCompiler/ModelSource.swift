@@ -4,7 +4,7 @@ import ObjectModel
 /// The Swift file for a model: the model itself as text, and a class for each entity that names one.
 struct ModelSource {
   let text: String
-  /// What is wrong with the model and was passed over.
+  /// The mistakes in the model that were ignored.
   let warnings: [ModelError]
 
   /// - Throws: ``ModelError`` for what the model reader refuses, and for names that Swift can't have.

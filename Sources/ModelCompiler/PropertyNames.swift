@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// What the properties of an entity are called in Swift: as in the model, unless that can't be.
+/// The Swift names of an entity's properties: those of the model, unless Swift can't have them.
 ///
 /// The key `bobbin.swiftName` in a property's user info gives it another name. A name that every managed object has
 /// (`context`), or that is taken, gets an underscore at its end.
@@ -17,7 +17,7 @@ struct PropertyNames {
 
   /// Names the properties of an entity that its superclass has not named yet.
   ///
-  /// - Parameter warnings: takes what was named otherwise without having been told to.
+  /// - Parameter warnings: Takes what was named otherwise without having been told to.
   /// - Throws: ``ModelError`` for a wanted name that Swift can't have.
   mutating func add(_ entity: Entity, _ warnings: inout [ModelError]) throws(ModelError) {
     let properties = entity.properties.filter { !$0.isHidden }
@@ -58,7 +58,7 @@ struct PropertyNames {
     }
   }
 
-  /// Takes a name, and with it that of what adds to a to-many relationship; false if one of them is taken.
+  /// Reserves a name and, for a to-many relationship, that of its `addTo` method; false if one of them is taken.
   private mutating func take(_ name: String, _ hasHelpers: Bool) -> Bool {
     let names = [name] + (hasHelpers ? ["addTo" + name.prefix(1).uppercased() + name.dropFirst()] : [])
     if names.contains(where: taken.contains) { return false }

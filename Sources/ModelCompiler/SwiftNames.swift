@@ -1,8 +1,8 @@
 import ObjectModel
 
-/// How names of the model are spelled in Swift, and which of them Swift or the object graph has taken.
+/// The spelling of the model's names in Swift, and the names that Swift or the object graph reserves.
 struct SwiftNames {
-  /// What the generated file declares: types, and properties, which hide types in a class.
+  /// The names that the generated file declares: types, and properties, which hide types in a class.
   private let declared: Set<String>
 
   init(declared: Set<String>) { self.declared = declared }

@@ -4,11 +4,11 @@ public struct AttributeDescription: Sendable, Hashable {
   public var name: String
   /// The type of the values.
   public var type: AttributeType
-  /// Whether nil is a valid value at a save.
+  /// True if nil is a valid value at a save.
   public var isOptional: Bool
   /// The value of a new object, or nil.
   public var defaultValue: Value
-  /// Whether the value lives in memory only and is never stored.
+  /// True if the value lives in memory only and is never stored.
   public var isTransient = false
   /// The smallest valid number or date, or the shortest text in characters.
   public var minimum: Value = .null
@@ -16,11 +16,11 @@ public struct AttributeDescription: Sendable, Hashable {
   public var maximum: Value = .null
   /// A regular expression that the whole of a text must match.
   public var pattern: String?
-  /// Whether large binary values are kept in a file beside the store.
+  /// True if large binary values are kept in a file beside the store.
   public var allowsExternalBinaryDataStorage = false
-  /// Whether the value is kept in the history's tombstone when the object is deleted.
+  /// True if the value is kept in the history's tombstone when the object is deleted.
   public var preservesValueInHistoryOnDeletion = false
-  /// Whether a class generated for the entity has a plain number or Boolean here even if the attribute is optional.
+  /// True if a generated class has a plain number or Boolean here even if the attribute is optional.
   public var usesScalarValue = false
   /// The expression a derived attribute is computed from at each save, as the model spells it.
   public var derivation: String?

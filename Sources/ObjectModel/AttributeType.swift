@@ -29,7 +29,7 @@ public enum AttributeType: String, Sendable, Hashable, CaseIterable {
   /// Any `Sendable` value, of a transient attribute only: it lives in memory and is never stored.
   case undefined = "Undefined"
 
-  /// How values of this type lie in a row and in a column.
+  /// The storage of values of this type in a row and in a column.
   public var storage: StorageClass {
     switch self {
     case .integer16, .integer32, .integer64, .boolean: .integer

@@ -1,19 +1,19 @@
-/// Gives the properties of a family their columns in the table that its entities share.
+/// Assigns the properties of a family their columns in the table that its entities share.
 ///
-/// A column has its property's name, so siblings with a property of one name share its column. SQL tells no upper case
-/// from lower in names: where two differ in case only, or one is needed by the store itself, the first in the order of
-/// code points keeps it and the others get a number (`iconURL`, `iconUrl_2`). The order of the model decides nothing.
+/// A column has its property's name, so siblings with a property of one name share its column. SQL ignores case in
+/// names: where two differ in case only, or the store itself needs one, the first in the order of code points keeps it
+/// and the others get a number (`iconURL`, `iconUrl_2`). The order of the model has no influence.
 struct ColumnNames {
   private var taken: Set<String>
 
-  /// - Parameter reserved: names that the store has taken.
+  /// - Parameter reserved: Names that the store has taken.
   init(reserved: some Sequence<String>) { taken = Set(reserved.map(\.asciiLowercased)) }
 
   /// Names the columns of all stored properties of a family.
   static func assign(family: [Entity]) {
     var columns = ColumnNames(reserved: ["_key", "_version", "_entity"])
     let stored = family.flatMap(\.properties).filter(\.isPersistent)
-    // What the library keeps for itself is named first, so that no property of the model can move it.
+    // The library's own columns are named first, so that no property of the model can rename them.
     for isHidden in [true, false] {
       let properties = stored.filter { $0.isHidden == isHidden }
       let names = columns.take(Set(properties.map(\.name)))
@@ -24,7 +24,7 @@ struct ColumnNames {
     for property in references { property.entityColumnName = names[property.name + "_entity"] }
   }
 
-  /// Gives each name itself or, where that is taken, itself with the first number that makes it a new one.
+  /// Assigns each name itself or, where that is taken, itself with the first number that makes it unique.
   mutating func take(_ names: Set<String>) -> [String: String] {
     var given: [String: String] = [:]
     let sorted = names.sorted()
@@ -33,10 +33,10 @@ struct ColumnNames {
     return given
   }
 
-  /// Takes a name; false if it is taken.
+  /// Reserves a name; false if it is taken.
   mutating func claim(_ name: String) -> Bool { taken.insert(name.asciiLowercased).inserted }
 
-  /// Takes a name with the first number that makes it a new one.
+  /// Reserves a name with the first number that makes it unique.
   mutating func claimNumbered(_ name: String) -> String {
     var number = 2
     while !claim("\(name)_\(number)") { number += 1 }
@@ -52,7 +52,7 @@ extension Entity {
 }
 
 extension String {
-  /// The text as SQL compares names.
+  /// The text in the form in which SQL compares names.
   package var asciiLowercased: String {
     String(decoding: utf8.map { $0 >= 0x41 && $0 <= 0x5a ? $0 | 0x20 : $0 }, as: UTF8.self)
   }

@@ -1,9 +1,9 @@
-/// What a derived attribute is computed from at each save, read from its expression.
+/// The computation of a derived attribute at each save, read from its expression.
 ///
 /// The expressions are those of the model editor: `name`, `author.name`, `canonical:(name)`, `lowercase:(name)`,
 /// `uppercase:(name)`, `items.@count`, `items.@sum.price` (or `sum:(items.price)`), `@min`, `@max`, `@avg`, and `now()`.
 public struct Derivation: Sendable, Hashable {
-  /// What is made of the values.
+  /// The operation on the values.
   public enum Operation: String, Sendable, Hashable {
     /// The value as it is.
     case copy
@@ -26,7 +26,7 @@ public struct Derivation: Sendable, Hashable {
     /// The time of the save that writes the object.
     case now
 
-    /// Whether values of several objects are taken together.
+    /// True if values of several objects are taken together.
     public var isAggregate: Bool {
       switch self {
       case .count, .sum, .min, .max, .average: true
@@ -35,7 +35,7 @@ public struct Derivation: Sendable, Hashable {
     }
   }
 
-  /// What is made of the values at the end of the path.
+  /// The operation on the values at the end of the path.
   public let operation: Operation
   /// The names of relationships from the object; the last one of an aggregate is to-many, all others are to-one.
   public let relationships: [String]

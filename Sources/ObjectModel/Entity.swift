@@ -6,7 +6,7 @@ public final class Entity: @unchecked Sendable {
 
   /// The name, unique in the model.
   public let name: String
-  /// What the model says of this entity alone.
+  /// The model's description of this entity alone.
   public let entityDescription: EntityDescription
   /// The entity's place in its model.
   public let index: Int
@@ -40,16 +40,16 @@ public final class Entity: @unchecked Sendable {
     rootIndex = parent?.rootIndex ?? index
   }
 
-  /// Whether there are objects of entities that inherit from it only.
+  /// True if only entities that inherit from it have objects.
   public var isAbstract: Bool { entityDescription.isAbstract }
 
-  /// Whether other entities share its table, so that rows must tell their entity.
+  /// True if other entities share its table, so that rows must name their entity.
   public var isInHierarchy: Bool { root.children.isEmpty == false }
 
   /// This entity and all that inherit from it.
   public var withDescendants: [Entity] { [self] + children.flatMap(\.withDescendants) }
 
-  /// Whether this is the given entity or inherits from it.
+  /// True if this is the given entity or inherits from it.
   public func isKind(of other: Entity) -> Bool {
     self === other || (parent?.isKind(of: other) ?? false)
   }

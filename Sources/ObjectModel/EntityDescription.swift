@@ -6,7 +6,7 @@ public struct EntityDescription: Sendable, Hashable {
     public struct Element: Sendable, Hashable {
       /// The name of an attribute or to-one relationship.
       public var property: String
-      /// Whether the smallest value comes first.
+      /// True if the smallest value comes first.
       public var isAscending: Bool
       /// A column of an index.
       public init(property: String, isAscending: Bool = true) {
@@ -33,7 +33,7 @@ public struct EntityDescription: Sendable, Hashable {
     public var entity: String
     /// The format string of the condition; nil for all objects.
     public var predicate: String?
-    /// What the modeller noted by key.
+    /// The model author's notes, by key.
     public var userInfo: [String: String] = [:]
     /// A fetched property.
     public init(name: String, entity: String, predicate: String? = nil) {
@@ -47,7 +47,7 @@ public struct EntityDescription: Sendable, Hashable {
   public var name: String
   /// The name of the class of its objects; nil for plain managed objects.
   public var className: String?
-  /// Whether there are objects of entities that inherit from it only.
+  /// True if only entities that inherit from it have objects.
   public var isAbstract = false
   /// The name of the entity it inherits from.
   public var parent: String?

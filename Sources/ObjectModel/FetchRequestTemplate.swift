@@ -8,15 +8,15 @@ public struct FetchRequestTemplate: Sendable, Hashable {
   public var predicate: String?
   /// The most objects to fetch; 0 for no limit.
   public var fetchLimit = 0
-  /// How many rows to read at a time; 0 for all.
+  /// The number of rows to read at a time; 0 for all.
   public var fetchBatchSize = 0
-  /// Whether objects of entities that inherit from the entity are meant too.
+  /// True if objects of entities that inherit from the entity are meant too.
   public var includesSubentities = true
-  /// Whether values are read with the objects.
+  /// True if values are read with the objects.
   public var includesPropertyValues = true
-  /// Whether objects come as faults.
+  /// True if objects come as faults.
   public var returnsObjectsAsFaults = true
-  /// Whether equal dictionaries are returned once.
+  /// True if equal dictionaries are returned once.
   public var returnsDistinctResults = false
 
   /// Describes a fetch request; the further settings are set through its properties.

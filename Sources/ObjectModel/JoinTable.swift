@@ -1,4 +1,4 @@
-/// Where the links of a many-to-many relationship are kept, one row per pair of objects.
+/// The table of a many-to-many relationship's links, one row per pair of objects.
 ///
 /// A to-many relationship without an inverse has one too, and one that is its own inverse keeps each link in both
 /// directions. Immutable once the model's initializer has returned; the model owns it.
@@ -17,9 +17,9 @@ public final class JoinTable: @unchecked Sendable {
   public let relationship: String
   /// The relationship from right to left, or nil if there is none; equal to the other one if it is its own inverse.
   public let inverse: String?
-  /// Whether the objects on the right have an order for each on the left.
+  /// True if the objects on the right have an order for each on the left.
   public let isOrdered: Bool
-  /// Whether the objects on the left have an order for each on the right.
+  /// True if the objects on the left have an order for each on the right.
   public let isInverseOrdered: Bool
 
   init(index: Int, left: Entity, property: Property, right: Entity) {
@@ -33,7 +33,7 @@ public final class JoinTable: @unchecked Sendable {
     isInverseOrdered = property.inverse?.relationship?.isOrdered == true
   }
 
-  /// Whether each link has a twin in the other direction, because the relationship is its own inverse.
+  /// True if each link has a twin in the other direction, because the relationship is its own inverse.
   public var isSymmetric: Bool { inverse == relationship && left.root === right.root }
 
   /// The column with the left object's key: the inverse's name, or `_owner` where that is taken or missing.
@@ -87,6 +87,6 @@ extension ModelResolver {
 }
 
 extension Property {
-  /// Whether the destinations are found through links of their own.
+  /// True if the destinations are found through links of their own.
   fileprivate var needsJoinTable: Bool { storage == .toMany && inverse?.storage != .reference }
 }

@@ -4,10 +4,10 @@ extension ManagedObjectModel {
   /// Reads a model from an `.xcdatamodeld` or `.xcdatamodel` bundle, or from the `contents` file of one.
   ///
   /// - Parameters:
-  ///   - url: the bundle's folder.
-  ///   - version: the name of a version in an `.xcdatamodeld` bundle; nil for the one in `.xccurrentversion`,
+  ///   - url: The bundle's folder.
+  ///   - version: The name of a version in an `.xcdatamodeld` bundle; nil for the one in `.xccurrentversion`,
   ///     or the only one.
-  ///   - classes: the Swift classes of objects by their name in the model.
+  ///   - classes: The Swift classes of objects by their name in the model.
   /// - Throws: ``ModelError`` that names file, line, entity and property.
   public convenience init(
     contentsOf url: URL, version: String? = nil, classes: [String: AnyClass] = [:]
@@ -19,9 +19,9 @@ extension ManagedObjectModel {
   /// Reads a model from the XML of an `.xcdatamodel`'s `contents` file.
   ///
   /// - Parameters:
-  ///   - xml: the text of the file.
-  ///   - classes: the Swift classes of objects by their name in the model.
-  ///   - file: the path to name in errors.
+  ///   - xml: The text of the file.
+  ///   - classes: The Swift classes of objects by their name in the model.
+  ///   - file: The path to name in errors.
   /// - Throws: ``ModelError`` that names line, entity and property.
   public convenience init(xml: Data, classes: [String: AnyClass] = [:], file: String? = nil) throws(ModelError) {
     let reader = ModelReader(file: file)

@@ -6,7 +6,7 @@ public final class ManagedObjectModel: Sendable {
   public let entities: [Entity]
   /// All entities by name, abstract ones too.
   public let entitiesByName: [String: Entity]
-  /// Where the links of many-to-many relationships are kept.
+  /// The tables that keep the links of many-to-many relationships.
   public let joinTables: [JoinTable]
   /// The names of the entities of each configuration.
   public let configurations: [String: [String]]
@@ -14,20 +14,20 @@ public final class ManagedObjectModel: Sendable {
   public let fetchRequestTemplates: [String: FetchRequestTemplate]
   /// The identifiers a modeller gave this version.
   public let versionIdentifiers: Set<String>
-  /// What is wrong in the model's file and was passed over or mended as Core Data does; empty for a model in code.
+  /// The mistakes in the model's file that were ignored or repaired as Core Data does; empty for a model in code.
   public let warnings: [ModelError]
   private let classes: ModelClasses
 
   /// Resolves descriptions into a model.
   ///
   /// - Parameters:
-  ///   - descriptions: the entities, in any order.
-  ///   - configurations: names of entities by the name of their configuration.
-  ///   - fetchRequestTemplates: the fetch requests that the model defines.
-  ///   - versionIdentifiers: what the model's author calls this version.
-  ///   - classes: the Swift classes of objects by the class name the descriptions give, or, where several entities have
+  ///   - descriptions: The entities, in any order.
+  ///   - configurations: Names of entities by the name of their configuration.
+  ///   - fetchRequestTemplates: The fetch requests that the model defines.
+  ///   - versionIdentifiers: What the model's author calls this version.
+  ///   - classes: The Swift classes of objects by the class name the descriptions give, or, where several entities have
   ///     one class name, by "ENTITY.CLASS"; others become plain objects.
-  ///   - file: the path to name in errors.
+  ///   - file: The path to name in errors.
   /// - Throws: ``ModelError`` that names entity and property of the first contradiction.
   public convenience init(
     _ descriptions: [EntityDescription], classes: [String: AnyClass] = [:],

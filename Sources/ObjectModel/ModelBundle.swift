@@ -4,7 +4,7 @@ public import Foundation
 public struct ModelBundle {
   private let url: URL
 
-  /// A bundle, which is read when it is asked for something.
+  /// Creates a bundle, which is read when it is needed.
   public init(_ url: URL) { self.url = url }
 
   /// The versions' names, in the order of their names; one that stands for all if the bundle has no versions.

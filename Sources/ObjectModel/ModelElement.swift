@@ -32,7 +32,7 @@ struct ModelElement {
     return entity
   }
 
-  /// - Parameter warnings: takes what is wrong and can be passed over.
+  /// - Parameter warnings: Takes what is wrong and can be passed over.
   func attribute(_ warnings: inout [ModelError]) throws(ModelError) -> AttributeDescription {
     let name = try required("name")
     let type = try attributeType(of: name)
@@ -171,7 +171,7 @@ struct ModelElement {
 }
 
 extension AttributeType {
-  /// Whether values have an order that a smallest and a largest one can be told in.
+  /// True if values have an order, and so a smallest and a largest one.
   fileprivate var hasLimits: Bool {
     switch self {
     case .integer16, .integer32, .integer64, .decimal, .double, .float, .date: true

@@ -1,4 +1,4 @@
-/// Why a model can't be read or used: what is wrong, and in which file, line, entity and property.
+/// The reason why a model can't be read or used, with its file, line, entity and property.
 public struct ModelError: Error, Sendable, CustomStringConvertible {
   /// The kind of a model error; open, so that more can be added.
   public struct Code: RawRepresentable, Sendable, Hashable {
@@ -22,9 +22,9 @@ public struct ModelError: Error, Sendable, CustomStringConvertible {
     public static let contradiction = Code(rawValue: "contradiction")
   }
 
-  /// What kind of mistake it is.
+  /// The kind of mistake.
   public var code: Code
-  /// What is wrong, in words.
+  /// The message.
   public var message: String
   /// The path of the model file, if it came from one.
   public var file: String?

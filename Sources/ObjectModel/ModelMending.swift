@@ -1,7 +1,8 @@
-/// Makes of a model file's descriptions what Core Data makes of them where they contradict each other or name what is
-/// not there, so that a model an app was built with can be used; each mend is a warning.
+/// Repairs a model file's descriptions as Core Data does, so that a model an app was built with can be used.
 ///
-/// Only what has one sensible meaning is mended. Descriptions in code are not: there a contradiction is an error.
+/// Repaired are contradictions and names of what does not exist; each repair is a warning.
+///
+/// Only mistakes with one sensible meaning are repaired. Descriptions in code are not: there they are errors.
 struct ModelMending {
   private(set) var entities: [EntityDescription]
   private(set) var warnings: [ModelError] = []
@@ -9,7 +10,7 @@ struct ModelMending {
 
   private let indexed: Set<String>
 
-  /// - Parameter indexed: the properties ("Entity.property") that are marked as indexed.
+  /// - Parameter indexed: The properties ("Entity.property") that are marked as indexed.
   init(_ entities: [EntityDescription], indexed: Set<String>) {
     self.entities = entities
     self.indexed = indexed
@@ -29,7 +30,7 @@ struct ModelMending {
 
   // MARK: What leads nowhere
 
-  /// Passes over relationships without a destination, and fetched properties without an entity that exists.
+  /// Drops relationships without a destination, and fetched properties whose entity does not exist.
   private mutating func dropUnreachable() {
     for place in entities.indices {
       let entity = entities[place]
@@ -53,7 +54,7 @@ struct ModelMending {
     }
   }
 
-  /// Keeps the fetch requests of entities that exist.
+  /// Returns the fetch requests of entities that exist.
   mutating func existing(_ templates: [FetchRequestTemplate]) -> [FetchRequestTemplate] {
     for template in templates where places[template.entity] == nil {
       warn(
@@ -64,7 +65,7 @@ struct ModelMending {
     return templates.filter { places[$0.entity] != nil }
   }
 
-  /// Keeps the members of configurations that exist.
+  /// Returns the configurations with the members that exist.
   mutating func existing(_ configurations: [String: [String]]) -> [String: [String]] {
     for (name, members) in configurations.sorted(by: { $0.key < $1.key }) {
       for member in members where places[member] == nil {
@@ -121,7 +122,7 @@ struct ModelMending {
     return nil
   }
 
-  /// Where only one end names the other, the other is taken to mean it.
+  /// Completes pairs in which only one end names the other.
   private mutating func completeInverses() {
     for place in allRelationships {
       if self[place].inverse?.isEmpty == true { self[place].inverse = nil }
@@ -138,7 +139,7 @@ struct ModelMending {
     }
   }
 
-  /// An inverse that has another inverse is none; what remains are pairs.
+  /// Drops inverses that have another inverse, until only pairs are left.
   private mutating func dropContradictingInverses() {
     var isDone = false
     while !isDone {
@@ -172,7 +173,7 @@ struct ModelMending {
 
   // MARK: Indexes
 
-  /// What the editor made of "indexed" before it had fetch indexes: one for the property alone.
+  /// Makes the indexes that the editor's "indexed" meant before it had fetch indexes: one for each property.
   private mutating func makeOldIndexes() {
     for place in entities.indices {
       let entity = entities[place]
@@ -184,7 +185,7 @@ struct ModelMending {
     }
   }
 
-  /// Passes over what no index can be over, as Core Data does: to-many relationships, and what is not stored.
+  /// Drops index elements that can't be indexed, as Core Data does: to-many relationships and properties not stored.
   private mutating func mendIndexes(of place: Int) {
     let name = entities[place].name
     for (number, index) in entities[place].fetchIndexes.enumerated() {
@@ -201,7 +202,7 @@ struct ModelMending {
     entities[place].fetchIndexes.removeAll(where: \.elements.isEmpty)
   }
 
-  /// Why a property can't be indexed; nil if it can.
+  /// The reason why a property can't be indexed; nil if it can.
   private func reasonAgainst(_ property: String, _ place: Int) -> String? {
     if property == "self" { return nil }
     for ancestor in ancestry(of: entities[place].name) {
@@ -218,7 +219,7 @@ struct ModelMending {
 }
 
 extension EntityDescription {
-  /// Adds an index under the name that the editor would give it, unless there is one like it.
+  /// Adds an index with the name that the editor would give it, unless there is an equal one.
   mutating func addIndex(over properties: [String]) {
     let elements = properties.map { FetchIndex.Element(property: $0) }
     if fetchIndexes.contains(where: { $0.elements == elements }) { return }

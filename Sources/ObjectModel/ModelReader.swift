@@ -3,15 +3,15 @@ import FoundationXML
 
 /// Reads the XML that the model editor writes into `.xcdatamodel/contents`.
 ///
-/// The format is known from the files themselves. Elements and attributes that shape nothing here (the layout in the
-/// editor, code generation, sync) are passed over; what Core Data bears is a warning, and what has a meaning and can't
-/// be read is an error with its line.
+/// The format is known from the files themselves. Elements and attributes without effect here (the editor's layout,
+/// code generation, sync) are ignored; a mistake that Core Data tolerates is a warning, and an element that matters and
+/// can't be read is an error with its line.
 final class ModelReader: NSObject, XMLParserDelegate {
   private(set) var entities: [EntityDescription] = []
   private(set) var configurations: [String: [String]] = [:]
   private(set) var fetchRequestTemplates: [FetchRequestTemplate] = []
   private(set) var versionIdentifiers: Set<String> = []
-  /// What is wrong and was passed over.
+  /// The mistakes that were ignored.
   private(set) var warnings: [ModelError] = []
 
   private let file: String?
@@ -25,7 +25,7 @@ final class ModelReader: NSObject, XMLParserDelegate {
   /// Properties ("Entity.property") that are marked as indexed.
   private var indexed: Set<String> = []
   private var compoundIndexes: [(entity: Int, properties: [String])] = []
-  /// Where entities and properties ("Entity.property") are defined, the last place if there are several.
+  /// The lines that define entities and properties ("Entity.property"), the last one if there are several.
   private var lines: [String: Int] = [:]
 
   init(file: String?) { self.file = file }
@@ -49,7 +49,7 @@ final class ModelReader: NSObject, XMLParserDelegate {
     mend()
   }
 
-  /// Puts the parts of composite attributes into their place.
+  /// Replaces composite attributes with their parts.
   private func resolveComposites() throws(ModelError) {
     if compositeNames.isEmpty { return }
     for place in entities.indices {
@@ -77,7 +77,7 @@ final class ModelReader: NSObject, XMLParserDelegate {
     }
   }
 
-  /// Makes of contradictions what Core Data makes of them.
+  /// Repairs contradictions as Core Data does.
   private func mend() {
     for index in compoundIndexes { entities[index.entity].addIndex(over: index.properties) }
     var mending = ModelMending(entities, indexed: indexed)
@@ -91,8 +91,8 @@ final class ModelReader: NSObject, XMLParserDelegate {
     }
   }
 
-  /// Refuses what a model never holds: other encodings, and declarations of XML entities, which could be made to
-  /// expand without end or to name other files.
+  /// Refuses what a model never contains: other encodings, and declarations of XML entities, which could expand without
+  /// end or name other files.
   private func check(_ xml: Data) throws(ModelError) {
     guard !xml.isEmpty else { throw ModelError(.malformed, "the file is empty", file: file, line: 1) }
     let declared = String(decoding: xml.prefix(200), as: UTF8.self)
@@ -107,7 +107,7 @@ final class ModelReader: NSObject, XMLParserDelegate {
     }
   }
 
-  /// Adds the line to an error that was found only when the model was resolved.
+  /// Adds the line to an error that was found when the model was resolved.
   func placing(_ error: ModelError) -> ModelError {
     var placed = error
     guard error.line == nil, let entity = error.entity else { return error }
@@ -123,7 +123,7 @@ final class ModelReader: NSObject, XMLParserDelegate {
     _ parser: XMLParser, didStartElement element: String, namespaceURI: String?, qualifiedName: String?,
     attributes: [String: String]
   ) {
-    // The parser may report what it had already read after it was told to stop.
+    // The parser may still report what it had read before it was told to stop.
     guard failure == nil else { return }
     path.append(element)
     do throws(ModelError) {
@@ -145,7 +145,7 @@ final class ModelReader: NSObject, XMLParserDelegate {
 
   private var currentEntity: String? { path.count > 2 && path[1] == "entity" ? entities.last?.name : nil }
 
-  /// Reads an element by its whole path, so that each case can rely on what its parents have added.
+  /// Reads an element by its whole path, so that each case can rely on its parents.
   private func start(_ element: ModelElement) throws(ModelError) {
     let last = entities.count - 1
     switch path.joined(separator: "/") {
@@ -223,7 +223,7 @@ final class ModelReader: NSObject, XMLParserDelegate {
     }
   }
 
-  /// Remembers what is needed of a property when everything was read.
+  /// Notes a property's line, and whether it is marked as indexed.
   private func note(_ property: String, _ element: ModelElement) {
     guard let entity = entities.last?.name else { return }
     lines[entity + "." + property] = element.line

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Checks of what the descriptions say about each other.
+/// Checks of the descriptions against each other.
 extension ModelResolver {
   func checkValues(of attribute: AttributeDescription, entity: String) throws(ModelError) {
     func fail(_ code: ModelError.Code, _ message: String) -> ModelError {
@@ -91,7 +91,7 @@ extension ModelResolver {
 }
 
 extension Value {
-  /// Whether both are set and this one is greater.
+  /// True if both are set and this one is greater.
   fileprivate func exceeds(_ other: Value) -> Bool {
     switch (self, other) {
     case (.integer(let left), .integer(let right)): left > right

@@ -53,7 +53,7 @@ extension ModelResolver {
 }
 
 extension Derivation {
-  /// Whether the results can be values of the type.
+  /// True if the results can be values of the type.
   fileprivate func fits(_ type: AttributeType, source: AttributeType?) -> Bool {
     switch operation {
     case .now: return type == .date

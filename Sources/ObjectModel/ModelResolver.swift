@@ -1,9 +1,9 @@
-/// Turns descriptions into entities: checks names, orders families, assigns slots, ties relationships, hashes.
+/// Turns descriptions into entities: checks names, orders families, assigns slots, links relationships, hashes.
 struct ModelResolver {
   private let descriptions: [String: EntityDescription]
   private let order: [String]
   private let duplicate: String?
-  /// Recursion follows the chain of parents, so a chain has a limit that no real model comes near.
+  /// The limit of the chain of parents, which recursion follows; no real model comes near it.
   private let deepestInheritance = 100
   private let classes: [String: AnyClass]
   let file: String?
@@ -97,7 +97,7 @@ struct ModelResolver {
     return properties
   }
 
-  /// Whether a to-one relationship's inverse is ordered, so that its place there has to be kept.
+  /// True if a to-one relationship's inverse is ordered, so that its place there has to be kept.
   private func hasOrderedInverse(_ relationship: RelationshipDescription) -> Bool {
     guard !relationship.isToMany, let inverse = relationship.inverse else { return false }
     var name: String? = relationship.destinationEntity
@@ -136,7 +136,7 @@ struct ModelResolver {
     }
   }
 
-  /// What migration must know of an entity: names, types, optionality, inheritance, relationships' shape, constraints.
+  /// The hash of what migration must know: names, types, optionality, inheritance, relationships' shape, constraints.
   private func hash(of entity: Entity) -> VersionHash {
     let description = entity.entityDescription
     var hash = VersionHash()

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Writes what a migration needs to know of a model as the XML of a model file, which a store keeps.
+/// Writes the parts of a model that a migration needs as the XML of a model file, which a store keeps.
 ///
-/// Defaults and validation rules are left out: they concern the new model only.
+/// Defaults and validation rules are left out: they matter in the new model only.
 package enum ModelText {
   /// The text that `ManagedObjectModel(xml:)` reads back, with the same version hashes.
   package static func xml(_ model: ManagedObjectModel) -> String {

@@ -2,7 +2,7 @@
 public final class Property: @unchecked Sendable {
   // @unchecked: everything is written before the model's initializer returns and only read afterwards.
 
-  /// What a property is.
+  /// The kind of a property.
   public enum Kind: Sendable {
     /// It holds a value.
     case attribute(AttributeDescription)
@@ -16,23 +16,23 @@ public final class Property: @unchecked Sendable {
   public let kind: Kind
   /// The property's place among all properties of its entity, inherited ones first.
   public let slot: Int
-  /// How a row holds the value.
+  /// The storage of the value in a row.
   public let storage: StorageClass
   /// The destination of a relationship.
   public internal(set) unowned(unsafe) var destination: Entity?
   /// The inverse of a relationship, a property of the destination.
   public internal(set) unowned(unsafe) var inverse: Property?
-  /// Where the links of a many-to-many relationship are kept; nil for other properties.
+  /// The table of a many-to-many relationship's links; nil for other properties.
   public internal(set) unowned(unsafe) var joinTable: JoinTable?
-  /// Whether a many-to-many relationship leads from the left side of its join table to the right one.
+  /// True if a many-to-many relationship leads from the left side of its join table to the right one.
   public internal(set) var isLeftEnd = false
   /// For a to-one relationship whose inverse is ordered: the hidden property with the place in that order.
   public internal(set) unowned(unsafe) var orderProperty: Property?
-  /// What a derived attribute is computed from; nil for other properties.
+  /// The computation of a derived attribute; nil for other properties.
   public internal(set) var derivation: Derivation?
   /// The name of the entity that declares the property: the entity itself or one it inherits from.
   public let declaringEntity: String
-  /// Whether the library keeps something for itself in it, so that users are not shown it.
+  /// True if the library uses it for itself and hides it from users.
   public let isHidden: Bool
   /// The column of a stored property in its family's table; the name, unless another property has taken that.
   package internal(set) var columnName: String
@@ -65,7 +65,7 @@ public final class Property: @unchecked Sendable {
     if case .relationship(let relationship) = kind { relationship } else { nil }
   }
 
-  /// Whether the property has a column in a store.
+  /// True if the property has a column in a store.
   public var isPersistent: Bool {
     switch kind {
     case .attribute(let attribute): !attribute.isTransient
@@ -73,10 +73,10 @@ public final class Property: @unchecked Sendable {
     }
   }
 
-  /// Whether the destinations of a to-many relationship have an order.
+  /// True if the destinations of a to-many relationship have an order.
   public var isOrdered: Bool { relationship.map { $0.isToMany && $0.isOrdered } ?? false }
 
-  /// Whether nil is a valid value at a save.
+  /// True if nil is a valid value at a save.
   public var isOptional: Bool {
     switch kind {
     case .attribute(let attribute): attribute.isOptional

@@ -1,6 +1,6 @@
 /// A relationship as a model describes it: where it leads, its inverse and its rules.
 public struct RelationshipDescription: Sendable, Hashable {
-  /// What a delete of the source does to the destinations.
+  /// The effect on the destinations of deleting the source.
   public enum DeleteRule: String, Sendable, Hashable {
     /// The destinations keep a dangling reference.
     case noAction = "No Action"
@@ -18,15 +18,15 @@ public struct RelationshipDescription: Sendable, Hashable {
   public var destinationEntity: String
   /// The name of the inverse relationship of the destination entity.
   public var inverse: String?
-  /// Whether there can be several destinations.
+  /// True if there can be several destinations.
   public var isToMany: Bool
-  /// Whether the destinations of a to-many relationship have an order.
+  /// True if the destinations of a to-many relationship have an order.
   public var isOrdered = false
-  /// Whether there may be no destination.
+  /// True if there may be no destination.
   public var isOptional = true
-  /// Whether the relationship is kept in memory only.
+  /// True if the relationship is kept in memory only.
   public var isTransient = false
-  /// What a delete of the source does to the destinations.
+  /// The effect on the destinations of deleting the source.
   public var deleteRule: DeleteRule
   /// The fewest destinations of a to-many relationship that is not empty; 0 for no limit.
   public var minimumCount = 0

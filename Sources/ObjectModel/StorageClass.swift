@@ -1,4 +1,4 @@
-/// How the values of one property lie in a row buffer and in a store's column.
+/// The storage of one property's values in a row buffer and in a store's column.
 public enum StorageClass: UInt8, Sendable, Hashable {
   /// A 64-bit integer in the property's word: integers and Booleans.
   case integer
@@ -15,6 +15,6 @@ public enum StorageClass: UInt8, Sendable, Hashable {
   /// Nothing in the row: the destinations of a to-many relationship are found through its inverse or a join table.
   case toMany
 
-  /// Whether the property has a value in the row.
+  /// True if the property has a value in the row.
   public var isStored: Bool { self != .toMany }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-// How model files spell values. The editor has written numbers in more ways over the years than a strict reader takes,
+// The spelling of values in model files. The editor has written numbers in more ways over the years than a strict reader takes,
 // and Core Data makes something of every text, as NSString's integerValue, doubleValue and boolValue do.
 
 extension Value {
@@ -26,7 +26,7 @@ extension Value {
     self = value
   }
 
-  /// Whether a text that is no plain value of a type says the same number, like "0.0" for 0.
+  /// True if a text that is no plain value of a type means the same number, like "0.0" for 0.
   func isSpelled(_ text: String) -> Bool {
     guard let number = Double(text.filter { !$0.isWhitespace }) else { return false }
     // Beyond 15 digits a Double may be equal to more numbers than one.
@@ -37,7 +37,7 @@ extension Value {
     }
   }
 
-  /// Whether a text begins with a number.
+  /// True if a text begins with a number.
   static func isNumber(atStartOf text: String) -> Bool { !number(atStartOf: text).isEmpty }
 
   private static func number(atStartOf text: String) -> String {
@@ -57,7 +57,7 @@ extension Value {
     return .integer(Int64(digits).map { min(max($0, range.lowerBound), range.upperBound) } ?? bound)
   }
 
-  /// Whether the first character behind a sign and zeros is one of Y, y, T, t and 1 to 9.
+  /// True if the first character behind a sign and zeros is one of Y, y, T, t and 1 to 9.
   private static func isTrue(_ text: String) -> Bool {
     text.prefixMatch(of: /\s*[+-]?0*[YyTt1-9]/) != nil
   }

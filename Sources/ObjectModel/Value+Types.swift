@@ -1,7 +1,7 @@
 import Foundation
 
 extension Value {
-  /// Whether the value is one of the attribute type, after the lossless conversions that ``converted(to:)`` makes.
+  /// True if the value is one of the attribute type, after the lossless conversions that ``converted(to:)`` makes.
   public func fits(_ type: AttributeType) -> Bool { converted(to: type) != nil }
 
   /// The value as the attribute type stores it, or nil where that would lose something.
@@ -58,7 +58,7 @@ extension Value {
     return decimal.isNaN ? nil : decimal
   }
 
-  /// Whether a text is a number with an optional sign, fraction and exponent of up to three digits.
+  /// True if a text is a number with an optional sign, fraction and exponent of up to three digits.
   private static func isDecimal(_ text: String) -> Bool {
     var rest = text.utf8[...]
     func drop(_ characters: String) -> Bool {

@@ -25,7 +25,7 @@ public enum Value: Sendable, Hashable {
   /// A URI; also how a reference to an object shows.
   case url(URL)
 
-  /// Whether this is the absence of a value.
+  /// True if this is the absence of a value.
   public var isNull: Bool { if case .null = self { true } else { false } }
 }
 

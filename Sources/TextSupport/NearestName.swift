@@ -1,4 +1,4 @@
-/// Finds what somebody meant who mistyped a name.
+/// Finds the name that a mistyped one was meant to be.
 package enum NearestName {
   /// The name among `names` that takes the fewest edits to become `name`, upper and lower case being equal.
   ///
@@ -7,7 +7,7 @@ package enum NearestName {
   /// - Parameter limit: The most edits that still make a suggestion; by default 2, or a third of a longer name.
   /// - Returns: Nil if no name is that near.
   package static func find(_ name: String, in names: some Sequence<String>, within limit: Int? = nil) -> String? {
-    // A name of any length may be typed, but what follows the length of the longest known key can't bring it nearer.
+    // A name of any length may be typed, but characters beyond the longest known key can't bring it nearer.
     let wanted = Array(name.lowercased().prefix(64))
     let nearest = names.map { (name: $0, distance: distance(wanted, Array($0.lowercased().prefix(64)))) }
       .min { $0.distance < $1.distance }

@@ -1,6 +1,6 @@
-/// The text form of so many in a time: `10/s`, `100/15min`.
+/// The text form of a rate: `10/s`, `100/15min`.
 package enum RateText {
-  /// Reads it; nil if the text is neither a number from 1 to a million, nor a time span of at most a year behind it.
+  /// Parses a number from 1 to a million and a time span of at most a year; nil for any other text.
   package static func parse(_ text: String) -> (count: Int, period: Duration)? {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, let count = Int(parts[0]), (1...1_000_000).contains(count) else { return nil }
@@ -9,6 +9,6 @@ package enum RateText {
     return (count, period)
   }
 
-  /// The text that gives this rate when it is read.
+  /// The text that parses to this rate.
   package static func print(_ count: Int, per period: Duration) -> String { "\(count)/\(TimeSpan.print(period))" }
 }

@@ -53,7 +53,7 @@ package enum TimeSpan {
     let seconds = max(0, seconds)
     if seconds == 0 { return "0 s" }
     for (unit, size, limit) in [("µs", 0.000_001, 1000.0), ("ms", 0.001, 1000), ("s", 1, 60)] {
-      // What is rounded up to the next unit is told in that.
+      // A value that rounds up to the next unit is shown in that.
       let value = rounded(seconds / size)
       if value < limit { return "\(value == value.rounded() ? "\(Int(value))" : "\(value)") \(unit)" }
     }
@@ -61,7 +61,7 @@ package enum TimeSpan {
     return parts(Int(min(seconds, 1e17).rounded()))
   }
 
-  /// With one decimal below ten.
+  /// Rounds to one decimal below ten, to none above.
   private static func rounded(_ value: Double) -> Double {
     value >= 9.95 ? value.rounded() : (value * 10).rounded() / 10
   }

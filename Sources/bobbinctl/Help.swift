@@ -1,4 +1,4 @@
-/// What `--help` prints, made from what the commands say about themselves.
+/// The text of `--help`, made from the commands' descriptions.
 enum Help {
   static func text() -> String {
     let commands = Tool.commands.map { (name: $0.name, help: $0.summary) }

@@ -3,10 +3,10 @@ import ControlClient
 import Foundation
 import JSONText
 
-/// What a command works with: the daemon and the user.
+/// The surroundings of a command: the daemon and the user.
 struct Session {
   let client: ControlClient
-  /// Where everything of the daemon is; nil if only its socket is known.
+  /// The daemon's paths; nil if only its socket is known.
   let paths: Paths?
   let printsJSON: Bool
   let output: Output

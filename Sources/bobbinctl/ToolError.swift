@@ -1,9 +1,9 @@
-/// Why a command failed: the exit code, and what to tell the user.
+/// The reason why a command failed: its exit code and a message to the user.
 struct ToolError: Error, Equatable {
   let code: ExitCode
-  /// What happened, possibly with text from elsewhere; not yet safe to print.
+  /// The message, possibly with text from elsewhere; not yet safe to print.
   let message: String
-  /// What to do about it.
+  /// Advice to the user.
   let hint: String?
 
   init(_ code: ExitCode, _ message: String, hint: String? = nil) {

@@ -1,6 +1,6 @@
 /// Splits a line into words as systemd.syntax(7) describes it: quotes and escapes count, nothing else does.
 enum CommandLineWords {
-  /// Why a line has no words.
+  /// The reason why a line can't be split into words.
   struct Problem: Error, Equatable {
     let message: String
   }

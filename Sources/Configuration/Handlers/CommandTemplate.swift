@@ -1,6 +1,6 @@
 /// A program with its arguments, in which specifiers such as `%i` stand for what differs from job to job.
 package struct CommandTemplate: Sendable, Equatable {
-  /// What stands for what in an argument.
+  /// The specifiers of an argument.
   package enum Specifier: Character, Sendable, CaseIterable {
     /// The job's ID.
     case id = "i"

@@ -1,6 +1,6 @@
 /// An argument that jobs of a declared type have, written `NAME` or `NAME:KIND`.
 package struct HandlerArgument: Sendable, Equatable {
-  /// What the argument's value must be.
+  /// The kind of value that an argument must have.
   package enum Kind: String, Sendable, CaseIterable {
     case any, string, integer, number, boolean, array, object
     /// A string that can be a path.

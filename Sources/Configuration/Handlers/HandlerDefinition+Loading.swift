@@ -1,8 +1,8 @@
 extension HandlerDefinition {
   /// Reads the `*.conf` files of a folder, which may be missing; each declares one type.
   ///
-  /// - Parameter builtInTypes: types that no file may declare.
-  /// - Throws: Everything that is wrong in any of the files.
+  /// - Parameter builtInTypes: Types that no file may declare.
+  /// - Throws: ``ConfigurationError`` with all problems in all files.
   package static func load(
     folder: String, builtInTypes: Set<String> = []
   ) throws(ConfigurationError) -> [HandlerDefinition] {

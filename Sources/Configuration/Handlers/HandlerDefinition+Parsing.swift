@@ -3,7 +3,7 @@ import TextSupport
 extension HandlerDefinition {
   /// Reads the text of one file.
   ///
-  /// - Returns: the definition, to be used only if there are no problems.
+  /// - Returns: The definition, to be used only if there are no problems.
   static func parse(_ text: [UInt8], file: String) -> (HandlerDefinition, [ConfigurationProblem]) {
     var definition = HandlerDefinition(file: file)
     var problems: [ConfigurationProblem] = []
@@ -56,7 +56,7 @@ extension HandlerDefinition {
         code: .unknownKey, file: file, section: section, key: key, value: value,
         message: "unknown key; did you mean \(nearest)?")
     }
-    // As in systemd, an empty assignment takes back earlier ones.
+    // As in systemd, an empty assignment resets earlier ones.
     if value.isEmpty {
       found.reset(&self)
       assignments[key] = nil

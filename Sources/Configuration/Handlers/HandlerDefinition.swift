@@ -1,8 +1,8 @@
 /// A job type that a file in `handlers.d` declares, and the program that does its work.
 ///
-/// The initial values here are the defaults, and nowhere else.
+/// The initial values here are the only defaults.
 package struct HandlerDefinition: Sendable, Equatable {
-  /// Where a key was set, for what is found wrong later.
+  /// The place where a key was set, for problems that are found later.
   struct Assignment: Sendable, Equatable {
     let line: Int
     let value: String
@@ -16,7 +16,7 @@ package struct HandlerDefinition: Sendable, Equatable {
   package internal(set) var type = ""
   /// The program and its arguments.
   package internal(set) var command = CommandTemplate()
-  /// Where the program starts; nil for the payload folder.
+  /// The program's working directory; nil for the payload folder.
   package internal(set) var workingDirectory: String?
   /// Variables that the program gets.
   package internal(set) var environment: [String: String] = [:]
@@ -24,18 +24,18 @@ package struct HandlerDefinition: Sendable, Equatable {
   package internal(set) var passedEnvironment: [String] = []
   /// The permission bits that the program's files don't get.
   package internal(set) var fileModeMask = 0o027
-  /// Who the program runs as; nil for the daemon's user.
+  /// The user that the program runs as; nil for the daemon's user.
   package internal(set) var user: String?
   /// From -20 to 19; nil for the daemon's.
   package internal(set) var niceness: Int?
 
-  /// How long an attempt may take whose job does not say so; nil for any time.
+  /// The time limit of an attempt whose job sets none; nil for no limit.
   package internal(set) var timeout: Duration? = .seconds(3600)
-  /// How long a program that is to end has between SIGTERM and SIGKILL.
+  /// The time between SIGTERM and SIGKILL.
   package internal(set) var killGrace = Duration.seconds(10)
-  /// How often a job is started before it is given up; nil for what `[Jobs]` says.
+  /// The most attempts of a job; nil for the value in `[Jobs]`.
   package internal(set) var maxAttempts: Int?
-  /// How many jobs of this type may run at a time; nil for any number.
+  /// The most jobs of this type that run at a time; nil for any number.
   package internal(set) var concurrency: Int?
 
   /// The address space of each of the job's processes, in bytes; nil for no limit.
@@ -44,10 +44,10 @@ package struct HandlerDefinition: Sendable, Equatable {
   package internal(set) var processorTimeMax: Duration?
   /// The largest file that the program may write, in bytes; nil for no limit.
   package internal(set) var fileSizeMax: Int?
-  /// How many files each process may have open.
+  /// The most files that each process may have open.
   package internal(set) var openFilesMax = 1024
 
-  /// How much of an attempt's log is kept, in bytes.
+  /// The most bytes of an attempt's log that are kept.
   package internal(set) var logSizeMax = 64 << 10
   /// The longest message on standard output, in bytes.
   package internal(set) var outputLineMax = 1 << 20
@@ -59,12 +59,12 @@ package struct HandlerDefinition: Sendable, Equatable {
   /// Arguments that a job may have.
   package internal(set) var optionalArguments: [HandlerArgument] = []
 
-  /// Whether any arguments are declared, so that others are refused.
+  /// True if any arguments are declared, so that others are refused.
   package var declaresArguments: Bool { !requiredArguments.isEmpty || !optionalArguments.isEmpty }
 
   init(file: String) { self.file = file }
 
-  /// Something that is wrong with the value of a key, with the key's place.
+  /// A problem with the value of a key, with the key's place.
   package func problem(_ key: String, _ message: String) -> ConfigurationProblem {
     let assignment = assignments[key]
     return ConfigurationProblem(

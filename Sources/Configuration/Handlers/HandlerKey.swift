@@ -1,11 +1,11 @@
-/// One key of the section `[Handler]`: how it is written and where its value goes.
+/// One key of the section `[Handler]`: its notation and the property it sets.
 struct HandlerKey: Sendable {
   static let section = "Handler"
 
   let name: String
-  /// Stores what the text stands for, or adds it if the key may be repeated; returns what is wrong with it instead.
+  /// Stores the text's value, or adds it if the key may be repeated; returns the problem if the text is not allowed.
   let assign: @Sendable (_ text: String, _ definition: inout HandlerDefinition) -> String?
-  /// Gives the default back.
+  /// Restores the default.
   let reset: @Sendable (_ definition: inout HandlerDefinition) -> Void
 
   init<Value>(
@@ -20,9 +20,9 @@ struct HandlerKey: Sendable {
     reset = { $0[keyPath: path] = HandlerDefinition(file: $0.file)[keyPath: path] }
   }
 
-  /// A key whose value there need not be.
+  /// A key whose value is optional.
   ///
-  /// - Parameter noLimit: the word for no value, which can be the opposite of the default.
+  /// - Parameter noLimit: The word for no value, which can be the opposite of the default.
   init<Value>(
     _ name: String, optional path: any WritableKeyPath<HandlerDefinition, Value?> & Sendable,
     _ format: ValueFormat<Value>, noLimit: String? = nil

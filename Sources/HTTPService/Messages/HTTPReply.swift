@@ -1,7 +1,7 @@
-/// How a handler answers: at once, or later through a responder.
+/// A handler's reply: at once, or later through a responder.
 package enum HTTPReply: Sendable {
   case now(HTTPResponse)
-  /// Sets the connection aside, then calls `start` once with the responder, on the server's thread.
+  /// Suspends the connection, then calls `start` once with the responder, on the server's thread.
   ///
   /// Without an answer within the given time (the server's `replyTimeout` when nil) the client gets status 504.
   case later(within: Duration? = nil, start: @Sendable (HTTPResponder) -> Void)

@@ -7,7 +7,7 @@ package struct HTTPRequest: Sendable {
   package let target: HTTPTarget
   package let headers: HTTPHeaders
   package let body: Data
-  /// Who connected, as the kernel saw it at that moment; nil for TCP.
+  /// The peer's credentials, as the kernel saw them at connect; nil for TCP.
   package let peer: PeerCredentials?
 
   package init(

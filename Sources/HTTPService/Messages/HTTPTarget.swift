@@ -1,4 +1,4 @@
-/// What a request asks for: the path in decoded components and the decoded query (RFC 3986, origin form only).
+/// A request's target: the path in decoded components and the decoded query (RFC 3986, origin form only).
 package struct HTTPTarget: Equatable, Sendable {
   package struct QueryItem: Equatable, Sendable {
     package let name: String

@@ -1,4 +1,4 @@
-/// What a route's `:name` components stood for in one request.
+/// The values of a route's `:name` components in one request.
 package struct RouteParameters: Sendable {
   let values: [String: String]
 

@@ -32,7 +32,7 @@ struct RoutePattern: Sendable {
     return parameters
   }
 
-  /// Whether another pattern can stand for the same paths as far as their shape tells.
+  /// True if another pattern can stand for the same paths as far as their shape tells.
   func hasSameShape(as other: RoutePattern) -> Bool {
     parts.count == other.parts.count
       && zip(parts, other.parts).allSatisfy { pair in

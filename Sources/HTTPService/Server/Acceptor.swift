@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import SystemSupport
 
-/// Accepts clients and hands them to the library, so that each is counted and has a deadline before it says a word.
+/// Accepts clients and hands them to the library; each is counted and has a deadline before it sends a byte.
 ///
 /// Everything here happens on its queue. It owns a duplicate of the listening descriptor: the original stays open and
 /// listening, whoever owns it.
@@ -37,7 +37,7 @@ final class Acceptor: Sendable {
     source.activate()
   }
 
-  /// Returns when nobody is accepted any more and the duplicate is out of use; called once.
+  /// Stops accepting; returns when the duplicate is out of use. Called once.
   func stop() {
     source.cancel()
     // The queue runs only short blocks of this server, the cancel handler among them.
@@ -90,7 +90,7 @@ final class Acceptor: Sendable {
     return true
   }
 
-  /// Says why, as far as the socket's buffer has room, and closes.
+  /// Sends the reason, as far as the socket's buffer has room, and closes.
   private func refuse(_ client: consuming FileDescriptor) {
     let body = HTTPResponse.tooBusy.body
     let text =

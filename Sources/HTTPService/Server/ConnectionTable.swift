@@ -1,6 +1,6 @@
 import SystemSupport
 
-/// All open connections of a server: who they belong to, how many each user has, and when each must be over.
+/// All open connections of a server: their users, the count of each user, and the deadline of each.
 ///
 /// A value without I/O; its owner guards it with a lock. Times are nanoseconds of the system's uptime.
 struct ConnectionTable {
@@ -14,7 +14,7 @@ struct ConnectionTable {
     var deadline: UInt64?
     /// The exchange whose request is complete and whose reply is not sent yet.
     var exchange: UInt64?
-    /// Whether the client may still be sending a body that nobody reads.
+    /// True if the client may still be sending a body that nobody reads.
     var hasUnreadBody = false
     /// The current request's target as it was sent, before the library splits it.
     var target = ""
@@ -23,7 +23,7 @@ struct ConnectionTable {
   /// A user with open connections.
   private struct User {
     var count = 0
-    /// The group of the last one, and what it was to the service.
+    /// The group and standing of the last one.
     var group: UInt32 = 0
     var standing = PeerStanding.stranger
   }
@@ -39,7 +39,7 @@ struct ConnectionTable {
     self.limits = limits
   }
 
-  /// Enters a connection that is about to be handed to the library; nil when there are too many.
+  /// Adds a connection that is about to be handed to the library; nil when there are too many.
   mutating func admit(
     _ socket: ConnectionSocket, descriptor: Int32, peer: PeerCredentials?, standing: PeerStanding, deadline: UInt64
   ) -> UInt64? {
@@ -66,7 +66,7 @@ struct ConnectionTable {
     return count < limits.connectionsPerStranger && strangerCount < limits.strangerConnections
   }
 
-  /// What a peer is by an open connection of the same user and group; nil if there is none.
+  /// The standing of a peer by an open connection of the same user and group; nil if there is none.
   ///
   /// So a user who connects again and again is looked up once only.
   func standing(of peer: PeerCredentials) -> PeerStanding? {
@@ -96,7 +96,7 @@ struct ConnectionTable {
     connections[id] = connection
   }
 
-  /// Takes the connections whose time is over; they have no deadline afterwards. Linear in the open connections.
+  /// Returns the connections whose deadline has passed and clears it. Linear in the open connections.
   mutating func takeOverdue(at now: UInt64) -> [UInt64] {
     let overdue = connections.filter { $0.value.deadline.map { $0 <= now } ?? false }.map(\.key)
     for id in overdue { connections[id]?.deadline = nil }

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// A timer that is armed for the next due time only and costs nothing while there is none.
+/// A timer that is armed for the next due time only; free while there is none.
 final class DeadlineTimer: Sendable {
   // Dispatch's objects may be used from any thread; the module doesn't say so.
   private nonisolated(unsafe) let source: any DispatchSourceTimer
@@ -16,7 +16,7 @@ final class DeadlineTimer: Sendable {
     source.schedule(deadline: DispatchTime(uptimeNanoseconds: uptimeNanoseconds), leeway: .milliseconds(5))
   }
 
-  /// Must be called before it is released; the action, and what it holds, goes away.
+  /// Must be called before the timer is released; drops the action and what it holds.
   func cancel() {
     source.cancel()
   }

@@ -17,7 +17,7 @@ final class Exchange {
   let headers: HTTPHeaders
   var body = Data()
   var phase = Phase.receiving
-  /// Whether stopping waits for the end of this exchange.
+  /// True if stopping waits for the end of this exchange.
   var isDispatched = false
 
   init(id: UInt64, connection: UInt64, method: HTTPMethod, headers: HTTPHeaders) {

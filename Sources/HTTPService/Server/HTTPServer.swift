@@ -3,10 +3,10 @@ import Glibc
 import Synchronization
 package import SystemSupport
 
-/// Serves HTTP/1.1 on a listening socket, with one thread for requests and limits that no client can stretch.
+/// Serves HTTP/1.1 on a listening socket, with one thread for requests and limits that no client can exceed.
 ///
-/// Each client has an absolute time to get its request across; users on a Unix socket are known by their credentials and
-/// have a limited number of connections. Malformed requests that the HTTP library refuses by itself (broken request
+/// Each client has an absolute time to send its request; users on a Unix socket are known by their credentials and have
+/// a limited number of connections. Malformed requests that the HTTP library refuses by itself (broken request
 /// lines, header fields that don't fit) get its own 4xx replies, which are not JSON; all other refusals are.
 package final class HTTPServer: Sendable {
   private enum Phase {
@@ -28,7 +28,7 @@ package final class HTTPServer: Sendable {
   /// The caller keeps its descriptor: stopping the server leaves the socket listening, and another server can follow.
   /// - Parameters:
   ///   - listener: Bound and listening; made here, or passed by systemd.
-  ///   - standing: Tells what a peer of a Unix socket is to the service; called when one connects, and must not wait.
+  ///   - standing: Returns the standing of a Unix socket's peer; called when one connects, and must not wait.
   ///   - handler: Called on the server's only thread; it must not wait for anything.
   package init(
     listener: borrowing FileDescriptor, limits: HTTPServerLimits = HTTPServerLimits(),
@@ -64,7 +64,7 @@ package final class HTTPServer: Sendable {
     }
   }
 
-  /// Stops serving: accepts nobody, answers waiting requests with 503, lets replies under way arrive, closes the rest.
+  /// Stops serving: accepts nobody, answers waiting requests with 503, finishes replies under way, closes the rest.
   ///
   /// Blocks up to the limits' `stopTimeout`, longer only while a handler is running; not to be called by a handler. Safe
   /// before starting and again. Answers given later have no effect.

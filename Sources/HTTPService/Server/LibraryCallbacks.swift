@@ -17,7 +17,7 @@ enum LibraryCallbacks {
     }
   }
 
-  /// A request line is there: keeps the target as it was sent, since the library would decode and split it.
+  /// A request line has arrived: keeps the target as it was sent, since the library would decode and split it.
   static let target:
     @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, OpaquePointer?) -> UnsafeMutableRawPointer? = {
       context, target, handle in

@@ -1,7 +1,7 @@
 internal import CMicroHTTPD
 import SystemSupport
 
-/// The library's daemon: its thread with its own epoll set, which serves the connections it is given.
+/// The library's daemon: a thread with its own epoll set, which serves the connections it is given.
 ///
 /// It has no listening socket, so stopping it can't shut down one that belongs to systemd. Its own inactivity timeout is
 /// off, since it starts again with each byte; ours are absolute.

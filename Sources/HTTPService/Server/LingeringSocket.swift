@@ -5,9 +5,9 @@ import SystemSupport
 /// A connection whose request was refused before its body was read, until its client has stopped sending.
 ///
 /// A client that is still sending when the last descriptor is closed gets an error, and may give up before it reads the
-/// reply. So what it sends is read and thrown away for a while, as RFC 9112, section 9.6, advises.
+/// reply. So its data is read and discarded for a while, as RFC 9112, section 9.6, advises.
 final class LingeringSocket: Sendable {
-  /// How much a client may go on sending.
+  /// The most bytes that a client may still send.
   private static let byteLimit = 64 << 20
 
   private struct State {
@@ -20,7 +20,7 @@ final class LingeringSocket: Sendable {
   private let completion: @Sendable () -> Void
   private let state = Mutex(State())
 
-  /// - Parameter completion: called once when the socket is no longer needed.
+  /// - Parameter completion: Called once when the socket is no longer needed.
   init(_ socket: ConnectionSocket, completion: @escaping @Sendable () -> Void) {
     self.socket = socket
     self.completion = completion

@@ -29,7 +29,7 @@ extension ServerCore {
     timer?.cancel()
   }
 
-  /// Cuts connections whose time is over and answers waiting requests whose time is over.
+  /// Cuts overdue connections and answers overdue requests with 504.
   private func enforceDeadlines() {
     let (sockets, exchanges) = state.withLock { state -> ([ConnectionSocket], [UInt64]) in
       state.armed = nil
@@ -69,7 +69,7 @@ extension ServerCore {
     for socket in rest { socket.cut() }
   }
 
-  /// Drops what the library gave up without a word; called when it has stopped.
+  /// Removes connections that the library dropped without a callback; called when it has stopped.
   func removeAll() {
     state.withLock { state in
       for id in Array(state.table.connections.keys) { state.table.remove(id) }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The library's thread: from a request's first line to its reply.
 extension ServerCore {
-  /// Looks at a request's header fields before its body arrives; nil to go on, a response to refuse it.
+  /// Checks a request's header fields before its body arrives; returns nil to continue, or a refusal.
   func refusal(of exchange: Exchange, version: String) -> HTTPResponse? {
     guard version == "HTTP/1.1" || version == "HTTP/1.0" else {
       return .failure(505, code: "version-not-supported", message: "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
@@ -33,7 +33,7 @@ extension ServerCore {
     return nil
   }
 
-  /// What a field name may consist of (RFC 9110, section 5.6.2); the library is more generous, which hides fields.
+  /// True if a field name is a token (RFC 9110, section 5.6.2); the library is more lenient, which hides fields.
   private static func isToken(_ name: String) -> Bool {
     !name.isEmpty
       && name.utf8.allSatisfy { 0x21...0x7e ~= $0 && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0) }
@@ -63,7 +63,7 @@ extension ServerCore {
     }
   }
 
-  /// Gives a response to the library, which sends it as the client takes it.
+  /// Gives a response to the library, which sends it as the client reads it.
   func send(_ response: HTTPResponse, for exchange: Exchange, on handle: OpaquePointer) -> MHD_Result {
     exchange.phase = .answered
     let isStopping = state.withLock(\.isStopping)

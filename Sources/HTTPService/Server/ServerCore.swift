@@ -4,26 +4,26 @@ import Foundation
 import SystemSupport
 import Synchronization
 
-/// What the accept loop, the library's thread, the deadlines and the responders of a server share.
+/// The state that the accept loop, the library's thread, the deadlines and the responders of a server share.
 ///
-/// Suspending and resuming a connection is done while the lock is held: a resumed connection may be freed by the library
-/// and its daemon stopped, so nobody may resume on the strength of what the table said a moment ago. The library takes
+/// A connection is suspended and resumed under the lock: once resumed, the library may free it and stop its daemon, so
+/// nobody may resume one by what the table said a moment ago. The library takes
 /// its own lock inside ours; it never calls back while it holds it.
 final class ServerCore: Sendable {
   // The pointer is used only under the lock while the connection is suspended, which keeps the library from freeing it.
   struct Suspension: @unchecked Sendable {
     let handle: OpaquePointer
     let connection: UInt64
-    /// Looks out for the client's end.
+    /// The watch for the client's hang-up.
     var watch: ReadinessThread.Wait?
   }
 
   struct State: Sendable {
     var table: ConnectionTable
     var suspensions: [UInt64: Suspension] = [:]
-    /// The exchanges that have reached the handler and are not over, with what is to be called when they are.
+    /// The exchanges that have reached the handler and are not over, with the calls to make when they are.
     var ends: [UInt64: [@Sendable () -> Void]] = [:]
-    /// Answers of resumed exchanges, until the library's thread takes them.
+    /// Answers of resumed exchanges, until the library's thread sends them.
     var answers: [UInt64: HTTPResponse] = [:]
     var isStopping = false
     /// Connections that linger.
@@ -37,11 +37,11 @@ final class ServerCore: Sendable {
   let handler: HTTPHandler
   private let judge: @Sendable (PeerCredentials) -> PeerStanding
   let state: Mutex<State>
-  /// Entered by each request that reached the handler, left when its reply is sent or its client gone.
+  /// Entered by each request that reaches the handler, left when its reply is sent or its client has left.
   let dispatched = DispatchGroup()
-  /// Where what clients still send after a refusal is thrown away.
+  /// The queue that discards what clients still send after a refusal.
   private let lingeringQueue = DispatchQueue(label: "http.lingering")
-  /// How many connections linger at a time; beyond that a client may miss its reply.
+  /// The most connections that linger at a time; beyond that a client may miss its reply.
   private static let lingeringLimit = 32
 
   init(
@@ -56,13 +56,13 @@ final class ServerCore: Sendable {
 
   // MARK: Connections
 
-  /// What a peer is to the service; whom the kernel does not vouch for is a user like others.
+  /// The standing of a peer; one whom the kernel does not vouch for is a user like others.
   func standing(of peer: PeerCredentials?) -> PeerStanding {
     guard let peer else { return .user }
     return state.withLock { $0.table.standing(of: peer) } ?? judge(peer)
   }
 
-  /// Enters an accepted connection; nil when its user or everybody together has too many, or when stopping.
+  /// Adds an accepted connection; nil when its user or everybody together has too many, or when stopping.
   func admit(
     _ socket: ConnectionSocket, descriptor: Int32, peer: PeerCredentials?, _ standing: PeerStanding
   ) -> UInt64? {
@@ -85,7 +85,7 @@ final class ServerCore: Sendable {
     if let removed, removed.hasUnreadBody { linger(removed.socket) }
   }
 
-  /// Keeps a connection that is over until its client has stopped sending, so that it can read why it was refused.
+  /// Keeps a finished connection until its client has stopped sending, so that it can read the refusal.
   func linger(_ socket: ConnectionSocket) {
     let id = ObjectIdentifier(socket)
     let lingering = LingeringSocket(socket) { [weak self] in self?.state.withLock { $0.lingering[id] = nil } }
@@ -97,7 +97,7 @@ final class ServerCore: Sendable {
     if isKept { lingering.begin(within: limits.lingeringTimeout, on: lingeringQueue) }
   }
 
-  /// A request is refused before its body was read.
+  /// Notes that a request is refused before its body is read.
   func expectUnreadBody(on connection: UInt64) {
     state.withLock { state in state.table.update(connection) { $0.hasUnreadBody = true } }
   }
@@ -120,7 +120,7 @@ final class ServerCore: Sendable {
 
   // MARK: Suspending and resuming
 
-  /// Sets a request aside until it is answered; false when too many wait or the server is stopping.
+  /// Suspends a request until it is answered; false when too many wait or the server is stopping.
   func suspend(_ exchange: Exchange, handle: OpaquePointer, within duration: Duration?) -> Bool {
     let suspension = Suspension(handle: handle, connection: exchange.connection)
     let id = exchange.id
@@ -133,13 +133,13 @@ final class ServerCore: Sendable {
     }
   }
 
-  /// Looks out for the end of a client whose request was set aside: the library looks at no such connection.
+  /// Watches for the hang-up of a client whose request is suspended: the library does not look at such connections.
   func watchClient(of exchange: Exchange) {
     let (id, connection) = (exchange.id, exchange.connection)
     guard let socket = state.withLock({ $0.suspensions[id] == nil ? nil : $0.table.connections[connection]?.socket })
     else { return }
-    // The call holds the socket, so that its number stays its own while it is watched. Without a watch the request has
-    // its deadline still.
+    // The call holds the socket, so that its number stays its own while it is watched. Without a watch the request
+    // still has its deadline.
     let watch = try? ReadinessThread.shared.whenHungUp(socket.number) { [weak self] in
       withExtendedLifetime(socket) { _ = self?.resume(id, with: nil) }
     }
@@ -150,7 +150,7 @@ final class ServerCore: Sendable {
     if !isSuspended, let watch { _ = ReadinessThread.shared.cancel(watch) }
   }
 
-  /// Answers a suspended exchange, from any thread; false when it has been answered before, or its client has gone.
+  /// Answers a suspended exchange, from any thread; false when it has been answered before, or its client has left.
   @discardableResult
   func answer(_ exchange: UInt64, with response: HTTPResponse) -> Bool { resume(exchange, with: response) }
 
@@ -167,7 +167,7 @@ final class ServerCore: Sendable {
     return suspension != nil
   }
 
-  /// Whether an exchange is still to be answered.
+  /// True if an exchange is still to be answered.
   func isWaiting(_ exchange: UInt64) -> Bool { state.withLock { $0.suspensions[exchange] != nil } }
 
   /// Calls back when an exchange is over, at once if it is.
@@ -183,7 +183,7 @@ final class ServerCore: Sendable {
     state.withLock { $0.answers.removeValue(forKey: exchange) }
   }
 
-  /// A complete request goes to the handler: stopping waits for it from now on.
+  /// Notes that a complete request goes to the handler: stopping waits for it from now on.
   func dispatch(_ exchange: Exchange) {
     exchange.isDispatched = true
     dispatched.enter()
@@ -195,7 +195,7 @@ final class ServerCore: Sendable {
     }
   }
 
-  /// A reply was sent or its client has gone: the connection's next request may come.
+  /// Notes that a reply was sent or its client has left: the connection's next request may come.
   func finish(_ exchange: Exchange) {
     let (id, connection) = (exchange.id, exchange.connection)
     let ends = state.withLock { state in

@@ -1,27 +1,27 @@
 extension MappingInference {
-  /// What the values of a stored attribute come from.
+  /// The origin of a stored attribute's values.
   package struct AttributeMapping: Sendable {
     /// The stored attribute that they come from; nil if there is none.
     package let origin: Property?
-    /// What is to be done with each; nil if they stay as they are.
+    /// The conversion of each value; nil if they stay as they are.
     package let conversion: ValueConversion?
-    /// Whether somebody asked for the conversion, so that it may round; else each value must survive it.
+    /// True if a decision asks for the conversion, so that it may round; otherwise each value must survive it.
     package let isStated: Bool
-    /// What becomes of a value that can't be converted.
+    /// The treatment of a value that can't be converted.
     package let fallback: Fallback
-    /// What objects without a value get; null if they stay without one.
+    /// The value that objects without one get; null if they stay without.
     package let missing: Value
-    /// Whether an object without a value is in the way of the migration.
+    /// True if an object without a value blocks the migration.
     package let needsValue: Bool
   }
 
-  /// What becomes of a value that can't be converted.
+  /// The treatment of a value that can't be converted.
   package enum Fallback: Sendable, Hashable {
     case refuse
     case replace(Value)
   }
 
-  /// What the values of an attribute of a destination entity come from; nil if it has no column.
+  /// The origin of the values of a destination entity's attribute; nil if it has no column.
   package func attributeMapping(of property: Property, in entity: Entity) -> AttributeMapping? {
     guard let attribute = property.attribute, property.isPersistent else { return nil }
     let origin = origin(of: property, in: entity).flatMap { $0.isPersistent && $0.attribute != nil ? $0 : nil }

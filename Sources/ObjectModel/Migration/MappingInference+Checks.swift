@@ -1,4 +1,4 @@
-// What can't be inferred, and what is wrong with the decisions.
+// Changes that can't be inferred, and mistakes in the decisions.
 extension MappingInference {
   mutating func check(_ entity: Entity) {
     // A new entity has no rows, so there is nothing to be filled in.
@@ -17,7 +17,7 @@ extension MappingInference {
     }
   }
 
-  /// Whether an inherited property must be looked at here, because the ancestor that declares it is new.
+  /// True if an inherited property must be looked at here, because the ancestor that declares it is new.
   private func isFirst(_ entity: Entity) -> Bool { entity.parent.map { entities[$0.index] == nil } ?? true }
 
   private func problem(
@@ -55,7 +55,7 @@ extension MappingInference {
     }
   }
 
-  /// Sees that what the decisions name is there: a mistyped name must not pass for a decision.
+  /// Checks that the names in the decisions exist: a mistyped name must not pass for a decision.
   mutating func checkChoices() {
     for statement in choices.statements {
       if let text = mistake(in: statement.kind) { problems.append(MigrationProblem("\(statement.place): \(text)")) }

@@ -1,5 +1,5 @@
 extension MappingInference {
-  /// What is different for the objects there are and for new ones, a sentence for each change.
+  /// The differences for existing and new objects, a sentence for each.
   package var changes: [String] {
     destination.entities.flatMap { entity -> [String] in
       guard let former = entities[entity.index] else { return ["\(entity.name) is new"] }

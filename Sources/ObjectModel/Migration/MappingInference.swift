@@ -1,13 +1,12 @@
-/// How the entities and properties of a model come from those of an earlier one, as far as names and types tell it, and
-/// otherwise as somebody has decided.
+/// The mapping from an earlier model's entities and properties to a later one's, by names and types, or by decisions.
 ///
-/// An entity or property comes from the one that a decision or its renaming identifier names, from the one with the same
-/// renaming identifier, or from the one with the same name.
+/// An entity or property comes from the one that a decision or its renaming identifier names, from the one with the
+/// same renaming identifier, or from the one with the same name.
 package struct MappingInference: Sendable {
   package let source: ManagedObjectModel
   package let destination: ManagedObjectModel
   package let choices: MigrationChoices
-  /// What can't be inferred, whatever the rows are.
+  /// The changes that can't be inferred, whatever the rows are.
   package internal(set) var problems: [MigrationProblem] = []
   /// The source of each entity, by the index of the destination entity; nil for a new one.
   package let entities: [Entity?]
@@ -52,7 +51,7 @@ package struct MappingInference: Sendable {
     for entity in destination.entities { check(entity) }
   }
 
-  /// What a property of a destination entity comes from; nil if it is new.
+  /// The origin of a destination entity's property; nil if it is new.
   package func origin(of property: Property, in entity: Entity) -> Property? {
     if let origin = properties[entity.index][property.slot] { return origin }
     guard property.isHidden else { return nil }
@@ -72,18 +71,18 @@ package struct MappingInference: Sendable {
     return origin
   }
 
-  /// Whether objects of an entity or its descendants become objects of another or its descendants.
+  /// True if objects of an entity or its descendants become objects of another or its descendants.
   func reaches(_ former: Entity, _ destination: Entity) -> Bool {
     former.withDescendants.contains { successor(of: $0)?.isKind(of: destination) == true }
   }
 
-  /// What an entity of the source becomes; nil if it is no more.
+  /// The destination entity that a source entity becomes; nil if it is gone.
   package func successor(of entity: Entity) -> Entity? {
     entities.firstIndex { $0 === entity }.map { destination.entities[$0] }
   }
 }
 
-/// What keeps a store from being migrated, and what an operator can do about it.
+/// An obstacle to a store's migration, and what an operator can do about it.
 package struct MigrationProblem: Sendable {
   /// One sentence, without the period.
   package let text: String
@@ -96,14 +95,14 @@ package struct MigrationProblem: Sendable {
   }
 }
 
-/// Finds for each new name the old one it comes from.
+/// Matches new names with the old ones they come from.
 enum NameMatching {
   struct Name {
     let name: String
     let identifier: String?
     /// The name that the old one has by decision.
     let newName: String?
-    /// Whether nothing may come from the old one.
+    /// True if nothing may come from the old one.
     let isGone: Bool
 
     init(_ name: String, _ identifier: String?, newName: String? = nil, isGone: Bool = false) {
@@ -116,7 +115,7 @@ enum NameMatching {
     var canonical: String { identifier ?? name }
   }
 
-  /// For each new name the index of the old one; each old one is taken once, decisions first, explicit renaming next.
+  /// Returns for each new name the index of the old one; each is used once, decisions first, then explicit renaming.
   static func match(_ new: [Name], _ old: [Name]) -> [Int?] {
     var result = [Int?](repeating: nil, count: new.count)
     var isTaken = old.map(\.isGone)

@@ -1,4 +1,4 @@
-/// What somebody has decided about a migration: an operator in a file, or the author of a stage in Swift.
+/// The decisions about a migration, made by an operator in a file or by the author of a stage in Swift.
 package struct MigrationChoices: Sendable {
   /// One decision.
   package struct Statement: Sendable {
@@ -43,7 +43,7 @@ package struct MigrationChoices: Sendable {
     package var description: String { "\(entity).\(property)" }
   }
 
-  /// What becomes of a value that can't be converted.
+  /// The treatment of a value that can't be converted.
   package enum Fallback: Sendable, Hashable {
     /// The migration is refused.
     case refuse

@@ -1,4 +1,4 @@
-/// An operator's file that says what becomes of data where a model has changed in a way that can't be inferred.
+/// An operator's file with decisions about data where a model has changed in a way that can't be inferred.
 ///
 /// ```
 /// from 3f2a9c1b
@@ -6,14 +6,14 @@
 /// drop Order.legacy
 /// convert Order.total else 0
 /// ```
-/// The statements below a `from` line apply to stores of the model whose hash begins so, and to no others: what was
-/// decided once never applies to a later change. Documentation/StoreFormat.md describes the statements.
+/// The statements below a `from` line apply to stores of the model whose hash begins so, and to no others: a decision
+/// never applies to a later change. Documentation/StoreFormat.md describes the statements.
 package struct MigrationInstructions: Sendable {
   /// The path, for messages.
   package let file: String
   private var sections: [(hash: String, statements: [MigrationChoices.Statement])] = []
 
-  /// A file that has nothing in it, or is not there.
+  /// An empty or missing file.
   package init(file: String) { self.file = file }
 
   /// - Throws: ``ModelError`` with the line that can't be read.
@@ -38,7 +38,7 @@ package struct MigrationInstructions: Sendable {
     }
   }
 
-  /// What is to be done with a store of a model.
+  /// The decisions that apply to a store of a model.
   package func choices(from hash: VersionHash) -> MigrationChoices {
     let text = hash.description
     return MigrationChoices(sections.filter { text.hasPrefix($0.hash) }.flatMap(\.statements))

@@ -1,11 +1,11 @@
 import Foundation
 
-/// How values of one attribute type become values of another.
+/// A conversion of values of one attribute type to another.
 package struct ValueConversion: Sendable, Hashable {
   package let source: AttributeType
   package let target: AttributeType
 
-  /// Nil where values of the one say nothing about the other, such as bytes and dates.
+  /// Fails where values of one type have no meaning in the other, such as bytes and dates.
   package init?(from source: AttributeType, to target: AttributeType) {
     let isKnown =
       source.isNumber && target.isNumber || source == .string && target.hasText || target == .string && source.hasText
@@ -14,10 +14,10 @@ package struct ValueConversion: Sendable, Hashable {
     self.target = target
   }
 
-  /// Whether a migration makes it without being told to: between numbers, where each value survives.
+  /// True if a migration makes it unasked: between numbers, where each value survives.
   package var isInferred: Bool { source.isNumber && target.isNumber }
 
-  /// Whether each value of the source is one of the target, kept in the same way, so that nothing is to be done.
+  /// True if each value of the source is one of the target, stored in the same way, so that there is nothing to do.
   package var isWidening: Bool {
     let integers: [AttributeType] = [.integer16, .integer32, .integer64]
     if let from = integers.firstIndex(of: source), let to = integers.firstIndex(of: target) { return from <= to }
@@ -109,7 +109,7 @@ package struct ValueConversion: Sendable, Hashable {
     }
   }
 
-  /// Reads the whole of a text as a value of the target; what a person writes, so not as lenient as a model's defaults.
+  /// Reads the whole of a text that a person wrote as a value of the target; stricter than for a model's defaults.
   private func read(_ text: String) -> Value? { Value(written: text, as: target) }
 }
 
@@ -154,7 +154,7 @@ extension Value {
 }
 
 extension AttributeType {
-  /// Whether the values are numbers, among which migration converts by itself; Booleans are 0 and 1.
+  /// True if the values are numbers, among which migration converts by itself; Booleans are 0 and 1.
   package var isNumber: Bool {
     switch self {
     case .integer16, .integer32, .integer64, .decimal, .double, .float, .boolean: true
@@ -162,7 +162,7 @@ extension AttributeType {
     }
   }
 
-  /// Whether values can be written as a text that a person reads, and read from it.
+  /// True if values can be written as a text that a person reads, and read from it.
   fileprivate var hasText: Bool { self != .binary && self != .transformable && self != .undefined }
 }
 

@@ -32,16 +32,16 @@ package func singleLine(_ text: String) -> String {
   }
 }
 
-/// The same, cut off behind so many characters.
+/// Makes a message safe to print on one line, and cuts it off after a number of characters.
 package func singleLine(_ text: String, limit: Int) -> String {
   let line = singleLine(String(text.unicodeScalars.prefix(limit)))
-  // What is escaped is longer than it was.
+  // Escaped text is longer than the original.
   return line.count <= limit && text.unicodeScalars.count <= limit ? line : line.prefix(limit) + "..."
 }
 
 extension Unicode.Scalar {
-  /// Whether it shows nothing by itself and can disturb what stands around it: it drives a terminal, ends a line, or
-  /// hides or reorders text.
+  /// True if it is invisible and can disturb its surroundings: it drives a terminal, ends a line, or hides or
+  /// reorders text.
   package var isControlOrFormat: Bool {
     if value < 0x7f { return value < 0x20 }
     return switch properties.generalCategory {

@@ -1,13 +1,13 @@
 import Glibc
 
 extension SystemError {
-  /// Whether another attempt would most likely fail in the same way: not so where the system was short of something.
+  /// True if another attempt would most likely fail in the same way; false where the system was short of something.
   package var isLasting: Bool { !Self.passing.contains(code.rawValue) }
 
-  /// Whether there was no room on a disk, so that it is nobody's fault and may be otherwise soon.
+  /// True if a disk was full, which is nobody's fault and may be over soon.
   package var isFullDisk: Bool { code == .diskFull || code == .quotaExceeded }
 
-  /// Whether the system was short of something: room, memory, processes or descriptors.
+  /// True if the system was short of disk space, memory, processes or descriptors.
   package var isShortage: Bool { Self.shortages.contains(code.rawValue) }
 
   private static let shortages: Set<Int32> = [ENOSPC, EDQUOT, EMFILE, ENFILE, ENOMEM, ENOBUFS, EAGAIN]

@@ -19,7 +19,7 @@ package struct SystemError: Error, Equatable {
   package let call: String
   /// The path, name or number the call was about, unescaped; nil when the call says it all.
   package let subject: String?
-  /// What to do about it, one sentence without a full stop.
+  /// Advice to the operator, one sentence without a full stop.
   package let hint: String?
 
   package init(_ code: Code, call: String, subject: String? = nil, hint: String? = nil) {
@@ -29,7 +29,7 @@ package struct SystemError: Error, Equatable {
     self.hint = hint
   }
 
-  /// The same error of what the operator knows better.
+  /// The same error with another subject.
   func about(_ subject: String) -> SystemError {
     SystemError(code, call: call, subject: subject, hint: hint)
   }

@@ -25,7 +25,7 @@ package final class ReadinessThread: Sendable {
 
   package static let shared = ReadinessThread()
 
-  /// Nil if the kernel gave none, which every wait then tells.
+  /// The epoll descriptor, or the error that every wait then throws.
   private let epoll: Result<Int32, SystemError>
   private let state = Mutex(State())
 
@@ -53,7 +53,7 @@ package final class ReadinessThread: Sendable {
   /// Calls back once, on this thread, when a Unix socket's other end is closed, whatever can still be read; a client that
   /// has only ended its sending is still there.
   ///
-  /// What holds for ``whenReadable(_:_:)`` holds here.
+  /// The conditions are those of ``whenReadable(_:_:)``.
   package func whenHungUp(_ descriptor: Int32, _ call: @escaping @Sendable () -> Void) throws(SystemError) -> Wait {
     try wait(for: descriptor, reads: false, call)
   }
@@ -76,9 +76,9 @@ package final class ReadinessThread: Sendable {
     return try added.get()
   }
 
-  /// Ends a wait.
+  /// Cancels a wait.
   ///
-  /// - Returns: false if the call has come or is about to.
+  /// - Returns: False if the call has come or is about to.
   package func cancel(_ wait: Wait) -> Bool { take(wait.token) != nil }
 
   private func deliver(_ epoll: Int32) {
@@ -90,7 +90,7 @@ package final class ReadinessThread: Sendable {
     for token in tokens.prefix(Int(count)) { take(token)?.call() }
   }
 
-  /// Forgets a wait; nil if somebody else did so first.
+  /// Removes a wait; nil if it is gone already.
   private func take(_ token: UInt64) -> Entry? {
     state.withLock { state in
       guard let entry = state.entries.removeValue(forKey: token) else { return nil }

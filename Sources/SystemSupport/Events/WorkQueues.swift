@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// A few queues for work that has none of its own, of which each piece goes to the next queue.
+/// A few serial queues for work that has none of its own, used in turn.
 ///
 /// From their first use on, Dispatch's shared queues, and Swift's pool for tasks behind them, are looked after by a timer
 /// that wakes the process once a second for ever. Serial queues are not, so a daemon that is to sleep while it has
@@ -13,7 +13,7 @@ package final class WorkQueues: TaskExecutor {
   private let queues: [DispatchQueue]
   private let turn = Atomic(0)
 
-  /// - Parameter count: how many pieces of work run at a time.
+  /// - Parameter count: How many pieces of work run at a time.
   package init(label: String, count: Int) {
     queues = (1...count).map { DispatchQueue(label: "\(label) \($0)") }
   }

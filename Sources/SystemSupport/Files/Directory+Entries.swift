@@ -1,5 +1,5 @@
 extension Directory {
-  /// Visits the names of all entries except `.` and `..`, in the file system's order, with constant memory.
+  /// Visits the names of all entries except `.` and `..`, in the file system's order, in constant memory.
   ///
   /// Entries created or removed meanwhile may or may not be seen. Each call scans from the beginning, independently of
   /// other scans of this directory.

@@ -3,7 +3,7 @@ package import struct Foundation.Data
 import Glibc
 
 extension Directory {
-  /// Opens a file that a stranger may have put here, for reading.
+  /// Opens a file for reading that any user may have put here.
   ///
   /// A symbolic link is refused (ELOOP), a FIFO or device doesn't block and doesn't become the controlling terminal.
   /// The caller checks ``FileDescriptor/status()`` for the kind, links, owner and size.
@@ -43,7 +43,7 @@ extension Directory {
   ///   - name: The entry here.
   ///   - newName: Its name there.
   ///   - directory: Where to; nil means this directory.
-  ///   - replacing: Whether an existing target is replaced; otherwise the call fails with EEXIST, without a race.
+  ///   - replacing: True if an existing target is replaced; otherwise the call fails with EEXIST, without a race.
   package func rename(
     _ name: FileName, to newName: FileName, in directory: Directory? = nil, replacing: Bool = true
   ) throws(SystemError) {
@@ -65,7 +65,7 @@ extension Directory {
     }
   }
 
-  /// Writes a file that appears whole under its name, now or never, and survives a power cut once this returns.
+  /// Writes a file atomically; it survives a power cut once this returns.
   ///
   /// The content goes to a temporary name starting with a dot, is synchronized, renamed over `name`, and the directory is
   /// synchronized. Costs two disk flushes.

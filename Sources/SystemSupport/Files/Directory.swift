@@ -5,7 +5,7 @@ import Glibc
 ///
 /// Names must be single components: `a/b`, `..` and the empty name are refused with EINVAL before the kernel sees them.
 package final class Directory: Sendable {
-  /// Where it was opened, for messages only.
+  /// The path it was opened by, for messages only.
   package let path: String
   let descriptor: FileDescriptor
 
@@ -35,7 +35,7 @@ package final class Directory: Sendable {
     return Directory(path: path + "/..", descriptor: FileDescriptor(owning: number))
   }
 
-  /// Has files that are made here begin with at most these permission bits, whatever the umask of their makers.
+  /// Limits the permission bits of files that are created here, whatever the umask of their creators.
   ///
   /// A default that is there already stays. Does nothing where the file system keeps no access control lists.
   package func limitModes(ofNewFiles mode: UInt32) throws(SystemError) {
@@ -44,7 +44,7 @@ package final class Directory: Sendable {
     _ = try descriptor.setExtendedAttribute(name, to: AccessControlList.bytes(ofMode: mode))
   }
 
-  /// Whether rights to it are given beyond its mode.
+  /// True if it has an access control list beyond its mode.
   package func hasAccessControlList() throws(SystemError) -> Bool { try descriptor.accessControlList() != nil }
 
   /// The directory's own status.
@@ -59,7 +59,7 @@ package final class Directory: Sendable {
     return FileStatus(status)
   }
 
-  /// Whether there is an entry of this name, of any kind.
+  /// True if there is an entry of this name, of any kind.
   package func contains(_ name: FileName) throws(SystemError) -> Bool {
     do {
       _ = try status(of: name)

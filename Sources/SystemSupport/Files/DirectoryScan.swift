@@ -2,9 +2,9 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// One pass through the names of a directory, in the file system's order, with constant memory.
+/// One pass over the names in a directory, in the file system's order, in constant memory.
 ///
-/// What is there from the pass's beginning to its end is seen exactly once; what comes or goes meanwhile may or may not be.
+/// An entry that exists during the whole pass is seen exactly once; one that comes or goes meanwhile may be missed.
 package final class DirectoryScan: Sendable {
   private let path: String
   private let lock = Mutex<Void>(())

@@ -2,9 +2,9 @@ import CLinux
 package import Dispatch
 import Glibc
 
-/// Tells about files that appear in one directory, through inotify. It costs nothing while nothing happens.
+/// Reports files that appear in one directory, through inotify; free while nothing happens.
 ///
-/// A directory that is deleted while anybody, this process included, has it open is not noticed before it is closed.
+/// The deletion of a directory is noticed only when nobody, this process included, has it open any more.
 package final class DirectoryWatcher: Sendable {
   // A dispatch source is thread-safe, its Swift type just doesn't say so.
   private nonisolated(unsafe) let source: any DispatchSourceRead
@@ -14,7 +14,7 @@ package final class DirectoryWatcher: Sendable {
   /// - Parameters:
   ///   - directory: Watched itself, whatever happens to its path.
   ///   - queue: Where `handler` is called.
-  ///   - tellsCreation: Whether entries are told of as soon as they are made, besides when they are finished.
+  ///   - tellsCreation: True if entries are told of as soon as they are made, besides when they are finished.
   ///   - handler: Gets all events of one read, in order, never an empty array.
   /// - Throws: ``SystemError``; ENOSPC means that `fs.inotify.max_user_watches` is used up.
   package init(
@@ -75,7 +75,7 @@ private final class SharedDescriptor: Sendable {
 }
 
 extension DirectoryEvent {
-  /// Whether no event follows.
+  /// True if no event follows.
   fileprivate var isLast: Bool {
     switch self {
     case .rescan(.watchRemoved), .rescan(.failed): true

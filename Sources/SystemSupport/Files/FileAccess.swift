@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// How a file is opened.
+/// The mode in which a file is opened.
 package enum FileAccess: Sendable {
   case reading
   case writing

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 
 extension FileDescriptor {
-  /// Opens a path of our own choosing. Files that strangers name are opened with ``Directory/openFile(_:)`` and
+  /// Opens a path that we chose. Files that users name are opened with ``Directory/openFile(_:)`` and
   /// ``UserIdentity/openFile(_:)``.
   ///
   /// - Parameters:

@@ -1,10 +1,10 @@
 import Glibc
 
 extension FileDescriptor {
-  /// What errors call the file: see ``subject(of:)``.
+  /// The file's name in errors: see ``subject(of:)``.
   var subject: String { Self.subject(of: number) }
 
-  /// What errors call a file: the path that it has now, or what the kernel calls a pipe, a socket and the like.
+  /// A file's name in errors: its present path, or the kernel's name for a pipe, a socket and the like.
   ///
   /// Costs a system call, so it is for what has failed. Where `/proc` is out of reach, as in a confined process, the
   /// number has to do.

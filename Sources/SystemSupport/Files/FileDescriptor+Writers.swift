@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 
 extension FileDescriptor {
-  /// Whether somebody has a file open for writing.
+  /// The writers of a file.
   package enum Writers: Sendable {
     case none
     case some
@@ -10,11 +10,11 @@ extension FileDescriptor {
     case unknown
   }
 
-  /// Finds out whether anybody has this file, opened for reading only, open for writing; see fcntl(2), "Leases".
+  /// Checks for writers of this file, which is open for reading only, and keeps new ones out; see fcntl(2), "Leases".
   ///
-  /// If nobody has, whoever wants to write to it from now on waits until this descriptor is closed, though no longer than
-  /// `/proc/sys/fs/lease-break-time`. What was written by then is all in the file. The count that this looks at is
-  /// lowered a moment after inotify tells of the close: right after that event the answer may still be ``Writers/some``.
+  /// If there are none, an open for writing waits until this descriptor is closed, though no longer than
+  /// `/proc/sys/fs/lease-break-time`; the file then holds everything that was written. The kernel lowers the count of
+  /// writers a moment after inotify reports the close: right after that event the answer may still be ``Writers/some``.
   package func excludeWriters() throws(SystemError) -> Writers {
     // The signal for "somebody wants to write" would end the process; this one is ignored unless asked for.
     try systemCall("fcntl", subject) { fcntl(number, linux_set_signal, SIGURG) }

@@ -3,7 +3,7 @@ package import struct Foundation.Data
 import Glibc
 
 extension FileDescriptor {
-  /// Locks the file until all descriptors of this opening are closed; false if another opening has it locked.
+  /// Locks the file until all descriptors of this open file are closed; false if another one has it locked.
   package func lock() throws(SystemError) -> Bool {
     do throws(SystemError) {
       try systemCall("flock", subject) { flock(number, LOCK_EX | LOCK_NB) }

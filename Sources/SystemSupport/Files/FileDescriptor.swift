@@ -8,7 +8,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
   /// The kernel's number. It is only valid while this value lives: don't keep it, don't close it.
   package let number: Int32
 
-  /// Takes over an open descriptor; the caller must not close it any more.
+  /// Takes ownership of an open descriptor; the caller must not close it any more.
   package init(owning number: Int32) {
     precondition(number >= 0, "a descriptor can't be negative")
     self.number = number
@@ -26,7 +26,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
     return number
   }
 
-  /// Closes and reports what the file system found at the last moment, such as EIO or EDQUOT on a network file system.
+  /// Closes, and reports late errors of the file system, such as EIO or EDQUOT on a network file system.
   package consuming func close() throws(SystemError) {
     let number = take()
     if Glibc.close(number) != 0, errno != EINTR {
@@ -71,7 +71,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
     try systemCall("ftruncate", subject) { ftruncate(number, off_t(size)) }
   }
 
-  /// Chooses whether reads and writes return EAGAIN instead of waiting; shared with all duplicates of this open file.
+  /// Makes reads and writes return EAGAIN instead of waiting, or not; shared with all duplicates of this open file.
   package func setNonBlocking(_ isNonBlocking: Bool) throws(SystemError) {
     let flags = try systemCall("fcntl", subject) { fcntl(number, F_GETFL) }
     let wanted = isNonBlocking ? flags | O_NONBLOCK : flags & ~O_NONBLOCK

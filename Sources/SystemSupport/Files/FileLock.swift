@@ -10,7 +10,7 @@ package final class FileLock: Sendable {
   package let path: String
   private let descriptor: FileDescriptor
 
-  /// Takes the lock and writes this process's ID into the file.
+  /// Acquires the lock and writes this process's ID into the file.
   ///
   /// Waits only for a holder that is dead: a child that it was just starting has a copy of the lock for a moment.
   ///

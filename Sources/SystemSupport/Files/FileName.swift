@@ -8,12 +8,12 @@ package struct FileName: Hashable, Sendable {
     self.bytes = Array(bytes.prefix { $0 != 0 })
   }
 
-  /// Whether this names one entry of a directory: not empty, `.` or `..`, without a slash, at most 255 bytes.
+  /// True if this names one entry of a directory: not empty, `.` or `..`, without a slash, at most 255 bytes.
   package var isSingleComponent: Bool {
     !bytes.isEmpty && bytes.count <= 255 && !bytes.contains(UInt8(ascii: "/")) && self != "." && self != ".."
   }
 
-  /// Whether the name starts with a dot.
+  /// True if the name starts with a dot.
   package var isHidden: Bool { bytes.first == UInt8(ascii: ".") }
 
   /// The name as text, or nil when it isn't UTF-8.

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// What the kernel says about a file, from `fstat` or from `fstatat` without following a symbolic link.
+/// A file's status, from `fstat` or from `fstatat` without following a symbolic link.
 package struct FileStatus: Hashable, Sendable {
   package enum Kind: Sendable {
     case regular, directory, symbolicLink, fifo, socket, characterDevice, blockDevice, unknown

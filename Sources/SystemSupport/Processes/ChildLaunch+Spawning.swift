@@ -5,7 +5,7 @@ extension ChildLaunch {
   /// Starts the program in a session and process group of its own, with default signal handling.
   ///
   /// The caller must reap it. A program that can't be executed is reported here, not as an exit status.
-  /// - Returns: its process ID.
+  /// - Returns: Its process ID.
   func spawn() throws(SystemError) -> Int32 {
     let environment = self.environment.map { "\($0.key)=\($0.value)" }.sorted()
     for text in [executable] + arguments + environment where text.utf8.contains(0) {

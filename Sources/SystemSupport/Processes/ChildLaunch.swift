@@ -1,4 +1,4 @@
-/// What to start and what it gets: nothing is inherited that isn't named here.
+/// A program to start and what it gets: nothing is inherited that isn't named here.
 package struct ChildLaunch: Sendable {
   /// The program's path; `PATH` isn't searched.
   package var executable: String
@@ -13,17 +13,17 @@ package struct ChildLaunch: Sendable {
   package var descriptors: [Int32: Int32]
   /// Nil keeps the parent's.
   package var workingDirectory: String?
-  /// Whether what the child leaves behind in its process group is killed when the child itself ends.
+  /// True if what the child leaves behind in its process group is killed when the child itself ends.
   package var killsGroupAtExit: Bool
-  /// Whether the child is killed when this process ends, however that happens; it then can't gain privileges either.
+  /// True if the child is killed when this process ends, however that happens; it then can't gain privileges either.
   package var diesWithParent = false
-  /// What the child and its descendants may use; a limit above this process's own becomes that, unless it may raise it.
+  /// The limits of the child and its descendants; one above this process's own is lowered, unless it may be raised.
   package var limits: [ResourceLimit: UInt64] = [:]
   /// The permission bits that files made by the child don't get; nil keeps the parent's.
   package var fileModeMask: UInt32?
   /// From -20 to 19, less favoured with higher numbers; nil keeps the parent's.
   package var niceness: Int32?
-  /// Who the child runs as, which takes a privileged parent; nil keeps the parent's.
+  /// The user that the child runs as, which takes a privileged parent; nil keeps the parent's.
   package var user: UserAccount?
 
   package init(

@@ -3,9 +3,9 @@ import Glibc
 import Synchronization
 
 extension ChildProcess {
-  /// Waits for the end of the child; any number of tasks may wait, before or after it ended.
+  /// Waits for the child to end; any number of tasks may wait, before or after its end.
   ///
-  /// - Parameter deadline: When to give up; the child then goes on.
+  /// - Parameter deadline: When to give up; the child keeps running.
   /// - Throws: ``SystemError/Code/timedOut`` at the deadline, `CancellationError` when the task is cancelled.
   package func termination(by deadline: Deadline = .never) async throws -> Termination {
     let id = lastWaiter.wrappingAdd(1, ordering: .relaxed).newValue
@@ -20,13 +20,13 @@ extension ChildProcess {
     }
   }
 
-  /// Waits for the end of the child, and ends it with its process group when the deadline comes first.
+  /// Waits for the child to end, and kills it with its process group when the deadline comes first.
   ///
   /// - Parameters:
-  ///   - deadline: When to end it.
+  ///   - deadline: When to kill it.
   ///   - grace: How long it has between SIGTERM and SIGKILL; zero sends SIGKILL at once.
   /// - Returns: How it ended, and whether it had to be killed.
-  /// - Throws: `CancellationError` when the task is cancelled; the child then goes on.
+  /// - Throws: `CancellationError` when the task is cancelled; the child keeps running.
   package func termination(
     killingAt deadline: Deadline, grace: Duration = .zero
   ) async throws -> (termination: Termination, wasKilled: Bool) {
@@ -37,7 +37,7 @@ extension ChildProcess {
     }
   }
 
-  /// Ends the child and its process group, politely first, and waits for it.
+  /// Terminates the child and its process group, with SIGTERM first, and waits for it.
   ///
   /// - Parameter grace: How long it has between SIGTERM and SIGKILL; zero sends SIGKILL at once.
   /// - Throws: ``SystemError/Code/timedOut`` when the kernel can't kill it within ten seconds, as in a hung disk read.
@@ -80,7 +80,7 @@ extension ChildProcess {
     return timer
   }
 
-  /// Wakes one waiter with an error; does nothing when it has been woken.
+  /// Resumes one waiter with an error; does nothing when it has been resumed.
   private func abandon(_ id: UInt64, _ error: any Error) {
     let waiter = state.withLock { state -> Waiter? in
       guard case .running(var waiters) = state else { return nil }
@@ -92,7 +92,7 @@ extension ChildProcess {
     waiter?.continuation.resume(throwing: error)
   }
 
-  /// Wakes a waiter with the outcome; called once for each after the child has ended.
+  /// Resumes a waiter with the outcome; called once for each after the child has ended.
   func deliver(to waiter: Waiter) {
     let outcome = state.withLock { state -> Result<Termination, SystemError>? in
       if case .ended(let outcome) = state { outcome } else { nil }

@@ -86,14 +86,14 @@ package final class ChildProcess: Sendable {
     }
   }
 
-  /// For a child that is dead, but that a debugger gets first.
+  /// Watches again, for a child that is dead but whose debugger reaps it first.
   private func watchLater() {
     Self.queue.asyncAfter(deadline: .now() + .milliseconds(50)) { [self] in
       do { try watch() } catch { watchLater() }
     }
   }
 
-  /// - Returns: Whether the child has ended.
+  /// - Returns: True if the child has ended.
   private func reap() -> Bool {
     let waiters = state.withLock { state -> [UInt64: Waiter]? in
       guard case .running(let waiters) = state else { return [:] }

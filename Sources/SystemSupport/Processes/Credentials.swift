@@ -1,6 +1,6 @@
 import Glibc
 
-/// Who this process is.
+/// The user, group and ID of this process.
 package enum Credentials {
   package static var effectiveUser: UInt32 { geteuid() }
   package static var effectiveGroup: UInt32 { getegid() }

@@ -4,7 +4,7 @@ import Glibc
 
 /// The processes that have a variable with a certain value in the environment that they were started with.
 ///
-/// Descendants inherit it, so this finds what a program has left behind when nothing else connects them any more.
+/// Descendants inherit it, so this finds processes that a program left behind when nothing else connects them.
 package struct MarkedProcesses {
   private let mark: [UInt8]
 
@@ -12,12 +12,12 @@ package struct MarkedProcesses {
 
   /// Kills them, and waits until they are dead; this process isn't one of them.
   ///
-  /// Looks at every process of the machine that may be looked at, which takes about 20 microseconds each.
-  /// - Returns: how many there were.
+  /// Looks at every visible process of the machine, about 20 microseconds each.
+  /// - Returns: The number of processes killed.
   /// - Throws: ``SystemError/Code/timedOut`` if one can't be killed in time, as in a hung disk read.
   package func kill(by deadline: Deadline) throws -> Int {
     var count = 0
-    // A process that makes others while it is looked for is found again with them.
+    // A process that forks during the search is found again with its children.
     while case let found = try sendKill(), !found.isEmpty {
       for process in found { try waitForEnd(of: process, by: deadline) }
       count += found.count
@@ -40,7 +40,7 @@ package struct MarkedProcesses {
   }
 
   private func isMarked(_ id: Int32) -> Bool {
-    // Gone meanwhile, or somebody else's: then it's none of ours.
+    // It is gone, or belongs to somebody else: not one of ours.
     guard let file = try? FileDescriptor.open("/proc/\(id)/environ"),
       let environment = try? file.readAll(limit: 4 << 20)
     else { return false }

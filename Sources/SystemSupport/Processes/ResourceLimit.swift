@@ -20,14 +20,14 @@ package enum ResourceLimit: Sendable, Hashable {
     try systemCall("setrlimit", "\(self)") { setrlimit(resource, &limits) }
   }
 
-  /// The limit as the kernel has it: one that the process may exceed with a warning, and one that it may not.
+  /// The kernel's two limits: a soft one, exceeded with a warning, and a hard one.
   func bounds(_ value: UInt64) -> rlimit {
     // The kernel sends SIGXCPU at the soft limit and SIGKILL at the hard one: leave a second to say why.
     let hard = if case .processorTime = self, value < .max { value + 1 } else { value }
     return rlimit(rlim_cur: rlim_t(value), rlim_max: rlim_t(hard))
   }
 
-  /// What holds now.
+  /// The limit in force.
   package func current() throws(SystemError) -> UInt64 {
     var limits = rlimit()
     try systemCall("getrlimit", "\(self)") { getrlimit(resource, &limits) }

@@ -32,7 +32,7 @@ final class SpawnThread: Sendable {
   }
 }
 
-/// One start, asked for on one thread and done on another.
+/// One start, requested on one thread and made on another.
 private final class SpawnRequest: Sendable {
   private let launch: ChildLaunch
   private let result = Mutex<Result<Int32, SystemError>?>(nil)

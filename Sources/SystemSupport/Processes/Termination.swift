@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// How a child ended and what it used.
+/// The end of a child process and what it used.
 package struct Termination: Hashable, Sendable {
   package enum Status: Hashable, Sendable {
     case exited(code: Int32)
@@ -24,7 +24,7 @@ package struct Termination: Hashable, Sendable {
     maximumResidentSize = usage.ru_maxrss * 1024
   }
 
-  /// Whether the child ended by itself with code 0.
+  /// True if the child ended by itself with code 0.
   package var isSuccess: Bool { status == .exited(code: 0) }
 }
 

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// A user of this machine, as a process can become one.
+/// A user of this machine that a process can become.
 package struct UserAccount: Hashable, Sendable {
   package let name: String
   package let user: UInt32
@@ -12,8 +12,8 @@ package struct UserAccount: Hashable, Sendable {
 
   /// Looks a user up by name.
   ///
-  /// May ask a directory service, which takes its time.
-  /// - Returns: nil if there is no such user.
+  /// May ask a directory service, which can take a while.
+  /// - Returns: Nil if there is no such user.
   package static func find(_ name: String) throws(SystemError) -> UserAccount? {
     var record = passwd()
     var buffer = [CChar](repeating: 0, count: 4096)
@@ -25,7 +25,7 @@ package struct UserAccount: Hashable, Sendable {
         continue
       }
       if code == EINTR { continue }
-      // What a name that nobody has gives is not agreed upon; see getpwnam(3).
+      // Sources differ in what they return for an unknown name; see getpwnam(3).
       if code == 0 && found == nil || [ENOENT, ESRCH].contains(code) { return nil }
       if code != 0 { throw SystemError(.init(rawValue: code), call: "getpwnam", subject: name) }
       // The record's texts lie in the buffer.

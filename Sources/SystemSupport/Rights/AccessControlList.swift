@@ -7,10 +7,10 @@ package struct AccessControlList: Sendable {
   /// The attribute that holds it.
   package static let attributeName = "system.posix_acl_access"
 
-  /// The attribute of a folder with what files begin with that are made in it, instead of with the umask.
+  /// The attribute of a folder with the rights of files created in it, which replaces the umask.
   package static let defaultAttributeName = "system.posix_acl_default"
 
-  /// The attribute's bytes for a list that says no more than a mode does.
+  /// The attribute's bytes for a list that is equivalent to a mode.
   package static func bytes(ofMode mode: UInt32) -> [UInt8] {
     let entries: [(Tag, UInt32)] = [(.owner, mode >> 6), (.owningGroup, mode >> 3), (.other, mode)]
     // The numbers of users and groups mean nothing here.
@@ -37,7 +37,7 @@ package struct AccessControlList: Sendable {
 
   /// Reads the attribute's bytes.
   ///
-  /// - Throws: ``SystemError/Code/badMessage`` if they are not in this format; nobody should be let in then.
+  /// - Throws: ``SystemError/Code/badMessage`` if they are not in this format; access should then be denied.
   package init(parsing bytes: [UInt8]) throws(SystemError) {
     func number(_ offset: Int, _ size: Int) -> UInt32 {
       bytes[offset..<offset + size].reversed().reduce(0) { $0 << 8 | UInt32($1) }
@@ -55,7 +55,7 @@ package struct AccessControlList: Sendable {
   private static let unknownFormat = SystemError(
     .badMessage, call: "getxattr", subject: attributeName, hint: "the access control list has an unknown format")
 
-  /// Whether the list grants all of `wanted` to a user, for a file of that owner and group.
+  /// True if the list grants all of `wanted` to a user, for a file of that owner and group.
   package func allows(_ user: UserIdentity, _ wanted: Permission, owner: UInt32, group: UInt32) -> Bool {
     if user.user == owner { return first(.owner)?.permission.contains(wanted) ?? false }
     let mask = first(.mask)?.permission ?? Permission(rawValue: 7)
@@ -65,7 +65,7 @@ package struct AccessControlList: Sendable {
     let matching = entries.filter { entry in
       entry.tag == .owningGroup && user.groups.contains(group) || entry.tag == .group && user.groups.contains(entry.id)
     }
-    // One of them must grant everything; none of a member's may fall back to what others may.
+    // One of them must grant everything; a member never falls back to the rights of others.
     if !matching.isEmpty { return matching.contains { $0.permission.intersection(mask).contains(wanted) } }
     return first(.other)?.permission.contains(wanted) ?? false
   }

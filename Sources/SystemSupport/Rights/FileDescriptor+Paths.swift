@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 
 extension FileDescriptor {
-  /// Where a symbolic link leads that was opened as a path only.
+  /// The target of a symbolic link that was opened as a path only.
   func linkTarget() throws(SystemError) -> [UInt8] {
     var target = [UInt8](repeating: 0, count: Int(PATH_MAX))
     let count = try systemCall("readlinkat", subject) { () -> Int in
@@ -13,7 +13,7 @@ extension FileDescriptor {
     return Array(target.prefix(count))
   }
 
-  /// Opens a regular file for reading, from its beginning: the same file, whatever has become of its names.
+  /// Opens a regular file again for reading, from its beginning, whatever its names are now.
   package func reopenedForReading() throws(SystemError) -> FileDescriptor {
     let path = procPath
     let flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY

@@ -2,10 +2,10 @@ import CLinux
 import Glibc
 
 extension FileDescriptor {
-  /// Whether the file grants all of `wanted` to a user, by its access control list or its permission bits.
+  /// True if the file grants all of `wanted` to a user, by its access control list or its permission bits.
   ///
-  /// Other things by which a kernel or a file server may refuse are not known here: the rights of a network file system's
-  /// server, NFSv4 lists, security modules.
+  /// Other grounds of refusal are not known here: the rights of a network file system's server, NFSv4 lists, security
+  /// modules.
   package func allows(_ user: UserIdentity, _ wanted: Permission, _ status: FileStatus) throws(SystemError) -> Bool {
     // The owner's entry in a list is always the same as the mode's bits.
     if user.user == status.owner { return status.allows(user, wanted) }
@@ -62,6 +62,6 @@ extension FileDescriptor {
     try systemCall("fchmod", subject) { fchmod(number, mode) }
   }
 
-  /// A path that leads to this very file, whatever has become of its names.
+  /// A path that leads to this very file, whatever its names are now.
   var procPath: String { "/proc/self/fd/\(number)" }
 }

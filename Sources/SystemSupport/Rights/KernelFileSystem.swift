@@ -1,9 +1,9 @@
 import CLinux
 
-/// File systems whose files the kernel makes up while they are read.
+/// File systems whose files the kernel generates while they are read.
 ///
-/// What they show depends on the process that opens them, so their permission bits don't tell what somebody else could
-/// read: `/proc/self/maps` is open to all, and shows this process.
+/// Their content depends on the process that opens them, so their permission bits don't say what somebody else could
+/// read: `/proc/self/maps` is readable by all, and shows this process.
 enum KernelFileSystem {
   /// From `linux/magic.h`; kept as numbers, as some of the macros carry casts that are not imported.
   private static let magicNumbers: Set<Int64> = [
@@ -35,7 +35,7 @@ enum KernelFileSystem {
   }
 }
 
-/// Refuses what lies in one of them.
+/// Refuses a node that lies in one of them.
 func refuseKernelFiles(_ node: borrowing PathNode) throws(PathProblem) {
   let isOne: Bool
   do throws(SystemError) { isOne = try KernelFileSystem.contains(node.descriptor) } catch { throw PathProblem(error) }

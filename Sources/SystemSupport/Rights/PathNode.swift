@@ -1,4 +1,4 @@
-/// A file or folder that a path leads to, opened as a path only: nothing about its names can exchange it any more.
+/// A file or folder that a path leads to, opened as a path only, so that no rename can exchange it any more.
 struct PathNode: ~Copyable {
   let descriptor: FileDescriptor
   let status: FileStatus

@@ -1,10 +1,10 @@
-/// Why a path can't be used for somebody: what is in the way, where, and what to do.
+/// The reason why a user can't use a path: what is in the way, where, and what to do.
 package struct PathProblem: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What happened, for people; safe to print.
+  /// The message, safe to print.
   package let description: String
-  /// Whether another attempt would most likely end in the same way.
+  /// True if another attempt would most likely fail in the same way.
   package let isLasting: Bool
-  /// Whether there was no room on the disk.
+  /// True if the disk was full.
   package let isFullDisk: Bool
 
   package init(_ description: String, isLasting: Bool = true, isFullDisk: Bool = false) {
@@ -13,7 +13,7 @@ package struct PathProblem: Error, Sendable, Hashable, CustomStringConvertible {
     self.isFullDisk = isFullDisk
   }
 
-  /// A system call that failed. Where the kernel refused although the user may, it is this process that may not.
+  /// A system call that failed. Where the kernel refused although the user has the right, this process lacks it.
   package init(_ error: SystemError) {
     guard error.code == .accessDenied || error.code == .notPermitted else {
       self.init(error.description, isLasting: error.isLasting, isFullDisk: error.isFullDisk)

@@ -3,9 +3,9 @@ import Glibc
 
 /// Follows a path for a user other than the one this process runs as, folder by folder, with that user's rights.
 ///
-/// The kernel would follow it with this process's rights, and checking first and opening then would leave time to
-/// exchange what was checked. So every component is opened as a path only and checked on its descriptor, and what is
-/// used in the end is that very descriptor. Symbolic links are read and followed by hand, with the rules of
+/// The kernel would follow it with this process's rights, and between a check and an open somebody could exchange what
+/// was checked. So every component is opened as a path only and checked on its descriptor, and that very descriptor is
+/// used in the end. Symbolic links are read and followed by hand, with the rules of
 /// path_resolution(7). In a folder that not only its owner may write to, only links are followed that belong to the user,
 /// to the folder's owner or to root: more than `fs.protected_symlinks` in proc(5) asks for, since a group may be made of
 /// people who are to be kept apart.
@@ -32,7 +32,7 @@ struct PathWalk: ~Copyable {
 
   /// Follows the components; returns where they lead to, which may be a folder.
   ///
-  /// - Parameter components: from `components(of:)`.
+  /// - Parameter components: From `components(of:)`.
   consuming func node(at components: [FileName]) throws(PathProblem) -> PathNode {
     if let file = try go(components) { return file }
     return folder
@@ -45,7 +45,7 @@ struct PathWalk: ~Copyable {
     return folder
   }
 
-  /// Goes to the end; returns what is there, or nil if that is now `folder`.
+  /// Follows the components; returns the file at the end, or nil if `folder` is the end.
   private mutating func go(_ components: [FileName]) throws(PathProblem) -> PathNode? {
     rest = components.reversed()
     while let name = rest.popLast() {
@@ -63,7 +63,7 @@ struct PathWalk: ~Copyable {
     return nil
   }
 
-  /// The components of a path; those that mean nothing are left out, but a last one that says "a folder" stays.
+  /// The components of a path without empty ones and `.`; a trailing one that means "a folder" stays.
   static func components(of path: [UInt8]) -> [FileName] {
     let parts = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map { FileName(bytes: $0) }
     var names = parts.filter { !$0.bytes.isEmpty && $0 != here }
@@ -99,7 +99,7 @@ struct PathWalk: ~Copyable {
   private mutating func follow(_ link: borrowing PathNode) throws(PathProblem) {
     links += 1
     if links > Self.linkLimit { throw PathProblem(SystemError(.symbolicLink, call: "open", subject: path)) }
-    // In a folder where others may put links, one leads nobody astray but its maker.
+    // In a folder where others may put links, a link is followed only for its own creator.
     if folder.status.isWritableByOthers, ![0, user.user, folder.status.owner].contains(link.status.owner) {
       throw PathProblem(
         "the symbolic link \(displayName(link.place)) belongs to another user, in a folder that others may write to; "

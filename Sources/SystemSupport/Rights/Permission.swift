@@ -1,4 +1,4 @@
-/// What somebody wants to do with a file or folder, with the bits that a mode and an access control list use.
+/// The rights to a file or folder, with the bits that a mode and an access control list use.
 package struct Permission: OptionSet, Sendable {
   package let rawValue: UInt32
 

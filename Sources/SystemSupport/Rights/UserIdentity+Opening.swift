@@ -1,8 +1,8 @@
 extension UserIdentity {
   /// Opens a regular file that this user named, for reading, if the user may reach and read it.
   ///
-  /// It neither waits for nor changes a FIFO or device, and nothing that happens to the path meanwhile leads to another
-  /// file than the one that was checked.
+  /// It neither waits for nor changes a FIFO or device, and the file opened is the one checked, whatever happens to the
+  /// path meanwhile.
   package func openFile(_ path: String) throws(PathProblem) -> FileDescriptor {
     let node = try PathWalk(path, for: self).node(at: PathWalk.components(of: Array(path.utf8)))
     guard node.status.kind == .regular else { throw PathProblem("it is no regular file") }
@@ -26,7 +26,7 @@ extension UserIdentity {
 
   /// Opens the folder in which this user wants to put a file, if the user may.
   ///
-  /// - Returns: the folder, and the file's name in it, which is not looked at.
+  /// - Returns: The folder, and the file's name in it, which is not looked at.
   package func openFolder(ofOutput path: String) throws(PathProblem) -> (Directory, FileName) {
     var components = PathWalk.components(of: Array(path.utf8))
     guard let name = components.popLast(), name.isSingleComponent else {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A user and their groups, as the user database has them: whose rights are checked when this process acts for another.
+/// A user and their groups from the user database, whose rights are checked when this process acts for them.
 package struct UserIdentity: Sendable, Hashable {
   package let user: UInt32
   /// The login name; nil if the user database doesn't know the number.
@@ -33,11 +33,10 @@ package struct UserIdentity: Sendable, Hashable {
     try UserIdentity(lookingUp: Credentials.effectiveUser)
   }
 
-  /// Whether the rights must be checked here. Root may do everything, and what this process's own user may do is for
-  /// the kernel to say.
+  /// True if the rights must be checked here. Root may do everything, and the kernel checks this process's own user.
   package var needsChecks: Bool { user != 0 && user != Credentials.effectiveUser }
 
-  /// Whether nobody else is in a group: one that was made along with the user, whose name it has.
+  /// True if the user is the only member of a group: one that was created along with the user and has its name.
   ///
   /// Costs a look into `/etc/group`, or a request to a directory service.
   package func isAlone(inGroup group: UInt32) throws(SystemError) -> Bool {
@@ -82,7 +81,7 @@ package struct UserIdentity: Sendable, Hashable {
         guard found != nil, let name = entry.pw_name else { return nil }
         return (String(cString: name), entry.pw_gid)
       case ERANGE where size < 1 << 20: size *= 4
-      // How "there is no such user" is told differs between the sources of users, see getpwuid(3).
+      // Sources differ in what they return for an unknown user; see getpwuid(3).
       case ENOENT, ESRCH, EBADF, EPERM: return nil
       case EINTR: continue
       default: throw SystemError(.init(rawValue: code), call: "getpwuid_r", subject: "user \(user)")
@@ -96,7 +95,7 @@ package struct UserIdentity: Sendable, Hashable {
       var groups = [gid_t](repeating: 0, count: Int(capacity))
       var count = capacity
       if getgrouplist(name, primary, &groups, &count) >= 0 { return Array(groups.prefix(Int(count))) }
-      // Linux allows 65,536 groups; a library that doesn't tell how many there are must not keep us here.
+      // Linux allows 65,536 groups; a library that reports no count must not keep us here.
       if capacity > 65_536 { return [primary] }
       capacity = max(count, capacity * 2)
     }

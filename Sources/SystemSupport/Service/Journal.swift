@@ -5,8 +5,8 @@ import Synchronization
 
 /// The log: structured entries when standard error leads to the systemd journal, otherwise a line each.
 ///
-/// Logging never throws; what can't be written is counted. Lines never wait for a reader; an entry waits only if the
-/// journal itself has stopped reading.
+/// Logging never throws; messages that can't be written are counted. Lines never wait for a reader; an entry waits only
+/// if the journal itself has stopped reading.
 package final class Journal: Sendable {
   package enum Format: Sendable {
     /// Entries with fields, by the journal's own protocol.
@@ -37,7 +37,7 @@ package final class Journal: Sendable {
     self.output = output
   }
 
-  /// How many messages could not be written.
+  /// The number of messages that could not be written.
   package var droppedCount: Int { dropped.load(ordering: .relaxed) }
 
   /// Logs one message; control characters and line breaks in it are escaped.
@@ -55,7 +55,7 @@ package final class Journal: Sendable {
     if !isWritten { dropped.add(1, ordering: .relaxed) }
   }
 
-  /// Whether a descriptor is the one that `JOURNAL_STREAM` (device:inode) describes; it may have been redirected since.
+  /// True if a descriptor is the one that `JOURNAL_STREAM` (device:inode) describes; it may have been redirected since.
   package static func isJournal(_ descriptor: Int32, stream: String?) -> Bool {
     var status = stat()
     guard let stream, fstat(descriptor, &status) == 0 else { return false }

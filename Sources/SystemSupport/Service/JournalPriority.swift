@@ -1,4 +1,4 @@
-/// How urgent a message is, with syslog's numbers.
+/// The urgency of a message, with syslog's numbers.
 package enum JournalPriority: Int, Comparable, Sendable {
   case emergency, alert, critical, error, warning, notice, info, debug
 

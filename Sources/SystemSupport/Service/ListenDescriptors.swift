@@ -1,6 +1,6 @@
 import Glibc
 
-/// Sockets that systemd opened for us, by the names of their `FileDescriptorName=`; those nobody takes are closed.
+/// Sockets that systemd opened for us, by the names of their `FileDescriptorName=`; the rest are closed with it.
 package struct ListenDescriptors: ~Copyable, Sendable {
   private var entries: [(name: String, number: Int32)]
 
@@ -12,7 +12,7 @@ package struct ListenDescriptors: ~Copyable, Sendable {
     for entry in entries { _ = close(entry.number) }
   }
 
-  /// The names of those not taken yet, in the manager's order.
+  /// The names of those that are left, in the manager's order.
   package var names: [String] { entries.map(\.name) }
 
   /// The first one of this name, or nil.

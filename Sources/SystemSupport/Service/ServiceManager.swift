@@ -2,11 +2,11 @@ import CLinux
 import CSystemd
 import Glibc
 
-/// The manager that started this process, if it is systemd; otherwise everything here does nothing.
+/// The service manager, if systemd started this process; otherwise everything here does nothing.
 package enum ServiceManager {
-  /// Tells the manager something, all in one message.
+  /// Notifies the manager, in one message.
   ///
-  /// - Returns: False when nobody wants to know.
+  /// - Returns: False when there is no manager to notify.
   @discardableResult
   package static func notify(_ notifications: [ServiceNotification]) throws(SystemError) -> Bool {
     let now = monotonicMicroseconds()
@@ -14,7 +14,7 @@ package enum ServiceManager {
     return try libraryCall("sd_notify", state) { sd_notify(0, state) } > 0
   }
 
-  /// How often the manager expects ``ServiceNotification/watchdog`` at the latest; nil when it expects none.
+  /// The longest time between two ``ServiceNotification/watchdog``; nil when the manager expects none.
   ///
   /// Send it in half the time.
   package static func watchdogInterval() throws(SystemError) -> Duration? {
@@ -23,7 +23,7 @@ package enum ServiceManager {
     return isEnabled ? .microseconds(Int64(clamping: microseconds)) : nil
   }
 
-  /// Takes over the sockets that the manager passed; a second call finds none.
+  /// Takes ownership of the sockets that the manager passed; a second call finds none.
   ///
   /// It changes the environment: call it early, while there is one thread.
   package static func takeListenDescriptors() throws(SystemError) -> ListenDescriptors {

@@ -1,4 +1,4 @@
-/// What a service tells its manager, in the words of sd_notify(3).
+/// A service's message to its manager, in the words of sd_notify(3).
 package enum ServiceNotification: Hashable, Sendable {
   /// Started, or reloaded.
   case ready
@@ -9,7 +9,7 @@ package enum ServiceNotification: Hashable, Sendable {
   case status(String)
   /// Still alive.
   case watchdog
-  /// Starting or stopping takes this much longer; repeat it before it is over.
+  /// Starting or stopping takes this much longer; to be repeated in time.
   case extendTimeout(Duration)
   /// The errno that made the service fail.
   case failure(errno: Int32)

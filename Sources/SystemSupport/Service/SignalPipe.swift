@@ -3,10 +3,10 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Where signal handlers write to; set once, before the first handler is installed, and open as long as the process.
+/// The pipe's end that signal handlers write to; set once, before the first handler is installed, and never closed.
 private let signalPipeEnd = Atomic<Int32>(-1)
 
-/// Carries signals from their handlers, where hardly anything is allowed, to dispatch queues.
+/// Carries signals from their handlers, where hardly anything is allowed, to Dispatch queues.
 ///
 /// Dispatch's own signal sources register later than they are activated, and an ignored signal that comes in between is
 /// lost: a stop right after the start would be. Here a signal has either its old action or this one.
@@ -24,7 +24,7 @@ final class SignalPipe: Sendable {
   private let subscriptions = Mutex<[Int32: Subscription]>([:])
 
   private init(reader: consuming FileDescriptor, writer: consuming FileDescriptor) throws(SystemError) {
-    // A full pipe has signals enough; a handler must not wait.
+    // A full pipe holds enough signals; a handler must not wait.
     try reader.setNonBlocking(true)
     try writer.setNonBlocking(true)
     self.reader = reader

@@ -11,7 +11,7 @@ package struct DescriptorSocket: ~Copyable, Sendable {
 
   package let descriptor: FileDescriptor
 
-  /// Takes over one end of a `FileDescriptor.socketPair(.sequencedPackets)`, as a child does with the number it was given.
+  /// Takes ownership of one end of a `FileDescriptor.socketPair(.sequencedPackets)`, as a child does with the number it was given.
   package init(_ descriptor: consuming FileDescriptor) {
     self.descriptor = descriptor
   }
@@ -55,7 +55,7 @@ package struct DescriptorSocket: ~Copyable, Sendable {
       do {
         return try receiveNow(limit: limit)
       } catch  where error.code == .wouldBlock {
-        // Another thread took the message.
+        // Another thread received the message.
         continue
       }
     }
@@ -111,7 +111,7 @@ package struct DescriptorSocket: ~Copyable, Sendable {
       }
     }
     let count = try outcome.get()
-    // Owns what came from here on, so that every way out closes it.
+    // Owns the descriptors from here on, so that every way out closes them.
     let descriptors = Self.descriptors(in: &message)
     if message.msg_flags & Int32(MSG_CTRUNC) != 0 {
       throw SystemError(

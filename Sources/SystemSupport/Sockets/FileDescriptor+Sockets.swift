@@ -22,7 +22,7 @@ extension FileDescriptor {
     return descriptor
   }
 
-  /// Ends the connection for everybody who shares it; the descriptor stays open.
+  /// Shuts the connection down for everybody who shares it; the descriptor stays open.
   package func shutdown() throws(SystemError) {
     try systemCall("shutdown", subject) { Glibc.shutdown(number, Int32(SHUT_RDWR)) }
   }

@@ -1,18 +1,18 @@
 import CLinux
 import Glibc
 
-/// Who is at the other end of a Unix socket, as the kernel noted when it was connected.
+/// The process and user at the other end of a Unix socket, as the kernel noted them at connect.
 package struct PeerCredentials: Hashable, Sendable {
   package let processID: Int32
   package let user: UInt32
   package let group: UInt32
 
-  /// What the kernel would say of a peer.
+  /// The credentials of a made-up peer.
   package init(processID: Int32, user: UInt32, group: UInt32) {
     (self.processID, self.user, self.group) = (processID, user, group)
   }
 
-  /// Asks the kernel about a connected Unix stream socket or socket pair.
+  /// Reads the credentials from a connected Unix stream socket or socket pair.
   package init(of socket: borrowing FileDescriptor) throws(SystemError) {
     var credentials = linux_peer_credentials()
     var length = socklen_t(MemoryLayout<linux_peer_credentials>.size)

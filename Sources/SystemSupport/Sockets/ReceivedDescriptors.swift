@@ -1,6 +1,6 @@
 import Glibc
 
-/// Descriptors that came with a message; those nobody takes are closed.
+/// Descriptors that came with a message; the rest are closed with it.
 package struct ReceivedDescriptors: ~Copyable, Sendable {
   private var numbers: ArraySlice<Int32>
 
@@ -12,10 +12,10 @@ package struct ReceivedDescriptors: ~Copyable, Sendable {
     for number in numbers { _ = close(number) }
   }
 
-  /// How many are left.
+  /// The number of descriptors that are left.
   package var count: Int { numbers.count }
 
-  /// The next one in the order they were sent, or nil when all are taken.
+  /// Returns the next one in the order they were sent, or nil when none is left.
   package mutating func takeNext() -> FileDescriptor? {
     guard let number = numbers.popFirst() else { return nil }
     return FileDescriptor(owning: number)

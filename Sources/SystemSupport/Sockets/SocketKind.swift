@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// How a Unix socket carries data.
+/// The kind of a Unix socket.
 package enum SocketKind: Sendable {
   case stream
   case datagram

@@ -3,7 +3,7 @@ import Glibc
 
 /// A listening Unix stream socket, made here or passed by systemd. Accepting never blocks.
 package final class UnixListener: Sendable {
-  /// Where clients connect; nil when systemd made the socket.
+  /// The path that clients connect to; nil when systemd made the socket.
   package let path: String?
   package let descriptor: FileDescriptor
   /// The socket file this listener made, so that it never removes another's.
@@ -40,7 +40,7 @@ package final class UnixListener: Sendable {
     identity = try Self.identity(of: path)
   }
 
-  /// Takes over a listening socket, as systemd passes it.
+  /// Takes ownership of a listening socket, as systemd passes it.
   package init(adopting descriptor: consuming FileDescriptor) throws(SystemError) {
     let subject = descriptor.subject
     guard try descriptor.socketOption(SO_DOMAIN) == AF_UNIX, try descriptor.socketOption(SO_ACCEPTCONN) == 1,

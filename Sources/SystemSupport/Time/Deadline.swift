@@ -15,7 +15,7 @@ package struct Deadline: Hashable, Sendable {
     Deadline(instant: .now.advanced(by: duration))
   }
 
-  /// How long is left, never negative; nil means for ever.
+  /// The time left, never negative; nil means for ever.
   package var remaining: Duration? {
     instant.map { max(.zero, ContinuousClock.now.duration(to: $0)) }
   }
@@ -24,7 +24,7 @@ package struct Deadline: Hashable, Sendable {
     instant.map { $0 <= .now } ?? false
   }
 
-  /// The same moment for a dispatch timer; `distantFuture` means never.
+  /// The same moment for a Dispatch timer; `distantFuture` means never.
   package var dispatchTime: DispatchTime {
     guard let remaining else { return .distantFuture }
     return .now() + .nanoseconds(remaining.clampedNanoseconds)

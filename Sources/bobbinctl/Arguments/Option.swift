@@ -13,7 +13,7 @@ struct Option {
   let value: Value
   /// One line, no full stop.
   let help: String
-  /// Whether it may be given several times, for several values.
+  /// True if it may be given several times, for several values.
   let isRepeatable: Bool
 
   init(_ name: String, _ value: Value, _ help: String, isRepeatable: Bool = false) {

@@ -1,11 +1,11 @@
 import TextSupport
 
-/// Arguments sorted into options and operands, with everything that is wrong about them.
+/// Arguments sorted into options and operands, with all mistakes.
 ///
 /// Options may stand among the operands; after `--` all are operands, and so are a single dash and negative numbers.
 struct ParsedArguments {
   private(set) var operands: [String] = []
-  /// What follows the first operand, when parsing stops there.
+  /// The arguments after the first operand, when parsing stops there.
   private(set) var rest: [String] = []
   /// Sentences for the user, in the order of the arguments.
   private(set) var problems: [String] = []
@@ -37,7 +37,7 @@ struct ParsedArguments {
     values[name] != nil
   }
 
-  /// An option's value; empty for one given without.
+  /// An option's value; empty if it was given without one.
   subscript(_ name: String) -> String? {
     values[name]?.first
   }
@@ -49,7 +49,7 @@ struct ParsedArguments {
     problems.append(problem)
   }
 
-  /// An option's value as a whole number; nil if it is not given or wrong, which becomes a problem.
+  /// An option's value as a whole number; nil if it is missing, or wrong, which becomes a problem.
   mutating func number(_ name: String, in range: ClosedRange<Int>) -> Int? {
     guard let text = self[name] else { return nil }
     if let number = Int(text), range.contains(number) { return number }

@@ -1,4 +1,4 @@
-/// A subcommand: what it says about itself, how it reads its arguments, what it does.
+/// A subcommand: its help, its arguments, its action.
 protocol Command: SendableMetatype {
   static var name: String { get }
   /// Such as `show ID...`.
@@ -9,7 +9,7 @@ protocol Command: SendableMetatype {
   static var details: String { get }
   static var options: [Option] { get }
 
-  /// Takes what it needs; what is wrong becomes a problem of the arguments, and then it isn't run.
+  /// Reads its arguments; mistakes become problems of the arguments, and then it isn't run.
   init(_ arguments: inout ParsedArguments)
 
   func run(_ session: Session) throws(ToolError) -> ExitCode

@@ -35,7 +35,7 @@ struct DoctorCommand: Command {
     return report.findings.isEmpty ? .success : .jobFailed
   }
 
-  /// Asks the daemon where its files are; one that does not answer is taken to be stopped.
+  /// Asks the daemon where its files are; one that does not answer counts as stopped.
   private func examination(_ session: Session) throws(ToolError) -> Examination {
     let status: StatusReply?
     do throws(ToolError) {
@@ -53,7 +53,7 @@ struct DoctorCommand: Command {
     return Examination(spool: spool, store: store, isRunning: status != nil, flushInterval: flushInterval(paths))
   }
 
-  /// The configured time for which a change may not be on disk; where it can't be read, its default.
+  /// The configured flush interval, in seconds; its default if it can't be read.
   private func flushInterval(_ paths: Paths?) -> Double {
     let configuration = paths.flatMap {
       try? Configuration.load(mainFile: $0.configurationFile, dropIns: $0.configurationDropIns)

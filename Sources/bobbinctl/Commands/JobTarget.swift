@@ -1,6 +1,6 @@
 import JSONText
 
-/// The jobs that a command is for: some by their IDs, or all that meet conditions.
+/// The jobs that a command applies to: some by their IDs, or all that meet conditions.
 struct JobTarget {
   static let options = [
     Option("--state", .required("STATE"), "All jobs in this state; may be repeated", isRepeatable: true),

@@ -3,7 +3,7 @@ import Foundation
 internal import Glibc
 import SystemSupport
 
-/// Looks at jobs that this user has submitted since it was made, for a line on a terminal.
+/// Watches the jobs that this user has submitted since it was created, for a line on a terminal.
 struct JobWatch {
   private let client: ControlClient
   private let user = Int(geteuid())
@@ -11,10 +11,10 @@ struct JobWatch {
 
   init(client: ControlClient) { self.client = client }
 
-  /// How far the running job is that began last, and how many others there are; nil if none is known to run.
+  /// The progress of the running job that began last, and the number of others; nil if none is known to run.
   func look() -> ProgressLine? {
     let query = [URLQueryItem(name: "state", value: "running"), URLQueryItem(name: "limit", value: "100")]
-    // Whoever waits for the jobs is told of what goes wrong; without this look only the line is shorter.
+    // The wait for the jobs reports errors; without this reply only the line is shorter.
     guard
       let reply = try? Reply.received(
         from: client, "GET", ControlClient.path("v1", "jobs"), query: query, timeout: .seconds(5)),
@@ -28,11 +28,11 @@ struct JobWatch {
   }
 }
 
-/// A line of progress that a terminal's width may be too small for.
+/// A line of progress that may be wider than the terminal.
 struct ProgressLine {
-  /// A name, of which the middle may be left out.
+  /// A name, whose middle may be left out.
   private let name: String
-  /// How far it is, of which the end may be left out.
+  /// The progress, whose end may be left out.
   private let rest: String
   private static let leastName = 12
 
@@ -41,7 +41,7 @@ struct ProgressLine {
     self.rest = rest
   }
 
-  /// The line in at most so many characters: the name gives way first, since how far the job is is what one looks for.
+  /// The line, cut to a width in characters: the name is cut first, since the progress is what one looks for.
   func text(width: Int?) -> String {
     guard let width, name.count + rest.count > width else { return name + rest }
     let nameWidth = min(name.count, max(Self.leastName, width - rest.count))
@@ -50,7 +50,7 @@ struct ProgressLine {
 }
 
 extension String {
-  /// At most so many characters, an ellipsis in the place of what is left out of the middle.
+  /// The text in at most `width` characters, with an ellipsis for what is left out of the middle.
   func cutInMiddle(to width: Int) -> String {
     if count <= width { return self }
     let head = width / 2

@@ -3,10 +3,10 @@ import JSONText
 
 /// A subcommand that changes jobs.
 protocol JobsCommand: Command {
-  /// What was done, as in "3 jobs cancelled".
+  /// The past participle of the command, as in "3 jobs cancelled".
   static var participle: String { get }
   var target: JobTarget { get }
-  /// What goes with the command.
+  /// The command's parameters.
   var parameters: JSONObject { get }
 }
 
@@ -32,7 +32,7 @@ extension JobsCommand {
     try session.output.write("\(outcome.done) job\(outcome.done == 1 ? "" : "s") \(Self.participle)\n")
   }
 
-  /// Why it could not be done for a job.
+  /// The reason why the command could not be carried out for a job.
   private static func reason(_ job: CommandReply.Job) -> String {
     switch (job.result, job.uniqueOwner) {
     case ("not-found", _): "there is no job \"\(job.id)\""

@@ -160,7 +160,7 @@ struct ModelCommand: Command {
         + "Next: put the model into the daemon's models/, restart it, and submit the job file.\n")
   }
 
-  /// How values are written that are not written in the usual way.
+  /// The notation of values that are not written in the usual way.
   private static func written(_ attribute: InferredModel.Attribute) -> String? {
     switch attribute.spelling {
     case .usual: nil

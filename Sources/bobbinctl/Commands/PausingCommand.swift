@@ -4,11 +4,11 @@ import JSONText
 /// A subcommand that pauses or resumes.
 protocol PausingCommand: Command {
   var resource: PausedResource { get }
-  /// Whether it tells what is paused then.
+  /// True if it tells what is paused then.
   static var tellsPauses: Bool { get }
 }
 
-/// What is paused or resumed: a queue, a type, or everything.
+/// The target of a pause or resume: a queue, a type, or everything.
 struct PausedResource {
   let body: JSONObject
   let words: String
@@ -24,7 +24,7 @@ struct PausedResource {
   }
 }
 
-/// What is paused after a pause or a resumption; older daemons don't tell.
+/// The pauses in force after a pause or resume; older daemons don't send them.
 private struct PausesReply: Decodable {
   let pauses: [StatusReply.Pause]?
 }

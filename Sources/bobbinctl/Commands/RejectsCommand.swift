@@ -47,13 +47,13 @@ struct RejectsCommand: Command {
       let raw: String
     }
 
-    /// How many are kept.
+    /// The number of rejects that are kept.
     let total: Int
     let found: Int
     let header: String?
     let input: Form?
     let rejects: [Reject]
-    /// Where the next page begins; nil if there is none.
+    /// The start of the next page; nil if there is none.
     let next: Int?
   }
 
@@ -81,7 +81,7 @@ struct RejectsCommand: Command {
 
   private var path: String { ControlClient.path("v1", "jobs", identifier, "rejects") }
 
-  /// Writes a file that is not there yet.
+  /// Writes a new file.
   private static func create(
     _ path: String, _ body: ((String) throws(ToolError) -> Void) throws(ToolError) -> Void
   ) throws(ToolError) {
@@ -104,7 +104,7 @@ struct RejectsCommand: Command {
     do { try file.close() } catch { throw fail(error) }
   }
 
-  /// Hands out the records page by page, or the reasons.
+  /// Writes the records or the reasons, page by page.
   private func export(_ session: Session, _ write: (String) throws(ToolError) -> Void) throws(ToolError) {
     var after: Int? = nil
     var shown = 0

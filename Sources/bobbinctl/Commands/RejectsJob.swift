@@ -6,14 +6,14 @@ struct RejectsJob {
   private let arguments: JSONObject
   private let form: JSONObject
 
-  /// What holds for the first input, but not for a text of its records in UTF-8.
+  /// Arguments that apply to the first input, but not to a UTF-8 text of its records.
   private static let dropped: Set<String> = [
     "input", "compression", "encoding", "skipLines", "records", "maxDeletes", "dryRun",
   ]
 
   /// - Parameters:
-  ///   - job: the import, as the daemon tells it.
-  ///   - form: how its input is written.
+  ///   - job: The import, as the daemon tells it.
+  ///   - form: How its input is written.
   init(_ job: JSONValue, form: JSONValue?) {
     arguments = job["arguments"]?.object ?? [:]
     self.form = form?.object ?? [:]

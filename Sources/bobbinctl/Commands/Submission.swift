@@ -3,10 +3,10 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Sends job files on threads of its own: one after the other, or many at a time when each has to be waited for.
+/// Sends job files on threads of its own: one after the other, or many at a time if it waits for each.
 ///
-/// The daemon answers a waiting request when its jobs are done, so there is nothing to poll. Each request ends after the
-/// client's timeout at the latest, and with it everything that waits here.
+/// The daemon answers a waiting request when its jobs are finished, so nothing is polled. Each request ends after the
+/// client's timeout at the latest, and with it every wait here.
 final class Submission: Sendable {
   enum Outcome {
     case replied(Reply)
@@ -43,9 +43,9 @@ final class Submission: Sendable {
     }
   }
 
-  /// Waits for the next file to be done with; to be called once for each.
+  /// Waits for the next file to be finished; to be called once for each.
   ///
-  /// - Parameter look: Called every second meanwhile, for somebody who watches; nil if nobody does.
+  /// - Parameter look: Called every second meanwhile, to update a terminal; nil without one.
   func nextFinished(meanwhile look: (() -> Void)?) -> (index: Int, outcome: Outcome) {
     if let look {
       while isFinished.wait(timeout: .now() + .seconds(1)) == .timedOut { look() }

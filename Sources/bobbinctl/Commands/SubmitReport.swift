@@ -1,6 +1,6 @@
 import SystemSupport
 
-/// Tells what became of each submitted file, and works out the exit code: that of the first thing that went wrong.
+/// Reports the outcome of each submitted file, and computes the exit code: that of the first failure.
 struct SubmitReport {
   private let session: Session
   private let isWaiting: Bool

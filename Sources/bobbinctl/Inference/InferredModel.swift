@@ -11,7 +11,7 @@ struct InferredModel {
     let isOptional: Bool
     let spelling: ValueSpelling
 
-    /// What the job file has for the column.
+    /// The column's value in the job file.
     fileprivate var mapping: JSONValue {
       if spelling == .usual { return .string(name) }
       var object: JSONObject = ["attribute": .string(name)]
@@ -24,7 +24,7 @@ struct InferredModel {
   let attributes: [Attribute]
   private let isByPosition: Bool
 
-  /// - Parameter names: of the columns.
+  /// - Parameter names: Of the columns.
   init(entity: String, _ table: TableGuess, hasKeys: Bool) {
     self.entity = entity
     // Names that are there twice, or not at all, can't be told apart by name.
@@ -51,7 +51,7 @@ struct InferredModel {
     return (1..<max(parts.count, 1)).map { parts.prefix($0).joined(separator: ".") }
   }
 
-  /// What `contents` of an `.xcdatamodel` says.
+  /// The text of `contents` in an `.xcdatamodel`.
   var contents: String {
     let lines = attributes.map { attribute in
       let optional = attribute.isOptional ? " optional=\"YES\"" : ""

@@ -1,7 +1,7 @@
 import DelimitedText
 import RecordInput
 
-/// What the command line states about an input, by the same names as a job file's arguments.
+/// The options that describe an input, with the same names as a job file's arguments.
 enum InputStatements {
   static let options = [
     Option("--format", .required("FORMAT"), "csv, tsv, ndjson or json"),

@@ -19,7 +19,7 @@ enum ModelNames {
     return taken.contains(name) ? name + "Record" : name
   }
 
-  /// Whether an entity can be called so.
+  /// True if an entity can be called so.
   static func isEntity(_ name: String) -> Bool {
     name.utf8.first.map { (0x41...0x5A).contains($0) } == true && !taken.contains(name)
       && name.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0) }

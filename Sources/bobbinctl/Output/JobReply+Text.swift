@@ -21,9 +21,9 @@ extension JobReply {
 
   var progressText: String? { progress?.text }
 
-  /// What `submit` prints for it.
+  /// The line that `submit` prints for it.
   ///
-  /// - Parameter end: What the wait for it showed; nil when nobody waited.
+  /// - Parameter end: The end of the wait for it; nil when nobody waited.
   func submitLine(_ end: WaitEnd?, _ times: TimeText) -> String {
     let word = end != nil || state.isFinal ? stateText : "accepted"
     let note: String? =
@@ -45,7 +45,7 @@ extension JobReply {
     return line.joined(separator: "  ") + "\n"
   }
 
-  /// What `show` prints for it.
+  /// The fields that `show` prints for it.
   ///
   /// - Parameter document: The reply with the parts that belong to the job's type.
   func fields(_ document: JSONValue, _ times: TimeText) -> FieldList {

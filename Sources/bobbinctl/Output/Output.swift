@@ -39,10 +39,10 @@ struct Output {
     say("bobbinctl: \(singleLine(message))\n")
   }
 
-  /// Whether anybody would see a line of progress.
+  /// True if anybody would see a line of progress.
   var showsProgress: Bool { progressTerminal.isTerminal }
 
-  /// How long a line of progress may be; nil if any length will do.
+  /// The longest line of progress, in characters; nil if any length will do.
   // In the last column the cursor may already be on the next line.
   var progressWidth: Int? { progressTerminal.width.map { max(1, $0 - 1) } }
 

@@ -7,7 +7,7 @@ extension StatusReply {
   /// States that nothing follows, which are counted since the daemon's start.
   private static let finalOrder = ["completed", "discarded", "cancelled", "quarantined"]
 
-  /// What `status` prints.
+  /// The fields that `status` prints.
   func fields(_ times: TimeText) -> FieldList {
     var list = FieldList()
     list.add("bobbind", version)

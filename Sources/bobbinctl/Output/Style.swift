@@ -1,4 +1,4 @@
-/// What a text is, which decides its colour.
+/// The role of a text, which decides its colour.
 enum Style {
   case plain
   case title

@@ -4,7 +4,7 @@ import SystemSupport
 struct Table {
   struct Column {
     let title: String
-    /// Whether it may be cut when the terminal is narrow.
+    /// True if it may be cut when the terminal is narrow.
     var isFlexible = false
   }
 
@@ -72,7 +72,7 @@ extension String {
     self + String(repeating: " ", count: max(0, width - count))
   }
 
-  /// At most so many characters, the last of them an ellipsis if some are missing.
+  /// The text in at most `width` characters, the last of them an ellipsis if some are missing.
   func cut(to width: Int) -> String {
     count <= width ? self : prefix(width - 1) + "…"
   }

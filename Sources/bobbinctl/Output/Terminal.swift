@@ -1,7 +1,7 @@
 import Foundation
 internal import Glibc
 
-/// What is known about where text goes.
+/// The width and colours of the terminal that text goes to, if it goes to one.
 struct Terminal {
   /// Nil when it is not a terminal, or one that doesn't tell.
   let width: Int?

@@ -1,4 +1,4 @@
-/// What became of a command for jobs.
+/// The outcome of a command for jobs.
 struct CommandReply: Decodable {
   struct Job: Decodable {
     let id: String

@@ -13,7 +13,7 @@ struct JobReply: Decodable {
   let id: String
   let type: String
   let state: JobState
-  /// Whether the state is on disk.
+  /// True if the state is on disk.
   let durable: Bool
   let queue: String?
   let priority: Int?
@@ -25,14 +25,14 @@ struct JobReply: Decodable {
   let startedAt: Timestamp?
   let finishedAt: Timestamp?
   let error: String?
-  /// Why the running attempt is to end, if it was told to.
+  /// The reason why the running attempt was told to stop, if it was.
   let ending: String?
   let progress: Progress?
 
-  /// How a wait for it ended.
+  /// Returns how a wait for it ended.
   ///
-  /// - Parameter allFinished: Whether the daemon said that nothing is left to wait for, which settles states that this
-  ///   version doesn't know.
+  /// - Parameter allFinished: True if the daemon said that nothing is left to wait for, which decides about states that
+  ///   this version doesn't know.
   func waitEnd(allFinished: Bool) -> WaitEnd {
     if state == .completed { return durable ? .durable : .unfinished }
     if state == .held { return .held }

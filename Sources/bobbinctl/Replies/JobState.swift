@@ -11,7 +11,7 @@ struct JobState: RawRepresentable, Hashable, Decodable {
   static let discarded = Self(rawValue: "discarded")
   static let quarantined = Self(rawValue: "quarantined")
 
-  /// Whether nothing follows by itself.
+  /// True if the state is final.
   var isFinal: Bool { self == .completed || isFailure }
 
   var isFailure: Bool { [.cancelled, .discarded, .quarantined].contains(self) }

@@ -14,7 +14,7 @@ struct StatusReply: Decodable {
     let lastError: String?
   }
 
-  /// How long the main context was occupied at a time.
+  /// The times for which the main context was occupied.
   struct Main: Decodable {
     let occupations: Int?
     let p50Seconds: Double?

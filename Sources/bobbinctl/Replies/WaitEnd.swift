@@ -1,9 +1,9 @@
-/// How a wait for a job ended.
+/// The end of a wait for a job.
 enum WaitEnd {
   /// The job is completed and its outcome on disk.
   case durable
   case failed
-  /// Somebody has to let the job go on, or call it off.
+  /// The job is held until somebody releases or cancels it.
   case held
   /// The time ran out.
   case unfinished
