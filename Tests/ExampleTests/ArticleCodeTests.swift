@@ -7,7 +7,8 @@ struct ArticleCodeTests {
   private static let articles = "Sources/ObjectGraph/ObjectGraph.docc/"
   /// Those whose code is not taken from the examples, which are compiled anyway.
   private static let pages =
-    ["README.md", "Documentation/SwiftHandlers.md"] + documents(articles).filter { !$0.hasSuffix("FiveDesigns.md") }
+    ["README.md", "Documentation/Library.md", "Documentation/SwiftHandlers.md"]
+    + documents(articles).filter { !$0.hasSuffix("FiveDesigns.md") }
 
   @Test("Code in the articles and in the README compiles", arguments: pages)
   func compiling(_ page: String) async throws {
