@@ -40,6 +40,9 @@ extern int accept4(int listener, struct sockaddr *address, socklen_t *length, in
 // <linux/memfd.h> and <linux/fs.h>
 static const unsigned int linux_memfd_close_on_exec = 1;
 static const unsigned int linux_rename_no_replace = 1;
+
+// Shown by <fcntl.h> to GNU sources only.
+static const int linux_open_unnamed = __O_TMPFILE | O_DIRECTORY;
 // O_PATH, which <fcntl.h> names for _GNU_SOURCE only.
 static const int linux_open_path = __O_PATH;
 

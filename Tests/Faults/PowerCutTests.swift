@@ -66,7 +66,7 @@ extension FaultTests {
         hasWork = try !trial.root.isSpoolEmpty
       case .beforeUnlink, .beforeRename:
         // Killed at the call, between the commit and what follows it; the power fails in the same moment.
-        let calls = moment == .beforeUnlink ? "unlink,unlinkat" : "rename,renameat,renameat2"
+        let calls = moment == .beforeUnlink ? "unlink,unlinkat" : "rename,renameat,renameat2,linkat"
         let number = trial.random(in: 1...12)
         daemon = try DaemonProcess(
           trial.root, wrapper: Tracer.wrapper("trace=\(calls)", "inject=\(calls):signal=SIGKILL:when=\(number)"))

@@ -10,7 +10,7 @@ extension FaultTests {
     /// Calls that do the same.
     enum Calls: String, CaseIterable {
       case sync = "fdatasync,fsync"
-      case rename = "rename,renameat,renameat2"
+      case rename = "rename,renameat,renameat2,linkat"
       case unlink = "unlink,unlinkat"
     }
 

@@ -30,9 +30,11 @@ struct OutputFileTests {
   }
 
   private func output(
-    _ path: String, for user: UserIdentity? = nil, isRepeated: Bool = false
+    _ path: String, for user: UserIdentity? = nil, avoidsUnnamedFiles: Bool = false, isRepeated: Bool = false
   ) throws -> OutputFile {
-    try OutputFile(path: path, isRepeated: isRepeated, input: input, submitter: user ?? ann, sparing: folders)
+    try OutputFile(
+      path: path, avoidsUnnamedFiles: avoidsUnnamedFiles, isRepeated: isRepeated, input: input,
+      submitter: user ?? ann, sparing: folders)
   }
 
   private func write(_ text: String, to path: String, for user: UserIdentity? = nil) throws {
@@ -124,11 +126,25 @@ struct OutputFileTests {
   @Test("What another puts in the temporary file's place is not taken for the output")
   func exchangedTemporary() throws {
     let path = try folder("own", mode: 0o700, owner: 4001)
-    let output = try output(path + "/new")
+    let output = try output(path + "/new", avoidsUnnamedFiles: true)
     let name = try #require(try Directory(path: path).entries().first)
     try #require(unlink("\(path)/\(name)") == 0 && symlink("/etc/shadow", "\(path)/\(name)") == 0)
     #expect(throws: JobFailure.self) { try output.publish() }
     #expect(try !Directory(path: path).contains("new"))
+  }
+
+  @Test("An output in the making has no name: nobody takes its place, and nothing is left of one that is given up")
+  func unnamed() throws {
+    let path = try folder("own", mode: 0o700, owner: 4001)
+    for text in ["first", "second"] {
+      let output = try output(path + "/new")
+      try #require(Glibc.write(output.descriptor, text, strlen(text)) == strlen(text))
+      #expect(try Directory(path: path).entries() == (text == "first" ? [] : ["new"]))
+      try output.publish()
+      #expect(try content(path + "/new") == text)
+    }
+    _ = try output(path + "/other")
+    #expect(try Directory(path: path).entries() == ["new"])
   }
 
   @Test("A file that is named at the end gets its name and its mode, and not over the input")
@@ -136,7 +152,8 @@ struct OutputFileTests {
     let path = try folder("own", mode: 0o700, owner: 4001)
     for name in ["one", "two"] {
       let output = try OutputFile(
-        path: path + "/{width}", isNamed: false, mode: 0o640, input: input, submitter: ann, sparing: folders)
+        path: path + "/{width}", isNamed: false, mode: 0o640, avoidsUnnamedFiles: true, input: input, submitter: ann,
+        sparing: folders)
       let temporary = try #require(try Directory(path: path).entries().first { $0.description.hasPrefix(".bobbin") })
       // Not even in the making can others read what they are not to read.
       #expect(try Directory(path: path).status(of: temporary).mode == 0o600)
@@ -176,7 +193,7 @@ struct OutputFileTests {
   @Test("Another attempt removes what interrupted ones left; what is at work and what others have put there stays")
   func leftover() throws {
     let path = try folder("own", mode: 0o777, owner: 4001)
-    let atWork = try output(path + "/other")
+    let atWork = try output(path + "/other", avoidsUnnamedFiles: true)
     let working = try #require(try Directory(path: path).entries().first)
     for (name, owner) in [("1", 0), ("2", 4001), ("3", 4002)] as [(String, UInt32)] {
       try Data("left over".utf8).write(to: URL(filePath: "\(path)/.bobbin-\(name).tmp"))
@@ -184,7 +201,7 @@ struct OutputFileTests {
     }
     try #require(mkdir(path + "/.bobbin-folder.tmp", 0o777) == 0)
     try #require(symlink("/etc/passwd", path + "/.bobbin-link.tmp") == 0)
-    let output = try output(path + "/new", isRepeated: true)
+    let output = try output(path + "/new", avoidsUnnamedFiles: true, isRepeated: true)
     #expect(try Directory(path: path).entries().filter { $0.description.hasPrefix(".bobbin-") }.count == 5)
     try output.publish()
     let left = try Directory(path: path).entries().sorted()
@@ -199,7 +216,7 @@ struct OutputFileTests {
     let path = try folder("shared", mode: 0o1777)
     var names: Set<FileName> = []
     for _ in 0..<10 {
-      let output = try output(path + "/new")
+      let output = try output(path + "/new", avoidsUnnamedFiles: true)
       try withExtendedLifetime(output) {
         let name = try #require(try Directory(path: path).entries().first { $0.description.hasPrefix(".bobbin") })
         #expect(names.insert(name).inserted)

@@ -77,6 +77,7 @@ extension SystemError.Code {
   package static let inputOutput = Self(rawValue: EIO)
   package static let invalidArgument = Self(rawValue: EINVAL)
   package static let isDirectory = Self(rawValue: EISDIR)
+  package static let notSupported = Self(rawValue: EOPNOTSUPP)
   package static let messageTooLong = Self(rawValue: EMSGSIZE)
   package static let nameTooLong = Self(rawValue: ENAMETOOLONG)
   package static let noEntry = Self(rawValue: ENOENT)

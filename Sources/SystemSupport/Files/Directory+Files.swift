@@ -20,6 +20,31 @@ extension Directory {
     return FileDescriptor(owning: try call("openat", name) { openat(descriptor.number, $0, flags, mode) })
   }
 
+  /// Creates a file without a name, for reading and writing, which is gone when it is closed unless it is linked.
+  ///
+  /// - Parameter mode: Permission bits, before the umask.
+  /// - Returns: nil where the file system has no such files (NFS and some others).
+  package func createUnnamedFile(mode: UInt32 = 0o600) throws(SystemError) -> FileDescriptor? {
+    do throws(SystemError) {
+      let flags = linux_open_unnamed | O_RDWR | O_CLOEXEC
+      return FileDescriptor(owning: try systemCall("openat", path) { openat(descriptor.number, ".", flags, mode) })
+    } catch {
+      // EISDIR: a kernel or a file system that does not know the flag opens the directory itself.
+      if error.code == .notSupported || error.code == .isDirectory { return nil }
+      throw error
+    }
+  }
+
+  /// Gives an open file a name here; fails with EEXIST if the name is there.
+  ///
+  /// - Parameters:
+  ///   - file: An open file of the same mount.
+  ///   - name: Its new name.
+  package func link(_ file: borrowing FileDescriptor, as name: FileName) throws(SystemError) {
+    let path = "/proc/self/fd/\(file.number)"
+    try call("linkat", name) { linkat(AT_FDCWD, path, descriptor.number, $0, AT_SYMLINK_FOLLOW) }
+  }
+
   /// Creates a directory.
   ///
   /// - Parameter mode: Permission bits, before the umask.

@@ -1,7 +1,7 @@
 import Jobs
 import SystemSupport
 
-/// A file that a job writes: made under a temporary name beside its place, and moved there whole.
+/// A file that a job writes: made without a name, or under a temporary one, and put in its place whole.
 ///
 /// It is made, and put in place of another, only where the job's submitter could do so; see note 14.
 final class OutputFile: Sendable {
@@ -18,11 +18,12 @@ final class OutputFile: Sendable {
   /// - Parameters:
   ///   - isNamed: false if the file's name is told at the end only, and the path's last part stands for it until then.
   ///   - mode: the permission bits; nil for those that the daemon's files usually have.
+  ///   - avoidsUnnamedFiles: true to work as on a file system without unnamed files.
   ///   - isRepeated: whether an earlier attempt may have left something behind, which is removed.
   /// - Throws: also where a finished picture could not be put, or would do harm, so that nothing is encoded in vain.
   init(
-    path: String, isNamed: Bool = true, mode: UInt32? = nil, isRepeated: Bool = false, input: FileStatus,
-    submitter: UserIdentity, sparing folders: OwnFolders
+    path: String, isNamed: Bool = true, mode: UInt32? = nil, avoidsUnnamedFiles: Bool = false,
+    isRepeated: Bool = false, input: FileStatus, submitter: UserIdentity, sparing folders: OwnFolders
   ) throws(JobFailure) {
     self.path = path
     self.mode = mode
@@ -36,7 +37,7 @@ final class OutputFile: Sendable {
       do throws(SystemError) {
         if isRepeated { try place.removeLeftovers() }
         // Nobody sees a picture in the making that is not to see the finished one.
-        file = SharedFile(try place.makeTemporary(mode: mode == nil ? 0o644 : 0o600))
+        file = SharedFile(try place.makeTemporary(mode: mode == nil ? 0o644 : 0o600, named: avoidsUnnamedFiles))
         if submitter.needsChecks { try OutputMark.set(submitter.user, on: file.descriptor) }
       } catch {
         throw PathProblem(error)
@@ -98,7 +99,7 @@ final class OutputFile: Sendable {
 
   deinit {
     // Nobody is left to be told; after a publish there is nothing to remove.
-    try? place.folder.unlink(file.name)
+    if let name = file.name { try? place.folder.unlink(name) }
   }
 }
 
@@ -108,6 +109,6 @@ private final class SharedFile: Sendable {
 
   init(_ output: consuming TemporaryOutput) { self.output = output }
 
-  var name: FileName { output.name }
+  var name: FileName? { output.name }
   var descriptor: FileDescriptor { _read { yield output.file } }
 }

@@ -47,19 +47,34 @@ struct OutputPlace: Sendable {
     throw PathProblem("the folder is the daemon's own")
   }
 
-  /// Makes a file to write to, under a name that nobody can have taken before.
+  /// Creates a file to write to: without a name, so that no crash leaves it behind, where the file system can do so.
   ///
-  /// It is locked until it is closed here and wherever it was passed to: so an unlocked one is left over.
-  func makeTemporary(mode: UInt32) throws(SystemError) -> TemporaryOutput {
+  /// It is locked until it is closed here and wherever it was passed to: a named one without a lock is a leftover.
+  ///
+  /// - Parameter named: true to do without unnamed files, as on a file system that has none.
+  func makeTemporary(mode: UInt32, named: Bool = false) throws(SystemError) -> TemporaryOutput {
+    guard !named, let file = try folder.createUnnamedFile(mode: mode) else {
+      return try makeNamedTemporary(mode: mode)
+    }
+    _ = try file.lock()
+    return TemporaryOutput(name: nil, file: file)
+  }
+
+  private func makeNamedTemporary(mode: UInt32) throws(SystemError) -> TemporaryOutput {
     while true {
-      let digits = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
-      let name = FileName(Self.temporaryPrefix + digits + Self.temporaryEnding)
+      let name = Self.unpredictableName()
       let file = try folder.createFile(name, mode: mode)
       let isLocked = try file.lock()
       // Whoever looks for leftovers may have met it before it was locked.
       if isLocked, try file.status().linkCount == 1 { return TemporaryOutput(name: name, file: file) }
       if try file.status().linkCount > 0 { try folder.unlink(name) }
     }
+  }
+
+  /// A name that nobody can have taken before.
+  private static func unpredictableName() -> FileName {
+    let digits = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
+    return FileName(temporaryPrefix + digits + temporaryEnding)
   }
 
   private static let temporaryPrefix = ".bobbin-", temporaryEnding = ".tmp"
@@ -117,24 +132,52 @@ struct OutputPlace: Sendable {
 
   /// Gives the finished file its name, durably.
   ///
-  /// - Parameter file: what was written, to be found under the temporary name.
-  func publish(_ temporary: FileName, _ file: borrowing FileDescriptor, _ input: FileStatus) throws(PathProblem) {
+  /// - Parameters:
+  ///   - temporary: the name that the file has had so far; nil if none.
+  ///   - file: the file, synchronized.
+  ///   - input: the job's input, which is not replaced.
+  func publish(_ temporary: FileName?, _ file: borrowing FileDescriptor, _ input: FileStatus) throws(PathProblem) {
     let isReplacing = try checkTarget(of: input)
     do throws(SystemError) {
-      guard try folder.status(of: temporary).isSameFile(as: file.status()) else {
-        throw SystemError(
-          .exists, call: "renameat2", subject: temporary.description, hint: "another file was put in its place")
-      }
       let isSticky = try folder.status().isSticky
-      try rename(temporary, replacing: isReplacing || !isSticky || !submitter.needsChecks)
+      let mayReplace = isReplacing || !isSticky || !submitter.needsChecks
+      if let temporary {
+        try rename(temporary, file, replacing: mayReplace)
+      } else {
+        try link(file, replacing: mayReplace)
+      }
       try folder.synchronize()
     } catch {
       throw PathProblem(error)
     }
   }
 
+  /// Gives a file without a name its own; only where another is replaced has it a temporary one for a moment.
+  private func link(_ file: borrowing FileDescriptor, replacing: Bool) throws(SystemError) {
+    do throws(SystemError) {
+      return try folder.link(file, as: name)
+    } catch {
+      guard error.code == .exists, replacing else { throw error }
+    }
+    let temporary = Self.unpredictableName()
+    try folder.link(file, as: temporary)
+    do throws(SystemError) {
+      try rename(temporary, file, replacing: true)
+    } catch {
+      // The first error is the one to report.
+      try? folder.unlink(temporary)
+      throw error
+    }
+  }
+
   /// - Parameter replacing: false where a file that has come there since the check must not be replaced.
-  private func rename(_ temporary: FileName, replacing: Bool) throws(SystemError) {
+  private func rename(
+    _ temporary: FileName, _ file: borrowing FileDescriptor, replacing: Bool
+  ) throws(SystemError) {
+    guard try folder.status(of: temporary).isSameFile(as: file.status()) else {
+      throw SystemError(
+        .exists, call: "renameat2", subject: temporary.description, hint: "another file was put in its place")
+    }
     do throws(SystemError) {
       try folder.rename(temporary, to: name, replacing: replacing)
     } catch {
@@ -145,8 +188,8 @@ struct OutputPlace: Sendable {
   }
 }
 
-/// A file that an output is written to, with the name that it has until it is whole.
+/// A file that an output is written to, with the name that it has until it is whole, if any.
 struct TemporaryOutput: ~Copyable {
-  let name: FileName
+  let name: FileName?
   let file: FileDescriptor
 }
