@@ -110,3 +110,90 @@ public final class PersistentContainer: Sendable {
   /// Closes the store; contexts used afterwards get errors.
   public func close() throws { try coordinator.close() }
 }
+
+extension PersistentContainer {
+  /// The policy for conflicts in saves of this stack's contexts, unless a context has its own.
+  public var mergePolicy: MergePolicy {
+    get { coordinator.mergePolicy }
+    set { coordinator.mergePolicy = newValue }
+  }
+}
+
+/// A default context that merges what the root context saves, and what others commit, until it is replaced.
+struct DefaultContextMerging: Sendable {
+  let context: ManagedObjectContext
+  private let observations: [ContextObservation]
+
+  init(from root: ManagedObjectContext, into context: ManagedObjectContext) {
+    self.context = context
+    // Only saves that have reached the store: one merge for each, whichever levels it passed through.
+    let saves = root.observe { [weak context] event in
+      guard case .didSave(let save) = event, let context else { return }
+      context.perform { $0.mergeChanges(fromContextDidSave: save) }
+    }
+    let remote = root.coordinator.observeRemoteChanges { [weak root, weak context] change in
+      // In this order, since the default context's objects build on the root's unsaved changes.
+      root?.perform { [weak context] root in
+        root.mergeChanges(fromRemoteChange: change)
+        context?.mergeSoon(change)
+      }
+    }
+    observations = [saves, remote]
+  }
+
+  /// Stops merging; a merge that has begun may still finish.
+  func end() { for observation in observations { observation.cancel() } }
+}
+
+/// The error about a wrong use of a persistent container.
+public struct ContainerError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The kind of the error; open, so that more can be added.
+  public struct Code: RawRepresentable, Sendable, Hashable {
+    /// The code as text, which stays the same from release to release.
+    public let rawValue: String
+    /// A code by its text: one of those below, one of a later release, or one of your own.
+    public init(rawValue: String) { self.rawValue = rawValue }
+    /// The default container is used before it was set up.
+    public static let notSetUp = Code(rawValue: "not-set-up")
+    /// `contextForHere()` is called in a task that has no context.
+    public static let noTaskContext = Code(rawValue: "no-task-context")
+    /// A context of another stack was passed to the container.
+    public static let foreignContext = Code(rawValue: "foreign-context")
+    /// The default container exists already, and with another model or store.
+    public static let otherSetUp = Code(rawValue: "other-set-up")
+  }
+
+  /// The kind of the error.
+  public var code: Code
+  /// The error and its remedy, in words.
+  public var message: String
+
+  /// Makes an error about the use of a container.
+  public init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  /// The message.
+  public var description: String { message }
+}
+
+extension ManagedObjectContext {
+  /// Saves one level up, on the context's executor.
+  ///
+  /// - Throws: errors of ``save()``.
+  public nonisolated func saveOnlySelf() async throws { try await perform { try $0.save() } }
+
+  /// Saves this context, then its parent, and so on up to the store, each on its own executor.
+  ///
+  /// The caller's executor is never blocked. It stops at a level that can't be saved: those above are not saved, those
+  /// below have been.
+  /// - Throws: errors of that level's ``save()``.
+  public nonisolated func saveToPersistentStore() async throws {
+    var next: ManagedObjectContext? = self
+    while let context = next {
+      try await context.saveOnlySelf()
+      next = context.parent
+    }
+  }
+}

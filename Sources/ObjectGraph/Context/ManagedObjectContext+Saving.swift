@@ -1,3 +1,5 @@
+import ObjectModel
+
 extension ManagedObjectContext {
   /// Saves all changes one level up: into the parent, in memory; or, from a root context, into the store.
   ///
@@ -74,5 +76,17 @@ extension ManagedObjectContext {
     (parent?.merging ?? coordinator.merging).tell(save)
     merging.tell(save)
     return save
+  }
+}
+
+extension ManagedObjectContext {
+  /// Inserts many rows without making objects; from then on they are inserted objects like all others.
+  ///
+  /// The rows are not validated: the builder of a batch has checked them.
+  package func insert(_ batch: RowBatch) {
+    enter()
+    let set = ChangeSet([], batches: [batch])
+    pending.append(set)
+    observers.post(.didChange(ObjectsDidChange(context: self, [set])))
   }
 }

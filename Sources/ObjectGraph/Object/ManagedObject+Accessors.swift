@@ -164,3 +164,85 @@ extension ManagedObject {
     registry.fire(self)
   }
 }
+
+// Values of Codable types in Transformable attributes, as JSON. Cost: they are encoded and decoded at each access.
+
+extension ManagedObject {
+  /// The value of a transformable; nil if it is nil or can't be decoded, and then the context's next save throws the
+  /// error.
+  public final subscript<Value: Codable>(transformable slot: Int, as type: Value.Type) -> Value? {
+    get {
+      guard let data = self[data: slot] else { return nil }
+      do { return try JSONDecoder().decode(type, from: data) } catch {
+        registry?.noteFaultFailure(TransformableFailure(entity.properties[slot], entity, type, error))
+        return nil
+      }
+    }
+    set {
+      guard let newValue else { return self[data: slot] = nil }
+      do { self[data: slot] = try Self.encoder.encode(newValue) } catch {
+        registry?.noteFaultFailure(TransformableFailure(entity.properties[slot], entity, type, error))
+      }
+    }
+  }
+
+  /// Returns the value of a transformable by name; see ``subscript(transformable:as:)``. An unknown name traps.
+  public final func transformedValue<Value: Codable>(_ type: Value.Type, forKey key: String) -> Value? {
+    self[transformable: requireProperty(key).slot, as: type]
+  }
+
+  /// Sets a transformable by name.
+  public final func setTransformedValue<Value: Codable>(_ value: Value?, forKey key: String) {
+    self[transformable: requireProperty(key).slot, as: Value.self] = value
+  }
+
+  /// Equal values give equal bytes, so that setting one again is no change.
+  private static var encoder: JSONEncoder {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return encoder
+  }
+}
+
+/// The error of a transformable that could not be read or set; the next save throws it.
+struct TransformableFailure: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ property: Property, _ entity: Entity, _ type: Any.Type, _ error: any Error) {
+    description = "\(entity.name).\(property.name) can't be converted from or to \(type): \(error)"
+  }
+}
+
+// Values of transient attributes without a type. They live in memory: contexts pass them on by reference with an
+// object's other values, so they are `Sendable`, and undo and rollback restore them; no store ever sees them.
+
+extension ManagedObject {
+  /// The value of a transient attribute without a type; nil if there is none, or one of another type.
+  public final subscript<Value: Sendable>(undefined slot: Int, as type: Value.Type) -> Value? {
+    get {
+      // An optional is Sendable too, so it must be unwrapped before the cast.
+      guard !readable.isNull(slot), let object = row.blob(slot).object else { return nil }
+      return object as? Value
+    }
+    set {
+      willChange(slot)
+      if let newValue { row.setBlob(Blob(object: newValue), slot) } else { row.setNull(slot) }
+    }
+  }
+
+  /// Returns the value of a transient attribute without a type, by name. An unknown name traps.
+  public final func undefinedValue<Value: Sendable>(_ type: Value.Type, forKey key: String) -> Value? {
+    self[undefined: requireUndefined(key), as: type]
+  }
+
+  /// Sets a transient attribute without a type, by name. An unknown name traps.
+  public final func setUndefinedValue(_ value: (any Sendable)?, forKey key: String) {
+    self[undefined: requireUndefined(key), as: (any Sendable).self] = value
+  }
+
+  private func requireUndefined(_ key: String) -> Int {
+    let property = requireProperty(key)
+    precondition(property.attribute?.type == .undefined, "\(entity.name).\(key) has a type, by which it is read")
+    return property.slot
+  }
+}

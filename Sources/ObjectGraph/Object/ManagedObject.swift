@@ -171,3 +171,49 @@ extension ManagedObject: CustomStringConvertible {
     return "<\(entity.name) \(objectID.key)\(shown.isEmpty ? "" : " (" + shown.joined(separator: ", ") + ")")>"
   }
 }
+
+/// The reasons for which an object's values were replaced as a whole; see ``ManagedObject/awake(fromSnapshotEvents:)``.
+public struct SnapshotEventType: OptionSet, Sendable {
+  /// The reasons as bits.
+  public let rawValue: UInt
+
+  /// Reasons by their bits.
+  public init(rawValue: UInt) { self.rawValue = rawValue }
+
+  /// An insert was undone or redone.
+  public static let undoInsertion = SnapshotEventType(rawValue: 1 << 1)
+  /// A delete was undone or redone.
+  public static let undoDeletion = SnapshotEventType(rawValue: 1 << 2)
+  /// Changed values were undone or redone.
+  public static let undoUpdate = SnapshotEventType(rawValue: 1 << 3)
+  /// A rollback restored the committed values.
+  public static let rollback = SnapshotEventType(rawValue: 1 << 4)
+  /// A refresh reapplied the object's changes to newer values.
+  public static let refresh = SnapshotEventType(rawValue: 1 << 5)
+  /// A merge policy chose other values than the saved ones.
+  public static let mergePolicy = SnapshotEventType(rawValue: 1 << 6)
+}
+
+/// The classes of a model's objects by entity, and the entities by class.
+struct ObjectClasses: @unchecked Sendable {
+  // @unchecked: metatypes are immutable; they just are not marked so.
+  private let byEntity: [ManagedObject.Type]
+  private let entities: [ObjectIdentifier: Entity]
+
+  init(_ model: ManagedObjectModel) {
+    var entities: [ObjectIdentifier: Entity] = [:]
+    byEntity = model.entities.map { entity in
+      guard let objectClass = entity.objectClass else { return ManagedObject.self }
+      guard let managed = objectClass as? ManagedObject.Type else {
+        preconditionFailure("the class \(objectClass) of the entity \(entity.name) is no ManagedObject")
+      }
+      entities[ObjectIdentifier(managed)] = entity
+      return managed
+    }
+    self.entities = entities
+  }
+
+  subscript(_ entityIndex: UInt16) -> ManagedObject.Type { byEntity[Int(entityIndex)] }
+
+  func entity(of objectClass: ManagedObject.Type) -> Entity? { entities[ObjectIdentifier(objectClass)] }
+}

@@ -136,3 +136,162 @@ extension ObjectRegistry {
     object.state.insert(.inaccessible)
   }
 }
+
+// Stored rows come from the row cache, unless they may be too old or too new for this context, or from the state of the
+// store that it reads.
+
+extension ObjectRegistry {
+  /// True if rows in the cache expire.
+  var limitsAge: Bool { stalenessInterval >= 0 }
+
+  /// The earliest time at which a row must have been read or written to be used again.
+  var oldestUsableTime: RowTime {
+    if stalenessInterval > 0 { return coordinator.now.before(seconds: stalenessInterval) }
+    return limitsAge ? .end : .beginning
+  }
+
+  /// True if rows may come from the row cache whatever their age.
+  var trustsRowCache: Bool { !limitsAge && !pin.isActive }
+
+  /// Returns the cached row of an object, if this context may use it.
+  func usableCachedRow(for id: ManagedObjectID) -> StoredRow? {
+    pin.isActive ? nil : coordinator.cachedRow(for: id, since: oldestUsableTime)
+  }
+
+  /// Returns the cached destinations of a relationship, if this context may use them.
+  func usableCachedDestinations(of id: ManagedObjectID, _ property: Property) -> [ManagedObjectID]? {
+    pin.isActive ? nil : coordinator.cachedDestinations(of: id, property, since: oldestUsableTime)
+  }
+
+  /// True if a fault may use the row that a fetch gave it, or a newer one in memory.
+  func mayUseFetchedRow(of object: ManagedObject) -> Bool {
+    pin.isActive ? object.readMark == pin.number : !limitsAge
+  }
+
+  /// Calls the body with a reader of the state that this context reads, and the number of its pin, if there is one.
+  func readStore<Result>(_ body: (any StoreReader, UInt32?) throws -> Result) throws -> Result {
+    let store = try coordinator.openStore()
+    if let pinned = try pin.current(of: store) {
+      return try pinned.snapshot.read { try body($0, pinned.number) }
+    }
+    return try store.read { try body($0, nil) }
+  }
+
+  /// Reads the row of an object from the store; nil if there is none.
+  func storedRow(for id: ManagedObjectID) throws -> StoredRow? {
+    if pin.isActive, let pinned = try pin.current(of: coordinator.openStore()) {
+      return try pinned.snapshot.read { try $0.row(for: id) }
+    }
+    return try coordinator.row(for: id)
+  }
+
+  /// Reads the rows of objects of one family in one statement; nil for those that do not exist.
+  func storedRows(for ids: [ManagedObjectID]) throws -> [StoredRow?] {
+    if pin.isActive, let pinned = try pin.current(of: coordinator.openStore()) {
+      return try pinned.snapshot.read { try $0.rows(for: ids) }
+    }
+    return try coordinator.rows(for: ids)
+  }
+
+  /// Gives a fault a row that was just read for this context; it will have it when fired.
+  func give(_ object: ManagedObject, _ row: Row) {
+    object.row = row
+    object.hasRow = true
+    if let number = pin.number { object.readMark = number }
+  }
+}
+
+// Faults without values are read in groups, so that reading many objects takes few statements.
+
+extension ObjectRegistry {
+  /// Adds a new fault to its family's current group, so that its neighbours are read with it.
+  func addToGroup(_ object: ManagedObject) {
+    let id = object.objectID
+    var group = faultGroups[id.rootIndex]
+    if group?.isFull ?? true {
+      let made = FaultGroup()
+      faultGroups[id.rootIndex] = made
+      group = made
+    }
+    group?.add(id)
+    object.faultGroup = group
+  }
+
+  /// Returns the objects with these IDs; those without values are read in groups of `batchSize`. Does no I/O.
+  func objects(with ids: [ManagedObjectID], batchSize: Int) -> [ManagedObject] {
+    let size = batchSize > 0 ? batchSize : FaultGroup.defaultSize
+    var group = FaultGroup(size: size)
+    return ids.enumerated().map { index, id in
+      let object = object(with: id)
+      // Groups begin where batches do, whichever objects have their values already.
+      if index % size == 0 { group = FaultGroup(size: size) }
+      if object.isFault && !object.hasRow {
+        group.add(id)
+        object.faultGroup = group
+      }
+      return object
+    }
+  }
+
+  /// Returns the row of a fault that has none; reads the rows of its group with it.
+  func row(ofFault object: ManagedObject) throws -> Row? {
+    let id = object.objectID
+    if let change = ancestorsChange(of: id) { return change.row }
+    if let stored = usableCachedRow(for: id) { return stored.row }
+    guard let group = object.faultGroup, group.ids.count > 1 else { return try storedRow(for: id)?.row }
+    let others = group.ids.compactMap { $0 == id ? nil : registeredObject(for: $0) }.filter {
+      $0.faultGroup === group && isUnread($0)
+    }
+    let rows = try storedRows(for: [id] + others.map(\.objectID))
+    for (other, stored) in zip(others, rows.dropFirst()) {
+      other.faultGroup = nil
+      if let stored { give(other, stored.row) }
+    }
+    return rows[0]?.row
+  }
+
+  /// Reads rows for the objects that have none in memory, all in one statement.
+  func preload(_ objects: [ManagedObject]) throws {
+    let unread = objects.filter(isUnread)
+    if unread.isEmpty { return }
+    for (object, stored) in zip(unread, try storedRows(for: unread.map(\.objectID))) {
+      object.faultGroup = nil
+      if let stored { give(object, stored.row) }
+    }
+  }
+
+  /// True if a fault's row would have to be read from the store.
+  func isUnread(_ object: ManagedObject) -> Bool {
+    object.isFault && !object.hasRow && ancestorsChange(of: object.objectID) == nil
+      && usableCachedRow(for: object.objectID) == nil
+  }
+
+  /// Overwrites the values of a realized, unchanged object with the row that a fetch found.
+  func refetch(_ id: ManagedObjectID, _ row: Row) {
+    guard let object = registeredObject(for: id), !object.isFault, !object.hasChanges else { return }
+    if object.row.isIdentical(to: row) || object.state.contains(.touched) { return }
+    object.row = row
+    object.toMany = nil
+    object.state.remove(.inaccessible)
+  }
+}
+
+/// A group of faults without values: firing one reads the rows of all of them in one statement.
+///
+/// It names objects without holding them; those that are gone or have values by then are skipped.
+final class FaultGroup {
+  /// The number of faults read together, unless a fetch request says otherwise.
+  ///
+  /// A hundred rows cost hardly more than one, since most of the time goes into the statement; many more would make the
+  /// reader of one object wait for rows that nobody asked for.
+  static let defaultSize = 64
+
+  private(set) var ids: [ManagedObjectID] = []
+  let size: Int
+
+  init(size: Int = FaultGroup.defaultSize) { self.size = size }
+
+  var isFull: Bool { ids.count >= size }
+
+  func add(_ id: ManagedObjectID) { ids.append(id) }
+}

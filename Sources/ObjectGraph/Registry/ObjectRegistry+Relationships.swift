@@ -79,3 +79,239 @@ extension ObjectRegistry {
     if let destination { object.row.setReference(destination.objectID, slot) } else { object.row.setNull(slot) }
   }
 }
+
+extension ObjectRegistry {
+  /// Returns the IDs of a to-many relationship's destinations: one fetch, then cached.
+  func toManyIDs(of object: ManagedObject, _ slot: Int) -> Set<ManagedObjectID> {
+    checkExecutor()
+    knowToMany(of: object, object.entity.properties[slot])
+    if let cache = object.toMany?[slot], cache.generation == relationshipGeneration { return cache.ids }
+    return Set(loadDestinations(of: object, slot))
+  }
+
+  /// Returns the same IDs in their order, which is that of the keys if the relationship is not ordered.
+  func sequence(of object: ManagedObject, _ slot: Int) -> [ManagedObjectID] {
+    checkExecutor()
+    knowToMany(of: object, object.entity.properties[slot])
+    if let cache = object.toMany?[slot], cache.generation == relationshipGeneration {
+      return object.entity.properties[slot].isOrdered ? cache.sequence : Array(cache.ids)
+    }
+    return loadDestinations(of: object, slot)
+  }
+
+  /// Starts an empty cache of the destinations of a new object, since nothing refers to it yet.
+  ///
+  /// Looking for them would take a pass over all pending changes for each new object. Must be called before the first
+  /// destination is added; it helps until relationships are changed from outside.
+  func knowToMany(of object: ManagedObject, _ property: Property) {
+    guard object.birthGeneration == birthGeneration, object.isInserted, object.toMany?[property.slot] == nil else {
+      return
+    }
+    object.toMany = object.toMany ?? [:]
+    object.toMany?[property.slot] = ToManyCache(
+      ids: [], generation: relationshipGeneration, isOrdered: property.isOrdered)
+  }
+
+  /// True if the destinations of a to-many relationship would have to be fetched.
+  func mustLoadDestinations(of object: ManagedObject, _ property: Property) -> Bool {
+    knowToMany(of: object, property)
+    return object.toMany?[property.slot]?.generation != relationshipGeneration
+  }
+
+  /// Returns the destinations' IDs without caching them.
+  func destinationIDs(of object: ManagedObject, _ property: Property) -> [ManagedObjectID] {
+    checkExecutor()
+    if !mustLoadDestinations(of: object, property) { return sequence(of: object, property.slot) }
+    return findDestinations(of: object, property) ?? []
+  }
+
+  private func loadDestinations(of object: ManagedObject, _ slot: Int) -> [ManagedObjectID] {
+    let property = object.entity.properties[slot]
+    guard let ids = findDestinations(of: object, property) else { return [] }
+    let cache = ToManyCache(ids: ids, generation: relationshipGeneration, isOrdered: property.isOrdered)
+    object.toMany = object.toMany ?? [:]
+    object.toMany?[slot] = cache
+    return ids
+  }
+
+  /// Fetches the destinations, pending changes included; nil if that fails, and then the next save throws the error.
+  private func findDestinations(of object: ManagedObject, _ property: Property) -> [ManagedObjectID]? {
+    guard let destination = property.destination else { return nil }
+    // The fetch must see this event's changes.
+    publishChanges()
+    do {
+      var query = FetchQuery(entity: destination)
+      if property.joinTable == nil {
+        guard let inverse = property.inverse else { return nil }
+        query.condition = .compare(.keyPath([inverse.name]), .equal, .object(object.objectID), [])
+        if property.isOrdered, let order = inverse.orderProperty {
+          query.sorts = [ResolvedSort(keyPath: [order.name], isAscending: true)]
+        }
+      }
+      return try FetchExecution(self, query).destinations(of: object.objectID, property)
+    } catch {
+      noteFaultFailure(error)
+      return nil
+    }
+  }
+
+  // MARK: Changing
+
+  /// Adds a destination, at the end if there is an order; an existing one keeps its place.
+  func add(_ destination: ManagedObject, to object: ManagedObject, _ slot: Int) {
+    let property = object.entity.properties[slot]
+    precondition(object.registry === self, "\(object) is of another context than \"\(context.name)\"")
+    check(destination, property)
+    if property.joinTable != nil {
+      setLink(object, property, destination, isPresent: true)
+    } else if let inverse = property.inverse {
+      setToOne(of: destination, inverse.slot, to: object)
+    }
+  }
+
+  func remove(_ destination: ManagedObject, from object: ManagedObject, _ slot: Int) {
+    let property = object.entity.properties[slot]
+    if property.joinTable != nil {
+      check(destination, property)
+      setLink(object, property, destination, isPresent: false)
+    } else if let inverse = property.inverse,
+      destination.readable.referenceIfPresent(inverse.slot) == object.objectID
+    {
+      setToOne(of: destination, inverse.slot, to: nil)
+    }
+  }
+
+  /// Replaces the destinations of a to-many relationship, in this order if it has one.
+  func setDestinations(of object: ManagedObject, _ slot: Int, to destinations: [ManagedObject]) {
+    let property = object.entity.properties[slot]
+    // Links to objects that this event has deleted still exist.
+    let present =
+      deletes.isEmpty || property.joinTable == nil
+      ? toManyIDs(of: object, slot) : Set(linkedObjects(of: object, property).map(\.objectID))
+    var wanted: Set<ManagedObjectID> = []
+    let destinations = destinations.filter { wanted.insert($0.objectID).inserted }
+    for id in present where !wanted.contains(id) { remove(self.object(with: id), from: object, slot) }
+    for destination in destinations where !present.contains(destination.objectID) {
+      add(destination, to: object, slot)
+    }
+    if property.isOrdered { order(destinations, of: object, property) }
+  }
+
+  /// Orders the present destinations, changing as few of them as possible.
+  private func order(_ destinations: [ManagedObject], of object: ManagedObject, _ property: Property) {
+    let ids = destinations.map(\.objectID)
+    if sequence(of: object, property.slot) == ids { return }
+    let numbers = orderNumbers(of: object, property, destinations)
+    let renewed = OrderNumbers.renewed(numbers) { coordinator.drawOrder() }
+    for (index, destination) in destinations.enumerated() where numbers[index] != renewed[index] {
+      if let table = property.joinTable {
+        setOrder(renewed[index], of: destination, for: object, property, table)
+      } else if let order = property.inverse?.orderProperty {
+        destination.willChange(order.slot)
+        destination.row.setInteger(renewed[index], order.slot)
+      }
+    }
+    object.toMany = object.toMany ?? [:]
+    object.toMany?[property.slot] = ToManyCache(ids: ids, generation: relationshipGeneration, isOrdered: true)
+    noteRelationshipChange(of: object, property.slot, firesFault: true)
+  }
+
+  private func orderNumbers(
+    of object: ManagedObject, _ property: Property, _ destinations: [ManagedObject]
+  ) -> [Int64?] {
+    if let order = property.inverse?.orderProperty {
+      return destinations.map { $0.readable.isNull(order.slot) ? nil : $0.row.integer(order.slot) }
+    }
+    publishChanges()
+    do {
+      let links = try FetchExecution(self, FetchQuery(entity: object.entity)).links(of: object.objectID, property)
+      let numbers = Dictionary(links.map { ($0.destination, $0.order) }) { first, _ in first }
+      return destinations.map { numbers[$0.objectID] ?? nil }
+    } catch {
+      noteFaultFailure(error)
+      return destinations.map { _ in nil }
+    }
+  }
+}
+
+extension ObjectRegistry {
+  /// Adds or removes a link of a many-to-many relationship at both ends.
+  func setLink(_ object: ManagedObject, _ property: Property, _ destination: ManagedObject, isPresent: Bool) {
+    checkExecutor()
+    guard let table = property.joinTable else { return }
+    var orders: (own: Int64?, inverse: Int64?)
+    if isPresent, table.isOrdered || table.isInverseOrdered {
+      // An existing link keeps its place.
+      if toManyIDs(of: object, property.slot).contains(destination.objectID) { return }
+      if property.isOrdered { orders.own = coordinator.drawOrder() }
+      if property.inverse?.isOrdered == true { orders.inverse = coordinator.drawOrder() }
+    }
+    note(object, property, destination, table, isPresent: isPresent, order: orders.own, inverseOrder: orders.inverse)
+    knowToMany(of: object, property)
+    object.toMany?[property.slot]?.set(destination.objectID, isPresent: isPresent)
+    noteRelationshipChange(of: object, property.slot, firesFault: isPresent)
+    guard let inverse = property.inverse else { return }
+    knowToMany(of: destination, inverse)
+    destination.toMany?[inverse.slot]?.set(object.objectID, isPresent: isPresent)
+    noteRelationshipChange(of: destination, inverse.slot, firesFault: isPresent)
+  }
+
+  /// Sets the place of a destination that is linked.
+  func setOrder(
+    _ order: Int64, of destination: ManagedObject, for object: ManagedObject, _ property: Property, _ table: JoinTable
+  ) {
+    note(object, property, destination, table, isPresent: true, order: order, inverseOrder: nil, isTwinned: false)
+  }
+
+  private func note(
+    _ object: ManagedObject, _ property: Property, _ destination: ManagedObject, _ table: JoinTable, isPresent: Bool,
+    order: Int64?, inverseOrder: Int64?, isTwinned: Bool = true
+  ) {
+    let changes = LinkChange.changes(
+      table, of: property, from: object.objectID, to: destination.objectID, isPresent: isPresent, order: order,
+      inverseOrder: inverseOrder)
+    for change in isTwinned ? changes : Array(changes.prefix(1)) { record(change) }
+  }
+
+  private func record(_ change: LinkChange) {
+    noteForUndo(change.key)
+    linkChanges[change.key] = linkChanges[change.key]?.followed(by: change) ?? change
+  }
+
+  /// Removes and returns the links changed since the last call.
+  func takeLinkChanges() -> [LinkChange] {
+    if linkChanges.isEmpty { return [] }
+    defer { linkChanges = [:] }
+    return Array(linkChanges.values)
+  }
+}
+
+/// The cached destinations of a to-many relationship, valid until they are changed from outside.
+struct ToManyCache {
+  private(set) var ids: Set<ManagedObjectID>
+  /// The same in their order, if they have one.
+  private(set) var sequence: [ManagedObjectID]
+  /// The registry's generation in which the IDs were found.
+  var generation: Int
+  private let isOrdered: Bool
+
+  init(ids: some Collection<ManagedObjectID>, generation: Int, isOrdered: Bool = false) {
+    self.ids = Set(ids)
+    self.generation = generation
+    self.isOrdered = isOrdered
+    sequence = isOrdered ? Array(ids) : []
+  }
+
+  /// Adds a destination at the end.
+  mutating func append(_ id: ManagedObjectID) {
+    if ids.insert(id).inserted, isOrdered { sequence.append(id) }
+  }
+
+  mutating func remove(_ id: ManagedObjectID) {
+    if ids.remove(id) != nil, isOrdered { sequence.removeAll { $0 == id } }
+  }
+
+  mutating func set(_ id: ManagedObjectID, isPresent: Bool) {
+    if isPresent { append(id) } else { remove(id) }
+  }
+}

@@ -1,4 +1,5 @@
 import ObjectModel
+import Synchronization
 
 /// An event that a context reports to its observers.
 public enum ContextEvent: Sendable {
@@ -126,5 +127,63 @@ extension [ChangeSet] {
       }
     }
     return ids
+  }
+}
+
+/// An observation of a context, or of a coordinator's store, that ends when it is cancelled or dropped.
+public final class ContextObservation: Sendable {
+  private let end: @Sendable () -> Void
+
+  init(_ end: @escaping @Sendable () -> Void) { self.end = end }
+
+  /// Ends the observation; an event that is being delivered may still arrive.
+  public func cancel() { end() }
+
+  deinit { end() }
+}
+
+extension ManagedObjectContext {
+  /// Calls a handler for each event, synchronously on the context's executor, until the observation is dropped.
+  public nonisolated func observe(_ handler: @escaping @Sendable (ContextEvent) -> Void) -> ContextObservation {
+    let number = observers.add(handler)
+    return ContextObservation { [observers] in observers.remove(number) }
+  }
+
+  /// Returns the context's events as they happen; a slow reader gets the latest `bufferLimit` of them.
+  public nonisolated func events(bufferLimit: Int = 1_000) -> AsyncStream<ContextEvent> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(bufferLimit)) { continuation in
+      let observation = observe { continuation.yield($0) }
+      continuation.onTermination = { _ in observation.cancel() }
+    }
+  }
+}
+
+/// The observers of a context, or of a coordinator's store.
+final class EventObservers<Event: Sendable>: Sendable {
+  private struct State {
+    var next = 0
+    var handlers: [Int: @Sendable (Event) -> Void] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  func add(_ handler: @escaping @Sendable (Event) -> Void) -> Int {
+    state.withLock { state in
+      state.next += 1
+      state.handlers[state.next] = handler
+      return state.next
+    }
+  }
+
+  func remove(_ number: Int) { state.withLock { $0.handlers[number] = nil } }
+
+  var hasObservers: Bool { state.withLock { !$0.handlers.isEmpty } }
+
+  /// Calls the observers in the order in which they were added, on the caller's executor.
+  func post(_ event: @autoclosure () -> Event) {
+    let handlers = state.withLock { $0.handlers }
+    if handlers.isEmpty { return }
+    let event = event()
+    for (_, handler) in handlers.sorted(by: { $0.key < $1.key }) { handler(event) }
   }
 }
