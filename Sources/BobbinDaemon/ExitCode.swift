@@ -1,4 +1,9 @@
+import Configuration
 import Glibc
+import JobDaemon
+import ObjectGraph
+import ObjectModel
+import SystemSupport
 
 /// The daemon's exit codes, from sysexits.h.
 enum ExitCode: Int32, Error {
@@ -11,4 +16,19 @@ enum ExitCode: Int32, Error {
 
   /// Ends the process at once, without running exit handlers.
   func exitNow() -> Never { _exit(rawValue) }
+}
+
+extension ExitCode {
+  /// The exit code of a daemon that could not start.
+  init(failedStart error: any Error) {
+    self =
+      switch error {
+      case is UsageError: .usage
+      case is ConfigurationError, is ModelError, is HandlerTypeError: .configuration
+      case let error as StoreError: error.code == .inputOutput || error.code == .full ? .storeFailure : .configuration
+      case let error as SystemError:
+        error.code == .wouldBlock || error.code == .addressInUse ? .unavailable : .storeFailure
+      default: .internalFailure
+      }
+  }
 }

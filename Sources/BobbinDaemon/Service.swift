@@ -98,7 +98,7 @@ final class Service: Sendable {
     Task(executorPreference: WorkQueues.tasks, priority: .medium) { [self] in
       let isFlushed = await daemon.stop()
       do { try closeStore() } catch { log.error("the store can't be closed: \(error)") }
-      log.notice(isFlushed ? "stopped" : "stopped; what is not on disk is taken up again from the spool")
+      log.notice(isFlushed ? "stopped" : "stopped; what is not on disk runs again from the spool")
       do { try listener.removeFile() } catch { log.error("the socket can't be removed: \(error)") }
       exit(isFlushed ? ExitCode.success.rawValue : ExitCode.storeFailure.rawValue)
     }

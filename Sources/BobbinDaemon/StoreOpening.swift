@@ -77,7 +77,7 @@ final class StoreOpening: Sendable {
       defer { state.isWaiting = true }
       return !state.isWaiting
     }
-    if isFirst { log.error("the store can't be opened; it is tried again every few seconds: \(error)") }
+    if isFirst { log.error("the store can't be opened; trying again every few seconds: \(error)") }
     log.tellManager(.status("waiting for room on the disk of the store"), .extendTimeout(Self.interval * 10))
   }
 

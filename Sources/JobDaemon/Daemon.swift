@@ -94,7 +94,7 @@ package final class Daemon: Sendable {
     core.declare(declaredTypes)
     core.policy.applyLimits(to: core.scheduler, core.handlers, replacing: old)
     core.scheduler.change { [handlers = core.handlers] schedule, now in
-      schedule.releaseJobs(ofTypes: { handlers[$0] != nil }, at: now)
+      schedule.resumeJobs(ofTypes: { handlers[$0] != nil }, at: now)
     }
     core.retention.runSoon()
     core.failedFiles.runSoon()

@@ -29,7 +29,7 @@ extension DaemonCore {
           try handler.removeLeftovers(
             of: arguments, submitter: UInt32(exactly: job.submitter) ?? .max, payloadDirectory: payload)
         } catch {
-          log.notice("what an attempt at the job \(displayName(job.id)) may have left can't be removed: \(error)")
+          log.notice("leftovers of an attempt at the job \(displayName(job.id)) can't be removed: \(error)")
         }
       }
       return jobs.count

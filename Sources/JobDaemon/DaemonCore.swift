@@ -85,8 +85,8 @@ final class DaemonCore: Sendable {
       merger.merge(finished: admitted.flatMap(\.finished))
       let jobs = admitted.flatMap(\.jobs)
       scheduler.add(jobs)
-      control.settleBlockers(of: jobs)
-      control.settleNames(of: admitted.flatMap(\.finished))
+      control.resolveBlockers(of: jobs)
+      control.resolveNames(of: admitted.flatMap(\.finished))
     }
     releaser.whenDoubtful { [intake] in intake.judge($0) }
     scheduler.whenOverdue { [workers] in workers.overdue($0) }
@@ -96,8 +96,8 @@ final class DaemonCore: Sendable {
   /// Recovers the unfinished jobs of an earlier run, then starts the intake.
   func begin() throws {
     var recovery = Recovery(engine, control, present: Set(try spool.current.entries()))
-    let count = try recovery.takeUpJobs()
-    if count > 0 { log.notice("taking up \(count) jobs of an earlier run") }
+    let count = try recovery.recoverJobs()
+    if count > 0 { log.notice("recovering \(count) jobs of an earlier run") }
     try intake.begin(known: Set(recovery.files.keys))
     retention.runSoon()
     failedFiles.runSoon()
@@ -143,7 +143,7 @@ final class DaemonCore: Sendable {
       }
       let cure = isFull ? "there is room again" : "the store is free again"
       if isNew {
-        log.error("nothing is taken in until \(cure): \(error)")
+        log.error("no job files are claimed until \(cure): \(error)")
         tellStatus()
       }
     case .recovered:

@@ -22,48 +22,76 @@ public enum JobState: String, Sendable, Hashable, CaseIterable {
   case quarantined
 
   /// True if the daemon does nothing more about the job by itself.
-  public var isFinal: Bool { self >= .completed }
+  public var isFinal: Bool {
+    switch self {
+    case .available, .scheduled, .waiting, .held, .running, .retryable: false
+    case .completed, .cancelled, .discarded, .quarantined: true
+    }
+  }
 
   /// True if the job has failed: it is final, and not completed.
   public var isFailure: Bool { isFinal && self != .completed }
 }
 
-extension JobState: Comparable {
-  /// The order of the cases: those that are unfinished come before those that are final.
-  public static func < (left: Self, right: Self) -> Bool { left.ordinal < right.ordinal }
-
-  private var ordinal: Int {
-    switch self {
-    case .available: 0
-    case .scheduled: 1
-    case .waiting: 2
-    case .held: 3
-    case .running: 4
-    case .retryable: 5
-    case .completed: 6
-    case .cancelled: 7
-    case .discarded: 8
-    case .quarantined: 9
-    }
-  }
+/// An event in the life of a job; with ``JobState`` it is the state machine of Documentation/JobStates.md.
+public enum JobEvent: String, Sendable, Hashable, CaseIterable {
+  /// The time that it was to wait for has come.
+  case due
+  /// All jobs that it waits for are final, in the way that it asks for.
+  case unblocked
+  /// Like ``unblocked``, but its time has not come yet.
+  case unblockedEarly
+  /// A worker starts an attempt.
+  case started
+  /// Its handler succeeded.
+  case succeeded
+  /// The attempt failed, and another may help.
+  case failed
+  /// The attempt failed for good, or it was the last.
+  case gaveUp
+  /// Its process crashed too often.
+  case quarantined
+  /// The attempt was cut short through no fault of the job, so that it is to run again at once.
+  case interrupted
+  /// An operator cancels it, or a job that it depends on has failed.
+  case cancelled
+  /// An operator holds it.
+  case held
+  /// An operator resumes it, and nothing keeps it from running.
+  case released
+  /// Like ``released``, but its time has not come yet.
+  case releasedEarly
+  /// Like ``released``, but it waits for other jobs.
+  case releasedWaiting
+  /// An operator wants another attempt, now.
+  case retried
+  /// An operator has looked at a quarantined job, and puts it back.
+  case redriven
 }
 
-extension Job {
-  /// The job's state as it was last saved; a name that is not known reads as ``JobState/held``, so that a job of a
-  /// newer daemon is kept and not run.
-  public var currentState: JobState {
-    get { JobState(rawValue: state) ?? .held }
-    set { state = newValue.rawValue }
-  }
-
-  /// The event that is to end or hold the job as soon as its attempt has ended and is reverted; nil if there is none.
-  ///
-  /// It is on record, so that the next start applies it if the daemon ends in between.
-  package var pendingStop: JobEvent? { stopEvent.flatMap(JobEvent.init) }
-
-  /// - Parameter reason: the failure that the job's record gets in the end.
-  package func setPendingStop(_ event: JobEvent?, _ reason: String? = nil) {
-    stopEvent = event?.rawValue
-    stopReason = reason
+extension JobState {
+  /// The state after an event, or nil if the event can't happen in this state.
+  public func after(_ event: JobEvent) -> JobState? {
+    switch (event, self) {
+    case (.due, .scheduled), (.due, .retryable): .available
+    case (.unblocked, .waiting): .available
+    case (.unblockedEarly, .waiting): .scheduled
+    case (.started, .available): .running
+    case (.succeeded, .running): .completed
+    case (.failed, .running): .retryable
+    case (.gaveUp, .running): .discarded
+    case (.quarantined, .running): .quarantined
+    case (.interrupted, .running): .available
+    case (.cancelled, _) where !isFinal: .cancelled
+    case (.held, _) where !isFinal && self != .held: .held
+    case (.released, .held): .available
+    case (.releasedEarly, .held): .scheduled
+    case (.releasedWaiting, .held): .waiting
+    case (.retried, .scheduled), (.retried, .retryable), (.retried, .completed), (.retried, .cancelled),
+      (.retried, .discarded):
+      .available
+    case (.redriven, .quarantined): .available
+    default: nil
+    }
   }
 }

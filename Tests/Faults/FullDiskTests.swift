@@ -25,7 +25,7 @@ extension FaultTests {
         try trial.drop(files: 12)
         try trial.drop(.table("full-\(round)", rows: 3_000, root))
         try await daemon.wait { daemon in
-          daemon.logLines.count { $0.contains("nothing is taken in until there is room") } > round
+          daemon.logLines.count { $0.contains("no job files are claimed until there is room") } > round
         }
         try await Self.expectFull(daemon)
         try trial.drop(files: 5)

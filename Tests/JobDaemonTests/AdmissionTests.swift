@@ -109,7 +109,7 @@ struct AdmissionTests {
     #expect(try fixture.record("a") { $0.currentState } == .completed)
     #expect(try fixture.record("b") { $0.currentState } == .cancelled)
     #expect(
-      try fixture.record("b") { $0.failure } == "another job with the unique key \"u\" is not over yet")
+      try fixture.record("b") { $0.failure } == "another unfinished job has the unique key \"u\"")
     try await fixture.stop()
   }
 

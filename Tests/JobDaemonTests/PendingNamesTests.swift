@@ -9,10 +9,10 @@ struct PendingNamesTests {
   func order() {
     var names = PendingNames(limit: 10)
     for name in ["a", "b", "c", "d"] as [FileName] { names.add(name, .event) }
-    #expect(names.takeFirst(3).map(\.name) == ["a", "b", "c"])
+    #expect(names.popFirst(3).map(\.name) == ["a", "b", "c"])
     names.putBack([PendingNames.Sighted(name: "c", sighting: .event)])
     names.add(scanned: ["e"])
-    #expect(names.takeFirst(10).map(\.name) == ["c", "d", "e"])
+    #expect(names.popFirst(10).map(\.name) == ["c", "d", "e"])
     #expect(names.isEmpty)
     #expect(!names.needsScan)
   }
@@ -21,7 +21,7 @@ struct PendingNamesTests {
   func bound() {
     var names = PendingNames(limit: 3)
     for number in 0..<1_000 { names.add(FileName("\(number)"), .event) }
-    #expect(names.takeFirst(1_000).count == 3)
+    #expect(names.popFirst(1_000).count == 3)
     let wanted = [names.beginScan(), names.beginScan()]
     #expect(wanted == [true, false])
   }

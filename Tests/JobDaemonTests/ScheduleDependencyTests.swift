@@ -50,7 +50,7 @@ struct ScheduleDependencyTests {
     new.blockers = [blocker(needed)]
     test.schedule.add(new, at: test.now)
     #expect(test.schedule.state(of: id) == .held)
-    #expect(test.schedule.release(id, at: test.now) == true)
+    #expect(test.schedule.resume(id, at: test.now) == true)
     #expect(test.schedule.state(of: id) == .waiting)
     #expect(test.all() == [needed])
     test.end(needed)
@@ -167,7 +167,7 @@ struct ScheduleDependencyTests {
     let isCancelled = test.schedule.cancel(first)
     #expect(isCancelled)
     #expect(test.all() == [])
-    let lost = test.schedule.settle(first, as: .cancelled, at: test.now)
+    let lost = test.schedule.finish(first, as: .cancelled, at: test.now)
     #expect(lost == [])
     #expect(test.all() == [second])
   }
@@ -200,7 +200,7 @@ struct ScheduleDependencyTests {
         test.end(id, [.succeeded, .failed, .gaveUp, .interrupted].randomElement(using: &random)!, delay: 50)
       case 8:
         guard let id = ids.randomElement(using: &random), running[id] == nil else { continue }
-        if !test.schedule.hold(id) { _ = test.schedule.release(id, at: test.now) }
+        if !test.schedule.hold(id) { _ = test.schedule.resume(id, at: test.now) }
       case 9:
         if let id = ids.randomElement(using: &random), running[id] == nil { test.cancel(id) }
       default: test.wait(Int64.random(in: 0..<100, using: &random))
@@ -209,7 +209,7 @@ struct ScheduleDependencyTests {
       for key in 0..<4 { #expect(running.values.count { $0.limit?.key == "k\(key)" } <= 1) }
       if step % 10 == 0 { #expect(test.schedule.contradictions == []) }
     }
-    for id in ids { _ = test.schedule.release(id, at: test.now) }
+    for id in ids { _ = test.schedule.resume(id, at: test.now) }
     var rounds = 0
     while test.schedule.count > 0 && rounds < 10_000 {
       rounds += 1

@@ -45,7 +45,7 @@ struct TestSchedule {
   @discardableResult
   mutating func cancel(_ id: ManagedObjectID) -> [ManagedObjectID]? {
     guard schedule.cancel(id) else { return nil }
-    let lost = schedule.settle(id, as: .cancelled, at: now)
+    let lost = schedule.finish(id, as: .cancelled, at: now)
     schedule.remove(id, at: now)
     return lost
   }
@@ -310,7 +310,7 @@ struct ScheduleTests {
     #expect(test.all() == [job])
     test.end(job, .failed, delay: 5_000)
     #expect(test.schedule.hold(job) == true)
-    #expect(test.schedule.release(job, at: test.now) == true)
+    #expect(test.schedule.resume(job, at: test.now) == true)
     #expect(test.schedule.state(of: job) == .scheduled)
     // By the wall clock from now on, which somebody sets back.
     test.now = Moment(steady: test.now.steady + 5_000, wall: test.now.wall - 60_000)
@@ -338,11 +338,11 @@ struct ScheduleTests {
       test.schedule.awaitingHandler.insert(job)
     }
     #expect(test.schedule.hold(jobs[0]) == true)
-    test.schedule.releaseJobs(ofTypes: { $0 == "other" }, at: test.now)
+    test.schedule.resumeJobs(ofTypes: { $0 == "other" }, at: test.now)
     #expect(test.all() == [])
-    test.schedule.releaseJobs(ofTypes: { $0 == "noop" }, at: test.now)
+    test.schedule.resumeJobs(ofTypes: { $0 == "noop" }, at: test.now)
     #expect(test.all() == [jobs[1]])
-    #expect(test.schedule.release(jobs[0], at: test.now) == true)
+    #expect(test.schedule.resume(jobs[0], at: test.now) == true)
     #expect(test.all() == [jobs[0]])
   }
 
@@ -352,9 +352,9 @@ struct ScheduleTests {
     let second = test.add("second", [NewJob.Blocker(subject: .job(first), mayFail: false)])
     #expect(test.schedule.hold(first) && test.schedule.hold(second))
     #expect(test.all() == [])
-    #expect(test.schedule.release(second, at: test.now) == true)
+    #expect(test.schedule.resume(second, at: test.now) == true)
     #expect(test.schedule.state(of: second) == .waiting)
-    #expect(test.schedule.release(first, at: test.now) == true)
+    #expect(test.schedule.resume(first, at: test.now) == true)
     #expect(test.all() == [first])
     test.end(first)
     #expect(test.all() == [second])
@@ -390,7 +390,7 @@ struct ScheduleTests {
     #expect(test.all() == jobs)
     for job in jobs { test.end(job, .failed, delay: 5_000) }
     #expect(test.schedule.hold(jobs[0]) && test.schedule.forgetTime(of: jobs[1]))
-    for job in jobs { #expect(test.schedule.release(job, at: test.now) == true) }
+    for job in jobs { #expect(test.schedule.resume(job, at: test.now) == true) }
     #expect(test.schedule.state(of: jobs[0]) == .scheduled)
     #expect(test.all() == [jobs[1]])
     test.wait(5_000)

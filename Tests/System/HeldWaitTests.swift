@@ -49,7 +49,7 @@ extension SystemTests {
           {"type": "noop", "id": "kept", "queue": "q"}
         ]}
         """)
-      try await daemon.waitForLog("put aside")
+      try await daemon.waitForLog("was held")
       #expect(try await daemon.tool("hold", "kept").code == 0)
       let tool = try await waiting
       #expect(tool.code == 3, "\(tool.output)\(tool.errors)")

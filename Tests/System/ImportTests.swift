@@ -149,7 +149,7 @@ extension SystemTests {
         {"type": "import", "id": "second", "arguments": {"input": "second.csv", "entity": "Person",
           "onTooManyRejects": "hold"}}
         """#, as: "second.json")
-      try await daemon.waitForLog("put aside")
+      try await daemon.waitForLog("was held")
       let held = try await table(daemon)
       #expect(held == "a|Ada|36\nb|Bob|40")
       _ = try await daemon.tool("release", "second")

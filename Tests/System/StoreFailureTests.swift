@@ -40,7 +40,7 @@ extension SystemTests {
       var byte: UInt8 = 0
       try withUnsafeMutableBytes(of: &byte) { try #require(try output.first.read(into: $0) == 1) }
       try root.drop(#"{"type": "noop", "id": "first"}"#, as: "first.json")
-      try await daemon.waitForLog("nothing is taken in until the store is free again")
+      try await daemon.waitForLog("no job files are claimed until the store is free again")
       #expect(try await daemon.get("/v1/status")["state"]?.string == "store-busy")
       try await daemon.wait { daemon in
         daemon.managerStatus?.hasPrefix("taking no jobs: ") == true
@@ -107,7 +107,7 @@ extension SystemTests {
       _ = try await root.sql("PRAGMA wal_checkpoint(TRUNCATE)")
       fill(filler)
       try root.drop(TestModel.importJob("full", "rows.csv"), as: "full.json")
-      try await daemon.waitForLog("nothing is taken in until there is room")
+      try await daemon.waitForLog("no job files are claimed until there is room")
       let health = try await daemon.request("GET", "/healthz")
       #expect(health.status == 503)
       let status = try await daemon.get("/v1/status")

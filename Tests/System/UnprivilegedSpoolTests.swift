@@ -45,7 +45,7 @@ extension SystemTests {
       let daemon = try await DaemonProcess.ready(root, wrapper: Self.identity)
       try await daemon.waitUntilSpoolIsEmpty()
       #expect(try await daemon.stop() == .exited(code: 0))
-      #expect(daemon.logLines.count { $0.contains("without CAP_LEASE it can't be told") } == 1)
+      #expect(daemon.logLines.count { $0.contains("without CAP_LEASE a file") } == 1)
     }
 
     @Test("While failed/ can't be written refused files wait in cur/, block nobody, and go there when it can")

@@ -16,7 +16,7 @@ extension JobControl {
     if jobs.isEmpty { return }
     queue.async { [self] in
       do { try cancelAll(jobs) } catch {
-        engine.report(error, "\(jobs.count) jobs can't be called off before the next start")
+        engine.report(error, "\(jobs.count) jobs can't be cancelled before the next start")
       }
     }
   }
@@ -53,7 +53,7 @@ extension JobControl {
   private func end(_ gone: [Gone]) throws -> [(ManagedObjectID, String)] {
     let finished = try record(gone)
     let lost = finished.flatMap { end in
-      engine.scheduler.change { $0.settle(end.objectID, as: end.state, at: $1) }.map { ($0, end.reasonForOthers) }
+      engine.scheduler.change { $0.finish(end.objectID, as: end.state, at: $1) }.map { ($0, end.reasonForOthers) }
     }
     engine.merger.merge(finished: finished)
     return lost
@@ -108,7 +108,7 @@ extension JobControl {
           try outcome.get()
           try finish()
         } catch {
-          engine.report(error, "a job that was called off can't be taken back before the next start")
+          engine.report(error, "a cancelled job can't be reverted before the next start")
         }
         reverting.leave(id)
       }

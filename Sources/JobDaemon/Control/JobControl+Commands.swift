@@ -32,10 +32,10 @@ extension JobControl {
       try change(id) { $0.currentState = .held }
       engine.waiters.tellHeld(id)
     case .release:
-      guard let next = scheduler.read({ $0.stateAfterRelease(of: id, at: $1) }) else { return .impossible(state) }
+      guard let next = scheduler.read({ $0.stateAfterResume(of: id, at: $1) }) else { return .impossible(state) }
       // On record first: once it is resumed, the record is its worker's.
       try change(id) { $0.currentState = next }
-      scheduler.change { _ = $0.release(id, at: $1) }
+      scheduler.change { _ = $0.resume(id, at: $1) }
     case .setPriority(let priority):
       guard scheduler.change({ $0.setPriority(priority, of: id, at: $1) }) else { return .impossible(state) }
       try change(id) { $0.priority = Int32(priority) }
@@ -48,7 +48,7 @@ extension JobControl {
         job.currentState = .available
         job.dueAt = nil
       }
-      scheduler.change { _ = $0.release(id, at: $1) }
+      scheduler.change { _ = $0.resume(id, at: $1) }
     case .redrive: return try putBack(id, state, .redriven, by: order.deadline)
     }
     return .done
@@ -135,7 +135,7 @@ extension JobControl {
       return job.id
     }
     let end = FinishedJob(objectID: id, id: name, state: .cancelled, failure: reason, file: nil)
-    cancel(engine.scheduler.change { $0.settleWaiting(for: id, as: .cancelled, at: $1) }, because: end)
+    cancel(engine.scheduler.change { $0.unblock(waitingFor: id, as: .cancelled, at: $1) }, because: end)
   }
 
   /// Tells a running attempt to end; false if there is none, or an earlier reason outweighs this one.

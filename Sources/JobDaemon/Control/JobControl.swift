@@ -137,11 +137,11 @@ final class JobControl: Sendable {
   func context() -> ManagedObjectContext { ManagedObjectContext(parent: engine.main, name: "control") }
 
   /// Settles what waits by name for jobs that were final before they began.
-  func settleNames(of finished: [FinishedJob]) {
+  func resolveNames(of finished: [FinishedJob]) {
     for end in finished {
       let lost = engine.scheduler.change { schedule, now in
-        schedule.settle(named: end.id, as: end.objectID)
-        return schedule.settleWaiting(for: end.objectID, as: end.state, at: now)
+        schedule.resolve(name: end.id, as: end.objectID)
+        return schedule.unblock(waitingFor: end.objectID, as: end.state, at: now)
       }
       cancel(lost, because: end)
     }
@@ -152,13 +152,13 @@ final class JobControl: Sendable {
     if jobs.isEmpty { return }
     queue.async { [self] in
       do { for (id, reason) in jobs { try finishQuarantined(id, reason) } } catch {
-        engine.report(error, "quarantined jobs can't be called off before the next start")
+        engine.report(error, "quarantined jobs can't be cancelled before the next start")
       }
     }
   }
 
   /// Looks up what new jobs wait for, where that was final before they entered the schedule.
-  func settleBlockers(of jobs: [NewJob]) {
+  func resolveBlockers(of jobs: [NewJob]) {
     let blockers = Set(
       jobs.lazy.flatMap(\.blockers).compactMap { if case .job(let id) = $0.subject { id } else { nil } })
     let over = blockers.filter { id in
@@ -166,8 +166,8 @@ final class JobControl: Sendable {
     }
     if over.isEmpty { return }
     queue.async { [self] in
-      do { try settle(over) } catch {
-        engine.report(error, "what new jobs wait for can't be read, so that they wait until the next start")
+      do { try resolveBlockers(over) } catch {
+        engine.report(error, "the jobs that new ones wait for can't be read; the new ones wait until the next start")
       }
     }
   }
@@ -179,7 +179,7 @@ final class JobControl: Sendable {
     queue.sync {}
   }
 
-  private func settle(_ over: Set<ManagedObjectID>) throws {
+  private func resolveBlockers(_ over: Set<ManagedObjectID>) throws {
     let ends = try context().performAndWait { context in
       try over.map { id in
         let job = try context.job(with: id)
@@ -187,7 +187,7 @@ final class JobControl: Sendable {
       }
     }
     for end in ends where end.state.isFinal {
-      let lost = engine.scheduler.change { $0.settleWaiting(for: end.objectID, as: end.state, at: $1) }
+      let lost = engine.scheduler.change { $0.unblock(waitingFor: end.objectID, as: end.state, at: $1) }
       cancel(lost, because: end)
     }
   }

@@ -20,7 +20,7 @@ struct JobSelection: Sendable, Equatable {
   /// The jobs: unfinished ones where no state is asked for.
   func find(_ context: isolated ManagedObjectContext, _ scheduler: Scheduler) throws -> [Found] {
     var found = hasUnfinished ? scheduler.read { schedule, _ in schedule.jobs(matching: self) } : []
-    for state in states.filter(\.isFinal).sorted() {
+    for state in JobState.allCases where state.isFinal && states.contains(state) {
       let request = FetchRequest<Job>(condition([state]), limit: Self.limit - found.count)
       found += try context.fetchIDs(request).map { Found(objectID: $0, state: state) }
       if found.count >= Self.limit { break }

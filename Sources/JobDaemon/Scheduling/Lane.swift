@@ -1,3 +1,6 @@
+import Jobs
+import ObjectGraph
+
 /// Jobs that compete for the same resources; only a lane's first job has to be looked at.
 struct Lane {
   /// The resources that each of its jobs needs.
@@ -49,4 +52,26 @@ struct LaneTurn: Comparable {
   let lane: Int
 
   static func < (left: Self, right: Self) -> Bool { left.job < right.job }
+}
+
+/// A job in the schedule: as small as possible, since there may be a million.
+struct ScheduledJob {
+  let id: ManagedObjectID
+  /// The file that it came in; nil for a job that was put back.
+  let file: LiveFile?
+  /// The order of arrival.
+  let sequence: UInt64
+  var lane: Int32
+  /// Its batch among ``Schedule/batches``, or -1.
+  let batch: Int32
+  /// The number of jobs or batches that it waits for.
+  var blockers: Int32 = 0
+  var priority: Int8
+  var state: JobState
+  /// The time when it becomes ready: on the wall clock if scheduled, on the steady one if retryable.
+  var due: Int64 = 0
+  var dueIsSteady = false
+  /// Its place among others: the time when it became ready, in milliseconds of the steady clock, less its priority's
+  /// worth.
+  var order: Int64 = 0
 }

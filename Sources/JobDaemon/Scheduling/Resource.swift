@@ -1,4 +1,5 @@
 import Jobs
+import SystemSupport
 
 /// Something that bounds how many jobs run: the whole pool, a queue, a type, or a key that jobs share.
 struct Resource {
@@ -55,4 +56,84 @@ struct Resource {
 
   /// True if only its rate keeps it from having room.
   var waitsForTime: Bool { !isPaused && (concurrent.map { running < $0 } ?? true) }
+}
+
+extension Pause {
+  /// The paused resource; nil for a record of a kind that only a later version knows.
+  var resource: Resource.Name? {
+    switch kind {
+    case "all": .everything
+    case "queue": .queue(name)
+    case "type": .type(name)
+    default: nil
+    }
+  }
+}
+
+extension Resource.Name: CustomStringConvertible {
+  var description: String {
+    switch self {
+    case .everything: "everything"
+    case .queue(let queue): "the queue \"\(queue)\""
+    case .type(let type): "the type \"\(type)\""
+    case .key(let key): "the limit \"\(key)\""
+    }
+  }
+
+  /// The command that ends a pause.
+  var resumeCommand: String {
+    guard let (kind, name) = kindAndName, kind != "all" else { return "bobbinctl resume" }
+    return "bobbinctl resume --\(kind) \(displayName(name))"
+  }
+
+  /// Kind and name in a pause's record and in the status API; nil for a key, which can't be paused.
+  var kindAndName: (kind: String, name: String)? {
+    switch self {
+    case .everything: ("all", "")
+    case .queue(let name): ("queue", name)
+    case .type(let name): ("type", name)
+    case .key: nil
+    }
+  }
+}
+
+/// A limit of so many starts in any span of a period's length; all of them may come at once.
+struct RateLimiter: Sendable, Equatable {
+  private let count: Int
+  /// In milliseconds.
+  private let period: Int64
+  /// The times of the last starts, on the steady clock, in milliseconds: a ring of at most `count`.
+  private var times: [Int64] = []
+  /// The place of the oldest, once the ring is full.
+  private var oldest = 0
+
+  init(_ rate: JobLimit.Rate) {
+    count = rate.count
+    period = rate.period.milliseconds
+  }
+
+  /// The time of the next start, in milliseconds of the steady clock.
+  var nextTime: Int64 { times.count < count ? .min : times[oldest] + period }
+
+  /// The time after which no earlier start counts any more.
+  var idleTime: Int64 { newest.map { $0 + period } ?? .min }
+
+  private var newest: Int64? { times.isEmpty ? nil : times[oldest == 0 ? times.count - 1 : oldest - 1] }
+
+  /// Counts a start.
+  mutating func noteStart(at now: Int64) {
+    // Starts too old to count are dropped, so that a seldom used limit stays small.
+    if let newest, newest + period <= now { (times, oldest) = ([], 0) }
+    if times.count < count { return times.append(now) }
+    times[oldest] = now
+    oldest = (oldest + 1) % count
+  }
+
+  /// A limiter with another rate that remembers this one's starts.
+  func with(_ rate: JobLimit.Rate) -> RateLimiter {
+    var limiter = RateLimiter(rate)
+    if limiter.count == count && limiter.period == period { return self }
+    for time in (times[oldest...] + times[..<oldest]).suffix(limiter.count) { limiter.times.append(time) }
+    return limiter
+  }
 }

@@ -54,7 +54,7 @@ final class RunningJob: Sendable {
     var task: Task<JSONValue, any Error>?
     var stop: Stop?
     var stopTime: ContinuousClock.Instant?
-    var isSettled = false
+    var isEnded = false
     var isAbandoned = false
   }
 
@@ -91,7 +91,7 @@ final class RunningJob: Sendable {
   @discardableResult
   func stop(_ reason: Stop) -> Bool {
     let (counts, task) = state.withLock { state in
-      let counts = !state.isSettled && reason.weight > state.stop?.weight ?? 0
+      let counts = !state.isEnded && reason.weight > state.stop?.weight ?? 0
       if counts { (state.stop, state.stopTime) = (reason, .now) }
       return (counts, state.task)
     }
@@ -100,15 +100,15 @@ final class RunningJob: Sendable {
   }
 
   /// Abandons the attempt, whose handler ignores its cancellation; false if its end is claimed already.
-  func abandon() -> Bool { settle(abandoning: true) }
+  func abandon() -> Bool { claimEnd(abandoning: true) }
 
   /// Claims the right to record the attempt's outcome; false if it was abandoned.
-  func settle() -> Bool { settle(abandoning: false) }
+  func claimEnd() -> Bool { claimEnd(abandoning: false) }
 
-  private func settle(abandoning: Bool) -> Bool {
+  private func claimEnd(abandoning: Bool) -> Bool {
     state.withLock { state in
-      if state.isSettled { return false }
-      state.isSettled = true
+      if state.isEnded { return false }
+      state.isEnded = true
       state.isAbandoned = abandoning
       return true
     }

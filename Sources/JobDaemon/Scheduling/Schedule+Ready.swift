@@ -59,7 +59,7 @@ extension Schedule {
     guard let job = jobs[slot] else { return }
     for resource in lanes[Int(job.lane)].resources {
       resources[resource].running += 1
-      resources[resource].rate?.take(at: now.steady)
+      resources[resource].rate?.noteStart(at: now.steady)
     }
   }
 

@@ -8,7 +8,7 @@ extension Schedule {
   /// - Returns: attempts whose timeout is due.
   mutating func advance(to now: Moment) -> [ManagedObjectID] {
     var overdue: [ManagedObjectID] = []
-    while let purpose = alarms.takeDue(at: now) {
+    while let purpose = alarms.popDue(at: now) {
       switch purpose {
       case .job(let slot, _):
         // It may have another due time by now.

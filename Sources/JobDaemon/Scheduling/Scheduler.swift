@@ -75,7 +75,7 @@ final class Scheduler: Sendable {
     await withCheckedContinuation { continuation in
       let (job, mustWait): (RunningJob?, Bool) = state.withLock { state in
         if state.isClosed { return (nil, false) }
-        if let job = take(&state, now()) { return (job, false) }
+        if let job = startNext(&state, now()) { return (job, false) }
         state.workers.append(continuation)
         return (nil, true)
       }
@@ -117,7 +117,7 @@ final class Scheduler: Sendable {
     for worker in workers { worker.resume(returning: nil) }
   }
 
-  private func take(_ state: inout State, _ moment: Moment) -> RunningJob? {
+  private func startNext(_ state: inout State, _ moment: Moment) -> RunningJob? {
     guard let job = state.schedule.next(at: moment) else {
       arm(&state, moment)
       return nil
@@ -132,7 +132,7 @@ final class Scheduler: Sendable {
   ) -> [(CheckedContinuation<RunningJob?, Never>, RunningJob)] {
     if state.isClosed { return [] }
     var woken: [(CheckedContinuation<RunningJob?, Never>, RunningJob)] = []
-    while let worker = state.workers.last, let job = take(&state, moment) {
+    while let worker = state.workers.last, let job = startNext(&state, moment) {
       state.workers.removeLast()
       woken.append((worker, job))
     }

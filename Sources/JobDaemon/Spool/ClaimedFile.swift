@@ -59,3 +59,61 @@ struct StableHash {
     return String(repeating: "0", count: 16 - text.count) + text
   }
 }
+
+/// The submitter of a job file: its owner, unless the daemon made the file for somebody else.
+///
+/// A job submitted over the socket lies in a file of the daemon's. Its submitter must be known from the file alone,
+/// since the next start may have nothing else: in `cur/`, where only the daemon makes files, from its name, and
+/// anywhere from the mark that it gets when it leaves `cur/`, and that pictures have from the beginning.
+///
+/// Unmarked files of the daemon's user may also come from programs of declared types, with whatever their submitters
+/// had them write. So no file in `new/` gets the rights of the daemon's user if others may put files there.
+enum Submitter {
+  private static let prefix = "submitted-"
+
+  /// Returns a unique name for a file with jobs that a user submitted over the socket.
+  static func fileName(for user: UInt32) -> FileName { FileName("\(prefix)\(user)-\(UUID().uuidString).json") }
+
+  /// Returns the submitter of a file in `cur/`.
+  static func user(ofClaimed file: borrowing FileDescriptor, _ name: FileName, _ status: FileStatus) throws(SystemError)
+    -> UInt32
+  {
+    guard status.owner == Credentials.effectiveUser else { return status.owner }
+    return try OutputMark.user(of: file) ?? sender(name) ?? status.owner
+  }
+
+  /// Returns the submitter of a file in `new/`; nil if that can't be known.
+  ///
+  /// - Parameter isShared: true if others than the daemon's user and root may put files there.
+  static func user(
+    ofDropped file: borrowing FileDescriptor, _ name: FileName, _ status: FileStatus,
+    isShared: () throws(SystemError) -> Bool
+  ) throws(SystemError) -> UInt32? {
+    guard status.owner == Credentials.effectiveUser else { return status.owner }
+    if let marked = try OutputMark.user(of: file) { return marked }
+    // In cur/ such a name would speak for itself.
+    if sender(name) != nil { return nil }
+    return try isShared() ? nil : status.owner
+  }
+
+  /// Marks a file that leaves `cur/` with its submitter, if it came over the socket.
+  static func mark(_ name: FileName, in directory: Directory) throws(SystemError) {
+    guard let sender = sender(name) else { return }
+    let file = try directory.openFile(name)
+    guard try file.status().owner == Credentials.effectiveUser, try OutputMark.user(of: file) == nil else { return }
+    try OutputMark.set(sender, on: file)
+  }
+
+  /// Returns the submitter of a file in `failed/`, as far as is known without opening it.
+  static func user(ofFailed name: FileName, _ status: FileStatus) -> UInt32 {
+    status.owner == Credentials.effectiveUser ? sender(name) ?? status.owner : status.owner
+  }
+
+  /// Returns true if a file holds jobs that came over the socket.
+  static func isSent(_ name: FileName) -> Bool { sender(name) != nil }
+
+  private static func sender(_ name: FileName) -> UInt32? {
+    guard let text = name.string, text.hasPrefix(prefix) else { return nil }
+    return text.dropFirst(prefix.count).split(separator: "-").first.flatMap { UInt32($0) }
+  }
+}

@@ -47,19 +47,19 @@ extension Spool {
     }
     switch outcome {
     case .unfinished: return .unfinished
-    case .refused(let refusal): return try take(name, status, sizeLimit, as: .refused(refusal))
+    case .refused(let refusal): return try move(name, status, sizeLimit, as: .refused(refusal))
     case .read(let reading):
       if reading.file.data.isEmpty && sighting != .event { return sighting == .scan ? .unfinished : .nothing }
       if !reading.isWhole {
         if sighting == .created { return .nothing }
         noteUncertainty()
       }
-      return try take(name, reading.status, sizeLimit, as: .claimed(reading.file))
+      return try move(name, reading.status, sizeLimit, as: .claimed(reading.file))
     }
   }
 
   /// Moves what was read to `cur/`.
-  private func take(
+  private func move(
     _ name: FileName, _ status: FileStatus, _ sizeLimit: Int, as claim: Claim
   ) throws(SystemError) -> Claim {
     do throws(SystemError) {
@@ -97,5 +97,126 @@ extension Spool {
     } catch {
       return .refused(Refusal(reason: "it was replaced by another file while it was being written"))
     }
+  }
+}
+
+extension Spool.Refusal {
+  static let noFile = Spool.Refusal(reason: "it is no regular file")
+
+  static let unknownSubmitter = Spool.Refusal(
+    reason: "it belongs to the daemon's own user, as whom programs of jobs write files too, and others may have put it "
+      + "into new/; use bobbinctl submit")
+
+  static func writable(_ mode: UInt32) -> Spool.Refusal {
+    Spool.Refusal(
+      reason: "others may write to it (mode \(String(mode & 0o777, radix: 8))), and its jobs have its owner's rights; "
+        + "take the right from them (chmod go-w) before you drop it, or use bobbinctl submit")
+  }
+}
+
+extension Spool {
+  /// The result of reading a job file.
+  enum Reading: Sendable {
+    case read(JobFileReading)
+    case refused(Refusal)
+    /// Somebody has it open for writing, or has written to it meanwhile.
+    case unfinished
+  }
+
+  /// The origin of a file.
+  enum Origin: Sendable {
+    /// From `new/`: anybody who may put files there may have put it there.
+    case dropped
+    /// It was claimed before.
+    case claimed
+  }
+
+  /// A file that was read.
+  struct JobFileReading: Sendable {
+    let file: ClaimedFile
+    let status: FileStatus
+    /// True if nobody is known to have had it open for writing.
+    let isWhole: Bool
+  }
+
+  /// Reads a file in `cur/`, which was whole when it came there.
+  ///
+  /// - Throws: errors that another attempt may not meet again, such as too many open files.
+  func reread(_ name: FileName, sizeLimit: Int) throws(SystemError) -> Result<ClaimedFile, Refusal> {
+    switch try read(name, in: current, sizeLimit: sizeLimit, from: .claimed) {
+    case .read(let reading): return .success(reading.file)
+    case .refused(let refusal): return .failure(refusal)
+    case .unfinished: return .failure(Refusal(reason: "it was changed while it was read"))
+    }
+  }
+
+  /// - Throws: errors that are not the file's fault.
+  func read(
+    _ name: FileName, in directory: Directory, sizeLimit: Int, from origin: Origin = .dropped
+  ) throws(SystemError) -> Reading {
+    let descriptor: FileDescriptor
+    do throws(SystemError) {
+      descriptor = try directory.openFile(name)
+    } catch {
+      // A symbolic link is refused by O_NOFOLLOW, a socket can't be opened.
+      if error.code == .symbolicLink || error.code.symbol == "ENXIO" { return .refused(.noFile) }
+      if !error.isLasting || error.code == .noEntry { throw error }
+      let hint = error.code == .accessDenied ? "; give its group the right (chmod g+r) before you drop it" : ""
+      return .refused(Refusal(reason: "it can't be read: \(error.code.symbol)\(hint)"))
+    }
+    let status = try descriptor.status()
+    guard status.kind == .regular else { return .refused(.noFile) }
+    guard status.linkCount == 1 else {
+      return .refused(Refusal(reason: "it has \(status.linkCount) hard links; a job file must have one"))
+    }
+    if origin == .dropped, try mayBeOthers(descriptor, status) { return .refused(.writable(status.mode)) }
+    let writers = origin == .claimed ? .unknown : try descriptor.excludeWriters()
+    if writers == .some { return .unfinished }
+    guard status.size <= sizeLimit else { return .refused(.tooLarge(sizeLimit, status.size)) }
+    guard let submitter = try submitter(of: descriptor, name, status, from: origin) else {
+      return .refused(.unknownSubmitter)
+    }
+    return try content(name, descriptor, status, sizeLimit, submitter, isWhole: writers == .none)
+  }
+
+  /// Returns true if somebody other than its owner, whose rights its jobs have, may have written a file.
+  private func mayBeOthers(_ file: borrowing FileDescriptor, _ status: FileStatus) throws(SystemError) -> Bool {
+    if !status.isWritableByOthers { return false }
+    // Where the file's group has its user alone, which is what a umask of 002 is for, nobody else may.
+    guard status.mode & 0o002 == 0, try file.accessControlList() == nil else { return true }
+    return try !UserIdentity(lookingUp: status.owner).isAlone(inGroup: status.group)
+  }
+
+  private func submitter(
+    of file: borrowing FileDescriptor, _ name: FileName, _ status: FileStatus, from origin: Origin
+  ) throws(SystemError) -> UInt32? {
+    if origin == .claimed { return try Submitter.user(ofClaimed: file, name, status) }
+    return try Submitter.user(ofDropped: file, name, status) { () throws(SystemError) in try isNewShared() }
+  }
+
+  private func content(
+    _ name: FileName, _ descriptor: borrowing FileDescriptor, _ status: FileStatus, _ sizeLimit: Int,
+    _ submitter: UInt32, isWhole: Bool
+  ) throws(SystemError) -> Reading {
+    let data: Data
+    do throws(SystemError) {
+      data = try descriptor.readAll(limit: sizeLimit)
+    } catch {
+      guard error.code == .fileTooLarge else { throw error }
+      return .unfinished
+    }
+    let after = try descriptor.status()
+    guard after.size == data.count, after.size == status.size, after.modificationTime == status.modificationTime else {
+      return .unfinished
+    }
+    let file = ClaimedFile(
+      name: name, data: data, submitter: submitter, status: status, birthTime: try descriptor.birthTime())
+    return .read(JobFileReading(file: file, status: status, isWhole: isWhole))
+  }
+}
+
+extension Spool.Refusal {
+  static func tooLarge(_ limit: Int, _ size: Int64) -> Spool.Refusal {
+    Spool.Refusal(reason: "it is larger than \(limit) bytes (\(size)); see [Spool] MaxJobFileSize")
   }
 }

@@ -102,7 +102,7 @@ final class Spool: Sendable {
   }
 
   /// Returns true once, when there was such a file.
-  func takeUncertainty() -> Bool {
+  func drainUncertainty() -> Bool {
     uncertainty.withLock { state in
       defer { state.isNew = false }
       return state.isNew

@@ -32,19 +32,19 @@ final class ReplyTurns: Sendable {
   }
 
   /// Calls `start` when it is the user's turn, at once if it can be, unless the client has gone by then.
-  func take(_ user: UInt32, _ responder: HTTPResponder, _ start: @escaping @Sendable (Turn) -> Void) {
+  func acquire(for user: UInt32, _ responder: HTTPResponder, _ start: @escaping @Sendable (Turn) -> Void) {
     state.withLock { $0.waiting.append(Request(user: user, responder: responder, start: start)) }
     startNext()
   }
 
   private func startNext() {
-    while let request = takeNext() {
-      let turn = Turn(request.responder) { [self] isLong in giveBack(request.user, isLong) }
+    while let request = popNext() {
+      let turn = Turn(request.responder) { [self] isLong in returnTurn(request.user, isLong) }
       if request.responder.isWaiting { request.start(turn) } else { turn.end(isLong: false) }
     }
   }
 
-  private func takeNext() -> Request? {
+  private func popNext() -> Request? {
     state.withLock { state in
       guard state.taken < total,
         let index = state.waiting.firstIndex(where: { state.takenByUser[$0.user, default: 0] < perUser })
@@ -56,7 +56,7 @@ final class ReplyTurns: Sendable {
     }
   }
 
-  private func giveBack(_ user: UInt32, _ isLong: Bool) {
+  private func returnTurn(_ user: UInt32, _ isLong: Bool) {
     let isCalm = state.withLock { state in
       state.taken -= 1
       let count = (state.takenByUser[user] ?? 1) - 1

@@ -39,19 +39,19 @@ extension StatusService {
     _ obstacle: Schedule.Obstacle, _ failure: String?, _ context: isolated ManagedObjectContext
   ) throws -> String {
     switch obstacle {
-    case .held: "it is held; `bobbinctl release` lets it go on"
+    case .held: "it is held; `bobbinctl release` resumes it"
     case .notBefore(let time):
       "it is not to run before \(JobJSON.time(Date(timeIntervalSince1970: Double(time) / 1000)).string ?? "")"
     case .backoff(let time):
       "its last attempt failed, and the next one is in \(span(time))" + (failure.map { ": \($0)" } ?? "")
     case .job(let id): "it waits for the job \"\(try context.job(with: id).id)\", which is not completed"
     case .unknownJob(let name): "it waits for the job \"\(name)\", which nobody has submitted yet"
-    case .batch(let name, let count): "it waits for the batch \"\(name)\", of which \(count) jobs are not over"
-    case .paused(let name): "\(name) is paused; `\(name.resumeCommand)` lets it go on"
-    case .concurrency(let name, let limit): "\(name) runs as many jobs as it may (\(limit))"
+    case .batch(let name, let count): "it waits for the batch \"\(name)\", of which \(count) jobs are unfinished"
+    case .paused(let name): "\(name) is paused; `\(name.resumeCommand)` ends the pause"
+    case .concurrency(let name, let limit): "\(name) has reached its limit of \(limit) running jobs"
     case .rate(let name, let time): "\(name) lets the next job start in \(span(time))"
     case .queue(let count):
-      count == 0 ? "it is the next that a worker takes" : "\(count) jobs go before it"
+      count == 0 ? "it is the next to run" : "\(count) jobs are ahead of it"
     }
   }
 
@@ -118,5 +118,55 @@ extension StatusService {
       "name": .string(name), "paused": .bool(view.isPaused),
       "concurrency": view.concurrent.map { .integer(Int64($0)) } ?? .null, "jobs": .object(jobs),
     ])
+  }
+}
+
+extension StatusService {
+  /// Adds the requests about what imports have rejected.
+  func addRejects(to router: inout GuardedRouter) {
+    router.on(.get, "/v1/jobs/:id/rejects", needs: .reading) { request, parameters in
+      self.rejects(parameters["id"], request)
+    }
+  }
+
+  private func rejects(_ id: String, _ request: HTTPRequest) -> HTTPReply {
+    let limit = request.query("limit").map { Int($0) } ?? 1_000
+    let after = request.query("after").map { Int64($0) } ?? -1
+    guard let limit, (1...10_000).contains(limit), let after else {
+      return .now(.failure(400, code: "bad-request", message: "limit is 1 to 10000, after is a byte offset"))
+    }
+    return read(request) { context, core in
+      guard let job = try Self.job(id, context) else { return Self.noJob(id) }
+      let isJobs = Condition.compare(.keyPath(["job"]), .equal, .object(job.objectID), [])
+      var request = FetchRequest<ImportReject>(
+        .and([isJobs, .compare(.keyPath(["byteOffset"]), .greater, .value(.integer(after)), [])]))
+      request.sortDescriptors = [.ascending("byteOffset")]
+      request.fetchLimit = limit
+      let rejects = try context.fetch(request)
+      let state = try context.fetch(FetchRequest<ImportState>(isJobs, limit: 1)).first
+      return Self.json(
+        .object([
+          "id": .string(id), "total": .integer(Int64(try context.count(for: FetchRequest<ImportReject>(isJobs)))),
+          "found": .integer(state?.rejects ?? 0),
+          "header": state?.header.map(JSONValue.string) ?? .null, "input": JobJSON.json(state?.form),
+          "rejects": .array(rejects.map(Self.json)),
+          "next": rejects.count == limit ? rejects.last.map { .integer($0.byteOffset) } ?? .null : .null,
+        ]))
+    }
+  }
+
+  private static func json(_ reject: ImportReject) -> JSONValue {
+    .object([
+      "line": .integer(reject.line), "byteOffset": .integer(reject.byteOffset),
+      "column": reject.column.map(JSONValue.string) ?? .null, "rule": .string(reject.rule),
+      "message": .string(reject.message), "raw": .string(reject.raw),
+    ])
+  }
+
+  /// The number of records that an import has rejected so far; nil for jobs of other types.
+  static func rejectCount(of job: Job, _ context: isolated ManagedObjectContext) throws -> JSONValue? {
+    guard job.type == "import" else { return nil }
+    let condition = Condition.compare(.keyPath(["job"]), .equal, .object(job.objectID), [])
+    return .integer(try context.fetch(FetchRequest<ImportState>(condition, limit: 1)).first?.rejects ?? 0)
   }
 }

@@ -148,7 +148,7 @@ final class StatusService: Sendable {
     _ body: @escaping @Sendable (isolated ManagedObjectContext, DaemonCore) throws -> HTTPResponse
   ) -> HTTPReply {
     .later { responder in
-      self.takeTurn(request.peer, responder) { turn in
+      self.acquireTurn(request.peer, responder) { turn in
         ManagedObjectContext(parent: self.core.main, name: "status").perform { context in
           do {
             turn.respond(try body(context, self.core))
@@ -161,10 +161,10 @@ final class StatusService: Sendable {
     }
   }
 
-  private func takeTurn(
+  private func acquireTurn(
     _ peer: PeerCredentials?, _ responder: HTTPResponder, _ start: @escaping @Sendable (ReplyTurns.Turn) -> Void
   ) {
-    (access(peer).isOwner ? ownerTurns : turns).take(peer?.user ?? Credentials.effectiveUser, responder, start)
+    (access(peer).isOwner ? ownerTurns : turns).acquire(for: peer?.user ?? Credentials.effectiveUser, responder, start)
   }
 
   // MARK: Submitting
@@ -184,7 +184,7 @@ final class StatusService: Sendable {
     }
     if core.releaser.isFull {
       return .now(
-        .failure(503, code: "busy", message: "as many jobs as the daemon takes on are unfinished; try again later"))
+        .failure(503, code: "busy", message: "too many jobs are unfinished; try again later"))
     }
     let limit = core.configuration.value.spool.maxJobFileSize
     if request.body.count > limit {
@@ -220,7 +220,7 @@ final class StatusService: Sendable {
     }
     _ = responder.respond(
       .failure(
-        503, code: "busy", message: "as many clients as may wait for jobs do so already",
+        503, code: "busy", message: "too many clients are already waiting for jobs",
         hint: "submit without waiting, or raise [Status] MaxConnectionsPerUser or MaxConnections"))
     return nil
   }
@@ -262,7 +262,7 @@ final class StatusService: Sendable {
 
   /// Shows submitted jobs, in the order of their file.
   private func answer(_ ids: [ManagedObjectID], _ peer: PeerCredentials?, _ responder: HTTPResponder, status: Int) {
-    takeTurn(peer, responder) { [core] turn in
+    acquireTurn(peer, responder) { [core] turn in
       ManagedObjectContext(parent: core.main, name: "submission").perform { context in
         do {
           var body = try Self.list(ids, context, core)

@@ -48,7 +48,7 @@ actor Worker {
       outcome = .failure(CancellationError())
     }
     // Whoever abandoned the attempt has recorded its end.
-    guard job.settle() else { return engine.log.notice("an attempt that was given up has ended late", job: attempt) }
+    guard job.claimEnd() else { return engine.log.notice("an abandoned attempt has ended late", job: attempt) }
     // What an operator was told holds, even if the handler finishes nevertheless.
     let isCalledOff = job.stop?.event != nil
     await recorder.record(isCalledOff ? .failure(CancellationError()) : outcome, of: job, attempt, executor)

@@ -66,7 +66,7 @@ final class WorkerPool: Sendable {
     }
     if job.stop == .shutdown || !job.abandon() { return }
     state.withLock { $0.abandoned += 1 }
-    engine.log.error("the handler does not end though it was told to; the attempt is taken from it", job: attempt)
+    engine.log.error("handler ignored cancellation; attempt abandoned", job: attempt)
     startWorker()
     let executor = ContextExecutor(label: "abandoned", tasks: WorkQueues.tasks)
     Task(executorPreference: WorkQueues.tasks, priority: .medium) { [recorder] in
@@ -94,7 +94,7 @@ final class WorkerPool: Sendable {
     if await ended.wait(for: longest) { return }
     // Their changes are dropped from here on.
     for job in engine.scheduler.allRunning where job.abandon() {
-      engine.log.error("a handler does not end though the daemon does; its job runs again at the next start")
+      engine.log.error("handler ignored the daemon's stop; its job runs again at the next start")
     }
   }
 }

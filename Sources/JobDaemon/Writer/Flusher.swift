@@ -284,3 +284,13 @@ extension Configuration.Writer {
   /// The limits at which workers wait, twice those at which a flush starts.
   fileprivate var waitingLimits: (objects: Int, bytes: Int) { (highWaterObjects * 2, highWaterBytes * 2) }
 }
+
+/// The flusher's statistics, and what is unflushed.
+struct FlushStatistics: Sendable {
+  var flushes = 0
+  var lastDuration: Duration?
+  var lastError: String?
+  var unflushedObjects = 0
+  var unflushedBytes = 0
+  var oldestUnflushed: Duration?
+}

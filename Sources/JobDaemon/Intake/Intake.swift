@@ -116,7 +116,7 @@ final class Intake: Sendable {
     state.withLock { $0.isQueued = false }
     while let names = nextBatch() {
       do {
-        try take(names)
+        try claim(names)
       } catch {
         onFatal(.storeFailure("\(error)"))
         return
@@ -135,7 +135,7 @@ final class Intake: Sendable {
     guard flusher.hasRoom(else: { [weak self] in self?.resume(.unflushed) }) else { return nil }
     _ = state.withLock { $0.pauses.remove(.unflushed) }
     return state.withLock { state in
-      let batch = state.names.takeFirst(Self.batchSize)
+      let batch = state.names.popFirst(Self.batchSize)
       return batch.isEmpty ? nil : batch
     }
   }

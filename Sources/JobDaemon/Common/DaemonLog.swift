@@ -35,11 +35,11 @@ package struct DaemonLog: Sendable {
     let (priority, end): (JournalPriority, String) =
       switch verdict {
       case .retry(let delay, _):
-        (.warning, "failed, will be tried again in \(TimeSpan.words(seconds: Double(delay.milliseconds) / 1000))")
-      case .discard: (.warning, "failed, given up")
-      case .quarantine: (.warning, "failed, put into quarantine, since its process crashed \(Verdict.crashLimit) times")
-      case .cancel: (.notice, "was called off")
-      case .hold, .interrupt: (.notice, "was put aside")
+        (.warning, "failed, next attempt in \(TimeSpan.words(seconds: Double(delay.milliseconds) / 1000))")
+      case .discard: (.warning, "failed, discarded")
+      case .quarantine: (.warning, "failed, quarantined after \(Verdict.crashLimit) crashes")
+      case .cancel: (.notice, "was cancelled")
+      case .hold, .interrupt: (.notice, "was held")
       }
     let limit = attempt.specification.maxAttempts ?? 1
     let reason = verdict.failure.map { ": \($0)" } ?? ""

@@ -1,5 +1,42 @@
 import JSONText
+public import ObjectGraph
 import TextSupport
+
+extension Job {
+  /// The job's state as it was last saved; a name that is not known reads as ``JobState/held``, so that a job of a
+  /// newer daemon is kept and not run.
+  public var currentState: JobState {
+    get { JobState(rawValue: state) ?? .held }
+    set { state = newValue.rawValue }
+  }
+
+  /// The event that is to end or hold the job as soon as its attempt has ended and is reverted; nil if there is none.
+  ///
+  /// It is on record, so that the next start applies it if the daemon ends in between.
+  package var pendingStop: JobEvent? { stopEvent.flatMap(JobEvent.init) }
+
+  /// - Parameter reason: the failure that the job's record gets in the end.
+  package func setPendingStop(_ event: JobEvent?, _ reason: String? = nil) {
+    stopEvent = event?.rawValue
+    stopReason = reason
+  }
+}
+
+extension JobSpecification {
+  /// A job as its record has it.
+  ///
+  /// - Parameter withArguments: true to read the arguments, too.
+  /// - Throws: ``JobFileError`` if the record was edited and is invalid.
+  package init(record job: Job, withArguments: Bool = true) throws(JobFileError) {
+    self.init(
+      type: job.type, id: job.id, queue: job.queue, priority: Int(job.priority), maxAttempts: Int(job.maxAttempts))
+    notBefore = job.dueAt
+    batch = job.batch
+    // The most common text need not be parsed.
+    if withArguments && job.arguments != "{}" { arguments = try Self.document(job.arguments, "arguments").value }
+    if let options = job.options { try readOptions(options) }
+  }
+}
 
 extension JobSpecification {
   /// The keys of a job file that the job's record keeps as text, beside its attributes; nil if there are none.
@@ -43,5 +80,15 @@ extension JobSpecification {
       throw JobFileError("the job's record can't be read: \(error.message)", key: attribute)
     }
     throw JobFileError("the job's record has something else than an object", key: attribute)
+  }
+}
+
+extension ManagedObjectContext {
+  /// Returns the job with that object ID, with its values.
+  ///
+  /// - Throws: ``ObjectNotFound`` if there is no such job.
+  public func job(with id: ManagedObjectID) throws -> Job {
+    guard let job = try existingObject(with: id) as? Job else { throw ObjectNotFound(objectID: id) }
+    return job
   }
 }

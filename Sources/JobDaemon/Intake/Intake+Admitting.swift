@@ -8,7 +8,7 @@ extension Intake {
   /// The number of files that are logged as impossible to claim.
   private static let troubleLimit = 1_000
 
-  func take(_ names: [PendingNames.Sighted]) throws {
+  func claim(_ names: [PendingNames.Sighted]) throws {
     let sizeLimit = state.withLock { $0.configuration.maxJobFileSize }
     var batch = IntakeBatch(jobLimit: Self.batchJobs, byteLimit: Self.batchBytes)
     spool.beginBatch()
@@ -18,9 +18,9 @@ extension Intake {
       do throws(SystemError) { batch.add(try claim(sighted, sizeLimit)) } catch { tell(sighted.name, error) }
     }
     state.withLock { $0.names.putBack(rest) }
-    if spool.takeUncertainty() {
+    if spool.drainUncertainty() {
       log.notice(
-        "without CAP_LEASE it can't be told whether another user's file in new/ is still being written; submitters should "
+        "without CAP_LEASE a file of another user in new/ may still be being written when it is claimed; submitters should "
           + "rename it there when it is whole")
     }
     try admit(batch.candidates)
@@ -29,7 +29,7 @@ extension Intake {
   /// Logs a file that can't be claimed, once: every scan of the folder may meet it.
   private func tell(_ name: FileName, _ error: SystemError) {
     let isNews = state.withLock { $0.troubles.count < Self.troubleLimit && $0.troubles.insert(name).inserted }
-    if isNews { log.error("the job file \(name) can't be taken from new/: \(error)") }
+    if isNews { log.error("the job file \(name) can't be claimed from new/: \(error)") }
     if !error.isLasting { rescan(after: Self.retryDelay) }
   }
 
@@ -83,12 +83,12 @@ extension Intake {
           case .failure(let refusal): refuse(candidate.file.name, refusal.reason)
           }
         }
-        take(admitted)
+        schedule(admitted)
         rest.removeFirst(round.count)
       }
     } catch let error as StoreError where error.code == .full || error.code == .busy {
       pause(error.code == .full ? .admissionFull : .admissionBusy)
-      log.error("jobs can't be accepted until the store can be written again: \(error)")
+      log.error("no jobs are admitted until the store can be written again: \(error)")
       queue.asyncAfter(deadline: .now() + Self.retryDelay) { [weak self, rest] in self?.admitAgain(rest) }
     }
   }
@@ -109,7 +109,7 @@ extension Intake {
     }
   }
 
-  private func take(_ admitted: [Admission.Admitted]) {
+  private func schedule(_ admitted: [Admission.Admitted]) {
     // Together, so that the most urgent of them runs first.
     start(admitted)
     // Afterwards, so that a file waits for a job that came with it.
@@ -122,7 +122,7 @@ extension Intake {
   func admit(_ candidate: Admission.Candidate) throws -> [ManagedObjectID] {
     try queue.sync {
       let admitted = try admission.admit([candidate]).map { try $0.get() }
-      take(admitted)
+      schedule(admitted)
       return admitted.flatMap(\.objectIDs)
     }
   }

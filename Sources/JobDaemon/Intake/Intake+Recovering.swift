@@ -8,8 +8,8 @@ extension Intake {
   func recover(_ known: Set<FileName>) throws {
     var names = try spool.current.entries().filter { !$0.isHidden && !known.contains($0) }
     names.sort()
-    if !names.isEmpty { log.notice("taking up \(names.count) job files of an earlier run") }
-    try takeUp(names)
+    if !names.isEmpty { log.notice("recovering \(names.count) job files of an earlier run") }
+    try readAgain(names)
   }
 
   /// Reads a file in `cur/` again whose jobs are final, to find out whether it is released or refused.
@@ -28,13 +28,13 @@ extension Intake {
     }
     do {
       // One that is gone was moved or removed under another's name.
-      try takeUp(names.filter { try spool.current.contains($0) }, areOver: true)
+      try readAgain(names.filter { try spool.current.contains($0) }, areOver: true)
     } catch {
       onFatal(.storeFailure("\(error)"))
     }
   }
 
-  private func takeUp(_ names: [FileName], areOver: Bool = false) throws {
+  private func readAgain(_ names: [FileName], areOver: Bool = false) throws {
     // Files that were claimed under an earlier limit are still admitted.
     let sizeLimit = max(state.withLock { $0.configuration.maxJobFileSize }, 64 << 20)
     var rest = names[...]
@@ -43,7 +43,7 @@ extension Intake {
       while !batch.isFull, batch.candidates.count < Self.batchSize, let name = rest.popFirst() {
         // It stays in cur/, where the next start finds it; one file must not keep the daemon from starting.
         do throws(SystemError) { batch.add(try retake(name, sizeLimit, areOver)) } catch {
-          log.error("the job file \(name) can't be taken up from cur/ before the next start: \(error)")
+          log.error("the job file \(name) can't be recovered from cur/ before the next start: \(error)")
         }
       }
       try admit(batch.candidates)

@@ -26,32 +26,32 @@ struct Recovery {
   /// Schedules the unfinished jobs of the store, in the order in which they were admitted.
   ///
   /// - Returns: the number of jobs.
-  mutating func takeUpJobs() throws -> Int {
-    try takeUpPauses()
+  mutating func recoverJobs() throws -> Int {
+    try recoverPauses()
     let ids = try ManagedObjectContext(parent: engine.main, name: "recovery").performAndWait { context in
       try context.fetchIDs(FetchRequest<Job>(.isIn(.keyPath(["state"]), Self.unfinished, [])))
     }.sorted { $0.key < $1.key }
     var callbacks: [NewJob] = []
-    var calledOff: [(ManagedObjectID, String)] = []
+    var cancelled: [(ManagedObjectID, String)] = []
     for start in stride(from: 0, to: ids.count, by: Self.chunkSize) {
-      let jobs = try takeUp(ids[start..<min(start + Self.chunkSize, ids.count)], &calledOff)
+      let jobs = try recover(ids[start..<min(start + Self.chunkSize, ids.count)], &cancelled)
       let isCallback = { (job: NewJob) in job.specification.afterBatch != nil }
       callbacks += jobs.filter(isCallback)
       let others = jobs.filter { !isCallback($0) }
       engine.scheduler.add(others)
-      control.settleBlockers(of: others)
+      control.resolveBlockers(of: others)
       engine.merger.merge()
     }
     // Last, when all unfinished jobs of their batches are there.
     engine.scheduler.add(callbacks)
-    control.settleBlockers(of: callbacks)
-    control.cancel(calledOff)
-    try takeUpQuarantined()
+    control.resolveBlockers(of: callbacks)
+    control.cancel(cancelled)
+    try recoverQuarantined()
     return ids.count
   }
 
   /// Recovers quarantined jobs that were cancelled, and were being reverted when the daemon ended.
-  private func takeUpQuarantined() throws {
+  private func recoverQuarantined() throws {
     let jobs = try ManagedObjectContext(parent: engine.main, name: "recovery").performAndWait { context in
       try context.fetch(
         FetchRequest<Job>(
@@ -66,7 +66,7 @@ struct Recovery {
 
   private static let unfinished = JobState.allCases.filter { !$0.isFinal }.map { Operand.value(.string($0.rawValue)) }
 
-  private mutating func takeUpPauses() throws {
+  private mutating func recoverPauses() throws {
     let paused = try ManagedObjectContext(parent: engine.main, name: "recovery").performAndWait { context in
       try context.fetch(FetchRequest<Pause>()).compactMap { $0.resource }
     }
@@ -75,9 +75,9 @@ struct Recovery {
     }
   }
 
-  /// - Parameter calledOff: receives jobs that were told to end, with the reason.
-  private mutating func takeUp(
-    _ ids: ArraySlice<ManagedObjectID>, _ calledOff: inout [(ManagedObjectID, String)]
+  /// - Parameter cancelled: receives jobs that were told to end, with the reason.
+  private mutating func recover(
+    _ ids: ArraySlice<ManagedObjectID>, _ cancelled: inout [(ManagedObjectID, String)]
   ) throws -> [NewJob] {
     let (engine, files, present) = (engine, files, present)
     let (jobs, newFiles, toldToEnd) = try ManagedObjectContext(parent: engine.main, name: "recovery").performAndWait {
@@ -102,19 +102,19 @@ struct Recovery {
         if let event = job.pendingStop, event != .held {
           toldToEnd.append((job.objectID, job.stopReason ?? job.failure ?? "cancelled"))
         }
-        jobs.append(Self.takeUp(job, specification, file, known, engine))
+        jobs.append(Self.recover(job, specification, file, known, engine))
       }
       try context.save()
       return (jobs, newFiles, toldToEnd)
     }
-    calledOff += toldToEnd
+    cancelled += toldToEnd
     self.files.merge(newFiles) { _, new in new }
     return jobs
   }
 
   /// Recovers one job of an earlier run. An attempt that the daemon's end cut short is made up for, within reason: a
   /// job that ends the daemon itself must not do so for ever.
-  private static func takeUp(
+  private static func recover(
     _ job: Job, _ specification: Result<JobSpecification, any Error>, _ file: LiveFile?, _ known: KnownJobs,
     _ engine: JobEngine
   ) -> NewJob {
@@ -153,7 +153,7 @@ struct Recovery {
     return new
   }
 
-  /// The blockers of a job; those that have failed meanwhile are found by ``JobControl/settleBlockers(of:)``.
+  /// The blockers of a job; those that have failed meanwhile are found by ``JobControl/resolveBlockers(of:)``.
   private static func blockers(of job: JobSpecification, _ known: KnownJobs) -> [NewJob.Blocker] {
     var blockers: [NewJob.Blocker] = []
     for (names, mayFail) in [(job.after, false), (job.afterAny, true)] {
