@@ -155,3 +155,47 @@ package struct Configuration: Sendable, Equatable {
 
   private static let coreCount = max(1, ProcessInfo.processInfo.activeProcessorCount)
 }
+
+/// The growth of the delay after failed attempts.
+package enum BackoffGrowth: String, Sendable, CaseIterable {
+  /// The same delay every time.
+  case fixed
+  /// Once, twice, three times the first delay.
+  case linear
+  /// Once, twice, four times the first delay.
+  case exponential
+}
+
+/// The treatment of jobs whose type no handler knows.
+package enum UnknownTypes: String, Sendable, CaseIterable {
+  /// Their file is refused.
+  case refuse
+  /// They are accepted and held, since a later version may know the type.
+  case hold
+}
+
+/// The users who may read jobs and results through the status interface, besides root.
+package enum ReadAccess: String, Sendable, CaseIterable {
+  /// Every local user.
+  case everyone
+  /// The daemon's user and the members of its group.
+  case group
+  /// The daemon's user alone.
+  case owner
+}
+
+/// The importance of a log line, with syslog's names, from the most important to the least.
+package enum LogLevel: String, Sendable, CaseIterable {
+  case error, warning, notice, info, debug
+
+  /// The priority that syslog and the journal give to this level; a smaller number is more important.
+  package var priority: Int {
+    switch self {
+    case .error: 3
+    case .warning: 4
+    case .notice: 5
+    case .info: 6
+    case .debug: 7
+    }
+  }
+}

@@ -60,3 +60,9 @@ package struct Paths: Sendable, Equatable {
   /// The operator's decisions about changes of models that can't be inferred.
   package var migrationInstructions: String { models + "/migration.conf" }
 }
+
+/// The release, as all programs of the package name it.
+package enum Release {
+  /// After semver.org.
+  package static let version = "0.1.0"
+}

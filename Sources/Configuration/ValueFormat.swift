@@ -1,3 +1,5 @@
+import TextSupport
+
 /// The notation of one type's values in a configuration file, and their allowed range.
 struct ValueFormat<Value: Equatable & Sendable>: Sendable {
   /// Completes the sentence "expected ...".
@@ -38,5 +40,162 @@ extension ValueFormat where Value: CaseIterable & RawRepresentable, Value.RawVal
       allowed: "one of " + Value.allCases.map(\.rawValue).joined(separator: ", "),
       parse: { Value(rawValue: $0) },
       print: { $0.rawValue })
+  }
+}
+
+extension ValueFormat {
+  /// The values of another format, or none.
+  static func optional<Wrapped>(_ format: ValueFormat<Wrapped>) -> Self where Value == Wrapped? {
+    Self(
+      allowed: format.allowed, parse: { text in format.parse(text).map { .some($0) } },
+      print: { $0.map(format.print) ?? "" })
+  }
+}
+
+extension ValueFormat where Value == String {
+  /// Any text.
+  static var text: Self { Self(allowed: "a text", parse: { $0 }, print: { $0 }) }
+
+  /// One of a few words.
+  static func word(_ words: [String]) -> Self {
+    Self(
+      allowed: "one of " + words.joined(separator: ", "), parse: { words.contains($0) ? $0 : nil }, print: { $0 })
+  }
+
+  /// Permission bits of a file in base 8.
+  static var fileMode: Self {
+    Self(
+      allowed: "permission bits from 000 to 777, such as 640",
+      parse: { text in Int(text, radix: 8).flatMap { (0...0o777).contains($0) && text.utf8.count >= 3 ? text : nil } },
+      print: { $0 })
+  }
+
+  /// A colour as in style sheets.
+  static var colour: Self {
+    Self(
+      allowed: "#rrggbb, #rrggbbaa, white, black or transparent",
+      parse: { text in
+        let digits = text.dropFirst()
+        let isNumber = text.first == "#" && [6, 8].contains(digits.count) && digits.allSatisfy(\.isHexDigit)
+        return isNumber || ["white", "black", "transparent"].contains(text) ? text : nil
+      },
+      print: { $0 })
+  }
+}
+
+extension ValueFormat where Value == [String] {
+  /// Some of a few words, with spaces between.
+  static func words(_ words: [String]) -> Self {
+    Self(
+      allowed: "some of \(words.joined(separator: ", ")), with spaces between",
+      parse: { text in
+        let given = text.split(separator: " ").map(String.init)
+        return given.allSatisfy(words.contains) && !given.isEmpty ? given : nil
+      },
+      print: { $0.joined(separator: " ") })
+  }
+}
+
+extension ValueFormat where Value == String {
+  /// A job type, as job files may name it.
+  static var jobType: Self {
+    text("1 to 100 letters, digits, dots, hyphens and underscores, such as report.render") { text in
+      (1...100).contains(text.utf8.count)
+        && text.unicodeScalars.allSatisfy {
+          $0.isASCII && $0.properties.isAlphabetic || "0123456789.-_".unicodeScalars.contains($0)
+        }
+    }
+  }
+
+  static var absolutePath: Self { text("an absolute path") { $0.hasPrefix("/") } }
+
+  static var userName: Self { text("the name of a user") { !$0.contains { $0.isWhitespace || $0 == ":" } } }
+
+  private static func text(_ allowed: String, _ isAllowed: @escaping @Sendable (String) -> Bool) -> Self {
+    Self(allowed: allowed, parse: { isAllowed($0) ? $0 : nil }, print: { $0 })
+  }
+}
+
+extension ValueFormat where Value == Int {
+  /// Permission bits.
+  static func octal(upTo limit: Int) -> Self {
+    Self(
+      allowed: "an octal number from 0 to \(String(limit, radix: 8))",
+      parse: { text in
+        guard text.allSatisfy({ $0 >= "0" && $0 <= "7" }) else { return nil }
+        return Int(text, radix: 8).flatMap { (0...limit).contains($0) ? $0 : nil }
+      },
+      print: { "0" + String($0, radix: 8) })
+  }
+}
+
+extension ValueFormat where Value == Int {
+  /// A number of bytes, as systemd writes it: `65536`, `64K`, `10M`, `2G`, `1T`, each step being 1024.
+  static func size(in range: ClosedRange<Int>) -> Self {
+    Self(
+      allowed: "a size from \(printSize(range.lowerBound)) to \(printSize(range.upperBound)), "
+        + "in bytes or with K, M, G or T, such as 64K",
+      parse: { text in SizeText.bytes(text).flatMap { range.contains($0) ? $0 : nil } },
+      print: { printSize($0) })
+  }
+
+  private static func printSize(_ bytes: Int) -> String {
+    for suffix in SizeText.suffixes where bytes != 0 && bytes % (1 << suffix.shift) == 0 {
+      return "\(bytes >> suffix.shift)\(suffix.letter)"
+    }
+    return String(bytes)
+  }
+}
+
+extension ValueFormat where Value == Duration {
+  /// A time span as systemd.time(7) describes it: `250ms`, `5s`, `2min`, `1h 30min`; a number alone is in seconds.
+  ///
+  /// The resolution is one microsecond, as in systemd; finer fractions are refused rather than rounded. Months and
+  /// years are not offered: their length is a convention, and no setting needs them.
+  static func duration(in range: ClosedRange<Duration>) -> Self {
+    Self(
+      allowed: "a time span from \(TimeSpan.print(range.lowerBound)) to \(TimeSpan.print(range.upperBound)), "
+        + "such as 250ms, 5s or 1h 30min",
+      parse: { text in TimeSpan.parse(text).flatMap { range.contains($0) ? $0 : nil } },
+      print: { TimeSpan.print($0) })
+  }
+}
+
+extension ValueFormat where Value == Configuration.Rate? {
+  /// A number and a time span: `10/s`, `100/15min`; `infinity` for any number.
+  static var rate: Self {
+    Self(
+      allowed: "a number and a time span, such as 10/s or 100/15min, or infinity",
+      parse: { text in
+        if text == "infinity" { return .some(nil) }
+        return RateText.parse(text).map { Configuration.Rate(count: $0.count, period: $0.period) }
+      },
+      print: { rate in rate.map { RateText.print($0.count, per: $0.period) } ?? "infinity" })
+  }
+}
+
+extension ValueFormat where Value == BackoffGrowth? {
+  /// One of the words, or `default`.
+  static var optionalChoice: Self {
+    let words = BackoffGrowth.allCases.map(\.rawValue)
+    return Self(
+      allowed: "one of default, " + words.joined(separator: ", "),
+      parse: { text in text == "default" ? .some(nil) : BackoffGrowth(rawValue: text).map { $0 } },
+      print: { $0?.rawValue ?? "default" })
+  }
+}
+
+/// A number of bytes in a text, as systemd writes it: `65536`, `64K`, `10M`, `2G`, `1T`, each step being 1024.
+package enum SizeText {
+  static var suffixes: [(letter: Character, shift: Int)] { [("T", 40), ("G", 30), ("M", 20), ("K", 10)] }
+
+  /// Parses the text.
+  ///
+  /// - Returns: Nil for any other text, and for a number that does not fit.
+  package static func bytes(_ text: String) -> Int? {
+    guard let suffix = suffixes.first(where: { $0.letter == text.last }) else { return Int(text) }
+    guard let count = Int(text.dropLast()) else { return nil }
+    let (bytes, overflow) = count.multipliedReportingOverflow(by: 1 << suffix.shift)
+    return overflow ? nil : bytes
   }
 }

@@ -1,4 +1,6 @@
 import Foundation
+import JSONText
+import SQLiteStore
 import SystemSupport
 
 /// Leftovers and refused files in the spool.
@@ -68,4 +70,99 @@ extension Examination {
 extension FileName {
   /// The name of the file with the reason why the file of this name is in `failed/`; see Documentation/SpoolFormat.md.
   fileprivate var reasonName: FileName { FileName(bytes: bytes.prefix(248)).appending(".reason") }
+}
+
+/// The files in `cur/`: each belongs to an unfinished job.
+extension Examination {
+  mutating func examineCurrent(_ names: [FileName], _ inspection: StoreInspection) throws {
+    let names = names.filter { !$0.isHidden }
+    if names.isEmpty { return }
+    let unfinished = Set(
+      try inspection.rows("SELECT DISTINCT file FROM Job WHERE state NOT IN (\(Self.final)) AND file IS NOT NULL")
+        .compactMap { $0.first ?? nil })
+    var waiting = 0
+    for name in names where !unfinished.contains(name.description) {
+      guard try isSettled(name, in: "cur") else { continue }
+      let states = try states(ofJobsIn: name, inspection)
+      // It repeats a job that came with another file.
+      if states.contains(where: { !Self.finalStates.contains($0) }) { continue }
+      if !isRunning {
+        waiting += 1
+      } else if states.isEmpty {
+        report.find(
+          "file-without-job", path(name, "cur"), "no job in the store belongs to this file",
+          action: "restart the daemon, which takes it up")
+      } else {
+        report.find(
+          "file-of-finished-job", path(name, "cur"),
+          "its jobs are over (\(Set(states).sorted().joined(separator: ", "))), and it should be gone",
+          action: "see \"journalctl -u bobbind\" for what kept it; the next start of the daemon removes it")
+      }
+    }
+    if waiting > 0 {
+      report.notes.append(
+        "\(waiting) files in \(spool)/cur will be taken up or removed by the next start of the daemon")
+    }
+  }
+
+  /// The states of the jobs that a file holds, as far as the store knows them.
+  private func states(ofJobsIn name: FileName, _ inspection: StoreInspection) throws -> [String] {
+    let ids = jobIDs(in: name).map(StoreInspection.literal)
+    var states = try inspection.rows("SELECT state FROM Job WHERE file = \(StoreInspection.literal(name.description))")
+    for start in stride(from: 0, to: ids.count, by: 500) {
+      let part = ids[start..<min(start + 500, ids.count)].joined(separator: ", ")
+      states += try inspection.rows("SELECT state FROM Job WHERE id IN (\(part))")
+    }
+    return states.compactMap { $0.first ?? nil }
+  }
+
+  /// The IDs in a job file; none if it can't be read, which the daemon reports.
+  private func jobIDs(in name: FileName) -> [String] {
+    guard let file = try? Directory(path: spool + "/cur").openFile(name), let data = try? file.readAll(limit: 64 << 20),
+      let value = try? JSONValue(parsing: Array(data), dialect: .json5)
+    else { return [] }
+    let jobs = (value["jobs"]?.array ?? [value]) + (value["callback"].map { [$0] } ?? [])
+    return jobs.compactMap { $0["id"]?.string }
+  }
+}
+
+extension Examination {
+  /// Examines rights by which others could do harm, and folders between which files can't be renamed.
+  mutating func examineFolders() throws {
+    let state = (store as NSString).deletingLastPathComponent
+    var owners: [UInt32: String] = [:]
+    var devices: [UInt64: String] = [:]
+    for (path, isDropBox) in [
+      (state, false), (spool + "/cur", false), (spool + "/failed", false), (spool + "/new", true),
+      (spool + "/tmp", true), (spool + "/payload", true),
+    ] {
+      guard let status = try open(path)?.status() else { continue }
+      let mode = "0" + String(status.mode, radix: 8)
+      if isDropBox {
+        if status.mode & 0o022 != 0 && status.mode & 0o1000 == 0 {
+          report.find(
+            "permissions", path, "with mode \(mode) users can rename and remove each other's files",
+            action: "chmod +t \(path)")
+        }
+      } else if status.mode & 0o022 != 0 {
+        report.find(
+          "permissions", path, "with mode \(mode) others than the daemon can put files there",
+          action: "chmod go-w \(path)")
+      }
+      if path != state { devices[status.device] = path }
+      if !isDropBox { owners[status.owner] = path }
+    }
+    if devices.count > 1 {
+      report.find(
+        "file-systems", spool,
+        "its folders are on several file systems (\(devices.values.sorted().joined(separator: ", "))), so that files can't be renamed from one to the other",
+        action: "put all of them on one")
+    }
+    if owners.count > 1 {
+      report.find(
+        "owners", spool,
+        "the daemon's folders have different owners (\(owners.values.sorted().joined(separator: ", ")))",
+        action: "chown them to the user that bobbind runs as")
+    }
+  }
 }

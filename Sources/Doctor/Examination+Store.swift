@@ -86,3 +86,71 @@ extension Examination {
     }
   }
 }
+
+/// A query that returns no rows on a sound store; the first column is a job's ID, the others are details.
+struct RecordCheck {
+  let code: String
+  let problem: String
+  let query: String
+  let action: String
+
+  private static let redo = "look at it with \"bobbinctl show\", then cancel or retry it"
+  private static let report = "somebody has edited the record, or this is a bug: keep a copy of the store and report it"
+  private static let unfinished = "state NOT IN (\(Examination.final))"
+  private static let states = Examination.states.map { "'\($0)'" }.joined(separator: ", ")
+
+  static let all = [
+    RecordCheck(
+      code: "two-outcomes", problem: "it is there more than once",
+      query: "SELECT id, count(*) || ' records' FROM Job GROUP BY id HAVING count(*) > 1", action: report),
+    RecordCheck(
+      code: "unknown-state", problem: "its state is one that this version does not know",
+      query: "SELECT id, state FROM Job WHERE state NOT IN (\(states))",
+      action: "use the version that wrote it; this one holds such a job"),
+    RecordCheck(
+      code: "end-without-time", problem: "it is over, but nobody knows since when",
+      query: "SELECT id, state FROM Job WHERE state IN (\(Examination.final)) AND finishedAt IS NULL", action: report),
+    RecordCheck(
+      code: "time-without-end", problem: "it is not over, but has a time of its end",
+      query: "SELECT id, state FROM Job WHERE \(unfinished) AND finishedAt IS NOT NULL", action: redo),
+    RecordCheck(
+      code: "attempts", problem: "it has had more attempts than it may",
+      query: "SELECT id, attempt || ' of ' || maxAttempts FROM Job WHERE attempt > maxAttempts OR attempt < 0",
+      action: report),
+    RecordCheck(
+      code: "attempts", problem: "an attempt is on record that was never begun",
+      query:
+        "SELECT j.id, a.number FROM Attempt AS a JOIN Job AS j ON a.job = j._key WHERE a.number > j.attempt OR a.number < 1",
+      action: report),
+    RecordCheck(
+      code: "attempts", problem: "an attempt has two ends",
+      query:
+        "SELECT j.id, a.number FROM Attempt AS a JOIN Job AS j ON a.job = j._key GROUP BY j._key, a.number HAVING count(*) > 1",
+      action: report),
+    RecordCheck(
+      code: "attempts", problem: "an attempt belongs to no job",
+      query: "SELECT 'number ' || _key FROM Attempt WHERE job IS NULL OR job NOT IN (SELECT _key FROM Job)",
+      action: "delete its row"),
+    RecordCheck(
+      code: "crashes", problem: "it has crashed so often that it should be quarantined",
+      query: "SELECT id, crashes || ' crashes' FROM Job WHERE crashes >= 3 AND \(unfinished)", action: redo),
+    RecordCheck(
+      code: "crashes", problem: "it has crashed more often than it was tried",
+      query: "SELECT id, crashes || ' crashes in ' || attempt FROM Job WHERE crashes > attempt OR crashes < 0",
+      action: report),
+    RecordCheck(
+      code: "half-done", problem: "it is completed, but has a place to go on from, or a failure",
+      query: "SELECT id FROM Job WHERE state = 'completed' AND (cursor IS NOT NULL OR failure IS NOT NULL)",
+      action: report),
+    RecordCheck(
+      code: "no-due-time", problem: "it is to be tried again, but nobody knows when",
+      query: "SELECT id FROM Job WHERE state = 'retryable' AND dueAt IS NULL", action: redo),
+    RecordCheck(
+      code: "unique", problem: "another job that is not over has the same unique key",
+      query: """
+        SELECT min(id), json_extract(options, '$.unique') AS key FROM Job
+        WHERE \(unfinished) AND options IS NOT NULL AND json_valid(options) AND key IS NOT NULL
+        GROUP BY key HAVING count(*) > 1
+        """, action: "cancel one of them"),
+  ]
+}

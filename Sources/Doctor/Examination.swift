@@ -103,3 +103,36 @@ package struct Examination {
 
   func path(_ name: FileName, _ folder: String) -> String { "\(spool)/\(folder)/\(name)" }
 }
+
+/// The findings of an examination.
+package struct Report: Sendable {
+  /// The faults.
+  package internal(set) var findings: [Finding] = []
+  /// Remarks on what is unusual but in order, such as work that the daemon resumes at its next start.
+  package internal(set) var notes: [String] = []
+  /// The number of jobs that were examined.
+  package internal(set) var jobs = 0
+  /// The number of files that were examined.
+  package internal(set) var files = 0
+
+  mutating func find(_ code: String, _ subject: String, _ problem: String, action: String) {
+    findings.append(Finding(code, subject, problem, action: action))
+  }
+}
+
+/// A fault: what is wrong, where, and what to do about it.
+package struct Finding: Sendable, Hashable {
+  /// Names the kind; the same from release to release.
+  package let code: String
+  /// The file, folder or job.
+  package let subject: String
+  package let problem: String
+  package let action: String
+
+  package init(_ code: String, _ subject: String, _ problem: String, action: String) {
+    self.code = code
+    self.subject = subject
+    self.problem = problem
+    self.action = action
+  }
+}

@@ -146,3 +146,197 @@ extension Property {
   /// The name in an earlier version of the model.
   var renamingIdentifier: String? { attribute?.renamingIdentifier ?? relationship?.renamingIdentifier }
 }
+
+extension MappingInference {
+  /// The origin of a stored attribute's values.
+  package struct AttributeMapping: Sendable {
+    /// The stored attribute that they come from; nil if there is none.
+    package let origin: Property?
+    /// The conversion of each value; nil if they stay as they are.
+    package let conversion: ValueConversion?
+    /// True if a decision asks for the conversion, so that it may round; otherwise each value must survive it.
+    package let isStated: Bool
+    /// The treatment of a value that can't be converted.
+    package let fallback: Fallback
+    /// The value that objects without one get; null if they stay without.
+    package let missing: Value
+    /// True if an object without a value blocks the migration.
+    package let needsValue: Bool
+  }
+
+  /// The treatment of a value that can't be converted.
+  package enum Fallback: Sendable, Hashable {
+    case refuse
+    case replace(Value)
+  }
+
+  /// The origin of the values of a destination entity's attribute; nil if it has no column.
+  package func attributeMapping(of property: Property, in entity: Entity) -> AttributeMapping? {
+    guard let attribute = property.attribute, property.isPersistent else { return nil }
+    let origin = origin(of: property, in: entity).flatMap { $0.isPersistent && $0.attribute != nil ? $0 : nil }
+    let isComputed = attribute.derivation != nil
+    let stated = isComputed ? nil : choices.conversion(of: property, in: entity)
+    let conversion = origin?.attribute.flatMap { former -> ValueConversion? in
+      guard !isComputed, let conversion = ValueConversion(from: former.type, to: attribute.type) else { return nil }
+      return conversion.isWidening ? nil : conversion
+    }
+    let isHandled = entities[entity.index].map { choices.isHandled($0.name) } ?? false
+    let fallback: Fallback =
+      switch stated {
+      // What does not survive is left to the code.
+      case nil: isHandled ? .replace(.null) : .refuse
+      case .refuse: .refuse
+      case .nothing: .replace(.null)
+      case .value(let text): .replace(Value(written: text, as: attribute.type) ?? .null)
+      }
+    let chosen = choices.defaultText(of: property, in: entity).flatMap { Value(written: $0, as: attribute.type) }
+    let canLack = origin?.isOptional ?? true || fallback == .replace(.null)
+    let isRequired = !attribute.isOptional && !isComputed
+    var missing = chosen ?? .null
+    if missing.isNull, !isComputed, origin == nil || isRequired && canLack {
+      missing = attribute.defaultValue.converted(to: attribute.type) ?? .null
+    }
+    return AttributeMapping(
+      origin: origin, conversion: conversion, isStated: stated != nil, fallback: fallback, missing: missing,
+      needsValue: isRequired && canLack && missing.isNull && !isHandled)
+  }
+}
+
+extension MappingInference {
+  /// The differences for existing and new objects, a sentence for each.
+  package var changes: [String] {
+    destination.entities.flatMap { entity -> [String] in
+      guard let former = entities[entity.index] else { return ["\(entity.name) is new"] }
+      let renamed = former.name == entity.name ? [] : ["\(former.name) becomes \(entity.name)"]
+      return renamed + changes(of: entity, from: former)
+    }
+  }
+
+  private func changes(of entity: Entity, from former: Entity) -> [String] {
+    var changes: [String] = []
+    let own = entity.properties.filter { !$0.isHidden && $0.declaringEntity == entity.name }
+    for property in own {
+      let spelling = "\(entity.name).\(property.name)"
+      guard let origin = origin(of: property, in: entity) else {
+        changes.append("\(spelling) is new")
+        continue
+      }
+      if origin.name != property.name { changes.append("\(former.name).\(origin.name) becomes \(spelling)") }
+      if let type = property.attribute?.type, let old = origin.attribute?.type, type != old {
+        changes.append("\(spelling), \(old.rawValue) so far, becomes \(type.rawValue)")
+      }
+      if property.relationship != nil, linkOrigin(of: property, in: entity) == nil {
+        changes.append("\(spelling) loses its links")
+      }
+    }
+    let kept = entity.properties.compactMap { origin(of: $0, in: entity)?.name }
+    for property in former.properties where !property.isHidden && property.declaringEntity == former.name {
+      if !kept.contains(property.name) { changes.append("\(former.name).\(property.name) goes") }
+    }
+    return changes
+  }
+}
+
+// Changes that can't be inferred, and mistakes in the decisions.
+extension MappingInference {
+  mutating func check(_ entity: Entity) {
+    // A new entity has no rows, so there is nothing to be filled in.
+    guard let former = entities[entity.index] else { return }
+    let isHandled = choices.isHandled(former.name)
+    for property in entity.properties where !property.isHidden {
+      guard let origin = properties[entity.index][property.slot],
+        let problem = problem(property, origin, entity, former)
+      else { continue }
+      // Code sets it: nothing is taken over.
+      if isHandled {
+        properties[entity.index][property.slot] = nil
+      } else if entity.parent?.property(named: property.name) == nil || isFirst(entity) {
+        problems.append(problem)
+      }
+    }
+  }
+
+  /// True if an inherited property must be looked at here, because the ancestor that declares it is new.
+  private func isFirst(_ entity: Entity) -> Bool { entity.parent.map { entities[$0.index] == nil } ?? true }
+
+  private func problem(
+    _ property: Property, _ origin: Property, _ entity: Entity, _ former: Entity
+  ) -> MigrationProblem? {
+    let spelling = "\(entity.name).\(property.name)"
+    let drop = "drop \(former.name).\(origin.name)"
+    switch (property.kind, origin.kind) {
+    case (.attribute(let new), .attribute(let old)):
+      if new.isTransient || new.derivation != nil || old.isTransient { return nil }
+      let conversion = ValueConversion(from: old.type, to: new.type)
+      if old.type == new.type || conversion?.isInferred == true { return nil }
+      let isStated = choices.conversion(of: property, in: entity) != nil
+      if conversion != nil && isStated { return nil }
+      return MigrationProblem(
+        "\(spelling) was \(old.type.rawValue) and is \(new.type.rawValue) now"
+          + (isStated ? ", and values of the one can't be converted to the other" : ""),
+        remedies: (conversion == nil ? [] : ["convert \(spelling)"]) + [drop])
+    case (.relationship(let new), .relationship(let old)):
+      if old.isToMany && !new.isToMany {
+        return MigrationProblem(
+          "\(spelling) was to-many and is to-one now, so it is not told which destination to keep", remedies: [drop])
+      }
+      guard let formerEnd = origin.destination, let end = property.destination else { return nil }
+      // Where nothing is left of what it led to, the links go with their objects.
+      if reaches(formerEnd, end) || formerEnd.withDescendants.allSatisfy({ successor(of: $0) == nil }) { return nil }
+      let now = successor(of: formerEnd)?.name ?? formerEnd.name
+      return MigrationProblem("\(spelling) led to \(now) and leads to \(end.name) now", remedies: [drop])
+    case (.relationship, .attribute):
+      return MigrationProblem(
+        "\(spelling) was an attribute and is a relationship now; give it another name", remedies: [drop])
+    case (.attribute, .relationship):
+      return MigrationProblem(
+        "\(spelling) was a relationship and is an attribute now; give it another name", remedies: [drop])
+    }
+  }
+
+  /// Checks that the names in the decisions exist: a mistyped name must not pass for a decision.
+  mutating func checkChoices() {
+    for statement in choices.statements {
+      if let text = mistake(in: statement.kind) { problems.append(MigrationProblem("\(statement.place): \(text)")) }
+    }
+  }
+
+  private func mistake(in kind: MigrationChoices.Statement.Kind) -> String? {
+    func missing(_ name: MigrationChoices.PropertyName, in model: ManagedObjectModel, _ what: String) -> String? {
+      guard let entity = model.entitiesByName[name.entity] else { return "\(what) has no entity \(name.entity)" }
+      return entity.property(named: name.property) == nil ? "\(what) has no property \(name)" : nil
+    }
+    func missing(_ entity: String, in model: ManagedObjectModel, _ what: String) -> String? {
+      model.entitiesByName[entity] == nil ? "\(what) has no entity \(entity)" : nil
+    }
+    func attribute(_ name: MigrationChoices.PropertyName) -> AttributeDescription? {
+      destination.entitiesByName[name.entity]?.property(named: name.property)?.attribute
+    }
+    func mistake(_ text: String, for name: MigrationChoices.PropertyName) -> String? {
+      guard let type = attribute(name)?.type else { return "\(name) is no attribute" }
+      return Value(written: text, as: type) == nil ? "\"\(text)\" is no \(type.rawValue)" : nil
+    }
+    let (store, model) = ("the store's model", "the new model")
+    switch kind {
+    case .renameEntity(let old, let new):
+      return missing(old, in: source, store) ?? missing(new, in: destination, model)
+    case .renameProperty(let old, let new):
+      if let text = missing(old, in: source, store) { return text }
+      guard let origin = source.entitiesByName[old.entity], let entity = successor(of: origin) else {
+        return "\(old.entity) is no more"
+      }
+      return entity.property(named: new) == nil ? "\(model) has no property \(entity.name).\(new)" : nil
+    // A kept family is known to the store only.
+    case .dropEntity: return nil
+    case .handle(let name): return missing(name, in: source, store)
+    case .dropProperty(let name): return missing(name, in: source, store)
+    case .setDefault(let name, let text):
+      return missing(name, in: destination, model) ?? mistake(text, for: name)
+    case .convert(let name, let fallback):
+      if let text = missing(name, in: destination, model) { return text }
+      if case .value(let text) = fallback { return mistake(text, for: name) }
+      return attribute(name) == nil ? "\(name) is no attribute" : nil
+    case .export(let name): return missing(name, in: source, store)
+    }
+  }
+}

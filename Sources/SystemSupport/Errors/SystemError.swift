@@ -70,7 +70,6 @@ extension SystemError.Code {
   package static let brokenPipe = Self(rawValue: EPIPE)
   package static let connectionRefused = Self(rawValue: ECONNREFUSED)
   package static let connectionReset = Self(rawValue: ECONNRESET)
-  package static let crossDevice = Self(rawValue: EXDEV)
   package static let diskFull = Self(rawValue: ENOSPC)
   package static let exists = Self(rawValue: EEXIST)
   package static let fileTooLarge = Self(rawValue: EFBIG)
@@ -87,6 +86,40 @@ extension SystemError.Code {
   package static let quotaExceeded = Self(rawValue: EDQUOT)
   package static let symbolicLink = Self(rawValue: ELOOP)
   package static let timedOut = Self(rawValue: ETIMEDOUT)
-  package static let tooManyOpenFiles = Self(rawValue: EMFILE)
   package static let wouldBlock = Self(rawValue: EAGAIN)
+}
+
+extension SystemError {
+  /// True if another attempt would most likely fail in the same way; false where the system was short of something.
+  package var isLasting: Bool { !Self.passing.contains(code.rawValue) }
+
+  /// True if a disk was full, which is nobody's fault and may be over soon.
+  package var isFullDisk: Bool { code == .diskFull || code == .quotaExceeded }
+
+  /// True if the system was short of disk space, memory, processes or descriptors.
+  package var isShortage: Bool { Self.shortages.contains(code.rawValue) }
+
+  private static let shortages: Set<Int32> = [ENOSPC, EDQUOT, EMFILE, ENFILE, ENOMEM, ENOBUFS, EAGAIN]
+  private static let passing = shortages.union([EIO, EINTR, ENOLCK, ETIMEDOUT, ESTALE])
+}
+
+/// Runs a system call, again when a signal interrupted it, and throws what errno said when it returned a negative number.
+///
+/// This is the only way this package calls the kernel: errno is read before anything else can change it.
+/// Don't use it for `close`, which must not be repeated on Linux.
+///
+/// - Parameters:
+///   - call: The call's name, for the error.
+///   - subject: What it is about, built only when it fails.
+///   - body: The call itself.
+@discardableResult
+package func systemCall<Result: SignedInteger>(
+  _ call: String, _ subject: @autoclosure () -> String? = nil, _ body: () -> Result
+) throws(SystemError) -> Result {
+  while true {
+    let result = body()
+    if result >= 0 { return result }
+    let code = errno
+    if code != EINTR { throw SystemError(.init(rawValue: code), call: call, subject: subject()) }
+  }
 }

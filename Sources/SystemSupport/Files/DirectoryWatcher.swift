@@ -83,3 +83,56 @@ extension DirectoryEvent {
     }
   }
 }
+
+/// An event of a ``DirectoryWatcher``. Events are hints, a scan is the truth.
+package enum DirectoryEvent: Hashable, Sendable {
+  /// An entry of this name has appeared by renaming, or has been closed after writing; it may be gone again.
+  case entry(FileName)
+  /// An entry of this name was made here: a folder, a link, a FIFO; or a file, which is not finished yet.
+  case created(FileName)
+  /// Events may be lost: scan the directory.
+  case rescan(RescanReason)
+
+  package enum RescanReason: Hashable, Sendable {
+    /// More happened than the kernel keeps.
+    case overflow
+    /// The directory or the watch was removed; nothing more will come.
+    case watchRemoved
+    /// Its file system was unmounted; ``watchRemoved`` follows.
+    case unmounted
+    /// The directory itself has been moved; it is still watched, but its path may lead elsewhere.
+    case directoryMoved
+    /// The read failed with this errno, or the kernel's records were malformed; nothing more will come.
+    case failed(errno: Int32)
+  }
+}
+
+extension DirectoryEvent {
+  /// Reads the records that inotify(7) packs into one buffer; a record that doesn't fit ends in a rescan.
+  package static func parse(_ buffer: UnsafeRawBufferPointer) -> [DirectoryEvent] {
+    var events: [DirectoryEvent] = []
+    let headerSize = MemoryLayout<inotify_event>.size
+    var rest = buffer[...]
+    while !rest.isEmpty {
+      guard rest.count >= headerSize else { return events + [.rescan(.failed(errno: EBADMSG))] }
+      let header = UnsafeRawBufferPointer(rebasing: rest.prefix(headerSize))
+      let mask = header.loadUnaligned(fromByteOffset: 4, as: UInt32.self)
+      let nameSize = Int(header.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
+      rest = rest.dropFirst(headerSize)
+      guard nameSize <= rest.count else { return events + [.rescan(.failed(errno: EBADMSG))] }
+      // The name is padded with zero bytes.
+      if let event = event(mask: mask, name: FileName(bytes: rest.prefix(nameSize))) { events.append(event) }
+      rest = rest.dropFirst(nameSize)
+    }
+    return events
+  }
+
+  private static func event(mask: UInt32, name: FileName) -> DirectoryEvent? {
+    if mask & UInt32(IN_Q_OVERFLOW) != 0 { return .rescan(.overflow) }
+    if mask & UInt32(IN_UNMOUNT) != 0 { return .rescan(.unmounted) }
+    if mask & UInt32(IN_IGNORED) != 0 { return .rescan(.watchRemoved) }
+    if mask & UInt32(IN_MOVE_SELF) != 0 { return .rescan(.directoryMoved) }
+    if name.bytes.isEmpty { return nil }
+    return mask & UInt32(IN_CREATE) != 0 ? .created(name) : .entry(name)
+  }
+}

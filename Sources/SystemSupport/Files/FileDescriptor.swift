@@ -78,3 +78,125 @@ package struct FileDescriptor: ~Copyable, Sendable {
     try systemCall("fcntl", subject) { fcntl(number, F_SETFL, wanted) }
   }
 }
+
+extension FileDescriptor {
+  /// Opens a path that we chose. Files that users name are opened with ``Directory/openFile(_:)`` and
+  /// ``UserIdentity/openFile(_:)``.
+  ///
+  /// - Parameters:
+  ///   - path: Absolute or relative to the working directory.
+  ///   - access: How the file may be used and whether it is created.
+  ///   - mode: Permission bits of a created file, before the umask.
+  package static func open(
+    _ path: String, _ access: FileAccess = .reading, mode: UInt32 = 0o600
+  ) throws(SystemError) -> FileDescriptor {
+    let flags = access.flags | O_CLOEXEC | O_NOCTTY
+    return FileDescriptor(owning: try systemCall("open", path) { Glibc.open(path, flags, mode) })
+  }
+
+  /// Opens `/dev/null` for reading and writing.
+  package static func null() throws(SystemError) -> FileDescriptor {
+    try open("/dev/null", .readingAndWriting)
+  }
+
+  /// A pipe whose ends are closed on exec.
+  package static func pipe() throws(SystemError) -> DescriptorPair {
+    var ends: [Int32] = [-1, -1]
+    try systemCall("pipe2") { pipe2(&ends, O_CLOEXEC) }
+    return DescriptorPair(first: FileDescriptor(owning: ends[0]), second: FileDescriptor(owning: ends[1]))
+  }
+
+  /// An anonymous file in memory that lives as long as its descriptors.
+  ///
+  /// - Parameter name: Seen in `/proc/PID/fd` only.
+  package static func inMemory(named name: String) throws(SystemError) -> FileDescriptor {
+    FileDescriptor(owning: try systemCall("memfd_create", name) { memfd_create(name, linux_memfd_close_on_exec) })
+  }
+}
+
+extension FileDescriptor {
+  /// The target of a symbolic link that was opened as a path only.
+  func linkTarget() throws(SystemError) -> [UInt8] {
+    var target = [UInt8](repeating: 0, count: Int(PATH_MAX))
+    let count = try systemCall("readlinkat", subject) { () -> Int in
+      target.withUnsafeMutableBytes { buffer in
+        readlinkat(number, "", buffer.assumingMemoryBound(to: CChar.self).baseAddress!, buffer.count)
+      }
+    }
+    return Array(target.prefix(count))
+  }
+
+  /// Opens a regular file again for reading, from its beginning, whatever its names are now.
+  package func reopenedForReading() throws(SystemError) -> FileDescriptor {
+    let path = procPath
+    let flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY
+    return FileDescriptor(owning: try systemCall("open", path) { Glibc.open(path, flags) })
+  }
+
+  /// Opens a folder, to list and synchronize, that is open as a path only.
+  func reopenedAsFolder() throws(SystemError) -> FileDescriptor {
+    let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
+    return FileDescriptor(owning: try systemCall("openat", subject) { openat(number, ".", flags) })
+  }
+}
+
+extension FileDescriptor {
+  /// The file's name in errors: see ``subject(of:)``.
+  var subject: String { Self.subject(of: number) }
+
+  /// A file's name in errors: its present path, or the kernel's name for a pipe, a socket and the like.
+  ///
+  /// Costs a system call, so it is for what has failed. Where `/proc` is out of reach, as in a confined process, the
+  /// number has to do.
+  static func subject(of number: Int32) -> String {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { target in
+      let count = target.baseAddress.map { readlink("/proc/self/fd/\(number)", $0, target.count) } ?? 0
+      guard count > 0 else { return "descriptor \(number)" }
+      return String(decoding: UnsafeRawBufferPointer(target).prefix(count), as: UTF8.self)
+    }
+  }
+}
+
+/// The mode in which a file is opened.
+package enum FileAccess: Sendable {
+  case reading
+  case writing
+  case readingAndWriting
+  /// Writes at the end; the file is created if it is missing.
+  case appending
+  /// Reads and writes; the file is created if it is missing.
+  case creating
+  /// Reads and writes a file that must not exist yet.
+  case creatingExclusively
+
+  var flags: Int32 {
+    switch self {
+    case .reading: O_RDONLY
+    case .writing: O_WRONLY
+    case .readingAndWriting: O_RDWR
+    case .appending: O_WRONLY | O_CREAT | O_APPEND
+    case .creating: O_RDWR | O_CREAT
+    case .creatingExclusively: O_RDWR | O_CREAT | O_EXCL
+    }
+  }
+}
+
+/// Two descriptors made together: a pipe's reading and writing end, or the two ends of a socket pair.
+package struct DescriptorPair: ~Copyable, Sendable {
+  /// A pipe's reading end.
+  package let first: FileDescriptor
+  /// A pipe's writing end.
+  package let second: FileDescriptor
+
+  init(first: consuming FileDescriptor, second: consuming FileDescriptor) {
+    self.first = first
+    self.second = second
+  }
+
+  /// Hands both ends to `body`, which owns them from then on.
+  package consuming func split<Result, Failure: Error>(
+    _ body: (consuming FileDescriptor, consuming FileDescriptor) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try body(first, second)
+  }
+}

@@ -46,3 +46,15 @@ package struct FileStatus: Hashable, Sendable {
     changeTime = Int64(status.st_ctim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_ctim.tv_nsec)
   }
 }
+
+extension FileStatus {
+
+  /// True if only the owner of an entry, or of this folder, may remove or replace the entry.
+  package var isSticky: Bool { mode & 0o1000 != 0 }
+
+  /// True if others than its owner may write to it; an access control list counts by its mask.
+  package var isWritableByOthers: Bool { mode & 0o022 != 0 }
+
+  /// True if both are the same file.
+  package func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
+}

@@ -1,3 +1,9 @@
+import CLinux
+import Dispatch
+import Foundation
+import Glibc
+import Synchronization
+
 /// A program to start and what it gets: nothing is inherited that isn't named here.
 package struct ChildLaunch: Sendable {
   /// The program's path; `PATH` isn't searched.
@@ -36,5 +42,146 @@ package struct ChildLaunch: Sendable {
     self.descriptors = descriptors
     self.workingDirectory = workingDirectory
     self.killsGroupAtExit = killsGroupAtExit
+  }
+}
+
+extension ChildLaunch {
+  /// Starts the program in a session and process group of its own, with default signal handling.
+  ///
+  /// The caller must reap it. A program that can't be executed is reported here, not as an exit status.
+  /// - Returns: Its process ID.
+  func spawn() throws(SystemError) -> Int32 {
+    let environment = self.environment.map { "\($0.key)=\($0.value)" }.sorted()
+    for text in [executable] + arguments + environment where text.utf8.contains(0) {
+      throw SystemError(
+        .invalidArgument, call: "execve", subject: executable, hint: "\"\(displayName(text))\" has a zero byte")
+    }
+    // Sources lie above every target, so that no target overwrites a source that another one still needs, and none
+    // meets itself, which would leave it closed on exec.
+    let targetCount = max(3, (descriptors.keys.max() ?? 2) + 1)
+    let null = try FileDescriptor.null()
+    var sources: [Int32] = []
+    defer { for source in sources where source >= 0 { _ = close(source) } }
+    for target in 0..<targetCount {
+      if let descriptor = descriptors[target] ?? (target <= 2 ? null.number : nil) {
+        sources.append(
+          try systemCall("fcntl", FileDescriptor.subject(of: descriptor)) {
+            fcntl(descriptor, F_DUPFD_CLOEXEC, targetCount)
+          })
+      } else {
+        sources.append(-1)
+      }
+    }
+    return try spawn(
+      CStringArray([executable] + arguments), CStringArray(environment),
+      CStringArray([executable, workingDirectory ?? ""]),
+      sources: sources)
+  }
+
+  private func spawn(
+    _ arguments: CStringArray, _ environment: CStringArray, _ paths: CStringArray, sources: [Int32]
+  ) throws(SystemError) -> Int32 {
+    var launch = linux_launch()
+    launch.executable = UnsafePointer(paths.pointers[0])
+    launch.arguments = UnsafePointer(arguments.pointers)
+    launch.environment = UnsafePointer(environment.pointers)
+    launch.directory = workingDirectory == nil ? nil : UnsafePointer(paths.pointers[1])
+    launch.mode_mask = fileModeMask.map(Int32.init) ?? -1
+    launch.sets_niceness = niceness == nil ? 0 : 1
+    launch.niceness = niceness ?? 0
+    launch.sets_user = user == nil ? 0 : 1
+    launch.user = user?.user ?? 0
+    launch.group = user?.group ?? 0
+    launch.parent = diesWithParent ? getpid() : 0
+    let limits = self.limits.map { linux_limit(resource: $0.key.resource, value: $0.key.bounds($0.value)) }
+    let groups = user?.groups ?? []
+    let processID = sources.withUnsafeBufferPointer { sources in
+      limits.withUnsafeBufferPointer { limits in
+        groups.withUnsafeBufferPointer { groups in
+          launch.sources = sources.baseAddress
+          launch.source_count = Int32(sources.count)
+          launch.limits = limits.baseAddress
+          launch.limit_count = Int32(limits.count)
+          launch.groups = groups.baseAddress
+          launch.group_count = Int32(groups.count)
+          return withExtendedLifetime((arguments, environment, paths)) { linux_spawn(&launch) }
+        }
+      }
+    }
+    if processID >= 0 { return processID }
+    let call = launch.failed_call.map { String(cString: $0) } ?? "clone"
+    throw SystemError(
+      .init(rawValue: launch.error), call: call, subject: call == "chdir" ? workingDirectory : executable)
+  }
+}
+
+/// The one thread that starts child processes, and that lives as long as this process.
+///
+/// A child's parent-death signal is sent when the *thread* that started it ends. Dispatch ends its idle threads, which
+/// would kill healthy helpers, so children are started here.
+final class SpawnThread: Sendable {
+  static let shared = SpawnThread()
+
+  private let requests = Mutex<[SpawnRequest]>([])
+  private let available = DispatchSemaphore(value: 0)
+
+  private init() {
+    let thread = Thread { [self] in
+      while true {
+        available.wait()
+        requests.withLock { $0.removeFirst() }.perform()
+      }
+    }
+    thread.name = "spawn"
+    thread.start()
+  }
+
+  /// Starts a child and returns its process ID; waits for the start, which takes about a millisecond.
+  func spawn(_ launch: ChildLaunch) throws(SystemError) -> Int32 {
+    let request = SpawnRequest(launch)
+    requests.withLock { $0.append(request) }
+    available.signal()
+    return try request.outcome()
+  }
+}
+
+/// One start, requested on one thread and made on another.
+private final class SpawnRequest: Sendable {
+  private let launch: ChildLaunch
+  private let result = Mutex<Result<Int32, SystemError>?>(nil)
+  private let done = DispatchSemaphore(value: 0)
+
+  init(_ launch: ChildLaunch) {
+    self.launch = launch
+  }
+
+  func perform() {
+    let outcome = Result { () throws(SystemError) in try launch.spawn() }
+    result.withLock { $0 = outcome }
+    done.signal()
+  }
+
+  func outcome() throws(SystemError) -> Int32 {
+    done.wait()
+    guard let outcome = result.withLock({ $0 }) else { preconditionFailure("signalled before there was an outcome") }
+    return try outcome.get()
+  }
+}
+
+/// A null-terminated array of C strings, as `execve` takes them, freed with this object.
+private final class CStringArray {
+  let pointers: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+  private let count: Int
+
+  init(_ strings: [String]) {
+    count = strings.count
+    pointers = .allocate(capacity: count + 1)
+    for (index, string) in strings.enumerated() { (pointers + index).initialize(to: strdup(string)) }
+    (pointers + count).initialize(to: nil)
+  }
+
+  deinit {
+    for index in 0..<count { free(pointers[index]) }
+    pointers.deallocate()
   }
 }

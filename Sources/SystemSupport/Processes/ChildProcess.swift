@@ -8,22 +8,22 @@ import Synchronization
 /// Its end is noticed through a process descriptor, so a recycled process ID can't be mistaken for it. Nothing else in
 /// this process may wait for children, and SIGCHLD must not be ignored.
 package final class ChildProcess: Sendable {
-  enum State {
+  private enum State {
     case running(waiters: [UInt64: Waiter])
     case ended(Result<Termination, SystemError>)
   }
 
-  struct Waiter {
+  private struct Waiter {
     let continuation: CheckedContinuation<Termination, any Error>
     let timer: (any DispatchSourceTimer)?
   }
 
   package let processID: Int32
-  let launch: ChildLaunch
+  private let launch: ChildLaunch
   private let descriptor: FileDescriptor
-  let state = Mutex<State>(.running(waiters: [:]))
-  let lastWaiter = Atomic<UInt64>(0)
-  static let queue = DispatchQueue(label: "bobbin.children")
+  private let state = Mutex<State>(.running(waiters: [:]))
+  private let lastWaiter = Atomic<UInt64>(0)
+  private static let queue = DispatchQueue(label: "bobbin.children")
 
   private init(processID: Int32, launch: ChildLaunch, descriptor: consuming FileDescriptor) {
     self.processID = processID
@@ -118,5 +118,153 @@ package final class ChildProcess: Sendable {
     guard let waiters else { return false }
     for waiter in waiters.values { deliver(to: waiter) }
     return true
+  }
+}
+
+extension ChildProcess {
+  /// Waits for the child to end; any number of tasks may wait, before or after its end.
+  ///
+  /// - Parameter deadline: When to give up; the child keeps running.
+  /// - Throws: ``SystemError/Code/timedOut`` at the deadline, `CancellationError` when the task is cancelled.
+  package func termination(by deadline: Deadline = .never) async throws -> Termination {
+    let id = lastWaiter.wrappingAdd(1, ordering: .relaxed).newValue
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        register(continuation, id: id, deadline: deadline)
+        // A cancellation before the registration found nobody to wake.
+        if Task.isCancelled { abandon(id, CancellationError()) }
+      }
+    } onCancel: {
+      abandon(id, CancellationError())
+    }
+  }
+
+  /// Waits for the child to end, and kills it with its process group when the deadline comes first.
+  ///
+  /// - Parameters:
+  ///   - deadline: When to kill it.
+  ///   - grace: How long it has between SIGTERM and SIGKILL; zero sends SIGKILL at once.
+  /// - Returns: How it ended, and whether it had to be killed.
+  /// - Throws: `CancellationError` when the task is cancelled; the child keeps running.
+  package func termination(
+    killingAt deadline: Deadline, grace: Duration = .zero
+  ) async throws -> (termination: Termination, wasKilled: Bool) {
+    do {
+      return (try await termination(by: deadline), false)
+    } catch let error as SystemError where error.code == .timedOut {
+      return (try await stop(grace: grace), true)
+    }
+  }
+
+  /// Terminates the child and its process group, with SIGTERM first, and waits for it.
+  ///
+  /// - Parameter grace: How long it has between SIGTERM and SIGKILL; zero sends SIGKILL at once.
+  /// - Throws: ``SystemError/Code/timedOut`` when the kernel can't kill it within ten seconds, as in a hung disk read.
+  package func stop(grace: Duration) async throws -> Termination {
+    if grace > .zero {
+      try killGroup(SIGTERM)
+      do {
+        return try await termination(by: .after(grace))
+      } catch let error as SystemError where error.code == .timedOut {}
+    }
+    try killGroup(SIGKILL)
+    return try await termination(by: .after(.seconds(10)))
+  }
+
+  private func register(
+    _ continuation: CheckedContinuation<Termination, any Error>, id: UInt64, deadline: Deadline
+  ) {
+    let ended = state.withLock { state -> Result<Termination, SystemError>? in
+      switch state {
+      case .ended(let result):
+        return result
+      case .running(var waiters):
+        waiters[id] = Waiter(continuation: continuation, timer: makeTimer(id: id, deadline: deadline))
+        state = .running(waiters: waiters)
+        return nil
+      }
+    }
+    if let ended { continuation.resume(with: ended) }
+  }
+
+  private func makeTimer(id: UInt64, deadline: Deadline) -> (any DispatchSourceTimer)? {
+    guard deadline != .never else { return nil }
+    let timer = DispatchSource.makeTimerSource(queue: Self.queue)
+    timer.setEventHandler { [weak self] in
+      guard let self else { return }
+      abandon(id, SystemError(.timedOut, call: "wait", subject: launch.executable))
+    }
+    timer.schedule(deadline: deadline.dispatchTime)
+    timer.activate()
+    return timer
+  }
+
+  /// Resumes one waiter with an error; does nothing when it has been resumed.
+  private func abandon(_ id: UInt64, _ error: any Error) {
+    let waiter = state.withLock { state -> Waiter? in
+      guard case .running(var waiters) = state else { return nil }
+      let waiter = waiters.removeValue(forKey: id)
+      state = .running(waiters: waiters)
+      return waiter
+    }
+    waiter?.timer?.cancel()
+    waiter?.continuation.resume(throwing: error)
+  }
+
+  /// Resumes a waiter with the outcome; called once for each after the child has ended.
+  private func deliver(to waiter: Waiter) {
+    let outcome = state.withLock { state -> Result<Termination, SystemError>? in
+      if case .ended(let outcome) = state { outcome } else { nil }
+    }
+    guard let outcome else { preconditionFailure("nothing to deliver while the child runs") }
+    waiter.timer?.cancel()
+    waiter.continuation.resume(with: outcome)
+  }
+}
+
+/// The end of a child process and what it used.
+package struct Termination: Hashable, Sendable {
+  package enum Status: Hashable, Sendable {
+    case exited(code: Int32)
+    case signaled(signal: Int32)
+  }
+
+  package let status: Status
+  /// Processor time of the child and the descendants it waited for.
+  package let userTime: Duration
+  package let systemTime: Duration
+  /// The largest resident set, in bytes.
+  package let maximumResidentSize: Int
+
+  init(waitStatus: Int32, usage: rusage) {
+    // WIFSIGNALED and its siblings are macros: the low seven bits are the signal, the second byte is the exit code.
+    let signal = waitStatus & 0x7f
+    status = signal == 0 ? .exited(code: (waitStatus >> 8) & 0xff) : .signaled(signal: signal)
+    userTime = Duration(usage.ru_utime)
+    systemTime = Duration(usage.ru_stime)
+    maximumResidentSize = usage.ru_maxrss * 1024
+  }
+
+  /// True if the child ended by itself with code 0.
+  package var isSuccess: Bool { status == .exited(code: 0) }
+}
+
+extension Termination.Status: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .exited(let code): "exited with code \(code)"
+    case .signaled(let signal): "killed by signal \(signal) (\(signalName(signal)))"
+    }
+  }
+}
+
+/// A signal's symbol such as `SIGKILL`, or its number.
+package func signalName(_ signal: Int32) -> String {
+  sigabbrev_np(signal).map { "SIG" + String(cString: $0) } ?? "signal \(signal)"
+}
+
+extension Duration {
+  fileprivate init(_ time: timeval) {
+    self = .seconds(time.tv_sec) + .microseconds(time.tv_usec)
   }
 }

@@ -72,3 +72,62 @@ package struct AccessControlList: Sendable {
 
   private func first(_ tag: Tag) -> Entry? { entries.first { $0.tag == tag } }
 }
+
+/// The rights to a file or folder, with the bits that a mode and an access control list use.
+package struct Permission: OptionSet, Sendable {
+  package let rawValue: UInt32
+
+  package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+  package static let read = Permission(rawValue: 4)
+  package static let write = Permission(rawValue: 2)
+  /// To look names up in a folder: the bit that means "execute" for a file.
+  package static let search = Permission(rawValue: 1)
+
+  /// The letters that `chmod` and `setfacl` take.
+  package var letters: String {
+    [(Permission.read, "r"), (.write, "w"), (.search, "x")].filter { contains($0.0) }.map(\.1).joined()
+  }
+}
+
+extension FileDescriptor {
+  /// True if the file grants all of `wanted` to a user, by its access control list or its permission bits.
+  ///
+  /// Other grounds of refusal are not known here: the rights of a network file system's server, NFSv4 lists, security
+  /// modules.
+  package func allows(_ user: UserIdentity, _ wanted: Permission, _ status: FileStatus) throws(SystemError) -> Bool {
+    // The owner's entry in a list is always the same as the mode's bits.
+    if user.user == status.owner { return status.allows(user, wanted) }
+    guard let list = try accessControlList() else { return status.allows(user, wanted) }
+    return list.allows(user, wanted, owner: status.owner, group: status.group)
+  }
+
+  /// The file's access control list, or nil if it has none beyond its mode.
+  package func accessControlList() throws(SystemError) -> AccessControlList? {
+    try extendedAttribute(AccessControlList.attributeName).map { (bytes) throws(SystemError) in
+      try AccessControlList(parsing: bytes)
+    }
+  }
+}
+
+extension FileStatus {
+  /// True if the permission bits grant all of `wanted` to a user, where there is no access control list.
+  package func allows(_ user: UserIdentity, _ wanted: Permission) -> Bool {
+    let shift: UInt32 = user.user == owner ? 6 : user.groups.contains(group) ? 3 : 0
+    return Permission(rawValue: mode >> shift & 7).contains(wanted)
+  }
+}
+
+extension Directory {
+  /// Limits the permission bits of files that are created here, whatever the umask of their creators.
+  ///
+  /// A default that is there already stays. Does nothing where the file system keeps no access control lists.
+  package func limitModes(ofNewFiles mode: UInt32) throws(SystemError) {
+    let name = AccessControlList.defaultAttributeName
+    if try descriptor.extendedAttribute(name) != nil { return }
+    _ = try descriptor.setExtendedAttribute(name, to: AccessControlList.bytes(ofMode: mode))
+  }
+
+  /// True if it has an access control list beyond its mode.
+  package func hasAccessControlList() throws(SystemError) -> Bool { try descriptor.accessControlList() != nil }
+}

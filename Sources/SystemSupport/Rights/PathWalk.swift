@@ -1,6 +1,49 @@
 import CLinux
 import Glibc
 
+extension UserIdentity {
+  /// Opens a regular file that this user named, for reading, if the user may reach and read it.
+  ///
+  /// It neither waits for nor changes a FIFO or device, and the file opened is the one checked, whatever happens to the
+  /// path meanwhile.
+  package func openFile(_ path: String) throws(PathProblem) -> FileDescriptor {
+    let node = try PathWalk(path, for: self).node(at: PathWalk.components(of: Array(path.utf8)))
+    guard node.status.kind == .regular else { throw PathProblem("it is no regular file") }
+    try refuseKernelFiles(node)
+    if needsChecks {
+      let isAllowed: Bool
+      do throws(SystemError) {
+        isAllowed = try node.descriptor.allows(self, .read, node.status)
+      } catch {
+        throw PathProblem(error)
+      }
+      if !isAllowed { throw .deniedReading(self, file: node.place) }
+    }
+    do throws(SystemError) {
+      return try node.descriptor.reopenedForReading()
+    } catch {
+      // The descriptor's path would tell nobody anything.
+      throw PathProblem(SystemError(error.code, call: "open", subject: path))
+    }
+  }
+
+  /// Opens the folder in which this user wants to put a file, if the user may.
+  ///
+  /// - Returns: The folder, and the file's name in it, which is not looked at.
+  package func openFolder(ofOutput path: String) throws(PathProblem) -> (Directory, FileName) {
+    var components = PathWalk.components(of: Array(path.utf8))
+    guard let name = components.popLast(), name.isSingleComponent else {
+      throw PathProblem("the path names a folder, not a file")
+    }
+    let node = try PathWalk(path, for: self).folder(at: components, granting: [.write, .search])
+    do throws(SystemError) {
+      return (Directory(path: node.place, descriptor: try node.descriptor.reopenedAsFolder()), name)
+    } catch {
+      throw PathProblem(SystemError(error.code, call: "open", subject: node.place))
+    }
+  }
+}
+
 /// Follows a path for a user other than the one this process runs as, folder by folder, with that user's rights.
 ///
 /// The kernel would follow it with this process's rights, and between a check and an open somebody could exchange what
@@ -9,7 +52,7 @@ import Glibc
 /// path_resolution(7). In a folder that not only its owner may write to, only links are followed that belong to the user,
 /// to the folder's owner or to root: more than `fs.protected_symlinks` in proc(5) asks for, since a group may be made of
 /// people who are to be kept apart.
-struct PathWalk: ~Copyable {
+private struct PathWalk: ~Copyable {
   /// As many symbolic links as the kernel follows.
   private static let linkLimit = 40
   /// A component that means the folder itself.
@@ -126,5 +169,64 @@ struct PathWalk: ~Copyable {
       throw PathProblem(error)
     }
     if !isAllowed { throw .denied(user, wanted, folder: folder.place) }
+  }
+}
+
+/// A file or folder that a path leads to, opened as a path only, so that no rename can exchange it any more.
+private struct PathNode: ~Copyable {
+  let descriptor: FileDescriptor
+  let status: FileStatus
+  /// The way to it without symbolic links, for messages.
+  let place: String
+
+  init(_ descriptor: consuming FileDescriptor, place: String) throws(SystemError) {
+    status = try descriptor.status()
+    self.descriptor = descriptor
+    self.place = place
+  }
+}
+
+/// File systems whose files the kernel generates while they are read.
+///
+/// Their content depends on the process that opens them, so their permission bits don't say what somebody else could
+/// read: `/proc/self/maps` is readable by all, and shows this process.
+private enum KernelFileSystem {
+  /// From `linux/magic.h`; kept as numbers, as some of the macros carry casts that are not imported.
+  private static let magicNumbers: Set<Int64> = [
+    0x0000_9fa0,  // proc
+    0x6265_6572,  // sysfs
+    0x6462_6720,  // debugfs
+    0x7472_6163,  // tracefs
+    0x7363_6673,  // securityfs
+    0xf97c_ff8c,  // selinuxfs
+    0x4341_5d53,  // smackfs
+    0x0027_e0eb,  // cgroup
+    0x6367_7270,  // cgroup2
+    0x6165_676c,  // pstore
+    0xde5e_81e4,  // efivarfs
+    0x4249_4e4d,  // binfmt_misc
+    0x6e73_6673,  // nsfs
+    0xcafe_4a11,  // bpf
+    0x6265_6570,  // configfs
+  ]
+
+  static func contains(_ descriptor: borrowing FileDescriptor) throws(SystemError) -> Bool {
+    var type: Int64 = 0
+    let number = descriptor.number
+    try systemCall("fstatfs", FileDescriptor.subject(of: number)) {
+      type = linux_file_system_type(number)
+      return type < 0 ? -1 : 0
+    }
+    return magicNumbers.contains(type)
+  }
+}
+
+/// Refuses a node that lies in one of them.
+private func refuseKernelFiles(_ node: borrowing PathNode) throws(PathProblem) {
+  let isOne: Bool
+  do throws(SystemError) { isOne = try KernelFileSystem.contains(node.descriptor) } catch { throw PathProblem(error) }
+  if isOne {
+    throw PathProblem(
+      "\(displayName(node.place)) is the kernel's, and shows each process something else; copy it to a file")
   }
 }

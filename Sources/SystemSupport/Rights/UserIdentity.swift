@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// A user and their groups from the user database, whose rights are checked when this process acts for them.
@@ -89,7 +90,7 @@ package struct UserIdentity: Sendable, Hashable {
     }
   }
 
-  private static func groups(ofName name: String, primary: UInt32) -> [UInt32] {
+  fileprivate static func groups(ofName name: String, primary: UInt32) -> [UInt32] {
     var capacity: Int32 = 64
     while true {
       var groups = [gid_t](repeating: 0, count: Int(capacity))
@@ -107,4 +108,50 @@ extension UserIdentity: CustomStringConvertible {
   package var description: String {
     name.map { "\(displayName($0)) (\(user))" } ?? "user \(user)"
   }
+}
+
+/// A user of this machine that a process can become.
+package struct UserAccount: Hashable, Sendable {
+  package let name: String
+  package let user: UInt32
+  package let group: UInt32
+  /// All groups, the first one among them.
+  package let groups: [UInt32]
+  package let home: String
+
+  /// Looks a user up by name.
+  ///
+  /// May ask a directory service, which can take a while.
+  /// - Returns: Nil if there is no such user.
+  package static func find(_ name: String) throws(SystemError) -> UserAccount? {
+    var record = passwd()
+    var buffer = [CChar](repeating: 0, count: 4096)
+    while true {
+      var found: UnsafeMutablePointer<passwd>?
+      let code = getpwnam_r(name, &record, &buffer, buffer.count, &found)
+      if code == ERANGE {
+        buffer = [CChar](repeating: 0, count: buffer.count * 2)
+        continue
+      }
+      if code == EINTR { continue }
+      // Sources differ in what they return for an unknown name; see getpwnam(3).
+      if code == 0 && found == nil || [ENOENT, ESRCH].contains(code) { return nil }
+      if code != 0 { throw SystemError(.init(rawValue: code), call: "getpwnam", subject: name) }
+      // The record's texts lie in the buffer.
+      return withExtendedLifetime(buffer) {
+        UserAccount(
+          name: name, user: record.pw_uid, group: record.pw_gid,
+          groups: UserIdentity.groups(ofName: name, primary: record.pw_gid),
+          home: record.pw_dir.map { String(cString: $0) } ?? "/")
+      }
+    }
+  }
+
+}
+
+/// The user, group and ID of this process.
+package enum Credentials {
+  package static var effectiveUser: UInt32 { geteuid() }
+  package static var effectiveGroup: UInt32 { getegid() }
+  package static var processID: Int32 { getpid() }
 }

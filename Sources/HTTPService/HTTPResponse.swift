@@ -1,0 +1,59 @@
+package import Foundation
+
+/// A complete response; the server adds Content-Length, Date, Cache-Control and, when missing, Content-Type.
+package struct HTTPResponse: Equatable, Sendable {
+  package var status: Int
+  package var headers: HTTPHeaders
+  package var body: Data
+
+  package init(status: Int = 200, headers: HTTPHeaders = [:], body: Data = Data()) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+
+  /// Plain text in UTF-8.
+  package static func text(_ text: String, status: Int = 200) -> HTTPResponse {
+    HTTPResponse(status: status, headers: ["Content-Type": "text/plain; charset=utf-8"], body: Data(text.utf8))
+  }
+}
+
+extension HTTPResponse {
+  /// A JSON document with sorted keys and ISO 8601 dates; a value that can't be encoded gives status 500 instead.
+  package static func json(_ value: some Encodable, status: Int = 200) -> HTTPResponse {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.dateEncodingStrategy = .iso8601
+    do {
+      return json(data: try encoder.encode(value), status: status)
+    } catch {
+      return .failure(500, code: "internal", message: "The answer could not be written as JSON: \(error)")
+    }
+  }
+
+  /// JSON that is already encoded.
+  package static func json(data: Data, status: Int = 200) -> HTTPResponse {
+    HTTPResponse(status: status, headers: ["Content-Type": "application/json"], body: data)
+  }
+
+  /// A refusal in the one form all errors have: `{"error": {"code": ..., "hint": ..., "message": ...}}`.
+  ///
+  /// - Parameters:
+  ///   - code: A stable name for programs, such as `not-found`.
+  ///   - message: What happened, for people.
+  ///   - hint: What to do about it, if that is known.
+  package static func failure(_ status: Int, code: String, message: String, hint: String? = nil) -> HTTPResponse {
+    json(ErrorDocument(error: .init(code: code, message: message, hint: hint)), status: status)
+  }
+}
+
+/// The JSON form of every refusal.
+struct ErrorDocument: Encodable {
+  struct Content: Encodable {
+    let code: String
+    let message: String
+    let hint: String?
+  }
+
+  let error: Content
+}

@@ -1,0 +1,283 @@
+internal import CMicroHTTPD
+import Dispatch
+import Foundation
+import Synchronization
+import SystemSupport
+
+/// The state that the accept loop, the library's thread, the deadlines and the responders of a server share.
+///
+/// A connection is suspended and resumed under the lock: once resumed, the library may free it and stop its daemon, so
+/// nobody may resume one by what the table said a moment ago. The library takes
+/// its own lock inside ours; it never calls back while it holds it.
+final class ServerCore: ExchangeOwner {
+  // The pointer is used only under the lock while the connection is suspended, which keeps the library from freeing it.
+  private struct Suspension: @unchecked Sendable {
+    let handle: OpaquePointer
+    let connection: UInt64
+    /// The watch for the client's hang-up.
+    var watch: ReadinessThread.Wait?
+  }
+
+  private struct State: Sendable {
+    var table: ConnectionTable
+    var suspensions: [UInt64: Suspension] = [:]
+    /// The exchanges that have reached the handler and are not over, with the calls to make when they are.
+    var ends: [UInt64: [@Sendable () -> Void]] = [:]
+    /// Answers of resumed exchanges, until the library's thread sends them.
+    var answers: [UInt64: HTTPResponse] = [:]
+    var isStopping = false
+    /// Connections that linger.
+    var lingering: [ObjectIdentifier: LingeringSocket] = [:]
+    var lastExchange: UInt64 = 0
+    var timer: DeadlineTimer?
+    var armed: UInt64?
+
+    mutating func setDeadline(of connection: UInt64, after duration: Duration) {
+      let deadline = DeadlineTimer.uptime(after: duration)
+      table.update(connection) { $0.deadline = deadline }
+      arm(deadline)
+    }
+
+    /// Moves the timer forward if this deadline is earlier; a later one is found when the timer fires.
+    mutating func arm(_ deadline: UInt64) {
+      if let armed, armed <= deadline { return }
+      armed = deadline
+      timer?.arm(at: deadline)
+    }
+  }
+
+  let limits: HTTPServerLimits
+  let handler: HTTPHandler
+  private let judge: @Sendable (PeerCredentials) -> PeerStanding
+  private let state: Mutex<State>
+  /// Entered by each request that reaches the handler, left when its reply is sent or its client has left.
+  private let dispatched = DispatchGroup()
+  /// The queue that discards what clients still send after a refusal.
+  private let lingeringQueue = DispatchQueue(label: "http.lingering")
+  /// The most connections that linger at a time; beyond that a client may miss its reply.
+  private static let lingeringLimit = 32
+
+  init(
+    limits: HTTPServerLimits, judge: @escaping @Sendable (PeerCredentials) -> PeerStanding,
+    handler: @escaping HTTPHandler
+  ) {
+    self.limits = limits
+    self.judge = judge
+    self.handler = handler
+    state = Mutex(State(table: ConnectionTable(limits: limits)))
+  }
+
+  // MARK: Connections
+
+  /// The standing of a peer; one whom the kernel does not vouch for is a user like others.
+  func standing(of peer: PeerCredentials?) -> PeerStanding {
+    guard let peer else { return .user }
+    return state.withLock { $0.table.standing(of: peer) } ?? judge(peer)
+  }
+
+  /// Adds an accepted connection; nil when its user or everybody together has too many, or when stopping.
+  func admit(
+    _ socket: ConnectionSocket, descriptor: Int32, peer: PeerCredentials?, _ standing: PeerStanding
+  ) -> UInt64? {
+    state.withLock { state in
+      guard !state.isStopping else { return nil }
+      let deadline = DeadlineTimer.uptime(after: limits.requestTimeout)
+      let id = state.table.admit(
+        socket, descriptor: descriptor, peer: peer, standing: standing, deadline: deadline)
+      if id != nil { state.arm(deadline) }
+      return id
+    }
+  }
+
+  func begin(descriptor: Int32) -> UInt64? {
+    state.withLock { $0.table.begin(descriptor: descriptor) }
+  }
+
+  func remove(_ connection: UInt64) {
+    let removed = state.withLock { $0.table.remove(connection) }
+    if let removed, removed.hasUnreadBody { linger(removed.socket) }
+  }
+
+  /// Keeps a finished connection until its client has stopped sending, so that it can read the refusal.
+  func linger(_ socket: ConnectionSocket) {
+    let id = ObjectIdentifier(socket)
+    let lingering = LingeringSocket(socket) { [weak self] in self?.state.withLock { $0.lingering[id] = nil } }
+    let isKept = state.withLock { state in
+      guard !state.isStopping, state.lingering.count < Self.lingeringLimit else { return false }
+      state.lingering[id] = lingering
+      return true
+    }
+    if isKept { lingering.begin(within: limits.lingeringTimeout, on: lingeringQueue) }
+  }
+
+  /// Notes that a request is refused before its body is read.
+  func expectUnreadBody(on connection: UInt64) {
+    state.withLock { state in state.table.update(connection) { $0.hasUnreadBody = true } }
+  }
+
+  func setTarget(_ target: String, of connection: UInt64) {
+    state.withLock { $0.table.update(connection) { $0.target = target } }
+  }
+
+  /// The current request's target and the connection's peer.
+  func origin(of connection: UInt64) -> (target: String, peer: PeerCredentials?)? {
+    state.withLock { $0.table.connections[connection].map { ($0.target, $0.peer) } }
+  }
+
+  var isStopping: Bool { state.withLock(\.isStopping) }
+
+  func nextExchange() -> UInt64 {
+    state.withLock { state in
+      state.lastExchange += 1
+      return state.lastExchange
+    }
+  }
+
+  // MARK: Suspending and resuming
+
+  /// Suspends a request until it is answered; false when too many wait or the server is stopping.
+  func suspend(_ exchange: Exchange, handle: OpaquePointer, within duration: Duration?) -> Bool {
+    let suspension = Suspension(handle: handle, connection: exchange.connection)
+    let id = exchange.id
+    return state.withLock { state in
+      guard !state.isStopping, state.suspensions.count < limits.waitingRequests else { return false }
+      MHD_suspend_connection(suspension.handle)
+      state.suspensions[id] = suspension
+      state.setDeadline(of: suspension.connection, after: duration ?? limits.replyTimeout)
+      return true
+    }
+  }
+
+  /// Watches for the hang-up of a client whose request is suspended: the library does not look at such connections.
+  func watchClient(of exchange: Exchange) {
+    let (id, connection) = (exchange.id, exchange.connection)
+    guard let socket = state.withLock({ $0.suspensions[id] == nil ? nil : $0.table.connections[connection]?.socket })
+    else { return }
+    // The call holds the socket, so that its number stays its own while it is watched. Without a watch the request
+    // still has its deadline.
+    let watch = try? ReadinessThread.shared.whenHungUp(socket.number) { [weak self] in
+      withExtendedLifetime(socket) { _ = self?.resume(id, with: nil) }
+    }
+    let isSuspended = state.withLock { state in
+      state.suspensions[id]?.watch = watch
+      return state.suspensions[id] != nil
+    }
+    if !isSuspended, let watch { _ = ReadinessThread.shared.cancel(watch) }
+  }
+
+  @discardableResult
+  func answer(_ exchange: UInt64, with response: HTTPResponse) -> Bool { resume(exchange, with: response) }
+
+  /// Gives a suspended exchange back to the library; without a response its connection is closed.
+  private func resume(_ exchange: UInt64, with response: HTTPResponse?) -> Bool {
+    let suspension = state.withLock { state -> Suspension? in
+      guard let suspension = state.suspensions.removeValue(forKey: exchange) else { return nil }
+      state.answers[exchange] = response
+      state.setDeadline(of: suspension.connection, after: limits.requestTimeout)
+      MHD_resume_connection(suspension.handle)
+      return suspension
+    }
+    if let watch = suspension?.watch { _ = ReadinessThread.shared.cancel(watch) }
+    return suspension != nil
+  }
+
+  func isWaiting(_ exchange: UInt64) -> Bool { state.withLock { $0.suspensions[exchange] != nil } }
+
+  func whenOver(_ exchange: UInt64, _ call: @escaping @Sendable () -> Void) {
+    let isOver = state.withLock { state in
+      state.ends[exchange]?.append(call)
+      return state.ends[exchange] == nil
+    }
+    if isOver { call() }
+  }
+
+  func takeAnswer(_ exchange: UInt64) -> HTTPResponse? {
+    state.withLock { $0.answers.removeValue(forKey: exchange) }
+  }
+
+  /// Notes that a complete request goes to the handler: stopping waits for it from now on.
+  func dispatch(_ exchange: Exchange) {
+    exchange.isDispatched = true
+    dispatched.enter()
+    let (id, connection) = (exchange.id, exchange.connection)
+    state.withLock { state in
+      state.ends[id] = []
+      state.table.update(connection) { $0.exchange = id }
+      state.setDeadline(of: connection, after: limits.requestTimeout)
+    }
+  }
+
+  /// Notes that a reply was sent or its client has left: the connection's next request may come.
+  func finish(_ exchange: Exchange) {
+    let (id, connection) = (exchange.id, exchange.connection)
+    let ends = state.withLock { state in
+      state.answers[id] = nil
+      state.table.update(connection) { $0.exchange = nil }
+      state.setDeadline(of: connection, after: limits.requestTimeout)
+      return state.ends.removeValue(forKey: id) ?? []
+    }
+    for call in ends { call() }
+    if exchange.isDispatched { dispatched.leave() }
+  }
+}
+
+extension ServerCore {
+  /// Starts watching deadlines; `stopDeadlines` ends it.
+  func startDeadlines(on queue: DispatchQueue) {
+    let timer = DeadlineTimer(queue: queue) { [weak self] in self?.enforceDeadlines() }
+    state.withLock { $0.timer = timer }
+  }
+
+  func stopDeadlines() {
+    let timer = state.withLock { $0.timer.take() }
+    timer?.cancel()
+  }
+
+  /// Cuts overdue connections and answers overdue requests with 504.
+  private func enforceDeadlines() {
+    let (sockets, exchanges) = state.withLock { state -> ([ConnectionSocket], [UInt64]) in
+      state.armed = nil
+      var sockets: [ConnectionSocket] = []
+      var exchanges: [UInt64] = []
+      for id in state.table.takeOverdue(at: DeadlineTimer.now) {
+        guard let connection = state.table.connections[id] else { continue }
+        if let exchange = connection.exchange, state.suspensions[exchange] != nil {
+          exchanges.append(exchange)
+        } else {
+          sockets.append(connection.socket)
+        }
+      }
+      if let next = state.table.earliestDeadline { state.arm(next) }
+      return (sockets, exchanges)
+    }
+    for socket in sockets { socket.cut() }
+    for exchange in exchanges {
+      answer(
+        exchange,
+        with: .failure(
+          504, code: "timeout", message: "There was no answer in time.", hint: "What was asked for may still happen."))
+    }
+  }
+
+  /// Refuses new requests, answers all that wait, ends idle connections, and waits for the replies under way.
+  func drain() {
+    let (idle, waiting) = state.withLock { state -> ([ConnectionSocket], [UInt64]) in
+      state.isStopping = true
+      let idle = state.table.connections.values.filter { $0.exchange == nil }.map(\.socket)
+      return (idle, Array(state.suspensions.keys))
+    }
+    for exchange in waiting { answer(exchange, with: .stopping) }
+    for socket in idle { socket.cut() }
+    _ = dispatched.wait(timeout: DispatchTime(uptimeNanoseconds: DeadlineTimer.uptime(after: limits.stopTimeout)))
+    let rest = state.withLock { $0.table.connections.values.map(\.socket) }
+    for socket in rest { socket.cut() }
+  }
+
+  /// Removes connections that the library dropped without a callback; called when it has stopped.
+  func removeAll() {
+    state.withLock { state in
+      for id in Array(state.table.connections.keys) { state.table.remove(id) }
+      state.answers = [:]
+    }
+  }
+}
