@@ -13,13 +13,12 @@ final class Service: Sendable {
   private let lock: FileLock
   private let listener: UnixListener
   private let load: @Sendable () throws -> (Configuration, [DeclaredType])
-  private let queue = DispatchQueue(label: "service")
+  private let queue: DispatchQueue
+  private let watchdog: OneShotTimer
   private let state = Mutex(State())
 
   private struct State {
     var signals: SignalSource?
-    /// A dispatch source is not marked as Sendable, but may be used from any thread; the mutex orders its replacement.
-    nonisolated(unsafe) var watchdog: (any DispatchSourceTimer)?
     var isStopping = false
   }
 
@@ -32,6 +31,8 @@ final class Service: Sendable {
     self.lock = lock
     self.listener = listener
     self.load = load
+    queue = DispatchQueue(label: "service")
+    watchdog = OneShotTimer(queue: queue)
     let log = parts.log
     daemon = try Daemon(parts, listener: listener) { failure in
       // Nothing more may be acknowledged, so the end is immediate.
@@ -53,23 +54,18 @@ final class Service: Sendable {
     }
     state.withLock { $0.signals = signals }
     try daemon.start()
-    try startWatchdog()
+    if let interval = try ServiceManager.watchdogInterval() { feedWatchdog(every: interval / 2) }
     log.tellManager(.ready, .status(daemon.statusText))
     log.notice("ready")
   }
 
   /// Feeds the service manager's watchdog at half its interval while this service's queue still runs.
-  private func startWatchdog() throws {
-    guard let interval = try ServiceManager.watchdogInterval() else { return }
-    let timer = DispatchSource.makeTimerSource(queue: queue)
-    let period = DispatchTimeInterval.nanoseconds(Int(interval / .nanoseconds(2)))
-    timer.schedule(deadline: .now() + period, repeating: period)
-    timer.setEventHandler { [self] in
+  private func feedWatchdog(every period: Duration) {
+    watchdog.arm(after: period) { [self] in
       // If main hangs, the ping is not answered, and nothing feeds the watchdog.
       daemon.ping { self.log.tellManager(.watchdog) }
+      feedWatchdog(every: period)
     }
-    timer.activate()
-    state.withLock { $0.watchdog = timer }
   }
 
   private func reload() {

@@ -62,7 +62,7 @@ final class StoreOpening: Sendable {
     let result = Result { try open() }
     if case .failure(let error) = result, Self.isMatterOfRoom(error) {
       tellOfWait(error)
-      queue.asyncAfter(deadline: .now() + .seconds(Int(Self.interval.components.seconds))) { self.attempt(completion) }
+      queue.async(after: Self.interval) { self.attempt(completion) }
     } else {
       completion(result)
     }

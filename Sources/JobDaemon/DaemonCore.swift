@@ -63,10 +63,8 @@ final class DaemonCore: Sendable {
     let clock = RetentionClock(path: paths.clock, log: log)
     failedFiles = FailedFiles(spool, configuration, clock, log)
     releaser = Releaser(spool: spool, failedFiles: failedFiles, scheduler: scheduler, waiters: waiters, log: log)
-    let relay = FlushRelay()
-    flusher = Flusher(
-      writer: writer, configuration: settings.writer,
-      isAwaited: { waiters.contains($0.lazy.map(\.objectID)) }, onEvent: { relay.handle($0) })
+    let events = DaemonEvents()
+    flusher = Flusher(writer: writer, configuration: settings.writer, waiters: waiters, events: events)
     let merger = Merger(main: main, flusher: flusher) { onFatal(.internalFailure("main can't be saved: \($0)")) }
     self.merger = merger
     self.handlers = HandlerTable(handlers)
@@ -90,7 +88,7 @@ final class DaemonCore: Sendable {
     }
     releaser.whenDoubtful { [intake] in intake.judge($0) }
     scheduler.whenOverdue { [workers] in workers.overdue($0) }
-    relay.connect { [weak self] event in self?.handle(event, onFatal) }
+    events.connect { [weak self] event in self?.handle(event, onFatal) }
   }
 
   /// Recovers the unfinished jobs of an earlier run, then starts the intake.
@@ -126,13 +124,13 @@ final class DaemonCore: Sendable {
   /// The reason why the daemon is not healthy; nil if it is.
   var problem: String? { problemText.withLock { $0 } }
 
-  private func handle(_ event: Flusher.Event, _ onFatal: @Sendable (FatalFailure) -> Void) {
+  private func handle(_ event: DaemonEvent, _ onFatal: @Sendable (FatalFailure) -> Void) {
     switch event {
     case .durable(let jobs):
       releaser.release(jobs)
       retention.note(jobs)
       memoryReturn.noteWork()
-    case .storageFull(let error):
+    case .storeUnwritable(let error):
       // In this order, so that nothing is claimed in between.
       let isFull = error.code == .full
       intake.pause(isFull ? .storageFull : .storeBusy)
@@ -146,12 +144,12 @@ final class DaemonCore: Sendable {
         log.error("no job files are claimed until \(cure): \(error)")
         tellStatus()
       }
-    case .recovered:
+    case .storeWritable:
       problemText.withLock { $0 = nil }
       for pause in [Intake.Pause.storageFull, .storeBusy] { intake.resume(pause) }
       log.notice("the store can be written again")
       tellStatus()
-    case .failed(let error):
+    case .storeFailed(let error):
       problemText.withLock { $0 = "\(error)" }
       intake.pause(.stopping)
       onFatal(.storeFailure("\(error)"))
@@ -164,18 +162,4 @@ package enum FatalFailure: Error, Sendable {
   /// The store failed; its last writes may or may not be on disk, so the next start must find out.
   case storeFailure(String)
   case internalFailure(String)
-}
-
-/// Lets the flusher be made before what its events go to.
-private final class FlushRelay: Sendable {
-  /// A closure that is itself a generic type's value gets another wrapper at each access.
-  private struct Handler {
-    var call: (@Sendable (Flusher.Event) -> Void)?
-  }
-
-  private let handler = Mutex(Handler())
-
-  func connect(_ handler: @escaping @Sendable (Flusher.Event) -> Void) { self.handler.withLock { $0.call = handler } }
-
-  func handle(_ event: Flusher.Event) { handler.withLock { $0.call }?(event) }
 }

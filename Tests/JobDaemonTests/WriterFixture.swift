@@ -45,17 +45,16 @@ final class WriterFixture: Sendable {
     main = ManagedObjectContext(parent: writer, name: "main")
     let (events, continuation) = AsyncStream<Event>.makeStream()
     self.events = events
-    let waiters = waiters
-    flusher = Flusher(
-      writer: writer, configuration: configuration.writer, isAwaited: { waiters.contains($0.lazy.map(\.objectID)) },
-      onEvent: { event in
-        switch event {
-        case .durable(let jobs): continuation.yield(.durable(jobs.map(\.id)))
-        case .storageFull: continuation.yield(.storageFull)
-        case .recovered: continuation.yield(.recovered)
-        case .failed: continuation.yield(.failed)
-        }
-      })
+    let reports = DaemonEvents()
+    reports.connect { event in
+      switch event {
+      case .durable(let jobs): continuation.yield(.durable(jobs.map(\.id)))
+      case .storeUnwritable: continuation.yield(.storageFull)
+      case .storeWritable: continuation.yield(.recovered)
+      case .storeFailed: continuation.yield(.failed)
+      }
+    }
+    flusher = Flusher(writer: writer, configuration: configuration.writer, waiters: waiters, events: reports)
     merger = Merger(main: main, flusher: flusher) { error in preconditionFailure("\(error)") }
   }
 

@@ -15,11 +15,6 @@ final class Retention: Sendable {
     var counts: [JobState: Int]?
     /// Jobs that ended since the size of the store was last checked.
     var unseen = 0
-    var isRunning = false
-    var isWanted = false
-    var isStopped = false
-    /// A dispatch source is not marked as Sendable, but may be used from any thread; the mutex orders its replacement.
-    nonisolated(unsafe) var timer: (any DispatchSourceTimer)?
   }
 
   private static let states: [JobState] = [.completed, .cancelled, .discarded]
@@ -31,7 +26,8 @@ final class Retention: Sendable {
   private let engine: JobEngine
   private let steps: RetentionSteps
   private let clock: RetentionClock
-  private let queue = DispatchQueue(label: "retention", qos: .default)
+  private let runs = TaskCoalescer()
+  private let timer = OneShotTimer(queue: DispatchQueue(label: "retention", qos: .default))
   private let state = Mutex(State())
 
   init(_ engine: JobEngine, _ steps: RetentionSteps, _ clock: RetentionClock) {
@@ -47,7 +43,7 @@ final class Retention: Sendable {
     let settings = settings
     let isDue = state.withLock { state in
       // Nothing is known yet, or there was nothing whose age could be waited for.
-      guard state.counts != nil, state.timer != nil else { return true }
+      guard state.counts != nil, timer.isArmed else { return true }
       for job in jobs { state.counts?[job.state, default: 0] += 1 }
       state.unseen += jobs.count
       return Self.states.contains { one in
@@ -59,45 +55,21 @@ final class Retention: Sendable {
   }
 
   /// Starts a run, or another one after the one under way.
-  func runSoon() {
-    let mustStart = state.withLock { state in
-      if state.isStopped { return false }
-      state.isWanted = true
-      defer { state.isRunning = true }
-      return !state.isRunning
-    }
-    if mustStart { Task(executorPreference: WorkQueues.tasks, priority: .medium) { await self.run() } }
-  }
+  func runSoon() { runs.request { await self.run() } }
 
   /// Stops after the step under way.
   func stop() {
-    state.withLock { state in
-      state.isStopped = true
-      state.timer?.cancel()
-      state.timer = nil
-    }
+    runs.stop()
+    timer.cancel()
   }
 
   private func run() async {
-    while beginRun() {
-      do { try await removeAll() } catch {
-        engine.report(error, "final jobs can't be removed; retention tries again when the next ones end")
-      }
+    do { try await removeAll() } catch {
+      engine.report(error, "final jobs can't be removed; retention tries again when the next ones end")
     }
   }
 
-  private func beginRun() -> Bool {
-    state.withLock { state in
-      if !state.isWanted || state.isStopped {
-        state.isRunning = false
-        return false
-      }
-      state.isWanted = false
-      return true
-    }
-  }
-
-  private var isStopped: Bool { state.withLock { $0.isStopped } }
+  private var isStopped: Bool { runs.isStopped }
 
   private func removeAll() async throws {
     let settings = settings
@@ -165,17 +137,9 @@ final class Retention: Sendable {
       guard let end = try await steps.oldestEnd(state) else { continue }
       due = min(due ?? .distantFuture, end + settings.age(state) / .seconds(1))
     }
-    state.withLock { state in
-      state.timer?.cancel()
-      state.timer = nil
-      guard let due, !state.isStopped else { return }
-      let timer = DispatchSource.makeTimerSource(queue: queue)
-      // A second late, so that jobs that ended together are removed together.
-      timer.schedule(wallDeadline: clock.deadline(until: due) + .seconds(1))
-      timer.setEventHandler { [weak self] in self?.runSoon() }
-      timer.activate()
-      state.timer = timer
-    }
+    guard let due else { return timer.disarm() }
+    // A second late, so that jobs that ended together are removed together.
+    timer.arm(at: clock.deadline(until: due) + .seconds(1)) { [weak self] in self?.runSoon() }
   }
 }
 

@@ -4,6 +4,7 @@ import Foundation
 import Jobs
 import ObjectGraph
 import Synchronization
+import SystemSupport
 
 /// Gives workers the next jobs, and wakes jobs whose time has come.
 ///
@@ -15,24 +16,22 @@ final class Scheduler: Sendable {
     var running: [ManagedObjectID: RunningJob] = [:]
     var onOverdue: (@Sendable (RunningJob) -> Void)?
     var isClosed = false
-    var steadyTimer = Timer()
-    var wallTimer = Timer()
-  }
-
-  /// A one-shot timer and the time it is armed for.
-  private struct Timer {
-    /// A dispatch source is not marked as Sendable, but may be used from any thread; the mutex orders its replacement.
-    nonisolated(unsafe) var source: (any DispatchSourceTimer)?
-    var time = Int64.max
+    /// The times for which the timers are armed.
+    var steadyTime = Int64.max
+    var wallTime = Int64.max
   }
 
   private let state: Mutex<State>
-  private let queue = DispatchQueue(label: "scheduler")
+  private let steadyTimer: OneShotTimer
+  private let wallTimer: OneShotTimer
   private let now: @Sendable () -> Moment
 
   /// - Parameter now: the clocks.
   init(agingStep: Duration, now: @escaping @Sendable () -> Moment = { .now() }) {
     state = Mutex(State(schedule: Schedule(agingStep: agingStep.milliseconds)))
+    let queue = DispatchQueue(label: "scheduler")
+    steadyTimer = OneShotTimer(queue: queue)
+    wallTimer = OneShotTimer(queue: queue)
     self.now = now
   }
 
@@ -109,11 +108,11 @@ final class Scheduler: Sendable {
   func close() {
     let workers = state.withLock { state in
       state.isClosed = true
-      state.steadyTimer.source?.cancel()
-      state.wallTimer.source?.cancel()
       defer { state.workers = [] }
       return state.workers
     }
+    steadyTimer.cancel()
+    wallTimer.cancel()
     for worker in workers { worker.resume(returning: nil) }
   }
 
@@ -144,30 +143,17 @@ final class Scheduler: Sendable {
 
   private func arm(_ state: inout State, _ moment: Moment) {
     let next = state.schedule.alarms.next
-    if let time = next.steady, time < state.steadyTimer.time {
-      let delay = max(0, time - moment.steady)
-      let source = timer { $0.steadyTimer = Timer() }
-      source.schedule(deadline: .now() + .milliseconds(Int(delay)))
-      replace(&state.steadyTimer, with: source, at: time)
+    if let time = next.steady, time < state.steadyTime {
+      state.steadyTime = time
+      steadyTimer.arm(after: .milliseconds(max(0, time - moment.steady))) { [weak self] in
+        self?.advance { $0.steadyTime = .max }
+      }
     }
-    if let time = next.wall, time < state.wallTimer.time {
-      let source = timer { $0.wallTimer = Timer() }
+    if let time = next.wall, time < state.wallTime {
+      state.wallTime = time
       let wall = timespec(tv_sec: Int(time / 1000), tv_nsec: Int(time % 1000) * 1_000_000)
-      source.schedule(wallDeadline: DispatchWallTime(timespec: wall))
-      replace(&state.wallTimer, with: source, at: time)
+      wallTimer.arm(at: DispatchWallTime(timespec: wall)) { [weak self] in self?.advance { $0.wallTime = .max } }
     }
-  }
-
-  private func timer(_ reset: @escaping @Sendable (inout State) -> Void) -> any DispatchSourceTimer {
-    let source = DispatchSource.makeTimerSource(queue: queue)
-    source.setEventHandler { [weak self] in self?.advance(reset) }
-    return source
-  }
-
-  private func replace(_ timer: inout Timer, with source: any DispatchSourceTimer, at time: Int64) {
-    timer.source?.cancel()
-    timer = Timer(source: source, time: time)
-    source.activate()
   }
 
   private func advance(_ reset: @Sendable (inout State) -> Void) {

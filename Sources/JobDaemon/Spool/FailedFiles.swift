@@ -13,17 +13,14 @@ final class FailedFiles: Sendable {
     var unseen = 0
     /// The number of files then.
     var count = 0
-    var isQueued = false
-    var isStopped = false
-    /// A dispatch source is not marked as Sendable, but may be used from any thread; the mutex orders its replacement.
-    nonisolated(unsafe) var timer: (any DispatchSourceTimer)?
   }
 
   private let spool: Spool
   private let configuration: ConfigurationBox
   private let clock: RetentionClock
   private let log: DaemonLog
-  private let queue = DispatchQueue(label: "failed files")
+  private let runs: Coalescer
+  private let timer: OneShotTimer
   private let state = Mutex(State())
 
   init(_ spool: Spool, _ configuration: ConfigurationBox, _ clock: RetentionClock, _ log: DaemonLog) {
@@ -31,44 +28,33 @@ final class FailedFiles: Sendable {
     self.configuration = configuration
     self.clock = clock
     self.log = log
+    let queue = DispatchQueue(label: "failed files")
+    runs = Coalescer(queue: queue)
+    timer = OneShotTimer(queue: queue)
   }
 
   /// Counts a file that came to `failed/`, and starts a run if there may be too many.
   func note() {
     let limit = configuration.value.spool.failedCount
-    let isDue = state.withLock { state in
+    let areMany = state.withLock { state in
       state.unseen += 1
-      // Not every file costs a run over all of them; but the timer has to be armed for the first one's age.
-      return state.timer == nil || state.count + state.unseen > limit + max(limit / 16, 100)
+      return state.count + state.unseen > limit + max(limit / 16, 100)
     }
-    if isDue { runSoon() }
+    // Not every file costs a run over all of them; but the timer has to be armed for the first one's age.
+    if areMany || !timer.isArmed { runSoon() }
   }
 
   /// Starts a run, or another one after the one under way.
-  func runSoon() {
-    let mustQueue = state.withLock { state in
-      if state.isQueued || state.isStopped { return false }
-      state.isQueued = true
-      return true
-    }
-    if mustQueue { queue.async { self.run() } }
-  }
+  func runSoon() { runs.request { self.run() } }
 
   /// Stops after the run under way.
   func stop() {
-    state.withLock { state in
-      state.isStopped = true
-      state.timer?.cancel()
-      state.timer = nil
-    }
-    queue.sync {}
+    timer.cancel()
+    runs.stop()
   }
 
   private func run() {
-    state.withLock { state in
-      state.isQueued = false
-      state.unseen = 0
-    }
+    state.withLock { $0.unseen = 0 }
     let settings = configuration.value.spool
     do throws(SystemError) {
       let folder = spool.failed
@@ -84,17 +70,9 @@ final class FailedFiles: Sendable {
   }
 
   private func arm(_ due: Date?, count: Int) {
-    state.withLock { state in
-      state.count = count
-      state.timer?.cancel()
-      state.timer = nil
-      guard let due, !state.isStopped else { return }
-      let timer = DispatchSource.makeTimerSource(queue: queue)
-      timer.schedule(wallDeadline: clock.deadline(until: due) + .seconds(1))
-      timer.setEventHandler { [weak self] in self?.runSoon() }
-      timer.activate()
-      state.timer = timer
-    }
+    state.withLock { $0.count = count }
+    guard let due else { return timer.disarm() }
+    timer.arm(at: clock.deadline(until: due) + .seconds(1)) { [weak self] in self?.runSoon() }
   }
 }
 
@@ -156,7 +134,7 @@ struct FailedFile: Sendable, Equatable {
 final class Refuser: Sendable {
   /// The number of files that may wait for `failed/`; more of them stay in `cur/` until the next start.
   private static let limit = 10_000
-  private static let longestDelay = 60
+  private static let longestDelay: Int64 = 60
 
   private struct Waiting {
     let name: FileName
@@ -167,14 +145,13 @@ final class Refuser: Sendable {
   private struct State {
     var waiting: [Waiting] = []
     /// Seconds until the next attempt.
-    var delay = 1
-    var isArmed = false
+    var delay: Int64 = 1
   }
 
   private let spool: Spool
   private let failedFiles: FailedFiles
   private let log: DaemonLog
-  private let queue = DispatchQueue(label: "refusals")
+  private let timer = OneShotTimer(queue: DispatchQueue(label: "refusals"))
   private let state = Mutex(State())
 
   init(spool: Spool, failedFiles: FailedFiles, log: DaemonLog) {
@@ -209,18 +186,15 @@ final class Refuser: Sendable {
   }
 
   private func arm() {
-    let delay: Int? = state.withLock { state in
-      if state.isArmed || state.waiting.isEmpty { return nil }
-      state.isArmed = true
-      defer { state.delay = min(state.delay * 2, Self.longestDelay) }
-      return state.delay
+    state.withLock { state in
+      if timer.isArmed || state.waiting.isEmpty { return }
+      timer.arm(after: .seconds(state.delay)) { [weak self] in self?.retry() }
+      state.delay = min(state.delay * 2, Self.longestDelay)
     }
-    if let delay { queue.asyncAfter(deadline: .now() + .seconds(delay)) { [weak self] in self?.retry() } }
   }
 
   private func retry() {
     let waiting = state.withLock { state in
-      state.isArmed = false
       defer { state.waiting = [] }
       return state.waiting
     }

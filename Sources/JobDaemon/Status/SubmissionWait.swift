@@ -1,6 +1,7 @@
 import Dispatch
 import ObjectGraph
 import Synchronization
+import SystemSupport
 
 /// Waits until all jobs of a submission are durable, until those left are held or wait for others, or until a timeout;
 /// then calls back once.
@@ -14,11 +15,10 @@ final class SubmissionWait: Sendable {
     var active = 0
     /// The token of the wait for the jobs' ends.
     var token: ReleaseWaiters.Token?
-    /// A dispatch source is not marked as Sendable, but may be used from any thread; the mutex orders its end.
-    nonisolated(unsafe) var timer: (any DispatchSourceTimer)?
   }
 
   private static let queue = DispatchQueue(label: "ends of waits")
+  private let timer = OneShotTimer(queue: SubmissionWait.queue)
 
   private let ids: [ManagedObjectID]
   private let core: DaemonCore
@@ -33,18 +33,14 @@ final class SubmissionWait: Sendable {
   }
 
   func begin(limit: Duration) {
-    // A timer, as it can be cancelled: nothing is to stay of a client that has gone.
-    let timer = DispatchSource.makeTimerSource(queue: Self.queue)
-    timer.schedule(deadline: .now() + .nanoseconds(Int(clamping: Int64(limit / .nanoseconds(1)))))
-    timer.setEventHandler { [weak self] in self?.end(isOver: false) }
-    timer.activate()
+    timer.arm(after: limit) { [weak self] in self?.end(isOver: false) }
     // The callbacks hold this object until the last job is released, or the wait has ended.
     let token = core.waiters.add(ids, to: core.scheduler, whenHeld: { self.endIfStuck() }, { self.countDown() })
     let isOver = state.withLock { state in
-      if !state.isOver { (state.timer, state.token) = (timer, token) }
+      if !state.isOver { state.token = token }
       return state.isOver
     }
-    if isOver { forget(timer, token) }
+    if isOver { forget(token) }
     // Jobs that were final before this wait would otherwise be flushed only when the timer is due.
     let isComputed = core.scheduler.read { [ids] schedule, _ in ids.contains { schedule.state(of: $0)?.isFinal == true }
     }
@@ -91,16 +87,16 @@ final class SubmissionWait: Sendable {
 
   /// Returns true once.
   private func finish() -> Bool {
-    let (isFirst, timer, token) = state.withLock { state in
-      defer { (state.isOver, state.timer, state.token) = (true, nil, nil) }
-      return (!state.isOver, state.timer, state.token)
+    let (isFirst, token) = state.withLock { state in
+      defer { (state.isOver, state.token) = (true, nil) }
+      return (!state.isOver, state.token)
     }
-    forget(timer, token)
+    timer.cancel()
+    forget(token)
     return isFirst
   }
 
-  private func forget(_ timer: (any DispatchSourceTimer)?, _ token: ReleaseWaiters.Token?) {
-    timer?.cancel()
+  private func forget(_ token: ReleaseWaiters.Token?) {
     if let token { core.waiters.remove(token, of: ids) }
   }
 }

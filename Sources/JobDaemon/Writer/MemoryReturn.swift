@@ -7,16 +7,11 @@ import SystemSupport
 /// While there is work the allocator would need the memory again at once; an idle daemon would keep the most that it
 /// ever had.
 final class MemoryReturn: Sendable {
-  private struct State {
-    var last = ContinuousClock.now
-    var isArmed = false
-  }
-
   private let calm: Duration
   private let isIdle: @Sendable () -> Bool
   private let giveBack: @Sendable () -> Void
-  private let queue = DispatchQueue(label: "memory")
-  private let state = Mutex(State())
+  private let timer = OneShotTimer(queue: DispatchQueue(label: "memory"))
+  private let lastWork = Mutex(ContinuousClock.now)
 
   /// - Parameters:
   ///   - calm: the time without work after which memory is returned.
@@ -31,25 +26,18 @@ final class MemoryReturn: Sendable {
 
   /// Notes that something was written; cheap enough for each flush.
   func noteWork() {
-    let isFirst = state.withLock { state in
-      state.last = .now
-      defer { state.isArmed = true }
-      return !state.isArmed
-    }
-    if isFirst { look(after: calm) }
+    lastWork.withLock { $0 = .now }
+    // Armed once for many flushes: the alarm finds out when the last one was.
+    arm(after: calm)
   }
 
-  private func look(after delay: Duration) {
-    queue.asyncAfter(deadline: .now() + .nanoseconds(Int(delay / .nanoseconds(1)))) { [weak self] in self?.look() }
+  private func arm(after delay: Duration) {
+    timer.arm(after: delay, replacing: false) { [weak self] in self?.returnIfCalm() }
   }
 
-  private func look() {
-    let left = state.withLock { state in
-      let left = calm - state.last.duration(to: .now)
-      if left <= .zero { state.isArmed = false }
-      return left
-    }
-    if left > .zero { return look(after: left) }
+  private func returnIfCalm() {
+    let left = calm - lastWork.withLock { $0 }.duration(to: .now)
+    if left > .zero { return arm(after: left) }
     if isIdle() { giveBack() }
   }
 }

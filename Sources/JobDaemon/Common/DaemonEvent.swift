@@ -1,0 +1,33 @@
+import ObjectGraph
+import Synchronization
+import SystemSupport
+
+/// A report of one part of the daemon that others act on; ``Daemon`` handles them all in one place.
+enum DaemonEvent: Sendable {
+  /// The flusher: these jobs are durable.
+  case durable([FinishedJob])
+  /// The flusher: the disk is full or the store is busy; nothing is lost, and the flush is tried again.
+  case storeUnwritable(StoreError)
+  /// The flusher: the store can be written again.
+  case storeWritable
+  /// The flusher: the store failed; whether the last changes are on disk is not known.
+  case storeFailed(any Error)
+}
+
+/// The way from the parts of the daemon, which are made one after the other, to the place that handles their reports.
+///
+/// A report is handled on the thread that sends it, before `send` returns.
+final class DaemonEvents: Sendable {
+  /// A closure that is itself a generic type's value gets another wrapper at each access.
+  private struct Handler {
+    var call: (@Sendable (DaemonEvent) -> Void)?
+  }
+
+  private let handler = Mutex(Handler())
+
+  /// Sets the place that handles reports; once, before the first of them.
+  func connect(_ handler: @escaping @Sendable (DaemonEvent) -> Void) { self.handler.withLock { $0.call = handler } }
+
+  /// Has a report handled.
+  func send(_ event: DaemonEvent) { handler.withLock { $0.call }?(event) }
+}
