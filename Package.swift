@@ -9,14 +9,14 @@ let strict: [SwiftSetting] = [
 /// A program that shows the library, with a model of its own.
 func example(_ name: String) -> Target {
   .executableTarget(
-    name: name, dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore"], path: "Examples/\(name)",
+    name: name, dependencies: ["ObjectGraph"], path: "Examples/\(name)",
     swiftSettings: strict, plugins: ["CompileModel"])
 }
 
 let package = Package(
   name: "bobbin",
   products: [
-    .library(name: "ObjectGraph", targets: ["ObjectModel", "ObjectGraph", "SQLiteStore"]),
+    .library(name: "ObjectGraph", targets: ["ObjectGraph"]),
     .library(name: "ObjectGraphTesting", targets: ["ObjectGraphTesting"]),
     .library(name: "BobbinDaemon", targets: ["BobbinDaemon"]),
     .plugin(name: "CompileModel", targets: ["CompileModel"]),
@@ -43,10 +43,15 @@ let package = Package(
 
     // The object graph.
     .target(name: "ObjectModel", swiftSettings: strict),
-    .target(name: "ObjectGraph", dependencies: ["CLinux", "ObjectModel", "TextSupport"], swiftSettings: strict),
-    .target(name: "SQLGeneration", dependencies: ["ObjectModel", "ObjectGraph"], swiftSettings: strict),
+    // What a store has to know, and contexts as well: rows, changes, conditions, and the protocols of a store.
+    .target(name: "StoreInterface", dependencies: ["ObjectModel", "TextSupport"], swiftSettings: strict),
+    .target(name: "SQLGeneration", dependencies: ["ObjectModel", "StoreInterface"], swiftSettings: strict),
     .target(
-      name: "SQLiteStore", dependencies: ["CSQLite", "ObjectModel", "ObjectGraph", "SQLGeneration"],
+      name: "SQLiteStore", dependencies: ["CSQLite", "ObjectModel", "SQLGeneration", "StoreInterface"],
+      swiftSettings: strict),
+    // Contexts and objects; passes on what users need of the modules beneath it.
+    .target(
+      name: "ObjectGraph", dependencies: ["CLinux", "ObjectModel", "SQLiteStore", "StoreInterface", "TextSupport"],
       swiftSettings: strict),
     // What tests of programs that use the object graph need, ours among them.
     .target(
@@ -140,7 +145,8 @@ let package = Package(
     .testTarget(name: "GraphFuzzingTests", dependencies: ["GraphFuzzing", "TestSupport"], swiftSettings: strict),
     .testTarget(name: "ExampleTests", dependencies: ["TestSupport"], swiftSettings: strict),
     .testTarget(
-      name: "SQLGenerationTests", dependencies: ["ObjectModel", "ObjectGraph", "SQLGeneration"], swiftSettings: strict),
+      name: "SQLGenerationTests", dependencies: ["ObjectModel", "SQLGeneration", "StoreInterface"],
+      swiftSettings: strict),
     .testTarget(
       name: "SQLiteStoreTests",
       dependencies: ["ObjectModel", "ObjectGraph", "ObjectGraphTesting", "SQLiteStore", "TestSupport"],

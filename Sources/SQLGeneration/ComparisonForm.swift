@@ -1,6 +1,6 @@
 import Foundation
-import ObjectGraph
 import ObjectModel
+import StoreInterface
 
 /// The form into which both sides of a comparison are brought, by a function for columns and in Swift for constants.
 enum ComparisonForm: Sendable, Hashable {

@@ -1,5 +1,5 @@
-import ObjectGraph
 import ObjectModel
+import StoreInterface
 
 /// Writes conditions as SQL expressions, and collects the joins that their key paths need.
 ///

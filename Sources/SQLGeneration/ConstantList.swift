@@ -1,4 +1,4 @@
-import ObjectGraph
+import StoreInterface
 
 /// The constants of an IN, as a list of parameters or, if they are many, as one parameter that holds a JSON array.
 struct ConstantList {

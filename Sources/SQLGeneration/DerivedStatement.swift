@@ -1,5 +1,5 @@
-package import ObjectGraph
 package import ObjectModel
+package import StoreInterface
 
 /// The SQL that computes a derived attribute.
 package struct DerivedStatement: Sendable {

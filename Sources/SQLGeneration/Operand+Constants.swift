@@ -1,4 +1,4 @@
-import ObjectGraph
+import StoreInterface
 
 extension Operand {
   /// Whether the operand is the same for all objects.

@@ -1,4 +1,4 @@
-package import ObjectGraph
+package import StoreInterface
 
 /// An aggregate function of one argument that a connection must register before it runs generated SQL.
 ///

@@ -1,6 +1,6 @@
 internal import Foundation
-import ObjectGraph
 package import ObjectModel
+import StoreInterface
 
 /// A value for a parameter of a statement.
 package enum SQLBinding: Sendable, Hashable {

@@ -1,6 +1,6 @@
 internal import Foundation
-package import ObjectGraph
 import ObjectModel
+package import StoreInterface
 
 /// A deterministic function that a connection must register before it runs generated SQL.
 ///

@@ -1,5 +1,5 @@
-package import ObjectGraph
 import ObjectModel
+package import StoreInterface
 
 /// Writes the SQL that answers a query, with the results that evaluation in memory has.
 package struct SelectGenerator {

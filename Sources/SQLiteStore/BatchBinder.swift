@@ -1,7 +1,7 @@
 internal import CSQLite
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 
 /// Binds the values of a batch where they lie: nothing is allocated or counted per value.
 struct BatchBinder {

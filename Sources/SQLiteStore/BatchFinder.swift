@@ -1,7 +1,7 @@
 internal import CSQLite
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 
 /// Looks for the stored objects that have the values of a batch's rows in some columns.
 struct BatchFinder {

@@ -1,7 +1,7 @@
 internal import CSQLite
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 
 /// Inserts the rows of a batch, a hundred of them with one statement.
 struct BatchInserter {

@@ -1,4 +1,4 @@
-import ObjectGraph
+import StoreInterface
 
 /// Statements that are the store's own housekeeping: neither counted nor logged.
 extension Connection {

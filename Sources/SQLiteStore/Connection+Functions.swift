@@ -1,6 +1,6 @@
 internal import CSQLite
-import ObjectGraph
 import SQLGeneration
+import StoreInterface
 
 extension Connection {
   /// Registers the functions that generated SQL calls.

@@ -1,6 +1,6 @@
 internal import CSQLite
 import Dispatch
-import ObjectGraph
+import StoreInterface
 import Synchronization
 
 /// A connection to the store's file, with its prepared statements.

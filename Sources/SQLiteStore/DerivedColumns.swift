@@ -1,7 +1,7 @@
 internal import Foundation
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 
 /// Computes derived attributes in the transaction that changes what they are computed from.
 struct DerivedColumns: Sendable {

@@ -1,5 +1,5 @@
-import ObjectGraph
 import ObjectModel
+import StoreInterface
 
 /// The names of a model's entities as bytes that stay in place, to be bound without a copy.
 final class EntityNames: @unchecked Sendable {

@@ -1,6 +1,6 @@
 internal import Foundation
 internal import Glibc
-import ObjectGraph
+import StoreInterface
 
 /// The folder of large values: one file each, named by a random UUID and its size in bytes.
 ///

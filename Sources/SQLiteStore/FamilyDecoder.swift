@@ -1,6 +1,6 @@
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 
 /// Makes rows from results that have the columns of a table, in any order; the key is the first.
 struct FamilyDecoder {

@@ -1,5 +1,5 @@
-import ObjectGraph
 import SQLGeneration
+import StoreInterface
 
 /// Removes files that no row refers to: what a crash between file and commit left over.
 struct FileSweep {

@@ -1,6 +1,6 @@
 internal import Foundation
 internal import Glibc
-import ObjectGraph
+import StoreInterface
 
 /// The system calls of the store's files: read errno first, retry EINTR, throw an error with path.
 enum FileSystem {

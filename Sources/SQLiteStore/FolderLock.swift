@@ -1,5 +1,5 @@
 internal import Glibc
-import ObjectGraph
+import StoreInterface
 
 /// Holds a lock on a folder while it lives.
 final class FolderLock: Sendable {

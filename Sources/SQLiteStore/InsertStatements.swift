@@ -1,6 +1,6 @@
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 
 /// The texts of the statements that insert rows of an entity: one for a row, and one for a hundred of them.
 ///

@@ -1,6 +1,6 @@
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 
 /// Hands out primary keys inside a transaction of the writer.
 struct KeyBlocks {

@@ -1,5 +1,5 @@
 internal import Glibc
-import ObjectGraph
+import StoreInterface
 
 /// The files that SQLite has open for a store, by which it is noticed that one was removed or replaced.
 ///

@@ -1,7 +1,7 @@
 internal import CSQLite
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 
 /// The statements of one packed batch and what they have done so far.
 struct PackedRun {

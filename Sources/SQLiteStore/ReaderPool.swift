@@ -1,4 +1,4 @@
-import ObjectGraph
+import StoreInterface
 import Synchronization
 
 /// Connections for reading: opened when needed, kept for the next reader, never waited for.

@@ -1,7 +1,7 @@
 internal import Foundation
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 
 /// Binds the values of rows of one entity to the parameters of a statement, without copying them.
 struct RowBinder {

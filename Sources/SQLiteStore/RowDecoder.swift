@@ -1,8 +1,8 @@
 internal import CSQLite
 internal import Foundation
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 
 /// Makes rows of one entity from the columns of a result.
 final class RowDecoder: Sendable {

@@ -1,7 +1,7 @@
 package import Foundation
-public import ObjectGraph
 package import ObjectModel
 import SQLGeneration
+public import StoreInterface
 import Synchronization
 
 /// Keeps rows in an SQLite file in WAL mode, and large values in files beside it.

@@ -1,6 +1,6 @@
 internal import Foundation
-import ObjectGraph
 import ObjectModel
+import StoreInterface
 
 /// The files that a save makes, takes over and drops.
 struct SaveFiles {

@@ -1,6 +1,6 @@
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 
 /// What a store has to do and to look at when it deletes rows, by the index of their family's root.
 struct DeleteStatements: Sendable {

@@ -1,5 +1,5 @@
-import ObjectGraph
 import SQLGeneration
+import StoreInterface
 
 extension SaveTransaction {
   /// Writes what became of links, when all rows are written.

@@ -1,7 +1,7 @@
 internal import CSQLite
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 
 extension SaveTransaction {
   /// Writes packed rows: each is looked for by the key, then inserted or overwritten; without a key, all are inserted.

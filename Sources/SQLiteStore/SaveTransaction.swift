@@ -1,7 +1,7 @@
 internal import CSQLite
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 
 /// One save on the writer's connection: everything in one transaction, or nothing.
 struct SaveTransaction {

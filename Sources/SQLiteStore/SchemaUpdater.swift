@@ -1,7 +1,7 @@
 internal import Foundation
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 
 /// Makes the tables of a new store, and brings those of an old one to the model.
 struct SchemaUpdater {

@@ -1,7 +1,7 @@
 internal import Foundation
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 
 /// Reads one state of the store through one connection.
 struct SnapshotReader: StoreReader {

@@ -1,6 +1,6 @@
 internal import CSQLite
-import ObjectGraph
 import SQLGeneration
+import StoreInterface
 
 /// A prepared statement; who holds it owns it, and its last holder finalises it.
 ///

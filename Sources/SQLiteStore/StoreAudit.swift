@@ -1,7 +1,7 @@
 internal import Foundation
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 
 /// Looks for what contradicts itself in a store: pages, references, links, and the files of large values.
 struct StoreAudit {

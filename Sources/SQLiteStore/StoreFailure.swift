@@ -1,5 +1,5 @@
 internal import CSQLite
-import ObjectGraph
+import StoreInterface
 
 /// Turns SQLite's result codes into store errors.
 enum StoreFailure {

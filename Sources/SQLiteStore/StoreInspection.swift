@@ -1,5 +1,5 @@
 internal import CSQLite
-package import ObjectGraph
+package import StoreInterface
 
 /// A store's file as it is, for reading only: whatever model it has, and also while the daemon writes to it.
 ///

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import Glibc
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 
 /// Opens a store's file, or makes it: never over something that is there, and never half.
 struct StoreOpener {

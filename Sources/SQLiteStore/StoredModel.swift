@@ -1,6 +1,6 @@
 internal import Foundation
-import ObjectGraph
 import ObjectModel
+import StoreInterface
 
 /// What a store tells of the model it was written with.
 struct StoredModel {

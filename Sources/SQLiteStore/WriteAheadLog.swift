@@ -1,6 +1,6 @@
 internal import CSQLite
 internal import Glibc
-import ObjectGraph
+import StoreInterface
 
 /// The write-ahead log beside a database, as the connection that writes sees it.
 ///

@@ -1,5 +1,5 @@
-import ObjectGraph
 import ObjectModel
+import StoreInterface
 
 /// A transaction of several steps on the writer's connection.
 final class WriteTransaction: StoreTransaction {

@@ -1,7 +1,7 @@
 import Foundation
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 import Testing
 
 @Suite("The SQL of a fetch")

@@ -24,13 +24,3 @@ public struct BatchUpdateRequest: PersistentStoreRequest {
     self.propertiesToUpdate = propertiesToUpdate
   }
 }
-
-extension Operand {
-  /// Reads a value from a format string such as `age + %@` or `lowercase:(name)`; see ``Condition/init(format:_:)``.
-  ///
-  /// - Throws: ``ConditionError`` with the column and the offending part.
-  public init(format: String, _ arguments: (any Sendable)?...) throws(ConditionError) {
-    var parser = try FormatParser(format, arguments)
-    self = try parser.parseOperand()
-  }
-}

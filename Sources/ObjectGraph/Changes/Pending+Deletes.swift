@@ -145,18 +145,3 @@ extension Pending {
     altered.append(id)
   }
 }
-
-/// An index of pending changes by the objects that they refer to.
-struct ReferenceIndex: Sendable {
-  private var owners: [ManagedObjectID: [ManagedObjectID]] = [:]
-
-  /// Adds a change under the objects that it refers to; it stays there when it later refers to others.
-  mutating func add(_ change: RowChange, _ layouts: [RowLayout]) {
-    guard let row = change.row else { return }
-    for reference in layouts[Int(row.entityIndex)].references {
-      if let id = row.referenceIfPresent(reference.slot) { owners[id, default: []].append(change.id) }
-    }
-  }
-
-  func owners(ofReferencesTo id: ManagedObjectID) -> [ManagedObjectID] { owners[id] ?? [] }
-}

@@ -111,16 +111,6 @@ extension FetchExpression.Function {
 }
 
 extension Derivation.Operation {
-  /// What becomes of one text.
-  package func applied(to text: String) -> String {
-    switch self {
-    case .canonical: TextFolding.fold(text, [.caseInsensitive, .diacriticInsensitive])
-    case .lowercase: text.lowercased()
-    case .uppercase: text.uppercased()
-    case .copy, .count, .sum, .min, .max, .average, .now: text
-    }
-  }
-
   fileprivate func applied(to value: Value) -> Value {
     if case .string(let text) = value { .string(applied(to: text)) } else { value }
   }
@@ -132,19 +122,4 @@ extension AttributeType {
 
 extension Value {
   fileprivate var asDouble: Value { if case .integer(let number) = self { .double(Double(number)) } else { self } }
-}
-
-/// Sums and the like of decimal numbers, for stores whose database has none.
-package enum DecimalAggregate {
-  /// - Parameter numbers: the numbers with spaces between them; nil for none.
-  /// - Returns: nil for an unknown name, and where there is no result.
-  package static func result(_ name: String, _ numbers: String?) -> String? {
-    guard let function = FetchExpression.Function(rawValue: name) else { return nil }
-    var aggregate = Aggregate(function, isDecimal: true)
-    for number in (numbers ?? "").split(separator: " ") {
-      if let decimal = Decimal(string: String(number)) { aggregate.add(.decimal(decimal)) }
-    }
-    guard case .decimal(let result)? = try? aggregate.result() else { return nil }
-    return result.description
-  }
 }

@@ -178,37 +178,7 @@ struct ComparisonTest: Sendable {
 
   func isTrue(_ scope: EvaluationScope) throws -> Bool {
     try left.read(scope) { left in
-      try right.read(scope) { right in isTrue(left, right) }
-    }
-  }
-
-  /// The result if both operands are constants.
-  var isTrueOfConstants: Bool {
-    guard let left = left.constant, let right = right.constant else { return false }
-    return withExtendedLifetime((left, right)) { isTrue(left.scalar, right.scalar) }
-  }
-
-  private func isTrue(_ left: Scalar, _ right: Scalar) -> Bool {
-    switch comparison {
-    case .equal: return left.order(right) == 0
-    case .notEqual: return left.order(right) != 0
-    default: break
-    }
-    if left.isNull || right.isNull { return false }
-    switch comparison {
-    case .less: return left.order(right) < 0
-    case .lessOrEqual: return left.order(right) <= 0
-    case .greater: return left.order(right) > 0
-    case .greaterOrEqual: return left.order(right) >= 0
-    default: break
-    }
-    guard case .bytes(let text) = left, case .bytes(let part) = right else { return false }
-    return switch comparison {
-    case .beginsWith: TextSearch.hasPrefix(text, part)
-    case .endsWith: TextSearch.hasSuffix(text, part)
-    case .contains: TextSearch.contains(text, part)
-    case .like: TextSearch.isLike(text, part)
-    default: pattern?.matches(text) ?? false
+      try right.read(scope) { right in left.meets(comparison, right, pattern: pattern) }
     }
   }
 }

@@ -36,23 +36,3 @@ package struct RowComparator {
     return left.id.key < right.id.key
   }
 }
-
-extension ResolvedSort {
-  /// Returns the properties to sort by.
-  ///
-  /// - Throws: ``ConditionError`` if the path does not exist or its values have no order.
-  package func propertyPath(from entity: Entity) throws(ConditionError) -> PropertyPath {
-    let path = try PropertyPath(keyPath, from: entity)
-    let fragment = keyPath.joined(separator: ".")
-    switch path.type {
-    case .data: throw ConditionError(.unsupported, "binary data can't be sorted by", fragment: fragment)
-    case .object:
-      throw ConditionError(.unsupported, "objects can't be sorted by; name an attribute", fragment: fragment)
-    default: break
-    }
-    if textOrder != .codePoints && !path.type.isText {
-      throw ConditionError(.typeMismatch, "only texts have an order of texts", fragment: fragment)
-    }
-    return path
-  }
-}

@@ -42,9 +42,6 @@ struct ScalarReader: Sendable {
     .path(origin, path.relationships.map(\.slot), path.last.slot, path.last.storage)
   }
 
-  /// The constant, or nil if the operand depends on the object.
-  var constant: ConstantScalar? { if case .constant(let constant) = source { constant } else { nil } }
-
   /// Calls the body with the operand's value.
   @inline(__always)
   func read<Result>(_ scope: EvaluationScope, _ body: (Scalar) throws -> Result) throws -> Result {

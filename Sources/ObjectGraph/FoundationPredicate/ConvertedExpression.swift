@@ -130,3 +130,14 @@ enum ConvertedExpression {
     }
   }
 }
+
+extension ConvertedExpression {
+  /// A range that a `#Predicate` captured; nil if its bounds have no equivalent.
+  init?(_ range: any ConstantRange) {
+    let limits = range.limits
+    let bounds = (limits.lower.map { Operand(constant: $0) }, limits.upper.map { Operand(constant: $0) })
+    if case .some(nil) = bounds.0 { return nil }
+    if case .some(nil) = bounds.1 { return nil }
+    self = .range(lower: bounds.0 ?? nil, upper: bounds.1 ?? nil, includesUpper: limits.includesUpper)
+  }
+}

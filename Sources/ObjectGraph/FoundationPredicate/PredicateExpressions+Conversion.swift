@@ -127,7 +127,7 @@ extension PredicateExpressions.Variable: ConvertibleExpression {
 extension PredicateExpressions.Value: ConvertibleExpression {
   func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
     if let operand = Operand(constant: value) { return .operand(operand) }
-    if let range = (value as? any ConstantRange)?.converted { return range }
+    if let range = (value as? any ConstantRange).flatMap(ConvertedExpression.init(_:)) { return range }
     if let list = Operand.list(of: value) { return .list(list) }
     throw unsupported(value, "is a value that no attribute has")
   }

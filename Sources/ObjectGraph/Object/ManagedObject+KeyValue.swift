@@ -116,59 +116,6 @@ extension ManagedObject {
   }
 }
 
-extension Value {
-  /// Makes a value of any of the types that attributes can have; nil for other types.
-  public init?(_ any: Any?) {
-    switch any {
-    case nil: self = .null
-    case let value as Value: self = value
-    case let value as Bool: self = .boolean(value)
-    case let value as any BinaryInteger:
-      guard let integer = Int64(exactly: value) else { return nil }
-      self = .integer(integer)
-    case let value as Double: self = .double(value)
-    case let value as Float: self = .double(Double(value))
-    case let value as String: self = .string(value)
-    case let value as Decimal: self = .decimal(value)
-    case let value as Date: self = .date(value)
-    case let value as Data: self = .data(value)
-    case let value as UUID: self = .uuid(value)
-    case let value as URL: self = .url(value)
-    default: return nil
-    }
-  }
-
-  /// Returns the value as a Swift type, or nil: `row["count"]?.typed(as: Int.self)`.
-  ///
-  /// Integers convert to other number types that hold them exactly.
-  /// - Parameter type: the wanted type.
-  public func typed<Wanted>(as type: Wanted.Type) -> Wanted? {
-    if let value = unwrapped as? Wanted { return value }
-    guard case .integer(let number) = self else { return nil }
-    return switch type {
-    case let integer as any BinaryInteger.Type: integer.init(exactly: number) as? Wanted
-    case let real as any BinaryFloatingPoint.Type: real.init(exactly: number) as? Wanted
-    default: nil
-    }
-  }
-
-  /// The Swift value, or nil.
-  public var unwrapped: (any Sendable)? {
-    switch self {
-    case .null: nil
-    case .integer(let value): value
-    case .double(let value): value
-    case .boolean(let value): value
-    case .string(let value): value
-    case .decimal(let value): value
-    case .date(let value): value
-    case .data(let value): value
-    case .uuid(let value): value
-    case .url(let value): value
-    }
-  }
-}
-
 // For hand-written accessors: values without change tracking, and change tracking without values.
 
 extension ManagedObject {

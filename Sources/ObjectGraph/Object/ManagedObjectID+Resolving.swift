@@ -22,6 +22,8 @@ extension ManagedObjectID {
   }
 }
 
+extension ManagedObject: IdentifiedObject {}
+
 extension ManagedObjectID: CustomStringConvertible {
   /// The entity's name and the key.
   public var description: String { "<\(entity?.name ?? "?") \(key)>" }

@@ -97,12 +97,12 @@ extension ObjectRegistry {
 
   /// Runs the body without change tracking: it writes in place, or into an unversioned copy of a shared row.
   private func withoutTracking(_ object: ManagedObject, _ body: () -> Void) {
-    let (former, version) = (ObjectIdentifier(object.row.storage), object.row.version)
+    let (former, version) = (object.row.bufferID, object.row.version)
     let wasTouched = object.state.contains(.touched)
     object.state.insert(.touched)
     body()
     if !wasTouched { object.state.remove(.touched) }
-    if ObjectIdentifier(object.row.storage) == former { return }
+    if object.row.bufferID == former { return }
     object.row.stamp(version: version)
     // Pending changes must equal the values that the object shows.
     if object.hasChanges && !wasTouched { touch(object) }

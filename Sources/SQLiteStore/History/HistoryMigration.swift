@@ -1,6 +1,6 @@
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 
 /// Lets the history of a store name its objects as the new model does: entities are renamed, and keys change where
 /// several tables become one. Names of properties stay those of their time; changes of entities that are no more go.

@@ -1,4 +1,4 @@
-import ObjectGraph
+import StoreInterface
 
 /// The tables of a store's history. Once a store has them, everybody who writes with this library writes there too.
 struct HistorySchema {

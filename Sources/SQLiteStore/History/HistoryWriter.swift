@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Glibc
-import ObjectGraph
 import ObjectModel
+import StoreInterface
 
 /// Writes what a transaction does to objects into the store's history, if the store keeps one.
 ///

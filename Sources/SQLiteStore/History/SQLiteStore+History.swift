@@ -1,6 +1,6 @@
 internal import Foundation
-package import ObjectGraph
 import ObjectModel
+package import StoreInterface
 
 extension SQLiteStore {
   /// The history, if the store keeps one.

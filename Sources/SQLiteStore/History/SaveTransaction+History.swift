@@ -1,6 +1,6 @@
 internal import Foundation
-import ObjectGraph
 import ObjectModel
+import StoreInterface
 
 extension SaveTransaction {
   /// Notes what a set of changes does, for the history.

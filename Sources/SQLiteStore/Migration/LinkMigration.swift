@@ -1,6 +1,6 @@
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 
 /// Brings the links of many-to-many relationships from one model to another: from join tables, and from to-one
 /// relationships that are to-many now.

@@ -1,6 +1,6 @@
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 
 /// Looks for rows that the new model has no place for, before anything is changed; reads only.
 struct MigrationChecks {

@@ -1,6 +1,6 @@
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 
 /// How a store would be migrated, and what is in the way; made without changing anything.
 struct MigrationProposal {

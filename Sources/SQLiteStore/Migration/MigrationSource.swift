@@ -1,6 +1,6 @@
-public import ObjectGraph
 public import ObjectModel
 import SQLGeneration
+package import StoreInterface
 
 /// An object as it was before a migration, as an ``EntityMigrationPolicy`` sees it.
 ///
@@ -8,11 +8,22 @@ import SQLGeneration
 public struct MigrationSource {
   /// The entity of the earlier model.
   public let entity: Entity
-  let key: Int64
-  let row: Row
-  let plan: MigrationPlan
-  let ordinal: UInt32
-  let connection: Connection
+  package let key: Int64
+  private let row: Row
+  private let plan: MigrationPlan
+  private let ordinal: UInt32
+  private let connection: Connection
+
+  init(
+    entity: Entity, key: Int64, row: Row, plan: MigrationPlan, ordinal: UInt32, connection: Connection
+  ) {
+    self.entity = entity
+    self.key = key
+    self.row = row
+    self.plan = plan
+    self.ordinal = ordinal
+    self.connection = connection
+  }
 
   /// The value of an attribute of the earlier model; null if there is none.
   ///
@@ -34,9 +45,8 @@ public struct MigrationSource {
     return value.unwrapped as? Result
   }
 
-  /// What the destination of a to-one relationship of the earlier model has become; nil if there is none, or if it has
-  /// become nothing by itself: the code that replaces it knows more.
-  public func destination(_ name: String, in context: isolated ManagedObjectContext) throws -> ManagedObject? {
+  /// The ID of what the destination of a to-one relationship has become; nil if there is none.
+  package func destinationID(_ name: String) throws(StoreError) -> ManagedObjectID? {
     let property = property(name)
     guard property.storage == .reference, let former = property.destination else {
       preconditionFailure("\(entity.name).\(name) is no to-one relationship")
@@ -48,14 +58,14 @@ public struct MigrationSource {
     let table = SchemaName.quoted(plan.destination.table(of: successor).name)
     let found = try connection.first("SELECT 1 FROM \(table) WHERE _key = ?1", { $0.bind(key, 1) }) { _ in true }
     guard found == true else { return nil }
-    return context.object(with: ManagedObjectID(key: key, entity: successor, coordinatorOrdinal: ordinal))
+    return ManagedObjectID(key: key, entity: successor, coordinatorOrdinal: ordinal)
   }
 
-  /// The object that this one has become; nil for one that is replaced.
-  func object(in context: isolated ManagedObjectContext) -> ManagedObject? {
+  /// The ID of the object that this one has become; nil for one that is replaced.
+  package var successorID: ManagedObjectID? {
     guard let successor = plan.mapping.successor(of: entity) else { return nil }
     let key = key + plan.offset(from: entity, to: successor)
-    return context.object(with: ManagedObjectID(key: key, entity: successor, coordinatorOrdinal: ordinal))
+    return ManagedObjectID(key: key, entity: successor, coordinatorOrdinal: ordinal)
   }
 
   private func property(_ name: String) -> Property {

@@ -1,6 +1,6 @@
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 
 /// Brings the rows of a store from one model to another, inside a transaction of the caller.
 ///

@@ -1,6 +1,6 @@
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+package import StoreInterface
 
 /// Runs the code of policies over the rows of the earlier model, when the tables are those of the later one.
 struct PolicyRun {
@@ -9,51 +9,18 @@ struct PolicyRun {
   let policies: [EntityMigrationPolicy]
   let files: ExternalFiles
   let options: SQLiteStoreOptions
-  /// Objects between two saves.
-  private static let batchSize = 500
 
   func run() throws(StoreError) {
-    try MigrationContext(connection: connection, options: options).run(plan.destination.model) { context in
-      for policy in policies { try run(policy, context) }
+    let store = MigratingStore(connection, options, model: plan.destination.model)
+    for policy in policies {
+      guard let code = policy.code, let entity = plan.mapping.source.entitiesByName[policy.source] else { continue }
+      let rows = FormerRows(store: store, entity: entity, connection: connection, plan: plan, files: files)
+      try store.run { try code(rows) }
     }
     try checkValues()
     for table in plan.keptTables {
       try connection.control("DROP TABLE \(SchemaName.quoted(MigrationPlan.keptName(table)))")
     }
-  }
-
-  private func run(_ policy: EntityMigrationPolicy, _ context: isolated ManagedObjectContext) throws {
-    guard let code = policy.code, let entity = plan.mapping.source.entitiesByName[policy.source] else { return }
-    var last = Int64.min
-    while true {
-      let batch = try rows(of: entity, after: last, ordinal: context.coordinator.ordinal)
-      guard let end = batch.last?.key else { return }
-      for source in batch { try code(source, context) }
-      if context.hasChanges { try context.save() }
-      context.reset()
-      last = end
-    }
-  }
-
-  private func rows(of entity: Entity, after key: Int64, ordinal: UInt32) throws(StoreError) -> [MigrationSource] {
-    let table = plan.source.table(of: entity)
-    let decoder = RowDecoder(entity, columns: table.columnNames, model: plan.source.model, files: files)
-    let condition = table.tellsEntity ? " AND _entity = \(SchemaName.literal(entity.name))" : ""
-    var found: [MigrationSource] = []
-    try connection.run(
-      """
-      SELECT \(table.columnNames.map(SchemaName.quoted).joined(separator: ", ")) \
-      FROM \(SchemaName.quoted(MigrationPlan.keptName(table.name))) WHERE _key > ?1\(condition) \
-      ORDER BY _key LIMIT \(Self.batchSize)
-      """, { $0.bind(key, 1) }
-    ) { statement throws(StoreError) in
-      found.append(
-        MigrationSource(
-          entity: entity, key: statement.integer(0), row: decoder.row(statement, ordinal: ordinal).row, plan: plan,
-          ordinal: ordinal, connection: connection))
-      return true
-    }
-    return found
   }
 
   /// Sees that no object was left without a required value, whether code has touched it or not.
@@ -78,5 +45,49 @@ struct PolicyRun {
         }
       }
     }
+  }
+}
+
+/// The rows of an entity of the earlier model, while the tables are those of the later one already.
+package struct FormerRows {
+  /// The store with the later model.
+  package let store: MigratingStore
+  private let entity: Entity
+  private let connection: Connection
+  private let plan: MigrationPlan
+  private let files: ExternalFiles
+
+  fileprivate init(
+    store: MigratingStore, entity: Entity, connection: Connection, plan: MigrationPlan, files: ExternalFiles
+  ) {
+    self.store = store
+    self.entity = entity
+    self.connection = connection
+    self.plan = plan
+    self.files = files
+  }
+
+  /// The first rows behind a key.
+  package func batch(
+    of count: Int, after key: Int64, ordinal: UInt32
+  ) throws(StoreError) -> [MigrationSource] {
+    let table = plan.source.table(of: entity)
+    let decoder = RowDecoder(entity, columns: table.columnNames, model: plan.source.model, files: files)
+    let condition = table.tellsEntity ? " AND _entity = \(SchemaName.literal(entity.name))" : ""
+    var found: [MigrationSource] = []
+    try connection.run(
+      """
+      SELECT \(table.columnNames.map(SchemaName.quoted).joined(separator: ", ")) \
+      FROM \(SchemaName.quoted(MigrationPlan.keptName(table.name))) WHERE _key > ?1\(condition) \
+      ORDER BY _key LIMIT \(count)
+      """, { $0.bind(key, 1) }
+    ) { statement throws(StoreError) in
+      found.append(
+        MigrationSource(
+          entity: entity, key: statement.integer(0), row: decoder.row(statement, ordinal: ordinal).row, plan: plan,
+          ordinal: ordinal, connection: connection))
+      return true
+    }
+    return found
   }
 }

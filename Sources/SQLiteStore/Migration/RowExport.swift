@@ -1,8 +1,8 @@
 internal import Foundation
 internal import Glibc
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 
 /// Writes the rows of an entity to a file before a migration: NDJSON, an object per line, its key in `_key`.
 ///

@@ -1,6 +1,6 @@
-import ObjectGraph
 import ObjectModel
 import SQLGeneration
+import StoreInterface
 
 /// Takes a store through the stages that it has not seen, each in a transaction of its own, code included.
 struct StagedMigration {
@@ -53,9 +53,10 @@ struct StagedMigration {
   }
 
   private func run(
-    _ handler: MigrationStage.Handler?, _ model: ManagedObjectModel, _ connection: Connection
+    _ code: MigrationStage.Code?, _ model: ManagedObjectModel, _ connection: Connection
   ) throws(StoreError) {
-    guard let handler else { return }
-    try MigrationContext(connection: connection, options: options).run(model, handler)
+    guard let code else { return }
+    let store = MigratingStore(connection, options, model: model)
+    try store.run { try code(store) }
   }
 }

@@ -1,7 +1,7 @@
 package import Foundation
-package import ObjectGraph
 package import ObjectModel
 import SQLGeneration
+package import StoreInterface
 
 /// Tries a model on a store without changing anything, also while another process has the store open.
 package enum StoreTrial {

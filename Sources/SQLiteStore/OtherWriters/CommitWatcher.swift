@@ -1,5 +1,5 @@
 internal import Dispatch
-import ObjectGraph
+import StoreInterface
 import Synchronization
 
 /// Looks for commits of others when the journal of a store is written to.

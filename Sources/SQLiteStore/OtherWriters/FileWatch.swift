@@ -1,4 +1,4 @@
-import ObjectGraph
+import StoreInterface
 
 /// Calls back at the next write to a file, by whomever, unless it is dropped before. It costs nothing until then.
 final class FileWatch: Sendable {

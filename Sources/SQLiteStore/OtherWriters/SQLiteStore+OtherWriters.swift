@@ -1,6 +1,6 @@
-package import ObjectGraph
 import ObjectModel
 import SQLGeneration
+package import StoreInterface
 
 extension SQLiteStore {
   package func observeForeignCommits(_ handler: @escaping @Sendable (ForeignCommit) -> Void) throws(StoreError) {

@@ -1,6 +1,6 @@
 internal import Dispatch
 internal import Glibc
-import ObjectGraph
+import StoreInterface
 import Synchronization
 
 /// The inotify instance of the process, since a user may have few of them.

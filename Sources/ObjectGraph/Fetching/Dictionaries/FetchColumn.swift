@@ -26,7 +26,7 @@ struct FetchColumn {
     case .objectID: source = .objectID
     case .computed(let operand):
       let scope = EntityScope(entity)
-      let resolved = try ConditionResolver(scope: scope).resolve(operand)
+      let resolved = try operand.resolved(in: scope)
       let type = try scope.comparedType(resolved, nil)
       source = .computed(try ScalarReader(resolved, .none, scope: scope), type)
     case .aggregate(let function, let names):

@@ -1,0 +1,131 @@
+public import Foundation
+public import ObjectModel
+
+/// A place in the history of a store.
+package enum HistoryPoint: Sendable {
+  case beginning
+  case token(PersistentHistoryToken)
+  case date(Date)
+}
+
+/// The history that a store keeps.
+package protocol StoreHistory {
+  /// What own transactions have as their ``PersistentHistoryTransaction/writer``.
+  var writer: String { get }
+
+  /// The place behind the newest transaction.
+  func currentToken() throws -> PersistentHistoryToken
+
+  /// Calls the body with the transactions after a point, oldest first and without changes, and with what reads the
+  /// changes of that one.
+  ///
+  /// - Parameter body: returns false to stop.
+  /// - Throws: ``StoreError/Code/expiredHistoryToken`` if transactions after the point were deleted.
+  func transactions(
+    after point: HistoryPoint,
+    _ body: (PersistentHistoryTransaction, () throws -> [PersistentHistoryChange]) throws -> Bool
+  ) throws
+
+  /// Deletes the transactions before a point, and returns how many there were.
+  func deleteTransactions(before point: HistoryPoint) throws -> Int
+}
+
+/// What one save, or one batch request, has done to a store, by whomever.
+public struct PersistentHistoryTransaction: Sendable {
+  /// The place behind this transaction.
+  public let token: PersistentHistoryToken
+  /// When it was made, by the clock of who made it.
+  public let timestamp: Date
+  /// What the saving context had as its ``ManagedObjectContext/transactionAuthor``.
+  public let author: String?
+  /// The name of the context that made the changes; of the one that saved them, if there were several.
+  public let contextName: String?
+  /// The name and the number of the process, such as `bobbind[4711]`.
+  public let process: String
+  /// What was done to each object, in the order in which it was written; empty if changes were not asked for.
+  public let changes: [PersistentHistoryChange]
+  /// Which open store wrote it, to tell own transactions from those of others.
+  package let writer: String
+
+  package init(
+    token: PersistentHistoryToken, timestamp: Date, author: String?, contextName: String?, process: String,
+    changes: [PersistentHistoryChange], writer: String
+  ) {
+    self.token = token
+    self.timestamp = timestamp
+    self.author = author
+    self.contextName = contextName
+    self.process = process
+    self.changes = changes
+    self.writer = writer
+  }
+}
+
+/// What a transaction has done to one object.
+public struct PersistentHistoryChange: Sendable {
+  /// What can become of an object.
+  public enum Kind: String, Sendable {
+    /// It is new.
+    case insert
+    /// It has other values.
+    case update
+    /// It is gone.
+    case delete
+  }
+
+  /// What became of the object.
+  public let kind: Kind
+  /// The object, under the entity that it had then.
+  public let objectID: ManagedObjectID
+  /// The names of the properties that an update has changed, many-to-many relationships included.
+  ///
+  /// They are those of the model of that time. A to-many relationship whose inverse is to-one does not show here: the
+  /// objects at the other end are updated.
+  public let updatedProperties: Set<String>
+  /// What a deleted object had in the attributes that are marked to be preserved.
+  public let tombstone: [String: Value]
+
+  package init(
+    _ kind: Kind, _ objectID: ManagedObjectID, updatedProperties: Set<String> = [], tombstone: [String: Value] = [:]
+  ) {
+    self.kind = kind
+    self.objectID = objectID
+    self.updatedProperties = updatedProperties
+    self.tombstone = tombstone
+  }
+}
+
+/// A place in the history of one store: behind one transaction, and before the next.
+///
+/// Keep it, as JSON for example, to ask later for what has come since. Tokens of one store are ordered as its
+/// transactions are; those of different stores in no meaningful way.
+public struct PersistentHistoryToken: Sendable, Hashable, Codable, Comparable {
+  /// The store whose history is meant.
+  public let storeIdentifier: UUID
+  /// Counts the transactions of the store from 1; a number is never used twice.
+  public let number: Int64
+
+  package init(storeIdentifier: UUID, number: Int64) {
+    self.storeIdentifier = storeIdentifier
+    self.number = number
+  }
+
+  /// Whether a token of the same store is the earlier one.
+  public static func < (left: Self, right: Self) -> Bool {
+    left.storeIdentifier == right.storeIdentifier
+      ? left.number < right.number : left.storeIdentifier.uuidString < right.storeIdentifier.uuidString
+  }
+}
+
+/// Who makes a transaction of a store, as the history keeps it.
+package struct TransactionOrigin: Sendable, Hashable {
+  /// The name of the context that made the changes.
+  package var contextName: String?
+  /// What that context has as its `transactionAuthor`.
+  package var author: String?
+
+  package init(contextName: String? = nil, author: String? = nil) {
+    self.contextName = contextName
+    self.author = author
+  }
+}
