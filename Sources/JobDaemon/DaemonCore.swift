@@ -55,39 +55,29 @@ final class DaemonCore: Sendable {
       parent: writer, name: "main", executor: ContextExecutor(label: "main", occupation: occupation))
     spool = try Spool(paths)
     policy = JobPolicy(configuration: configuration)
-    let scheduler = Scheduler(agingStep: settings.jobs.aging)
+    let events = DaemonEvents()
+    let scheduler = Scheduler(agingStep: settings.jobs.aging, events: events)
     self.scheduler = scheduler
     memoryReturn = MemoryReturn { scheduler.allRunning.isEmpty }
-    let waiters = ReleaseWaiters()
-    self.waiters = waiters
+    waiters = ReleaseWaiters()
     let clock = RetentionClock(path: paths.clock, log: log)
     failedFiles = FailedFiles(spool, configuration, clock, log)
-    releaser = Releaser(spool: spool, failedFiles: failedFiles, scheduler: scheduler, waiters: waiters, log: log)
-    let events = DaemonEvents()
+    let refuser = Refuser(spool: spool, failedFiles: failedFiles, events: events, log: log)
+    releaser = Releaser(
+      spool: spool, refuser: refuser, scheduler: scheduler, waiters: waiters, events: events, log: log)
     flusher = Flusher(writer: writer, configuration: settings.writer, waiters: waiters, events: events)
-    let merger = Merger(main: main, flusher: flusher) { onFatal(.internalFailure("main can't be saved: \($0)")) }
-    self.merger = merger
+    merger = Merger(main: main, flusher: flusher, events: events)
     self.handlers = HandlerTable(handlers)
     engine = JobEngine(
       main: main, handlers: self.handlers, policy: policy, scheduler: scheduler, merger: merger, flusher: flusher,
-      waiters: waiters, payloadDirectory: paths.payload, log: log, onFatal: onFatal)
-    let control = JobControl(engine)
-    self.control = control
+      waiters: waiters, payloadDirectory: paths.payload, log: log, events: events)
+    control = JobControl(engine)
     workers = WorkerPool(engine, AttemptRecorder(engine, control))
     retention = Retention(engine, RetentionSteps(main: main, coordinator: coordinator, scheduler: scheduler), clock)
     admission = Admission(main: main, handlers: self.handlers, scheduler: scheduler, policy: policy)
     intake = Intake(
-      spool: spool, admission: admission, flusher: flusher, release: releaser, log: log,
-      configuration: settings.spool, onFatal: onFatal
-    ) { admitted in
-      merger.merge(finished: admitted.flatMap(\.finished))
-      let jobs = admitted.flatMap(\.jobs)
-      scheduler.add(jobs)
-      control.resolveBlockers(of: jobs)
-      control.resolveNames(of: admitted.flatMap(\.finished))
-    }
-    releaser.whenDoubtful { [intake] in intake.judge($0) }
-    scheduler.whenOverdue { [workers] in workers.overdue($0) }
+      spool: spool, admission: admission, scheduler: scheduler, flusher: flusher, refuser: refuser, log: log,
+      configuration: settings.spool, events: events)
     events.connect { [weak self] event in self?.handle(event, onFatal) }
   }
 
@@ -124,42 +114,58 @@ final class DaemonCore: Sendable {
   /// The reason why the daemon is not healthy; nil if it is.
   var problem: String? { problemText.withLock { $0 } }
 
+  // MARK: Events
+
+  /// Handles the reports of all parts: the one place where one of them leads to another.
   private func handle(_ event: DaemonEvent, _ onFatal: @Sendable (FatalFailure) -> Void) {
     switch event {
+    case .admitted(let files): schedule(files)
+    case .overdue(let id): workers.overdue(id)
     case .durable(let jobs):
       releaser.release(jobs)
       retention.note(jobs)
       memoryReturn.noteWork()
-    case .storeUnwritable(let error):
-      // In this order, so that nothing is claimed in between.
-      let isFull = error.code == .full
-      intake.pause(isFull ? .storageFull : .storeBusy)
-      intake.resume(isFull ? .storeBusy : .storageFull)
-      let isNew = problemText.withLock { problem in
-        defer { problem = error.description }
-        return problem == nil
-      }
-      let cure = isFull ? "there is room again" : "the store is free again"
-      if isNew {
-        log.error("no job files are claimed until \(cure): \(error)")
-        tellStatus()
-      }
+    case .released: intake.noteReleased()
+    case .doubtful(let name): intake.noteDoubtful(name)
+    case .nameFree(let name): intake.noteFree(name)
+    case .storeUnwritable(let error): pauseIntake(because: error)
     case .storeWritable:
       problemText.withLock { $0 = nil }
-      for pause in [Intake.Pause.storageFull, .storeBusy] { intake.resume(pause) }
+      for pause in [IntakeState.Pause.storageFull, .storeBusy] { intake.resume(pause) }
       log.notice("the store can be written again")
       tellStatus()
     case .storeFailed(let error):
       problemText.withLock { $0 = "\(error)" }
       intake.pause(.stopping)
       onFatal(.storeFailure("\(error)"))
+    case .fatal(let failure): onFatal(failure)
     }
   }
-}
 
-/// The reason why the daemon must end at once.
-package enum FatalFailure: Error, Sendable {
-  /// The store failed; its last writes may or may not be on disk, so the next start must find out.
-  case storeFailure(String)
-  case internalFailure(String)
+  /// Schedules the jobs of admitted files.
+  private func schedule(_ files: [AdmittedFile]) {
+    merger.merge(finished: files.flatMap(\.finished))
+    // Together, so that the most urgent of them runs first.
+    let jobs = files.flatMap(\.jobs)
+    scheduler.add(jobs)
+    control.resolveBlockers(of: jobs)
+    control.resolveNames(of: files.flatMap(\.finished))
+    // Afterwards, so that a file waits for a job that came with it.
+    files.forEach(releaser.expect)
+  }
+
+  private func pauseIntake(because error: StoreError) {
+    // In this order, so that nothing is claimed in between.
+    let isFull = error.code == .full
+    intake.pause(isFull ? .storageFull : .storeBusy)
+    intake.resume(isFull ? .storeBusy : .storageFull)
+    let isNew = problemText.withLock { problem in
+      defer { problem = error.description }
+      return problem == nil
+    }
+    guard isNew else { return }
+    let cure = isFull ? "there is room again" : "the store is free again"
+    log.error("no job files are claimed until \(cure): \(error)")
+    tellStatus()
+  }
 }

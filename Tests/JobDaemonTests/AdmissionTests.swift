@@ -34,7 +34,7 @@ struct AdmissionTests {
   }
 
   /// Admits files and puts their jobs into the schedule, as the intake does.
-  private func admit(_ candidates: Admission.Candidate...) throws -> [Admission.Admitted] {
+  private func admit(_ candidates: Admission.Candidate...) throws -> [AdmittedFile] {
     let admitted = try admission.admit(candidates).map { try $0.get() }
     fixture.scheduler.add(admitted.flatMap(\.jobs))
     return admitted

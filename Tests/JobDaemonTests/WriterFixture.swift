@@ -52,10 +52,11 @@ final class WriterFixture: Sendable {
       case .storeUnwritable: continuation.yield(.storageFull)
       case .storeWritable: continuation.yield(.recovered)
       case .storeFailed: continuation.yield(.failed)
+      default: preconditionFailure("\(event)")
       }
     }
     flusher = Flusher(writer: writer, configuration: configuration.writer, waiters: waiters, events: reports)
-    merger = Merger(main: main, flusher: flusher) { error in preconditionFailure("\(error)") }
+    merger = Merger(main: main, flusher: flusher, events: reports)
   }
 
   /// Inserts a job in a child of main, as a worker leaves it.

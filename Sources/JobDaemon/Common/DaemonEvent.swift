@@ -2,8 +2,12 @@ import ObjectGraph
 import Synchronization
 import SystemSupport
 
-/// A report of one part of the daemon that others act on; ``Daemon`` handles them all in one place.
+/// A report of one part of the daemon that others act on; ``DaemonCore`` handles them all in one place.
 enum DaemonEvent: Sendable {
+  /// The intake: these files are admitted; their jobs are to be scheduled.
+  case admitted([AdmittedFile])
+  /// The scheduler: the running attempt at this job may have reached its timeout.
+  case overdue(ManagedObjectID)
   /// The flusher: these jobs are durable.
   case durable([FinishedJob])
   /// The flusher: the disk is full or the store is busy; nothing is lost, and the flush is tried again.
@@ -12,6 +16,21 @@ enum DaemonEvent: Sendable {
   case storeWritable
   /// The flusher: the store failed; whether the last changes are on disk is not known.
   case storeFailed(any Error)
+  /// The releaser: jobs have left the schedule, so that there may be room for others.
+  case released
+  /// The releaser: the jobs of this file in `cur/` are final, but whether it is released or refused is in doubt.
+  case doubtful(FileName)
+  /// The releaser, or the refuser: no file of this name is in `cur/` any more.
+  case nameFree(FileName)
+  /// Any part: the daemon must end at once.
+  case fatal(FatalFailure)
+}
+
+/// The reason why the daemon must end at once.
+package enum FatalFailure: Error, Sendable {
+  /// The store failed; its last writes may or may not be on disk, so the next start must find out.
+  case storeFailure(String)
+  case internalFailure(String)
 }
 
 /// The way from the parts of the daemon, which are made one after the other, to the place that handles their reports.

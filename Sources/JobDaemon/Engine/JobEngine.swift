@@ -13,7 +13,7 @@ struct JobEngine: Sendable {
   let waiters: ReleaseWaiters
   let payloadDirectory: String
   let log: DaemonLog
-  let onFatal: @Sendable (FatalFailure) -> Void
+  let events: DaemonEvents
 
   /// Logs the error that made an operation fail; an I/O error of the store ends the daemon, since none of its reads or
   /// writes can be relied on any more.
@@ -24,7 +24,7 @@ struct JobEngine: Sendable {
   /// Ends the daemon on an I/O error or corruption of the store; returns false for any other error.
   func endsWith(_ error: any Error) -> Bool {
     guard let error = error as? StoreError, error.code == .inputOutput || error.code == .corrupt else { return false }
-    onFatal(.storeFailure("\(error)"))
+    events.send(.fatal(.storeFailure("\(error)")))
     return true
   }
 

@@ -49,31 +49,12 @@ final class Admission: Sendable {
     var isTakenUp = false
   }
 
-  /// The result of admitting one file.
-  struct Admitted: Sendable {
-    let file: LiveFile
-    /// True if it lay in `cur/` already.
-    var isTakenUp = false
-    /// Jobs for the schedule.
-    var jobs: [NewJob] = []
-    /// Jobs that were cancelled before they began, as something that they depend on has failed.
-    var finished: [FinishedJob] = []
-    /// The objects of all jobs in the file, in order.
-    var objectIDs: [ManagedObjectID] = []
-    /// The IDs of all jobs in the file, in order.
-    let ids: [String]
-    /// Other files' unfinished jobs: this file is released with them.
-    var duplicatesOfLive: [ManagedObjectID] = []
-    /// The failures of earlier, durable runs of its jobs; the file is released at once if it has no other jobs.
-    var earlierFailures: [String] = []
-  }
-
   /// Inserts the jobs of files together, in one save; the caller schedules them.
   ///
   /// A job whose ID is known is not run again, whether it is final or not.
   ///
   /// - Returns: the result for each file, in their order.
-  func admit(_ candidates: [Candidate]) throws -> [Result<Admitted, AdmissionRefusal>] {
+  func admit(_ candidates: [Candidate]) throws -> [Result<AdmittedFile, AdmissionRefusal>] {
     let jobs = candidates.map { $0.jobs() }
     let names = jobs.joined().flatMap { [$0.id ?? ""] + $0.after + $0.afterAny }
     let context = ManagedObjectContext(parent: main, name: "admission")
@@ -135,11 +116,11 @@ struct AdmissionRound {
   /// - Throws: the reason why the file can't be admitted.
   mutating func admit(
     _ candidate: Admission.Candidate, _ jobs: [JobSpecification], _ context: isolated ManagedObjectContext
-  ) throws(AdmissionRefusal) -> Admission.Admitted {
+  ) throws(AdmissionRefusal) -> AdmittedFile {
     let file = candidate.file
     for job in jobs { try checkOrigin(job, submitter: Int64(file.submitter)) }
     let isOver = candidate.isOver && jobs.contains { known[$0.id ?? ""] != nil }
-    var admitted = Admission.Admitted(
+    var admitted = AdmittedFile(
       file: LiveFile(name: file.name, jobCount: 0), isTakenUp: candidate.isTakenUp, ids: jobs.map { $0.id ?? "" })
     let fileName = file.name.description
     for job in jobs {
@@ -175,7 +156,7 @@ struct AdmissionRound {
 
   private mutating func insert(
     _ specification: JobSpecification, _ id: String, _ file: ClaimedFile, _ fileName: String,
-    _ admitted: inout Admission.Admitted,
+    _ admitted: inout AdmittedFile,
     _ context: isolated ManagedObjectContext
   ) {
     let job = Job(context: context)
@@ -229,7 +210,7 @@ struct AdmissionRound {
   }
 
   /// The members of a file's batch that came in other files before it.
-  private static func repeatedMembers(_ admitted: Admission.Admitted) -> [NewJob.Blocker] {
+  private static func repeatedMembers(_ admitted: AdmittedFile) -> [NewJob.Blocker] {
     admitted.duplicatesOfLive.map { NewJob.Blocker(subject: .job($0), mayFail: true) }
   }
 

@@ -1,71 +1,62 @@
 import Configuration
 import Dispatch
+import Jobs
+import ObjectGraph
 import Synchronization
 import SystemSupport
 
 /// Finds job files in `new/`, claims and admits them.
 ///
 /// The watcher's events are hints; the scans at the start, after an overflow and after a pause are the truth. All work
-/// happens on the intake's own queue, a batch of files at a time.
+/// happens on the intake's own queue, a batch of files at a time. ``IntakeState`` decides; this carries its actions out.
 final class Intake: Sendable {
-  /// Files that are admitted in one save.
-  static let batchSize = 200
   /// A batch ends early with the file that brings it to so many jobs or bytes: a small file may hold very many jobs.
-  static let batchJobs = 2_000
-  static let batchBytes = 4 << 20
-  /// The delay before jobs that the store had no room for are tried again.
-  static let retryDelay = DispatchTimeInterval.seconds(1)
+  private static let batchJobs = 2_000
+  private static let batchBytes = 4 << 20
+  /// Names that one step of a scan reads; they are claimed in sorted order.
+  private static let scanChunk = 4_096
 
-  struct State {
-    var configuration: Configuration.Spool
-    var watch: SpoolWatch?
-    /// The names in `new/` to be claimed.
-    var names = PendingNames()
-    var unfinished = UnfinishedFiles()
-    /// The scan of `new/` that is under way.
-    var scan: DirectoryScan?
-    var isQueued = false
-    var isRescanArmed = false
-    /// Files in `cur/` whose jobs are final, to be read again.
-    var judged: [FileName] = []
-    /// Files that were logged as impossible to claim.
-    var troubles: Set<FileName> = []
-    /// The reasons why nothing is claimed.
-    var pauses: Set<Pause> = []
-    var rejected = 0
-  }
-
-  enum Pause: Sendable { case storageFull, storeBusy, admissionFull, admissionBusy, tooManyJobs, unflushed, stopping }
-
-  let spool: Spool
-  let admission: Admission
+  private let spool: Spool
+  private let admission: Admission
+  private let scheduler: Scheduler
   private let flusher: Flusher
-  let queue = DispatchQueue(label: "intake")
-  let log: DaemonLog
-  let release: Releaser
-  let start: @Sendable ([Admission.Admitted]) -> Void
-  let onFatal: @Sendable (FatalFailure) -> Void
-  let state: Mutex<State>
+  private let refuser: Refuser
+  private let log: DaemonLog
+  private let events: DaemonEvents
+  private let queue: DispatchQueue
+  private let works: Coalescer
+  private let rescanTimer: OneShotTimer
+  private let state: Mutex<IntakeState>
+  private let watch = Mutex<SpoolWatch?>(nil)
+  /// The scan of `new/` that is under way; only used on the queue.
+  private let scan = Mutex<DirectoryScan?>(nil)
 
   init(
-    spool: Spool, admission: Admission, flusher: Flusher, release: Releaser, log: DaemonLog,
-    configuration: Configuration.Spool, onFatal: @escaping @Sendable (FatalFailure) -> Void,
-    start: @escaping @Sendable ([Admission.Admitted]) -> Void
+    spool: Spool, admission: Admission, scheduler: Scheduler, flusher: Flusher, refuser: Refuser, log: DaemonLog,
+    configuration: Configuration.Spool, events: DaemonEvents
   ) {
     self.spool = spool
     self.admission = admission
+    self.scheduler = scheduler
     self.flusher = flusher
-    self.release = release
+    self.refuser = refuser
     self.log = log
-    self.start = start
-    self.onFatal = onFatal
-    state = Mutex(State(configuration: configuration))
+    self.events = events
+    queue = DispatchQueue(label: "intake")
+    works = Coalescer(queue: queue)
+    rescanTimer = OneShotTimer(queue: queue)
+    state = Mutex(IntakeState(configuration: configuration))
   }
 
   /// The number of files refused since the start.
-  var rejectedCount: Int { state.withLock { $0.rejected } }
+  var rejectedCount: Int { refuser.refusedCount }
+
+  /// The reason why submissions over the socket are refused; nil if they are not.
+  var refusal: IntakeState.Pause? { state.withLock { $0.refusal } }
 
   func reconfigure(_ configuration: Configuration.Spool) { state.withLock { $0.configuration = configuration } }
+
+  // MARK: Events
 
   /// Recovers the files that an earlier run left in `cur/`, then watches and scans `new/`.
   ///
@@ -73,70 +64,266 @@ final class Intake: Sendable {
   func begin(known: Set<FileName>) throws {
     try queue.sync { try recover(known) }
     // Before the first scan: a file that is still being written then raises an event when it is closed.
-    let watch = try SpoolWatch(spool, queue: queue, log: log) { [weak self] in self?.notice($0) }
-    state.withLock { $0.watch = watch }
-    rescan()
+    let new = try SpoolWatch(spool, queue: queue, log: log) { [weak self] events in
+      self?.apply { $0.notice(events) }
+    }
+    watch.withLock { $0 = new }
+    apply { $0.rescan() }
   }
 
   /// Stops claiming; returns when no claim is under way any more.
   func stop() {
     pause(.stopping)
-    state.withLock { state in
-      state.watch?.stop()
-      state.watch = nil
+    watch.withLock { watch in
+      watch?.stop()
+      watch = nil
     }
     queue.sync {}
   }
 
-  func pause(_ reason: Pause) { _ = state.withLock { $0.pauses.insert(reason) } }
+  func pause(_ reason: IntakeState.Pause) { state.withLock { $0.pause(reason) } }
 
-  func resume(_ reason: Pause) {
-    if state.withLock({ $0.pauses.remove(reason) }) != nil { rescan() }
+  func resume(_ reason: IntakeState.Pause) { apply { $0.resume(reason) } }
+
+  /// Notes that jobs have left the schedule.
+  func noteReleased() {
+    if state.withLock({ $0.pauses.contains(.tooManyJobs) }), !scheduler.isFull { resume(.tooManyJobs) }
   }
 
-  /// The reason why submissions over the socket are refused; nil if they are not.
-  var refusal: Pause? {
-    state.withLock { state in
-      if state.pauses.contains(.stopping) { return .stopping }
-      if !state.pauses.isDisjoint(with: [.storageFull, .admissionFull]) { return .storageFull }
-      return state.pauses.isDisjoint(with: [.storeBusy, .admissionBusy]) ? nil : .storeBusy
+  /// Notes that no file of that name is in `cur/` any more.
+  func noteFree(_ name: FileName) { apply { $0.noteFree(name) } }
+
+  /// Has a file in `cur/` read again whose jobs are final, to find out whether it is released or refused.
+  func noteDoubtful(_ name: FileName) { apply { $0.noteDoubtful(name) } }
+
+  private func apply(_ event: (inout IntakeState) -> [IntakeState.Action]) {
+    for action in state.withLock({ event(&$0) }) { perform(action) }
+  }
+
+  private func perform(_ action: IntakeState.Action) {
+    switch action {
+    case .work: works.request { [weak self] in self?.work() }
+    case .lookAgain(let name, let delay):
+      queue.async(after: .milliseconds(delay)) { [weak self] in self?.apply { $0.lookAgain(at: name) } }
+    case .rescan(let delay):
+      rescanTimer.arm(after: delay, replacing: false) { [weak self] in self?.apply { $0.rescan() } }
+    case .readDoubtful: queue.async { self.readDoubtful() }
+    case .logLostEvents(let reason): log.warning("the watch on new/ lost events (\(reason)); scanning")
+    case .logTrouble: break
     }
   }
 
-  func workSoon() {
-    let mustQueue = state.withLock { state in
-      defer { state.isQueued = true }
-      return !state.isQueued
-    }
-    if mustQueue { queue.async { self.work() } }
-  }
+  // MARK: Claiming
 
   /// Claims batch after batch until there is nothing more, or a pause.
   private func work() {
-    state.withLock { $0.isQueued = false }
-    while let names = nextBatch() {
-      do {
-        try claim(names)
-      } catch {
-        onFatal(.storeFailure("\(error)"))
-        return
+    do {
+      while true {
+        if state.withLock(\.needsRoom), !hasRoom() { return }
+        switch state.withLock({ $0.next() }) {
+        case .scan(let isNew): readChunk(isNew: isNew)
+        case .claim(let names): try claim(names)
+        case .rest: return
+        }
       }
+    } catch {
+      events.send(.fatal(.storeFailure("\(error)")))
     }
   }
 
-  private func nextBatch() -> [PendingNames.Sighted]? {
-    guard state.withLock(\.pauses.isEmpty) else { return nil }
-    scanFurther()
+  /// Returns true if more jobs may be claimed; if not, a pause begins that ends with the reason.
+  private func hasRoom() -> Bool {
+    if scheduler.isFull {
+      pause(.tooManyJobs)
+      // Checked again, as the release that ends the pause may have come before it.
+      if scheduler.isFull { return false }
+      state.withLock { $0.cancelPause(.tooManyJobs) }
+    }
     // Paused before the check, so that the call which ends the pause can't come too early.
-    pause(.tooManyJobs)
-    guard release.hasRoom(else: { [weak self] in self?.resume(.tooManyJobs) }) else { return nil }
-    _ = state.withLock { $0.pauses.remove(.tooManyJobs) }
     pause(.unflushed)
-    guard flusher.hasRoom(else: { [weak self] in self?.resume(.unflushed) }) else { return nil }
-    _ = state.withLock { $0.pauses.remove(.unflushed) }
-    return state.withLock { state in
-      let batch = state.names.popFirst(Self.batchSize)
-      return batch.isEmpty ? nil : batch
+    guard flusher.hasRoom(else: { [weak self] in self?.resume(.unflushed) }) else { return false }
+    state.withLock { $0.cancelPause(.unflushed) }
+    return true
+  }
+
+  private func readChunk(isNew: Bool) {
+    do throws(SystemError) {
+      let running: DirectoryScan? = if isNew { try DirectoryScan(spool.new) } else { scan.withLock { $0 } }
+      guard let running else { return state.withLock { $0.add(scanned: [], isLast: true) } }
+      let (names, isLast) = try Self.chunk(of: running)
+      scan.withLock { $0 = isLast ? nil : running }
+      state.withLock { $0.add(scanned: names, isLast: isLast) }
+    } catch {
+      scan.withLock { $0 = nil }
+      log.error("new/ can't be read: \(error)")
+      apply { $0.endScan(isLasting: error.isLasting) }
+    }
+  }
+
+  private static func chunk(of scan: DirectoryScan) throws(SystemError) -> (names: [FileName], isLast: Bool) {
+    var names: [FileName] = []
+    while names.count < scanChunk {
+      guard let name = try scan.next() else { return (names.sorted(), true) }
+      if !name.isHidden { names.append(name) }
+    }
+    return (names.sorted(), false)
+  }
+
+  private func claim(_ names: [PendingNames.Sighted]) throws {
+    let sizeLimit = state.withLock { $0.configuration.maxJobFileSize }
+    var batch = IntakeBatch(jobLimit: Self.batchJobs, byteLimit: Self.batchBytes)
+    spool.beginBatch()
+    var rest = names[...]
+    while !batch.isFull, let sighted = rest.popFirst() {
+      // One bad file must not keep the others from being claimed.
+      do throws(SystemError) { batch.add(try claim(sighted, sizeLimit)) } catch { note(error, at: sighted.name) }
+    }
+    state.withLock { $0.putBack(rest) }
+    if spool.drainUncertainty() {
+      log.notice(
+        "without CAP_LEASE a file of another user in new/ may still be being written when it is claimed; submitters should "
+          + "rename it there when it is whole")
+    }
+    try admit(batch.candidates)
+  }
+
+  private func note(_ error: SystemError, at name: FileName) {
+    let actions = state.withLock { $0.noteTrouble(name, isLasting: error.isLasting) }
+    if actions.contains(.logTrouble) { log.error("the job file \(name) can't be claimed from new/: \(error)") }
+    actions.forEach(perform)
+  }
+
+  private func claim(_ sighted: PendingNames.Sighted, _ sizeLimit: Int) throws(SystemError) -> Admission.Candidate? {
+    let name = sighted.name
+    switch try spool.claim(name, sizeLimit: sizeLimit, as: sighted.sighting) {
+    case .nothing: break
+    case .unfinished:
+      apply { $0.noteUnfinished(name) }
+      return nil
+    case .namesakeAtWork:
+      state.withLock { $0.block(name) }
+      // It may have been released in between.
+      if (try? spool.current.contains(name)) == false { noteFree(name) }
+      return nil
+    case .refused(let refusal): refuser.refuse(name, because: refusal.reason)
+    case .claimed(let file): return parse(file)
+    }
+    state.withLock { $0.forget(name) }
+    return nil
+  }
+
+  private func parse(_ file: ClaimedFile) -> Admission.Candidate? {
+    let problem: String
+    do throws(JobFileError) {
+      return Admission.Candidate(file: file, contents: try admission.parse(file))
+    } catch {
+      problem = error.description
+    }
+    refuser.refuse(file.name, because: problem)
+    return nil
+  }
+
+  // MARK: Admitting
+
+  /// Admits files that lie in `cur/`. While the store has no room they are kept and tried again, before any others.
+  private func admit(_ candidates: [Admission.Candidate]) throws {
+    if candidates.isEmpty { return }
+    var rest = candidates
+    do {
+      while !rest.isEmpty {
+        let round = Self.nextRound(of: rest)
+        var admitted: [AdmittedFile] = []
+        for (candidate, result) in zip(round, try admission.admit(Array(round))) {
+          switch result {
+          case .success(let one): admitted.append(one)
+          case .failure(let refusal): refuser.refuse(candidate.file.name, because: refusal.reason)
+          }
+        }
+        events.send(.admitted(admitted))
+        rest.removeFirst(round.count)
+      }
+    } catch let error as StoreError where error.code == .full || error.code == .busy {
+      pause(error.code == .full ? .admissionFull : .admissionBusy)
+      log.error("no jobs are admitted until the store can be written again: \(error)")
+      queue.async(after: IntakeState.retryDelay) { [weak self, rest] in self?.admitAgain(rest) }
+    }
+  }
+
+  /// The files to be admitted in one save. One whose jobs wait for others is alone, so that it finds the earlier ones in
+  /// the schedule.
+  private static func nextRound(of candidates: [Admission.Candidate]) -> ArraySlice<Admission.Candidate> {
+    let simple = candidates.prefix { !$0.contents.hasCallback && !$0.contents.jobs.contains(where: \.hasDependencies) }
+    return simple.isEmpty ? candidates.prefix(1) : simple
+  }
+
+  private func admitAgain(_ candidates: [Admission.Candidate]) {
+    do {
+      for pause in [IntakeState.Pause.admissionFull, .admissionBusy] { resume(pause) }
+      try admit(candidates)
+    } catch {
+      events.send(.fatal(.storeFailure("\(error)")))
+    }
+  }
+
+  /// Admits a file that came over the socket and lies in `cur/` already.
+  ///
+  /// - Throws: ``AdmissionRefusal`` if it can't be admitted, and the store's errors; nothing is admitted then.
+  func admit(_ candidate: Admission.Candidate) throws -> [ManagedObjectID] {
+    try queue.sync {
+      let admitted = try admission.admit([candidate]).map { try $0.get() }
+      events.send(.admitted(admitted))
+      return admitted.flatMap(\.objectIDs)
+    }
+  }
+
+  // MARK: Files in cur/
+
+  /// Recovers files that an earlier run claimed: those with their outcome in the store are released, the rest run again.
+  private func recover(_ known: Set<FileName>) throws {
+    var names = try spool.current.entries().filter { !$0.isHidden && !known.contains($0) }
+    names.sort()
+    if !names.isEmpty { log.notice("recovering \(names.count) job files of an earlier run") }
+    try readAgain(names)
+  }
+
+  private func readDoubtful() {
+    let names = state.withLock { $0.drainDoubtful() }
+    do {
+      // One that is gone was moved or removed under another's name.
+      try readAgain(names.filter { try spool.current.contains($0) }, areOver: true)
+    } catch {
+      events.send(.fatal(.storeFailure("\(error)")))
+    }
+  }
+
+  private func readAgain(_ names: [FileName], areOver: Bool = false) throws {
+    // Files that were claimed under an earlier limit are still admitted.
+    let sizeLimit = max(state.withLock { $0.configuration.maxJobFileSize }, 64 << 20)
+    var rest = names[...]
+    while !rest.isEmpty {
+      var batch = IntakeBatch(jobLimit: Self.batchJobs, byteLimit: Self.batchBytes)
+      while !batch.isFull, batch.candidates.count < IntakeState.batchSize, let name = rest.popFirst() {
+        // It stays in cur/, where the next start finds it; one file must not keep the daemon from starting.
+        do throws(SystemError) { batch.add(try readAgain(name, sizeLimit: sizeLimit, isOver: areOver)) } catch {
+          log.error("the job file \(name) can't be recovered from cur/ before the next start: \(error)")
+        }
+      }
+      try admit(batch.candidates)
+    }
+  }
+
+  private func readAgain(
+    _ name: FileName, sizeLimit: Int, isOver: Bool
+  ) throws(SystemError) -> Admission.Candidate? {
+    switch try spool.reread(name, sizeLimit: sizeLimit) {
+    case .success(let file):
+      var candidate = parse(file)
+      candidate?.isOver = isOver
+      candidate?.isTakenUp = true
+      return candidate
+    case .failure(let refusal):
+      refuser.refuse(name, because: refusal.reason)
+      return nil
     }
   }
 }

@@ -14,7 +14,6 @@ final class Scheduler: Sendable {
     var schedule: Schedule
     var workers: [CheckedContinuation<RunningJob?, Never>] = []
     var running: [ManagedObjectID: RunningJob] = [:]
-    var onOverdue: (@Sendable (RunningJob) -> Void)?
     var isClosed = false
     /// The times for which the timers are armed.
     var steadyTime = Int64.max
@@ -24,19 +23,23 @@ final class Scheduler: Sendable {
   private let state: Mutex<State>
   private let steadyTimer: OneShotTimer
   private let wallTimer: OneShotTimer
+  private let events: DaemonEvents
   private let now: @Sendable () -> Moment
 
+  /// The most jobs; beyond them files stay in `new/`. Each costs some 200 bytes.
+  private static let jobLimit = 2_000_000
+
   /// - Parameter now: the clocks.
-  init(agingStep: Duration, now: @escaping @Sendable () -> Moment = { .now() }) {
+  init(
+    agingStep: Duration, events: DaemonEvents = DaemonEvents(), now: @escaping @Sendable () -> Moment = { .now() }
+  ) {
     state = Mutex(State(schedule: Schedule(agingStep: agingStep.milliseconds)))
     let queue = DispatchQueue(label: "scheduler")
     steadyTimer = OneShotTimer(queue: queue)
     wallTimer = OneShotTimer(queue: queue)
+    self.events = events
     self.now = now
   }
-
-  /// Sets the callback for overdue attempts; once, before the first job.
-  func whenOverdue(_ call: @escaping @Sendable (RunningJob) -> Void) { state.withLock { $0.onOverdue = call } }
 
   /// Reads or changes the schedule, and then gives workers the jobs that have become ready.
   @discardableResult
@@ -54,6 +57,9 @@ final class Scheduler: Sendable {
   func read<Result: Sendable>(_ body: (Schedule, Moment) -> Result) -> Result {
     state.withLock { body($0.schedule, now()) }
   }
+
+  /// True if no more jobs may be claimed.
+  var isFull: Bool { state.withLock { $0.schedule.count } >= Self.jobLimit }
 
   /// Adds jobs.
   func add(_ jobs: [NewJob]) {
@@ -85,7 +91,7 @@ final class Scheduler: Sendable {
   /// Records the number of the running attempt.
   func begin(_ job: RunningJob, attempt: Int) { change { schedule, _ in schedule.attempts[job.objectID] = attempt } }
 
-  /// Reports the attempt as overdue if it still runs after a time.
+  /// Reports ``DaemonEvent/overdue(_:)`` if the attempt still runs after a time.
   func remind(of job: RunningJob, after delay: Duration) {
     change { schedule, now in schedule.arm(timeoutOf: job.objectID, at: now.steady + delay.milliseconds) }
   }
@@ -157,13 +163,12 @@ final class Scheduler: Sendable {
   }
 
   private func advance(_ reset: @Sendable (inout State) -> Void) {
-    let (overdue, woken, tell) = state.withLock { state in
+    let (overdue, woken) = state.withLock { state in
       let moment = now()
       reset(&state)
-      let overdue = state.schedule.advance(to: moment).compactMap { state.running[$0] }
-      return (overdue, wake(&state, moment), state.onOverdue)
+      return (state.schedule.advance(to: moment), wake(&state, moment))
     }
     for (worker, job) in woken { worker.resume(returning: job) }
-    for job in overdue { tell?(job) }
+    for id in overdue { events.send(.overdue(id)) }
   }
 }

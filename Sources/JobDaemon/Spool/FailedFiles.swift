@@ -139,36 +139,62 @@ final class Refuser: Sendable {
   private struct Waiting {
     let name: FileName
     let reasons: [String]
-    let completion: @Sendable () -> Void
+    /// True if its jobs were not admitted; else they have failed.
+    let isRefused: Bool
   }
 
   private struct State {
     var waiting: [Waiting] = []
     /// Seconds until the next attempt.
     var delay: Int64 = 1
+    var refusedCount = 0
   }
 
   private let spool: Spool
   private let failedFiles: FailedFiles
+  private let events: DaemonEvents
   private let log: DaemonLog
   private let timer = OneShotTimer(queue: DispatchQueue(label: "refusals"))
   private let state = Mutex(State())
 
-  init(spool: Spool, failedFiles: FailedFiles, log: DaemonLog) {
+  init(spool: Spool, failedFiles: FailedFiles, events: DaemonEvents, log: DaemonLog) {
     self.spool = spool
     self.failedFiles = failedFiles
+    self.events = events
     self.log = log
   }
 
-  /// Moves a file from `cur/` now, or later if that fails; `completion` is called when its name there is free.
-  func refuse(_ name: FileName, _ reasons: [String], completion: @escaping @Sendable () -> Void = {}) {
+  /// The number of files that were refused since the start.
+  var refusedCount: Int { state.withLock { $0.refusedCount } }
+
+  /// Refuses a file in `cur/`: moves it now, or later if that fails.
+  func refuse(_ name: FileName, because reason: String) {
+    move(Waiting(name: name, reasons: [reason], isRefused: true))
+  }
+
+  /// Moves a file in `cur/` whose jobs have failed, now, or later if that fails.
+  func moveFailed(_ name: FileName, failures: [String]) {
+    move(Waiting(name: name, reasons: failures, isRefused: false))
+  }
+
+  private func move(_ file: Waiting) {
     do throws(SystemError) {
-      try spool.refuse(name, in: spool.current, reasons: reasons)
-      failedFiles.note()
-      completion()
+      try spool.refuse(file.name, in: spool.current, reasons: file.reasons)
+      noteMoved(file)
     } catch {
-      wait(Waiting(name: name, reasons: reasons, completion: completion), error)
+      wait(file, error)
     }
+  }
+
+  private func noteMoved(_ file: Waiting) {
+    failedFiles.note()
+    if file.isRefused {
+      state.withLock { $0.refusedCount += 1 }
+      // It may quote what a submitter has written.
+      let reason = file.reasons.joined(separator: "; ")
+      log.warning("the job file \(file.name) was moved to failed/: \(singleLine(reason, limit: 2_000))")
+    }
+    events.send(.nameFree(file.name))
   }
 
   private func wait(_ file: Waiting, _ error: SystemError) {
@@ -205,8 +231,7 @@ final class Refuser: Sendable {
       while let file = rest.first {
         try spool.refuse(file.name, in: spool.current, reasons: file.reasons)
         rest.removeFirst()
-        failedFiles.note()
-        file.completion()
+        noteMoved(file)
       }
       state.withLock { $0.delay = 1 }
       log.notice("failed/ takes files again")

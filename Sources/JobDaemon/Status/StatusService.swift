@@ -182,7 +182,7 @@ final class StatusService: Sendable {
     case .storeBusy: return .now(Self.storeBusy)
     default: break
     }
-    if core.releaser.isFull {
+    if core.scheduler.isFull {
       return .now(
         .failure(503, code: "busy", message: "too many jobs are unfinished; try again later"))
     }

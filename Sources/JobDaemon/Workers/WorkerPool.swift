@@ -51,8 +51,8 @@ final class WorkerPool: Sendable {
   /// Handles the alarm of an attempt at its timeout: it is told to end, or, if it was told before, abandoned.
   ///
   /// Alarms are never disarmed, so one may come too early.
-  func overdue(_ job: RunningJob) {
-    guard let attempt = job.attempt else { return }
+  func overdue(_ id: ManagedObjectID) {
+    guard let job = engine.scheduler.running(id), let attempt = job.attempt else { return }
     let stopLimit = engine.stopLimit(of: job)
     if let told = job.stopTime {
       let left = stopLimit - told.duration(to: .now)

@@ -14,14 +14,13 @@ final class Merger: Sendable {
 
   private let main: ManagedObjectContext
   private let flusher: Flusher
-  private let onFailure: @Sendable (any Error) -> Void
+  private let events: DaemonEvents
   private let state = Mutex(State())
 
-  /// - Parameter onFailure: called when main can't save, which no job may cause.
-  init(main: ManagedObjectContext, flusher: Flusher, onFailure: @escaping @Sendable (any Error) -> Void) {
+  init(main: ManagedObjectContext, flusher: Flusher, events: DaemonEvents) {
     self.main = main
     self.flusher = flusher
-    self.onFailure = onFailure
+    self.events = events
   }
 
   /// Merges what is in main; jobs that finished with it are durable after the next flush.
@@ -50,7 +49,10 @@ final class Merger: Sendable {
       defer { state = State() }
       return (state.finished, state.waiting)
     }
-    do { try main.save() } catch { onFailure(error) }
+    do { try main.save() } catch {
+      // No job may cause that.
+      events.send(.fatal(.internalFailure("main can't be saved: \(error)")))
+    }
     flusher.noteMerged(finished: finished)
     for waiter in waiting { waiter.resume() }
   }

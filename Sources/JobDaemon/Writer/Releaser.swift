@@ -17,34 +17,26 @@ final class Releaser: Sendable {
   private let queue = DispatchQueue(label: "release")
   private let removers = WorkQueues(label: "removals", count: 4)
   private let refuser: Refuser
+  private let events: DaemonEvents
   private let counts = Mutex<[JobState: Int]>([:])
-  /// Callbacks for when there is room for more jobs.
-  private let whenRoom = Mutex<[@Sendable () -> Void]>([])
-  /// Callbacks for when a name in `cur/` is free.
-  private let waiting = Mutex<[FileName: [@Sendable () -> Void]]>([:])
-  private let onDoubt = Mutex<(@Sendable (FileName) -> Void)?>(nil)
 
   init(
-    spool: Spool, failedFiles: FailedFiles, scheduler: Scheduler, waiters: ReleaseWaiters, log: DaemonLog
+    spool: Spool, refuser: Refuser, scheduler: Scheduler, waiters: ReleaseWaiters, events: DaemonEvents,
+    log: DaemonLog
   ) {
     self.spool = spool
     self.scheduler = scheduler
     self.waiters = waiters
+    self.refuser = refuser
+    self.events = events
     self.log = log
-    refuser = Refuser(spool: spool, failedFiles: failedFiles, log: log)
   }
-
-  /// Sets the callback that reads a doubtful file again; once, before the first job.
-  func whenDoubtful(_ call: @escaping @Sendable (FileName) -> Void) { onDoubt.withLock { $0 = call } }
-
-  /// Has a file read again whose jobs are final, as far as is known here: if they are, it comes back to be released.
-  private func doubt(_ name: FileName) { onDoubt.withLock { $0 }?(name) }
 
   /// Jobs that became durable since the start, by outcome.
   var finishedCounts: [JobState: Int] { counts.withLock { $0 } }
 
   /// Expects a file's jobs, or those that it repeats, to become durable, to release it then.
-  func expect(_ admitted: Admission.Admitted) {
+  func expect(_ admitted: AdmittedFile) {
     tellOfRepetitions(admitted)
     // Jobs of its own release it.
     if !admitted.jobs.isEmpty || !admitted.finished.isEmpty { return }
@@ -56,11 +48,11 @@ final class Releaser: Sendable {
     // A file of nothing but repeated jobs is released or refused with the last of them.
     let countdown = Countdown(admitted.duplicatesOfLive.count)
     waiters.add(admitted.duplicatesOfLive, to: scheduler) { [self] in
-      if countdown.reachesZero() { doubt(admitted.file.name) }
+      if countdown.reachesZero() { events.send(.doubtful(admitted.file.name)) }
     }
   }
 
-  private func tellOfRepetitions(_ admitted: Admission.Admitted) {
+  private func tellOfRepetitions(_ admitted: AdmittedFile) {
     // It was logged when the file was claimed.
     if admitted.isTakenUp || admitted.duplicatesOfLive.isEmpty { return }
     let live = Set(admitted.duplicatesOfLive)
@@ -70,26 +62,6 @@ final class Releaser: Sendable {
         + names.prefix(5).map { displayName($0) }.joined(separator: ", ") + (live.count > 5 ? ", ..." : ""))
   }
 
-  /// Moves a file to `failed/`, as soon as that is possible, and calls back.
-  func refuse(_ name: FileName, _ reasons: [String], completion: @escaping @Sendable () -> Void = {}) {
-    refuser.refuse(name, reasons) { [weak self] in
-      completion()
-      self?.tellFree(name)
-    }
-  }
-
-  /// Calls back when no file of that name is in `cur/` any more.
-  func whenFree(_ name: FileName, _ call: @escaping @Sendable () -> Void) {
-    waiting.withLock { $0[name, default: []].append(call) }
-    // It may have been released in between.
-    if (try? spool.current.contains(name)) == false { tellFree(name) }
-  }
-
-  private func tellFree(_ name: FileName) {
-    let calls = waiting.withLock { $0.removeValue(forKey: name) ?? [] }
-    for call in calls { call() }
-  }
-
   /// Releases durable jobs.
   func release(_ jobs: [FinishedJob]) {
     queue.async {
@@ -97,7 +69,7 @@ final class Releaser: Sendable {
       self.removeFiles(of: jobs)
       self.scheduler.change { schedule, now in for job in jobs { schedule.remove(job.objectID, at: now) } }
       self.waiters.release(jobs.lazy.map(\.objectID))
-      self.tellOfRoom()
+      self.events.send(.released)
     }
   }
 
@@ -118,43 +90,18 @@ final class Releaser: Sendable {
 
   private func removeFileIfLast(_ job: FinishedJob) {
     guard let file = job.file, let failures = file.finish(job) else { return }
-    if file.isOfEarlierRun { doubt(file.name) } else { remove(file.name, failures) }
-  }
-
-  // MARK: Room
-
-  /// Jobs beyond which files stay in `new/`; each costs some 200 bytes.
-  static let jobLimit = 2_000_000
-
-  /// True if no more jobs may be claimed.
-  var isFull: Bool { scheduler.read { schedule, _ in schedule.count } >= Self.jobLimit }
-
-  /// Returns true if more jobs may be claimed; if not, calls back when some of them are gone.
-  func hasRoom(else call: @escaping @Sendable () -> Void) -> Bool {
-    if !isFull { return true }
-    whenRoom.withLock { $0.append(call) }
-    tellOfRoom()
-    return false
-  }
-
-  private func tellOfRoom() {
-    if isFull { return }
-    let calls = whenRoom.withLock { calls in
-      defer { calls = [] }
-      return calls
-    }
-    for call in calls { call() }
+    if file.isOfEarlierRun { events.send(.doubtful(file.name)) } else { remove(file.name, failures) }
   }
 
   /// Waits for the releases asked for so far.
   func drain() { queue.sync {} }
 
   private func remove(_ name: FileName, _ failures: [String]) {
-    if !failures.isEmpty { return refuse(name, failures) }
+    if !failures.isEmpty { return refuser.moveFailed(name, failures: failures) }
     do throws(SystemError) { try spool.release(name) } catch {
       log.error("the job file \(name) is finished, but can't be removed from cur/: \(error)")
     }
-    tellFree(name)
+    events.send(.nameFree(name))
   }
 }
 
