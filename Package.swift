@@ -25,8 +25,10 @@ let package = Package(
     .executable(name: "bobbin-image", targets: ["bobbin-image"]),
   ],
   targets: [
+    // Calls that Swift can't make: in a child before it runs, in a signal's handler, with macros and variable arguments.
+    .target(name: "CLinux"),
+
     // C libraries from Debian: a module map and a shim each, nothing else.
-    .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
@@ -56,7 +58,7 @@ let package = Package(
     // What tests of programs that use the object graph need, ours among them.
     .target(
       name: "ObjectGraphTesting", dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore"], swiftSettings: strict),
-    .executableTarget(name: "ModelCompiler", dependencies: ["ObjectModel"], swiftSettings: strict),
+    .executableTarget(name: "ModelCompiler", dependencies: ["ObjectModel", "TextSupport"], swiftSettings: strict),
     .plugin(name: "CompileModel", capability: .buildTool(), dependencies: ["ModelCompiler"]),
 
     // The daemon.
@@ -77,8 +79,7 @@ let package = Package(
       name: "JobDaemon",
       dependencies: [
         "Configuration", "DelimitedText", "JSONText", "TextSupport", "ObjectModel", "ObjectGraph", "Jobs",
-        "RecordInput", "SystemSupport", "HTTPService",
-        "ImageProtocol",
+        "RecordInput", "StatusReplies", "SystemSupport", "HTTPService", "ImageProtocol",
       ],
       swiftSettings: strict),
     // What programs with handlers of their own are made of; bobbind is the one without any.
@@ -86,19 +87,20 @@ let package = Package(
       name: "BobbinDaemon",
       dependencies: [
         "Configuration", "JSONText", "Jobs", "JobDaemon", "ObjectModel", "ObjectGraph", "SQLiteStore", "SystemSupport",
+        "TextSupport",
       ],
       swiftSettings: strict),
     .executableTarget(name: "bobbind", dependencies: ["BobbinDaemon"], swiftSettings: strict),
     .target(name: "ControlClient", dependencies: ["CCurl"], swiftSettings: strict),
-    // Looks through spool and store from outside the daemon.
-    .target(
-      name: "Doctor", dependencies: ["JSONText", "SQLiteStore", "SystemSupport"],
-      swiftSettings: strict),
+    // The replies of the status interface, as the daemon writes and its clients read them.
+    .target(name: "StatusReplies", dependencies: ["JSONText"], swiftSettings: strict),
+    // Examines spool and store from outside the daemon.
+    .target(name: "Doctor", dependencies: ["CSQLite", "JSONText", "SystemSupport"], swiftSettings: strict),
     .executableTarget(
       name: "bobbinctl",
       dependencies: [
-        "Configuration", "ControlClient", "DelimitedText", "Doctor", "JSONText", "RecordInput", "SystemSupport",
-        "TextSupport",
+        "Configuration", "ControlClient", "DelimitedText", "Doctor", "JSONText", "RecordInput", "StatusReplies",
+        "SystemSupport", "TextSupport",
       ],
       swiftSettings: strict),
     .executableTarget(
@@ -183,7 +185,8 @@ let package = Package(
         "RecordInput", "SQLiteStore", "SystemSupport", "TestSupport",
       ], swiftSettings: strict),
     .testTarget(
-      name: "BobbinctlTests", dependencies: ["bobbinctl", "HTTPService", "SystemSupport", "TestSupport"],
+      name: "BobbinctlTests",
+      dependencies: ["bobbinctl", "HTTPService", "JSONText", "StatusReplies", "SystemSupport", "TestSupport"],
       swiftSettings: strict),
     // Many clients of one user at a time.
     .executableTarget(

@@ -1,10 +1,12 @@
+import TextSupport
+
 /// The command line of a daemon.
 struct Options {
-  var root: String?
-  var configurationFile: String?
-  var checksConfiguration = false
-  var showsHelp = false
-  var showsVersion = false
+  let root: String?
+  let configurationFile: String?
+  let checksConfiguration: Bool
+  let showsHelp: Bool
+  let showsVersion: Bool
 
   static func help(of program: String) -> String {
     """
@@ -15,7 +17,7 @@ struct Options {
       --root DIR       keep everything under DIR (spool, state, run, etc), made if missing; without it the system's
                        paths apply: /var/spool/bobbin, /var/lib/bobbin, /run/bobbin.sock, /etc/bobbin
       --config FILE    read FILE instead of bobbin.conf
-      --check-config   check configuration and models, tell every mistake, and end
+      --check-config   check configuration and models, report every mistake, and exit
       --version        print the version
       --help           print this
 
@@ -25,21 +27,24 @@ struct Options {
   }
 
   init(_ arguments: [String], program: String) throws(UsageError) {
-    var rest = arguments[...]
-    while let argument = rest.popFirst() {
-      let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-      var value: String? = parts.count == 2 ? parts[1] : nil
-      switch parts[0] {
-      case "--root", "--config":
-        value = value ?? rest.popFirst()
-        guard let value, !value.isEmpty else { throw UsageError("\(parts[0]) needs a path") }
-        if parts[0] == "--root" { root = value } else { configurationFile = value }
-      case "--check-config" where value == nil: checksConfiguration = true
-      case "--help" where value == nil, "-h" where value == nil: showsHelp = true
-      case "--version" where value == nil: showsVersion = true
-      default: throw UsageError("unknown argument \"\(argument)\"; see \(program) --help")
-      }
+    let parsed = ParsedArguments(
+      arguments,
+      options: [
+        Option("--root", .required("DIR"), help: "Keep everything under DIR"),
+        Option("--config", .required("FILE"), help: "Read FILE instead of bobbin.conf"),
+        Option("--check-config", .none, help: "Check configuration and models"),
+        Option("--version", .none, help: "Print the version"), Option("--help", .none, help: "Print the help"),
+        Option("-h", .none, help: "Print the help"),
+      ])
+    let operand = parsed.operands.first.map { ["there is no argument \"\($0)\""] } ?? []
+    if let problem = (parsed.problems + operand).first {
+      throw UsageError("\(problem) (see \(program) --help)")
     }
+    root = parsed["--root"]
+    configurationFile = parsed["--config"]
+    checksConfiguration = parsed.has("--check-config")
+    showsHelp = parsed.has("--help") || parsed.has("-h")
+    showsVersion = parsed.has("--version")
   }
 }
 

@@ -70,7 +70,7 @@ struct ConfigurationParser {
       case .malformed(let code, let text):
         problem = ConfigurationProblem(code: code, file: file, message: Self.message(for: code, text: text))
       case .assignment(let section, let key, let value):
-        problem = assign(section, key, value, file)
+        problem = assign(section: section, key: key, value: value, file: file)
       }
       if var problem {
         problem.line = entry.line
@@ -82,7 +82,7 @@ struct ConfigurationParser {
   private static let presetPrefix = "ImagePreset "
 
   private mutating func assign(
-    _ section: String, _ key: String, _ value: String, _ file: String
+    section: String, key: String, value: String, file: String
   ) -> ConfigurationProblem? {
     guard !section.isEmpty else {
       let nearest = NearestName.find(key, in: Setting.all.map(\.key), within: .max)

@@ -19,23 +19,22 @@ extension Setting {
 
   private static func queue(_ section: String, _ name: String) -> [Setting] {
     [
-      Setting(section, "Concurrency", \.[queue: name].concurrency, .integer(in: 0...100_000), .onReload),
-      Setting(section, "RateLimit", \.[queue: name].rateLimit, .rate, .onReload),
+      Setting(section, "Concurrency", at: \.[queue: name].concurrency, as: .integer(in: 0...100_000)),
+      Setting(section, "RateLimit", at: \.[queue: name].rateLimit, as: .rate),
     ]
   }
 
   private static func type(_ section: String, _ name: String) -> [Setting] {
     [
-      Setting(section, "Concurrency", \.[type: name].limits.concurrency, .integer(in: 0...100_000), .onReload),
-      Setting(section, "RateLimit", \.[type: name].limits.rateLimit, .rate, .onReload),
-      Setting(section, "MaxAttempts", \.[type: name].maxAttempts, .integer(in: 0...1000), .onReload),
-      Setting(section, "Backoff", \.[type: name].backoff, .optionalChoice, .onReload),
+      Setting(section, "Concurrency", at: \.[type: name].limits.concurrency, as: .integer(in: 0...100_000)),
+      Setting(section, "RateLimit", at: \.[type: name].limits.rateLimit, as: .rate),
+      Setting(section, "MaxAttempts", at: \.[type: name].maxAttempts, as: .integer(in: 0...1000)),
+      Setting(section, "Backoff", at: \.[type: name].backoff, as: .optionalChoice),
       Setting(
-        section, "BackoffBaseSec", \.[type: name].backoffBase, .duration(in: .zero ... .seconds(86_400)), .onReload),
+        section, "BackoffBaseSec", at: \.[type: name].backoffBase, as: .duration(in: .zero ... .seconds(86_400))),
       Setting(
-        section, "BackoffLimitSec", \.[type: name].backoffLimit, .duration(in: .zero ... .seconds(31_536_000)),
-        .onReload),
-      Setting(section, "TimeoutSec", \.[type: name].timeout, .duration(in: .zero ... .seconds(31_536_000)), .onReload),
+        section, "BackoffLimitSec", at: \.[type: name].backoffLimit, as: .duration(in: .zero ... .seconds(31_536_000))),
+      Setting(section, "TimeoutSec", at: \.[type: name].timeout, as: .duration(in: .zero ... .seconds(31_536_000))),
     ]
   }
 }
@@ -122,25 +121,25 @@ extension Configuration {
 extension Setting {
   static func imagePreset(_ section: String, _ name: String) -> [Setting] {
     [
-      Setting(section, "Path", \.[imagePreset: name].path, .optional(.text), .onReload),
-      Setting(section, "Mode", \.[imagePreset: name].mode, .optional(.fileMode), .onReload),
-      Setting(section, "Format", \.[imagePreset: name].format, .optional(.word(ImageWords.writable)), .onReload),
-      Setting(section, "Width", \.[imagePreset: name].width, .optional(.integer(in: 1...65_535)), .onReload),
-      Setting(section, "Height", \.[imagePreset: name].height, .optional(.integer(in: 1...65_535)), .onReload),
-      Setting(section, "Fit", \.[imagePreset: name].fit, .optional(.word(ImageWords.fits)), .onReload),
-      Setting(section, "Crop", \.[imagePreset: name].crop, .optional(.word(ImageWords.crops)), .onReload),
-      Setting(section, "Background", \.[imagePreset: name].background, .optional(.colour), .onReload),
-      Setting(section, "Enlarge", \.[imagePreset: name].enlarge, .optional(.boolean), .onReload),
-      Setting(section, "Quality", \.[imagePreset: name].quality, .optional(.integer(in: 1...100)), .onReload),
-      Setting(section, "Effort", \.[imagePreset: name].effort, .optional(.integer(in: 1...10)), .onReload),
-      Setting(section, "Progressive", \.[imagePreset: name].progressive, .optional(.boolean), .onReload),
-      Setting(section, "Lossless", \.[imagePreset: name].lossless, .optional(.boolean), .onReload),
-      Setting(section, "Compression", \.[imagePreset: name].compression, .optional(.integer(in: 0...9)), .onReload),
-      Setting(section, "Palette", \.[imagePreset: name].palette, .optional(.boolean), .onReload),
-      Setting(section, "MaxBytes", \.[imagePreset: name].maxBytes, .optional(.size(in: 1...1 << 30)), .onReload),
-      Setting(section, "Metadata", \.[imagePreset: name].metadata, .optional(.words(ImageWords.metadata)), .onReload),
-      Setting(section, "Colours", \.[imagePreset: name].colours, .optional(.word(ImageWords.colours)), .onReload),
-      Setting(section, "Animated", \.[imagePreset: name].animated, .optional(.boolean), .onReload),
+      Setting(section, "Path", at: \.[imagePreset: name].path, as: .optional(.text)),
+      Setting(section, "Mode", at: \.[imagePreset: name].mode, as: .optional(.fileMode)),
+      Setting(section, "Format", at: \.[imagePreset: name].format, as: .optional(.word(ImageWords.writable))),
+      Setting(section, "Width", at: \.[imagePreset: name].width, as: .optional(.integer(in: 1...65_535))),
+      Setting(section, "Height", at: \.[imagePreset: name].height, as: .optional(.integer(in: 1...65_535))),
+      Setting(section, "Fit", at: \.[imagePreset: name].fit, as: .optional(.word(ImageWords.fits))),
+      Setting(section, "Crop", at: \.[imagePreset: name].crop, as: .optional(.word(ImageWords.crops))),
+      Setting(section, "Background", at: \.[imagePreset: name].background, as: .optional(.colour)),
+      Setting(section, "Enlarge", at: \.[imagePreset: name].enlarge, as: .optional(.boolean)),
+      Setting(section, "Quality", at: \.[imagePreset: name].quality, as: .optional(.integer(in: 1...100))),
+      Setting(section, "Effort", at: \.[imagePreset: name].effort, as: .optional(.integer(in: 1...10))),
+      Setting(section, "Progressive", at: \.[imagePreset: name].progressive, as: .optional(.boolean)),
+      Setting(section, "Lossless", at: \.[imagePreset: name].lossless, as: .optional(.boolean)),
+      Setting(section, "Compression", at: \.[imagePreset: name].compression, as: .optional(.integer(in: 0...9))),
+      Setting(section, "Palette", at: \.[imagePreset: name].palette, as: .optional(.boolean)),
+      Setting(section, "MaxBytes", at: \.[imagePreset: name].maxBytes, as: .optional(.size(in: 1...1 << 30))),
+      Setting(section, "Metadata", at: \.[imagePreset: name].metadata, as: .optional(.words(ImageWords.metadata))),
+      Setting(section, "Colours", at: \.[imagePreset: name].colours, as: .optional(.word(ImageWords.colours))),
+      Setting(section, "Animated", at: \.[imagePreset: name].animated, as: .optional(.boolean)),
     ]
   }
 }

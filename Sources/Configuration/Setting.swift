@@ -13,8 +13,8 @@ struct Setting: Sendable {
   let print: @Sendable (_ configuration: Configuration) -> String
 
   init<Value>(
-    _ section: String, _ key: String, _ path: any WritableKeyPath<Configuration, Value> & Sendable,
-    _ format: ValueFormat<Value>, _ effect: Configuration.Change.Effect
+    _ section: String, _ key: String, at path: any WritableKeyPath<Configuration, Value> & Sendable,
+    as format: ValueFormat<Value>, effect: Configuration.Change.Effect = .onReload
   ) {
     self.section = section
     self.key = key
@@ -33,73 +33,74 @@ struct Setting: Sendable {
 extension Setting {
   /// Every key there is, in the order in which files list them; sections are contiguous.
   static let all: [Setting] = [
-    Setting("Spool", "MaxJobFileSize", \.spool.maxJobFileSize, .size(in: 1 << 10...64 << 20), .onReload),
-    Setting("Spool", "FailedAgeSec", \.spool.failedAge, .duration(in: .zero ... .seconds(315_360_000)), .onReload),
-    Setting("Spool", "FailedCount", \.spool.failedCount, .integer(in: 0...10_000_000), .onReload),
+    Setting("Spool", "MaxJobFileSize", at: \.spool.maxJobFileSize, as: .size(in: 1 << 10...64 << 20)),
+    Setting("Spool", "FailedAgeSec", at: \.spool.failedAge, as: .duration(in: .zero ... .seconds(315_360_000))),
+    Setting("Spool", "FailedCount", at: \.spool.failedCount, as: .integer(in: 0...10_000_000)),
 
     // The pool and its contexts are built once, at the start.
-    Setting("Workers", "Count", \.workers.count, .integer(in: 1...1024), .onRestart),
+    Setting("Workers", "Count", at: \.workers.count, as: .integer(in: 1...1024), effect: .onRestart),
 
     Setting(
-      "Writer", "FlushIntervalSec", \.writer.flushInterval, .duration(in: .milliseconds(1) ... .seconds(3600)),
-      .onReload),
-    Setting("Writer", "HighWaterObjects", \.writer.highWaterObjects, .integer(in: 1...100_000_000), .onReload),
-    Setting("Writer", "HighWaterBytes", \.writer.highWaterBytes, .size(in: 64 << 10...64 << 30), .onReload),
+      "Writer", "FlushIntervalSec", at: \.writer.flushInterval, as: .duration(in: .milliseconds(1) ... .seconds(3600))),
+    Setting("Writer", "HighWaterObjects", at: \.writer.highWaterObjects, as: .integer(in: 1...100_000_000)),
+    Setting("Writer", "HighWaterBytes", at: \.writer.highWaterBytes, as: .size(in: 64 << 10...64 << 30)),
     Setting(
-      "Writer", "ShutdownTimeoutSec", \.writer.shutdownTimeout, .duration(in: .seconds(1) ... .seconds(3600)),
-      .onReload),
+      "Writer", "ShutdownTimeoutSec", at: \.writer.shutdownTimeout, as: .duration(in: .seconds(1) ... .seconds(3600))),
 
     // The store takes it when it is opened.
-    Setting("Store", "ExternalDataThreshold", \.store.externalDataThreshold, .size(in: 1 << 10...1 << 30), .onRestart),
+    Setting(
+      "Store", "ExternalDataThreshold", at: \.store.externalDataThreshold, as: .size(in: 1 << 10...1 << 30),
+      effect: .onRestart),
 
-    Setting("Import", "ChunkRows", \.importing.chunkRows, .integer(in: 1...1_000_000), .onReload),
-    Setting("Import", "MaxRecordSize", \.importing.maxRecordSize, .size(in: 1 << 10...1 << 30), .onReload),
-    Setting("Import", "MaxRows", \.importing.maxRows, .integer(in: 0...1_000_000_000_000), .onReload),
-    Setting("Import", "MaxUnpackedSize", \.importing.maxUnpackedSize, .size(in: 0...1 << 50), .onReload),
+    Setting("Import", "ChunkRows", at: \.importing.chunkRows, as: .integer(in: 1...1_000_000)),
+    Setting("Import", "MaxRecordSize", at: \.importing.maxRecordSize, as: .size(in: 1 << 10...1 << 30)),
+    Setting("Import", "MaxRows", at: \.importing.maxRows, as: .integer(in: 0...1_000_000_000_000)),
+    Setting("Import", "MaxUnpackedSize", at: \.importing.maxUnpackedSize, as: .size(in: 0...1 << 50)),
 
     // The helper pool is built once; the limits go with every request or with every helper started from then on.
-    Setting("Image", "Helpers", \.image.helpers, .integer(in: 1...1024), .onRestart),
-    Setting("Image", "InputFormats", \.image.inputFormats, .words(ImageWords.readable), .onReload),
-    Setting("Image", "MaxPixels", \.image.maxPixels, .integer(in: 1...10_000_000_000), .onReload),
-    Setting("Image", "MaxPages", \.image.maxPages, .integer(in: 1...1_000_000), .onReload),
-    Setting("Image", "MaxInputSize", \.image.maxInputSize, .size(in: 1 << 10...16 << 30), .onReload),
-    Setting("Image", "MaxTextSize", \.image.maxTextSize, .size(in: 1 << 10...1 << 30), .onReload),
-    Setting("Image", "JobsPerHelper", \.image.jobsPerHelper, .integer(in: 1...1_000_000), .onReload),
-    Setting("Image", "TimeoutSec", \.image.timeout, .duration(in: .seconds(1) ... .seconds(86_400)), .onReload),
-    Setting("Image", "MemoryMax", \.image.memoryMax, .size(in: 512 << 20...1 << 40), .onReload),
-    Setting("Image", "MemoryBudget", \.image.memoryBudget, .size(in: 128 << 20...1 << 50), .onRestart),
-    Setting("Image", "RecycleMemory", \.image.recycleMemory, .size(in: 64 << 20...1 << 40), .onReload),
-    Setting("Image", "ReuseSize", \.image.reuseSize, .size(in: 0...1 << 50), .onReload),
+    Setting("Image", "Helpers", at: \.image.helpers, as: .integer(in: 1...1024), effect: .onRestart),
+    Setting("Image", "InputFormats", at: \.image.inputFormats, as: .words(ImageWords.readable)),
+    Setting("Image", "MaxPixels", at: \.image.maxPixels, as: .integer(in: 1...10_000_000_000)),
+    Setting("Image", "MaxPages", at: \.image.maxPages, as: .integer(in: 1...1_000_000)),
+    Setting("Image", "MaxInputSize", at: \.image.maxInputSize, as: .size(in: 1 << 10...16 << 30)),
+    Setting("Image", "MaxTextSize", at: \.image.maxTextSize, as: .size(in: 1 << 10...1 << 30)),
+    Setting("Image", "JobsPerHelper", at: \.image.jobsPerHelper, as: .integer(in: 1...1_000_000)),
+    Setting("Image", "TimeoutSec", at: \.image.timeout, as: .duration(in: .seconds(1) ... .seconds(86_400))),
+    Setting("Image", "MemoryMax", at: \.image.memoryMax, as: .size(in: 512 << 20...1 << 40)),
+    Setting("Image", "MemoryBudget", at: \.image.memoryBudget, as: .size(in: 128 << 20...1 << 50), effect: .onRestart),
+    Setting("Image", "RecycleMemory", at: \.image.recycleMemory, as: .size(in: 64 << 20...1 << 40)),
+    Setting("Image", "ReuseSize", at: \.image.reuseSize, as: .size(in: 0...1 << 50)),
 
-    Setting("Jobs", "MaxAttempts", \.jobs.maxAttempts, .integer(in: 1...1000), .onReload),
-    Setting("Jobs", "Backoff", \.jobs.backoff, .choice, .onReload),
+    Setting("Jobs", "MaxAttempts", at: \.jobs.maxAttempts, as: .integer(in: 1...1000)),
+    Setting("Jobs", "Backoff", at: \.jobs.backoff, as: .choice),
     Setting(
-      "Jobs", "BackoffBaseSec", \.jobs.backoffBase, .duration(in: .milliseconds(1) ... .seconds(86_400)), .onReload),
+      "Jobs", "BackoffBaseSec", at: \.jobs.backoffBase, as: .duration(in: .milliseconds(1) ... .seconds(86_400))),
     Setting(
-      "Jobs", "BackoffLimitSec", \.jobs.backoffLimit, .duration(in: .milliseconds(1) ... .seconds(31_536_000)),
-      .onReload),
-    Setting("Jobs", "TimeoutSec", \.jobs.timeout, .duration(in: .zero ... .seconds(31_536_000)), .onReload),
-    Setting("Jobs", "StopGraceSec", \.jobs.stopLimit, .duration(in: .seconds(1) ... .seconds(3600)), .onReload),
+      "Jobs", "BackoffLimitSec", at: \.jobs.backoffLimit, as: .duration(in: .milliseconds(1) ... .seconds(31_536_000))),
+    Setting("Jobs", "TimeoutSec", at: \.jobs.timeout, as: .duration(in: .zero ... .seconds(31_536_000))),
+    Setting("Jobs", "StopGraceSec", at: \.jobs.stopLimit, as: .duration(in: .seconds(1) ... .seconds(3600))),
     // The places of waiting jobs are worked out from it once.
-    Setting("Jobs", "AgingSec", \.jobs.aging, .duration(in: .seconds(1) ... .seconds(31_536_000)), .onRestart),
-    Setting("Jobs", "UnknownTypes", \.jobs.unknownTypes, .choice, .onReload),
+    Setting(
+      "Jobs", "AgingSec", at: \.jobs.aging, as: .duration(in: .seconds(1) ... .seconds(31_536_000)), effect: .onRestart),
+    Setting("Jobs", "UnknownTypes", at: \.jobs.unknownTypes, as: .choice),
 
     Setting(
-      "Retention", "CompletedAgeSec", \.retention.completedAge, .duration(in: .zero ... .seconds(315_360_000)),
-      .onReload),
-    Setting("Retention", "CompletedCount", \.retention.completedCount, .integer(in: 0...1_000_000_000), .onReload),
+      "Retention", "CompletedAgeSec", at: \.retention.completedAge, as: .duration(in: .zero ... .seconds(315_360_000))),
+    Setting("Retention", "CompletedCount", at: \.retention.completedCount, as: .integer(in: 0...1_000_000_000)),
     Setting(
-      "Retention", "FailedAgeSec", \.retention.failedAge, .duration(in: .zero ... .seconds(315_360_000)), .onReload),
-    Setting("Retention", "FailedCount", \.retention.failedCount, .integer(in: 0...1_000_000_000), .onReload),
-    Setting("Retention", "StoreSizeMax", \.retention.storeSize, .size(in: 0...1 << 50), .onReload),
+      "Retention", "FailedAgeSec", at: \.retention.failedAge, as: .duration(in: .zero ... .seconds(315_360_000))),
+    Setting("Retention", "FailedCount", at: \.retention.failedCount, as: .integer(in: 0...1_000_000_000)),
+    Setting("Retention", "StoreSizeMax", at: \.retention.storeSize, as: .size(in: 0...1 << 50)),
 
-    Setting("Status", "ReadAccess", \.status.readAccess, .choice, .onReload),
+    Setting("Status", "ReadAccess", at: \.status.readAccess, as: .choice),
     // The HTTP server reserves its connections when it starts.
-    Setting("Status", "MaxConnections", \.status.maxConnections, .integer(in: 1...10_000), .onRestart),
-    Setting("Status", "MaxConnectionsPerUser", \.status.maxConnectionsPerUser, .integer(in: 1...10_000), .onRestart),
-    Setting("Status", "MaxRequestSize", \.status.maxRequestSize, .size(in: 4 << 10...1 << 30), .onReload),
+    Setting("Status", "MaxConnections", at: \.status.maxConnections, as: .integer(in: 1...10_000), effect: .onRestart),
+    Setting(
+      "Status", "MaxConnectionsPerUser", at: \.status.maxConnectionsPerUser, as: .integer(in: 1...10_000),
+      effect: .onRestart),
+    Setting("Status", "MaxRequestSize", at: \.status.maxRequestSize, as: .size(in: 4 << 10...1 << 30)),
 
-    Setting("Log", "Level", \.log.level, .choice, .onReload),
+    Setting("Log", "Level", at: \.log.level, as: .choice),
   ]
 
   /// The names of all sections, in the order of `all`.

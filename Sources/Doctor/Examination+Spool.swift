@@ -1,6 +1,5 @@
 import Foundation
 import JSONText
-import SQLiteStore
 import SystemSupport
 
 /// Leftovers and refused files in the spool.
@@ -13,11 +12,11 @@ extension Examination {
       guard try isSettled(name, in: "failed") else { continue }
       if name.bytes.suffix(7).elementsEqual(".reason".utf8) {
         report.find(
-          "reason-without-file", path(name, "failed"), "there is no file that this is the reason for",
-          action: "remove it, if you have taken the file away")
+          "reason-without-file", path(name, "failed"), problem: "the file that this is the reason for is missing",
+          action: "remove it, if you have removed the file")
       } else {
         report.find(
-          "file-without-reason", path(name, "failed"), "nobody knows why it is here",
+          "file-without-reason", path(name, "failed"), problem: "it has no file with a reason",
           action: "rename it into \(spool)/new to try it again, or remove it")
       }
     }
@@ -32,7 +31,7 @@ extension Examination {
         count += 1
         if isRunning {
           report.find(
-            "leftover", path(name, folder), "the daemon has not finished writing this file",
+            "leftover", path(name, folder), problem: "the daemon has not finished writing this file",
             action: "restart the daemon, which removes it")
         }
       }
@@ -47,8 +46,8 @@ extension Examination {
     for name in try entries("tmp") {
       guard let status = try? temporary.status(of: name), status.changeTime < yesterday else { continue }
       report.find(
-        "leftover", path(name, "tmp"), "somebody began to write this job file more than a day ago",
-        action: "remove it, if nobody goes on with it")
+        "leftover", path(name, "tmp"), problem: "this job file was begun more than a day ago and not submitted",
+        action: "remove it, if its writer has given up")
     }
   }
 
@@ -61,7 +60,8 @@ extension Examination {
       guard try isSettled(name, in: "payload") else { continue }
       if unfinishedPictures == 0 {
         report.find(
-          "leftover", path(name, "payload"), "a picture that nobody will finish", action: "remove it")
+          "leftover", path(name, "payload"), problem: "an unfinished picture that no job is writing",
+          action: "remove it")
       }
     }
   }
@@ -74,44 +74,44 @@ extension FileName {
 
 /// The files in `cur/`: each belongs to an unfinished job.
 extension Examination {
-  mutating func examineCurrent(_ names: [FileName], _ inspection: StoreInspection) throws {
+  mutating func examineCurrent(_ names: [FileName], _ reader: StoreReader) throws {
     let names = names.filter { !$0.isHidden }
     if names.isEmpty { return }
     let unfinished = Set(
-      try inspection.rows("SELECT DISTINCT file FROM Job WHERE state NOT IN (\(Self.final)) AND file IS NOT NULL")
+      try reader.rows("SELECT DISTINCT file FROM Job WHERE state NOT IN (\(Self.final)) AND file IS NOT NULL")
         .compactMap { $0.first ?? nil })
     var waiting = 0
     for name in names where !unfinished.contains(name.description) {
       guard try isSettled(name, in: "cur") else { continue }
-      let states = try states(ofJobsIn: name, inspection)
+      let states = try states(ofJobsIn: name, reader)
       // It repeats a job that came with another file.
       if states.contains(where: { !Self.finalStates.contains($0) }) { continue }
       if !isRunning {
         waiting += 1
       } else if states.isEmpty {
         report.find(
-          "file-without-job", path(name, "cur"), "no job in the store belongs to this file",
-          action: "restart the daemon, which takes it up")
+          "file-without-job", path(name, "cur"), problem: "no job in the store belongs to this file",
+          action: "restart the daemon, which recovers it")
       } else {
         report.find(
           "file-of-finished-job", path(name, "cur"),
-          "its jobs are over (\(Set(states).sorted().joined(separator: ", "))), and it should be gone",
+          problem: "its jobs are finished (\(Set(states).sorted().joined(separator: ", "))), and it should be gone",
           action: "see \"journalctl -u bobbind\" for what kept it; the next start of the daemon removes it")
       }
     }
     if waiting > 0 {
       report.notes.append(
-        "\(waiting) files in \(spool)/cur will be taken up or removed by the next start of the daemon")
+        "\(waiting) files in \(spool)/cur will be recovered or removed by the next start of the daemon")
     }
   }
 
   /// The states of the jobs that a file holds, as far as the store knows them.
-  private func states(ofJobsIn name: FileName, _ inspection: StoreInspection) throws -> [String] {
-    let ids = jobIDs(in: name).map(StoreInspection.literal)
-    var states = try inspection.rows("SELECT state FROM Job WHERE file = \(StoreInspection.literal(name.description))")
+  private func states(ofJobsIn name: FileName, _ reader: StoreReader) throws -> [String] {
+    let ids = jobIDs(in: name).map(StoreReader.literal)
+    var states = try reader.rows("SELECT state FROM Job WHERE file = \(StoreReader.literal(name.description))")
     for start in stride(from: 0, to: ids.count, by: 500) {
       let part = ids[start..<min(start + 500, ids.count)].joined(separator: ", ")
-      states += try inspection.rows("SELECT state FROM Job WHERE id IN (\(part))")
+      states += try reader.rows("SELECT state FROM Job WHERE id IN (\(part))")
     }
     return states.compactMap { $0.first ?? nil }
   }
@@ -141,12 +141,12 @@ extension Examination {
       if isDropBox {
         if status.mode & 0o022 != 0 && status.mode & 0o1000 == 0 {
           report.find(
-            "permissions", path, "with mode \(mode) users can rename and remove each other's files",
+            "permissions", path, problem: "with mode \(mode) users can rename and remove each other's files",
             action: "chmod +t \(path)")
         }
       } else if status.mode & 0o022 != 0 {
         report.find(
-          "permissions", path, "with mode \(mode) others than the daemon can put files there",
+          "permissions", path, problem: "with mode \(mode) others than the daemon can put files there",
           action: "chmod go-w \(path)")
       }
       if path != state { devices[status.device] = path }
@@ -155,13 +155,14 @@ extension Examination {
     if devices.count > 1 {
       report.find(
         "file-systems", spool,
-        "its folders are on several file systems (\(devices.values.sorted().joined(separator: ", "))), so that files can't be renamed from one to the other",
+        problem:
+          "its folders are on several file systems (\(devices.values.sorted().joined(separator: ", "))), so that files can't be renamed from one to the other",
         action: "put all of them on one")
     }
     if owners.count > 1 {
       report.find(
         "owners", spool,
-        "the daemon's folders have different owners (\(owners.values.sorted().joined(separator: ", ")))",
+        problem: "the daemon's folders have different owners (\(owners.values.sorted().joined(separator: ", ")))",
         action: "chown them to the user that bobbind runs as")
     }
   }

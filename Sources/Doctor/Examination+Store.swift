@@ -1,5 +1,4 @@
 import Foundation
-import SQLiteStore
 import SystemSupport
 
 extension Examination {
@@ -9,52 +8,52 @@ extension Examination {
       report.notes.append("there is no store yet: \(store)")
       return
     }
-    let inspection = try StoreInspection(path: store, isInUse: isRunning)
-    for row in try inspection.rows("PRAGMA integrity_check") {
+    let reader = try StoreReader(path: store, isInUse: isRunning)
+    for row in try reader.rows("PRAGMA integrity_check") {
       if let problem = row.first ?? nil, problem != "ok" {
         report.find(
-          "damage", store, problem,
+          "damage", store, problem: problem,
           action: "stop the daemon, keep a copy, and restore a backup or what \"sqlite3 .recover\" finds")
       }
     }
     // Before the names that rows have: a file is there before its row.
     let files = largeValueFiles()
-    try examineRecords(inspection)
-    try examineCurrent(current, inspection)
-    try examineLargeValues(files, inspection)
+    try examineRecords(reader)
+    try examineCurrent(current, reader)
+    try examineLargeValues(files, reader)
   }
 
-  private mutating func examineRecords(_ inspection: StoreInspection) throws {
-    report.jobs = try inspection.rows("SELECT count(*) FROM Job").first?.first?.flatMap { Int($0) } ?? 0
+  private mutating func examineRecords(_ reader: StoreReader) throws {
+    report.jobs = try reader.count("SELECT count(*) FROM Job")
     let pictures = "SELECT count(*) FROM Job WHERE type = 'image.encode' AND state NOT IN (\(Self.final))"
-    unfinishedPictures = try inspection.rows(pictures).first?.first?.flatMap { Int($0) } ?? 0
+    unfinishedPictures = try reader.count(pictures)
     for check in RecordCheck.all {
-      for row in try inspection.rows(check.query) {
+      for row in try reader.rows(check.query) {
         report.find(
           check.code, "job \(displayName((row.first ?? nil) ?? "without an ID"))",
-          check.problem
+          problem: check.problem
             + (row.count > 1 ? " (\(row.dropFirst().map { displayName($0 ?? "none") }.joined(separator: ", ")))" : ""),
           action: check.action)
       }
     }
     if isRunning { return }
-    let unfinished = try inspection.rows("SELECT count(*) FROM Job WHERE state NOT IN (\(Self.final))")
-    if let count = unfinished.first?.first ?? nil, count != "0" {
-      report.notes.append("\(count) jobs are not over; the next start of the daemon takes them up")
+    let unfinished = try reader.count("SELECT count(*) FROM Job WHERE state NOT IN (\(Self.final))")
+    if unfinished > 0 {
+      report.notes.append("\(unfinished) jobs are unfinished; the next start of the daemon resumes them")
     }
   }
 
   // MARK: Large values
 
-  private var largeValueFolder: String { StoreInspection.largeValueFolder(ofStoreAt: store) }
+  private var largeValueFolder: String { StoreReader.largeValueFolder(ofStoreAt: store) }
 
   private func largeValueFiles() -> [String] {
     // No folder, no large values.
     ((try? FileManager.default.contentsOfDirectory(atPath: largeValueFolder)) ?? []).filter { $0 != "staging" }
   }
 
-  private mutating func examineLargeValues(_ files: [String], _ inspection: StoreInspection) throws {
-    let named = try inspection.largeValueNames()
+  private mutating func examineLargeValues(_ files: [String], _ reader: StoreReader) throws {
+    let named = try reader.largeValueNames()
     report.files += files.count
     var orphans = 0
     for name in files.sorted() where !named.contains(name) {
@@ -65,7 +64,7 @@ extension Examination {
       orphans += 1
       if isRunning {
         report.find(
-          "orphaned-value", path, "no row refers to this file of a large value",
+          "orphaned-value", path, problem: "no row refers to this file of a large value",
           action: "restart the daemon, which removes it; if it comes back, tell its developers")
       }
     }
@@ -77,10 +76,10 @@ extension Examination {
       let found = (try? Directory(path: largeValueFolder).status(of: FileName(name)))?.size
       if found != nil && found == size { continue }
       // Its row may be gone by now, and the file after it.
-      if isRunning, try !inspection.largeValueNames().contains(name) { continue }
+      if isRunning, try !reader.largeValueNames().contains(name) { continue }
       report.find(
         "lost-value", largeValueFolder + "/" + displayName(name),
-        found.map { "the file of a large value has \($0) bytes, not \(size ?? -1)" }
+        problem: found.map { "the file of a large value has \($0) bytes, not \(size ?? -1)" }
           ?? "the file of a large value is missing, though a row refers to it",
         action: "restore it from a backup, or delete the object")
     }
@@ -101,29 +100,29 @@ struct RecordCheck {
 
   static let all = [
     RecordCheck(
-      code: "two-outcomes", problem: "it is there more than once",
+      code: "two-outcomes", problem: "it is recorded more than once",
       query: "SELECT id, count(*) || ' records' FROM Job GROUP BY id HAVING count(*) > 1", action: report),
     RecordCheck(
       code: "unknown-state", problem: "its state is one that this version does not know",
       query: "SELECT id, state FROM Job WHERE state NOT IN (\(states))",
       action: "use the version that wrote it; this one holds such a job"),
     RecordCheck(
-      code: "end-without-time", problem: "it is over, but nobody knows since when",
+      code: "end-without-time", problem: "it is finished, but has no time of its end",
       query: "SELECT id, state FROM Job WHERE state IN (\(Examination.final)) AND finishedAt IS NULL", action: report),
     RecordCheck(
-      code: "time-without-end", problem: "it is not over, but has a time of its end",
+      code: "time-without-end", problem: "it is unfinished, but has a time of its end",
       query: "SELECT id, state FROM Job WHERE \(unfinished) AND finishedAt IS NOT NULL", action: redo),
     RecordCheck(
       code: "attempts", problem: "it has had more attempts than it may",
       query: "SELECT id, attempt || ' of ' || maxAttempts FROM Job WHERE attempt > maxAttempts OR attempt < 0",
       action: report),
     RecordCheck(
-      code: "attempts", problem: "an attempt is on record that was never begun",
+      code: "attempts", problem: "an attempt is recorded that never began",
       query:
         "SELECT j.id, a.number FROM Attempt AS a JOIN Job AS j ON a.job = j._key WHERE a.number > j.attempt OR a.number < 1",
       action: report),
     RecordCheck(
-      code: "attempts", problem: "an attempt has two ends",
+      code: "attempts", problem: "an attempt is recorded twice",
       query:
         "SELECT j.id, a.number FROM Attempt AS a JOIN Job AS j ON a.job = j._key GROUP BY j._key, a.number HAVING count(*) > 1",
       action: report),
@@ -135,18 +134,18 @@ struct RecordCheck {
       code: "crashes", problem: "it has crashed so often that it should be quarantined",
       query: "SELECT id, crashes || ' crashes' FROM Job WHERE crashes >= 3 AND \(unfinished)", action: redo),
     RecordCheck(
-      code: "crashes", problem: "it has crashed more often than it was tried",
+      code: "crashes", problem: "it has crashed more often than it was started",
       query: "SELECT id, crashes || ' crashes in ' || attempt FROM Job WHERE crashes > attempt OR crashes < 0",
       action: report),
     RecordCheck(
-      code: "half-done", problem: "it is completed, but has a place to go on from, or a failure",
+      code: "half-done", problem: "it is completed, but has a cursor or a failure",
       query: "SELECT id FROM Job WHERE state = 'completed' AND (cursor IS NOT NULL OR failure IS NOT NULL)",
       action: report),
     RecordCheck(
-      code: "no-due-time", problem: "it is to be tried again, but nobody knows when",
+      code: "no-due-time", problem: "it is retryable, but has no time of its next attempt",
       query: "SELECT id FROM Job WHERE state = 'retryable' AND dueAt IS NULL", action: redo),
     RecordCheck(
-      code: "unique", problem: "another job that is not over has the same unique key",
+      code: "unique", problem: "another unfinished job has the same unique key",
       query: """
         SELECT min(id), json_extract(options, '$.unique') AS key FROM Job
         WHERE \(unfinished) AND options IS NOT NULL AND json_valid(options) AND key IS NOT NULL

@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import SQLiteStore
 import SystemSupport
 
 /// Examines a daemon's spool and store for contradictions; changes nothing.
@@ -23,7 +22,7 @@ package struct Examination {
   /// The final states; see Documentation/JobStates.md.
   static let finalStates = ["completed", "cancelled", "discarded", "quarantined"]
   static let states = finalStates + ["available", "scheduled", "waiting", "held", "running", "retryable"]
-  static let final = finalStates.map(StoreInspection.literal).joined(separator: ", ")
+  static let final = finalStates.map(StoreReader.literal).joined(separator: ", ")
 
   /// The time, in seconds, that the daemon may take for what it does at once.
   private static let grace = 10.0
@@ -84,9 +83,9 @@ package struct Examination {
       let isThere = error.code == .notDirectory
       if missing.insert(path).inserted {
         report.find(
-          "missing-folder", path, isThere ? "this is no folder" : "the folder is missing",
+          "missing-folder", path, problem: isThere ? "this is no folder" : "the folder is missing",
           action: (isThere ? "move it away, and " : "") + (isRunning ? "restart" : "start")
-            + " the daemon, which makes the folder; what was in it has to come from a backup")
+            + " the daemon, which makes the folder; its files have to come from a backup")
       }
       return nil
     }
@@ -115,8 +114,8 @@ package struct Report: Sendable {
   /// The number of files that were examined.
   package internal(set) var files = 0
 
-  mutating func find(_ code: String, _ subject: String, _ problem: String, action: String) {
-    findings.append(Finding(code, subject, problem, action: action))
+  mutating func find(_ code: String, _ subject: String, problem: String, action: String) {
+    findings.append(Finding(code, subject, problem: problem, action: action))
   }
 }
 
@@ -129,7 +128,7 @@ package struct Finding: Sendable, Hashable {
   package let problem: String
   package let action: String
 
-  package init(_ code: String, _ subject: String, _ problem: String, action: String) {
+  package init(_ code: String, _ subject: String, problem: String, action: String) {
     self.code = code
     self.subject = subject
     self.problem = problem

@@ -26,7 +26,7 @@ package final class HTTPResponder: Sendable {
   deinit {
     server.answer(
       exchange,
-      with: .failure(500, code: "internal", message: "The request was given up without an answer."))
+      with: .failure(500, code: "internal", message: "the request was dropped without a reply"))
   }
 
   /// Sends the response unless the request has been answered already.

@@ -27,7 +27,7 @@ extension HTTPResponse {
     do {
       return json(data: try encoder.encode(value), status: status)
     } catch {
-      return .failure(500, code: "internal", message: "The answer could not be written as JSON: \(error)")
+      return .failure(500, code: "internal", message: "the reply can't be encoded as JSON: \(error)")
     }
   }
 

@@ -41,7 +41,7 @@ package final class HTTPServer: Sendable {
       self.listener = Mutex(duplicate)
     } catch {
       throw HTTPServiceError(
-        .notListening, message: "Descriptor \(listener.number) is not a listening stream socket", cause: error)
+        .notListening, message: "descriptor \(listener.number) is not a listening stream socket", cause: error)
     }
     core = ServerCore(limits: limits, judge: standing, handler: handler)
   }
@@ -54,7 +54,7 @@ package final class HTTPServer: Sendable {
   package func start() throws(HTTPServiceError) {
     try phase.withLock { phase throws(HTTPServiceError) in
       guard case .idle = phase, let listener = listener.withLock({ $0.take() }) else {
-        throw HTTPServiceError(.usedUp, message: "An HTTP server can only be started once")
+        throw HTTPServiceError(.usedUp, message: "an HTTP server can be started only once")
       }
       let library = try LibraryDaemon(core: core)
       core.startDeadlines(on: queue)

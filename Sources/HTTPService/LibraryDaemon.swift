@@ -33,7 +33,7 @@ final class LibraryDaemon: Sendable {
     guard let started else {
       retained.release()
       throw HTTPServiceError(
-        .libraryFailed, message: "The HTTP server's thread could not be started; memory or descriptors are exhausted")
+        .libraryFailed, message: "the HTTP server's thread can't be started; memory or descriptors are exhausted")
     }
     handle = started
     self.core = retained

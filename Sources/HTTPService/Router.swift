@@ -39,14 +39,14 @@ package struct Router: Sendable {
   }
 
   private func notFound(_ request: HTTPRequest) -> HTTPResponse {
-    .failure(404, code: "not-found", message: "There is nothing at \(request.path).")
+    .failure(404, code: "not-found", message: "there is nothing at \(request.path)")
   }
 
   private func methodNotAllowed(_ request: HTTPRequest, _ methods: Set<String>) -> HTTPResponse {
     let allowed = (methods.contains("GET") ? methods.union(["HEAD"]) : methods).sorted().joined(separator: ", ")
     var response = HTTPResponse.failure(
-      405, code: "method-not-allowed", message: "\(request.path) does not answer to \(request.method.rawValue).",
-      hint: "Use \(allowed).")
+      405, code: "method-not-allowed", message: "\(request.path) does not support \(request.method.rawValue)",
+      hint: "use \(allowed)")
     response.headers["Allow"] = allowed
     return response
   }

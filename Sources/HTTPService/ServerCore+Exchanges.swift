@@ -7,27 +7,27 @@ extension ServerCore {
   /// Checks a request's header fields before its body arrives; returns nil to continue, or a refusal.
   func refusal(of exchange: Exchange, version: String) -> HTTPResponse? {
     guard version == "HTTP/1.1" || version == "HTTP/1.0" else {
-      return .failure(505, code: "version-not-supported", message: "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
+      return .failure(505, code: "version-not-supported", message: "only HTTP/1.1 and HTTP/1.0 are supported")
     }
     guard exchange.headers.fields.allSatisfy({ Self.isToken($0.name) }) else {
-      return .badRequest("A header field has no proper name.")
+      return .badRequest("a header field has an invalid name")
     }
     let lengths = exchange.headers.values(of: "Content-Length")
     if exchange.headers["Transfer-Encoding"] != nil {
       // Both together, or several lengths, are how requests are smuggled past a proxy (RFC 9112, section 6.3).
-      guard lengths.isEmpty else { return .badRequest("Content-Length and Transfer-Encoding exclude each other.") }
+      guard lengths.isEmpty else { return .badRequest("Content-Length and Transfer-Encoding exclude each other") }
       return .failure(
-        411, code: "length-required", message: "Transfer-Encoding is not accepted.", hint: "Send a Content-Length.")
+        411, code: "length-required", message: "Transfer-Encoding is not accepted", hint: "send a Content-Length")
     }
-    guard lengths.count <= 1 else { return .badRequest("There is more than one Content-Length.") }
+    guard lengths.count <= 1 else { return .badRequest("there is more than one Content-Length") }
     if let text = lengths.first {
       guard let length = UInt64(text), !text.hasPrefix("+") else {
-        return .badRequest("Content-Length is not a number.")
+        return .badRequest("Content-Length is not a number")
       }
       guard length <= limits.bodyBytes else {
         return .failure(
-          413, code: "body-too-large", message: "The body is larger than \(limits.bodyBytes) bytes.",
-          hint: "Split it into several requests.")
+          413, code: "body-too-large", message: "the body is larger than \(limits.bodyBytes) bytes",
+          hint: "split it into several requests")
       }
     }
     return nil
@@ -44,7 +44,7 @@ extension ServerCore {
     dispatch(exchange)
     guard let (text, peer) = origin(of: exchange.connection) else { return .NO }
     guard let target = HTTPTarget(text) else {
-      return send(.badRequest("The request's path or query is malformed."), for: exchange, on: handle)
+      return send(.badRequest("the request's path or query is malformed"), for: exchange, on: handle)
     }
     let request = HTTPRequest(
       method: exchange.method, target: target, headers: exchange.headers, body: exchange.body, peer: peer)
@@ -68,16 +68,16 @@ extension ServerCore {
     exchange.phase = .answered
     let closes = isStopping || !exchange.isDispatched
     if let message = LibraryResponse.make(response, closes: closes) { return message.queue(on: handle) }
-    let apology = HTTPResponse.failure(500, code: "internal", message: "The answer had an invalid header field.")
+    let apology = HTTPResponse.failure(500, code: "internal", message: "the reply had an invalid header field")
     return LibraryResponse.make(apology, closes: true)?.queue(on: handle) ?? .NO
   }
 }
 
 extension HTTPResponse {
   static let stopping = failure(
-    503, code: "stopping", message: "The server is stopping.", hint: "Try again in a moment.")
+    503, code: "stopping", message: "the server is stopping", hint: "try again in a moment")
   static let tooBusy = failure(
-    503, code: "too-busy", message: "Too many requests or connections are waiting.", hint: "Try again in a moment.")
+    503, code: "too-busy", message: "too many requests or connections are waiting", hint: "try again in a moment")
 
   static func badRequest(_ message: String) -> HTTPResponse {
     failure(400, code: "bad-request", message: message)

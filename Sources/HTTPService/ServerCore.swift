@@ -255,7 +255,7 @@ extension ServerCore {
       answer(
         exchange,
         with: .failure(
-          504, code: "timeout", message: "There was no answer in time.", hint: "What was asked for may still happen."))
+          504, code: "timeout", message: "there was no reply in time", hint: "the request may still be carried out"))
     }
   }
 

@@ -34,8 +34,8 @@ struct ClassSource {
       // The superclass has what its entity has; entities between them that have no class are served here.
       for property in entity.properties.dropFirst(ancestor?.properties.count ?? 0) where !property.isHidden {
         switch property.kind {
-        case .attribute(let attribute): AttributeSource(attribute, property, self).add(to: &source)
-        case .relationship(let relationship): RelationshipSource(relationship, property, self).add(to: &source)
+        case .attribute(let attribute): AttributeSource(attribute, property, owner: self).add(to: &source)
+        case .relationship(let relationship): RelationshipSource(relationship, property, owner: self).add(to: &source)
         }
       }
       for fetched in entity.fetchedProperties(below: ancestor) {
@@ -118,7 +118,7 @@ struct AttributeSource {
   private let slot: Int
   private let owner: ClassSource
 
-  init(_ attribute: AttributeDescription, _ property: Property, _ owner: ClassSource) {
+  init(_ attribute: AttributeDescription, _ property: Property, owner: ClassSource) {
     self.attribute = attribute
     name = owner.swiftName(of: property.name)
     slot = property.slot
@@ -127,28 +127,28 @@ struct AttributeSource {
 
   func add(to source: inout SourceText) {
     switch attribute.type {
-    case .integer16: addNumber("Int16", "integer", &source) { "\($0)(truncatingIfNeeded: \($1))" }
-    case .integer32: addNumber("Int32", "integer", &source) { "\($0)(truncatingIfNeeded: \($1))" }
-    case .integer64: addNumber("Int64", "integer", &source)
-    case .double: addNumber("Double", "real", &source)
-    case .float: addNumber("Float", "real", &source) { "\($0)(\($1))" }
-    case .boolean: addNumber("Bool", "boolean", &source)
-    case .string: addValue("String", "text", &source)
-    case .date: addValue("Date", "date", &source)
-    case .uuid: addValue("UUID", "uuid", &source)
-    case .uri: addValue("URL", "url", &source)
-    case .decimal: addValue("Decimal", "decimal", &source)
+    case .integer16: addNumber("Int16", "integer", to: &source) { "\($0)(truncatingIfNeeded: \($1))" }
+    case .integer32: addNumber("Int32", "integer", to: &source) { "\($0)(truncatingIfNeeded: \($1))" }
+    case .integer64: addNumber("Int64", "integer", to: &source)
+    case .double: addNumber("Double", "real", to: &source)
+    case .float: addNumber("Float", "real", to: &source) { "\($0)(\($1))" }
+    case .boolean: addNumber("Bool", "boolean", to: &source)
+    case .string: addValue("String", "text", to: &source)
+    case .date: addValue("Date", "date", to: &source)
+    case .uuid: addValue("UUID", "uuid", to: &source)
+    case .uri: addValue("URL", "url", to: &source)
+    case .decimal: addValue("Decimal", "decimal", to: &source)
     case .transformable: addTransformable(&source)
     case .undefined: addUndefined(&source)
     case .binary:
-      addValue("Data", "data", &source)
+      addValue("Data", "data", to: &source)
       addBlob(&source)
     }
   }
 
   /// - Parameter narrow: The expression that makes the attribute's type of the wide type that rows have.
   private func addNumber(
-    _ libraryType: String, _ label: String, _ source: inout SourceText,
+    _ libraryType: String, _ label: String, to source: inout SourceText,
     narrow: ((_ type: String, _ value: String) -> String)? = nil
   ) {
     let type = owner.library(libraryType)
@@ -167,7 +167,7 @@ struct AttributeSource {
   }
 
   /// A value is optional unless the attribute is not and has a default, which is then read in place of nil.
-  private func addValue(_ libraryType: String, _ label: String, _ source: inout SourceText) {
+  private func addValue(_ libraryType: String, _ label: String, to source: inout SourceText) {
     let type = owner.library(libraryType)
     let place = "self[\(label): \(slot)]"
     guard !attribute.isOptional, let fallback = Fallback(attribute, name: name, type: type) else {
@@ -189,7 +189,7 @@ struct AttributeSource {
 
   /// A value of the class that the model names; the data itself if it names none, or one of Objective-C.
   private func addTransformable(_ source: inout SourceText) {
-    guard let type = attribute.swiftClassName else { return addValue("Data", "data", &source) }
+    guard let type = attribute.swiftClassName else { return addValue("Data", "data", to: &source) }
     let place = "self[transformable: \(slot), as: \(type).self]"
     add(type: type + "?", get: place, set: "\(place) = newValue", &source)
   }
@@ -313,7 +313,7 @@ struct RelationshipSource {
   private let property: Property
   private let owner: ClassSource
 
-  init(_ relationship: RelationshipDescription, _ property: Property, _ owner: ClassSource) {
+  init(_ relationship: RelationshipDescription, _ property: Property, owner: ClassSource) {
     self.relationship = relationship
     self.property = property
     self.owner = owner

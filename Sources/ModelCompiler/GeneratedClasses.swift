@@ -29,13 +29,13 @@ struct GeneratedClasses {
         propertyNames[entity.name] = names
       }
     } catch {
-      throw Self.placed(error, modelFile, file)
+      throw Self.placed(error, in: modelFile, file: file)
     }
     for entity in entities { checkTypes(of: entity) }
-    warnings = warnings.map { Self.placed($0, modelFile, file) }
+    warnings = warnings.map { Self.placed($0, in: modelFile, file: file) }
   }
 
-  private static func placed(_ error: ModelError, _ modelFile: ModelFile, _ file: String) -> ModelError {
+  private static func placed(_ error: ModelError, in modelFile: ModelFile, file: String) -> ModelError {
     var error = error
     error.file = file
     return modelFile.placing(error)
@@ -62,14 +62,20 @@ struct GeneratedClasses {
       keys[entity.name] = isShared ? "\(entity.name).\(name)" : name
       firsts[name] = firsts[name] ?? entity
       if classNames[entity.name] != nil { continue }
-      if isShared { sharing.append((entity, name)) } else { nameClass(of: entity, name, name, &owners) }
+      if isShared {
+        sharing.append((entity, name))
+      } else {
+        nameClass(of: entity, named: name, preferring: name, owners: &owners)
+      }
     }
-    for (entity, name) in sharing { nameClass(of: entity, name, entity.name, &owners, sharedWith: firsts[name]) }
+    for (entity, name) in sharing {
+      nameClass(of: entity, named: name, preferring: entity.name, owners: &owners, sharedWith: firsts[name])
+    }
   }
 
   /// Gives a class its preferred name, or a similar one that is free and valid in Swift.
   private mutating func nameClass(
-    of entity: Entity, _ name: String, _ preferred: String, _ owners: inout [String: String],
+    of entity: Entity, named name: String, preferring preferred: String, owners: inout [String: String],
     sharedWith other: Entity? = nil
   ) {
     var free = String(preferred.map { $0.isLetter || $0.isNumber || $0 == "_" ? $0 : "_" })
@@ -178,7 +184,7 @@ struct PropertyNames {
           .invalidName, "\"\(wanted)\" (\(Self.key)) can't name a property in Swift", entity: entity.name,
           property: name)
       }
-      guard take(wanted, hasHelpers) else {
+      guard reserve(wanted, hasHelpers) else {
         throw ModelError(
           .invalidName, "\"\(wanted)\" (\(Self.key)) is the name of another property in Swift", entity: entity.name,
           property: name)
@@ -187,7 +193,8 @@ struct PropertyNames {
     }
     for (name, wanted, hasHelpers) in new where wanted == nil {
       var free = name
-      while !SwiftNames.isIdentifier(free) || SwiftNames.reservedProperties.contains(free) || !take(free, hasHelpers) {
+      while !SwiftNames.isIdentifier(free) || SwiftNames.reservedProperties.contains(free) || !reserve(free, hasHelpers)
+      {
         free += "_"
       }
       names[name] = free
@@ -204,7 +211,7 @@ struct PropertyNames {
   }
 
   /// Reserves a name and, for a to-many relationship, that of its `addTo` method; false if one of them is taken.
-  private mutating func take(_ name: String, _ hasHelpers: Bool) -> Bool {
+  private mutating func reserve(_ name: String, _ hasHelpers: Bool) -> Bool {
     let names = [name] + (hasHelpers ? ["addTo" + name.prefix(1).uppercased() + name.dropFirst()] : [])
     if names.contains(where: taken.contains) { return false }
     taken.formUnion(names)

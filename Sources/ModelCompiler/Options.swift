@@ -1,4 +1,5 @@
 import Foundation
+import TextSupport
 
 /// The command line.
 struct Options {
@@ -13,28 +14,22 @@ struct Options {
   let access: AccessLevel
 
   init(_ arguments: [String]) throws(UsageError) {
-    var input: String?
-    var output: String?
-    var access = AccessLevel.public
-    var rest = arguments[...]
-    while let argument = rest.popFirst() {
-      switch argument {
-      case "--output":
-        guard let path = rest.popFirst() else { throw UsageError(message: "--output needs a path") }
-        output = path
-      case "--module-access":
-        guard let level = rest.popFirst().flatMap(AccessLevel.init) else {
-          throw UsageError(message: "--module-access is public or internal")
-        }
-        access = level
-      case _ where argument.hasPrefix("-"): throw UsageError(message: "unknown option \(argument)")
-      case _ where input == nil: input = argument
-      default: throw UsageError(message: "more than one input: \(argument)")
-      }
+    let parsed = ParsedArguments(
+      arguments,
+      options: [
+        Option("--output", .required("FILE"), help: "The Swift file to write"),
+        Option("--module-access", .required("LEVEL"), help: "public or internal"),
+      ])
+    if let problem = parsed.problems.first { throw UsageError(message: problem) }
+    guard let level = AccessLevel(rawValue: parsed["--module-access"] ?? "public") else {
+      throw UsageError(message: "--module-access is public or internal")
     }
-    guard let input, let output else { throw UsageError(message: "an input and an --output are needed") }
+    if parsed.operands.count > 1 { throw UsageError(message: "more than one input: \(parsed.operands[1])") }
+    guard let input = parsed.operands.first, let output = parsed["--output"] else {
+      throw UsageError(message: "an input and an --output are needed")
+    }
     self.input = URL(fileURLWithPath: input)
     self.output = URL(fileURLWithPath: output)
-    self.access = access
+    access = level
   }
 }

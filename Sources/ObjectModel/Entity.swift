@@ -216,30 +216,30 @@ struct ColumnNames {
     // The library's own columns are named first, so that no property of the model can rename them.
     for isHidden in [true, false] {
       let properties = stored.filter { $0.isHidden == isHidden }
-      let names = columns.take(Set(properties.map(\.name)))
+      let names = columns.assignNames(Set(properties.map(\.name)))
       for property in properties { property.columnName = names[property.name] ?? property.name }
     }
     let references = stored.filter { $0.destination?.isInHierarchy == true }
-    let names = columns.take(Set(references.map { $0.name + "_entity" }))
+    let names = columns.assignNames(Set(references.map { $0.name + "_entity" }))
     for property in references { property.entityColumnName = names[property.name + "_entity"] }
   }
 
   /// Assigns each name itself or, where that is taken, itself with the first number that makes it unique.
-  mutating func take(_ names: Set<String>) -> [String: String] {
+  mutating func assignNames(_ names: Set<String>) -> [String: String] {
     var given: [String: String] = [:]
     let sorted = names.sorted()
-    for name in sorted where claim(name) { given[name] = name }
-    for name in sorted where given[name] == nil { given[name] = claimNumbered(name) }
+    for name in sorted where reserve(name) { given[name] = name }
+    for name in sorted where given[name] == nil { given[name] = reserveNumbered(name) }
     return given
   }
 
   /// Reserves a name; false if it is taken.
-  mutating func claim(_ name: String) -> Bool { taken.insert(name.asciiLowercased).inserted }
+  mutating func reserve(_ name: String) -> Bool { taken.insert(name.asciiLowercased).inserted }
 
   /// Reserves a name with the first number that makes it unique.
-  mutating func claimNumbered(_ name: String) -> String {
+  mutating func reserveNumbered(_ name: String) -> String {
     var number = 2
-    while !claim("\(name)_\(number)") { number += 1 }
+    while !reserve("\(name)_\(number)") { number += 1 }
     return "\(name)_\(number)"
   }
 }

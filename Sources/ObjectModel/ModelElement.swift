@@ -32,20 +32,20 @@ struct ModelElement {
     return entity
   }
 
-  /// - Parameter warnings: Takes what is wrong and can be passed over.
+  /// - Parameter warnings: Gets the mistakes that can be ignored.
   func attribute(_ warnings: inout [ModelError]) throws(ModelError) -> AttributeDescription {
     let name = try required("name")
     let type = try attributeType(of: name)
     var attribute = AttributeDescription(name, type, isOptional: flag("optional"))
     let hasInterval = type == .date && self["defaultDateTimeInterval"] != nil
     attribute.defaultValue = defaultValue(
-      hasInterval ? "defaultDateTimeInterval" : "defaultValueString", type, property: name, &warnings)
+      hasInterval ? "defaultDateTimeInterval" : "defaultValueString", type, property: name, warnings: &warnings)
     // A text's limits are counts of characters; all others are values of the attribute's own type.
     let limits: AttributeType = type == .string ? .integer64 : type
     let (least, most) =
       type == .date ? ("minDateTimeInterval", "maxDateTimeInterval") : ("minValueString", "maxValueString")
-    attribute.minimum = limit(least, limits, property: name, &warnings)
-    attribute.maximum = limit(most, limits, property: name, &warnings)
+    attribute.minimum = limit(least, limits, property: name, warnings: &warnings)
+    attribute.maximum = limit(most, limits, property: name, warnings: &warnings)
     attribute.pattern = self["regularExpressionString"].flatMap { $0.isEmpty ? nil : $0 }
     attribute.isTransient = flag("transient")
     attribute.allowsExternalBinaryDataStorage = flag("allowsExternalBinaryDataStorage")
@@ -141,7 +141,7 @@ struct ModelElement {
 
   /// A default as Core Data reads it, with a warning where that is not what the text says.
   private func defaultValue(
-    _ key: String, _ type: AttributeType, property: String, _ warnings: inout [ModelError]
+    _ key: String, _ type: AttributeType, property: String, warnings: inout [ModelError]
   ) -> Value {
     guard let text = attributes[key], type != .undefined else { return .null }
     let value = Value(lenient: text, as: type)
@@ -155,7 +155,7 @@ struct ModelElement {
 
   /// A smallest or largest value; none, with a warning, where the text begins with no number.
   private func limit(
-    _ key: String, _ type: AttributeType, property: String, _ warnings: inout [ModelError]
+    _ key: String, _ type: AttributeType, property: String, warnings: inout [ModelError]
   ) -> Value {
     guard let text = attributes[key], !text.isEmpty, type.hasLimits else { return .null }
     if let value = Value(lenient: text, as: type), Value.isNumber(atStartOf: text) { return value }

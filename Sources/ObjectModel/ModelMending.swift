@@ -36,19 +36,19 @@ struct ModelMending {
       let entity = entities[place]
       for relationship in entity.relationships where relationship.destinationEntity.isEmpty {
         warn(
-          .unresolvedReference, "the relationship has no destination entity and is passed over", entity: entity.name,
+          .unresolvedReference, "the relationship has no destination entity and is ignored", entity: entity.name,
           property: relationship.name)
       }
       entities[place].relationships.removeAll(where: \.destinationEntity.isEmpty)
       for fetched in entity.fetchedProperties where places[fetched.entity] == nil {
         warn(
           .unresolvedReference,
-          "fetches the entity \"\(fetched.entity)\", which does not exist, and is passed over", entity: entity.name,
+          "fetches the entity \"\(fetched.entity)\", which does not exist, and is ignored", entity: entity.name,
           property: fetched.name)
       }
       entities[place].fetchedProperties.removeAll { places[$0.entity] == nil }
       if entity.uniquenessConstraints.contains(where: \.isEmpty) {
-        warn(.contradiction, "a uniqueness constraint names no property and is passed over", entity: entity.name)
+        warn(.contradiction, "a uniqueness constraint names no property and is ignored", entity: entity.name)
       }
       entities[place].uniquenessConstraints.removeAll(where: \.isEmpty)
     }
@@ -60,7 +60,7 @@ struct ModelMending {
       warn(
         .unresolvedReference,
         "the fetch request \"\(template.name)\" is of the entity \"\(template.entity)\", which does not exist; it is "
-          + "passed over")
+          + "ignored")
     }
     return templates.filter { places[$0.entity] != nil }
   }
@@ -71,7 +71,7 @@ struct ModelMending {
       for member in members where places[member] == nil {
         warn(
           .unresolvedReference,
-          "configuration \"\(name)\" lists the entity \"\(member)\", which does not exist; it is passed over")
+          "configuration \"\(name)\" lists the entity \"\(member)\", which does not exist; it is ignored")
       }
     }
     return configurations.mapValues { $0.filter { places[$0] != nil } }
@@ -134,8 +134,8 @@ struct ModelMending {
       self[other].inverse = self[place].name
       warn(
         .contradiction,
-        "has no inverse but is that of \"\(entities[place.entity].name).\(self[place].name)\", which is taken for its "
-          + "own", entity: entities[other.entity].name, property: self[other].name)
+        "has no inverse but is that of \"\(entities[place.entity].name).\(self[place].name)\", which becomes its "
+          + "inverse", entity: entities[other.entity].name, property: self[other].name)
     }
   }
 
@@ -193,7 +193,7 @@ struct ModelMending {
         guard let reason = reasonAgainst(element.property, place) else { return true }
         warn(
           .unresolvedReference,
-          "the index \"\(index.name)\" names \"\(element.property)\", \(reason); it is passed over",
+          "the index \"\(index.name)\" names \"\(element.property)\", \(reason); it is ignored",
           entity: name)
         return false
       }

@@ -197,7 +197,7 @@ final class ModelReader: NSObject, XMLParserDelegate {
         warnings.append(
           element.error(
             .unresolvedReference,
-            "the index \"\(name)\" is over the expression \"\(element["expression"] ?? "")\", which is passed over"))
+            "the index \"\(name)\" is over the expression \"\(element["expression"] ?? "")\", which is ignored"))
         break
       }
       entities[last].fetchIndexes[index].elements.append(

@@ -306,8 +306,8 @@ extension ModelResolver {
     var names = ColumnNames(reserved: entities.filter { $0.parent == nil }.map(\.name))
     // Two tables can have the very same name: "A_b" and "c" make it, and so do "A" and "b_c".
     let sorted = tables.sorted { ($0.name, $0.left.name) < ($1.name, $1.left.name) }
-    let clashing = sorted.filter { !names.claim($0.name) }
-    for table in clashing { table.name = names.claimNumbered(table.name) }
+    let clashing = sorted.filter { !names.reserve($0.name) }
+    for table in clashing { table.name = names.reserveNumbered(table.name) }
     return tables
   }
 }

@@ -46,7 +46,7 @@ final class Connection: @unchecked Sendable {
       case .create: sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil)
       case .read(let isAlone):
         sqlite3_open_v2(
-          StoreInspection.address(path, isAlone: isAlone), &opened, flags | SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nil)
+          Self.uri(path, isAlone: isAlone), &opened, flags | SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nil)
       }
     guard let opened, code == SQLITE_OK else {
       sqlite3_close_v2(opened)
@@ -58,6 +58,15 @@ final class Connection: @unchecked Sendable {
     // They are for clients that know nothing of versions, and would cost an update two thirds more.
     sqlite_disable_triggers(handle)
     sqlite3_limit(handle, SQLITE_LIMIT_VARIABLE_NUMBER, 32_766)
+  }
+
+  /// The URI of a file that is opened for reading; one that nobody else has open is read without journal and locks.
+  private static func uri(_ path: String, isAlone: Bool) -> String {
+    let escaped = path.utf8.reduce(into: "") { text, byte in
+      let isPlain = byte == 0x2f || (0x30...0x39 ~= byte) || (0x41...0x5a ~= byte) || (0x61...0x7a ~= byte)
+      text += isPlain ? String(UnicodeScalar(byte)) : "%" + String(byte / 16, radix: 16) + String(byte % 16, radix: 16)
+    }
+    return "file:" + escaped + (isAlone ? "?immutable=1" : "")
   }
 
   deinit {

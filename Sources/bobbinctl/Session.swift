@@ -2,6 +2,7 @@ import Configuration
 import ControlClient
 import Foundation
 import JSONText
+import StatusReplies
 
 /// The surroundings of a command: the daemon and the user.
 struct Session {
@@ -39,4 +40,142 @@ struct Session {
     try output.write(reply.body)
     if reply.body.last != UInt8(ascii: "\n") { try output.write("\n") }
   }
+}
+
+/// A reply of the daemon, or of what answers in its place: nothing about its body is certain.
+struct Reply {
+  let status: Int
+  let body: Data
+
+  static func received(
+    from client: ControlClient, _ method: String, _ path: String, query: [URLQueryItem] = [], body: Data? = nil,
+    timeout: Duration = .seconds(30)
+  ) throws(ToolError) -> Reply {
+    do throws(ControlClientError) {
+      let (status, body) = try client.send(method, path, query: query, body: body, timeout: timeout)
+      return Reply(status: status, body: body)
+    } catch {
+      let code: ExitCode =
+        switch error.code {
+        case .badRequest: .usage
+        case .permissionDenied: .notPermitted
+        default: .unavailable
+        }
+      throw ToolError(code, error.message)
+    }
+  }
+
+  var isJSON: Bool {
+    (try? JSONSerialization.jsonObject(with: body, options: .fragmentsAllowed)) != nil
+  }
+
+  /// The reply itself if its status says that all is well.
+  ///
+  /// - Parameter refusal: What a request that the daemon finds wrong means here.
+  func accepted(refusal: ExitCode) throws(ToolError) -> Reply {
+    let code: ExitCode
+    switch status {
+    case 200..<300: return self
+    case 400, 413, 415, 422: code = refusal
+    case 403: code = .notPermitted
+    case 404: code = .notFound
+    case 429, 503, 504: code = .tryAgain
+    default: code = .unavailable
+    }
+    guard let error = try? JSONDecoder().decode(ErrorReply.self, from: body).error else {
+      throw ToolError(
+        code, "the daemon answered with HTTP status \(status) and no readable error",
+        hint: "is this the socket of bobbind, and its version near to \(Release.version)?")
+    }
+    throw ToolError(code, error.message, hint: error.hint)
+  }
+
+  func decoded<Value: Decodable>(as type: Value.Type) throws(ToolError) -> Value {
+    do {
+      return try JSONDecoder().decode(type, from: body)
+    } catch {
+      throw unreadable(Self.explanation(of: error))
+    }
+  }
+
+  /// The reply as it is, keys in their order.
+  func document() throws(ToolError) -> JSONValue {
+    do throws(JSONError) {
+      // A job file's arguments lie deeper in a reply than they did in the file.
+      return try JSONValue(parsing: body, limits: JSONLimits(depth: 256, duplicateKeys: .useLast))
+    } catch {
+      throw unreadable("\(error)")
+    }
+  }
+
+  func unreadable(_ reason: String) -> ToolError {
+    ToolError(
+      .unavailable, "the daemon's reply can't be understood: \(reason)",
+      hint: "this is bobbinctl \(Release.version); \"bobbinctl status --json\" shows bobbind's version, "
+        + "and --json prints replies as they come")
+  }
+
+  private static func explanation(of error: any Error) -> String {
+    switch error {
+    case DecodingError.keyNotFound(let key, let context):
+      return "\(place(context.codingPath + [key])) is missing"
+    case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
+      return "\(place(context.codingPath)) has another type than expected"
+    case DecodingError.dataCorrupted(let context) where !context.codingPath.isEmpty:
+      return "\(place(context.codingPath)) has an unexpected value"
+    default:
+      return "it is not JSON"
+    }
+  }
+
+  /// Such as `jobs[2].state`.
+  private static func place(_ path: [any CodingKey]) -> String {
+    let text = path.reduce(into: "") { text, key in
+      text += key.intValue.map { "[\($0)]" } ?? (text.isEmpty ? "" : ".") + key.stringValue
+    }
+    return text.isEmpty ? "the document" : text
+  }
+}
+
+/// The reason why a command failed: its exit code and a message to the user.
+struct ToolError: Error, Equatable {
+  let code: ExitCode
+  /// The message, possibly with text from elsewhere; not yet safe to print.
+  let message: String
+  /// Advice to the user.
+  let hint: String?
+
+  init(_ code: ExitCode, _ message: String, hint: String? = nil) {
+    self.code = code
+    self.message = message
+    self.hint = hint
+  }
+
+  /// The same error about one of several things.
+  func about(_ subject: String) -> ToolError {
+    ToolError(code, "\(subject): \(message)", hint: hint)
+  }
+}
+
+/// The exit code of bobbinctl; numbers from 64 on are those of sysexits(3). Documented in bobbinctl(1).
+enum ExitCode: Int32 {
+  case success = 0
+  /// A job ended without completing, or the doctor has found something.
+  case jobFailed = 1
+  /// There is no such job.
+  case notFound = 2
+  /// A job is held, so waiting for it is pointless.
+  case jobHeld = 3
+  case usage = 64
+  /// A job file was refused.
+  case refused = 65
+  /// A file can't be read.
+  case unreadableFile = 66
+  /// The daemon doesn't answer, or not in words that this version understands.
+  case unavailable = 69
+  /// Standard output can't be written.
+  case outputFailed = 74
+  /// The wait ran out, or the daemon takes nothing for now.
+  case tryAgain = 75
+  case notPermitted = 77
 }

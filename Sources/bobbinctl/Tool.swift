@@ -4,20 +4,21 @@ import TextSupport
 
 /// From the command line to the exit code.
 enum Tool {
-  static let commands: [any Command.Type] = [
-    StatusCommand.self, SubmitCommand.self, ListCommand.self, ShowCommand.self, WhyCommand.self, LogCommand.self,
-    RejectsCommand.self, QueuesCommand.self, CancelCommand.self, HoldCommand.self, ReleaseCommand.self,
-    RetryCommand.self,
-    RedriveCommand.self, PriorityCommand.self, PauseCommand.self, ResumeCommand.self, FlushCommand.self,
-    ModelCommand.self, DoctorCommand.self,
-  ]
+  /// All commands, in the order of the help.
+  static let commands: [Command] =
+    [
+      Command(StatusCommand.self), Command(SubmitCommand.self), Command(ListCommand.self), Command(ShowCommand.self),
+      Command(WhyCommand.self), Command(LogCommand.self), Command(RejectsCommand.self), Command(QueuesCommand.self),
+    ] + JobCommand.all.map(\.command) + PauseCommand.all.map(\.command) + [
+      Command(FlushCommand.self), Command(ModelCommand.self), Command(DoctorCommand.self),
+    ]
 
   static let options = [
-    Option("--root", .required("DIR"), "Talk to the daemon that keeps everything under DIR"),
-    Option("--socket", .required("PATH"), "Talk to the daemon at this Unix socket; wins over --root"),
-    Option("--json", .none, "Print each reply's JSON as it came, one document per request"),
-    Option("--help", .none, "Explain bobbinctl, or the command it is given with"),
-    Option("--version", .none, "Print the version"),
+    Option("--root", .required("DIR"), help: "Talk to the daemon that keeps everything under DIR"),
+    Option("--socket", .required("PATH"), help: "Talk to the daemon at this Unix socket; overrides --root"),
+    Option("--json", .none, help: "Print each reply's JSON as it came, one document per request"),
+    Option("--help", .none, help: "Explain bobbinctl, or the command it is given with"),
+    Option("--version", .none, help: "Print the version"),
   ]
 
   static func run(_ arguments: [String]) -> ExitCode {
@@ -49,7 +50,7 @@ enum Tool {
       general.addProblem(missing(name))
       return usageError(general.problems, command: nil, output)
     }
-    let invocation = command.init(&parsed)
+    let run = command.prepare(&parsed)
     let problems = general.problems + parsed.problems
     guard problems.isEmpty else { return usageError(problems, command: command, output) }
     let root = parsed["--root"] ?? general["--root"]
@@ -58,18 +59,18 @@ enum Tool {
     let session = Session(
       client: ControlClient(socketPath: socket ?? paths.socket), paths: socket == nil || root != nil ? paths : nil,
       printsJSON: general.has("--json") || parsed.has("--json"), output: output)
-    return try invocation.run(session)
+    return try run(session)
   }
 
   private static func missing(_ name: String?) -> String {
     guard let name else {
-      return "a command is missing: " + commands.map { $0.name }.formatted
+      return "a command is missing: " + commands.map(\.name).formatted
     }
-    let nearest = NearestName.find(name, in: commands.map { $0.name })
+    let nearest = NearestName.find(name, in: commands.map(\.name))
     return "there is no command \"\(name)\"" + (nearest.map { "; do you mean \"\($0)\"?" } ?? "")
   }
 
-  private static func usageError(_ problems: [String], command: (any Command.Type)?, _ output: Output) -> ExitCode {
+  private static func usageError(_ problems: [String], command: Command?, _ output: Output) -> ExitCode {
     for problem in problems { output.note(problem) }
     output.note("try \"bobbinctl\(command.map { " " + $0.name } ?? "") --help\"")
     return .usage
@@ -81,5 +82,44 @@ extension [String] {
   fileprivate var formatted: String {
     guard let last, count > 1 else { return first ?? "" }
     return dropLast().joined(separator: ", ") + " or " + last
+  }
+}
+
+/// The text of `--help`, made from the commands' descriptions.
+enum Help {
+  static func text() -> String {
+    let commands = Tool.commands.map { (name: $0.name, help: $0.summary) }
+    return """
+      Usage: bobbinctl [OPTION...] COMMAND [ARGUMENT...]
+      Asks bobbind, the background job daemon, and gives it jobs.
+
+      Commands:
+      \(list(commands))
+
+      Options, before or after the command:
+      \(list(Tool.options.map { ($0.synopsis, $0.help) }))
+
+      "bobbinctl COMMAND --help" explains a command; bobbinctl(1) has the exit codes.
+
+      """
+  }
+
+  static func text(_ command: Command) -> String {
+    let own = command.options.isEmpty ? "" : "Options:\n\(list(command.options.map { ($0.synopsis, $0.help) }))\n\n"
+    return """
+      Usage: bobbinctl \(command.usage)
+      \(command.summary).
+
+      \(command.details)
+
+      \(own)General options:
+      \(list(Tool.options.map { ($0.synopsis, $0.help) }))
+
+      """
+  }
+
+  private static func list(_ entries: [(name: String, help: String)]) -> String {
+    let width = entries.map(\.name.count).max() ?? 0
+    return entries.map { "  " + $0.name.padded(to: width + 2) + $0.help }.joined(separator: "\n")
   }
 }

@@ -32,8 +32,8 @@ struct ControlTests {
       #"{"done": 1, "jobs": [{"id": "a", "result": "done"}, {"id": "b\n", "result": "not-possible", "state": "held"}]}"#
     )
     let run = try await daemon.run("hold", "a", "b\n")
-    #expect(run.output == "1 job put aside\n")
-    #expect(run.errors == "bobbinctl: the job \"b\\n\" can't be put aside: it is held\n")
+    #expect(run.output == "1 job held\n")
+    #expect(run.errors == "bobbinctl: the job \"b\\n\" can't be held: it is held\n")
     #expect(run.code == 1)
     let unknown = try TestDaemon(#"{"done": 0, "jobs": [{"id": "x", "result": "not-found"}]}"#)
     let missing = try await unknown.run("cancel", "x")
@@ -46,7 +46,7 @@ struct ControlTests {
     let retry = try await taken.run("retry", "a")
     #expect(
       retry.errors
-        == "bobbinctl: the job \"a\" can't be put back: the job \"b\\n\", which is not over, has its unique key\n")
+        == "bobbinctl: the job \"a\" can't be retried: the unfinished job \"b\\n\" has its unique key\n")
     #expect(retry.code == 1)
   }
 

@@ -35,12 +35,12 @@ struct SubmitTests {
     arguments: [
       (SampleReplies.discarded, 200, Int32(1), "discarded  j  the picture is truncated"),
       (["state": #""vanished""#], 200, 1, "vanished   j"),
-      (SampleReplies.unfinished, 202, 75, "running    j  the wait is over, the job goes on"),
+      (SampleReplies.unfinished, 202, 75, "running    j  the wait timed out; the job keeps running"),
       (
         ["state": #""held""#, "error": #""too many""#], 202, 3,
-        "held       j  too many; `bobbinctl release j` lets it go on, `bobbinctl cancel j` ends it"
+        "held       j  too many; `bobbinctl release j` releases it, `bobbinctl cancel j` cancels it"
       ),
-      (["state": #""waiting""#], 202, 75, "waiting    j  the wait is over, the job waits for others"),
+      (["state": #""waiting""#], 202, 75, "waiting    j  the wait timed out; the job waits for others"),
       (["durable": "false"], 202, 75, "computed   j  not on disk yet"),
     ])
   func waitOutcomes(changes: [String: String], status: Int, code: Int32, line: String) async throws {

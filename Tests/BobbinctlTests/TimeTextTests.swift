@@ -1,4 +1,5 @@
 import Foundation
+import StatusReplies
 import Testing
 
 @testable import bobbinctl

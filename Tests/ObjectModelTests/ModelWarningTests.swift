@@ -59,7 +59,7 @@ struct ModelWarningTests {
     #expect(many.inverse?.name == "a" && many.inverse?.inverse === many && many.joinTable == nil)
     #expect(
       model.warnings.map(\.description) == [
-        "M/contents:3: B.a: has no inverse but is that of \"A.bs\", which is taken for its own"
+        "M/contents:3: B.a: has no inverse but is that of \"A.bs\", which becomes its inverse"
       ])
   }
 
@@ -84,41 +84,41 @@ struct ModelWarningTests {
     arguments: [
       (
         "<entity name=\"E\">\n<relationship name=\"r\"/></entity>",
-        ":3: E.r: the relationship has no destination entity and is passed over"
+        ":3: E.r: the relationship has no destination entity and is ignored"
       ),
       (
         "<entity name=\"E\">\n<fetchedProperty name=\"f\"><fetchRequest entity=\"G\"/></fetchedProperty></entity>",
-        ":3: E.f: fetches the entity \"G\", which does not exist, and is passed over"
+        ":3: E.f: fetches the entity \"G\", which does not exist, and is ignored"
       ),
       (
         "<entity name=\"E\"/><fetchRequest name=\"f\" entity=\"X\"/>",
-        ": the fetch request \"f\" is of the entity \"X\", which does not exist; it is passed over"
+        ": the fetch request \"f\" is of the entity \"X\", which does not exist; it is ignored"
       ),
       (
         "<configuration name=\"C\"><memberEntity name=\"E\"/></configuration>",
-        ": configuration \"C\" lists the entity \"E\", which does not exist; it is passed over"
+        ": configuration \"C\" lists the entity \"E\", which does not exist; it is ignored"
       ),
       (
         "<entity name=\"E\"><uniquenessConstraints><uniquenessConstraint/></uniquenessConstraints></entity>",
-        ":2: E: a uniqueness constraint names no property and is passed over"
+        ":2: E: a uniqueness constraint names no property and is ignored"
       ),
       (
         "<entity name=\"E\"><relationship name=\"m\" toMany=\"YES\" destinationEntity=\"E\"/>"
           + "<fetchIndex name=\"byMIndex\"><fetchIndexElement property=\"m\"/></fetchIndex></entity>",
-        ":2: E: the index \"byMIndex\" names \"m\", which is to-many; it is passed over"
+        ":2: E: the index \"byMIndex\" names \"m\", which is to-many; it is ignored"
       ),
       (
         "<entity name=\"E\"><attribute name=\"t\" transient=\"YES\"/>"
           + "<fetchIndex name=\"i\"><fetchIndexElement property=\"t\"/></fetchIndex></entity>",
-        ":2: E: the index \"i\" names \"t\", which is not stored; it is passed over"
+        ":2: E: the index \"i\" names \"t\", which is not stored; it is ignored"
       ),
       (
         "<entity name=\"E\"><fetchIndex name=\"i\"><fetchIndexElement property=\"a\"/></fetchIndex></entity>",
-        ":2: E: the index \"i\" names \"a\", which does not exist; it is passed over"
+        ":2: E: the index \"i\" names \"a\", which does not exist; it is ignored"
       ),
       (
         "<entity name=\"E\"><fetchIndex name=\"i\">\n<fetchIndexElement expression=\"a + b\" type=\"Binary\"/>"
-          + "</fetchIndex></entity>", ":3: E: the index \"i\" is over the expression \"a + b\", which is passed over"
+          + "</fetchIndex></entity>", ":3: E: the index \"i\" is over the expression \"a + b\", which is ignored"
       ),
     ])
   func passedOver(elements: String, warning: String) throws {

@@ -132,7 +132,7 @@ extension SystemTests {
     func usage() async throws {
       let run = try await Tool.run("bobbind", ["--rot", "/tmp"])
       #expect(run.code == 64)
-      #expect(run.errors == "bobbind: unknown argument \"--rot\"; see bobbind --help\n")
+      #expect(run.errors == "bobbind: there is no option --rot; do you mean --root? (see bobbind --help)\n")
     }
   }
 }

@@ -141,7 +141,7 @@ extension SystemTests {
       #expect(try await root.sql("SELECT state FROM Job; SELECT count(*) FROM Reading") == "cancelled\n0")
       #expect(try DaemonRoot.entries(root.paths.spoolFailed) == [])
       try root.payload("big.csv", "job,number\nbig,1\n")
-      #expect(try await run(daemon, "retry", "big") == "1 job put back\n")
+      #expect(try await run(daemon, "retry", "big") == "1 job retried\n")
       _ = try await daemon.submit(#"{"type": "noop", "afterAny": ["big"]}"#)
       #expect(
         try await root.sql("SELECT state FROM Job WHERE id = 'big'; SELECT count(*) FROM Reading") == "completed\n1")
@@ -216,7 +216,7 @@ extension SystemTests {
         {"jobs": [{"type": "noop", "id": "a", "queue": "one"},
           {"type": "noop", "id": "b", "notBefore": "2200-01-01T00:00:00Z"}], "callback": {"type": "noop", "id": "end"}}
         """#)
-      for _ in 0..<5 { #expect(try await run(daemon, "retry", "a") == "1 job put back\n") }
+      for _ in 0..<5 { #expect(try await run(daemon, "retry", "a") == "1 job retried\n") }
       _ = try await daemon.submit(#"{"type": "noop", "id": "next", "queue": "one"}"#)
       #expect(try await state(daemon, "a") == "completed")
       #expect(try await state(daemon, "end") == "waiting")
@@ -253,14 +253,14 @@ extension SystemTests {
       #expect(retry.code == 1)
       #expect(
         retry.errors
-          == "bobbinctl: the job \"first\" can't be put back: the job \"owner\", which is not over, has its unique key\n"
+          == "bobbinctl: the job \"first\" can't be retried: the unfinished job \"owner\" has its unique key\n"
       )
       let reply = try await daemon.request(
         "POST", "/v1/commands", body: #"{"command": "retry", "jobs": ["first", "owner"]}"#)
       #expect(reply.body["jobs"]?.array?.map { $0["result"]?.string } == ["not-possible", "done"])
       #expect(reply.body["jobs"]?.array?.first?["uniqueOwner"]?.string == "owner")
       try await daemon.waitUntilSpoolIsEmpty()
-      #expect(try await run(daemon, "retry", "first") == "1 job put back\n")
+      #expect(try await run(daemon, "retry", "first") == "1 job retried\n")
     }
 
     @Test("Nobody waits for ever: not for a job that was called off at once, nor in a circle over files")

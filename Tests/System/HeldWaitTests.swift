@@ -29,7 +29,7 @@ extension SystemTests {
         let tool = try await submit(daemon, text)
         #expect(tool.code == 3, "\(tool.output)\(tool.errors)")
         #expect(tool.output.contains("held"))
-        #expect(tool.output.contains("\"x\" is not a whole number; `bobbinctl release bad` lets it go on"))
+        #expect(tool.output.contains("\"x\" is not a whole number; `bobbinctl release bad` releases it"))
         #expect(tool.output.contains("completed  free"))
       }
       #expect(try await daemon.tool("cancel", "bad").code == 0)

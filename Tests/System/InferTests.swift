@@ -126,7 +126,7 @@ extension SystemTests {
       #expect(try await run("infer", path + "/a.csv", "--output", output).code == 0)
       let second = try await run("infer", path + "/a.csv", "--output", output)
       #expect(second.code == 74)
-      #expect(second.errors.contains("is there already"))
+      #expect(second.errors.contains("exists already"))
       #expect(try await run("infer", path + "/a.csv", "--output", output, "--entity", "Other").code == 0)
       let bad = try await run("infer", path + "/bad.csv", "--output", output)
       #expect(bad.code == 66)

@@ -19,7 +19,7 @@ import Testing
   @Test("A human reads the program, the message and its fields")
   func human() throws {
     let text = try lines(.human) {
-      $0.log(.info, #"open "x\n""#, [("JOB_ID", "a\nb"), ("JOB_TYPE", "import")])
+      $0.log(.info, #"open "x\n""#, fields: [("JOB_ID", "a\nb"), ("JOB_TYPE", "import")])
       $0.log(.warning, "plain")
     }
     #expect(text == "bobbind: open \"x\\n\" (JOB_ID=a\\nb JOB_TYPE=import)\nbobbind: plain\n")
@@ -68,7 +68,7 @@ import Testing
   @Test("Structured logging neither throws nor stops without a journal")
   func structured() {
     let journal = Journal(identifier: "bobbin-test", format: .structured)
-    journal.log(.debug, "from the tests", [("JOB_ID", "1")])
+    journal.log(.debug, "from the tests", fields: [("JOB_ID", "1")])
     #expect(journal.droppedCount <= 1)
   }
 }

@@ -41,7 +41,7 @@ extension HandlerDefinition {
     var definition = HandlerDefinition(file: file)
     var problems: [ConfigurationProblem] = []
     for entry in IniReader.entries(of: text) {
-      if var problem = definition.take(entry) {
+      if var problem = definition.apply(entry) {
         problem.line = entry.line
         problems.append(problem)
       }
@@ -58,13 +58,14 @@ extension HandlerDefinition {
       code: .missingKey, file: file, section: Self.section, key: key, message: "is missing, but required")
   }
 
-  private mutating func take(_ entry: IniEntry) -> ConfigurationProblem? {
+  private mutating func apply(_ entry: IniEntry) -> ConfigurationProblem? {
     switch entry.content {
     case .section(let name): return name == Self.section ? nil : unknownSection(name)
     case .malformed(.unknownSection, let name): return unknownSection(name)
     case .malformed(let code, let text):
       return ConfigurationProblem(code: code, file: file, message: ConfigurationParser.message(for: code, text: text))
-    case .assignment(let section, let key, let value): return assign(section, key, value, entry.line)
+    case .assignment(let section, let key, let value):
+      return assign(section: section, key: key, value: value, line: entry.line)
     }
   }
 
@@ -74,8 +75,7 @@ extension HandlerDefinition {
       message: "unknown section; a handler's file has the section [\(Self.section)]")
   }
 
-  private mutating func assign(_ section: String, _ key: String, _ value: String, _ line: Int) -> ConfigurationProblem?
-  {
+  private mutating func assign(section: String, key: String, value: String, line: Int) -> ConfigurationProblem? {
     guard !section.isEmpty else {
       return ConfigurationProblem(
         code: .keyOutsideSection, file: file, key: key, value: value,

@@ -7,7 +7,8 @@ struct HandlerKey: Sendable {
   let reset: @Sendable (_ definition: inout HandlerDefinition) -> Void
 
   init<Value>(
-    _ name: String, _ path: any WritableKeyPath<HandlerDefinition, Value> & Sendable, _ format: ValueFormat<Value>
+    _ name: String, _ path: any WritableKeyPath<HandlerDefinition, Value> & Sendable,
+    format: ValueFormat<Value>
   ) {
     self.name = name
     assign = { text, definition in
@@ -23,11 +24,11 @@ struct HandlerKey: Sendable {
   /// - Parameter noLimit: The word for no value, which can be the opposite of the default.
   init<Value>(
     _ name: String, optional path: any WritableKeyPath<HandlerDefinition, Value?> & Sendable,
-    _ format: ValueFormat<Value>, noLimit: String? = nil
+    format: ValueFormat<Value>, noLimit: String? = nil
   ) {
     self.init(
       name, path,
-      ValueFormat<Value?>(
+      format: ValueFormat<Value?>(
         allowed: format.allowed + (noLimit.map { "; or \($0)" } ?? ""),
         parse: { text in text == noLimit ? .some(nil) : format.parse(text).map(Optional.some) },
         print: { $0.map(format.print) ?? noLimit ?? "" }))
@@ -77,9 +78,9 @@ struct HandlerKey: Sendable {
 extension HandlerKey {
   /// Every key there is, in the order of the documentation.
   static let all: [HandlerKey] = [
-    HandlerKey("Type", \.type, .jobType),
+    HandlerKey("Type", \.type, format: .jobType),
     .command,
-    HandlerKey("WorkingDirectory", optional: \.workingDirectory, .absolutePath),
+    HandlerKey("WorkingDirectory", optional: \.workingDirectory, format: .absolutePath),
     HandlerKey(words: "Environment", \.environment) { word, variables in
       guard let equals = word.firstIndex(of: "="), equals != word.startIndex else {
         return "expected assignments such as \"NAME=value\" OTHER=value"
@@ -92,26 +93,27 @@ extension HandlerKey {
       names.append(word)
       return nil
     },
-    HandlerKey("UMask", \.fileModeMask, .octal(upTo: 0o777)),
-    HandlerKey("User", optional: \.user, .userName),
-    HandlerKey("Nice", optional: \.niceness, .integer(in: -20...19)),
+    HandlerKey("UMask", \.fileModeMask, format: .octal(upTo: 0o777)),
+    HandlerKey("User", optional: \.user, format: .userName),
+    HandlerKey("Nice", optional: \.niceness, format: .integer(in: -20...19)),
 
     HandlerKey(
-      "TimeoutSec", optional: \.timeout, .duration(in: .milliseconds(1) ... .seconds(30 * 86_400)), noLimit: "infinity"),
-    HandlerKey("KillGraceSec", \.killGrace, .duration(in: .zero ... .seconds(3600))),
-    HandlerKey("MaxAttempts", optional: \.maxAttempts, .integer(in: 1...1000)),
-    HandlerKey("Concurrency", optional: \.concurrency, .integer(in: 1...1024)),
-
-    HandlerKey("MemoryMax", optional: \.memoryMax, .size(in: 1 << 20...1 << 40), noLimit: "infinity"),
-    HandlerKey(
-      "CPUTimeMax", optional: \.processorTimeMax, .duration(in: .seconds(1) ... .seconds(30 * 86_400)),
+      "TimeoutSec", optional: \.timeout, format: .duration(in: .milliseconds(1) ... .seconds(30 * 86_400)),
       noLimit: "infinity"),
-    HandlerKey("FileSizeMax", optional: \.fileSizeMax, .size(in: 0...1 << 50), noLimit: "infinity"),
-    HandlerKey("OpenFilesMax", \.openFilesMax, .integer(in: 16...1 << 20)),
+    HandlerKey("KillGraceSec", \.killGrace, format: .duration(in: .zero ... .seconds(3600))),
+    HandlerKey("MaxAttempts", optional: \.maxAttempts, format: .integer(in: 1...1000)),
+    HandlerKey("Concurrency", optional: \.concurrency, format: .integer(in: 1...1024)),
 
-    HandlerKey("LogSizeMax", \.logSizeMax, .size(in: 1 << 10...16 << 20)),
-    HandlerKey("OutputLineMax", \.outputLineMax, .size(in: 1 << 10...64 << 20)),
-    HandlerKey("InsertSizeMax", \.insertSizeMax, .size(in: 64 << 10...1 << 30)),
+    HandlerKey("MemoryMax", optional: \.memoryMax, format: .size(in: 1 << 20...1 << 40), noLimit: "infinity"),
+    HandlerKey(
+      "CPUTimeMax", optional: \.processorTimeMax, format: .duration(in: .seconds(1) ... .seconds(30 * 86_400)),
+      noLimit: "infinity"),
+    HandlerKey("FileSizeMax", optional: \.fileSizeMax, format: .size(in: 0...1 << 50), noLimit: "infinity"),
+    HandlerKey("OpenFilesMax", \.openFilesMax, format: .integer(in: 16...1 << 20)),
+
+    HandlerKey("LogSizeMax", \.logSizeMax, format: .size(in: 1 << 10...16 << 20)),
+    HandlerKey("OutputLineMax", \.outputLineMax, format: .size(in: 1 << 10...64 << 20)),
+    HandlerKey("InsertSizeMax", \.insertSizeMax, format: .size(in: 64 << 10...1 << 30)),
 
     HandlerKey(words: "RequiredArguments", \.requiredArguments, add: addArgument),
     HandlerKey(words: "OptionalArguments", \.optionalArguments, add: addArgument),

@@ -57,7 +57,7 @@ package struct DaemonLog: Sendable {
         ("JOB_ID", job.execution.jobID), ("JOB_TYPE", job.specification.type), ("JOB_STATE", state.rawValue),
       ]
     }
-    journal.log(priority, message, fields)
+    journal.log(priority, message, fields: fields)
   }
 }
 

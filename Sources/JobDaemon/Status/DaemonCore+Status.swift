@@ -1,50 +1,48 @@
 import Configuration
 import Foundation
-import JSONText
 import Jobs
+import StatusReplies
 
 extension DaemonCore {
   /// The body of `/v1/status`, all from memory.
-  func statusJSON() -> JSONValue {
+  func statusReply() -> StatusReply {
     let flushes = flusher.statistics
     let live = scheduler.read { schedule, _ in schedule.counts }
-    return .object([
-      "version": .string(Release.version), "state": .string(stateName),
-      "pid": .integer(Int64(ProcessInfo.processInfo.processIdentifier)), "startedAt": JobJSON.time(started),
-      "uptimeSeconds": .number(start.duration(to: .now) / .seconds(1)), "spool": .string(paths.spool),
-      "store": .string(paths.store),
-      "workers": .object([
-        "count": .integer(Int64(configuration.value.workers.count)), "busy": .integer(Int64(live[.running] ?? 0)),
-        "abandoned": .integer(Int64(workers.abandonedCount)),
-      ]),
-      "jobs": jobsJSON(live), "pauses": pausesJSON,
-      "rejectedFiles": .integer(Int64(intake.rejectedCount)),
-      "writer": .object([
-        "unflushedObjects": .integer(Int64(flushes.unflushedObjects)),
-        "unflushedBytes": .integer(Int64(flushes.unflushedBytes)),
-        "oldestUnflushedSeconds": Self.seconds(flushes.oldestUnflushed),
-        "flushes": .integer(Int64(flushes.flushes)), "lastFlushSeconds": Self.seconds(flushes.lastDuration),
-        "lastError": flushes.lastError.map(JSONValue.string) ?? .null,
-      ]),
-      "main": .object([
-        "occupations": .integer(Int64(clamping: mainOccupation.count)),
-        "p50Seconds": .number(mainOccupation.percentile(0.5)), "p99Seconds": .number(mainOccupation.percentile(0.99)),
-        "maxSeconds": .number(mainOccupation.longest),
-      ]),
-    ])
+    var reply = StatusReply(version: Release.version, state: stateName)
+    reply.pid = Int(ProcessInfo.processInfo.processIdentifier)
+    reply.startedAt = Timestamp(started)
+    reply.uptimeSeconds = start.duration(to: .now) / .seconds(1)
+    reply.spool = paths.spool
+    reply.store = paths.store
+    reply.workers = StatusReply.Workers(
+      count: configuration.value.workers.count, busy: live[.running] ?? 0, abandoned: workers.abandonedCount)
+    reply.jobs = jobCounts(live)
+    reply.pauses = pauseReplies
+    reply.rejectedFiles = intake.rejectedCount
+    var writer = StatusReply.Writer()
+    writer.unflushedObjects = flushes.unflushedObjects
+    writer.unflushedBytes = flushes.unflushedBytes
+    writer.oldestUnflushedSeconds = flushes.oldestUnflushed.map { $0 / .seconds(1) }
+    writer.flushes = flushes.flushes
+    writer.lastFlushSeconds = flushes.lastDuration.map { $0 / .seconds(1) }
+    writer.lastError = flushes.lastError
+    reply.writer = writer
+    var main = StatusReply.Main()
+    main.occupations = Int(clamping: mainOccupation.count)
+    main.p50Seconds = mainOccupation.percentile(0.5)
+    main.p99Seconds = mainOccupation.percentile(0.99)
+    main.maxSeconds = mainOccupation.longest
+    reply.main = main
+    return reply
   }
 
-  /// The number of jobs in each unfinished state, of final ones not on disk yet, and of those that ended since the
+  /// The number of jobs in each unfinished state, of final ones not on disk yet, and of those that finished since the
   /// start.
-  private func jobsJSON(_ live: [JobState: Int]) -> JSONValue {
+  private func jobCounts(_ live: [JobState: Int]) -> [String: Int] {
     let finished = releaser.finishedCounts
-    var object: JSONObject = [:]
-    for state in JobState.allCases {
-      object[state.rawValue] = .integer(Int64((state.isFinal ? finished : live)[state] ?? 0))
-    }
-    let computed = live.reduce(0) { $1.key.isFinal ? $0 + $1.value : $0 }
-    object["computed"] = .integer(Int64(computed))
-    return .object(object)
+    var counts = ["computed": live.reduce(0) { $1.key.isFinal ? $0 + $1.value : $0 }]
+    for state in JobState.allCases { counts[state.rawValue] = (state.isFinal ? finished : live)[state] ?? 0 }
+    return counts
   }
 
   /// The resources that an operator has paused: everything first, then by kind and name.
@@ -54,11 +52,8 @@ extension DaemonCore {
       .sorted { ($0.kind, $0.name) < ($1.kind, $1.name) }
   }
 
-  var pausesJSON: JSONValue {
-    .array(
-      pauses.map { kind, name, resource in
-        .object(["kind": .string(kind), "name": resource == .everything ? .null : .string(name)])
-      })
+  var pauseReplies: [PauseReply.Pause] {
+    pauses.map { kind, name, resource in .init(kind: kind, name: resource == .everything ? nil : name) }
   }
 
   /// The status line that the service manager shows while the daemon is not stopping.
@@ -78,9 +73,5 @@ extension DaemonCore {
     case .storeBusy: "store-busy"
     default: "running"
     }
-  }
-
-  private static func seconds(_ duration: Duration?) -> JSONValue {
-    duration.map { .number($0 / .seconds(1)) } ?? .null
   }
 }

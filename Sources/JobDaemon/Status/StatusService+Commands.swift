@@ -3,6 +3,7 @@ import HTTPService
 import JSONText
 import Jobs
 import ObjectGraph
+import StatusReplies
 import SystemSupport
 
 /// Requests that change jobs, queues and the writer.
@@ -45,30 +46,14 @@ extension StatusService {
     case .ids(let ids):
       core.control.perform(request.command, on: ids) { result in
         self.respond(responder, result) { replies in
-          .object([
-            "done": .integer(Int64(replies.count { $0 == .done })),
-            "jobs": .array(zip(ids, replies).map(Self.json)),
-          ])
+          CommandReply(done: replies.count { $0 == .done }, jobs: zip(ids, replies).map { CommandReply.Job($0, $1) })
+            .json
         }
       }
     case .all(let selection):
       core.control.perform(request.command, onAll: selection) { result in
-        self.respond(responder, result) { .object(["done": .integer(Int64($0))]) }
+        self.respond(responder, result) { CommandReply(done: $0).json }
       }
-    }
-  }
-
-  private static func json(_ id: String, _ reply: JobControl.Reply) -> JSONValue {
-    switch reply {
-    case .done: .object(["id": .string(id), "result": "done"])
-    case .unknown: .object(["id": .string(id), "result": "not-found"])
-    case .reverting: .object(["id": .string(id), "result": "reverting"])
-    case .impossible(let state):
-      .object(["id": .string(id), "result": "not-possible", "state": .string(state.rawValue)])
-    case .keyTaken(let state, let owner):
-      .object([
-        "id": .string(id), "result": "not-possible", "state": .string(state.rawValue), "uniqueOwner": .string(owner),
-      ])
     }
   }
 
@@ -84,7 +69,7 @@ extension StatusService {
     }
     core.control.setPaused(isPaused, resource) { [core] result in
       core.tellStatus()
-      self.respond(responder, result) { .object(["paused": .bool(isPaused), "pauses": core.pausesJSON]) }
+      self.respond(responder, result) { PauseReply(paused: isPaused, pauses: core.pauseReplies).json }
     }
   }
 
@@ -206,5 +191,19 @@ extension JobSelection {
     }
     if states.isEmpty { throw reader.error("must name a state", "state") }
     return states
+  }
+}
+
+extension CommandReply.Job {
+  fileprivate init(_ id: String, _ reply: JobControl.Reply) {
+    switch reply {
+    case .done: self.init(id: id, result: .done)
+    case .unknown: self.init(id: id, result: .notFound)
+    case .reverting: self.init(id: id, result: .reverting)
+    case .impossible(let state):
+      self.init(id: id, result: .notPossible, state: .init(rawValue: state.rawValue))
+    case .keyTaken(let state, let owner):
+      self.init(id: id, result: .notPossible, state: .init(rawValue: state.rawValue), uniqueOwner: owner)
+    }
   }
 }

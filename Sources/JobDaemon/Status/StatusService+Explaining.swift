@@ -3,6 +3,7 @@ import HTTPService
 import JSONText
 import Jobs
 import ObjectGraph
+import StatusReplies
 import TextSupport
 
 /// Requests that explain jobs and queues.
@@ -27,10 +28,7 @@ extension StatusService {
       var reasons = try obstacles.map { try Self.words($0, failure, context) }
       if let ending = core.live(job)?.ending { reasons.append("it runs, and was told to end: \(ending)") }
       if reasons.isEmpty || state == .held, let failure { reasons.append(failure) }
-      return Self.json(
-        .object([
-          "id": .string(id), "state": .string(state.rawValue), "reasons": .array(reasons.map(JSONValue.string)),
-        ]))
+      return Self.json(WhyReply(id: id, state: .init(rawValue: state.rawValue), reasons: reasons).json)
     }
   }
 
@@ -41,7 +39,7 @@ extension StatusService {
     switch obstacle {
     case .held: "it is held; `bobbinctl release` resumes it"
     case .notBefore(let time):
-      "it is not to run before \(JobJSON.time(Date(timeIntervalSince1970: Double(time) / 1000)).string ?? "")"
+      "it is not to run before \(Timestamp(Date(timeIntervalSince1970: Double(time) / 1000)).text)"
     case .backoff(let time):
       "its last attempt failed, and the next one is in \(span(time))" + (failure.map { ": \($0)" } ?? "")
     case .job(let id): "it waits for the job \"\(try context.job(with: id).id)\", which is not completed"
@@ -64,60 +62,33 @@ extension StatusService {
       guard let job = try Self.job(id, context) else { return Self.noJob(id) }
       var request = FetchRequest<Attempt>(.compare(.keyPath(["job"]), .equal, .object(job.objectID), []))
       request.sortDescriptors = [.ascending("number")]
-      var attempts = try context.fetch(request).map { attempt in
-        JSONValue.object([
-          "number": .integer(Int64(attempt.number)), "outcome": .string(attempt.outcome),
-          "startedAt": JobJSON.time(attempt.startedAt), "finishedAt": JobJSON.time(attempt.finishedAt),
-          "error": attempt.failure.map(JSONValue.string) ?? .null, "evidence": JobJSON.json(attempt.evidence),
-          "log": attempt.log.map(JSONValue.string) ?? .null,
-        ])
-      }
+      var attempts = try context.fetch(request).map { AttemptsReply.Attempt($0) }
       if let running = core.scheduler.running(job.objectID)?.attempt, let log = running.execution.log {
-        attempts.append(Self.json(running, log: log))
+        var attempt = AttemptsReply.Attempt(number: running.number, outcome: JobState.running.rawValue)
+        attempt.startedAt = Timestamp(running.started)
+        attempt.log = log
+        attempts.append(attempt)
       }
-      return Self.json(.object(["id": .string(id), "attempts": .array(attempts)]))
+      return Self.json(AttemptsReply(id: id, attempts: attempts).json)
     }
-  }
-
-  /// A running attempt, with its log so far.
-  private static func json(_ attempt: CurrentAttempt, log: String) -> JSONValue {
-    .object([
-      "number": .integer(Int64(attempt.number)), "outcome": .string(JobState.running.rawValue),
-      "startedAt": JobJSON.time(attempt.started), "finishedAt": .null, "error": .null, "evidence": .null,
-      "log": .string(log),
-    ])
   }
 
   /// The queues and types that have jobs, limits or a pause.
   private func queues() -> JSONValue {
-    let views = core.scheduler.read { schedule, _ in schedule.resourceViews }
-    var queues: [(name: String, value: JSONValue)] = []
-    var types: [(name: String, value: JSONValue)] = []
+    var queues: [QueuesReply.Entry] = []
+    var types: [QueuesReply.Entry] = []
     var isPaused = false
-    for view in views {
+    for view in core.scheduler.read({ schedule, _ in schedule.resourceViews }) {
       switch view.name {
       case .everything: isPaused = view.isPaused
-      case .queue(let name): queues.append((name, Self.json(name, view)))
-      case .type(let name): types.append((name, Self.json(name, view)))
+      case .queue(let name): queues.append(QueuesReply.Entry(name, view))
+      case .type(let name): types.append(QueuesReply.Entry(name, view))
       case .key: break
       }
     }
-    return .object([
-      "paused": .bool(isPaused),
-      "queues": .array(queues.sorted { $0.name < $1.name }.map(\.value)),
-      "types": .array(types.sorted { $0.name < $1.name }.map(\.value)),
-    ])
-  }
-
-  private static func json(_ name: String, _ view: Schedule.ResourceView) -> JSONValue {
-    var jobs: JSONObject = [:]
-    for state in JobState.allCases where !state.isFinal {
-      jobs[state.rawValue] = .integer(Int64(view.counts[state] ?? 0))
-    }
-    return .object([
-      "name": .string(name), "paused": .bool(view.isPaused),
-      "concurrency": view.concurrent.map { .integer(Int64($0)) } ?? .null, "jobs": .object(jobs),
-    ])
+    return QueuesReply(
+      paused: isPaused, queues: queues.sorted { $0.name < $1.name }, types: types.sorted { $0.name < $1.name }
+    ).json
   }
 }
 
@@ -144,23 +115,12 @@ extension StatusService {
       request.fetchLimit = limit
       let rejects = try context.fetch(request)
       let state = try context.fetch(FetchRequest<ImportState>(isJobs, limit: 1)).first
-      return Self.json(
-        .object([
-          "id": .string(id), "total": .integer(Int64(try context.count(for: FetchRequest<ImportReject>(isJobs)))),
-          "found": .integer(state?.rejects ?? 0),
-          "header": state?.header.map(JSONValue.string) ?? .null, "input": JobJSON.json(state?.form),
-          "rejects": .array(rejects.map(Self.json)),
-          "next": rejects.count == limit ? rejects.last.map { .integer($0.byteOffset) } ?? .null : .null,
-        ]))
+      let reply = RejectsReply(
+        id: id, total: try context.count(for: FetchRequest<ImportReject>(isJobs)), found: Int(state?.rejects ?? 0),
+        header: state?.header, rejects: rejects.map { RejectsReply.Reject($0) },
+        next: rejects.count == limit ? rejects.last.map { Int($0.byteOffset) } : nil)
+      return Self.json(reply.json(input: JSONValue(stored: state?.form)))
     }
-  }
-
-  private static func json(_ reject: ImportReject) -> JSONValue {
-    .object([
-      "line": .integer(reject.line), "byteOffset": .integer(reject.byteOffset),
-      "column": reject.column.map(JSONValue.string) ?? .null, "rule": .string(reject.rule),
-      "message": .string(reject.message), "raw": .string(reject.raw),
-    ])
   }
 
   /// The number of records that an import has rejected so far; nil for jobs of other types.
@@ -168,5 +128,32 @@ extension StatusService {
     guard job.type == "import" else { return nil }
     let condition = Condition.compare(.keyPath(["job"]), .equal, .object(job.objectID), [])
     return .integer(try context.fetch(FetchRequest<ImportState>(condition, limit: 1)).first?.rejects ?? 0)
+  }
+}
+
+extension AttemptsReply.Attempt {
+  fileprivate init(_ attempt: Jobs.Attempt) {
+    self.init(number: Int(attempt.number), outcome: attempt.outcome)
+    startedAt = attempt.startedAt.map { Timestamp($0) }
+    finishedAt = attempt.finishedAt.map { Timestamp($0) }
+    error = attempt.failure
+    evidence = JSONValue(stored: attempt.evidence)
+    log = attempt.log
+  }
+}
+
+extension QueuesReply.Entry {
+  fileprivate init(_ name: String, _ view: Schedule.ResourceView) {
+    var jobs: [String: Int] = [:]
+    for state in JobState.allCases where !state.isFinal { jobs[state.rawValue] = view.counts[state] ?? 0 }
+    self.init(name: name, paused: view.isPaused, concurrency: view.concurrent, jobs: jobs)
+  }
+}
+
+extension RejectsReply.Reject {
+  fileprivate init(_ reject: ImportReject) {
+    self.init(
+      line: Int(reject.line), byteOffset: Int(reject.byteOffset), column: reject.column, rule: reject.rule,
+      message: reject.message, raw: reject.raw)
   }
 }

@@ -5,6 +5,7 @@ import HTTPService
 import JSONText
 import Jobs
 import ObjectGraph
+import StatusReplies
 import Synchronization
 import SystemSupport
 
@@ -75,7 +76,7 @@ final class StatusService: Sendable {
 
   // MARK: Status and health
 
-  private func status() -> HTTPResponse { Self.json(core.statusJSON()) }
+  private func status() -> HTTPResponse { Self.json(core.statusReply().json) }
 
   private func health() -> HTTPResponse {
     if let problem = core.problem {
@@ -124,9 +125,9 @@ final class StatusService: Sendable {
   private func job(_ id: String, _ request: HTTPRequest) -> HTTPReply {
     read(request) { context, core in
       guard let job = try Self.job(id, context) else { return Self.noJob(id) }
-      var json = JobJSON(job, live: core.live(job), withArguments: true)
-      json.rejects = try Self.rejectCount(of: job, context)
-      return Self.json(json.value)
+      var reply = JobReply(job, live: core.live(job), withArguments: true)
+      reply.rejects = try Self.rejectCount(of: job, context)
+      return Self.json(reply.json)
     }
   }
 
@@ -301,7 +302,7 @@ final class StatusService: Sendable {
     let request = FetchRequest<Job>(.isIn(.evaluatedObject, ids.map(Operand.object), []))
     for job in try context.fetch(request) {
       let live = unreleased.contains(job.objectID) ? core.live(job) : nil
-      jobs[job.objectID] = JobJSON(job, live: live, withArguments: false).value.serializedBytes()
+      jobs[job.objectID] = JobReply(job, live: live, withArguments: false).json.serializedBytes()
     }
     return Array(ids.compactMap { jobs[$0] }.joined(separator: [UInt8(ascii: ",")]))
   }

@@ -124,20 +124,20 @@ enum NameMatching {
     }
     let byName = Dictionary(old.enumerated().map { ($1.name, $0) }) { first, _ in first }
     let byCanonical = Dictionary(old.enumerated().map { ($1.canonical, $0) }) { first, _ in first }
-    func take(_ find: (Name) -> Int?) {
+    func assign(_ find: (Name) -> Int?) {
       for (place, name) in new.enumerated() where result[place] == nil {
         guard let found = find(name), !isTaken[found] else { continue }
         result[place] = found
         isTaken[found] = true
       }
     }
-    take { byDecision[$0.name] }
+    assign { byDecision[$0.name] }
     for (place, name) in old.enumerated() where name.newName != nil { isTaken[place] = true }
-    take { name in name.identifier.flatMap { $0 == name.name ? nil : byName[$0] } }
-    take { name in name.identifier.flatMap { byCanonical[$0] } }
-    take { name in byCanonical[name.name].flatMap { old[$0].name == name.name ? $0 : nil } }
-    take { byName[$0.name] }
-    take { byCanonical[$0.name] }
+    assign { name in name.identifier.flatMap { $0 == name.name ? nil : byName[$0] } }
+    assign { name in name.identifier.flatMap { byCanonical[$0] } }
+    assign { name in byCanonical[name.name].flatMap { old[$0].name == name.name ? $0 : nil } }
+    assign { byName[$0.name] }
+    assign { byCanonical[$0.name] }
     return result
   }
 }
@@ -245,7 +245,7 @@ extension MappingInference {
     let isHandled = choices.isHandled(former.name)
     for property in entity.properties where !property.isHidden {
       guard let origin = properties[entity.index][property.slot],
-        let problem = problem(property, origin, entity, former)
+        let problem = problem(of: property, from: origin, in: entity, former: former)
       else { continue }
       // Code sets it: nothing is taken over.
       if isHandled {
@@ -260,7 +260,7 @@ extension MappingInference {
   private func isFirst(_ entity: Entity) -> Bool { entity.parent.map { entities[$0.index] == nil } ?? true }
 
   private func problem(
-    _ property: Property, _ origin: Property, _ entity: Entity, _ former: Entity
+    of property: Property, from origin: Property, in entity: Entity, former: Entity
   ) -> MigrationProblem? {
     let spelling = "\(entity.name).\(property.name)"
     let drop = "drop \(former.name).\(origin.name)"

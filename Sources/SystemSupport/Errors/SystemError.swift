@@ -114,7 +114,7 @@ extension SystemError {
 ///   - body: The call itself.
 @discardableResult
 package func systemCall<Result: SignedInteger>(
-  _ call: String, _ subject: @autoclosure () -> String? = nil, _ body: () -> Result
+  _ call: String, _ subject: @autoclosure () -> String? = nil, body: () -> Result
 ) throws(SystemError) -> Result {
   while true {
     let result = body()

@@ -67,7 +67,7 @@ package final class Directory: Sendable {
   /// Runs a call about one entry through the gate, with its path in the error.
   @discardableResult
   func call(
-    _ callName: String, _ name: FileName, _ body: (UnsafePointer<CChar>) -> Int32
+    _ callName: String, _ name: FileName, body: (UnsafePointer<CChar>) -> Int32
   ) throws(SystemError) -> Int32 {
     guard name.isSingleComponent else {
       throw SystemError(

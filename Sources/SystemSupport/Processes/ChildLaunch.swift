@@ -73,13 +73,12 @@ extension ChildLaunch {
       }
     }
     return try spawn(
-      CStringArray([executable] + arguments), CStringArray(environment),
-      CStringArray([executable, workingDirectory ?? ""]),
-      sources: sources)
+      arguments: CStringArray([executable] + arguments), environment: CStringArray(environment),
+      paths: CStringArray([executable, workingDirectory ?? ""]), sources: sources)
   }
 
   private func spawn(
-    _ arguments: CStringArray, _ environment: CStringArray, _ paths: CStringArray, sources: [Int32]
+    arguments: CStringArray, environment: CStringArray, paths: CStringArray, sources: [Int32]
   ) throws(SystemError) -> Int32 {
     var launch = linux_launch()
     launch.executable = UnsafePointer(paths.pointers[0])

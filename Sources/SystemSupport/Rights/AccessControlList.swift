@@ -95,7 +95,7 @@ extension FileDescriptor {
   ///
   /// Other grounds of refusal are not known here: the rights of a network file system's server, NFSv4 lists, security
   /// modules.
-  package func allows(_ user: UserIdentity, _ wanted: Permission, _ status: FileStatus) throws(SystemError) -> Bool {
+  package func allows(_ user: UserIdentity, _ wanted: Permission, status: FileStatus) throws(SystemError) -> Bool {
     // The owner's entry in a list is always the same as the mode's bits.
     if user.user == status.owner { return status.allows(user, wanted) }
     guard let list = try accessControlList() else { return status.allows(user, wanted) }

@@ -13,7 +13,7 @@ extension UserIdentity {
     if needsChecks {
       let isAllowed: Bool
       do throws(SystemError) {
-        isAllowed = try node.descriptor.allows(self, .read, node.status)
+        isAllowed = try node.descriptor.allows(self, .read, status: node.status)
       } catch {
         throw PathProblem(error)
       }
@@ -164,7 +164,7 @@ private struct PathWalk: ~Copyable {
     if !user.needsChecks { return }
     let isAllowed: Bool
     do throws(SystemError) {
-      isAllowed = try folder.descriptor.allows(user, wanted, folder.status)
+      isAllowed = try folder.descriptor.allows(user, wanted, status: folder.status)
     } catch {
       throw PathProblem(error)
     }

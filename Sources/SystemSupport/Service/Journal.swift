@@ -45,10 +45,10 @@ package final class Journal: Sendable {
   /// - Parameters:
   ///   - message: For people.
   ///   - fields: Names in capitals, digits and underscores, such as `JOB_ID`.
-  package func log(_ priority: JournalPriority, _ message: String, _ fields: [(String, String)] = []) {
+  package func log(_ priority: JournalPriority, _ message: String, fields: [(String, String)] = []) {
     let isWritten =
       switch format {
-      case .structured: send(priority, message, fields)
+      case .structured: send(priority, message, fields: fields)
       case .prefixed: write("<\(priority.rawValue)>" + Self.text(message, fields))
       case .human: write("\(identifier): " + Self.text(message, fields))
       }
@@ -88,7 +88,7 @@ package final class Journal: Sendable {
     }
   }
 
-  private func send(_ priority: JournalPriority, _ message: String, _ fields: [(String, String)]) -> Bool {
+  private func send(_ priority: JournalPriority, _ message: String, fields: [(String, String)]) -> Bool {
     let entries =
       [
         "MESSAGE=\(singleLine(message))", "PRIORITY=\(priority.rawValue)", "SYSLOG_IDENTIFIER=\(identifier)",

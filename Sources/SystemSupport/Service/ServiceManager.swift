@@ -42,7 +42,7 @@ package enum ServiceManager {
 
   /// libsystemd returns negative error numbers and leaves errno alone.
   private static func libraryCall(
-    _ call: String, _ subject: String?, _ body: () -> Int32
+    _ call: String, _ subject: String?, body: () -> Int32
   ) throws(SystemError) -> Int32 {
     let result = body()
     if result < 0 { throw SystemError(.init(rawValue: -result), call: call, subject: subject) }

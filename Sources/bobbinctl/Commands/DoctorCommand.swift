@@ -2,13 +2,15 @@ import Configuration
 import ControlClient
 import Doctor
 import JSONText
+import StatusReplies
 import SystemSupport
+import TextSupport
 
-/// `bobbinctl doctor`: looks for what contradicts itself in spool and store.
-struct DoctorCommand: Command {
+/// `bobbinctl doctor`: looks for contradictions in spool and store.
+struct DoctorCommand: Subcommand {
   static let name = "doctor"
   static let usage = "doctor [--json]"
-  static let summary = "Look for what is wrong with the spool and the store"
+  static let summary = "Look for faults in the spool and the store"
   static let details = """
     Reads the files themselves and changes nothing, so it needs the rights of root or of the daemon's user. It works
     beside a running daemon, and on the files of one that is stopped: what the next start cleans up is no finding then.
@@ -29,7 +31,7 @@ struct DoctorCommand: Command {
       throw ToolError(
         error.isDenied ? .notPermitted : .unreadableFile, error.description,
         hint: error.isDenied
-          ? "run it as root, or as the daemon's user" : "--root DIR tells where the daemon's files are")
+          ? "run it as root, or as the daemon's user" : "--root DIR names the folder of the daemon's files")
     }
     if session.printsJSON { try printJSON(report, session) } else { try print(report, session) }
     return report.findings.isEmpty ? .success : .jobFailed
@@ -48,7 +50,8 @@ struct DoctorCommand: Command {
     }
     let paths = session.paths
     guard let spool = status?.spool ?? paths?.spool, let store = status?.store ?? paths?.store else {
-      throw ToolError(.unavailable, "the daemon does not tell where its files are", hint: "tell it with --root DIR")
+      throw ToolError(
+        .unavailable, "the daemon does not say where its files are", hint: "name the folder with --root DIR")
     }
     return Examination(spool: spool, store: store, isRunning: status != nil, flushInterval: flushInterval(paths))
   }

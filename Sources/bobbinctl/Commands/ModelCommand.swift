@@ -1,10 +1,12 @@
+import DelimitedText
 import Foundation
 import JSONText
 import RecordInput
 import SystemSupport
+import TextSupport
 
 /// `bobbinctl model infer`: makes a model and an import job of a file's data.
-struct ModelCommand: Command {
+struct ModelCommand: Subcommand {
   static let name = "model"
   static let usage = "model infer [--output DIR] [--entity NAME] [--json] FILE"
   static let summary = "Make a model and an import job for a file of data"
@@ -15,13 +17,13 @@ struct ModelCommand: Command {
     are written so and leave no doubt. An attribute is optional if a record has no value for it.
 
     Writes NAME.xcdatamodeld, to be put into the daemon's models/, and NAME.json, the job file of the import. Neither
-    may be there already. How the file is written is found out, unless it is stated; bobbinctl(1) explains the options.
+    may exist already. The form of the file is detected, unless it is stated; bobbinctl(1) explains the options.
     No daemon is needed.
     """
   static let options =
     [
-      Option("--output", .required("DIR"), "Where to write (default: the working directory)"),
-      Option("--entity", .required("NAME"), "What to call the entity (default: by the file's name)"),
+      Option("--output", .required("DIR"), help: "Where to write (default: the working directory)"),
+      Option("--entity", .required("NAME"), help: "What to call the entity (default: by the file's name)"),
     ] + InputStatements.options
 
   private let file: String
@@ -33,7 +35,7 @@ struct ModelCommand: Command {
   init(_ arguments: inout ParsedArguments) {
     let operands = arguments.operands
     if operands.first != "infer" || operands.count != 2 {
-      arguments.addProblem("say what to do with which file: \(Self.usage)")
+      arguments.addProblem("an action and a file are missing: \(Self.usage)")
     }
     file = operands.count > 1 ? operands[1] : ""
     output = arguments["--output"] ?? "."
@@ -58,8 +60,8 @@ struct ModelCommand: Command {
     if table.badRecords > 0 {
       session.output.note(
         table.badRecords == 1
-          ? "1 record can't be read and counts for nothing; the import will refuse it"
-          : "\(table.badRecords) records can't be read and count for nothing; the import will refuse them")
+          ? "1 record can't be read and is ignored; the import will reject it"
+          : "\(table.badRecords) records can't be read and are ignored; the import will reject them")
     }
     guard table.records > 0, !table.columns.isEmpty else {
       throw ToolError(.unreadableFile, "\(file): there are no records to learn from")
@@ -69,12 +71,13 @@ struct ModelCommand: Command {
       throw ToolError(.unreadableFile, "\(file): has \(model.attributes.count) columns; a table holds 1900")
     }
     let job = model.job(
-      input: URL(filePath: file).standardizedFileURL.path(percentEncoded: false), form, options, table)
+      input: URL(filePath: file).standardizedFileURL.path(percentEncoded: false), form: form, options: options,
+      table: table)
     let bundle = "\(output)/\(entity).xcdatamodeld"
     let jobFile = "\(output)/\(entity).json"
     let jobText = try Self.text(of: job, file: file)
     try write(model.contents, in: bundle, jobText, to: jobFile)
-    try report(model, form, table, written: [bundle, jobFile], session)
+    try report(model, table: table, written: [bundle, jobFile], session: session)
     return .success
   }
 
@@ -112,7 +115,7 @@ struct ModelCommand: Command {
     let manager = FileManager.default
     for path in [bundle, jobFile] where manager.fileExists(atPath: path) {
       throw ToolError(
-        .outputFailed, "\(path) is there already", hint: "remove it, or choose another --output or --entity")
+        .outputFailed, "\(path) exists already", hint: "remove it, or choose another --output or --entity")
     }
     do {
       let folder = "\(bundle)/\(entity).xcdatamodel"
@@ -125,7 +128,7 @@ struct ModelCommand: Command {
   }
 
   private func report(
-    _ model: InferredModel, _ form: InputForm, _ table: TableGuess, written: [String], _ session: Session
+    _ model: InferredModel, table: TableGuess, written: [String], session: Session
   ) throws(ToolError) {
     if session.printsJSON {
       let attributes = model.attributes.map { attribute in
@@ -168,5 +171,72 @@ struct ModelCommand: Command {
       notation.grouping.isEmpty ? "1\(notation.decimal)5" : "1\(notation.grouping)234\(notation.decimal)5"
     case .dates(let pattern): pattern
     }
+  }
+}
+
+/// The options that describe an input, with the same names as a job file's arguments.
+enum InputStatements {
+  static let options = [
+    Option("--format", .required("FORMAT"), help: "csv, tsv, ndjson or json"),
+    Option("--compression", .required("KIND"), help: "none, gzip or zstd"),
+    Option("--encoding", .required("NAME"), help: "As iconv names it, such as utf-8, utf-16, windows-1252"),
+    Option("--separator", .required("CHARACTER"), help: "Between fields; tab for a tab"),
+    Option("--quote", .required("CHARACTER"), help: "Around fields; none if there are no quotes"),
+    Option("--comment", .required("CHARACTER"), help: "Begins lines that are left out"),
+    Option("--skip-lines", .required("N"), help: "Leave out so many lines at the start"),
+    Option("--header", .required("YES|NO"), help: "Whether the first record names the columns"),
+    Option("--stray-quotes", .required("POLICY"), help: "error or literal"),
+    Option("--ragged-rows", .required("POLICY"), help: "error, pad, truncate or fit (default: pad)"),
+    Option("--records", .required("PATH"), help: "The keys that lead to the array of records, as a.b"),
+  ]
+
+  /// Reads them; what is wrong becomes a problem of the arguments.
+  static func read(_ arguments: inout ParsedArguments) -> InputOptions {
+    var options = InputOptions()
+    options.flattensObjects = true
+    options.allowsAnyFieldCount = true
+    options.format = word("--format", &arguments)
+    options.compression = word("--compression", &arguments)
+    if let name = arguments["--encoding"] {
+      options.encoding = TextEncoding(name)
+      if options.encoding == nil {
+        arguments.addProblem("there is no encoding \"\(name)\"; \"iconv --list\" shows all")
+      }
+    }
+    options.separator = character("--separator", &arguments)
+    options.comment = character("--comment", &arguments)
+    if arguments["--quote"] == "none" {
+      options.quoting = InputOptions.Quoting.none
+    } else if let quote = character("--quote", &arguments) {
+      options.quoting = .byte(quote)
+    }
+    options.skipLines = arguments.number("--skip-lines", in: 0...1_000_000) ?? 0
+    let header: YesOrNo? = word("--header", &arguments)
+    options.hasHeader = header.map { $0 == .yes }
+    options.strayQuotes = word("--stray-quotes", &arguments) ?? .error
+    options.raggedRows = word("--ragged-rows", &arguments) ?? .pad
+    options.path = arguments["--records"].map { $0.split(separator: ".").map { String($0) } }
+    if let problem = options.problem { arguments.addProblem("--\(problem.key) \(problem.message)") }
+    return options
+  }
+
+  private enum YesOrNo: String, CaseIterable { case yes, no }
+
+  private static func word<Word: RawRepresentable<String> & CaseIterable>(
+    _ name: String, _ arguments: inout ParsedArguments
+  ) -> Word? {
+    guard let text = arguments[name] else { return nil }
+    if let word = Word(rawValue: text.lowercased()) { return word }
+    arguments.addProblem(
+      "\(name) takes one of \(Word.allCases.map(\.rawValue).joined(separator: ", ")), not \"\(text)\"")
+    return nil
+  }
+
+  private static func character(_ name: String, _ arguments: inout ParsedArguments) -> UInt8? {
+    guard let text = arguments[name] else { return nil }
+    if text == "tab" || text == "\\t" { return 0x09 }
+    if text.utf8.count == 1, let byte = text.utf8.first, byte < 0x80 { return byte }
+    arguments.addProblem("\(name) takes one ASCII character, not \"\(text)\"")
+    return nil
   }
 }

@@ -1,9 +1,12 @@
 import ControlClient
 import Foundation
+import JSONText
+import StatusReplies
 import SystemSupport
+import TextSupport
 
-/// `bobbinctl rejects`: the records that an import did not take.
-struct RejectsCommand: Command {
+/// `bobbinctl rejects`: the records that an import rejected.
+struct RejectsCommand: Subcommand {
   static let name = "rejects"
   static let usage = "rejects [--reasons | --output DIR] [--json] ID"
   static let summary = "Show the records that an import rejected, as a file of the input's format"
@@ -13,8 +16,8 @@ struct RejectsCommand: Command {
     "replaceAll" becomes "insert". With --reasons it shows where each record was, and what is wrong with it.
     """
   static let options = [
-    Option("--reasons", .none, "Show line, column and reason instead of the records"),
-    Option("--output", .required("DIR"), "Write the records and a job that imports them"),
+    Option("--reasons", .none, help: "Show line, column and reason instead of the records"),
+    Option("--output", .required("DIR"), help: "Write the records and a job that imports them"),
   ]
 
   private let identifier: String
@@ -31,30 +34,6 @@ struct RejectsCommand: Command {
     if folder != nil, showsReasons || arguments.has("--json") {
       arguments.addProblem("--output writes the records; leave out --reasons and --json")
     }
-  }
-
-  private struct RejectsReply: Decodable {
-    struct Form: Decodable {
-      let format: String?
-    }
-
-    struct Reject: Decodable {
-      let line: Int
-      let byteOffset: Int
-      let column: String?
-      let rule: String
-      let message: String
-      let raw: String
-    }
-
-    /// The number of rejects that are kept.
-    let total: Int
-    let found: Int
-    let header: String?
-    let input: Form?
-    let rejects: [Reject]
-    /// The start of the next page; nil if there is none.
-    let next: Int?
   }
 
   func run(_ session: Session) throws(ToolError) -> ExitCode {
@@ -138,12 +117,53 @@ struct RejectsCommand: Command {
     if isArray, shown > 0 { try write("\n]\n") }
     if undecodable > 0, !showsReasons {
       session.output.note(
-        "\(undecodable) of the records had bytes that are no text; U+FFFD stands for them")
+        "\(undecodable) of the records had bytes that are no text; U+FFFD replaces them")
     }
   }
 
   private static func reason(_ reject: RejectsReply.Reject) -> String {
     let column = reject.column.map { ", \(displayName($0))" } ?? ""
     return "line \(reject.line)\(column): \(singleLine(reject.message)) (\(displayName(reject.rule)))\n"
+  }
+}
+
+/// The job that imports the records that an import has rejected, once they are corrected.
+struct RejectsJob {
+  private let arguments: JSONObject
+  private let form: JSONObject
+
+  /// Arguments that apply to the first input, but not to a UTF-8 text of its records.
+  private static let dropped: Set<String> = [
+    "input", "compression", "encoding", "skipLines", "records", "maxDeletes", "dryRun",
+  ]
+
+  /// - Parameters:
+  ///   - job: The import, as the daemon shows it.
+  ///   - form: How its input is written.
+  init(_ job: JSONValue, form: JSONValue?) {
+    arguments = job["arguments"]?.object ?? [:]
+    self.form = form?.object ?? [:]
+  }
+
+  /// A name for the file of records: that of the input, with what it is.
+  var fileName: String {
+    let input = arguments["input"]?.string ?? "records"
+    let name = input.split(separator: "/").last?.split(separator: ".").first.map { String($0) } ?? "records"
+    return "\(name)-rejects.\(form["format"]?.string ?? "csv")"
+  }
+
+  /// The job file's content.
+  func job(input: String) -> JSONValue {
+    var own: JSONObject = ["input": .string(input), "encoding": "utf-8", "compression": "none"]
+    // What was detected about the input is stated: a few records may not be enough to detect it again.
+    for (name, value) in form where !Self.dropped.contains(name) { own[name] = value }
+    for (name, value) in arguments where !Self.dropped.contains(name) { own[name] = value }
+    // A few records are not all that there is.
+    switch own["mode"]?.string {
+    case "mirror": own["mode"] = "update"
+    case "replaceAll": own["mode"] = "insert"
+    default: break
+    }
+    return .object(["type": "import", "arguments": .object(own)])
   }
 }

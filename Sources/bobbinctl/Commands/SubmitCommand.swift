@@ -1,8 +1,14 @@
 import ControlClient
+import Dispatch
 import Foundation
+internal import Glibc
+import StatusReplies
+import Synchronization
+import SystemSupport
+import TextSupport
 
 /// `bobbinctl submit`: gives job files to the daemon and, if wanted, waits for their jobs.
-struct SubmitCommand: Command {
+struct SubmitCommand: Subcommand {
   static let name = "submit"
   static let usage = "submit [--wait[=SECONDS]] [--json] FILE..."
   static let summary = "Submit job files"
@@ -11,12 +17,12 @@ struct SubmitCommand: Command {
     refused file doesn't keep the others from being submitted. Accepted jobs are on disk and survive a power cut.
 
     With --wait it ends when all jobs are completed and their outcome is on disk, with 1 if one of them failed,
-    with 3 if one is held and the others are over or wait too, and with 75 when the time is over; the jobs go on then.
-    On a terminal a line tells how far they are.
+    with 3 if one is held and the others are finished or wait too, and with 75 when the time is up; the jobs continue.
+    On a terminal a line shows their progress.
     At most \(Submission.mostWaiting) files wait at a time.
     """
   static let options = [
-    Option("--wait", .optional("SECONDS"), "Wait for the jobs, at most this long altogether (default: 600)")
+    Option("--wait", .optional("SECONDS"), help: "Wait for the jobs, at most this long altogether (default: 600)")
   ]
 
   private let files: [String]
@@ -57,5 +63,254 @@ struct SubmitCommand: Command {
     }
     report.finish()
     return report.result
+  }
+}
+
+/// Sends job files on threads of its own: one after the other, or many at a time if it waits for each.
+///
+/// The daemon answers a waiting request when its jobs are finished, so nothing is polled. Each request ends after the
+/// client's timeout at the latest, and with it every wait here.
+final class Submission: Sendable {
+  enum Outcome {
+    case replied(Reply)
+    case failed(ToolError)
+    /// Not tried, since the daemon didn't answer for an earlier file.
+    case skipped
+  }
+
+  private struct State {
+    var next = 0
+    var finished: [(index: Int, outcome: Outcome)] = []
+    var isAbandoned = false
+  }
+
+  /// The daemon keeps a limited number of connections of one user; some are left for other commands.
+  static let mostWaiting = 32
+
+  private let files: [String]
+  private let client: ControlClient
+  private let deadline: ContinuousClock.Instant?
+  private let state = Mutex(State())
+  private let isFinished = DispatchSemaphore(value: 0)
+
+  /// - Parameter wait: How long to wait for the jobs of all files together; nil doesn't.
+  init(files: [String], client: ControlClient, wait: Duration?) {
+    self.files = files
+    self.client = client
+    deadline = wait.map { .now + $0 }
+  }
+
+  func start() {
+    for _ in 0..<(deadline == nil ? 1 : min(files.count, Self.mostWaiting)) {
+      Thread.detachNewThread { self.work() }
+    }
+  }
+
+  /// Waits for the next file to be finished; to be called once for each.
+  ///
+  /// - Parameter look: Called every second meanwhile, to update a terminal; nil without one.
+  func nextFinished(meanwhile look: (() -> Void)?) -> (index: Int, outcome: Outcome) {
+    if let look {
+      while isFinished.wait(timeout: .now() + .seconds(1)) == .timedOut { look() }
+    } else {
+      isFinished.wait()
+    }
+    return state.withLock { $0.finished.removeFirst() }
+  }
+
+  private func work() {
+    while let (index, isAbandoned) = takeNext() {
+      let outcome = isAbandoned ? .skipped : submit(files[index])
+      state.withLock { state in
+        if case .failed(let error) = outcome, error.code == .unavailable { state.isAbandoned = true }
+        state.finished.append((index, outcome))
+      }
+      isFinished.signal()
+    }
+  }
+
+  private func takeNext() -> (index: Int, isAbandoned: Bool)? {
+    state.withLock { state in
+      guard state.next < files.count else { return nil }
+      defer { state.next += 1 }
+      return (state.next, state.isAbandoned)
+    }
+  }
+
+  private func submit(_ file: String) -> Outcome {
+    do throws(ToolError) {
+      let body = try JobFileInput.read(file)
+      // Whole seconds, rounded up; after the deadline the file is still submitted.
+      let rest = deadline.map { max(0, Int((ContinuousClock.now.duration(to: $0) / .seconds(1)).rounded(.up))) }
+      let query = rest.map { [URLQueryItem(name: "wait", value: String($0))] } ?? []
+      return .replied(
+        try Reply.received(
+          from: client, "POST", ControlClient.path("v1", "jobs"), query: query, body: body,
+          timeout: .seconds(30 + (rest ?? 0))))
+    } catch {
+      return .failed(error)
+    }
+  }
+}
+
+/// Reports the outcome of each submitted file, and computes the exit code: that of the first failure.
+struct SubmitReport {
+  private let session: Session
+  private let isWaiting: Bool
+  private(set) var result = ExitCode.success
+  private var fileCount = 0
+  private var failedFiles = 0
+  private var lastError: ToolError?
+
+  init(session: Session, isWaiting: Bool) {
+    self.session = session
+    self.isWaiting = isWaiting
+  }
+
+  mutating func add(_ outcome: Submission.Outcome, file: String) throws(ToolError) {
+    fileCount += 1
+    let name = file == "-" ? "standard input" : file
+    switch outcome {
+    case .replied(let reply):
+      try session.printJSON(of: reply)
+      do throws(ToolError) {
+        let accepted = try reply.accepted(refusal: .refused)
+        let jobs = try accepted.decoded(as: JobsReply.self).jobs
+        for job in jobs { try add(job, allFinished: reply.status == 200) }
+      } catch {
+        if error.code == .outputFailed { throw error }
+        fail(error.about(name))
+      }
+    case .failed(let error):
+      // An unreachable daemon is the same news for every file.
+      fail(error.code == .unavailable ? error : error.about(name))
+    case .skipped:
+      failedFiles += 1
+    }
+  }
+
+  func finish() {
+    if failedFiles > 0, fileCount > 1 { session.output.note("\(failedFiles) of \(fileCount) files failed") }
+  }
+
+  private mutating func add(_ job: JobReply, allFinished: Bool) throws(ToolError) {
+    let end = isWaiting ? job.waitEnd(allFinished: allFinished) : nil
+    if end == .failed { note(.jobFailed) }
+    if end == .held { note(.jobHeld) }
+    if end == .unfinished { note(.tryAgain) }
+    if !session.printsJSON { try session.output.write(job.submitLine(end, TimeText())) }
+  }
+
+  private mutating func fail(_ error: ToolError) {
+    failedFiles += 1
+    if error != lastError { session.output.report(error) }
+    lastError = error
+    note(error.code)
+  }
+
+  private mutating func note(_ code: ExitCode) {
+    // Jobs that wait for a held one are no reason to try again.
+    if result == .success || (code == .jobHeld && result == .tryAgain) { result = code }
+  }
+}
+
+/// Reads the files that are submitted.
+enum JobFileInput {
+  /// No daemon takes job files of this size, whatever its configuration; its own limit is lower.
+  private static let maximumBytes = 16 << 20
+
+  /// The whole file, which may be a pipe; `-` is standard input.
+  static func read(_ file: String) throws(ToolError) -> Data {
+    do throws(SystemError) {
+      return try open(file).readAll(limit: maximumBytes)
+    } catch  where error.code == .fileTooLarge {
+      throw ToolError(.refused, "it has more than \(maximumBytes) bytes, which is more than any job file may have")
+    } catch {
+      throw ToolError(.unreadableFile, "it can't be read: \(error.code)")
+    }
+  }
+
+  private static func open(_ file: String) throws(SystemError) -> FileDescriptor {
+    guard file == "-" else { return try .open(file) }
+    // A descriptor of our own: the original stays open for whoever shares it.
+    return FileDescriptor(owning: try systemCall("fcntl") { fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) })
+  }
+}
+
+/// Watches the jobs that this user has submitted since it was created, for a line on a terminal.
+struct JobWatch {
+  private let client: ControlClient
+  private let user = Int(geteuid())
+  private let start = Date()
+
+  init(client: ControlClient) { self.client = client }
+
+  /// The progress of the running job that began last, and the number of others; nil if none is known to run.
+  func look() -> ProgressLine? {
+    let query = [URLQueryItem(name: "state", value: "running"), URLQueryItem(name: "limit", value: "100")]
+    // The wait for the jobs reports errors; without this reply only the line is shorter.
+    guard
+      let reply = try? Reply.received(
+        from: client, "GET", ControlClient.path("v1", "jobs"), query: query, timeout: .seconds(5)),
+      let jobs = try? reply.accepted(refusal: .usage).decoded(as: JobsReply.self).jobs
+    else { return nil }
+    let own = jobs.filter { job in job.submitter == user && (job.createdAt?.date).map { $0 >= start } ?? false }
+    guard let shown = own.first(where: { $0.progress != nil }) ?? own.first else { return nil }
+    let progress = shown.progress?.text.map { ": \(singleLine($0))" } ?? " is running"
+    let others = own.count == 1 ? "" : "; \(own.count - 1) more running"
+    return ProgressLine(displayName(shown.id), progress + others)
+  }
+}
+
+/// A line of progress that may be wider than the terminal.
+struct ProgressLine {
+  /// A name, whose middle may be left out.
+  private let name: String
+  /// The progress, whose end may be left out.
+  private let rest: String
+  private static let leastName = 12
+
+  init(_ name: String, _ rest: String = "") {
+    self.name = name
+    self.rest = rest
+  }
+
+  /// The line, cut to a width in characters: the name is cut first, since the progress is what one looks for.
+  func text(width: Int?) -> String {
+    guard let width, name.count + rest.count > width else { return name + rest }
+    let nameWidth = min(name.count, max(Self.leastName, width - rest.count))
+    return String((name.cutInMiddle(to: nameWidth) + rest).prefix(width))
+  }
+}
+
+extension String {
+  /// The text in at most `width` characters, with an ellipsis for what is left out of the middle.
+  func cutInMiddle(to width: Int) -> String {
+    if count <= width { return self }
+    let head = width / 2
+    return prefix(head) + "…" + suffix(max(0, width - head - 1))
+  }
+}
+
+/// The end of a wait for a job.
+enum WaitEnd {
+  /// The job is completed and its outcome on disk.
+  case durable
+  case failed
+  /// The job is held until somebody releases or cancels it.
+  case held
+  /// The time ran out.
+  case unfinished
+}
+
+extension JobReply {
+  /// Returns how a wait for it ended.
+  ///
+  /// - Parameter allFinished: True if the daemon said that nothing is left to wait for, which decides about states that
+  ///   this version doesn't know.
+  func waitEnd(allFinished: Bool) -> WaitEnd {
+    if state == .completed { return durable ? .durable : .unfinished }
+    if state == .held { return .held }
+    return state.isFailure || allFinished ? .failed : .unfinished
   }
 }

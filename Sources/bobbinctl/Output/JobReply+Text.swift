@@ -1,5 +1,7 @@
 import JSONText
+import StatusReplies
 import SystemSupport
+import TextSupport
 
 extension JobReply {
   /// The state's name; what is completed but not yet on disk is only computed.
@@ -32,13 +34,13 @@ extension JobReply {
       case .unfinished:
         switch state {
         case .completed: "not on disk yet"
-        case .waiting: "the wait is over, the job waits for others"
-        case .running: "the wait is over, the job goes on"
-        default: "the wait is over, `bobbinctl why \(displayName(id))` tells what the job waits for"
+        case .waiting: "the wait timed out; the job waits for others"
+        case .running: "the wait timed out; the job keeps running"
+        default: "the wait timed out; `bobbinctl why \(displayName(id))` says what the job waits for"
         }
       case .held:
         (error.map { $0 + "; " } ?? "")
-          + "`bobbinctl release \(displayName(id))` lets it go on, `bobbinctl cancel \(displayName(id))` ends it"
+          + "`bobbinctl release \(displayName(id))` releases it, `bobbinctl cancel \(displayName(id))` cancels it"
       case .failed, nil: error
       }
     let line = [displayName(word).padded(to: 9), displayName(id)] + (note.map { [singleLine($0)] } ?? [])
@@ -52,7 +54,7 @@ extension JobReply {
     var list = FieldList()
     list.add("id", displayName(id))
     list.add("type", displayName(type))
-    list.add("state", stateText + (state.isFinal && durable ? ", on disk" : ""), stateStyle)
+    list.add("state", stateText + (state.isFinal && durable ? ", on disk" : ""), style: stateStyle)
     list.add("queue", queue)
     list.add("priority", priority.map { "\($0)" })
     list.add("attempt", attempt.map { "\($0)" + (maxAttempts.map { " of \($0)" } ?? "") })
@@ -64,9 +66,9 @@ extension JobReply {
     if startedAt != nil { list.add("took", times.duration(from: startedAt, to: finishedAt)) }
     list.add("progress", progressText)
     list.add("ending", ending)
-    list.add("error", error, .bad)
+    list.add("error", error, style: .bad)
     if let rejects = document["rejects"]?.integer, rejects > 0 {
-      list.add("rejects", "\(rejects), shown by \"bobbinctl rejects\"", .bad)
+      list.add("rejects", "\(rejects), shown by \"bobbinctl rejects\"", style: .bad)
     }
     list.add("result", Self.text(of: document["result"]))
     list.add("arguments", Self.text(of: document["arguments"]))
@@ -76,5 +78,69 @@ extension JobReply {
   /// On one line; null is nothing to show.
   private static func text(of value: JSONValue?) -> String? {
     value.flatMap { $0.isNull ? nil : $0.serialized() }
+  }
+}
+
+/// The table of `list`.
+enum JobTable {
+  static func make(_ jobs: [JobReply], _ times: TimeText) -> Table {
+    var table = Table(columns: [
+      .init(title: "ID", isFlexible: true), .init(title: "TYPE", isFlexible: true), .init(title: "STATE"),
+      .init(title: "ATTEMPT"), .init(title: "CREATED"), .init(title: "TOOK"), .init(title: "NOTE", isFlexible: true),
+    ])
+    table.rows = jobs.map { job in
+      let took = job.startedAt.flatMap { times.duration(from: $0, to: job.finishedAt) }
+      return [
+        .init(job.id), .init(job.type), .init(job.stateText, job.stateStyle), .init(job.attemptText ?? ""),
+        .init(job.createdAt.map(times.relative) ?? ""), .init(took ?? ""),
+        .init(sentence: job.error ?? job.progressText ?? ""),
+      ]
+    }
+    return table
+  }
+}
+
+extension JobReply.Progress {
+  /// Such as `40 %, 4.1 of 10.2 MB, 2 MB/s, 3 s left, checking every record first`; nil if nothing is known.
+  var text: String? {
+    var parts: [String] = []
+    if let fraction { parts.append("\(Int(min(max(0, fraction), 1) * 100)) %") }
+    if let done { parts.append(amount(done, of: total)) }
+    // As long as nothing is done there is no rate to tell.
+    if let ratePerSecond, ratePerSecond > 0 { parts.append(amount(ratePerSecond.rateDigits) + "/s") }
+    if let secondsLeft { parts.append("\(TimeSpan.words(seconds: secondsLeft)) left") }
+    if let message { parts.append(message) }
+    return parts.isEmpty ? nil : parts.joined(separator: ", ")
+  }
+
+  private var counts: String { unit.map { $0.isEmpty ? "" : " \($0)" } ?? "" }
+
+  /// Many bytes are told in a larger unit, the same for both numbers.
+  private func amount(_ done: Double, of total: Double? = nil) -> String {
+    guard unit == "bytes", let (name, size) = Self.scale(of: total ?? done) else {
+      return done.countText + (total.map { " of \($0.countText)" } ?? "") + counts
+    }
+    return (done / size).decimalText + (total.map { " of \(($0 / size).decimalText)" } ?? "") + " \(name)"
+  }
+
+  private static func scale(of bytes: Double) -> (name: String, size: Double)? {
+    [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)].first { bytes >= $0.1 }
+  }
+}
+
+extension Double {
+  /// Whole numbers without a fraction, however large.
+  fileprivate var countText: String { Int(exactly: self).map { "\($0)" } ?? "\(self)" }
+
+  /// With one decimal.
+  fileprivate var decimalText: String { ((self * 10).rounded() / 10).countText }
+
+  /// A rate is an estimate: whole from ten on, with one decimal below, and with two below one.
+  fileprivate var rateDigits: Double {
+    switch self {
+    case 10...: rounded()
+    case 1...: (self * 10).rounded() / 10
+    default: (self * 100).rounded() / 100
+    }
   }
 }

@@ -61,3 +61,43 @@ struct Output {
     try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
   }
 }
+
+/// The width and colours of the terminal that text goes to, if it goes to one.
+struct Terminal {
+  /// Nil when it is not a terminal, or one that doesn't tell.
+  let width: Int?
+  let isTerminal: Bool
+  /// Colour is for terminals that know it and users who don't mind (no-color.org).
+  let usesColor: Bool
+
+  init(descriptor: Int32, environment: [String: String] = ProcessInfo.processInfo.environment) {
+    isTerminal = isatty(descriptor) == 1
+    var size = winsize()
+    let isKnown = isTerminal && ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
+    width = isKnown ? Int(size.ws_col) : nil
+    usesColor = isTerminal && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
+  }
+}
+
+/// The role of a text, which decides its colour.
+enum Style {
+  case plain
+  case title
+  case good
+  case active
+  case bad
+
+  func applied(to text: String, usesColor: Bool) -> String {
+    // Select Graphic Rendition, ECMA-48 section 8.3.117.
+    let code: Int? =
+      switch self {
+      case .plain: nil
+      case .title: 1
+      case .good: 32
+      case .active: 36
+      case .bad: 31
+      }
+    guard usesColor, let code, !text.isEmpty else { return text }
+    return "\u{1b}[\(code)m\(text)\u{1b}[0m"
+  }
+}

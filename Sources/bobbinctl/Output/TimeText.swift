@@ -1,5 +1,6 @@
 import Foundation
 internal import Glibc
+import StatusReplies
 import TextSupport
 
 /// Times and durations for people, in the local time zone and relative to one moment.

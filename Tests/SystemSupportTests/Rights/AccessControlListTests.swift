@@ -61,7 +61,7 @@ struct AccessControlListTests {
         let file = try FileDescriptor.open(folder.path(name))
         let status = try file.status()
         for wanted in [Permission.read, .write, .search] {
-          let isAllowed = try file.allows(identity, wanted, status)
+          let isAllowed = try file.allows(identity, wanted, status: status)
           // With an empty mask the kernel doesn't look at the list at all, and may be more generous.
           if maskless.contains(name) && !isAllowed { continue }
           #expect(isAllowed == kernel.contains("\(name) \(wanted.letters)"), "\(identity), \(name), \(status)")

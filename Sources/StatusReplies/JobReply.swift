@@ -1,0 +1,217 @@
+package import JSONText
+
+/// A job as the status interface shows it; Documentation/StatusAPI.md explains each field.
+///
+/// A client decodes it, the daemon writes ``json``. Fields that an older or newer daemon may leave out are optional.
+package struct JobReply: Decodable, Sendable {
+  /// The progress of a running job, as far as it reports any.
+  package struct Progress: Decodable, Sendable {
+    package var fraction: Double?
+    package var unit: String?
+    package var done: Double?
+    package var total: Double?
+    package var message: String?
+    package var ratePerSecond: Double?
+    package var secondsLeft: Double?
+
+    package init() {}
+  }
+
+  /// A job's state, open to names of newer daemons.
+  package struct State: RawRepresentable, Hashable, Decodable, Sendable {
+    package let rawValue: String
+
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    package static let waiting = Self(rawValue: "waiting")
+    package static let held = Self(rawValue: "held")
+    package static let running = Self(rawValue: "running")
+    package static let retryable = Self(rawValue: "retryable")
+    package static let completed = Self(rawValue: "completed")
+    package static let cancelled = Self(rawValue: "cancelled")
+    package static let discarded = Self(rawValue: "discarded")
+    package static let quarantined = Self(rawValue: "quarantined")
+
+    /// True if the state is final.
+    package var isFinal: Bool { self == .completed || isFailure }
+
+    /// True for a final state other than `completed`.
+    package var isFailure: Bool { [.cancelled, .discarded, .quarantined].contains(self) }
+  }
+
+  package var id: String
+  package var type: String
+  package var state: State
+  /// True if the state is on disk.
+  package var durable: Bool
+  package var queue: String?
+  package var priority: Int?
+  package var attempt: Int?
+  package var maxAttempts: Int?
+  package var notBefore: Timestamp?
+  package var batch: String?
+  package var file: String?
+  package var submitter: Int?
+  package var createdAt: Timestamp?
+  package var startedAt: Timestamp?
+  package var finishedAt: Timestamp?
+  package var error: String?
+  /// The reason why the running attempt was told to stop, if it was.
+  package var ending: String?
+  package var progress: Progress?
+
+  /// Values of any form, which the daemon writes only; clients read them from the document, keys in their order.
+  package var result: JSONValue?
+  package var arguments: JSONValue?
+  package var options: JSONValue?
+  package var rejects: JSONValue?
+
+  private enum CodingKeys: String, CodingKey {
+    case id, type, state, durable, queue, priority, attempt, maxAttempts, notBefore, batch, file, submitter, createdAt
+    case startedAt, finishedAt, error, ending, progress
+  }
+
+  package init(id: String, type: String, state: State, durable: Bool) {
+    self.id = id
+    self.type = type
+    self.state = state
+    self.durable = durable
+  }
+
+  /// The document. `arguments`, `options` and `rejects` are left out if they are nil, other fields are null then.
+  package var json: JSONValue {
+    var object: JSONObject = [
+      "id": .string(id), "type": .string(type), "queue": .text(queue), "priority": .whole(priority),
+      "state": .string(state.rawValue), "durable": .bool(durable), "attempt": .whole(attempt),
+      "maxAttempts": .whole(maxAttempts), "notBefore": .time(notBefore), "batch": .text(batch), "file": .text(file),
+      "submitter": .whole(submitter), "createdAt": .time(createdAt), "startedAt": .time(startedAt),
+      "finishedAt": .time(finishedAt), "error": .text(error), "result": result ?? .null, "ending": .text(ending),
+      "progress": progress?.json ?? .null,
+    ]
+    if let rejects { object["rejects"] = rejects }
+    if let arguments { object["arguments"] = arguments }
+    if let options { object["options"] = options }
+    return .object(object)
+  }
+}
+
+extension JobReply.Progress {
+  fileprivate var json: JSONValue {
+    .object([
+      "fraction": .real(fraction), "unit": .text(unit), "done": .count(done), "total": .count(total),
+      "message": .text(message), "ratePerSecond": .real(ratePerSecond), "secondsLeft": .real(secondsLeft),
+    ])
+  }
+}
+
+/// The reply of `GET /v1/jobs` and `POST /v1/jobs`.
+package struct JobsReply: Decodable, Sendable {
+  package let jobs: [JobReply]
+  /// The number of jobs that match, shown or not; only in lists.
+  package let total: Int?
+}
+
+/// The reply of `GET /v1/jobs/ID/why`.
+package struct WhyReply: Decodable, Sendable {
+  package let id: String?
+  package let state: JobReply.State
+  package let reasons: [String]
+
+  package init(id: String, state: JobReply.State, reasons: [String]) {
+    (self.id, self.state, self.reasons) = (id, state, reasons)
+  }
+
+  package var json: JSONValue {
+    .object(["id": .text(id), "state": .string(state.rawValue), "reasons": .array(reasons.map(JSONValue.string))])
+  }
+}
+
+/// The reply of `GET /v1/jobs/ID/attempts`.
+package struct AttemptsReply: Decodable, Sendable {
+  package struct Attempt: Decodable, Sendable {
+    package var number: Int
+    package var outcome: String
+    package var startedAt: Timestamp?
+    package var finishedAt: Timestamp?
+    package var error: String?
+    /// A value of any form, which the daemon writes only.
+    package var evidence: JSONValue?
+    package var log: String?
+
+    private enum CodingKeys: String, CodingKey {
+      case number, outcome, startedAt, finishedAt, error, log
+    }
+
+    package init(number: Int, outcome: String) { (self.number, self.outcome) = (number, outcome) }
+
+    fileprivate var json: JSONValue {
+      .object([
+        "number": .whole(number), "outcome": .string(outcome), "startedAt": .time(startedAt),
+        "finishedAt": .time(finishedAt), "error": .text(error), "evidence": evidence ?? .null, "log": .text(log),
+      ])
+    }
+  }
+
+  package let id: String?
+  package let attempts: [Attempt]
+
+  package init(id: String, attempts: [Attempt]) { (self.id, self.attempts) = (id, attempts) }
+
+  package var json: JSONValue { .object(["id": .text(id), "attempts": .array(attempts.map(\.json))]) }
+}
+
+/// The reply of `GET /v1/jobs/ID/rejects`.
+package struct RejectsReply: Decodable, Sendable {
+  /// The form of the input, of which a client needs the format only.
+  package struct Form: Decodable, Sendable {
+    package let format: String?
+  }
+
+  package struct Reject: Decodable, Sendable {
+    package let line: Int
+    package let byteOffset: Int
+    package let column: String?
+    package let rule: String
+    package let message: String
+    package let raw: String
+
+    package init(line: Int, byteOffset: Int, column: String?, rule: String, message: String, raw: String) {
+      (self.line, self.byteOffset, self.column) = (line, byteOffset, column)
+      (self.rule, self.message, self.raw) = (rule, message, raw)
+    }
+
+    fileprivate var json: JSONValue {
+      .object([
+        "line": .whole(line), "byteOffset": .whole(byteOffset), "column": .text(column), "rule": .string(rule),
+        "message": .string(message), "raw": .string(raw),
+      ])
+    }
+  }
+
+  package let id: String?
+  /// The number of rejects that are kept.
+  package let total: Int
+  /// The number of records that were rejected.
+  package let found: Int
+  package let header: String?
+  package let input: Form?
+  package let rejects: [Reject]
+  /// The start of the next page; nil if there is none.
+  package let next: Int?
+
+  package init(id: String, total: Int, found: Int, header: String?, rejects: [Reject], next: Int?) {
+    (self.id, self.total, self.found, self.header) = (id, total, found, header)
+    (self.rejects, self.next) = (rejects, next)
+    input = nil
+  }
+
+  /// The document.
+  ///
+  /// - Parameter input: The form of the input, as the import has noted it.
+  package func json(input: JSONValue) -> JSONValue {
+    .object([
+      "id": .text(id), "total": .whole(total), "found": .whole(found), "header": .text(header), "input": input,
+      "rejects": .array(rejects.map(\.json)), "next": .whole(next),
+    ])
+  }
+}

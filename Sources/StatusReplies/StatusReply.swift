@@ -1,0 +1,232 @@
+package import Foundation
+package import JSONText
+
+/// The reply of `GET /v1/status`; fields that an older or newer daemon may leave out are optional.
+package struct StatusReply: Decodable, Sendable {
+  package struct Workers: Decodable, Sendable {
+    package let count: Int
+    package let busy: Int
+    package let abandoned: Int?
+
+    package init(count: Int, busy: Int, abandoned: Int) {
+      (self.count, self.busy, self.abandoned) = (count, busy, abandoned)
+    }
+  }
+
+  package struct Writer: Decodable, Sendable {
+    package var unflushedObjects: Int?
+    package var unflushedBytes: Int?
+    package var oldestUnflushedSeconds: Double?
+    package var flushes: Int?
+    package var lastFlushSeconds: Double?
+    package var lastError: String?
+
+    package init() {}
+  }
+
+  /// The times for which the main context was occupied.
+  package struct Main: Decodable, Sendable {
+    package var occupations: Int?
+    package var p50Seconds: Double?
+    package var p99Seconds: Double?
+    package var maxSeconds: Double?
+
+    package init() {}
+  }
+
+  package var version: String
+  package var state: String
+  package var pid: Int?
+  package var startedAt: Timestamp?
+  package var uptimeSeconds: Double?
+  package var spool: String?
+  package var store: String?
+  package var workers: Workers?
+  /// The number of jobs by state; of final states, since the daemon's start.
+  package var jobs: [String: Int]?
+  package var pauses: [PauseReply.Pause]?
+  package var rejectedFiles: Int?
+  package var writer: Writer?
+  package var main: Main?
+
+  package init(version: String, state: String) { (self.version, self.state) = (version, state) }
+
+  package var json: JSONValue {
+    .object([
+      "version": .string(version), "state": .string(state), "pid": .whole(pid), "startedAt": .time(startedAt),
+      "uptimeSeconds": .real(uptimeSeconds), "spool": .text(spool), "store": .text(store),
+      "workers": workers.map {
+        .object(["count": .whole($0.count), "busy": .whole($0.busy), "abandoned": .whole($0.abandoned)])
+      } ?? .null,
+      "jobs": .counts(jobs ?? [:]), "pauses": .array((pauses ?? []).map(\.json)),
+      "rejectedFiles": .whole(rejectedFiles),
+      "writer": writer.map {
+        .object([
+          "unflushedObjects": .whole($0.unflushedObjects), "unflushedBytes": .whole($0.unflushedBytes),
+          "oldestUnflushedSeconds": .real($0.oldestUnflushedSeconds), "flushes": .whole($0.flushes),
+          "lastFlushSeconds": .real($0.lastFlushSeconds), "lastError": .text($0.lastError),
+        ])
+      } ?? .null,
+      "main": main.map {
+        .object([
+          "occupations": .whole($0.occupations), "p50Seconds": .real($0.p50Seconds), "p99Seconds": .real($0.p99Seconds),
+          "maxSeconds": .real($0.maxSeconds),
+        ])
+      } ?? .null,
+    ])
+  }
+}
+
+/// The reply of `GET /v1/queues`.
+package struct QueuesReply: Decodable, Sendable {
+  /// A queue or a type.
+  package struct Entry: Decodable, Sendable {
+    package let name: String
+    package let paused: Bool
+    package let concurrency: Int?
+    /// The number of unfinished jobs by state.
+    package let jobs: [String: Int]
+
+    package init(name: String, paused: Bool, concurrency: Int?, jobs: [String: Int]) {
+      (self.name, self.paused, self.concurrency, self.jobs) = (name, paused, concurrency, jobs)
+    }
+
+    fileprivate var json: JSONValue {
+      .object([
+        "name": .string(name), "paused": .bool(paused), "concurrency": .whole(concurrency), "jobs": .counts(jobs),
+      ])
+    }
+  }
+
+  /// True if everything is paused.
+  package let paused: Bool
+  package let queues: [Entry]
+  package let types: [Entry]
+
+  package init(paused: Bool, queues: [Entry], types: [Entry]) {
+    (self.paused, self.queues, self.types) = (paused, queues, types)
+  }
+
+  package var json: JSONValue {
+    .object([
+      "paused": .bool(paused), "queues": .array(queues.map(\.json)), "types": .array(types.map(\.json)),
+    ])
+  }
+}
+
+/// The reply of `POST /v1/pause` and `POST /v1/resume`.
+package struct PauseReply: Decodable, Sendable {
+  /// A queue, a type or everything that starts no jobs.
+  package struct Pause: Decodable, Sendable {
+    /// `all`, `queue` or `type`.
+    package let kind: String
+    package let name: String?
+
+    package init(kind: String, name: String?) { (self.kind, self.name) = (kind, name) }
+
+    fileprivate var json: JSONValue { .object(["kind": .string(kind), "name": .text(name)]) }
+  }
+
+  package let paused: Bool?
+  /// The pauses in force afterwards; older daemons don't send them.
+  package let pauses: [Pause]?
+
+  package init(paused: Bool, pauses: [Pause]) { (self.paused, self.pauses) = (paused, pauses) }
+
+  package var json: JSONValue {
+    .object(["paused": paused.map(JSONValue.bool) ?? .null, "pauses": .array((pauses ?? []).map(\.json))])
+  }
+}
+
+/// The reply of `POST /v1/commands`: the outcome of a command for jobs.
+package struct CommandReply: Decodable, Sendable {
+  /// The outcome for one job, open to names of newer daemons.
+  package struct Result: RawRepresentable, Hashable, Decodable, Sendable {
+    package let rawValue: String
+
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    package static let done = Self(rawValue: "done")
+    package static let notFound = Self(rawValue: "not-found")
+    package static let reverting = Self(rawValue: "reverting")
+    package static let notPossible = Self(rawValue: "not-possible")
+  }
+
+  package struct Job: Decodable, Sendable {
+    package let id: String
+    package let result: Result
+    package let state: JobReply.State?
+    /// The unfinished job with its unique key, if that makes the command impossible.
+    package let uniqueOwner: String?
+
+    package init(id: String, result: Result, state: JobReply.State? = nil, uniqueOwner: String? = nil) {
+      (self.id, self.result, self.state, self.uniqueOwner) = (id, result, state, uniqueOwner)
+    }
+
+    /// The document; fields that are nil are left out.
+    fileprivate var json: JSONValue {
+      var object: JSONObject = ["id": .string(id), "result": .string(result.rawValue)]
+      if let state { object["state"] = .string(state.rawValue) }
+      if let uniqueOwner { object["uniqueOwner"] = .string(uniqueOwner) }
+      return .object(object)
+    }
+  }
+
+  /// The number of jobs for which it was carried out.
+  package let done: Int
+  /// The jobs that were named, in their order; nil if a selection was.
+  package let jobs: [Job]?
+
+  package init(done: Int, jobs: [Job]? = nil) { (self.done, self.jobs) = (done, jobs) }
+
+  package var json: JSONValue {
+    var object: JSONObject = ["done": .whole(done)]
+    if let jobs { object["jobs"] = .array(jobs.map(\.json)) }
+    return .object(object)
+  }
+}
+
+/// The one form of all errors of the status interface.
+package struct ErrorReply: Decodable, Sendable {
+  package struct Content: Decodable, Sendable {
+    package let message: String
+    package let hint: String?
+  }
+
+  package let error: Content
+}
+
+/// An ISO 8601 time with or without fractions of a second; other text is kept as it is.
+package struct Timestamp: Decodable, Sendable {
+  package let text: String
+  package let date: Date?
+
+  /// Writes a time with milliseconds.
+  package init(_ date: Date) {
+    self.date = date
+    text = date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+  }
+
+  package init(from decoder: any Decoder) throws {
+    text = try decoder.singleValueContainer().decode(String.self)
+    date =
+      (try? Date.ISO8601FormatStyle().parse(text))
+      ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
+  }
+}
+
+extension JSONValue {
+  static func text(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
+  static func whole(_ number: Int?) -> JSONValue { number.map { .integer(Int64($0)) } ?? .null }
+  static func real(_ number: Double?) -> JSONValue { number.map(JSONValue.number) ?? .null }
+  static func time(_ time: Timestamp?) -> JSONValue { time.map { .string($0.text) } ?? .null }
+
+  /// A count that may have been decoded as a Double, as a whole number where it is one.
+  static func count(_ number: Double?) -> JSONValue {
+    number.map { number in Int64(exactly: number).map(JSONValue.integer) ?? .number(number) } ?? .null
+  }
+
+  static func counts(_ counts: [String: Int]) -> JSONValue {
+    .object(counts.sorted { $0.key < $1.key }.reduce(into: JSONObject()) { $0[$1.key] = .whole($1.value) })
+  }
+}

@@ -1,0 +1,68 @@
+import ControlClient
+import JSONText
+import StatusReplies
+import TextSupport
+
+/// A command that pauses or resumes a queue, a type, or everything.
+struct PauseCommand: Sendable {
+  let name: String
+  let summary: String
+  let details: String
+  /// True if the pauses that remain are listed.
+  let listsPauses: Bool
+
+  static let all = [
+    PauseCommand(
+      name: "pause", summary: "Start no more jobs of a queue or type, or none at all",
+      details: """
+        Running jobs are not disturbed, and jobs are still accepted. A pause holds until "bobbinctl resume", also when the
+        daemon is restarted. Without an option everything is paused.
+        """, listsPauses: false),
+    PauseCommand(
+      name: "resume", summary: "Start jobs again after a pause",
+      details: """
+        Ends a pause of the same kind: a queue's with --queue, a type's with --type, that of everything without an option.
+        """, listsPauses: true),
+  ]
+
+  var command: Command {
+    Command(
+      name: name, usage: "\(name) [--queue QUEUE | --type TYPE] [--json]", summary: summary, details: details,
+      options: [
+        Option("--queue", .required("QUEUE"), help: "This queue only"),
+        Option("--type", .required("TYPE"), help: "This type only"),
+      ]
+    ) { arguments in
+      if let operand = arguments.operands.first {
+        arguments.addProblem("\(name) takes no argument, not \"\(operand)\"; a queue is named by --queue")
+      }
+      let (queue, type) = (arguments["--queue"], arguments["--type"])
+      if queue != nil && type != nil { arguments.addProblem("give --queue or --type, not both") }
+      let body: JSONObject = queue.map { ["queue": .string($0)] } ?? type.map { ["type": .string($0)] } ?? [:]
+      let resource = queue.map { "the queue \"\($0)\"" } ?? type.map { "the type \"\($0)\"" } ?? "everything"
+      return { (session) throws(ToolError) in try run(body, of: resource, session: session) }
+    }
+  }
+
+  private func run(_ body: JSONObject, of resource: String, session: Session) throws(ToolError) -> ExitCode {
+    let reply = try session.post(ControlClient.path("v1", name), .object(body))
+    if session.printsJSON { return .success }
+    session.output.note("\(resource) is \(name)d")
+    if listsPauses, let pauses = try reply.decoded(as: PauseReply.self).pauses {
+      for pause in pauses {
+        session.output.note("\(pause.words) is still paused; \"\(pause.resumeCommand)\" resumes it")
+      }
+    }
+    return .success
+  }
+}
+
+extension PauseReply.Pause {
+  /// The paused resource, such as `the queue "mail"`.
+  var words: String { kind == "all" ? "everything" : "the \(kind) \"\(name ?? "")\"" }
+
+  /// The command that ends the pause.
+  fileprivate var resumeCommand: String {
+    kind == "all" ? "bobbinctl resume" : "bobbinctl resume --\(kind) \(name ?? "")"
+  }
+}

@@ -1,0 +1,147 @@
+import ControlClient
+import Foundation
+import StatusReplies
+import TextSupport
+
+/// `bobbinctl status`: the state of the daemon.
+struct StatusCommand: Subcommand {
+  static let name = "status"
+  static let usage = "status [--json]"
+  static let summary = "Show the state of the daemon"
+  static let details = """
+    "computed" jobs are completed, but their outcome is not on disk yet.
+    """
+
+  init(_ arguments: inout ParsedArguments) {
+    if let operand = arguments.operands.first { arguments.addProblem("status takes no argument, not \"\(operand)\"") }
+  }
+
+  func run(_ session: Session) throws(ToolError) -> ExitCode {
+    let reply = try session.get(ControlClient.path("v1", "status"), refusal: .unavailable)
+    guard !session.printsJSON else { return .success }
+    let status = try reply.decoded(as: StatusReply.self)
+    try session.output.write(status.fields(TimeText()))
+    return .success
+  }
+}
+
+extension StatusReply {
+  /// States in the order of a job's way; others follow by name.
+  private static let order = ["running", "available", "scheduled", "retryable", "waiting", "held", "computed"]
+  /// States that nothing follows, which are counted since the daemon's start.
+  private static let finalOrder = ["completed", "discarded", "cancelled", "quarantined"]
+
+  /// The fields that `status` prints.
+  func fields(_ times: TimeText) -> FieldList {
+    var list = FieldList()
+    list.add("bobbind", version)
+    list.add("state", state, style: state == "running" ? .good : .bad)
+    for pause in pauses ?? [] { list.add("paused", pause.words, style: .bad) }
+    list.add("process", pid.map { "\($0)" })
+    list.add("started", startedAt.map(times.full))
+    list.add("up", uptimeSeconds.map(TimeSpan.words(seconds:)))
+    list.add("spool", spool)
+    list.add("store", store)
+    list.add("workers", workers.map { "\($0.busy) of \($0.count) busy" })
+    list.add("jobs now", jobsText)
+    list.add("since start", endsText)
+    list.add("rejected files", rejectedFiles.map { "\($0)" })
+    list.add("writer", writerText)
+    list.add("writer error", writer?.lastError, style: .bad)
+    list.add("main", mainText)
+    return list
+  }
+
+  private var jobsText: String? {
+    jobs.map { jobs in
+      let others = jobs.keys.filter { !(Self.order + Self.finalOrder).contains($0) }.sorted()
+      return Self.text(jobs, Self.order + others)
+    }
+  }
+
+  private var endsText: String? { jobs.map { Self.text($0, Self.finalOrder) } }
+
+  /// Such as `3 running, 12 available`.
+  private static func text(_ jobs: [String: Int], _ states: [String]) -> String {
+    let counts = states.compactMap { state in jobs[state].flatMap { $0 == 0 ? nil : "\($0) \(state)" } }
+    return counts.isEmpty ? "none" : counts.joined(separator: ", ")
+  }
+
+  private var writerText: String? {
+    guard let writer else { return nil }
+    var parts: [String] = []
+    if let objects = writer.unflushedObjects {
+      let bytes = writer.unflushedBytes.map { " (\($0) bytes)" } ?? ""
+      let age = writer.oldestUnflushedSeconds.map { ", the oldest for \(TimeSpan.words(seconds: $0))" } ?? ""
+      parts.append("\(objects) unflushed objects\(bytes)\(age)")
+    }
+    if let flushes = writer.flushes {
+      let last = writer.lastFlushSeconds.map { ", the last took \(TimeSpan.words(seconds: $0))" } ?? ""
+      parts.append("\(flushes) flushes\(last)")
+    }
+    return parts.isEmpty ? nil : parts.joined(separator: "; ")
+  }
+
+  private var mainText: String? {
+    guard let main, let occupations = main.occupations else { return nil }
+    let named = [("median", main.p50Seconds), ("99 %", main.p99Seconds), ("longest", main.maxSeconds)]
+    let times = named.compactMap { name, seconds in seconds.map { "\(name) \(TimeSpan.words(seconds: $0))" } }
+    return (["\(occupations) occupations"] + times).joined(separator: ", ")
+  }
+}
+
+/// `bobbinctl queues`: queues and types with their jobs and limits.
+struct QueuesCommand: Subcommand {
+  static let name = "queues"
+  static let usage = "queues [--json]"
+  static let summary = "List queues and types with their unfinished jobs"
+  static let details = """
+    Shown are queues and types that have had jobs since the start of the daemon, or have a limit or a pause.
+    """
+
+  init(_ arguments: inout ParsedArguments) {
+    if let operand = arguments.operands.first { arguments.addProblem("queues takes no argument, not \"\(operand)\"") }
+  }
+
+  func run(_ session: Session) throws(ToolError) -> ExitCode {
+    let reply = try session.get(ControlClient.path("v1", "queues"))
+    if session.printsJSON { return .success }
+    let queues = try reply.decoded(as: QueuesReply.self)
+    var table = Table(columns: [
+      .init(title: "KIND"), .init(title: "NAME", isFlexible: true), .init(title: "RUNNING"), .init(title: "AVAILABLE"),
+      .init(title: "OTHERS"), .init(title: "LIMIT"), .init(title: "NOTE"),
+    ])
+    for (kind, entries) in [("queue", queues.queues), ("type", queues.types)] {
+      table.rows += entries.map { entry in
+        let (running, available) = (entry.jobs["running"] ?? 0, entry.jobs["available"] ?? 0)
+        let others = entry.jobs.values.reduce(0, +) - running - available
+        return [
+          .init(kind), .init(entry.name), .init("\(running)"), .init("\(available)"), .init("\(others)"),
+          .init(entry.concurrency.map(String.init) ?? ""), .init(entry.paused ? "paused" : ""),
+        ]
+      }
+    }
+    try session.output.write(table)
+    if queues.paused { session.output.note("everything is paused; \"bobbinctl resume\" resumes it") }
+    return .success
+  }
+}
+
+/// `bobbinctl flush`: writes everything that is merged to disk.
+struct FlushCommand: Subcommand {
+  static let name = "flush"
+  static let usage = "flush [--json]"
+  static let summary = "Write all computed outcomes to disk, and wait for that"
+  static let details = """
+    The daemon does so by itself after [Writer] FlushIntervalSec.
+    """
+
+  init(_ arguments: inout ParsedArguments) {
+    if let operand = arguments.operands.first { arguments.addProblem("flush takes no argument, not \"\(operand)\"") }
+  }
+
+  func run(_ session: Session) throws(ToolError) -> ExitCode {
+    _ = try session.post(ControlClient.path("v1", "flush"), .object([:]))
+    return .success
+  }
+}
