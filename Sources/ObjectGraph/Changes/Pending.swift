@@ -84,7 +84,7 @@ struct Pending {
     if set.isAllInserts, set.objectCount >= Self.bulkThreshold, !knowsObject(of: set) {
       keepWhole(set)
     } else if isUnused, set.batches.isEmpty {
-      takeOver(set)
+      adopt(set)
     } else {
       hasDeletes = hasDeletes || set.hasDeletes
       for change in set.changes { absorb(change, layouts: layouts) }
@@ -119,7 +119,7 @@ struct Pending {
   }
 
   /// Adopts the first set's changes without a copy.
-  private mutating func takeOver(_ set: ChangeSet) {
+  private mutating func adopt(_ set: ChangeSet) {
     only = set
     references = nil
     hasDeletes = set.hasDeletes
@@ -218,7 +218,86 @@ struct Pending {
   }
 }
 
+// MARK: - Deletes and references, see GoneObjects.swift
+
 extension Pending {
+  /// True if an object is known to be gone here; nil if nothing is known of it.
+  func isGone(_ id: ManagedObjectID) -> Bool? {
+    guard let kind = latestKind(of: id) else { return nil }
+    return kind == .delete || kind == .forget
+  }
+
+  /// Clears references to objects that are gone, and applies cascades.
+  ///
+  /// Cost: a look at each change here, once; then one look-up for each object that is gone.
+  /// - Parameter unlinks: true to remove links of objects that are gone.
+  /// - Returns: the objects whose changes were altered.
+  mutating func clearReferences(
+    toGone gone: [ManagedObjectID], doomed: [ManagedObjectID], unlinks: Bool = true, layouts: [RowLayout]
+  ) -> [ManagedObjectID] {
+    var queue = gone
+    var altered: [ManagedObjectID] = []
+    for id in doomed { delete(id, queue: &queue, altered: &altered, layouts: layouts) }
+    if queue.isEmpty { return altered }
+    var all: Set<ManagedObjectID> = []
+    while let id = queue.popLast() {
+      guard all.insert(id).inserted else { continue }
+      let wasNeverSaved = latestKind(of: id) == .forget
+      for owner in owners(ofReferencesTo: id, layouts: layouts) {
+        guard let row = change(of: owner)?.row else { continue }
+        var changed = row
+        var isDoomed = false
+        for reference in layouts[Int(row.entityIndex)].references
+        where changed.referenceIfPresent(reference.slot) == id {
+          switch reference.effect(isNew: wasNeverSaved) {
+          case .cleared: changed.clear(reference)
+          case .deletesOwner: isDoomed = true
+          case .stays: break
+          }
+        }
+        if isDoomed {
+          delete(owner, queue: &queue, altered: &altered, layouts: layouts)
+        } else if !changed.isIdentical(to: row) {
+          absorb(ChangeSet([RowChange(.update, owner, row: changed, base: row)]), layouts: layouts)
+          altered.append(owner)
+        }
+      }
+    }
+    if unlinks { unlink { all.contains($0.left) || all.contains($0.right) } }
+    return altered
+  }
+
+  private mutating func delete(
+    _ id: ManagedObjectID, queue: inout [ManagedObjectID], altered: inout [ManagedObjectID], layouts: [RowLayout]
+  ) {
+    guard let row = change(of: id)?.row else { return }
+    absorb(ChangeSet([RowChange(.delete, id, row: nil, base: row)]), layouts: layouts)
+    queue.append(id)
+    altered.append(id)
+  }
+}
+
+// MARK: - Effects on conditions, and invariants
+
+extension Pending {
+  /// True if any of these changes can affect whether another object meets a condition.
+  ///
+  /// A stored object's to-one relationship can't lead to an inserted object.
+  func touches(_ families: RelatedFamilies) -> Bool {
+    if links.keys.contains(where: { families.joinTables.contains($0.table) }) { return true }
+    if families.toOne.isEmpty && families.toMany.isEmpty { return false }
+    func touches(_ change: RowChange) -> Bool {
+      let root = Int(change.id.rootIndex)
+      return families.toMany.contains(root)
+        || families.toOne.contains(root) && change.kind != .insert && change.kind != .forget && !change.isEmptyUpdate
+    }
+    if changes.contains(where: touches) { return true }
+    return bulk.contains { set in
+      set.changes.contains(where: touches)
+        || set.batches.contains { families.toMany.contains($0.entity.root.index) }
+    }
+  }
+
   /// True if counts and positions agree with the changes; checked in full only while they are few.
   var hasValidState: Bool {
     if changes.count < positions.count || objectCount < 0 || byteCount < 0 { return false }

@@ -26,11 +26,11 @@ package final class PendingChanges: Sendable {
     /// Objects that are gone for good, for later changes from children.
     var departed = RecentObjects()
     /// Gone objects that the context's own changes deleted, or referred to, since references were last cleared.
-    var unsettled: [ManagedObjectID] = []
+    var gone: [ManagedObjectID] = []
     /// Objects whose current changes were altered because of deletes, unknown to their makers.
-    var settled: [ManagedObjectID] = []
+    var altered: [ManagedObjectID] = []
     /// The same among what has arrived.
-    var settledArrivals: [ManagedObjectID] = []
+    var alteredArrivals: [ManagedObjectID] = []
     /// A counter of saves that moved changes on, so that a reader notices one between two looks.
     var moves = 0
 
@@ -39,9 +39,11 @@ package final class PendingChanges: Sendable {
       var layers: [Pending] = []
       if withArrivals, !arrived.isUnused { layers.append(arrived) }
       if !current.isUnused { layers.append(current) }
-      if let inFlight, !inFlight.isUnused { layers.append(inFlight) }
-      return layers
+      return layers + inFlightLayers
     }
+
+    /// The layer in flight, if it holds something.
+    var inFlightLayers: [Pending] { if let inFlight, !inFlight.isUnused { [inFlight] } else { [] } }
   }
 
   private let state = Mutex(State())
@@ -61,21 +63,21 @@ package final class PendingChanges: Sendable {
   /// Adds changes that the context's own objects made.
   func append(_ set: ChangeSet) {
     state.withLock { state in
-      state.noteUnsettled(set, layouts)
+      state.noteGone(set, layouts)
       state.current.absorb(set, layouts: layouts)
       state.contributors = .several
     }
   }
 
   /// Clears references from the context's own changes to gone objects, now that deletes have been propagated.
-  func settle() { state.withLock { $0.settle(layouts) } }
+  func clearGoneReferences() { state.withLock { $0.clearGoneReferences(layouts) } }
 
   /// Removes and returns the objects whose current changes were altered because of deletes.
-  func takeSettled() -> Set<ManagedObjectID> {
+  func drainAltered() -> Set<ManagedObjectID> {
     state.withLock { state in
-      if state.settled.isEmpty { return [] }
-      defer { state.settled = [] }
-      return Set(state.settled)
+      if state.altered.isEmpty { return [] }
+      defer { state.altered = [] }
+      return Set(state.altered)
     }
   }
 
@@ -99,14 +101,14 @@ package final class PendingChanges: Sendable {
   /// Makes the children's changes current, if there are exactly `count` sets.
   ///
   /// - Returns: the sets, or nil.
-  func takeNews(count: Int) -> [ChangeSet]? {
-    state.withLock { $0.news.count == count } ? takeNews() : nil
+  func drainNews(count: Int) -> [ChangeSet]? {
+    state.withLock { $0.news.count == count } ? drainNews() : nil
   }
 
   /// Makes the children's changes current.
   ///
   /// - Returns: the sets.
-  func takeNews() -> [ChangeSet] {
+  func drainNews() -> [ChangeSet] {
     state.withLock { state in
       let news = state.news
       guard !news.isEmpty else { return [] }
@@ -116,8 +118,8 @@ package final class PendingChanges: Sendable {
         state.departed.noteForgotten(state.arrived, coordinator)
         for set in state.arrived.sets() { state.makeCurrent(set, coordinator) }
       }
-      state.settled += state.settledArrivals
-      state.settledArrivals = []
+      state.altered += state.alteredArrivals
+      state.alteredArrivals = []
       state.arrived = Pending()
       state.news = []
       return news
@@ -165,16 +167,16 @@ package final class PendingChanges: Sendable {
       state.departed.note(dropped: state.arrived, coordinator)
       state.current = Pending()
       state.arrived = Pending()
-      state.unsettled = []
-      state.settled = []
-      state.settledArrivals = []
+      state.gone = []
+      state.altered = []
+      state.alteredArrivals = []
       state.news = []
       state.contributors = .nobody
     }
   }
 
   /// Ends a save that has nothing to write.
-  func forgetWhatCameToNothing() {
+  func forgetCancelled() {
     state.withLock { state in
       if state.current.isUnused { return }
       state.departed.noteForgotten(state.current, coordinator)
@@ -273,62 +275,73 @@ package final class PendingChanges: Sendable {
 // Deletes and references in memory, see ``Pending``.
 extension PendingChanges.State {
   /// Notes gone objects for the end of the event: until then deletes are being propagated, and relationships must stay.
-  fileprivate mutating func noteUnsettled(_ set: ChangeSet, _ layouts: [RowLayout]) {
-    unsettled += set.deletedIDs
+  fileprivate mutating func noteGone(_ set: ChangeSet, _ layouts: [RowLayout]) {
+    gone += set.deletedIDs
     if !current.hasDeletes, inFlight?.hasDeletes != true { return }
     for change in set.changes {
       guard let row = change.row else { continue }
       for reference in layouts[Int(row.entityIndex)].references {
-        if let id = row.referenceIfPresent(reference.slot), isGone(id) { unsettled.append(id) }
+        if let id = row.referenceIfPresent(reference.slot), isGone(id) { gone.append(id) }
       }
     }
   }
 
-  fileprivate mutating func settle(_ layouts: [RowLayout]) {
-    if unsettled.isEmpty { return }
-    let gone = unsettled.filter(isGone)
-    unsettled = []
+  fileprivate mutating func clearGoneReferences(_ layouts: [RowLayout]) {
+    if gone.isEmpty { return }
+    let gone = self.gone.filter(isGone)
+    self.gone = []
     // Its objects have removed their links themselves.
-    settled += current.settle(gone: gone, doomed: [], unlinks: false, layouts: layouts)
+    altered += current.clearReferences(toGone: gone, doomed: [], unlinks: false, layouts: layouts)
   }
 
   private func isGone(_ id: ManagedObjectID) -> Bool { current.isGone(id) ?? inFlight?.isGone(id) ?? false }
 
-  /// Puts changes of children on top of what is current.
+  /// Adds changes of children to the current ones.
   fileprivate mutating func makeCurrent(_ set: ChangeSet, _ coordinator: PersistentStoreCoordinator) {
-    let layouts = coordinator.layouts
-    let admitted = admitted(set, coordinator, layers: layers(withArrivals: false))
-    settled += admitted.altered
-    let former = layers(withArrivals: false).formerPartners(of: admitted.set, layouts)
-    current.absorb(admitted.set, layouts: layouts)
-    for change in layers(withArrivals: false).parted(former, layouts) {
-      settled.append(change.id)
-      current.absorb(ChangeSet([change]), layouts: layouts)
-    }
-    settled += current.settle(gone: admitted.set.deletedIDs, doomed: admitted.doomed, layouts: layouts)
+    let added = Self.add(
+      set, to: &current, above: inFlightLayers, departed: departed, coordinator: coordinator)
+    // Observers get the news as it arrived, so they have to be told of changes that were dropped since, too.
+    altered += added.altered
   }
 
-  /// Puts changes on top of what has arrived.
+  /// Adds changes of a child to those that have arrived. Changes of which nothing is left are no news.
   fileprivate mutating func receive(_ set: ChangeSet, _ coordinator: PersistentStoreCoordinator) {
-    let layouts = coordinator.layouts
-    let admitted = admitted(set, coordinator, layers: layers(withArrivals: true))
-    if admitted.set.isEmpty { return }
-    settledArrivals += admitted.altered
-    let former = layers(withArrivals: true).formerPartners(of: admitted.set, layouts)
-    arrived.absorb(admitted.set, layouts: layouts)
-    for change in layers(withArrivals: true).parted(former, layouts) {
-      settledArrivals.append(change.id)
-      arrived.absorb(ChangeSet([change]), layouts: layouts)
-    }
-    settledArrivals += arrived.settle(gone: admitted.set.deletedIDs, doomed: admitted.doomed, layouts: layouts)
-    news.append(admitted.set)
+    let added = Self.add(
+      set, to: &arrived, above: layers(withArrivals: false), departed: departed, coordinator: coordinator)
+    if added.set.isEmpty { return }
+    alteredArrivals += added.altered
+    news.append(added.set)
   }
 
-  private func admitted(
-    _ set: ChangeSet, _ coordinator: PersistentStoreCoordinator, layers: [Pending]
-  ) -> SettledChanges {
-    if departed.isEmpty, !layers.contains(where: \.hasDeletes) { return SettledChanges(set) }
-    return set.settled(coordinator.layouts) { id in
+  /// Adds changes of a child to the top layer, without changes of gone objects and references to them.
+  ///
+  /// - Returns: the added changes, and the objects whose changes were altered by that.
+  private static func add(
+    _ set: ChangeSet, to top: inout Pending, above lower: [Pending], departed: RecentObjects,
+    coordinator: PersistentStoreCoordinator
+  ) -> AdaptedChanges {
+    let layouts = coordinator.layouts
+    let before = top.isUnused ? lower : [top] + lower
+    var adapted = adapted(set, coordinator, layers: before, departed: departed)
+    if adapted.set.isEmpty { return adapted }
+    let former = before.formerPartners(of: adapted.set, layouts)
+    top.absorb(adapted.set, layouts: layouts)
+    if !former.isEmpty {
+      for change in ([top] + lower).parted(former, layouts) {
+        adapted.altered.append(change.id)
+        top.absorb(ChangeSet([change]), layouts: layouts)
+      }
+    }
+    adapted.altered += top.clearReferences(
+      toGone: adapted.set.deletedIDs, doomed: adapted.doomed, layouts: layouts)
+    return adapted
+  }
+
+  private static func adapted(
+    _ set: ChangeSet, _ coordinator: PersistentStoreCoordinator, layers: [Pending], departed: RecentObjects
+  ) -> AdaptedChanges {
+    if departed.isEmpty, !layers.contains(where: \.hasDeletes) { return AdaptedChanges(set) }
+    return set.adapted(coordinator.layouts) { id in
       for layer in layers { if let isGone = layer.isGone(id) { return isGone } }
       return departed.contains(id) && !coordinator.hasReturned(id) && !layers.contains { $0.change(of: id) != nil }
     }

@@ -139,9 +139,9 @@ extension ObjectRegistry {
   /// Updates all objects to what is stored now, and returns the objects that this has changed.
   func mergeUnknownChanges() -> ChangeSet {
     checkExecutor()
-    relationshipGeneration += 1
+    relationships.invalidateCaches()
     var stale: [(object: ManagedObject, row: Row)] = []
-    for object in objects.all where !object.isInserted && !object.isDeleted {
+    for object in allObjects where !object.isInserted && !object.isDeleted {
       object.toMany = nil
       if object.isFault { forgetRow(of: object) } else { stale.append((object, object.row)) }
     }
@@ -198,31 +198,6 @@ extension ObjectRegistry {
     precondition(object.registry === self, "\(object) belongs to another context than \"\(context.name)\"")
     if object.isFault { fire(object) }
     if object.isInserted || object.state.contains(.inaccessible) { return }
-    conflictChecks[object.objectID] = object.base ?? object.row
-  }
-
-  /// Returns the rows that a save must find unchanged although it does not write them.
-  func checks(besides sets: [ChangeSet]) -> [RowChange] {
-    conflictChecks.compactMap { id, row in
-      let isWritten = sets.contains { $0.change(of: id).map { !$0.isEmptyUpdate } ?? false }
-      return isWritten ? nil : RowChange(.update, id, row: row, base: row)
-    }
-  }
-
-  /// Compares the rows to check with those of the next level up, for a save to a parent.
-  ///
-  /// - Throws: ``SaveConflicts`` if the policy makes that an error, or ``StoreError`` if a row can't be read.
-  func checkAgainstParent() throws {
-    var conflicts: [MergeConflict] = []
-    for change in checks(besides: pending.currentSets()) {
-      let fresh = try row(for: change.id)
-      let layout = coordinator.layouts[Int(change.id.entityIndex)]
-      if let fresh, let base = change.base, fresh.changedSlots(from: base, layout: layout).isEmpty { continue }
-      let conflict = MergeConflict(
-        change, stored: fresh, kind: .contextAgainstRowCache, model: coordinator.model)
-      // There is nothing to write, so with any other resolution the save continues.
-      if try context.mergePolicy.resolution(of: conflict) == nil { conflicts.append(conflict) }
-    }
-    if !conflicts.isEmpty { throw SaveConflicts(conflicts) }
+    conflicts.add(object.objectID, object.base ?? object.row)
   }
 }

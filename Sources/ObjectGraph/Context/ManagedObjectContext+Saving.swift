@@ -16,12 +16,12 @@ extension ManagedObjectContext {
     registry.propagateDeletes()
     registry.processPendingChanges()
     reportChanges()
-    if let failure = registry.takeFaultFailure() { throw failure }
+    if let failure = registry.failures.pop() { throw failure }
     // Objects that were inserted and deleted again leave without an event.
-    if pending.isEmpty && registry.conflictChecks.isEmpty {
-      pending.forgetWhatCameToNothing()
+    if pending.isEmpty && registry.conflicts.isEmpty {
+      pending.forgetCancelled()
       registry.finishSave(SaveOutcome(sets: []))
-      registry.departed = [:]
+      registry.forgetDeparted()
       return nil
     }
     observers.post(.willSave(ContextWillSave(context: self)))
@@ -33,7 +33,7 @@ extension ManagedObjectContext {
   }
 
   private func saveToParent(_ parent: ManagedObjectContext) throws -> ContextDidSave {
-    try registry.checkAgainstParent()
+    try checkAgainstParent()
     let origin = transactionOrigin
     let sets = pending.beginSave()
     // The parent gets the changes before they leave here, so that no reader misses them.
@@ -44,12 +44,29 @@ extension ManagedObjectContext {
     return save
   }
 
+  /// Compares the rows to check with those of the next level up, for a save to a parent.
+  ///
+  /// - Throws: ``SaveConflicts`` if the policy makes that an error, or ``StoreError`` if a row can't be read.
+  private func checkAgainstParent() throws {
+    var conflicts: [MergeConflict] = []
+    for change in registry.conflicts.rows(besides: pending.currentSets()) {
+      let fresh = try registry.row(for: change.id)
+      let layout = coordinator.layouts[Int(change.id.entityIndex)]
+      if let fresh, let base = change.base, fresh.changedSlots(from: base, layout: layout).isEmpty { continue }
+      let conflict = MergeConflict(
+        change, stored: fresh, kind: .contextAgainstRowCache, model: coordinator.model)
+      // There is nothing to write, so with any other resolution the save continues.
+      if try mergePolicy.resolution(of: conflict) == nil { conflicts.append(conflict) }
+    }
+    if !conflicts.isEmpty { throw SaveConflicts(conflicts) }
+  }
+
   private func saveToStore() throws -> ContextDidSave {
     let origin = transactionOrigin
     let sets = pending.beginSave()
     var outcome = SaveOutcome(sets: sets)
     do {
-      let checks = registry.checks(besides: sets)
+      let checks = registry.conflicts.rows(besides: sets)
       if !sets.isEmpty || !checks.isEmpty {
         outcome = try coordinator.save(
           sets, from: pending.rootNumber, policy: mergePolicy, checks: checks, origin: origin)
@@ -66,11 +83,11 @@ extension ManagedObjectContext {
 
   private func finishSave(_ outcome: SaveOutcome) -> ContextDidSave {
     registry.finishSave(outcome)
-    registry.undoManager?.endEvent()
+    registry.undo.manager?.endEvent()
     if let resolved = outcome.resolved { observers.post(.didChange(ObjectsDidChange(context: self, [resolved]))) }
     let save = ContextDidSave(context: self, outcome.sets, isRoot: parent == nil)
     observers.post(.didSave(save))
-    registry.departed = [:]
+    registry.forgetDeparted()
     observers.post(.didSaveObjectIDs(ContextDidSaveObjectIDs(save)))
     // Siblings see the changes now, and children too, if the changes were made here or altered.
     (parent?.merging ?? coordinator.merging).tell(save)

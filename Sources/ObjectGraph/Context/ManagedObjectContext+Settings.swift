@@ -12,20 +12,16 @@ extension ManagedObjectContext {
   /// For stores that others write to unnoticed. Cost: with 0, a statement for each fault, even if its row was fetched
   /// before; `returnsObjectsAsFaults = false` reads the values with the fetch.
   public var stalenessInterval: TimeInterval {
-    get { registry.stalenessInterval }
-    set { registry.stalenessInterval = newValue }
+    get { registry.settings.stalenessInterval }
+    set { registry.settings.stalenessInterval = newValue }
   }
 
   /// True if the context retains all its objects until it is reset; by default it retains those with changes.
   ///
   /// Other objects live as long as they are used.
   public var retainsRegisteredObjects: Bool {
-    get { registry.retained != nil }
-    set {
-      if newValue == (registry.retained != nil) { return }
-      registry.retained =
-        newValue ? Dictionary(uniqueKeysWithValues: registry.objects.all.map { ($0.objectID, $0) }) : nil
-    }
+    get { registry.retainsObjects }
+    set { registry.retainsObjects = newValue }
   }
 
   /// Sets ``retainsRegisteredObjects`` from outside of a block.
@@ -36,8 +32,8 @@ extension ManagedObjectContext {
   /// If false, its properties are nil too, and the next save throws ``ObjectNotFound``. ``realize(_:)`` and
   /// ``existingObject(with:)`` throw it at once in either case.
   public var shouldDeleteInaccessibleFaults: Bool {
-    get { registry.deletesInaccessibleFaults }
-    set { registry.deletesInaccessibleFaults = newValue }
+    get { registry.settings.deletesInaccessibleFaults }
+    set { registry.settings.deletesInaccessibleFaults = newValue }
   }
 
   /// Realizes a fault now; does nothing to other objects.
@@ -57,10 +53,10 @@ extension ManagedObjectContext {
   /// - Note: Cost: the values of changed objects before and after each event are kept in memory until they are
   ///   discarded. Large values whose file a save has removed can't be restored.
   public var undoManager: UndoManager? {
-    get { registry.undoManager }
+    get { registry.undo.manager }
     set {
       enter()
-      registry.setUndoManager(newValue)
+      registry.undo.setManager(newValue, of: registry)
     }
   }
 
@@ -70,14 +66,14 @@ extension ManagedObjectContext {
   /// save writes them. An object whose deletion was saved comes back as the same object with the same ID.
   public func undo() {
     enter()
-    registry.undoManager?.undo()
+    registry.undo.manager?.undo()
     reportChanges()
   }
 
   /// Redoes what ``undo()`` undid; does nothing without an ``undoManager``.
   public func redo() {
     enter()
-    registry.undoManager?.redo()
+    registry.undo.manager?.redo()
     reportChanges()
   }
 }

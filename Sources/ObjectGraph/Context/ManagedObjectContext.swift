@@ -28,12 +28,13 @@ public actor ManagedObjectContext {
   /// The pinned state of the store that is read here and in children, if there is one.
   nonisolated let pin: QueryPin
 
-  private(set) var registryStorage: ObjectRegistry?
+  private var registryStorage: ObjectRegistry?
   /// The number of `perform` blocks on the stack.
-  var depth = 0
+  private var depth = 0
   /// True to apply delete rules at the end of each event; false to wait for the save.
-  public var propagatesDeletesAtEndOfEvent = true {
-    didSet { registry.propagatesDeletesAtEndOfEvent = propagatesDeletesAtEndOfEvent }
+  public var propagatesDeletesAtEndOfEvent: Bool {
+    get { registry.settings.propagatesDeletesAtEndOfEvent }
+    set { registry.settings.propagatesDeletesAtEndOfEvent = newValue }
   }
 
   /// Makes a root context: its saves go to the coordinator's store, and are the only ones that do I/O.
@@ -115,7 +116,7 @@ extension ManagedObjectContext {
   }
 
   /// The objects in memory, faults included.
-  public var registeredObjects: Set<ManagedObject> { Set(registry.objects.all) }
+  public var registeredObjects: Set<ManagedObject> { Set(registry.allObjects) }
 
   /// Returns the object with that ID if it is in memory; does no I/O.
   public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
@@ -157,7 +158,7 @@ extension ManagedObjectContext {
   public func processPendingChanges() {
     enter()
     registry.processPendingChanges()
-    registry.undoManager?.endEvent()
+    registry.undo.manager?.endEvent()
     reportChanges()
   }
 
@@ -175,9 +176,9 @@ extension ManagedObjectContext {
   /// Forgets all objects and changes; objects that are still held no longer belong to a context.
   public func reset() {
     enter()
-    let ids = registry.objects.all.map(\.objectID)
+    let ids = registry.allObjects.map(\.objectID)
     pending.removeAll()
-    registry.undoManager?.removeAllActions()
+    registry.undo.manager?.removeAllActions()
     registry.orphanAll()
     if parent == nil { pin.advance() }
     observers.post(.didReset(ContextDidReset(context: self, objectIDs: ids)))
@@ -299,8 +300,8 @@ extension ManagedObjectContext {
   /// Called first by every entry point: processes what children have saved meanwhile.
   func enter() {
     guard pending.hasNews else { return }
-    let news = registry.takeNoticeOfChildren()
-    if depth == 0 { registry.undoManager?.endEvent() }
+    let news = registry.mergeNews()
+    if depth == 0 { registry.undo.manager?.endEvent() }
     if !news.isEmpty { observers.post(.didChange(ObjectsDidChange(context: self, news))) }
   }
 
@@ -321,11 +322,10 @@ extension ManagedObjectContext {
 
   /// Reports published changes to observers.
   func reportChanges() {
-    let sets = registry.takeUnreported()
+    let sets = registry.report.begin(layouts: coordinator.layouts)
     if sets.isEmpty { return }
-    registry.reporting = sets
     observers.post(.didChange(ObjectsDidChange(context: self, sets)))
-    registry.reporting = []
+    registry.report.end()
   }
 
   /// Makes this context process what children saved: at once if it can't be running other work, else soon.

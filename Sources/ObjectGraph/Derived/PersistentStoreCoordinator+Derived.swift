@@ -26,7 +26,7 @@ extension PersistentStoreCoordinator {
 
 extension RowCache {
   /// Brings rows in line with what a save has computed at that time.
-  mutating func take(_ values: [DerivedValue], _ time: RowTime) {
+  mutating func applyDerived(_ values: [DerivedValue], _ time: RowTime) {
     for value in values {
       guard let row = peek(value.id) else { continue }
       insert(row.with(derived: value.value, value.slot), for: value.id, time)
@@ -36,7 +36,7 @@ extension RowCache {
 
 extension ObjectRegistry {
   /// Shows what a save has computed; objects that were changed meanwhile see it when they are refreshed.
-  func take(_ values: [DerivedValue]) {
+  func applyDerived(_ values: [DerivedValue]) {
     for value in values {
       guard let object = registeredObject(for: value.id), object.hasRow, !object.hasChanges else { continue }
       object.row = object.row.withDerived(value)
@@ -44,7 +44,7 @@ extension ObjectRegistry {
   }
 
   /// Shows what another context's save has computed, in an object that has the same version otherwise.
-  func takeDerived(from fresh: Row, into object: ManagedObject) {
+  func copyDerived(from fresh: Row, into object: ManagedObject) {
     let layout = layout(of: object)
     guard fresh.version == object.row.version, fresh.version > 0 else { return }
     let slots = coordinator.derivedSlots[object.entity.index].filter {

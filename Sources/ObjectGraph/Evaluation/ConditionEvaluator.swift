@@ -106,7 +106,7 @@ indirect enum ConditionTest: Sendable {
     case .constant(let truth): self = .constant(truth)
     case .compare(let left, let comparison, let right, let options):
       let type = try scope.comparedType(left, right)
-      self = .comparison(try ComparisonTest(left, comparison, right, type: type, options, scope: scope))
+      self = .comparison(try ComparisonTest(left, comparison, to: right, type: type, options: options, scope: scope))
     case .between(let operand, let lower, let upper):
       self = .all([
         try Self(.compare(operand, .greaterOrEqual, lower, []), scope: scope),
@@ -115,10 +115,10 @@ indirect enum ConditionTest: Sendable {
     case .quantified:
       throw ConditionError(.unsupported, "the condition is not resolved", fragment: "\(condition)")
     case .exists(let collection, let variable, let inner):
-      self = .exists(try CollectionTest(collection, variable, inner, scope: scope))
+      self = .exists(try CollectionTest(collection, variable: variable, condition: inner, scope: scope))
     case .isIn(let operand, let list, let options):
       let type = try scope.comparedType(operand, nil)
-      self = .membership(try MembershipTest(operand, list, type: type, options, scope: scope))
+      self = .membership(try MembershipTest(operand, list, type: type, options: options, scope: scope))
     case .isNull(let operand): self = .isNull(try ScalarReader(operand, .none, scope: scope))
     case .not(let inner): self = .not(try Self(inner, scope: scope))
     case .and(let parts): self = .all(try Self.tests(parts, scope))
@@ -160,8 +160,8 @@ struct ComparisonTest: Sendable {
 
   /// - Parameter type: the type of the left operand; decimal if the right one is.
   init(
-    _ left: Operand, _ comparison: Condition.Comparison, _ right: Operand, type: OperandType,
-    _ options: Condition.TextOptions, scope: EntityScope
+    _ left: Operand, _ comparison: Condition.Comparison, to right: Operand, type: OperandType,
+    options: Condition.TextOptions, scope: EntityScope
   ) throws(ConditionError) {
     let transform = ScalarTransform(type, options)
     // A regular expression handles its options itself.
@@ -190,7 +190,7 @@ struct MembershipTest: Sendable {
   private let constants: [ConstantScalar]
 
   init(
-    _ operand: Operand, _ list: [Operand], type: OperandType, _ options: Condition.TextOptions, scope: EntityScope
+    _ operand: Operand, _ list: [Operand], type: OperandType, options: Condition.TextOptions, scope: EntityScope
   ) throws(ConditionError) {
     let transform = ScalarTransform(type, options)
     self.operand = try ScalarReader(operand, transform, scope: scope)
@@ -220,7 +220,7 @@ struct CollectionTest: Sendable {
   private let test: ConditionTest
 
   init(
-    _ collection: Operand.Collection, _ variable: String, _ condition: Condition, scope: EntityScope
+    _ collection: Operand.Collection, variable: String, condition: Condition, scope: EntityScope
   ) throws(ConditionError) {
     let path = try scope.path(of: collection)
     origin = collection.variable.flatMap(scope.index)

@@ -33,7 +33,8 @@ struct ScalarReader: Sendable {
     case .function(let function, let inner):
       source = .function(function, try ScalarReader(inner, .none, scope: scope))
     case .aggregate(let aggregation, let collection, let variable, let condition):
-      source = .aggregate(try AggregateReader(aggregation, collection, variable, condition, scope: scope))
+      source = .aggregate(
+        try AggregateReader(aggregation, collection, variable: variable, condition: condition, scope: scope))
     case .entityName(let object): source = .entityName(try EntityNameReader(object, scope: scope))
     }
   }
@@ -56,16 +57,16 @@ struct ScalarReader: Sendable {
         }
         row = destination
       }
-      return try withExtendedLifetime(row) { try transform.apply(Self.scalar(row, slot, storage), body) }
+      return try withExtendedLifetime(row) { try transform.apply(Self.scalar(row, slot, as: storage), body) }
     case .arithmetic, .function: return try transform.apply(computed: try compute(scope), body)
-    case .aggregate(let reader): return try reader.read(scope, transform, body)
+    case .aggregate(let reader): return try reader.read(scope, transform, body: body)
     case .entityName(let reader): return try reader.read(scope) { try transform.apply($0, body) }
     }
   }
 
   /// Returns the value in a slot; NaN is null, as in SQLite.
   @inline(__always)
-  private static func scalar(_ row: Row, _ slot: Int, _ storage: StorageClass) -> Scalar {
+  private static func scalar(_ row: Row, _ slot: Int, as storage: StorageClass) -> Scalar {
     if row.isNull(slot) { return .null }
     switch storage {
     case .integer: return .integer(row.integer(slot))
@@ -138,11 +139,11 @@ struct AggregateReader: Sendable {
   private let isDecimal: Bool
 
   init(
-    _ aggregation: Operand.Aggregation, _ path: Operand.Collection, _ variable: String, _ condition: Condition,
+    _ aggregation: Operand.Aggregation, _ path: Operand.Collection, variable: String, condition: Condition,
     scope: EntityScope
   ) throws(ConditionError) {
     self.aggregation = aggregation
-    collection = try CollectionTest(path, variable, condition, scope: scope)
+    collection = try CollectionTest(path, variable: variable, condition: condition, scope: scope)
     guard let operand = aggregation.operand else {
       (self.operand, isDecimal) = (nil, false)
       return
@@ -154,7 +155,7 @@ struct AggregateReader: Sendable {
 
   /// Calls the body with the result.
   func read<Result>(
-    _ scope: EvaluationScope, _ transform: ScalarTransform, _ body: (Scalar) throws -> Result
+    _ scope: EvaluationScope, _ transform: ScalarTransform, body: (Scalar) throws -> Result
   ) throws -> Result {
     switch aggregation {
     case .count:
@@ -165,8 +166,8 @@ struct AggregateReader: Sendable {
     case .average: return try transform.apply(computed: try numbers(scope).average, body)
     case .min where isDecimal: return try transform.apply(computed: try numbers(scope).smallestDecimal, body)
     case .max where isDecimal: return try transform.apply(computed: try numbers(scope).largestDecimal, body)
-    case .min: return try extreme(scope, transform, { $0 < 0 }, body)
-    case .max: return try extreme(scope, transform, { $0 > 0 }, body)
+    case .min: return try extreme(scope, transform, isBetter: { $0 < 0 }, body: body)
+    case .max: return try extreme(scope, transform, isBetter: { $0 > 0 }, body: body)
     }
   }
 
@@ -177,8 +178,8 @@ struct AggregateReader: Sendable {
   }
 
   private func extreme<Result>(
-    _ scope: EvaluationScope, _ transform: ScalarTransform, _ isBetter: (Int) -> Bool,
-    _ body: (Scalar) throws -> Result
+    _ scope: EvaluationScope, _ transform: ScalarTransform, isBetter: (Int) -> Bool,
+    body: (Scalar) throws -> Result
   ) throws -> Result {
     var best: ConstantScalar?
     try collection.forEach(scope) { element in

@@ -184,7 +184,7 @@ extension FetchedResultsController {
     let layouts = context.coordinator.layouts
     let old = state.withLock { $0.entries }
     let change = ResultsChange(from: old, to: entries, isSectioned: sectionNameKeyPath != nil) {
-      reader.isUpdated($0, $1, layouts)
+      reader.isUpdated($0, $1, layouts: layouts)
     }
     let snapshot = makeSnapshot(of: entries, updated: change.updated)
     let (observers, snapshotObservers) = state.withLock { state in

@@ -19,21 +19,21 @@ struct ResultsChange {
   ) {
     let (oldSections, oldPlaces) = Self.places(old, isSectioned)
     let (newSections, newPlaces) = Self.places(new, isSectioned)
-    let updated = Self.updated(old, new, newPlaces, isUpdated)
-    let moved = Self.moved(old, new, newPlaces, updated)
+    let updated = Self.updated(old, new, places: newPlaces, isUpdated)
+    let moved = Self.moved(old, new, places: newPlaces, updated: updated)
     var events = Self.sectionEvents(oldSections, newSections)
     for entry in old.reversed() where newPlaces[entry.id] == nil {
-      events.append(Self.event(.delete, entry.id, oldPlaces[entry.id]?.path, nil))
+      events.append(Self.event(.delete, entry.id, from: oldPlaces[entry.id]?.path, to: nil))
     }
     for entry in new where oldPlaces[entry.id] == nil {
-      events.append(Self.event(.insert, entry.id, nil, newPlaces[entry.id]?.path))
+      events.append(Self.event(.insert, entry.id, from: nil, to: newPlaces[entry.id]?.path))
     }
     for entry in new {
       guard let from = oldPlaces[entry.id]?.path, let to = newPlaces[entry.id]?.path else { continue }
       if moved.contains(entry.id) {
-        events.append(Self.event(.move, entry.id, from, to))
+        events.append(Self.event(.move, entry.id, from: from, to: to))
       } else if updated.contains(entry.id) {
-        events.append(Self.event(.update, entry.id, from, to))
+        events.append(Self.event(.update, entry.id, from: from, to: to))
       }
     }
     self.events = events.isEmpty ? [] : [.willChange] + events + [.didChange]
@@ -41,8 +41,8 @@ struct ResultsChange {
   }
 
   private static func event(
-    _ kind: FetchedResultsEvent.ObjectChange.Kind, _ id: ManagedObjectID, _ old: ResultsIndexPath?,
-    _ new: ResultsIndexPath?
+    _ kind: FetchedResultsEvent.ObjectChange.Kind, _ id: ManagedObjectID, from old: ResultsIndexPath?,
+    to new: ResultsIndexPath?
   ) -> FetchedResultsEvent {
     .object(FetchedResultsEvent.ObjectChange(kind: kind, objectID: id, indexPath: old, newIndexPath: new))
   }
@@ -79,7 +79,7 @@ struct ResultsChange {
   }
 
   private static func updated(
-    _ old: [ResultsEntry], _ new: [ResultsEntry], _ newPlaces: [ManagedObjectID: Place],
+    _ old: [ResultsEntry], _ new: [ResultsEntry], places newPlaces: [ManagedObjectID: Place],
     _ isUpdated: (ResultsEntry, ResultsEntry) -> Bool
   ) -> Set<ManagedObjectID> {
     var updated: Set<ManagedObjectID> = []
@@ -91,8 +91,8 @@ struct ResultsChange {
 
   /// Returns the objects that changed places with others: as few as possible, preferring updated ones.
   private static func moved(
-    _ old: [ResultsEntry], _ new: [ResultsEntry], _ newPlaces: [ManagedObjectID: Place],
-    _ updated: Set<ManagedObjectID>
+    _ old: [ResultsEntry], _ new: [ResultsEntry], places newPlaces: [ManagedObjectID: Place],
+    updated: Set<ManagedObjectID>
   ) -> Set<ManagedObjectID> {
     var moved: Set<ManagedObjectID> = []
     var staying: [(id: ManagedObjectID, place: OrderedPlaces.Place)] = []

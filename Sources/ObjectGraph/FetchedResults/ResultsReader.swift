@@ -53,7 +53,7 @@ struct ResultsReader {
       entries.append(ResultsEntry(id: id, row: row, section: ""))
     }
     if sectionPath == nil { return entries }
-    return try entries.map { try entry($0.id, $0.row, registry) }
+    return try entries.map { try entry($0.id, $0.row, in: registry) }
   }
 
   /// Returns the result after some objects have changed; reads no other objects if possible.
@@ -78,7 +78,7 @@ struct ResultsReader {
         && !registry.coordinator.hasReturned(id)
       if isGone { continue }
       guard let row = try registry.visibleRow(for: id), family.contains(Int(row.entityIndex)) else { continue }
-      if try evaluator?.matches(id: id, row: row) ?? true { matching.append(try entry(id, row, registry)) }
+      if try evaluator?.matches(id: id, row: row) ?? true { matching.append(try entry(id, row, in: registry)) }
     }
     let isBefore: (ResultsEntry, ResultsEntry) throws -> Bool = {
       try comparator.areInIncreasingOrder(($0.id, $0.row), ($1.id, $1.row))
@@ -88,12 +88,12 @@ struct ResultsReader {
   }
 
   /// True if an object has other values than before.
-  func isUpdated(_ old: ResultsEntry, _ new: ResultsEntry, _ layouts: [RowLayout]) -> Bool {
+  func isUpdated(_ old: ResultsEntry, _ new: ResultsEntry, layouts: [RowLayout]) -> Bool {
     if old.row.entityIndex != new.row.entityIndex { return true }
     return !new.row.changedSlots(from: old.row, layout: layouts[Int(new.row.entityIndex)]).isEmpty
   }
 
-  private func entry(_ id: ManagedObjectID, _ row: Row, _ registry: ObjectRegistry) throws -> ResultsEntry {
+  private func entry(_ id: ManagedObjectID, _ row: Row, in registry: ObjectRegistry) throws -> ResultsEntry {
     ResultsEntry(id: id, row: row, section: try sectionName(row, registry))
   }
 

@@ -32,7 +32,7 @@ struct FetchExecution {
     // If rows may be too old, an object can't rely on its fetched row.
     var keptLimit = query.keepsAllRows || registry.limitsAge ? .max : Self.keptRowLimit
     var mark = UInt32(truncatingIfNeeded: start.saveCount)
-    func take(_ id: ManagedObjectID, _ row: Row) {
+    func append(_ id: ManagedObjectID, _ row: Row) {
       if query.refreshesObjects { registry.refetch(id, row) }
       list.append(registry.object(with: id, fetched: row, hasChanges: hasChanges, readMark: mark))
     }
@@ -43,20 +43,20 @@ struct FetchExecution {
       }
       guard try isAnsweredByStore(view) else {
         for case (let id, let row?) in try merged(view, wantsRows: true) {
-          take(id, row.values)
+          append(id, row.values)
           if case .stored(let stored) = row, kept.count < keptLimit { kept.append((id, stored)) }
         }
         return
       }
       try view.reader.fetch(storeQuery(wantsRows: true)) { id, row in
         guard let row else { return true }
-        take(id, row.row)
+        append(id, row.row)
         if kept.count < keptLimit { kept.append((id, row)) }
         return true
       }
     }
     if !kept.isEmpty { registry.coordinator.keep(kept, start) }
-    let objects = list.takeAll()
+    let objects = list.drain()
     for path in query.prefetching { try registry.prefetch(path, for: objects) }
     return objects
   }

@@ -62,7 +62,7 @@ final class ObjectBatches {
       return found.objects
     }
     let objects = ids.map { registry.object(with: $0) }
-    do { try read(objects) } catch { registry.noteFaultFailure(error) }
+    do { try read(objects) } catch { registry.failures.note(error) }
     if recent.count >= Self.limit { recent.removeFirst() }
     recent.append((number, objects))
     return objects
@@ -121,7 +121,7 @@ struct ObjectList<Object: ManagedObject>: ~Copyable {
   }
 
   /// Empties the list and returns its objects.
-  mutating func takeAll() -> [Object] {
+  mutating func drain() -> [Object] {
     Array(unsafeUninitializedCapacity: count) { buffer, taken in
       // The array takes over the references; their objects were checked to be of the class.
       if let objects {

@@ -65,7 +65,7 @@ enum ConvertedExpression {
     case .optionalCondition(let condition, _): return condition
     case .operand(.value(.boolean(let truth))): return .constant(truth)
     case .operand, .coalesced:
-      return try comparison(.equal, .operand(.value(.boolean(true))), expression)
+      return try comparison(.equal, .operand(.value(.boolean(true))), in: expression)
     case .list, .range, .filtered: throw unsupported(expression, "is not true or false")
     }
   }
@@ -78,7 +78,7 @@ enum ConvertedExpression {
 
   /// Returns a comparison of two expressions.
   func comparison(
-    _ comparison: Condition.Comparison, _ other: ConvertedExpression, _ expression: Any
+    _ comparison: Condition.Comparison, _ other: ConvertedExpression, in expression: Any
   ) throws(ConditionError) -> Condition {
     switch (self, other) {
     case (.operand(let left), .operand(let right)): return .compare(left, comparison, right, [])
@@ -86,17 +86,17 @@ enum ConvertedExpression {
       return .or([
         .and([
           .not(.isNull(value)),
-          try ConvertedExpression.operand(value).comparison(comparison, other, expression),
+          try ConvertedExpression.operand(value).comparison(comparison, other, in: expression),
         ]),
         .and([
           .isNull(value),
-          try ConvertedExpression.operand(fallback).comparison(comparison, other, expression),
+          try ConvertedExpression.operand(fallback).comparison(comparison, other, in: expression),
         ]),
       ])
     case (.operand, .coalesced(let value, let fallback)):
       return .or([
-        .and([.not(.isNull(value)), try self.comparison(comparison, .operand(value), expression)]),
-        .and([.isNull(value), try self.comparison(comparison, .operand(fallback), expression)]),
+        .and([.not(.isNull(value)), try self.comparison(comparison, .operand(value), in: expression)]),
+        .and([.isNull(value), try self.comparison(comparison, .operand(fallback), in: expression)]),
       ])
     case (.condition, .operand(.value(let value))), (.optionalCondition, .operand(.value(let value))):
       if let condition = truth(comparison, value) { return condition }

@@ -35,13 +35,13 @@ extension PredicateExpressions.Conditional: ConvertibleExpression {
 
 extension PredicateExpressions.Equal: ConvertibleExpression {
   func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
-    .condition(try scope.convert(lhs).comparison(.equal, scope.convert(rhs), self))
+    .condition(try scope.convert(lhs).comparison(.equal, scope.convert(rhs), in: self))
   }
 }
 
 extension PredicateExpressions.NotEqual: ConvertibleExpression {
   func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
-    .condition(try scope.convert(lhs).comparison(.notEqual, scope.convert(rhs), self))
+    .condition(try scope.convert(lhs).comparison(.notEqual, scope.convert(rhs), in: self))
   }
 }
 
@@ -55,7 +55,7 @@ extension PredicateExpressions.Comparison: ConvertibleExpression {
     case .greaterThanOrEqual: comparison = .greaterOrEqual
     @unknown default: throw unsupported(self)
     }
-    return .condition(try scope.convert(lhs).comparison(comparison, scope.convert(rhs), self))
+    return .condition(try scope.convert(lhs).comparison(comparison, scope.convert(rhs), in: self))
   }
 }
 
@@ -82,8 +82,8 @@ extension PredicateExpressions.RangeExpressionContains: ConvertibleExpression {
     }
     let element = try scope.convert(element)
     var parts: [Condition] = []
-    if let lower { parts.append(try element.comparison(.greaterOrEqual, .operand(lower), self)) }
-    if let upper { parts.append(try element.comparison(includesUpper ? .lessOrEqual : .less, .operand(upper), self)) }
+    if let lower { parts.append(try element.comparison(.greaterOrEqual, .operand(lower), in: self)) }
+    if let upper { parts.append(try element.comparison(includesUpper ? .lessOrEqual : .less, .operand(upper), in: self)) }
     return .condition(.and(parts))
   }
 }

@@ -3,22 +3,22 @@ import ObjectModel
 extension ObjectRegistry {
   /// Traps in debug builds if objects and pending changes contradict each other; checks only while there are few.
   func assertInvariants() {
-    assert(held.count > 256 || contradictions.isEmpty, contradictions.first ?? "")
+    assert(changedObjects.count > 256 || contradictions.isEmpty, contradictions.first ?? "")
   }
 
   /// Descriptions of all contradictions.
   var findings: [String] {
-    contradictions + objects.all.flatMap(contradictions(ofRegistered:)) + held.flatMap(contradictionsOfInverses)
+    contradictions + allObjects.flatMap(contradictions(ofRegistered:)) + changedObjects.flatMap(contradictionsOfInverses)
   }
 
   /// Descriptions of contradictions among the objects with changes.
   private var contradictions: [String] {
     var found: [String] = []
-    if touched.contains(where: { !$0.state.isSuperset(of: [.touched, .held]) }) {
+    if touchedObjects.contains(where: { !$0.state.isSuperset(of: [.touched, .held]) }) {
       found.append("an object is listed as touched and does not know it")
     }
-    if Set(held.map(ObjectIdentifier.init)).count != held.count { found.append("an object is held twice") }
-    return found + held.compactMap(contradiction(of:))
+    if Set(changedObjects.map(ObjectIdentifier.init)).count != changedObjects.count { found.append("an object is held twice") }
+    return found + changedObjects.compactMap(contradiction(of:))
   }
 
   private func contradiction(of object: ManagedObject) -> String? {
@@ -44,7 +44,7 @@ extension ObjectRegistry {
     var found: [String] = []
     if registeredObject(for: id) !== object { found.append("\(object) is registered as another") }
     if object.registry !== self { found.append("\(object) is registered and belongs elsewhere") }
-    if retained != nil, retained?[id] !== object { found.append("\(object) is registered and not retained") }
+    if retainsObjects, !isRetained(object) { found.append("\(object) is registered and not retained") }
     let isListed = object.state.contains(.held)
     if object.hasChanges, !isListed, !object.state.contains(.inaccessible) {
       found.append("\(object) has changes and is not held")
@@ -63,7 +63,7 @@ extension ObjectRegistry {
       guard let inverse = property.inverse else { return [] }
       let destinations: [ManagedObjectID]
       if property.storage == .toMany {
-        guard let cache = object.toMany?[property.slot], cache.generation == relationshipGeneration else { return [] }
+        guard let cache = object.toMany?[property.slot], cache.generation == relationships.generation else { return [] }
         destinations = Array(cache.ids)
       } else {
         guard let id = object.row.referenceIfPresent(property.slot) else { return [] }
@@ -71,17 +71,17 @@ extension ObjectRegistry {
         if let base = object.base, base.referenceIfPresent(property.slot) == id { return [] }
         destinations = [id]
       }
-      return destinations.compactMap(registeredObject).filter { leadsElsewhere($0, inverse, object.objectID) }.map {
+      return destinations.compactMap(registeredObject).filter { leadsElsewhere($0, inverse, than: object.objectID) }.map {
         "\(object) leads to \($0) by \(property.name), which does not lead back by \(inverse.name)"
       }
     }
   }
 
-  private func leadsElsewhere(_ object: ManagedObject, _ property: Property, _ destination: ManagedObjectID) -> Bool {
+  private func leadsElsewhere(_ object: ManagedObject, _ property: Property, than destination: ManagedObjectID) -> Bool {
     // An object that was not changed here shows its fetched values.
     if object.isDeleted || object.isFault || !object.state.contains(.held) { return false }
     if property.storage != .toMany { return object.row.referenceIfPresent(property.slot) != destination }
-    guard let cache = object.toMany?[property.slot], cache.generation == relationshipGeneration else { return false }
+    guard let cache = object.toMany?[property.slot], cache.generation == relationships.generation else { return false }
     return !cache.ids.contains(destination)
   }
 }

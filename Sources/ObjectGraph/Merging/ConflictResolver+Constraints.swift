@@ -33,7 +33,7 @@ extension ConflictResolver {
     for violation in violations {
       guard var keeper = keeper(of: violation, resolution.keepers) else { throw error }
       for change in violation.changes where change.id != keeper.id && !resolution.isDecided(change.id) {
-        resolve(change, violation, policy, &keeper, &resolution)
+        resolve(change, violation, policy: policy, keeper: &keeper, resolution: &resolution)
       }
       resolution.keepers[keeper.id] = keeper
     }
@@ -51,8 +51,8 @@ extension ConflictResolver {
   }
 
   private func resolve(
-    _ change: RowChange, _ violation: ConstraintSearch.Violation, _ policy: MergeResolution, _ keeper: inout RowChange,
-    _ resolution: inout ConstraintResolution
+    _ change: RowChange, _ violation: ConstraintSearch.Violation, policy: MergeResolution, keeper: inout RowChange,
+    resolution: inout ConstraintResolution
   ) {
     guard let row = change.row, let kept = keeper.row else { return }
     guard let base = change.base, change.kind == .update else {
@@ -65,7 +65,7 @@ extension ConflictResolver {
     case .rollback: resolution.reverted[change.id] = RowChange(.update, change.id, row: base, base: base)
     case .storeTrump:
       resolution.reverted[change.id] = RowChange(
-        .update, change.id, row: row.taking(violation.report.properties, from: base, entity(of: row)), base: base)
+        .update, change.id, row: row.with(violation.report.properties, from: base, entity(of: row)), base: base)
     case .objectTrump, .overwrite, .values:
       keeper.row = merged(row, from: base, into: kept, policy)
       resolution.replaced[change.id] = keeper.id
@@ -161,7 +161,7 @@ extension ConflictResolver {
       for property in entity.properties where property.declaringEntity == entity.name {
         for id in removed {
           if property.joinTable != nil, entity.root.index == Int(id.rootIndex) {
-            links += try reader.links(of: id, property).map { LinkChange(id, $0, property).leading(replaced) }
+            links += try reader.links(of: id, property).map { LinkChange(id, $0, in: property).leading(replaced) }
           } else if property.storage == .reference, property.isPersistent,
             property.destination?.root.index == Int(id.rootIndex)
           {
@@ -190,7 +190,7 @@ extension LinkKey {
 
 extension LinkChange {
   /// A link of an object in a relationship.
-  fileprivate init(_ id: ManagedObjectID, _ link: Link, _ property: Property) {
+  fileprivate init(_ id: ManagedObjectID, _ link: Link, in property: Property) {
     let (left, right) = property.isLeftEnd ? (id, link.destination) : (link.destination, id)
     self.init(
       LinkKey(table: property.joinTable?.index ?? 0, left: left, right: right), isPresent: true,
@@ -204,7 +204,7 @@ extension LinkChange {
 
 extension Row {
   /// Returns a copy with another row's values of some properties; that row itself if nothing else differs.
-  fileprivate func taking(_ names: [String], from other: Row, _ entity: Entity) -> Row {
+  fileprivate func with(_ names: [String], from other: Row, _ entity: Entity) -> Row {
     var row = self
     let layout = RowLayout(entity)
     for slot in names.compactMap({ entity.property(named: $0)?.slot }) {

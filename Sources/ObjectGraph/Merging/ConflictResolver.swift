@@ -159,21 +159,21 @@ struct ConflictResolver {
 
   private func decision(_ resolution: MergeResolution, _ conflict: MergeConflict) -> Decision {
     guard let mine = conflict.change.row else { return decisionOnDelete(resolution, conflict) }
-    guard let stored = conflict.stored else { return decisionOnDeleted(resolution, conflict, mine) }
+    guard let stored = conflict.stored else { return decisionOnDeleted(resolution, conflict, row: mine) }
     let base = conflict.change.base ?? stored
     let layout = layout(of: stored)
     switch resolution {
     case .rollback: return .drop
-    case .overwrite: return .write(update(conflict, stored, mine))
+    case .overwrite: return .write(update(conflict, stored, to: mine))
     case .objectTrump:
-      return .write(update(conflict, stored, stored.applying(changesFrom: base, to: mine, layout: layout)))
+      return .write(update(conflict, stored, to: stored.applying(changesFrom: base, to: mine, layout: layout)))
     case .storeTrump:
       // The store's changes win over the context's.
       let merged = mine.applying(changesFrom: base, to: stored, layout: layout)
       return merged.changedSlots(from: stored, layout: layout).isEmpty
-        ? .drop : .write(update(conflict, stored, merged))
+        ? .drop : .write(update(conflict, stored, to: merged))
     case .values(let values):
-      return .write(update(conflict, stored, stored.with(values, entity: conflict.entity)))
+      return .write(update(conflict, stored, to: stored.with(values, entity: conflict.entity)))
     }
   }
 
@@ -185,12 +185,14 @@ struct ConflictResolver {
     case .objectTrump, .overwrite:
       return .write(RowChange(.delete, conflict.objectID, row: nil, base: stored))
     case .values(let values):
-      return .write(update(conflict, stored, stored.with(values, entity: conflict.entity)))
+      return .write(update(conflict, stored, to: stored.with(values, entity: conflict.entity)))
     }
   }
 
   /// Decides about a context's change of an object that others have deleted.
-  private func decisionOnDeleted(_ resolution: MergeResolution, _ conflict: MergeConflict, _ mine: Row) -> Decision {
+  private func decisionOnDeleted(
+    _ resolution: MergeResolution, _ conflict: MergeConflict, row mine: Row
+  ) -> Decision {
     switch resolution {
     case .rollback, .storeTrump: .drop
     case .objectTrump, .overwrite: .write(RowChange(.insert, conflict.objectID, row: mine.unversioned, base: nil))
@@ -200,7 +202,7 @@ struct ConflictResolver {
     }
   }
 
-  private func update(_ conflict: MergeConflict, _ stored: Row, _ row: Row) -> RowChange {
+  private func update(_ conflict: MergeConflict, _ stored: Row, to row: Row) -> RowChange {
     RowChange(.update, conflict.objectID, row: row.unversioned, base: stored)
   }
 

@@ -21,20 +21,20 @@ struct ConstraintSearch {
     var violations: [Violation] = []
     for entity in coordinator.model.entities {
       for properties in entity.entityDescription.uniquenessConstraints where !properties.isEmpty {
-        violations += try find(entity, properties, changed, reader)
+        violations += try find(entity, properties, changed: changed, reader: reader)
       }
     }
     return violations
   }
 
   private func find(
-    _ entity: Entity, _ names: [String], _ changed: [ManagedObjectID: RowChange], _ reader: any StoreReader
+    _ entity: Entity, _ names: [String], changed: [ManagedObjectID: RowChange], reader: any StoreReader
   ) throws -> [Violation] {
     var order: [[Key]] = []
     var groups: [[Key]: [RowChange]] = [:]
     for set in sets {
       for change in set.changes {
-        guard let row = change.row, let key = try key(of: row, names, entity) else { continue }
+        guard let row = change.row, let key = try key(of: row, names, in: entity) else { continue }
         if groups[key]?.append(change) == nil {
           groups[key] = [change]
           order.append(key)
@@ -43,7 +43,7 @@ struct ConstraintSearch {
     }
     return try order.compactMap { key in
       let group = groups[key] ?? []
-      let stored = try holder(entity, names, key, reader)
+      let stored = try holder(entity, names, key: key, reader: reader)
       // A stored object that is deleted or changed in this save counts with its new values.
       let holds = stored.map { stored in changed[stored.id] == nil || group.contains { $0.id == stored.id } } ?? false
       let others = group.filter { !holds || $0.id != stored?.id }
@@ -71,7 +71,7 @@ struct ConstraintSearch {
   /// Returns a row's values of a constraint; nil if it is of another entity or one of the values is nil.
   ///
   /// - Throws: the file's read error, if a value is binary data in a file.
-  private func key(of row: Row, _ names: [String], _ constrained: Entity) throws -> [Key]? {
+  private func key(of row: Row, _ names: [String], in constrained: Entity) throws -> [Key]? {
     let entity = coordinator.model.entities[Int(row.entityIndex)]
     guard entity.isKind(of: constrained) else { return nil }
     var key: [Key] = []
@@ -88,7 +88,7 @@ struct ConstraintSearch {
 
   /// Returns the stored object that has these values.
   private func holder(
-    _ entity: Entity, _ names: [String], _ key: [Key], _ reader: any StoreReader
+    _ entity: Entity, _ names: [String], key: [Key], reader: any StoreReader
   ) throws -> (id: ManagedObjectID, row: Row)? {
     let parts = zip(names, key).map { name, key in
       switch key {

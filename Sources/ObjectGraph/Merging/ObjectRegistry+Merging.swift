@@ -7,11 +7,11 @@ extension ObjectRegistry {
   /// - Returns: the inserted objects, as faults that have their rows; hold them while observers look.
   func merge(_ sets: [ChangeSet], isObserved: Bool) -> [ManagedObject] {
     checkExecutor()
-    relationshipGeneration += 1
+    relationships.invalidateCaches()
     var inserted: [ManagedObject] = []
     for set in sets {
       forEachRegistered(set) { object, change in merge(change, into: object) }
-      guard isObserved || retained != nil else { continue }
+      guard isObserved || retainsObjects else { continue }
       for change in set.changes where change.kind == .insert {
         guard let row = freshRow(change) else { continue }
         inserted.append(object(with: change.id, fetched: row))
@@ -24,7 +24,7 @@ extension ObjectRegistry {
   /// Registers objects of a set that children have changed here and that are not in memory, so that a merge finds them.
   private func registerChanged(in set: ChangeSet) {
     for pendingSet in pending.currentSets() where !pendingSet.isAllInserts {
-      for change in pendingSet.changes where change.kind != .insert && objects[change.id] == nil {
+      for change in pendingSet.changes where change.kind != .insert && registeredObject(for: change.id) == nil {
         if set.change(of: change.id) != nil { _ = object(with: change.id) }
       }
     }
@@ -33,9 +33,9 @@ extension ObjectRegistry {
   /// Calls the body with each registered object of a set, iterating over the smaller of both.
   private func forEachRegistered(_ set: ChangeSet, _ body: (ManagedObject, RowChange) -> Void) {
     registerChanged(in: set)
-    if objects.isEmpty { return }
-    if set.objectCount > objects.count {
-      for object in objects.all {
+    if !hasRegisteredObjects { return }
+    if set.objectCount > registeredCount {
+      for object in allObjects {
         if let change = set.change(of: object.objectID) { body(object, change) }
       }
       return
@@ -53,8 +53,8 @@ extension ObjectRegistry {
   }
 
   private func merge(_ change: RowChange, into object: ManagedObject) {
-    if let fresh = freshRow(change) { return take(fresh, into: object) }
-    if !isStoredAgain(change) { return takeDelete(of: object) }
+    if let fresh = freshRow(change) { return update(object, to: fresh) }
+    if !isStoredAgain(change) { return mergeDelete(of: object) }
     // Its values are only in the store, and the policy decides about edits.
     if !object.hasChanges { forgetRow(of: object) }
   }
@@ -78,7 +78,7 @@ extension ObjectRegistry {
   }
 
   /// Updates an object to the next level's current values; its unsaved changes stay on top.
-  func take(_ fresh: Row, into object: ManagedObject) {
+  func update(_ object: ManagedObject, to fresh: Row) {
     if object.state.contains(.inaccessible) {
       object.state.subtract([.inaccessible, .deleted])
       object.state.insert(.fault)
@@ -87,7 +87,7 @@ extension ObjectRegistry {
     object.toMany = nil
     if object.isUpdated { return rebase(object, onto: fresh) }
     if object.hasRow, object.row.isIdentical(to: fresh) || object.row.isNewer(than: fresh) {
-      return takeDerived(from: fresh, into: object)
+      return copyDerived(from: fresh, into: object)
     }
     object.row = object.isFault ? fresh : withTransients(of: object.row, fresh)
     object.hasRow = true
@@ -105,7 +105,7 @@ extension ObjectRegistry {
     let mine = object.row
     let fresh = withTransients(of: base, fresh)
     var newBase = fresh
-    conflicting[object.objectID] = nil
+    _ = conflicts.removeStored(of: object.objectID)
     if ancestors.isEmpty {
       let clashes = mine.changedSlots(from: base, layout: layout).filter { slot in
         let storage = layout.storage[slot]
@@ -114,7 +114,7 @@ extension ObjectRegistry {
       if !clashes.isEmpty {
         for slot in clashes { newBase.copyValue(of: base, slot, layout.storage[slot]) }
         newBase.stamp(version: base.version)
-        conflicting[object.objectID] = fresh
+        conflicts.noteStored(fresh, of: object.objectID)
       }
     }
     object.row = newBase.applying(changesFrom: base, to: mine, layout: layout)
@@ -124,12 +124,12 @@ extension ObjectRegistry {
   }
 
   /// Merges a delete: the object leaves, unless a root has unsaved edits of it.
-  private func takeDelete(of object: ManagedObject) {
+  private func mergeDelete(of object: ManagedObject) {
     if object.isInserted { return }
     // The policy decides about edits when they are saved; other objects that now refer to this one are not edits of it.
     let isEdited = object.isUpdated && object.base.map { !object.row.isIdentical(to: $0) } ?? true
     if isEdited, ancestors.isEmpty {
-      conflicting[object.objectID] = .some(nil)
+      conflicts.noteStored(nil, of: object.objectID)
       return
     }
     if object.hasChanges {
@@ -154,11 +154,11 @@ extension ObjectRegistry {
   /// Updates the objects to what is stored now; reads the rows of those that had values.
   func merge(remote set: ChangeSet) {
     checkExecutor()
-    relationshipGeneration += 1
+    relationships.invalidateCaches()
     var stale: [ManagedObject] = []
     forEachRegistered(set) { object, change in
       if change.kind == .delete, !isStoredAgain(change) {
-        if ancestorsChange(of: change.id)?.row == nil { takeDelete(of: object) }
+        if ancestorsChange(of: change.id)?.row == nil { mergeDelete(of: object) }
       } else if !object.isInserted && !object.isDeleted {
         object.toMany = nil
         if object.isFault { forgetRow(of: object) } else { stale.append(object) }
@@ -180,9 +180,9 @@ extension ObjectRegistry {
           let pending = ancestorsChange(of: object.objectID)
           if let fresh = pending == nil ? stored?.row : pending?.row {
             if !trustsVersions, !object.isUpdated, hasOtherValues(object, fresh) { object.hasRow = false }
-            take(fresh, into: object)
+            update(object, to: fresh)
           } else {
-            takeDelete(of: object)
+            mergeDelete(of: object)
           }
         }
       } catch {
@@ -210,23 +210,23 @@ extension ObjectRegistry {
   func refreshAll() {
     checkExecutor()
     publishChanges()
-    relationshipGeneration += 1
+    relationships.invalidateCaches()
     var withTransients: [ManagedObject] = []
-    for object in objects.all {
+    for object in allObjects {
       if object.state.contains(.inaccessible) { object.state.subtract([.inaccessible, .deleted]) }
       if object.hasChanges { continue }
       if hasTransientValues(object) { withTransients.append(object) } else { forgetRow(of: object) }
     }
     read(withTransients)
     for object in withTransients where object.registry === self { object.toMany = nil }
-    conflictChecks = [:]
+    conflicts.removeRows()
     assertInvariants()
   }
 
   /// Turns an unchanged object into a fault that will be read together with others.
   func forgetRow(of object: ManagedObject) {
     turnIntoFault(object)
-    addToGroup(object)
+    faultGroups.add(object)
   }
 }
 

@@ -42,13 +42,13 @@ public struct RemoteContextSave: Sendable {
 
   /// Returns the changes in a form that a coordinator's contexts can merge, without those of other stores.
   func changeSet(for coordinator: PersistentStoreCoordinator) -> ChangeSet {
-    func changes(_ kind: RowChange.Kind, _ ids: [ManagedObjectID], _ uris: [URL]) -> [RowChange] {
+    func changes(_ kind: RowChange.Kind, _ ids: [ManagedObjectID], uris: [URL]) -> [RowChange] {
       let all = ids.filter { $0.coordinatorOrdinal == coordinator.ordinal } + uris.compactMap(coordinator.objectID)
       return all.map { RowChange(kind, $0, row: nil, base: nil) }
     }
     return ChangeSet(
-      changes(.insert, insertedObjectIDs, insertedURIs) + changes(.update, updatedObjectIDs, updatedURIs)
-        + changes(.delete, deletedObjectIDs, deletedURIs))
+      changes(.insert, insertedObjectIDs, uris: insertedURIs) + changes(.update, updatedObjectIDs, uris: updatedURIs)
+        + changes(.delete, deletedObjectIDs, uris: deletedURIs))
   }
 }
 

@@ -75,3 +75,33 @@ extension Value {
     }
   }
 }
+
+/// The rules of a model's properties, prepared for each entity when first needed.
+final class RuleTable {
+  private var properties: [[(Property, AttributeRules?)]?]
+
+  init(entityCount: Int) { properties = Array(repeating: nil, count: entityCount) }
+
+  /// The properties of an entity that have rules to check.
+  subscript(_ entity: Entity) -> [(Property, AttributeRules?)] {
+    if let rules = properties[entity.index] { return rules }
+    let rules = entity.properties.filter(\.hasRules).map { ($0, $0.attribute.flatMap(AttributeRules.init)) }
+    properties[entity.index] = rules
+    return rules
+  }
+}
+
+extension Property {
+  /// True if a save has anything to check.
+  fileprivate var hasRules: Bool {
+    switch kind {
+    case .attribute(let attribute):
+      attribute.derivation == nil
+        && (!attribute.isOptional || storage == .real && isPersistent || !attribute.minimum.isNull
+          || !attribute.maximum.isNull || attribute.pattern != nil)
+    case .relationship(let relationship):
+      relationship.isToMany
+        ? relationship.minimumCount > 0 || relationship.maximumCount > 0 : !relationship.isOptional
+    }
+  }
+}

@@ -104,7 +104,7 @@ extension ManagedObject {
     get {
       guard let blob = self[blob: slot] else { return nil }
       do { return try blob.load() } catch {
-        registry?.noteFaultFailure(UnreadableValue(self, entity.properties[slot], error))
+        registry?.failures.note(UnreadableValue(self, entity.properties[slot], error))
         return nil
       }
     }
@@ -174,14 +174,14 @@ extension ManagedObject {
     get {
       guard let data = self[data: slot] else { return nil }
       do { return try JSONDecoder().decode(type, from: data) } catch {
-        registry?.noteFaultFailure(TransformableFailure(entity.properties[slot], entity, type, error))
+        registry?.failures.note(TransformableFailure(entity.properties[slot], of: entity, type: type, error))
         return nil
       }
     }
     set {
       guard let newValue else { return self[data: slot] = nil }
       do { self[data: slot] = try Self.encoder.encode(newValue) } catch {
-        registry?.noteFaultFailure(TransformableFailure(entity.properties[slot], entity, type, error))
+        registry?.failures.note(TransformableFailure(entity.properties[slot], of: entity, type: type, error))
       }
     }
   }
@@ -208,7 +208,7 @@ extension ManagedObject {
 struct TransformableFailure: Error, CustomStringConvertible {
   let description: String
 
-  init(_ property: Property, _ entity: Entity, _ type: Any.Type, _ error: any Error) {
+  init(_ property: Property, of entity: Entity, type: Any.Type, _ error: any Error) {
     description = "\(entity.name).\(property.name) can't be converted from or to \(type): \(error)"
   }
 }

@@ -62,7 +62,7 @@ extension ManagedObject {
   public final func changedValues() -> [String: Value] {
     if !hasChanges { return [:] }
     var changed = values(changedFrom: base)
-    for slot in registry?.changedToMany[objectID] ?? [] {
+    for slot in registry?.relationships.changedSlots(of: objectID) ?? [] {
       let property = entity.properties[slot]
       if property.relationship?.isTransient == false { changed[property.name] = .null }
     }
@@ -103,7 +103,7 @@ extension ManagedObject {
       return row.referenceIfPresent(property.slot).flatMap { $0.uriRepresentation }.map(Value.url) ?? .null
     }
     do { return try row.value(of: attribute, property.slot) } catch {
-      registry?.noteFaultFailure(UnreadableValue(self, property, error))
+      registry?.failures.note(UnreadableValue(self, property, error))
       return .null
     }
   }
@@ -184,7 +184,7 @@ extension ManagedObject {
     fetched key: String, as type: Destination.Type
   ) -> [Destination] {
     do { return try fetchedObjects(forKey: key).compactMap { $0 as? Destination } } catch {
-      registry?.noteFaultFailure(error)
+      registry?.failures.note(error)
       return []
     }
   }

@@ -10,7 +10,7 @@ extension ManagedObject {
     var errors: [any Error] = []
     func note(_ check: () throws -> Void) { do { try check() } catch { errors.append(error) } }
     if type(of: self).isGenerated {
-      for (property, rules) in registry.rules(of: self) where ofRelationships || property.relationship == nil {
+      for (property, rules) in registry.rules[entity] where ofRelationships || property.relationship == nil {
         note { try checkRules(of: property, rules) }
       }
     } else {
@@ -30,7 +30,7 @@ extension ManagedObject {
 
   /// Checks the model's rules on a value that a property has or could have.
   final func checkRules(of property: Property, _ value: () -> Value) throws(ValidationError) {
-    guard let (_, rules) = registry?.rules(of: self).first(where: { $0.0 === property }) else { return }
+    guard let (_, rules) = registry?.rules[entity].first(where: { $0.0 === property }) else { return }
     if property.storage == .toMany { return try checkRules(of: property, nil) }
     let value = value()
     if value.isNull {
@@ -43,7 +43,7 @@ extension ManagedObject {
         self, property: property.name, value: value, rule: .wrongType, message: "is no \(attribute.type.rawValue)")
     }
     if case .double(let number) = converted, number.isNaN { throw notANumber(property, value) }
-    if let violation = rules?.violation(of: converted) { throw error(violation, property, value) }
+    if let violation = rules?.violation(of: converted) { throw error(violation, property, value: value) }
   }
 
   /// Checks the rules on the property's present value in place.
@@ -55,7 +55,7 @@ extension ManagedObject {
       } else if property.storage == .real, row.real(property.slot).isNaN {
         throw notANumber(property, value(property, in: row))
       } else if let violation = rules.flatMap({ violation(of: $0, attribute, property.slot) }) {
-        throw error(violation, property, value(property, in: row))
+        throw error(violation, property, value: value(property, in: row))
       }
     case .relationship(let relationship):
       if relationship.isToMany {
@@ -76,7 +76,9 @@ extension ManagedObject {
       message: "is not a number; set it to nil or to one")
   }
 
-  private func error(_ violation: AttributeRules.Violation, _ property: Property, _ value: Value) -> ValidationError {
+  private func error(
+    _ violation: AttributeRules.Violation, _ property: Property, value: Value
+  ) -> ValidationError {
     ValidationError(self, property: property.name, value: value, rule: violation.rule, message: violation.message)
   }
 

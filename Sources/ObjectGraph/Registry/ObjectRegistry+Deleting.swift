@@ -11,16 +11,16 @@ extension ObjectRegistry {
     if object.state.contains(.inaccessible) { return }
     touch(object)
     object.state.insert(.deleted)
-    deletes.append(object)
+    queueDelete(of: object)
     object.prepareForDeletion()
   }
 
   /// Applies the delete rules of all objects deleted in this event, and of those deleted by a cascade.
   func propagateDeletes() {
-    if deletes.isEmpty { return }
+    if !hasQueuedDeletes { return }
     // Owners of relationships without an inverse are not known here.
-    if coordinator.model.joinTables.contains(where: { $0.inverse == nil }) { relationshipGeneration += 1 }
-    while let object = deletes.popLast() {
+    if coordinator.model.joinTables.contains(where: { $0.inverse == nil }) { relationships.invalidateCaches() }
+    while let object = popDelete() {
       for property in object.entity.properties {
         guard let relationship = property.relationship else { continue }
         switch relationship.deleteRule {
@@ -30,7 +30,7 @@ extension ObjectRegistry {
         case .noAction, .deny:
           // A denied delete must find its destinations again, so only caches are cleared.
           if property.storage == .reference { forgetInCachedInverse(object, property) }
-          if property.joinTable != nil { relationshipGeneration += 1 }
+          if property.joinTable != nil { relationships.invalidateCaches() }
         case .nullify, .cascade:
           let destinations = linkedObjects(of: object, property)
           if relationship.deleteRule == .cascade { destinations.forEach(delete) }
@@ -65,7 +65,7 @@ extension ObjectRegistry {
 
   /// Returns the destinations of a relationship; for links, also those deleted earlier in the same propagation.
   func linkedObjects(of object: ManagedObject, _ property: Property) -> [ManagedObject] {
-    if property.joinTable == nil || object.toMany?[property.slot]?.generation == relationshipGeneration {
+    if property.joinTable == nil || object.toMany?[property.slot]?.generation == relationships.generation {
       return destinations(of: object, property)
     }
     publishChanges()
@@ -78,7 +78,7 @@ extension ObjectRegistry {
       }
       return present.map { self.object(with: $0.destination) }
     } catch {
-      noteFaultFailure(error)
+      failures.note(error)
       return []
     }
   }
@@ -86,7 +86,7 @@ extension ObjectRegistry {
   /// Clears the inverses that lead to a deleted object, so that nothing refers to it after the save.
   private func nullifyInverses(of object: ManagedObject, _ property: Property, _ destinations: [ManagedObject]) {
     if property.joinTable != nil {
-      for destination in destinations { setLink(object, property, destination, isPresent: false) }
+      for destination in destinations { setLink(object, property, to: destination, isPresent: false) }
       return
     }
     guard let inverse = property.inverse else { return }

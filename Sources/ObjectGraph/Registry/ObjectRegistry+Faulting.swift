@@ -8,7 +8,7 @@ extension ObjectRegistry {
     do {
       if try !realize(object) { noteMissing(object) }
     } catch {
-      noteFaultFailure(error)
+      failures.note(error)
       markInaccessible(object)
     }
   }
@@ -122,10 +122,10 @@ extension ObjectRegistry {
   private func noteMissing(_ object: ManagedObject) {
     let isNew = !object.state.contains(.inaccessible)
     markInaccessible(object)
-    if deletesInaccessibleFaults {
+    if settings.deletesInaccessibleFaults {
       object.state.insert(.deleted)
     } else if isNew {
-      noteFaultFailure(ObjectNotFound(objectID: object.objectID))
+      failures.note(ObjectNotFound(objectID: object.objectID))
     }
   }
 
@@ -142,11 +142,11 @@ extension ObjectRegistry {
 
 extension ObjectRegistry {
   /// True if rows in the cache expire.
-  var limitsAge: Bool { stalenessInterval >= 0 }
+  var limitsAge: Bool { settings.stalenessInterval >= 0 }
 
   /// The earliest time at which a row must have been read or written to be used again.
   var oldestUsableTime: RowTime {
-    if stalenessInterval > 0 { return coordinator.now.before(seconds: stalenessInterval) }
+    if settings.stalenessInterval > 0 { return coordinator.now.before(seconds: settings.stalenessInterval) }
     return limitsAge ? .end : .beginning
   }
 
@@ -204,19 +204,6 @@ extension ObjectRegistry {
 // Faults without values are read in groups, so that reading many objects takes few statements.
 
 extension ObjectRegistry {
-  /// Adds a new fault to its family's current group, so that its neighbours are read with it.
-  func addToGroup(_ object: ManagedObject) {
-    let id = object.objectID
-    var group = faultGroups[id.rootIndex]
-    if group?.isFull ?? true {
-      let made = FaultGroup()
-      faultGroups[id.rootIndex] = made
-      group = made
-    }
-    group?.add(id)
-    object.faultGroup = group
-  }
-
   /// Returns the objects with these IDs; those without values are read in groups of `batchSize`. Does no I/O.
   func objects(with ids: [ManagedObjectID], batchSize: Int) -> [ManagedObject] {
     let size = batchSize > 0 ? batchSize : FaultGroup.defaultSize
@@ -294,4 +281,26 @@ final class FaultGroup {
   var isFull: Bool { ids.count >= size }
 
   func add(_ id: ManagedObjectID) { ids.append(id) }
+}
+
+/// The groups of a context's faults.
+final class FaultGroups {
+  /// The group that the latest fault of a family belongs to, by the index of the root entity.
+  private var latest: [UInt16: FaultGroup] = [:]
+
+  /// Adds a new fault to its family's current group, so that its neighbours are read with it.
+  func add(_ object: ManagedObject) {
+    let id = object.objectID
+    var group = latest[id.rootIndex]
+    if group?.isFull ?? true {
+      let made = FaultGroup()
+      latest[id.rootIndex] = made
+      group = made
+    }
+    group?.add(id)
+    object.faultGroup = group
+  }
+
+  /// Starts new groups.
+  func removeAll() { latest = [:] }
 }

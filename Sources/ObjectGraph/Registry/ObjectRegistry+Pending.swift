@@ -4,36 +4,36 @@ extension ObjectRegistry {
   /// Ends an event: propagates deletes, and makes the changes of the event visible to children and fetches.
   func processPendingChanges() {
     checkExecutor()
-    if propagatesDeletesAtEndOfEvent { propagateDeletes() }
+    if settings.propagatesDeletesAtEndOfEvent { propagateDeletes() }
     publishChanges()
-    if deletes.isEmpty { settleReferences() }
+    if !hasQueuedDeletes { clearGoneReferences() }
     assertInvariants()
   }
 
   /// Clears references from this context's changes to objects that are gone, once deletes have been propagated.
-  func settleReferences() {
-    pending.settle()
-    if let settled = takeNoticeOfSettled() { unreported.append(settled) }
+  func clearGoneReferences() {
+    pending.clearGoneReferences()
+    if let altered = adjustAltered() { report.append(altered) }
   }
 
   /// Makes the objects' changes visible to children and fetches.
   func publishChanges() {
-    if touched.isEmpty, linkChanges.isEmpty { return }
-    let links = takeLinkChanges()
-    let touched = takeTouched()
+    if touchedObjects.isEmpty, relationships.hasNoLinks { return }
+    let links = relationships.drainLinks()
+    let touched = drainTouchedObjects()
     var changes: [RowChange] = []
     changes.reserveCapacity(touched.count)
-    var record = isRecording ? UndoRecord(saveCount: saveCount) : nil
+    var record = undo.isRecording ? UndoRecord(saveCount: undo.saveCount) : nil
     for object in touched {
-      if record != nil, let undone = undoChange(of: object) { record?.objects.append(undone) }
+      if record != nil, let undone = undo.change(of: object) { record?.objects.append(undone) }
       if let change = publish(object) { changes.append(change) }
     }
-    record?.links = takeLinksBefore()
+    record?.links = undo.drainLinks()
     for set in Self.sets(of: changes, links) {
       pending.append(set)
-      unreported.append(set)
+      report.append(set)
     }
-    if let record { register(record) }
+    if let record { undo.register(record, in: self) }
   }
 
   /// Makes one set of the changes; many inserts go into a set of their own, which stays whole.
@@ -46,19 +46,10 @@ extension ObjectRegistry {
     return [ChangeSet(inserts), ChangeSet(changes.filter { $0.kind != .insert }, links: links)].filter { !$0.isEmpty }
   }
 
-  /// Removes and returns the changes not yet reported to observers, one per object.
-  func takeUnreported() -> [ChangeSet] {
-    defer { unreported = [] }
-    if unreported.count < 2 { return unreported }
-    var together = Pending()
-    for set in unreported { together.absorb(set, layouts: coordinator.layouts) }
-    return together.sets()
-  }
-
   /// Returns the row that an object had when the event began, if it has changed since; `.some(nil)` if it is new.
   func rowBeforeEvent(of object: ManagedObject) -> Row?? {
-    for set in reporting + unreported {
-      if let change = set.change(of: object.objectID) { return .some(change.kind == .insert ? nil : change.base) }
+    if let change = report.firstChange(of: object.objectID) {
+      return .some(change.kind == .insert ? nil : change.base)
     }
     guard object.state.contains(.touched) else { return nil }
     return .some(object.published ?? (object.isInserted ? nil : object.base))
@@ -85,26 +76,26 @@ extension ObjectRegistry {
   /// Brings the objects in line with what children have saved into this context.
   ///
   /// - Returns: the children's changes, for observers.
-  func takeNoticeOfChildren() -> [ChangeSet] {
+  func mergeNews() -> [ChangeSet] {
     checkExecutor()
-    let news = takeNews()
+    let news = drainNews()
     if news.isEmpty { return news }
-    relationshipGeneration += 1
-    for set in news where !objects.isEmpty { takeNotice(of: set) }
-    let settled = takeNoticeOfSettled()
+    relationships.invalidateCaches()
+    for set in news where hasRegisteredObjects { adjustObjects(of: set) }
+    let altered = adjustAltered()
     assertInvariants()
-    return news + (settled.map { [$0] } ?? [])
+    return news + (altered.map { [$0] } ?? [])
   }
 
   /// Brings objects in line with what deletes have done to their changes.
   ///
   /// - Returns: the effects, for observers.
-  private func takeNoticeOfSettled() -> ChangeSet? {
-    let settled = pending.takeSettled()
-    if settled.isEmpty { return nil }
-    relationshipGeneration += 1
+  private func adjustAltered() -> ChangeSet? {
+    let altered = pending.drainAltered()
+    if altered.isEmpty { return nil }
+    relationships.invalidateCaches()
     return ChangeSet(
-      settled.map { id in
+      altered.map { id in
         let change = pending.currentChange(of: id)
         if let object = registeredObject(for: id) {
           adjust(object)
@@ -125,21 +116,21 @@ extension ObjectRegistry {
   }
 
   /// Makes the children's changes current, and records them if undo is on.
-  private func takeNews() -> [ChangeSet] {
-    guard isRecording else { return pending.takeNews() }
+  private func drainNews() -> [ChangeSet] {
+    guard undo.isRecording else { return pending.drainNews() }
     while true {
       // The former state of links is known only until the news is current; more may arrive meanwhile.
       let expected = pending.news
-      let record = record(of: expected)
-      guard let news = pending.takeNews(count: expected.count) else { continue }
-      register(record)
+      let record = undo.record(of: expected, in: self)
+      guard let news = pending.drainNews(count: expected.count) else { continue }
+      undo.register(record, in: self)
       return news
     }
   }
 
-  private func takeNotice(of set: ChangeSet) {
-    if set.objectCount > objects.count {
-      for object in objects.all where set.change(of: object.objectID) != nil {
+  private func adjustObjects(of set: ChangeSet) {
+    if set.objectCount > registeredCount {
+      for object in allObjects where set.change(of: object.objectID) != nil {
         adjust(object)
       }
       return

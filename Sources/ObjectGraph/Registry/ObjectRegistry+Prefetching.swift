@@ -31,7 +31,7 @@ extension ObjectRegistry {
   ) throws -> [ManagedObject] {
     guard let entity = relationship.destination else { return [] }
     let slot = relationship.slot
-    let isCurrent: (ManagedObject) -> Bool = { $0.toMany?[slot]?.generation == self.relationshipGeneration }
+    let isCurrent: (ManagedObject) -> Bool = { $0.toMany?[slot]?.generation == self.relationships.generation }
     let asking = sources.filter { !isCurrent($0) }
     let owners = asking.map { Operand.object($0.objectID) }
     let order = relationship.isOrdered ? inverse.orderProperty : nil
@@ -43,7 +43,7 @@ extension ObjectRegistry {
     }
     for object in asking {
       let cache = ToManyCache(
-        ids: ids[object.objectID] ?? [], generation: relationshipGeneration, isOrdered: relationship.isOrdered)
+        ids: ids[object.objectID] ?? [], generation: relationships.generation, isOrdered: relationship.isOrdered)
       object.toMany = object.toMany ?? [:]
       object.toMany?[slot] = cache
     }

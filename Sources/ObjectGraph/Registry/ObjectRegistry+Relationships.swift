@@ -9,7 +9,7 @@ extension ObjectRegistry {
     if let destination { check(destination, property) }
     let oldID = object.readable.referenceIfPresent(slot)
     if oldID == destination?.objectID { return }
-    write(object, slot, destination)
+    write(object, slot, to: destination)
     guard let inverse = property.inverse else { return }
     if inverse.storage == .toMany {
       if let order = property.orderProperty {
@@ -32,22 +32,22 @@ extension ObjectRegistry {
       }
     } else {
       if let oldID { clear(inverse.slot, of: self.object(with: oldID), leadingTo: object) }
-      if let destination { take(destination, inverse.slot, for: object, slot) }
+      if let destination { relate(destination, inverse.slot, to: object, by: slot) }
     }
   }
 
   /// Relates a destination to its new owner; the previous owner loses it.
-  func take(_ destination: ManagedObject, _ inverseSlot: Int, for owner: ManagedObject, _ slot: Int) {
+  func relate(_ destination: ManagedObject, _ inverseSlot: Int, to owner: ManagedObject, by slot: Int) {
     if let previousID = destination.readable.referenceIfPresent(inverseSlot), previousID != owner.objectID {
       clear(slot, of: self.object(with: previousID), leadingTo: destination)
     }
-    write(destination, inverseSlot, owner)
+    write(destination, inverseSlot, to: owner)
   }
 
   /// Sets a to-one relationship to nil if it leads to that object.
   func clear(_ slot: Int, of object: ManagedObject, leadingTo destination: ManagedObject) {
     if !object.isDeleted, object.readable.referenceIfPresent(slot) == destination.objectID {
-      write(object, slot, nil)
+      write(object, slot, to: nil)
     }
   }
 
@@ -66,7 +66,7 @@ extension ObjectRegistry {
   ///
   /// - Parameter firesFault: true to realize the object for it.
   func noteRelationshipChange(of object: ManagedObject, _ slot: Int, firesFault: Bool) {
-    if !object.isDeleted { changedToMany[object.objectID, default: []].insert(slot) }
+    if !object.isDeleted { relationships.noteChange(of: object.objectID, slot) }
     if object.state.contains(.touched) || object.isDeleted { return }
     if object.isFault && !object.hasRow && !firesFault { return }
     // The change itself is recorded elsewhere; an unreadable object can't be shown as updated.
@@ -74,7 +74,7 @@ extension ObjectRegistry {
     touch(object)
   }
 
-  private func write(_ object: ManagedObject, _ slot: Int, _ destination: ManagedObject?) {
+  private func write(_ object: ManagedObject, _ slot: Int, to destination: ManagedObject?) {
     object.willChange(slot)
     if let destination { object.row.setReference(destination.objectID, slot) } else { object.row.setNull(slot) }
   }
@@ -85,7 +85,7 @@ extension ObjectRegistry {
   func toManyIDs(of object: ManagedObject, _ slot: Int) -> Set<ManagedObjectID> {
     checkExecutor()
     knowToMany(of: object, object.entity.properties[slot])
-    if let cache = object.toMany?[slot], cache.generation == relationshipGeneration { return cache.ids }
+    if let cache = object.toMany?[slot], cache.generation == relationships.generation { return cache.ids }
     return Set(loadDestinations(of: object, slot))
   }
 
@@ -93,7 +93,7 @@ extension ObjectRegistry {
   func sequence(of object: ManagedObject, _ slot: Int) -> [ManagedObjectID] {
     checkExecutor()
     knowToMany(of: object, object.entity.properties[slot])
-    if let cache = object.toMany?[slot], cache.generation == relationshipGeneration {
+    if let cache = object.toMany?[slot], cache.generation == relationships.generation {
       return object.entity.properties[slot].isOrdered ? cache.sequence : Array(cache.ids)
     }
     return loadDestinations(of: object, slot)
@@ -104,18 +104,18 @@ extension ObjectRegistry {
   /// Looking for them would take a pass over all pending changes for each new object. Must be called before the first
   /// destination is added; it helps until relationships are changed from outside.
   func knowToMany(of object: ManagedObject, _ property: Property) {
-    guard object.birthGeneration == birthGeneration, object.isInserted, object.toMany?[property.slot] == nil else {
+    guard object.birthGeneration == relationships.birthGeneration, object.isInserted, object.toMany?[property.slot] == nil else {
       return
     }
     object.toMany = object.toMany ?? [:]
     object.toMany?[property.slot] = ToManyCache(
-      ids: [], generation: relationshipGeneration, isOrdered: property.isOrdered)
+      ids: [], generation: relationships.generation, isOrdered: property.isOrdered)
   }
 
   /// True if the destinations of a to-many relationship would have to be fetched.
   func mustLoadDestinations(of object: ManagedObject, _ property: Property) -> Bool {
     knowToMany(of: object, property)
-    return object.toMany?[property.slot]?.generation != relationshipGeneration
+    return object.toMany?[property.slot]?.generation != relationships.generation
   }
 
   /// Returns the destinations' IDs without caching them.
@@ -128,7 +128,7 @@ extension ObjectRegistry {
   private func loadDestinations(of object: ManagedObject, _ slot: Int) -> [ManagedObjectID] {
     let property = object.entity.properties[slot]
     guard let ids = findDestinations(of: object, property) else { return [] }
-    let cache = ToManyCache(ids: ids, generation: relationshipGeneration, isOrdered: property.isOrdered)
+    let cache = ToManyCache(ids: ids, generation: relationships.generation, isOrdered: property.isOrdered)
     object.toMany = object.toMany ?? [:]
     object.toMany?[slot] = cache
     return ids
@@ -150,7 +150,7 @@ extension ObjectRegistry {
       }
       return try FetchExecution(self, query).destinations(of: object.objectID, property)
     } catch {
-      noteFaultFailure(error)
+      failures.note(error)
       return nil
     }
   }
@@ -163,7 +163,7 @@ extension ObjectRegistry {
     precondition(object.registry === self, "\(object) is of another context than \"\(context.name)\"")
     check(destination, property)
     if property.joinTable != nil {
-      setLink(object, property, destination, isPresent: true)
+      setLink(object, property, to: destination, isPresent: true)
     } else if let inverse = property.inverse {
       setToOne(of: destination, inverse.slot, to: object)
     }
@@ -173,7 +173,7 @@ extension ObjectRegistry {
     let property = object.entity.properties[slot]
     if property.joinTable != nil {
       check(destination, property)
-      setLink(object, property, destination, isPresent: false)
+      setLink(object, property, to: destination, isPresent: false)
     } else if let inverse = property.inverse,
       destination.readable.referenceIfPresent(inverse.slot) == object.objectID
     {
@@ -186,7 +186,7 @@ extension ObjectRegistry {
     let property = object.entity.properties[slot]
     // Links to objects that this event has deleted still exist.
     let present =
-      deletes.isEmpty || property.joinTable == nil
+      !hasQueuedDeletes || property.joinTable == nil
       ? toManyIDs(of: object, slot) : Set(linkedObjects(of: object, property).map(\.objectID))
     var wanted: Set<ManagedObjectID> = []
     let destinations = destinations.filter { wanted.insert($0.objectID).inserted }
@@ -205,14 +205,14 @@ extension ObjectRegistry {
     let renewed = OrderNumbers.renewed(numbers) { coordinator.drawOrder() }
     for (index, destination) in destinations.enumerated() where numbers[index] != renewed[index] {
       if let table = property.joinTable {
-        setOrder(renewed[index], of: destination, for: object, property, table)
+        setOrder(renewed[index], of: destination, for: object, in: property, table: table)
       } else if let order = property.inverse?.orderProperty {
         destination.willChange(order.slot)
         destination.row.setInteger(renewed[index], order.slot)
       }
     }
     object.toMany = object.toMany ?? [:]
-    object.toMany?[property.slot] = ToManyCache(ids: ids, generation: relationshipGeneration, isOrdered: true)
+    object.toMany?[property.slot] = ToManyCache(ids: ids, generation: relationships.generation, isOrdered: true)
     noteRelationshipChange(of: object, property.slot, firesFault: true)
   }
 
@@ -228,7 +228,7 @@ extension ObjectRegistry {
       let numbers = Dictionary(links.map { ($0.destination, $0.order) }) { first, _ in first }
       return destinations.map { numbers[$0.objectID] ?? nil }
     } catch {
-      noteFaultFailure(error)
+      failures.note(error)
       return destinations.map { _ in nil }
     }
   }
@@ -236,7 +236,7 @@ extension ObjectRegistry {
 
 extension ObjectRegistry {
   /// Adds or removes a link of a many-to-many relationship at both ends.
-  func setLink(_ object: ManagedObject, _ property: Property, _ destination: ManagedObject, isPresent: Bool) {
+  func setLink(_ object: ManagedObject, _ property: Property, to destination: ManagedObject, isPresent: Bool) {
     checkExecutor()
     guard let table = property.joinTable else { return }
     var orders: (own: Int64?, inverse: Int64?)
@@ -246,7 +246,8 @@ extension ObjectRegistry {
       if property.isOrdered { orders.own = coordinator.drawOrder() }
       if property.inverse?.isOrdered == true { orders.inverse = coordinator.drawOrder() }
     }
-    note(object, property, destination, table, isPresent: isPresent, order: orders.own, inverseOrder: orders.inverse)
+    note(
+      object, property, to: destination, table: table, isPresent: isPresent, order: orders.own, inverseOrder: orders.inverse)
     knowToMany(of: object, property)
     object.toMany?[property.slot]?.set(destination.objectID, isPresent: isPresent)
     noteRelationshipChange(of: object, property.slot, firesFault: isPresent)
@@ -258,13 +259,15 @@ extension ObjectRegistry {
 
   /// Sets the place of a destination that is linked.
   func setOrder(
-    _ order: Int64, of destination: ManagedObject, for object: ManagedObject, _ property: Property, _ table: JoinTable
+    _ order: Int64, of destination: ManagedObject, for object: ManagedObject, in property: Property, table: JoinTable
   ) {
-    note(object, property, destination, table, isPresent: true, order: order, inverseOrder: nil, isTwinned: false)
+    note(
+      object, property, to: destination, table: table, isPresent: true, order: order, inverseOrder: nil,
+      isTwinned: false)
   }
 
   private func note(
-    _ object: ManagedObject, _ property: Property, _ destination: ManagedObject, _ table: JoinTable, isPresent: Bool,
+    _ object: ManagedObject, _ property: Property, to destination: ManagedObject, table: JoinTable, isPresent: Bool,
     order: Int64?, inverseOrder: Int64?, isTwinned: Bool = true
   ) {
     let changes = LinkChange.changes(
@@ -274,15 +277,8 @@ extension ObjectRegistry {
   }
 
   private func record(_ change: LinkChange) {
-    noteForUndo(change.key)
-    linkChanges[change.key] = linkChanges[change.key]?.followed(by: change) ?? change
-  }
-
-  /// Removes and returns the links changed since the last call.
-  func takeLinkChanges() -> [LinkChange] {
-    if linkChanges.isEmpty { return [] }
-    defer { linkChanges = [:] }
-    return Array(linkChanges.values)
+    undo.noteLink(change.key, in: self)
+    relationships.record(change)
   }
 }
 

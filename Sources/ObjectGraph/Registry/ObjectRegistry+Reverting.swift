@@ -4,11 +4,11 @@ extension ObjectRegistry {
   /// Drops all changes, also those that children saved here: objects revert to committed values, inserted ones leave.
   func rollback() {
     checkExecutor()
-    let changed = held
-    let conflicting = conflicting
+    let changed = changedObjects
+    let conflicting = conflicts.storedRows
     pending.removeAll()
     forgetChanges()
-    relationshipGeneration += 1
+    relationships.invalidateCaches()
     for object in changed {
       object.state.subtract([.updated, .deleted, .touched, .held])
       switch conflicting[object.objectID] {
@@ -16,7 +16,7 @@ extension ObjectRegistry {
       case let stored: revert(object, stored ?? nil)
       }
     }
-    undoManager?.removeAllActions()
+    undo.manager?.removeAllActions()
     for object in changed where object.registry === self && !object.isFault { awake(object, from: .rollback) }
     assertInvariants()
   }
@@ -25,8 +25,7 @@ extension ObjectRegistry {
   func refresh(_ object: ManagedObject, mergeChanges: Bool) throws {
     checkExecutor()
     if object.isInserted { return }
-    conflictChecks[object.objectID] = nil
-    conflicting[object.objectID] = nil
+    conflicts.remove(object.objectID)
     // This event's changes must not be published against the old values.
     publishChanges()
     if object.hasChanges && mergeChanges {
@@ -39,12 +38,12 @@ extension ObjectRegistry {
       if object.hasChanges {
         pending.remove(object.objectID)
         pending.removeLinks(of: object.objectID)
-        relationshipGeneration += 1
+        relationships.invalidateCaches()
       }
       letGo(of: [object])
       revert(object)
       revertOrders(of: object)
-      changedToMany[object.objectID] = nil
+      relationships.forgetSlots(of: object.objectID)
       turnIntoFault(object)
       revert(partners, of: object)
     }
@@ -83,13 +82,10 @@ extension ObjectRegistry {
       guard let id = partners.stored, id != object.objectID else { continue }
       let former = self.object(with: id)
       if former.isDeleted || former.readable.referenceIfPresent(slot) == object.objectID { continue }
-      take(former, slot, for: object, partners.property.slot)
+      relate(former, slot, to: object, by: partners.property.slot)
     }
     // An undo can't reverse it, as it can't reverse the refresh itself.
-    let wasReverting = isReverting
-    isReverting = true
-    publishChanges()
-    isReverting = wasReverting
+    undo.withoutRecording { publishChanges() }
   }
 
   /// Restores the former places of an object's destinations in its ordered relationships.
@@ -99,7 +95,7 @@ extension ObjectRegistry {
       guard let inverse = property.inverse, let order = inverse.orderProperty, let entity = property.destination else {
         continue
       }
-      for destination in held where destination.entity.isKind(of: entity) && !destination.isDeleted {
+      for destination in changedObjects where destination.entity.isKind(of: entity) && !destination.isDeleted {
         guard let base = destination.base, base.referenceIfPresent(inverse.slot) == object.objectID,
           destination.row.referenceIfPresent(inverse.slot) == object.objectID,
           !destination.row.hasSameValue(as: base, order.slot, order.storage)
@@ -110,7 +106,7 @@ extension ObjectRegistry {
       }
     }
     if reverted.isEmpty { return }
-    relationshipGeneration += 1
+    relationships.invalidateCaches()
     publishChanges()
   }
 

@@ -11,13 +11,13 @@ extension ObjectRegistry {
     // They may have been propagated at the end of the event or not: now they are.
     propagateDeletes()
     publishChanges()
-    var waiting = held
+    var waiting = changedObjects
     for _ in 0..<Self.willSaveLimit {
       for object in waiting where hasHooks(object) && !(object.isInserted && object.isDeleted) { object.willSave() }
       propagateDeletes()
-      waiting = touched.filter(hasNewValues)
+      waiting = touchedObjects.filter(hasNewValues)
       publishChanges()
-      settleReferences()
+      clearGoneReferences()
       if waiting.isEmpty { return }
     }
     throw EndlessWillSave(contextName: context.name, objectIDs: waiting.map(\.objectID))
@@ -37,7 +37,7 @@ extension ObjectRegistry {
   /// - Throws: the one error, or ``ValidationErrors`` with all of them; a ``StoreError`` for objects without a key.
   func validate() throws {
     var errors: [any Error] = []
-    for object in held where mustValidate(object) {
+    for object in changedObjects where mustValidate(object) {
       do { try validate(object) } catch let several as ValidationErrors {
         errors += several.errors
       } catch let error as StoreError {
@@ -53,7 +53,7 @@ extension ObjectRegistry {
   /// True if there is anything to check: the object is deleted, its entity has rules, or its class may override a
   /// check.
   private func mustValidate(_ object: ManagedObject) -> Bool {
-    object.isDeleted || object.objectID.key < 0 || hasHooks(object) || !rules(of: object).isEmpty
+    object.isDeleted || object.objectID.key < 0 || hasHooks(object) || !rules[object.entity].isEmpty
   }
 
   private func validate(_ object: ManagedObject) throws {
@@ -61,7 +61,7 @@ extension ObjectRegistry {
     case (true, true): break
     case (false, true): try object.validateForDelete()
     case (true, false):
-      try checkKey(of: object)
+      try failures.checkKey(of: object.objectID)
       try object.validateForInsert()
     case (false, false): if object.isUpdated { try object.validateForUpdate() }
     }
@@ -69,12 +69,11 @@ extension ObjectRegistry {
 
   /// Makes the saved values the committed ones.
   func finishSave(_ outcome: SaveOutcome) {
-    saveCount += 1
-    conflictChecks = [:]
-    conflicting = [:]
-    changedToMany = [:]
+    undo.noteSave()
+    conflicts.removeAll()
+    relationships.forgetSlots()
     // What was resolved shows what others have linked meanwhile, too.
-    if !outcome.rewritten.isEmpty { relationshipGeneration += 1 }
+    if !outcome.rewritten.isEmpty { relationships.invalidateCaches() }
     for change in outcome.rewritten {
       guard let row = change.row, let object = registeredObject(for: change.id) else { continue }
       object.row = row
@@ -85,7 +84,7 @@ extension ObjectRegistry {
     }
     // Only these are gone through again: a pass over many objects finds few of them in the processor's cache.
     var toTell: [ManagedObject] = []
-    for object in takeHeld() {
+    for object in drainChangedObjects() {
       // Deleted before they were saved: not reported.
       if object.state.isSuperset(of: [.inserted, .deleted]) {
         orphan(object)
@@ -96,13 +95,12 @@ extension ObjectRegistry {
       object.state.subtract([.inserted, .updated])
       if object.isDeleted || hasHooks(object) { toTell.append(object) }
     }
-    take(outcome.derived)
+    applyDerived(outcome.derived)
     for object in toTell where object.registry === self && outcome.dropped[object.objectID] == nil {
       let wasDeleted = object.isDeleted
       object.didSave()
       guard wasDeleted else { continue }
-      departed[object.objectID] = object
-      orphan(object)
+      depart(object)
     }
     if !outcome.dropped.isEmpty { giveWay(outcome.dropped) }
     assertInvariants()
@@ -110,7 +108,7 @@ extension ObjectRegistry {
 
   /// Replaces dropped changes with the stored values; objects that are not stored leave.
   private func giveWay(_ dropped: [ManagedObjectID: Row?]) {
-    relationshipGeneration += 1
+    relationships.invalidateCaches()
     for (id, row) in dropped {
       guard let object = registeredObject(for: id) else { continue }
       object.state.subtract([.updated, .deleted])

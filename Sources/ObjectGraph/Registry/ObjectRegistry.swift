@@ -18,58 +18,37 @@ final class ObjectRegistry {
   // run time took a tenth of an insert.
 
   /// Every object in memory; it unregisters itself when it is freed.
-  @exclusivity(unchecked) private(set) var objects = ObjectTable()
+  @exclusivity(unchecked) private var objects = ObjectTable()
   /// Objects with changes, which the context holds until they are saved.
-  @exclusivity(unchecked) private(set) var held: [ManagedObject] = []
+  @exclusivity(unchecked) private var held: [ManagedObject] = []
   /// Objects changed since the last `processPendingChanges`.
-  @exclusivity(unchecked) private(set) var touched: [ManagedObject] = []
-  /// Objects that the current save has deleted, while observers may ask for them.
-  var departed: [ManagedObjectID: ManagedObject] = [:]
-  /// Links of many-to-many relationships changed since then.
-  var linkChanges: [LinkKey: LinkChange] = [:]
-  /// Objects whose deletes have not been propagated.
-  var deletes: [ManagedObject] = []
-  /// True to apply delete rules at the end of an event; false to wait for the save.
-  var propagatesDeletesAtEndOfEvent = true
-  /// Published changes not yet reported to observers.
-  var unreported: [ChangeSet] = []
-  /// Published changes that are being reported to observers.
-  var reporting: [ChangeSet] = []
-  /// The manager that records changes for undo, if there is one.
-  var undoManager: UndoManager?
-  /// True while a record is being reverted.
-  var isReverting = false
-  /// The number of saves of the context.
-  var saveCount = 0
-  /// The slots of to-many relationships whose destinations were changed since the last save.
-  @exclusivity(unchecked) var changedToMany: [ManagedObjectID: Set<Int>] = [:]
-  /// The former state of links that were changed since changes were published.
-  var linksBefore: [LinkKey: UndoRecord.Link] = [:]
-  /// Published links that were looked up for that.
-  var publishedLinks: [LinkSide: [ManagedObjectID: Int64?]] = [:]
-  /// Rows of unchanged objects that the next save must find unchanged in the store too.
-  var conflictChecks: [ManagedObjectID: Row] = [:]
-  /// The stored rows that conflict with unsaved changes, as a merge found them; nil for a stored delete.
-  var conflicting: [ManagedObjectID: Row?] = [:]
-  /// A counter of changes from outside; each makes cached to-many relationships stale.
-  var relationshipGeneration = 0
-  /// The same counter as new objects store it; 0 only once in four billion.
-  var birthGeneration: UInt32 { UInt32(truncatingIfNeeded: relationshipGeneration &+ 1) }
-  /// The first read error that a property could not throw.
-  private(set) var faultFailure: (any Error)?
-  /// The error that left a new object without a key; saves throw it while such objects are registered.
-  private var keyFailure: StoreError?
-  private var keylessCount: Int64 = 0
-  /// Properties with rules by entity index, computed when first needed.
-  private var ruledProperties: [[(Property, AttributeRules?)]?]
-  /// The seconds for which a cached row may be used; less than 0 for no limit.
-  @exclusivity(unchecked) var stalenessInterval = -1.0
-  /// True if a fault whose row is gone becomes a deleted object; if not, the next save fails.
-  var deletesInaccessibleFaults = true
+  @exclusivity(unchecked) private var touched: [ManagedObject] = []
   /// All objects, if the context retains them; nil if it holds only those with changes.
-  @exclusivity(unchecked) var retained: [ManagedObjectID: ManagedObject]?
-  /// The group that the latest fault of a family belongs to, by the index of the root entity.
-  var faultGroups: [UInt16: FaultGroup] = [:]
+  @exclusivity(unchecked) private var retained: [ManagedObjectID: ManagedObject]?
+  /// Objects that the current save has deleted, while observers may ask for them.
+  private var departed: [ManagedObjectID: ManagedObject] = [:]
+  /// Objects whose deletes have not been propagated.
+  private var deletes: [ManagedObject] = []
+
+  let relationships = RelationshipChanges()
+  let report = ChangeReport()
+  let undo = UndoRecorder()
+  let conflicts = ConflictChecks()
+  let failures = DeferredFailures()
+  let rules: RuleTable
+  let faultGroups = FaultGroups()
+
+  /// The settings of a context that its objects obey.
+  struct Settings {
+    /// True to apply delete rules at the end of an event; false to wait for the save.
+    var propagatesDeletesAtEndOfEvent = true
+    /// The seconds for which a cached row may be used; less than 0 for no limit.
+    var stalenessInterval = -1.0
+    /// True if a fault whose row is gone becomes a deleted object; if not, the next save fails.
+    var deletesInaccessibleFaults = true
+  }
+
+  @exclusivity(unchecked) var settings = Settings()
   private var lastClass: (type: ManagedObject.Type, entity: Entity)?
 
   init(
@@ -82,7 +61,7 @@ final class ObjectRegistry {
     self.executor = executor
     self.pending = pending
     self.ancestors = ancestors
-    ruledProperties = Array(repeating: nil, count: coordinator.model.entities.count)
+    rules = RuleTable(entityCount: coordinator.model.entities.count)
   }
 
   deinit { orphanAll() }
@@ -121,15 +100,8 @@ final class ObjectRegistry {
     do throws(StoreError) {
       return try coordinator.drawKeys(for: entity).lowerBound
     } catch {
-      keyFailure = error
-      keylessCount += 1
-      return -keylessCount
+      return failures.substituteKey(error)
     }
-  }
-
-  /// - Throws: the error that left the object without a key.
-  func checkKey(of object: ManagedObject) throws(StoreError) {
-    if object.objectID.key < 0, let keyFailure { throw keyFailure }
   }
 
   /// Registers a new object.
@@ -138,7 +110,7 @@ final class ObjectRegistry {
     held.append(object)
     touched.append(object)
     retained?[object.objectID] = object
-    object.birthGeneration = birthGeneration
+    object.birthGeneration = relationships.birthGeneration
     object.awakeFromInsert()
   }
 
@@ -154,6 +126,24 @@ final class ObjectRegistry {
 
   func registeredObject(for id: ManagedObjectID) -> ManagedObject? { objects[id] }
 
+  var hasRegisteredObjects: Bool { !objects.isEmpty }
+
+  var registeredCount: Int { objects.count }
+
+  /// Every object in memory. Cost: a pass over them.
+  var allObjects: [ManagedObject] { objects.all }
+
+  /// True if the context retains all its objects, and not only those with changes.
+  var retainsObjects: Bool {
+    get { retained != nil }
+    set {
+      if newValue == retainsObjects { return }
+      retained = newValue ? Dictionary(uniqueKeysWithValues: objects.all.map { ($0.objectID, $0) }) : nil
+    }
+  }
+
+  func isRetained(_ object: ManagedObject) -> Bool { retained?[object.objectID] === object }
+
   /// Returns the object with that ID: the registered one, or a new fault. Does no I/O.
   func object(with id: ManagedObjectID) -> ManagedObject {
     if let object = registeredObject(for: id) { return object }
@@ -162,7 +152,7 @@ final class ObjectRegistry {
       id.coordinatorOrdinal == coordinator.ordinal, "the object ID \(id) belongs to another coordinator")
     if let change = pending.currentChange(of: id) { return adoptedObject(change) }
     let object = register(id, row: nil, state: .fault)
-    addToGroup(object)
+    faultGroups.add(object)
     return object
   }
 
@@ -213,6 +203,15 @@ final class ObjectRegistry {
     return object
   }
 
+  /// Removes an object whose delete was saved; observers can ask for it until the save has been reported.
+  func depart(_ object: ManagedObject) {
+    departed[object.objectID] = object
+    orphan(object)
+  }
+
+  /// Forgets the objects that the save has deleted.
+  func forgetDeparted() { departed = [:] }
+
   func register(_ id: ManagedObjectID, row: Row?, state: ManagedObject.State) -> ManagedObject {
     let object = make(id, row: row, state: state)
     objects.add(object)
@@ -253,7 +252,7 @@ final class ObjectRegistry {
     for object in objects.all { object.registry = nil }
     for object in held { object.state.subtract([.inserted, .updated, .deleted, .touched, .held]) }
     objects.removeAll()
-    faultGroups = [:]
+    faultGroups.removeAll()
     forgetChanges()
     if retained != nil { retained = [:] }
   }
@@ -263,7 +262,7 @@ final class ObjectRegistry {
   /// Notes that an object is about to change.
   func touch(_ object: ManagedObject) {
     checkExecutor()
-    if object.state.contains(.inaccessible) { return noteFaultFailure(ObjectNotFound(objectID: object.objectID)) }
+    if object.state.contains(.inaccessible) { return failures.note(ObjectNotFound(objectID: object.objectID)) }
     if object.base == nil && !object.isInserted { object.base = object.row }
     if !object.state.contains(.touched) { touched.append(object) }
     hold(object)
@@ -275,7 +274,7 @@ final class ObjectRegistry {
     let isNothing = { (object: ManagedObject) in object.isInserted && object.isDeleted && object.published == nil }
     if touched.contains(where: { !isNothing($0) }) { return true }
     // Objects that are not in memory can only have link changes.
-    return linkChanges.keys.contains { key in
+    return relationships.changedLinks.contains { key in
       ![key.left, key.right].contains { id in objects[id].map(isNothing) ?? false }
     }
   }
@@ -286,19 +285,41 @@ final class ObjectRegistry {
     held.append(object)
   }
 
+  /// The objects with changes, which are held until they are saved.
+  var changedObjects: [ManagedObject] { held }
+
+  /// The objects changed since changes were published.
+  var touchedObjects: [ManagedObject] { touched }
+
   /// Removes and returns the objects touched since the last call.
-  func takeTouched() -> [ManagedObject] {
+  func drainTouchedObjects() -> [ManagedObject] {
     defer { touched = [] }
     for object in touched { object.state.remove(.touched) }
     return touched
   }
 
   /// Removes and returns the objects held until the save.
-  func takeHeld() -> [ManagedObject] {
+  func drainChangedObjects() -> [ManagedObject] {
     defer { held = [] }
     for object in held { object.state.remove(.held) }
     return held
   }
+
+  // MARK: Deletes
+
+  /// True if deletes wait for their propagation.
+  var hasQueuedDeletes: Bool { !deletes.isEmpty }
+
+  /// Queues the propagation of an object's delete.
+  func queueDelete(of object: ManagedObject) { deletes.append(object) }
+
+  /// Removes and returns the latest object whose delete was not propagated.
+  func popDelete() -> ManagedObject? { deletes.popLast() }
+
+  /// Cancels the propagation of an object's delete.
+  func withdrawDelete(of object: ManagedObject) { deletes.removeAll { $0 === object } }
+
+  // MARK: Forgetting
 
   /// Forgets the changes of some objects. Cost: a pass over the changed objects.
   func letGo(of objects: [ManagedObject]) {
@@ -310,55 +331,15 @@ final class ObjectRegistry {
     for object in objects { object.state.subtract([.updated, .deleted, .touched, .held]) }
   }
 
-  /// Cancels the propagation of an object's delete.
-  func withdrawDelete(of object: ManagedObject) { deletes.removeAll { $0 === object } }
-
   /// Forgets which objects have changes.
   func forgetChanges() {
     held = []
     touched = []
     deletes = []
-    linkChanges = [:]
-    changedToMany = [:]
-    linksBefore = [:]
-    publishedLinks = [:]
-    unreported = []
-    conflictChecks = [:]
-    conflicting = [:]
-    faultFailure = nil
-    keyFailure = nil
-  }
-
-  // MARK: Failures and rules
-
-  func noteFaultFailure(_ error: any Error) { faultFailure = faultFailure ?? error }
-
-  func takeFaultFailure() -> (any Error)? {
-    defer { faultFailure = nil }
-    return faultFailure
-  }
-
-  /// Returns the properties of an object that have rules to check.
-  func rules(of object: ManagedObject) -> [(Property, AttributeRules?)] {
-    let entity = object.entity
-    if let rules = ruledProperties[entity.index] { return rules }
-    let rules = entity.properties.filter(\.hasRules).map { ($0, $0.attribute.flatMap(AttributeRules.init)) }
-    ruledProperties[entity.index] = rules
-    return rules
-  }
-}
-
-extension Property {
-  /// True if a save has anything to check.
-  fileprivate var hasRules: Bool {
-    switch kind {
-    case .attribute(let attribute):
-      attribute.derivation == nil
-        && (!attribute.isOptional || storage == .real && isPersistent || !attribute.minimum.isNull
-          || !attribute.maximum.isNull || attribute.pattern != nil)
-    case .relationship(let relationship):
-      relationship.isToMany
-        ? relationship.minimumCount > 0 || relationship.maximumCount > 0 : !relationship.isOptional
-    }
+    relationships.removeAll()
+    undo.forgetLinks()
+    report.removeAll()
+    conflicts.removeAll()
+    failures.removeAll()
   }
 }

@@ -23,7 +23,7 @@ enum OrderNumbers {
       var end = index
       while end < numbers.count, !kept.contains(end) { end += 1 }
       let upper = end < numbers.count ? numbers[end] : nil
-      guard let filled = fill(end - index, renewed.last, upper, draw) else { return numbers.map { _ in draw() } }
+      guard let filled = fill(end - index, above: renewed.last, below: upper, draw) else { return numbers.map { _ in draw() } }
       renewed += filled
       index = end
     }
@@ -31,7 +31,7 @@ enum OrderNumbers {
   }
 
   /// Returns numbers between two bounds; nil if there is no room.
-  private static func fill(_ count: Int, _ lower: Int64?, _ upper: Int64?, _ draw: () -> Int64) -> [Int64]? {
+  private static func fill(_ count: Int, above lower: Int64?, below upper: Int64?, _ draw: () -> Int64) -> [Int64]? {
     let wanted = Int64(count)
     switch (lower, upper) {
     case (let lower?, let upper?):

@@ -2,7 +2,7 @@ import ObjectModel
 
 extension PersistentStoreCoordinator {
   /// Reads what others have committed, updates the row cache, and notifies followers and observers.
-  func takeNotice(of commit: ForeignCommit) {
+  func process(_ commit: ForeignCommit) {
     // The store was closed meanwhile.
     guard let store = try? openStore() else { return }
     skipKeys(through: commit.highestKeys)

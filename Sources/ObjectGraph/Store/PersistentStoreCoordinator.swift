@@ -85,7 +85,7 @@ public final class PersistentStoreCoordinator: Sendable {
     }
     for root in model.entities where root.parent == nil { try reserveKeys(for: root, count: KeyAllocator.blockSize) }
     seenHistory = try opened.history?.currentToken()
-    try opened.observeForeignCommits { [weak self] in self?.takeNotice(of: $0) }
+    try opened.observeForeignCommits { [weak self] in self?.process($0) }
   }
 
   /// Closes the store; contexts that go on will be told that there is none.
@@ -191,7 +191,7 @@ extension PersistentStoreCoordinator {
     let time = now
     cache.withLock { cache in
       cache.apply(result.committed, returns: resolver.returns, transientSlots: transientSlots, time)
-      cache.take(result.derived, time)
+      cache.applyDerived(result.derived, time)
     }
     noteWrites(result.committed.sets, resolver.returns, from: root)
     var outcome = resolver.finalOutcome(of: sets)

@@ -161,6 +161,6 @@ extension ManagedObjectContext {
 extension ObjectRegistry {
   /// Lets faults forget what a fetch gave them, which was of another state of the store.
   func forgetFetchedRows() {
-    for object in objects.all where object.isFault && object.hasRow { forgetRow(of: object) }
+    for object in allObjects where object.isFault && object.hasRow { forgetRow(of: object) }
   }
 }

@@ -8,24 +8,27 @@ extension ObjectRegistry {
   func revert(_ record: UndoRecord) -> UndoRecord {
     checkExecutor()
     publishChanges()
-    isReverting = true
-    defer { isReverting = false }
+    return undo.withoutRecording { revertUnrecorded(record) }
+  }
+
+  private func revertUnrecorded(_ record: UndoRecord) -> UndoRecord {
+    let saveCount = undo.saveCount
     var inverse = UndoRecord(saveCount: saveCount)
     inverse.isOfUndo = !record.isOfUndo
     let isSaved = record.saveCount != saveCount
     for link in record.links {
-      inverse.links.append(state(of: link.before.key))
+      inverse.links.append(undo.state(of: link.before.key, in: self))
       if isSaved || link.wasPending {
-        linkChanges[link.before.key] = link.before
+        relationships.replace(link.before)
       } else {
         pending.removeLink(link.before.key)
       }
     }
-    publishedLinks = [:]
-    relationshipGeneration += 1
+    undo.forgetPublishedLinks()
+    relationships.invalidateCaches()
     var cleaned: [ManagedObject] = []
     var awoken: [(ManagedObject, SnapshotEventType)] = []
-    let linked = pending.linkedObjects.union(linkChanges.keys.flatMap { [$0.left, $0.right] })
+    let linked = pending.linkedObjects.union(relationships.changedLinks.flatMap { [$0.left, $0.right] })
     for change in record.objects.reversed() {
       guard let object = instance(of: change) else { continue }
       let now = object.isDeleted ? nil : object.row
@@ -53,7 +56,7 @@ extension ObjectRegistry {
           id: change.id, object: object, before: now, after: object.isDeleted ? nil : object.row, wasClean: wasClean))
     }
     letGo(of: cleaned)
-    for object in cleaned { takeConflicting(object) }
+    for object in cleaned { adoptStoredRow(of: object) }
     for (object, event) in awoken where !object.isDeleted && object.registry === self { awake(object, from: event) }
     publishChanges()
     assertInvariants()
@@ -84,7 +87,7 @@ extension ObjectRegistry {
     if let change = ancestorsChange(of: id) { return change.row != nil }
     if coordinator.hasDeparted(id) { return false }
     do { return try usableCachedRow(for: id) != nil || storedRow(for: id) != nil } catch {
-      noteFaultFailure(error)
+      failures.note(error)
       return false
     }
   }
@@ -119,7 +122,7 @@ extension ObjectRegistry {
     guard !object.isInserted, let base = object.base,
       row.changedSlots(from: base, layout: layout(of: object)).isEmpty
     else { return false }
-    unreported.append(
+    report.append(
       ChangeSet([RowChange(kind, object.objectID, row: base, base: kind == .insert ? nil : object.row)]))
     pending.remove(object.objectID)
     object.row = base
@@ -129,8 +132,8 @@ extension ObjectRegistry {
   }
 
   /// Gives an object without changes the stored row that a merge found in conflict with them.
-  private func takeConflicting(_ object: ManagedObject) {
-    switch conflicting.removeValue(forKey: object.objectID) {
+  private func adoptStoredRow(of object: ManagedObject) {
+    switch conflicts.removeStored(of: object.objectID) {
     case nil: break
     case .some(nil): orphan(object)
     case .some(let stored?): object.row = stored
@@ -145,7 +148,7 @@ extension ObjectRegistry {
       else { continue }
       touch(object)
       object.row.setNull(property.slot)
-      noteFaultFailure(LostValue(entityName: object.entity.name, property: property.name, path: path))
+      failures.note(LostValue(entityName: object.entity.name, property: property.name, path: path))
     }
   }
 }

@@ -62,8 +62,8 @@ struct PendingTests {
       pending.absorb(ChangeSet([RowChange(.delete, gone, row: nil, base: insert.row)]), layouts: layouts)
       #expect(pending.isEmpty)
       let set = ChangeSet([], links: [link, LinkChange(LinkKey(table: 0, left: kept, right: kept), isPresent: true)])
-      #expect(set.settled(layouts) { $0 == gone }.set.links.map(\.key.left) == [kept])
-      #expect(set.settled(layouts) { $0 == gone }.set.links.map(\.key.right) == [kept])
+      #expect(set.adapted(layouts) { $0 == gone }.set.links.map(\.key.left) == [kept])
+      #expect(set.adapted(layouts) { $0 == gone }.set.links.map(\.key.right) == [kept])
     }
   }
 
@@ -103,7 +103,7 @@ struct PendingTests {
     _ = changes.adopt([ChangeSet([RowChange(.delete, id, row: nil, base: row)])])
     #expect(changes.visibleChange(of: id)?.kind == .delete)
     #expect(changes.currentChange(of: id) == nil)
-    _ = changes.takeNews()
+    _ = changes.drainNews()
     #expect(changes.currentChange(of: id)?.kind == .delete)
     changes.abortSave()
     #expect(changes.currentChange(of: id) == nil && changes.isEmpty)

@@ -34,7 +34,7 @@ extension Row {
 }
 
 /// Changes adapted to a context where some objects are gone.
-struct SettledChanges {
+struct AdaptedChanges {
   let set: ChangeSet
   /// The objects whose changes were altered or dropped.
   var altered: [ManagedObjectID] = []
@@ -50,7 +50,7 @@ struct SettledChanges {
 
 extension ChangeSet {
   /// Returns the set adapted to gone objects: it changes none of them, and refers only to those it inserts again.
-  func settled(_ layouts: [RowLayout], isGone: (ManagedObjectID) -> Bool) -> SettledChanges {
+  func adapted(_ layouts: [RowLayout], isGone: (ManagedObjectID) -> Bool) -> AdaptedChanges {
     func isGoneHere(_ id: ManagedObjectID) -> Bool { isGone(id) && change(of: id)?.kind != .insert }
     func concernsGone(_ change: RowChange) -> Bool {
       if isGoneHere(change.id) { return true }
@@ -63,7 +63,7 @@ extension ChangeSet {
       link.isPresent && (isGoneHere(link.key.left) || isGoneHere(link.key.right))
     }
     guard changes.contains(where: concernsGone) || links.contains(where: leadsToGone) else {
-      return SettledChanges(self)
+      return AdaptedChanges(self)
     }
     var altered: [ManagedObjectID] = []
     var doomed: [ManagedObjectID] = []
@@ -85,63 +85,6 @@ extension ChangeSet {
       return RowChange(change.kind, change.id, row: row, base: change.base)
     }
     let set = ChangeSet(kept, batches: batches, links: links.filter { !leadsToGone($0) })
-    return SettledChanges(set, altered: altered, doomed: doomed)
-  }
-}
-
-extension Pending {
-  /// True if an object is known to be gone here; nil if nothing is known of it.
-  func isGone(_ id: ManagedObjectID) -> Bool? {
-    guard let kind = latestKind(of: id) else { return nil }
-    return kind == .delete || kind == .forget
-  }
-
-  /// Clears references to objects that are gone, and applies cascades.
-  ///
-  /// Cost: a look at each change here, once; then one look-up for each object that is gone.
-  /// - Parameter unlinks: true to remove links of objects that are gone.
-  /// - Returns: the objects whose changes were altered.
-  mutating func settle(
-    gone: [ManagedObjectID], doomed: [ManagedObjectID], unlinks: Bool = true, layouts: [RowLayout]
-  ) -> [ManagedObjectID] {
-    var queue = gone
-    var altered: [ManagedObjectID] = []
-    for id in doomed { delete(id, &queue, &altered, layouts) }
-    if queue.isEmpty { return altered }
-    var all: Set<ManagedObjectID> = []
-    while let id = queue.popLast() {
-      guard all.insert(id).inserted else { continue }
-      let wasNeverSaved = latestKind(of: id) == .forget
-      for owner in owners(ofReferencesTo: id, layouts: layouts) {
-        guard let row = change(of: owner)?.row else { continue }
-        var changed = row
-        var isDoomed = false
-        for reference in layouts[Int(row.entityIndex)].references
-        where changed.referenceIfPresent(reference.slot) == id {
-          switch reference.effect(isNew: wasNeverSaved) {
-          case .cleared: changed.clear(reference)
-          case .deletesOwner: isDoomed = true
-          case .stays: break
-          }
-        }
-        if isDoomed {
-          delete(owner, &queue, &altered, layouts)
-        } else if !changed.isIdentical(to: row) {
-          absorb(ChangeSet([RowChange(.update, owner, row: changed, base: row)]), layouts: layouts)
-          altered.append(owner)
-        }
-      }
-    }
-    if unlinks { unlink { all.contains($0.left) || all.contains($0.right) } }
-    return altered
-  }
-
-  private mutating func delete(
-    _ id: ManagedObjectID, _ queue: inout [ManagedObjectID], _ altered: inout [ManagedObjectID], _ layouts: [RowLayout]
-  ) {
-    guard let row = change(of: id)?.row else { return }
-    absorb(ChangeSet([RowChange(.delete, id, row: nil, base: row)]), layouts: layouts)
-    queue.append(id)
-    altered.append(id)
+    return AdaptedChanges(set, altered: altered, doomed: doomed)
   }
 }
