@@ -29,11 +29,11 @@ struct BatchWriter {
   /// - Returns: what was written.
   @discardableResult
   mutating func write(_ set: ChangeSet, givenSlots: [ManagedObjectID: [Int]] = [:]) throws -> [ChangeSet] {
-    var resolver = ConflictResolver(coordinator, policy: policy, root: 0, sets: [set], checks: [])
-    resolver.givenSlots = givenSlots
+    var resolver = ConflictResolver(
+      coordinator, policy: policy, root: 0, sets: [set], checks: [], givenSlots: givenSlots)
     try write(&resolver)
-    for written in resolver.outcome.sets { log.note(written) }
-    return resolver.outcome.sets
+    for written in resolver.draft.sets { log.note(written) }
+    return resolver.draft.sets
   }
 
   /// Writes new objects, and notes those that the request is about.
@@ -51,11 +51,11 @@ struct BatchWriter {
 
   private func write(_ resolver: inout ConflictResolver) throws {
     for _ in 0..<Self.attemptLimit {
-      guard let violation = try violation(of: resolver.outcome.sets) else { return }
-      resolver.unpackBatches()
+      guard let violation = try violation(of: resolver.draft.sets) else { return }
+      resolver.draft.unpackBatches()
       try resolver.resolveConstraints(violation, transaction)
     }
-    if let violation = try violation(of: resolver.outcome.sets) { throw violation }
+    if let violation = try violation(of: resolver.draft.sets) { throw violation }
   }
 
   /// Writes, unless a uniqueness constraint is violated.

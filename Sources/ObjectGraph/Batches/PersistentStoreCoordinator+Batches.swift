@@ -1,5 +1,5 @@
 extension PersistentStoreCoordinator {
-  /// Runs a batch request in one transaction and takes notice of what it did.
+  /// Runs a batch request in one transaction and forgets the cached rows that it changed.
   func execute(
     from origin: TransactionOrigin, _ policy: MergePolicy, _ kind: BatchResult.Kind,
     _ body: (inout BatchWriter) throws -> Void
@@ -11,7 +11,7 @@ extension PersistentStoreCoordinator {
       log.note(transaction.derived)
       return log
     }
-    takeNotice(of: log)
+    forgetRows(log.stale)
     return log.result
   }
 }

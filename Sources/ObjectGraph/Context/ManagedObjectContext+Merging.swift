@@ -86,6 +86,17 @@ extension ManagedObjectContext {
 
 // MARK: - Automatic merging
 
+extension ManagedObjectContext: MergeFollower {}
+
+extension MergingState {
+  /// Makes the followers merge a save, each on its executor; the saving context excepted.
+  func tell(_ save: ContextDidSave) {
+    for case let context as ManagedObjectContext in followers where context !== save.context {
+      context.mergeSoon(save)
+    }
+  }
+}
+
 extension ManagedObjectContext {
   /// True if this context merges saves into its parent, or into the store, by itself; false at first.
   ///

@@ -27,6 +27,8 @@ public actor ManagedObjectContext {
   nonisolated let merging = MergingState()
   /// The pinned state of the store that is read here and in children, if there is one.
   nonisolated let pin: QueryPin
+  /// The classes of the model's objects, shared with children.
+  nonisolated let classes: ObjectClasses
 
   private var registryStorage: ObjectRegistry?
   /// The number of `perform` blocks on the stack.
@@ -49,6 +51,7 @@ public actor ManagedObjectContext {
     self.executor = executor ?? ContextExecutor(label: name)
     parent = nil
     pin = QueryPin()
+    classes = ObjectClasses(coordinator.model)
     pending = PendingChanges(coordinator, rootNumber: coordinator.drawRootNumber())
   }
 
@@ -66,6 +69,7 @@ public actor ManagedObjectContext {
     self.executor = executor ?? ContextExecutor(label: name)
     coordinator = parent.coordinator
     pin = parent.pin
+    classes = parent.classes
     pending = PendingChanges(parent.coordinator)
   }
 

@@ -33,35 +33,3 @@ extension RowCache {
     }
   }
 }
-
-extension ObjectRegistry {
-  /// Shows what a save has computed; objects that were changed meanwhile see it when they are refreshed.
-  func applyDerived(_ values: [DerivedValue]) {
-    for value in values {
-      guard let object = registeredObject(for: value.id), object.hasRow, !object.hasChanges else { continue }
-      object.row = object.row.withDerived(value)
-    }
-  }
-
-  /// Shows what another context's save has computed, in an object that has the same version otherwise.
-  func copyDerived(from fresh: Row, into object: ManagedObject) {
-    let layout = layout(of: object)
-    guard fresh.version == object.row.version, fresh.version > 0 else { return }
-    let slots = coordinator.derivedSlots[object.entity.index].filter {
-      !fresh.hasSameValue(as: object.row, $0, layout.storage[$0])
-    }
-    if slots.isEmpty { return }
-    for slot in slots { object.row.copyValue(of: fresh, slot, layout.storage[slot]) }
-    object.row.stamp(version: fresh.version)
-  }
-}
-
-extension Row {
-  /// The row under the same version with a computed value.
-  fileprivate func withDerived(_ derived: DerivedValue) -> Row {
-    var row = self
-    row.set(derived.value, derived.slot)
-    row.stamp(version: version)
-    return row
-  }
-}

@@ -19,7 +19,7 @@ struct ResultsChange {
   ) {
     let (oldSections, oldPlaces) = Self.places(old, isSectioned)
     let (newSections, newPlaces) = Self.places(new, isSectioned)
-    let updated = Self.updated(old, new, places: newPlaces, isUpdated)
+    let updated = Self.updated(old, new, places: newPlaces, isUpdated: isUpdated)
     let moved = Self.moved(old, new, places: newPlaces, updated: updated)
     var events = Self.sectionEvents(oldSections, newSections)
     for entry in old.reversed() where newPlaces[entry.id] == nil {
@@ -80,7 +80,7 @@ struct ResultsChange {
 
   private static func updated(
     _ old: [ResultsEntry], _ new: [ResultsEntry], places newPlaces: [ManagedObjectID: Place],
-    _ isUpdated: (ResultsEntry, ResultsEntry) -> Bool
+    isUpdated: (ResultsEntry, ResultsEntry) -> Bool
   ) -> Set<ManagedObjectID> {
     var updated: Set<ManagedObjectID> = []
     for entry in old {

@@ -83,7 +83,9 @@ extension PredicateExpressions.RangeExpressionContains: ConvertibleExpression {
     let element = try scope.convert(element)
     var parts: [Condition] = []
     if let lower { parts.append(try element.comparison(.greaterOrEqual, .operand(lower), in: self)) }
-    if let upper { parts.append(try element.comparison(includesUpper ? .lessOrEqual : .less, .operand(upper), in: self)) }
+    if let upper {
+      parts.append(try element.comparison(includesUpper ? .lessOrEqual : .less, .operand(upper), in: self))
+    }
     return .condition(.and(parts))
   }
 }

@@ -13,7 +13,6 @@ public final class PersistentStoreCoordinator: Sendable {
   package let layouts: [RowLayout]
   /// A row of defaults by entity index.
   let defaults: [Row]
-  let classes: ObjectClasses
   /// Slots of transient values by entity index.
   let transientSlots: [[Int]]
   /// Slots of derived attributes by entity index.
@@ -54,7 +53,6 @@ public final class PersistentStoreCoordinator: Sendable {
     ordinal = CoordinatorRegistry.nextOrdinal()
     layouts = model.entities.map(RowLayout.init)
     defaults = zip(model.entities, layouts).map { Row(defaultsOf: $0, layout: $1) }
-    classes = ObjectClasses(model)
     transientSlots = model.entities.map { entity in
       entity.properties.filter { $0.storage.isStored && !$0.isPersistent }.map(\.slot)
     }
@@ -194,7 +192,7 @@ extension PersistentStoreCoordinator {
       cache.applyDerived(result.derived, time)
     }
     noteWrites(result.committed.sets, resolver.returns, from: root)
-    var outcome = resolver.finalOutcome(of: sets)
+    var outcome = resolver.draft.finalOutcome(of: sets)
     outcome.derived = result.derived
     return outcome
   }
@@ -206,10 +204,10 @@ extension PersistentStoreCoordinator {
   ) throws -> StoreSaveResult {
     var attempts = 0
     while attempts < Self.saveAttemptLimit {
-      let cached = conflictsWithCache(resolver.outcome.sets, resolver.request)
+      let cached = conflictsWithCache(resolver.draft.sets, resolver.request)
       if !cached.isEmpty { try resolver.resolve(cached) { _ in .contextAgainstRowCache } }
       let sets = resolver.setsToWrite()
-      if sets.isEmpty && resolver.checks.isEmpty { return StoreSaveResult(CommittedRows([])) }
+      if sets.isEmpty && !resolver.hasChecks { return StoreSaveResult(CommittedRows([])) }
       let request = StoreSaveRequest(sets, reservations: reservations, checks: resolver.request, origin: origin)
       do {
         let start = readStart
@@ -296,12 +294,14 @@ extension PersistentStoreCoordinator {
   /// Forgets all rows, since any may have been changed behind this coordinator's back.
   func forgetAllRows() { cache.withLock { $0.removeAll() } }
 
-  /// Takes notice of what a batch request has stored.
+  /// Forgets rows that a batch request has changed in the store.
   ///
-  /// - Parameter staleRoots: the indexes of root entities of which every row may be another one.
-  func takeNotice(of log: BatchLog, staleRoots: Set<Int> = []) {
+  /// - Parameters:
+  ///   - stale: the objects; nil for all.
+  ///   - staleRoots: the indexes of root entities any of whose rows may have changed.
+  func forgetRows(_ stale: Set<ManagedObjectID>?, roots staleRoots: Set<Int> = []) {
     cache.withLock { cache in
-      if let stale = log.stale { cache.forget(stale) } else { cache.removeAll() }
+      if let stale { cache.forget(stale) } else { cache.removeAll() }
       if !staleRoots.isEmpty { cache.forget(roots: staleRoots) }
     }
   }

@@ -10,6 +10,7 @@ final class ObjectRegistry {
   /// The pinned state of the store that is read, if there is one.
   let pin: QueryPin
   let executor: ContextExecutor
+  private let classes: ObjectClasses
   let pending: PendingChanges
   /// The contexts between this one and the coordinator, nearest first.
   let ancestors: [PendingChanges]
@@ -58,6 +59,7 @@ final class ObjectRegistry {
     self.context = context
     self.coordinator = coordinator
     pin = context.pin
+    classes = context.classes
     self.executor = executor
     self.pending = pending
     self.ancestors = ancestors
@@ -77,7 +79,7 @@ final class ObjectRegistry {
 
   func entity(of type: ManagedObject.Type) -> Entity {
     if let lastClass, lastClass.type == type { return lastClass.entity }
-    let entity = coordinator.classes.entity(of: type) ?? coordinator.model.entitiesByName[type.entityName]
+    let entity = classes.entity(of: type) ?? coordinator.model.entitiesByName[type.entityName]
     guard let entity else {
       preconditionFailure("the model has no entity for the class \(type)")
     }
@@ -119,7 +121,7 @@ final class ObjectRegistry {
     guard let entity = coordinator.model.entitiesByName[name] else {
       preconditionFailure("the model has no entity \"\(name)\"")
     }
-    let object = coordinator.classes[UInt16(entity.index)].init(seedForInsert(entity))
+    let object = classes[UInt16(entity.index)].init(seedForInsert(entity))
     insert(object)
     return object
   }
@@ -233,7 +235,7 @@ final class ObjectRegistry {
     let seed = ManagedObject.Seed(
       objectID: id, entity: entity, registry: self, state: state, row: row ?? coordinator.defaults[entity.index],
       hasRow: row != nil)
-    return coordinator.classes[UInt16(entity.index)].init(seed)
+    return classes[UInt16(entity.index)].init(seed)
   }
 
   /// Called by the object when it is freed.

@@ -8,7 +8,8 @@ extension ObjectRegistry {
 
   /// Descriptions of all contradictions.
   var findings: [String] {
-    contradictions + allObjects.flatMap(contradictions(ofRegistered:)) + changedObjects.flatMap(contradictionsOfInverses)
+    contradictions + allObjects.flatMap(contradictions(ofRegistered:))
+      + changedObjects.flatMap(contradictionsOfInverses)
   }
 
   /// Descriptions of contradictions among the objects with changes.
@@ -17,7 +18,9 @@ extension ObjectRegistry {
     if touchedObjects.contains(where: { !$0.state.isSuperset(of: [.touched, .held]) }) {
       found.append("an object is listed as touched and does not know it")
     }
-    if Set(changedObjects.map(ObjectIdentifier.init)).count != changedObjects.count { found.append("an object is held twice") }
+    if Set(changedObjects.map(ObjectIdentifier.init)).count != changedObjects.count {
+      found.append("an object is held twice")
+    }
     return found + changedObjects.compactMap(contradiction(of:))
   }
 
@@ -71,13 +74,15 @@ extension ObjectRegistry {
         if let base = object.base, base.referenceIfPresent(property.slot) == id { return [] }
         destinations = [id]
       }
-      return destinations.compactMap(registeredObject).filter { leadsElsewhere($0, inverse, than: object.objectID) }.map {
+      return destinations.compactMap(registeredObject).filter { leadsElsewhere($0, inverse, than: object.objectID) }.map
+      {
         "\(object) leads to \($0) by \(property.name), which does not lead back by \(inverse.name)"
       }
     }
   }
 
-  private func leadsElsewhere(_ object: ManagedObject, _ property: Property, than destination: ManagedObjectID) -> Bool {
+  private func leadsElsewhere(_ object: ManagedObject, _ property: Property, than destination: ManagedObjectID) -> Bool
+  {
     // An object that was not changed here shows its fetched values.
     if object.isDeleted || object.isFault || !object.state.contains(.held) { return false }
     if property.storage != .toMany { return object.row.referenceIfPresent(property.slot) != destination }

@@ -106,6 +106,14 @@ extension ObjectRegistry {
     assertInvariants()
   }
 
+  /// Updates derived values after a save; objects changed since then get them when they are refreshed.
+  func applyDerived(_ values: [DerivedValue]) {
+    for value in values {
+      guard let object = registeredObject(for: value.id), object.hasRow, !object.hasChanges else { continue }
+      object.row = object.row.withDerived(value)
+    }
+  }
+
   /// Replaces dropped changes with the stored values; objects that are not stored leave.
   private func giveWay(_ dropped: [ManagedObjectID: Row?]) {
     relationships.invalidateCaches()
@@ -135,5 +143,15 @@ public struct EndlessWillSave: Error, Sendable, CustomStringConvertible {
     let shown = objectIDs.prefix(5).map { "\($0)" }.joined(separator: ", ")
     return "willSave goes on changing objects of \"\(contextName)\" (\(shown)); set a value there only if it differs, "
       + "or set it with setPrimitiveValue(_:forKey:)"
+  }
+}
+
+extension Row {
+  /// The row under the same version with a computed value.
+  fileprivate func withDerived(_ derived: DerivedValue) -> Row {
+    var row = self
+    row.set(derived.value, derived.slot)
+    row.stamp(version: version)
+    return row
   }
 }

@@ -1,9 +1,15 @@
 import Synchronization
 
+/// A context that merges what is saved into the level that it reads from.
+protocol MergeFollower: AnyObject, Sendable {
+  /// Queues the merge of a commit of others.
+  func mergeSoon(_ change: PersistentStoreRemoteChange)
+}
+
 /// The merging state of a context or a coordinator: its policy, and the contexts that merge its saves.
 final class MergingState: Sendable {
   private struct Follower: Sendable {
-    weak var context: ManagedObjectContext?
+    weak var context: (any MergeFollower)?
   }
 
   private struct State {
@@ -25,29 +31,25 @@ final class MergingState: Sendable {
     set { state.withLock { $0.isFollowing = newValue } }
   }
 
-  func add(_ context: ManagedObjectContext) {
+  func add(_ context: any MergeFollower) {
     state.withLock { state in
       state.followers.removeAll { $0.context == nil || $0.context === context }
       state.followers.append(Follower(context: context))
     }
   }
 
-  func remove(_ context: ManagedObjectContext) {
+  func remove(_ context: any MergeFollower) {
     state.withLock { $0.followers.removeAll { $0.context == nil || $0.context === context } }
   }
 
   /// Makes the followers merge a remote change, and then their own followers.
   func tell(_ change: PersistentStoreRemoteChange) {
-    for context in contexts { context.mergeSoon(change) }
+    for context in followers { context.mergeSoon(change) }
   }
 
-  private var contexts: [ManagedObjectContext] {
+  /// The contexts that merge what is saved into this one's level.
+  var followers: [any MergeFollower] {
     // Collected first: releasing a context's last reference under the lock could call back here.
     state.withLock { $0.followers.isEmpty ? [] : $0.followers.compactMap(\.context) }
-  }
-
-  /// Makes the followers merge a save, each on its executor; the saving context excepted.
-  func tell(_ save: ContextDidSave) {
-    for context in contexts where context !== save.context { context.mergeSoon(save) }
   }
 }

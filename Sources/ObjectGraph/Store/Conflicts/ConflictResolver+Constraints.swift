@@ -24,7 +24,7 @@ extension ConflictResolver {
   ///   - reader: a reader of the state that the changes are to be written to.
   /// - Throws: ``SaveConflicts`` with a report for each violation if the policy does not resolve it.
   mutating func resolveConstraints(_ error: StoreError, _ reader: any StoreReader) throws {
-    let violations = try ConstraintSearch(coordinator: coordinator, sets: outcome.sets).find(reader)
+    let violations = try ConstraintSearch(coordinator: coordinator, sets: draft.sets).find(reader)
     if violations.isEmpty { throw error }
     guard let policy = policy.constraintResolution else {
       throw SaveConflicts(constraints: violations.map(\.report))
@@ -57,7 +57,7 @@ extension ConflictResolver {
     guard let row = change.row, let kept = keeper.row else { return }
     guard let base = change.base, change.kind == .update else {
       let defaults = coordinator.defaults[Int(row.entityIndex)]
-      keeper.row = merged(row, from: defaults, given: givenSlots[change.id], into: kept, policy)
+      keeper.row = merged(row, from: defaults, given: draft.givenSlots[change.id], into: kept, policy)
       resolution.replaced[change.id] = keeper.id
       return
     }
@@ -108,7 +108,7 @@ extension ConflictResolver {
     var added = resolution.keepers.filter { !$0.value.isEmptyUpdate }
     var rewritten = resolution.keepers
     let resolver = self
-    replaceChanges { change in
+    draft.replaceChanges { change in
       if let delete = resolution.removed[change.id] { return delete }
       if replaced[change.id] != nil { return nil }
       if let reverted = resolution.reverted[change.id] {
@@ -123,14 +123,14 @@ extension ConflictResolver {
     }
     for change in added.values { rewritten[change.id] = leading(change, replaced) ?? change }
     let more = added.keys.compactMap { rewritten[$0] }
-    if !more.isEmpty { add(ChangeSet(more)) }
-    replaceLinks { $0.leading(replaced) }
+    if !more.isEmpty { draft.add(ChangeSet(more)) }
+    draft.replaceLinks { $0.leading(replaced) }
     let stored = try storedReferences(to: Set(resolution.removed.keys), replaced, reader)
-    if !stored.isEmpty { add(stored) }
+    if !stored.isEmpty { draft.add(stored) }
     for change in stored.changes { rewritten[change.id] = change }
-    for change in rewritten.values { noteRewritten(change) }
-    for id in replaced.keys { noteDropped(id, stored: nil) }
-    for (id, change) in resolution.reverted where change.isEmptyUpdate { noteDropped(id, stored: change.base) }
+    for change in rewritten.values { draft.noteRewritten(change) }
+    for id in replaced.keys { draft.noteDropped(id, stored: nil) }
+    for (id, change) in resolution.reverted where change.isEmptyUpdate { draft.noteDropped(id, stored: change.base) }
   }
 
   /// Returns the change with references redirected to replacements; nil if none is affected.
@@ -154,7 +154,7 @@ extension ConflictResolver {
     to removed: Set<ManagedObjectID>, _ replaced: [ManagedObjectID: ManagedObjectID], _ reader: any StoreReader
   ) throws -> ChangeSet {
     if removed.isEmpty { return ChangeSet([]) }
-    let written = Set(outcome.sets.flatMap { $0.changes.map(\.id) })
+    let written = Set(draft.sets.flatMap { $0.changes.map(\.id) })
     var changes: [ManagedObjectID: RowChange] = [:]
     var links: [LinkChange] = []
     for entity in coordinator.model.entities {
@@ -211,5 +211,113 @@ extension Row {
       row.copyValue(of: other, slot, layout.storage[slot])
     }
     return row.changedSlots(from: other, layout: layout).isEmpty ? other : row
+  }
+}
+
+/// Finds the uniqueness constraints that changes violate, after a store has refused them. Packed rows excepted.
+///
+/// Cost: a pass over the changes of each constrained entity, and one look-up per distinct value.
+struct ConstraintSearch {
+  /// A violated constraint with what is needed to resolve it.
+  struct Violation {
+    let report: ConstraintConflict
+    /// The stored object that has the values already.
+    let stored: (id: ManagedObjectID, row: Row)?
+    let changes: [RowChange]
+  }
+
+  let coordinator: PersistentStoreCoordinator
+  let sets: [ChangeSet]
+
+  func find(_ reader: any StoreReader) throws -> [Violation] {
+    let changed = Dictionary(
+      sets.flatMap { $0.changes.map { ($0.id, $0) } }, uniquingKeysWith: { $1 })
+    var violations: [Violation] = []
+    for entity in coordinator.model.entities {
+      for properties in entity.entityDescription.uniquenessConstraints where !properties.isEmpty {
+        violations += try find(entity, properties, changed: changed, reader: reader)
+      }
+    }
+    return violations
+  }
+
+  private func find(
+    _ entity: Entity, _ names: [String], changed: [ManagedObjectID: RowChange], reader: any StoreReader
+  ) throws -> [Violation] {
+    var order: [[Key]] = []
+    var groups: [[Key]: [RowChange]] = [:]
+    for set in sets {
+      for change in set.changes {
+        guard let row = change.row, let key = try key(of: row, names, in: entity) else { continue }
+        if groups[key]?.append(change) == nil {
+          groups[key] = [change]
+          order.append(key)
+        }
+      }
+    }
+    return try order.compactMap { key in
+      let group = groups[key] ?? []
+      let stored = try holder(entity, names, key: key, reader: reader)
+      // A stored object that is deleted or changed in this save counts with its new values.
+      let holds = stored.map { stored in changed[stored.id] == nil || group.contains { $0.id == stored.id } } ?? false
+      let others = group.filter { !holds || $0.id != stored?.id }
+      if others.count + (holds ? 1 : 0) < 2 { return nil }
+      let report = ConstraintConflict(
+        entityName: entity.name, properties: names, values: key.map(\.value), storedObjectID: holds ? stored?.id : nil,
+        conflictingObjectIDs: others.map(\.id))
+      return Violation(report: report, stored: holds ? stored : nil, changes: group)
+    }
+  }
+
+  /// One value of a constraint.
+  private enum Key: Hashable {
+    case attribute(Value)
+    case reference(ManagedObjectID)
+
+    var value: Value {
+      switch self {
+      case .attribute(let value): value
+      case .reference(let id): id.uriRepresentation.map(Value.url) ?? .null
+      }
+    }
+  }
+
+  /// Returns a row's values of a constraint; nil if it is of another entity or one of the values is nil.
+  ///
+  /// - Throws: the file's read error, if a value is binary data in a file.
+  private func key(of row: Row, _ names: [String], in constrained: Entity) throws -> [Key]? {
+    let entity = coordinator.model.entities[Int(row.entityIndex)]
+    guard entity.isKind(of: constrained) else { return nil }
+    var key: [Key] = []
+    for name in names {
+      guard let property = entity.property(named: name), !row.isNull(property.slot) else { return nil }
+      if let attribute = property.attribute {
+        key.append(.attribute(try row.value(of: attribute, property.slot)))
+      } else if property.storage == .reference {
+        key.append(.reference(row.reference(property.slot)))
+      }
+    }
+    return key
+  }
+
+  /// Returns the stored object that has these values.
+  private func holder(
+    _ entity: Entity, _ names: [String], key: [Key], reader: any StoreReader
+  ) throws -> (id: ManagedObjectID, row: Row)? {
+    let parts = zip(names, key).map { name, key in
+      switch key {
+      case .attribute(let value): Condition.compare(.keyPath([name]), .equal, .value(value), [])
+      case .reference(let id): Condition.compare(.keyPath([name]), .equal, .object(id), [])
+      }
+    }
+    var found: (id: ManagedObjectID, row: Row)?
+    let query = StoreQuery(
+      entity: entity, condition: try Condition.and(parts).resolved(for: entity), limit: 1,
+      coordinatorOrdinal: coordinator.ordinal)
+    try reader.fetch(query) { id, row in
+      found = row.map { (id, $0.row) }
+      return false
+    }
+    return found
   }
 }

@@ -35,11 +35,6 @@ public struct RemoteContextSave: Sendable {
     self.deletedURIs = deletedURIs
   }
 
-  /// Describes what another context of this process saved, without values.
-  public init(_ save: ContextDidSaveObjectIDs) {
-    self.init(inserted: save.insertedObjectIDs, updated: save.updatedObjectIDs, deleted: save.deletedObjectIDs)
-  }
-
   /// Returns the changes in a form that a coordinator's contexts can merge, without those of other stores.
   func changeSet(for coordinator: PersistentStoreCoordinator) -> ChangeSet {
     func changes(_ kind: RowChange.Kind, _ ids: [ManagedObjectID], uris: [URL]) -> [RowChange] {

@@ -95,6 +95,18 @@ extension ObjectRegistry {
     if !object.isFault { awake(object) }
   }
 
+  /// Updates derived values of an object that otherwise has the saved row's version.
+  func copyDerived(from fresh: Row, into object: ManagedObject) {
+    let layout = layout(of: object)
+    guard fresh.version == object.row.version, fresh.version > 0 else { return }
+    let slots = coordinator.derivedSlots[object.entity.index].filter {
+      !fresh.hasSameValue(as: object.row, $0, layout.storage[$0])
+    }
+    if slots.isEmpty { return }
+    for slot in slots { object.row.copyValue(of: fresh, slot, layout.storage[slot]) }
+    object.row.stamp(version: fresh.version)
+  }
+
   /// Reapplies unsaved changes on top of newer values.
   ///
   /// If both sides changed a property, a root keeps its old base for it, and thus the old version: its save will detect

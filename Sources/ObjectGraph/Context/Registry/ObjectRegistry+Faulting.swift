@@ -150,9 +150,6 @@ extension ObjectRegistry {
     return limitsAge ? .end : .beginning
   }
 
-  /// True if rows may come from the row cache whatever their age.
-  var trustsRowCache: Bool { !limitsAge && !pin.isActive }
-
   /// Returns the cached row of an object, if this context may use it.
   func usableCachedRow(for id: ManagedObjectID) -> StoredRow? {
     pin.isActive ? nil : coordinator.cachedRow(for: id, since: oldestUsableTime)

@@ -104,9 +104,9 @@ extension ObjectRegistry {
   /// Looking for them would take a pass over all pending changes for each new object. Must be called before the first
   /// destination is added; it helps until relationships are changed from outside.
   func knowToMany(of object: ManagedObject, _ property: Property) {
-    guard object.birthGeneration == relationships.birthGeneration, object.isInserted, object.toMany?[property.slot] == nil else {
-      return
-    }
+    guard object.birthGeneration == relationships.birthGeneration, object.isInserted,
+      object.toMany?[property.slot] == nil
+    else { return }
     object.toMany = object.toMany ?? [:]
     object.toMany?[property.slot] = ToManyCache(
       ids: [], generation: relationships.generation, isOrdered: property.isOrdered)
@@ -247,7 +247,8 @@ extension ObjectRegistry {
       if property.inverse?.isOrdered == true { orders.inverse = coordinator.drawOrder() }
     }
     note(
-      object, property, to: destination, table: table, isPresent: isPresent, order: orders.own, inverseOrder: orders.inverse)
+      object, property, to: destination, table: table, isPresent: isPresent, order: orders.own,
+      inverseOrder: orders.inverse)
     knowToMany(of: object, property)
     object.toMany?[property.slot]?.set(destination.objectID, isPresent: isPresent)
     noteRelationshipChange(of: object, property.slot, firesFault: isPresent)

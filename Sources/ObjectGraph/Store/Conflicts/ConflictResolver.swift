@@ -7,47 +7,34 @@ struct ConflictResolver {
   /// The number of the saving root context.
   let root: Int
   /// The changes still to be written, and the fate of the others.
-  private(set) var outcome: SaveOutcome
+  var draft: SaveDraft
   /// Rows that must not have changed, by object; they are not written.
-  private(set) var checks: [ManagedObjectID: RowChange]
-  private(set) var rewritten: [ManagedObjectID: RowChange] = [:]
+  private var checks: [ManagedObjectID: RowChange]
   /// The inserts of objects that were stored before.
   private(set) var returns: [RowChange] = []
-  /// The slots that were set in new objects, if known; otherwise those that differ from the defaults count.
-  var givenSlots: [ManagedObjectID: [Int]] = [:]
 
   init(
-    _ coordinator: PersistentStoreCoordinator, policy: MergePolicy, root: Int, sets: [ChangeSet], checks: [RowChange]
+    _ coordinator: PersistentStoreCoordinator, policy: MergePolicy, root: Int, sets: [ChangeSet], checks: [RowChange],
+    givenSlots: [ManagedObjectID: [Int]] = [:]
   ) {
     self.coordinator = coordinator
     self.policy = policy
     self.root = root
-    outcome = SaveOutcome(sets: sets)
+    draft = SaveDraft(sets: sets, givenSlots: givenSlots)
     self.checks = Dictionary(checks.map { ($0.id, $0) }) { $1 }
   }
 
-  var request: [RowChange] { Array(checks.values) }
+  /// True if rows must be checked that are not written.
+  var hasChecks: Bool { !checks.isEmpty }
 
-  /// Returns the outcome of the completed save, including updates that changed no row.
-  func finalOutcome(of sets: [ChangeSet]) -> SaveOutcome {
-    var final = outcome
-    final.rewritten = Array(rewritten.values)
-    if rewritten.isEmpty && outcome.dropped.isEmpty {
-      final.sets = sets
-    } else {
-      let empty = sets.flatMap {
-        $0.changes.filter { $0.isEmptyUpdate && outcome.dropped[$0.id] == nil && rewritten[$0.id] == nil }
-      }
-      if !empty.isEmpty { final.sets.append(ChangeSet(empty)) }
-    }
-    return final
-  }
+  /// The rows that must not have changed, as the store expects them.
+  var request: [RowChange] { Array(checks.values) }
 
   /// Returns the changes still to be written, with later versions for objects that were stored before and are inserted
   /// again. Cost: a look at the keys, unless there are such objects.
   mutating func setsToWrite() -> [ChangeSet] {
     returns = []
-    return outcome.sets.map { coordinator.areTemporary($0.insertedKeys) ? $0 : withLaterVersions($0) }
+    return draft.sets.map { coordinator.areTemporary($0.insertedKeys) ? $0 : withLaterVersions($0) }
   }
 
   private mutating func withLaterVersions(_ set: ChangeSet) -> ChangeSet {
@@ -94,17 +81,17 @@ struct ConflictResolver {
       // A row that was only checked has nothing to write, whatever the policy says.
       if checks.removeValue(forKey: id) != nil { decisions[id] = .drop }
       if case .write(let change) = decisions[id] {
-        rewritten[id] = change
+        draft.noteRewritten(change)
       } else {
-        noteDropped(id, stored: found.stored?.row)
+        draft.noteDropped(id, stored: found.stored?.row)
       }
     }
     let gone = Set(found.filter { $0.stored == nil || $0.change.row == nil }.map(\.change.id)).filter { id in
       if case .drop = decisions[id] { true } else { false }
     }
     clearReferences(to: Set(found.filter(\.isMissingDestination).map(\.change.id)))
-    if !gone.isEmpty { replaceLinks { gone.contains($0.key.left) || gone.contains($0.key.right) ? nil : $0 } }
-    replaceChanges { change in
+    if !gone.isEmpty { draft.replaceLinks { gone.contains($0.key.left) || gone.contains($0.key.right) ? nil : $0 } }
+    draft.replaceChanges { change in
       switch decisions[change.id] {
       case .write(let rewritten): rewritten
       case .drop: nil
@@ -126,7 +113,7 @@ struct ConflictResolver {
 
   /// True if a required relationship of a change leads to that object.
   private func isRequired(_ id: ManagedObjectID) -> Bool {
-    outcome.sets.contains { set in
+    draft.sets.contains { set in
       set.changes.contains { $0.row.map { slots(of: $0, leadingTo: [id]).contains { !$0.isOptional } } ?? false }
     }
   }
@@ -135,15 +122,15 @@ struct ConflictResolver {
   private mutating func clearReferences(to gone: Set<ManagedObjectID>) {
     if gone.isEmpty { return }
     var cleared: [ManagedObjectID: RowChange] = [:]
-    for change in outcome.sets.lazy.flatMap(\.changes) {
+    for change in draft.sets.lazy.flatMap(\.changes) {
       guard var row = change.row else { continue }
       let slots = slots(of: row, leadingTo: gone).map(\.slot)
       if slots.isEmpty { continue }
       for slot in slots { row.setNull(slot) }
       cleared[change.id] = RowChange(change.kind, change.id, row: row, base: change.base)
     }
-    replaceChanges { cleared[$0.id] ?? $0 }
-    for change in cleared.values { noteRewritten(change) }
+    draft.replaceChanges { cleared[$0.id] ?? $0 }
+    for change in cleared.values { draft.noteRewritten(change) }
   }
 
   /// Returns the change rebased on the stored row, if this stack's own save in between caused the conflict.
@@ -207,52 +194,6 @@ struct ConflictResolver {
   }
 
   private func layout(of row: Row) -> RowLayout { coordinator.layouts[Int(row.entityIndex)] }
-
-  /// Replaces or drops each change that is not in a batch.
-  mutating func replaceChanges(_ replacement: (RowChange) -> RowChange?) {
-    outcome.sets = outcome.sets.map {
-      ChangeSet($0.changes.compactMap(replacement), batches: $0.batches, links: $0.links)
-    }
-    .filter { !$0.isEmpty }
-  }
-
-  /// Turns packed rows into changes, so that each can be resolved by itself.
-  mutating func unpackBatches() {
-    let batches = outcome.sets.flatMap(\.batches)
-    if batches.isEmpty { return }
-    var sets = outcome.sets.map { ChangeSet($0.changes, links: $0.links) }
-    for batch in batches {
-      sets.append(
-        ChangeSet(
-          (0..<batch.count).map { index in
-            RowChange(.insert, batch.id(at: index), row: batch.copy(of: index), base: nil)
-          }))
-      for index in 0..<batch.count { givenSlots[batch.id(at: index)] = batch.givenSlots(of: index) }
-    }
-    outcome.sets = sets
-  }
-
-  /// Replaces or drops each link.
-  mutating func replaceLinks(_ replacement: (LinkChange) -> LinkChange?) {
-    outcome.sets = outcome.sets.map { set in
-      set.links.isEmpty
-        ? set : ChangeSet(set.changes, batches: set.batches, links: set.links.compactMap(replacement))
-    }
-  }
-
-  mutating func add(_ set: ChangeSet) { outcome.sets.append(set) }
-
-  /// Notes a change whose values were altered.
-  mutating func noteRewritten(_ change: RowChange) {
-    rewritten[change.id] = change
-    outcome.dropped[change.id] = nil
-  }
-
-  /// Notes an object whose change was dropped.
-  mutating func noteDropped(_ id: ManagedObjectID, stored: Row?) {
-    rewritten[id] = nil
-    outcome.dropped[id] = .some(stored)
-  }
 }
 
 extension Row {
@@ -268,5 +209,110 @@ extension Row {
       }
     }
     return row
+  }
+}
+
+extension ConflictResolver {
+  /// Applies delete rules to objects that others have related to a deleted object since it was deleted.
+  ///
+  /// That is no conflict of values: the rules apply to every object that refers to the deleted one when the delete is
+  /// saved.
+  /// - Throws: ``ValidationError`` or ``ValidationErrors`` if a rule denies the delete, or a required relationship
+  ///   would be empty.
+  mutating func applyDeleteRules(_ found: [StoreConflict]) throws {
+    draft.unpackBatches()
+    var changes: [ManagedObjectID: RowChange] = [:]
+    var gone: Set<ManagedObjectID> = []
+    for change in draft.sets.lazy.flatMap(\.changes) {
+      changes[change.id] = change
+      if change.kind == .delete { gone.insert(change.id) }
+    }
+    var errors: [any Error] = []
+    var results: [ManagedObjectID: RowChange?] = [:]
+    var added: [RowChange] = []
+    for found in found {
+      let id = found.change.id
+      guard let change = changes[id] ?? found.stored.map({ RowChange(.update, id, row: $0.row, base: $0.row) }) else {
+        continue
+      }
+      let outcome = try outcome(of: change, gone, &errors)
+      if changes[id] != nil { results[id] = .some(outcome) } else if let outcome { added.append(outcome) }
+      if let outcome, outcome.kind != .delete {
+        draft.noteRewritten(outcome)
+      } else {
+        draft.noteDropped(id, stored: nil)
+      }
+    }
+    if errors.count == 1 { throw errors[0] }
+    if !errors.isEmpty { throw ValidationErrors(errors: errors) }
+    draft.replaceChanges { results[$0.id] ?? $0 }
+    draft.replaceLinks { link in
+      let leaves = [link.key.left, link.key.right].contains { id in results[id].map { $0 == nil } ?? false }
+      return leaves ? nil : link
+    }
+    if !added.isEmpty { draft.add(ChangeSet(added)) }
+  }
+
+  /// Returns an object's change after delete rules; nil if it is new and is deleted by a cascade.
+  private func outcome(
+    of change: RowChange, _ gone: Set<ManagedObjectID>, _ errors: inout [any Error]
+  ) throws -> RowChange? {
+    guard var row = change.row else { return change }
+    let entity = coordinator.model.entities[Int(row.entityIndex)]
+    var refusals: [any Error] = []
+    for reference in coordinator.layouts[entity.index].references {
+      guard let destination = row.referenceIfPresent(reference.slot), gone.contains(destination) else { continue }
+      let property = entity.properties[reference.slot]
+      switch reference.deleteRule {
+      case .cascade:
+        return change.kind == .insert ? nil : RowChange(.delete, change.id, row: nil, base: change.base)
+      case .nullify:
+        if !property.isOptional { refusals.append(ValidationError.missing(property, of: change.id, entity)) }
+        row.clear(reference)
+      case .deny:
+        let owner = coordinator.model.entities[Int(destination.entityIndex)]
+        guard let inverse = property.inverse else { continue }
+        refusals.append(ValidationError.deniedDelete(of: destination, owner, by: inverse, count: 1))
+      case .noAction, nil: continue
+      }
+    }
+    errors += refusals
+    return RowChange(change.kind, change.id, row: row, base: change.base)
+  }
+}
+
+// One-to-one relationships in conflicts: where a resolution relates an object to another one than a side wanted, the
+// other end of the former relationship is cleared.
+
+extension ConflictResolver {
+  /// Clears one-to-one references to objects that refer to others once their conflicts are resolved.
+  ///
+  /// - Parameter resolved: the conflicts with their resolved changes; nil for dropped ones.
+  mutating func partFormerPartners(_ resolved: [(conflict: StoreConflict, change: RowChange?)]) throws {
+    for (conflict, change) in resolved {
+      guard let stored = conflict.stored?.row, let final = change == nil ? stored : change?.row else { continue }
+      for reference in coordinator.layouts[Int(stored.entityIndex)].partners {
+        guard let slot = reference.inverseSlot else { continue }
+        let goal = final.referenceIfPresent(reference.slot)
+        for row in [stored, conflict.change.row] {
+          guard let other = row?.referenceIfPresent(reference.slot), other != goal else { continue }
+          try part(other, slot, from: conflict.change.id)
+        }
+      }
+    }
+  }
+
+  private mutating func part(_ id: ManagedObjectID, _ slot: Int, from other: ManagedObjectID) throws {
+    var pending: RowChange?
+    for set in draft.sets { pending = set.change(of: id) ?? pending }
+    if pending?.kind == .delete { return }
+    guard var row = try pending?.row ?? coordinator.row(for: id)?.row, row.referenceIfPresent(slot) == other else {
+      return
+    }
+    let base = pending == nil ? row : pending?.base
+    row.setNull(slot)
+    let parted = RowChange(pending?.kind ?? .update, id, row: row, base: base)
+    if pending == nil { draft.add(ChangeSet([parted])) } else { draft.replaceChanges { $0.id == id ? parted : $0 } }
+    draft.noteRewritten(parted)
   }
 }

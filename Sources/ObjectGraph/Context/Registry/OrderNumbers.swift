@@ -23,15 +23,15 @@ enum OrderNumbers {
       var end = index
       while end < numbers.count, !kept.contains(end) { end += 1 }
       let upper = end < numbers.count ? numbers[end] : nil
-      guard let filled = fill(end - index, above: renewed.last, below: upper, draw) else { return numbers.map { _ in draw() } }
-      renewed += filled
+      guard let run = fill(end - index, from: renewed.last, to: upper, draw) else { return numbers.map { _ in draw() } }
+      renewed += run
       index = end
     }
     return renewed
   }
 
   /// Returns numbers between two bounds; nil if there is no room.
-  private static func fill(_ count: Int, above lower: Int64?, below upper: Int64?, _ draw: () -> Int64) -> [Int64]? {
+  private static func fill(_ count: Int, from lower: Int64?, to upper: Int64?, _ draw: () -> Int64) -> [Int64]? {
     let wanted = Int64(count)
     switch (lower, upper) {
     case (let lower?, let upper?):

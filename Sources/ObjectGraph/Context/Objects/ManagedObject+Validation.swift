@@ -1,5 +1,5 @@
 import Foundation
-import ObjectModel
+public import ObjectModel
 
 extension ManagedObject {
   /// Returns the broken rules of all properties: optionality, limits, length, pattern, counts, and errors of hooks.
@@ -108,5 +108,12 @@ extension ManagedObject {
     if relationship.maximumCount > 0, count > relationship.maximumCount {
       throw fail(.tooManyDestinations, "has \(count) destinations, more than \(relationship.maximumCount)")
     }
+  }
+}
+
+extension ValidationError {
+  /// Makes an error about an object, for the checks of your own classes too.
+  public init(_ object: ManagedObject, property: String?, value: Value = .null, rule: Rule, message: String) {
+    self.init(object.objectID, object.entity, property: property, value: value, rule: rule, message: message)
   }
 }

@@ -45,11 +45,6 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
   /// What is expected instead, in words.
   public var message: String
 
-  /// An error about an object, for the checks of your own classes too.
-  public init(_ object: ManagedObject, property: String?, value: Value = .null, rule: Rule, message: String) {
-    self.init(object.objectID, object.entity, property: property, value: value, rule: rule, message: message)
-  }
-
   /// For an object that is known by its row only.
   init(
     _ id: ManagedObjectID, _ entity: Entity, property: String?, value: Value = .null, rule: Rule, message: String
