@@ -64,7 +64,7 @@ let package = Package(
     // The daemon.
     .target(name: "SystemSupport", dependencies: ["CLinux", "CSystemd"], swiftSettings: strict),
     .target(name: "HTTPService", dependencies: ["CMicroHTTPD", "SystemSupport"], swiftSettings: strict),
-    .target(name: "ImageProtocol", dependencies: ["SystemSupport"], swiftSettings: strict),
+    .target(name: "ImageProtocol", swiftSettings: strict),
     .target(
       name: "Jobs", dependencies: ["JSONText", "TextSupport", "ObjectModel", "ObjectGraph", "SystemSupport"],
       swiftSettings: strict, plugins: ["CompileModel"]),
@@ -78,16 +78,37 @@ let package = Package(
     .target(
       name: "JobDaemon",
       dependencies: [
-        "Configuration", "DelimitedText", "JSONText", "TextSupport", "ObjectModel", "ObjectGraph", "Jobs",
-        "RecordInput", "StatusReplies", "SystemSupport", "HTTPService", "ImageProtocol",
+        "Configuration", "JSONText", "TextSupport", "ObjectGraph", "Jobs", "StatusReplies", "SystemSupport",
+        "HTTPService",
+      ],
+      swiftSettings: strict),
+    // A target for each built-in handler; the daemon's core knows none of them.
+    .target(
+      name: "ImportHandler",
+      dependencies: [
+        "Configuration", "DelimitedText", "JSONText", "Jobs", "ObjectGraph", "ObjectModel", "RecordInput",
+        "SystemSupport", "TextSupport",
+      ],
+      swiftSettings: strict),
+    .target(
+      name: "ImageHandler",
+      dependencies: [
+        "Configuration", "ImageProtocol", "JSONText", "Jobs", "ObjectGraph", "SystemSupport", "TextSupport",
+      ],
+      swiftSettings: strict),
+    .target(
+      name: "ProgramHandler",
+      dependencies: [
+        "Configuration", "DelimitedText", "JSONText", "Jobs", "ObjectGraph", "ObjectModel", "SystemSupport",
+        "TextSupport",
       ],
       swiftSettings: strict),
     // What programs with handlers of their own are made of; bobbind is the one without any.
     .target(
       name: "BobbinDaemon",
       dependencies: [
-        "Configuration", "JSONText", "Jobs", "JobDaemon", "ObjectModel", "ObjectGraph", "SQLiteStore", "SystemSupport",
-        "TextSupport",
+        "Configuration", "ImageHandler", "ImportHandler", "JSONText", "Jobs", "JobDaemon", "ObjectModel", "ObjectGraph",
+        "ProgramHandler", "SQLiteStore", "SystemSupport", "TextSupport",
       ],
       swiftSettings: strict),
     .executableTarget(name: "bobbind", dependencies: ["BobbinDaemon"], swiftSettings: strict),
@@ -168,7 +189,8 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(name: "DelimitedTextTests", dependencies: ["DelimitedText"], swiftSettings: strict),
     .testTarget(
-      name: "RecordInputTests", dependencies: ["DelimitedText", "RecordInput", "SystemSupport", "TestSupport"],
+      name: "RecordInputTests",
+      dependencies: ["DelimitedText", "JSONText", "RecordInput", "SystemSupport", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "JSONTextTests", dependencies: ["JSONText", "SystemSupport", "TestSupport"], swiftSettings: strict),
@@ -176,13 +198,25 @@ let package = Package(
       name: "ConfigurationTests", dependencies: ["Configuration", "TextSupport", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "ImageHelperTests",
-      dependencies: ["ImageProtocol", "SystemSupport", "TestSupport"], swiftSettings: strict),
+      dependencies: ["CLinux", "ImageHandler", "ImageProtocol", "SystemSupport", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "JobDaemonTests",
       dependencies: [
-        "Configuration", "ControlClient", "DelimitedText", "JSONText", "JobDaemon", "Jobs", "ObjectGraph",
-        "ObjectModel",
-        "RecordInput", "SQLiteStore", "SystemSupport", "TestSupport",
+        "BobbinDaemon", "Configuration", "ControlClient", "HTTPService", "JSONText", "JobDaemon", "Jobs", "ObjectGraph",
+        "ObjectModel", "SQLiteStore", "SystemSupport", "TestSupport",
+      ], swiftSettings: strict),
+    .testTarget(
+      name: "ImportHandlerTests", dependencies: ["DelimitedText", "ImportHandler", "RecordInput"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "ImageHandlerTests",
+      dependencies: [
+        "Configuration", "ImageHandler", "ImageProtocol", "JSONText", "Jobs", "SystemSupport", "TestSupport",
+      ], swiftSettings: strict),
+    .testTarget(
+      name: "ProgramHandlerTests",
+      dependencies: [
+        "Configuration", "JSONText", "Jobs", "ObjectGraph", "ProgramHandler", "SystemSupport", "TestSupport",
       ], swiftSettings: strict),
     .testTarget(
       name: "BobbinctlTests",

@@ -1,9 +1,11 @@
 import Configuration
 import Dispatch
 import Foundation
+import ImageHandler
 import JobDaemon
 import ObjectGraph
 import ObjectModel
+import ProgramHandler
 import SystemSupport
 
 /// A daemon program: `bobbind` with job handlers of your own.
@@ -68,7 +70,7 @@ struct Command {
       let options = try Options(arguments, program: program.name)
       if options.showsHelp { finish(printing: Options.help(of: program.name)) }
       if options.showsVersion { finish(printing: "\(program.name) \(Release.version)") }
-      try HandlerTypes.check(program.handlers)
+      try HandlerTypes.check(program.handlers, besides: BuiltInHandlers.types)
       let paths = options.root.map { Paths(root: absolute($0)) } ?? .system
       if options.checksConfiguration { try check(paths, options) }
       try serve(paths, options)
@@ -110,7 +112,8 @@ struct Command {
     } catch {
       problems += error.problems
     }
-    do throws(ConfigurationError) { types = try DeclaredType.load(paths, besides: program.handlers) } catch {
+    let known = BuiltInHandlers.types.union(program.handlers.map(\.type))
+    do throws(ConfigurationError) { types = try DeclaredType.load(paths, besides: known) } catch {
       problems += error.problems
     }
     guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
@@ -137,12 +140,17 @@ struct Command {
       orFail {
         let opened = try result.get()
         let listener = try listen(paths)
+        let box = ConfigurationBox(configuration)
+        let builtIn = BuiltInHandlers(
+          paths, box, coordinator: opened.coordinator,
+          imageHelperPath: try Executable.ownDirectory() + "/bobbin-image")
         let parts = Daemon.Parts(
-          paths: paths, configuration: configuration, coordinator: opened.coordinator,
-          imageHelperPath: try Executable.ownDirectory() + "/bobbin-image", handlers: program.handlers,
-          declaredTypes: types, log: log)
+          paths: paths, configuration: box, coordinator: opened.coordinator,
+          handlers: builtIn.all + program.handlers, declaredHandlers: builtIn.handlers(of: types),
+          killLeftovers: builtIn.killLeftovers, log: log)
         let service = try Service(parts, listener: listener, lock: opened.lock) { () throws in
-          try load(paths, options)
+          let (configuration, types) = try load(paths, options)
+          return (configuration, builtIn.handlers(of: types))
         }
         try service.start()
       }

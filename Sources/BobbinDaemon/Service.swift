@@ -2,6 +2,7 @@ import Configuration
 import Dispatch
 import Foundation
 import JobDaemon
+import Jobs
 import Synchronization
 import SystemSupport
 
@@ -12,7 +13,7 @@ final class Service: Sendable {
   private let closeStore: @Sendable () throws -> Void
   private let lock: FileLock
   private let listener: UnixListener
-  private let load: @Sendable () throws -> (Configuration, [DeclaredType])
+  private let load: @Sendable () throws -> (Configuration, [any JobHandler])
   private let queue: DispatchQueue
   private let watchdog: OneShotTimer
   private let state = Mutex(State())
@@ -24,7 +25,7 @@ final class Service: Sendable {
 
   init(
     _ parts: Daemon.Parts, listener: UnixListener, lock: FileLock,
-    load: @escaping @Sendable () throws -> (Configuration, [DeclaredType])
+    load: @escaping @Sendable () throws -> (Configuration, [any JobHandler])
   ) throws {
     log = parts.log
     closeStore = { [coordinator = parts.coordinator] in try coordinator.close() }
@@ -71,8 +72,8 @@ final class Service: Sendable {
   private func reload() {
     log.tellManager(.reloading)
     do {
-      let (configuration, types) = try load()
-      daemon.reload(configuration, declaredTypes: types)
+      let (configuration, handlers) = try load()
+      daemon.reload(configuration, declaredHandlers: handlers)
       log.notice("reloaded")
     } catch let error as ConfigurationError {
       for problem in error.problems { log.error("\(problem)") }

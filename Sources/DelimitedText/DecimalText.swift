@@ -10,7 +10,7 @@ package struct DecimalText {
   private let power: Int
   private let isNegative: Bool
 
-  /// Nil for what is no number. The text must outlive this.
+  /// Nil if the text is not a number. The text must outlive this.
   package init?(_ field: UnsafeRawBufferPointer) {
     var index = 0
     if let sign = field.first, sign == Byte.minus || sign == Byte.plus { index = 1 }
@@ -49,7 +49,7 @@ package struct DecimalText {
     count = last - first + 1 - (first < point && point < last ? 1 : 0)
   }
 
-  /// Whether there is no fraction.
+  /// True if there is no fraction.
   package var isWhole: Bool { power >= 0 }
 
   /// The number, if it is a whole one of 64 bits.
@@ -69,7 +69,7 @@ package struct DecimalText {
     return Int64(exactly: magnitude)
   }
 
-  /// Whether both are spelled with the same digits, zeros at both ends left out.
+  /// True if both are spelled with the same digits, zeros at both ends left out.
   package func hasDigits(of other: DecimalText) -> Bool {
     count == other.count
       && digits.lazy.filter { $0 != Byte.period }.elementsEqual(other.digits.lazy.filter { $0 != Byte.period })

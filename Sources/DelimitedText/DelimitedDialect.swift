@@ -1,6 +1,6 @@
-/// How a text with separators is written: its special bytes, how strict quotes are, and how large a record may be.
+/// The notation of a text with separators: its special bytes, the strictness of quotes, and the largest record.
 package struct DelimitedDialect: Sendable, Hashable {
-  /// What happens to a quote inside an unquoted field, and to text after a closing quote.
+  /// The treatment of a quote inside an unquoted field, and of text after a closing quote.
   package enum StrayQuotes: String, Sendable, Hashable, CaseIterable {
     /// The record is refused with an error.
     case error
@@ -40,7 +40,7 @@ package struct DelimitedDialect: Sendable, Hashable {
     self.maxFieldCount = maxFieldCount
   }
 
-  /// What is wrong with this dialect, for people; nil if a reader accepts it.
+  /// The problem with this dialect, for people; nil if a reader accepts it.
   package var problem: String? {
     let special = [separator] + [quote, comment].compactMap { $0 }
     if Set(special).count != special.count { return "separator, quote and comment must differ from each other" }

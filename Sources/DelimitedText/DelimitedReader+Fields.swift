@@ -103,3 +103,84 @@ extension DelimitedReader {
     fieldCapacity = newCapacity
   }
 }
+
+/// The current record, after ``DelimitedReader/nextRecord()`` answered `.record` or threw.
+extension DelimitedReader {
+  /// The record; valid until the next call that reads.
+  package var record: PresentRecord {
+    // Mutating, since the compiler copies all of the reader where a property of it is only read.
+    mutating get {
+      PresentRecord(
+        fields: RecordFields(record: bytes + recordStart, unescaped: unescaped, ranges: fields, count: fieldCount),
+        raw: rawRecord, line: recordLine, offset: recordOffset)
+    }
+  }
+
+  /// The text of a field, without its quotes and with doubled quotes made single; valid until the next call that reads.
+  package mutating func field(_ index: Int) -> UnsafeRawBufferPointer { record.fields[index] }
+
+  /// True if a field was quoted: `""` is an empty text, while nothing at all may be a missing value.
+  package mutating func isQuoted(_ index: Int) -> Bool { record.fields.kind(index) == .quotedText }
+
+  /// Sets the number of fields: missing ones are absent, superfluous ones are dropped.
+  ///
+  /// - Precondition: `count` is within the dialect's limit.
+  package mutating func fit(fieldCount count: Int) {
+    precondition(count <= dialect.maxFieldCount, "more fields than the dialect allows")
+    while fieldCapacity < count { growFields() }
+    while fieldCount < count {
+      fields[fieldCount] = FieldRange(.absent, at: 0, length: 0)
+      fieldCount += 1
+    }
+    fieldCount = count
+  }
+
+  /// The record as it came, without its line end; empty if it was over the size limit.
+  package var rawRecord: UnsafeRawBufferPointer {
+    isDiscarding
+      ? UnsafeRawBufferPointer(start: bytes, count: 0)
+      : UnsafeRawBufferPointer(start: bytes + recordStart, count: recordEnd - recordStart)
+  }
+
+  /// The offset of the record's first byte in the input.
+  package var recordOffset: Int { inputOffset + recordStart }
+
+  /// The place after the record and its line end, where a later reader can continue.
+  package var position: RecordPosition {
+    RecordPosition(byteOffset: inputOffset + nextStart, line: line)
+  }
+}
+
+extension DelimitedReader {
+  /// Notes an error at a byte of the current line, unless the record has one already.
+  mutating func note(_ code: DelimitedTextError.Code, at index: Int) {
+    guard pendingError == nil else { return }
+    let offset = inputOffset + index
+    pendingError = DelimitedTextError(
+      code: code, line: line, column: offset - lineOffset + 1, byteOffset: offset, fieldIndex: fieldCount,
+      limit: code == .tooManyFields ? dialect.maxFieldCount : nil,
+      quoteLine: mode == .quoted && quoteLine != line ? quoteLine : nil)
+  }
+
+  /// Notes that the input ended inside quotes, at the quote that opened them; other errors may come from that.
+  mutating func noteUnclosedQuote() {
+    firstOpenLine = firstOpenLine ?? quoteLine
+    let offset = inputOffset + quoteIndex
+    pendingError = DelimitedTextError(
+      code: .unclosedQuote, line: quoteLine, column: offset - quoteLineOffset + 1, byteOffset: offset,
+      fieldIndex: fieldCount)
+  }
+
+  /// Refuses a record over the size limit, whatever else is wrong with it, and stops keeping its bytes.
+  @inline(__always)
+  mutating func noteOversize(contentEnd: Int) {
+    if contentEnd &- recordStart > dialect.maxRecordSize, mode != .comment { isDiscarding = true }
+  }
+
+  /// Of a record that was passed over; at its end, because only then all of its quotes are known.
+  var oversizeError: DelimitedTextError {
+    DelimitedTextError(
+      code: .recordTooLarge, line: recordLine, column: recordOffset - recordLineOffset + 1, byteOffset: recordOffset,
+      fieldIndex: 0, limit: dialect.maxRecordSize, quoteLine: firstOpenLine)
+  }
+}

@@ -1,4 +1,4 @@
-/// Why one record of a text with separators can't be read; the reader can go on with the next record.
+/// The reason why one record of a text with separators can't be read; the reader can continue with the next record.
 package struct DelimitedTextError: Error, Sendable, Hashable {
   /// The kind of error; its raw value stays the same from release to release.
   package enum Code: String, Sendable {
@@ -40,18 +40,18 @@ package struct DelimitedTextError: Error, Sendable, Hashable {
     self.quoteLine = quoteLine
   }
 
-  /// Whether records behind it may have become a part of this one.
+  /// True if later records may have become part of this one.
   package var swallowsRecords: Bool { code == .unclosedQuote || (code == .recordTooLarge && quoteLine != nil) }
 }
 
 extension DelimitedTextError: CustomStringConvertible {
-  /// What happened, where, and what to do; it contains nothing of the input's text.
+  /// The error, its place and the remedy; contains nothing of the input's text.
   package var description: String {
     code == .recordTooLarge
       ? "line \(line): \(message)" : "line \(line), column \(column), field \(fieldIndex + 1): \(message)"
   }
 
-  /// What happened and what to do, without the place.
+  /// The error and the remedy, without the place.
   package var message: String {
     switch code {
     case .strayQuote:

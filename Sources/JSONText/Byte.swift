@@ -25,7 +25,7 @@ enum Byte {
   /// Makes an ASCII letter lower case by OR.
   static let lowerCaseBit: UInt8 = 0x20
 
-  /// What a hexadecimal digit stands for.
+  /// The value of a hexadecimal digit; nil for any other byte.
   static func hexadecimalValue(_ byte: UInt8) -> UInt32? {
     switch byte {
     case 0x30...0x39: UInt32(byte - 0x30)

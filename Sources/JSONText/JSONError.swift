@@ -1,4 +1,4 @@
-/// Why a text is no JSON.
+/// The reason why a text is not JSON.
 public struct JSONError: Error, Sendable, Hashable {
   /// The kind of error; open, so that a new kind breaks no caller.
   public struct Code: RawRepresentable, Sendable, Hashable {
@@ -11,19 +11,19 @@ public struct JSONError: Error, Sendable, Hashable {
     public static let notUTF8 = Code(rawValue: "notUTF8")
     /// The text ends before its value does.
     public static let unexpectedEnd = Code(rawValue: "unexpectedEnd")
-    /// Something else than the grammar wants.
+    /// Text that the grammar doesn't allow there.
     public static let unexpectedText = Code(rawValue: "unexpectedText")
-    /// A control character in a string, or an escape that there isn't.
+    /// A control character in a string, or an unknown escape.
     public static let invalidString = Code(rawValue: "invalidString")
     /// A malformed number, or one that no Double holds.
     public static let invalidNumber = Code(rawValue: "invalidNumber")
     /// A key that its object already has.
     public static let duplicateKey = Code(rawValue: "duplicateKey")
-    /// More arrays and objects inside each other than allowed.
+    /// Arrays and objects nested more deeply than allowed.
     public static let tooDeep = Code(rawValue: "tooDeep")
   }
 
-  /// What kind of mistake it is.
+  /// The kind of error.
   public var code: Code
   /// The 1-based line; LF, CR LF and CR end one.
   public var line: Int
@@ -31,7 +31,7 @@ public struct JSONError: Error, Sendable, Hashable {
   public var column: Int
   /// The offset in the bytes that were given, a byte order mark included.
   public var byteOffset: Int
-  /// What was expected and found; quotes up to 40 characters of the text, control characters escaped.
+  /// The expected and the actual text; quotes up to 40 characters, control characters escaped.
   public var message: String
 
   /// An error at a place.

@@ -4,12 +4,12 @@ extension JSONParser {
     return JSONError(code: code, line: place.line, column: place.column, byteOffset: offset, message: message)
   }
 
-  /// Where an offset is; counted only when somebody asks.
+  /// Returns an offset's line and column; counted only on demand.
   func place(of offset: Int) -> JSONPlace {
     JSONPlace(of: offset, in: bytes, from: start)
   }
 
-  /// Something else than `expectation` is next, or nothing.
+  /// Makes the error for anything but `expectation` at the current offset, or for the end of the text.
   func unexpected(_ expectation: String, hint: String = "", code: JSONError.Code = .unexpectedText) -> JSONError {
     if isAtEnd { return end() }
     return failure(code, at: index, "\(expectation), found \(found(at: index))\(hint)")
@@ -61,13 +61,13 @@ extension JSONParser {
     let name = word(at: offset + sign)
     guard ["nan", "infinity", "inf"].contains(name.lowercased()) else { return nil }
     return failure(
-      .invalidNumber, at: offset, "\(word(at: offset)) is no number that JSON can carry; write null or a string")
+      .invalidNumber, at: offset, "\(word(at: offset)) is not a number that JSON can carry; write null or a string")
   }
 
   func unknownEscape(at offset: Int) -> JSONError {
     let scalar = scalar(at: offset + 1)
     let escape = isShown(scalar) ? "\"\\\(scalar)\"" : "a backslash before \(codePoint(scalar))"
-    return failure(.invalidString, at: offset, "\(escape) is no escape; write \\\\ for a backslash")
+    return failure(.invalidString, at: offset, "\(escape) is not an escape; write \\\\ for a backslash")
   }
 
   /// - Parameter place: The offset of the second one.
@@ -83,7 +83,7 @@ extension JSONParser {
     return ["true", "false", "null"].first { $0.hasPrefix(lower) }
   }
 
-  /// What stands at an offset, in quotes if it can be shown.
+  /// Describes the text at an offset, in quotes if it can be shown.
   func found(at offset: Int) -> String {
     guard offset < bytes.count else { return "the end of the text" }
     let scalar = scalar(at: offset)
@@ -104,5 +104,91 @@ extension JSONParser {
       end += 1
     }
     return text(offset..<max(offset, end))
+  }
+}
+
+extension JSONParser {
+  /// Returns the offset of a key by reading the object again.
+  ///
+  /// Reading a text twice when something is wrong with it costs less than keeping every key's place when nothing is.
+  func offset(ofKey wanted: String, inObjectAt start: Int) -> Int? {
+    var parser = self
+    parser.index = start
+    return try? parser.goToMember(wanted)
+  }
+
+  /// Returns the offset of the key or element at a path; an element's step is its index from 0.
+  ///
+  /// Nil if there is none.
+  mutating func offset(of path: [String]) -> Int? {
+    var offset = index
+    do throws(JSONError) {
+      try skipSpace()
+      offset = index
+      for step in path {
+        let found =
+          switch next {
+          case Byte.openBrace: try goToMember(step)
+          case Byte.openBracket: try goToElement(step)
+          default: Int?.none
+          }
+        guard let found else { return nil }
+        offset = found
+      }
+      return offset
+    } catch {
+      return nil
+    }
+  }
+
+  /// Goes to a member's value and returns where its key begins.
+  private mutating func goToMember(_ wanted: String) throws(JSONError) -> Int? {
+    _ = try open()
+    var isFirst = true
+    while try goToElement(closing: Byte.closeBrace, isFirst: isFirst) {
+      isFirst = false
+      let place = index
+      if try key() == wanted { return place }
+      _ = try value()
+    }
+    return nil
+  }
+
+  /// Goes to an element and returns where it begins.
+  private mutating func goToElement(_ wanted: String) throws(JSONError) -> Int? {
+    guard let wanted = Int(wanted) else { return nil }
+    _ = try open()
+    var count = 0
+    while try goToElement(closing: Byte.closeBracket, isFirst: count == 0) {
+      if count == wanted { return index }
+      count += 1
+      _ = try value()
+    }
+    return nil
+  }
+}
+
+/// A line and a column, both from 1.
+struct JSONPlace: CustomStringConvertible {
+  var line = 1
+  /// In Unicode scalars.
+  var column = 1
+
+  var description: String { "line \(line), column \(column)" }
+
+  /// Counts from the start of the text, after a byte order mark; a line ends with LF, CR LF or CR.
+  init(of offset: Int, in bytes: UnsafeRawBufferPointer, from start: Int) {
+    var index = start
+    while index < min(offset, bytes.count) {
+      let byte = bytes[index]
+      index += 1
+      let isInsideLineEnd = byte == Byte.carriageReturn && index < bytes.count && bytes[index] == Byte.lineFeed
+      if byte == Byte.lineFeed || byte == Byte.carriageReturn, !isInsideLineEnd {
+        line += 1
+        column = 1
+      } else if byte & 0xC0 != 0x80 {
+        column += 1
+      }
+    }
   }
 }

@@ -18,9 +18,9 @@ struct JSONWriter {
     case .number(let number): write(number.isFinite ? number.description : "null")
     case .string(let string): write(quoting: string)
     case .array(let elements):
-      writeContainer("[", "]", elements) { $0.write($1) }
+      writeContainer(elements, between: "[", and: "]") { $0.write($1) }
     case .object(let object):
-      writeContainer("{", "}", object.members) {
+      writeContainer(object.members, between: "{", and: "}") {
         $0.write(quoting: $1.key)
         $0.write($0.isPretty ? ": " : ":")
         $0.write($1.value)
@@ -29,7 +29,7 @@ struct JSONWriter {
   }
 
   private mutating func writeContainer<Element>(
-    _ open: String, _ close: String, _ elements: [Element], _ writeElement: (inout Self, Element) -> Void
+    _ elements: [Element], between open: String, and close: String, _ writeElement: (inout Self, Element) -> Void
   ) {
     write(open)
     level += 1
@@ -82,5 +82,47 @@ struct JSONWriter {
       bytes.append(Self.hexadecimal.utf8Start[Int(byte >> 4)])
       bytes.append(Self.hexadecimal.utf8Start[Int(byte & 15)])
     }
+  }
+}
+
+/// A piece of the text as a message may show it: 40 scalars at most, what can't be seen as code points.
+func quotable(_ text: String) -> String {
+  var result = ""
+  for (index, scalar) in text.unicodeScalars.prefix(41).enumerated() {
+    if index == 40 { return result + "..." }
+    if isShown(scalar) { result.unicodeScalars.append(scalar) } else { result += codePoint(scalar) }
+  }
+  return result
+}
+
+/// True if a scalar can be seen and doesn't change how its neighbours look.
+func isShown(_ scalar: Unicode.Scalar) -> Bool {
+  switch scalar.properties.generalCategory {
+  case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned, .surrogate: false
+  default: true
+  }
+}
+
+/// The code point in the form U+0041.
+func codePoint(_ scalar: Unicode.Scalar) -> String {
+  let digits = String(scalar.value, radix: 16, uppercase: true)
+  return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+}
+
+extension JSONValue {
+  /// The value as JSON (RFC 8259), keys in their order.
+  ///
+  /// Reading it gives an equal value, except that infinite numbers and NaN are written as null.
+  ///
+  /// - Parameter pretty: Whether each member gets its line, indented by two spaces a level.
+  public func serialized(pretty: Bool = false) -> String {
+    String(decoding: serializedBytes(pretty: pretty), as: UTF8.self)
+  }
+
+  /// The value as UTF-8 without a byte order mark; see ``serialized(pretty:)``.
+  public func serializedBytes(pretty: Bool = false) -> [UInt8] {
+    var writer = JSONWriter(isPretty: pretty)
+    writer.write(self)
+    return writer.bytes
   }
 }

@@ -2,7 +2,6 @@ package import Configuration
 import Dispatch
 import Foundation
 import HTTPService
-import ImageProtocol
 package import Jobs
 package import ObjectGraph
 import Synchronization
@@ -13,30 +12,33 @@ package final class Daemon: Sendable {
   /// The parts of a daemon; its maker opens the store.
   package struct Parts: Sendable {
     package var paths: Paths
-    package var configuration: Configuration
+    package var configuration: ConfigurationBox
     package var coordinator: PersistentStoreCoordinator
-    package var imageHelperPath: String
+    /// The built-in handlers and those of the program.
     package var handlers: [any JobHandler]
-    package var declaredTypes: [DeclaredType]
+    /// The handlers of declared types.
+    package var declaredHandlers: [any JobHandler]
+    /// Kills the processes of attempts that an earlier run had begun, and returns how many there were.
+    package var killLeftovers: @Sendable () throws -> Int
     package var log: DaemonLog
 
     package init(
-      paths: Paths, configuration: Configuration, coordinator: PersistentStoreCoordinator, imageHelperPath: String,
-      handlers: [any JobHandler] = [], declaredTypes: [DeclaredType] = [], log: DaemonLog
+      paths: Paths, configuration: ConfigurationBox, coordinator: PersistentStoreCoordinator,
+      handlers: [any JobHandler], declaredHandlers: [any JobHandler] = [],
+      killLeftovers: @escaping @Sendable () throws -> Int = { 0 }, log: DaemonLog
     ) {
       self.paths = paths
       self.configuration = configuration
       self.coordinator = coordinator
-      self.imageHelperPath = imageHelperPath
       self.handlers = handlers
-      self.declaredTypes = declaredTypes
+      self.declaredHandlers = declaredHandlers
+      self.killLeftovers = killLeftovers
       self.log = log
     }
   }
 
   private let core: DaemonCore
-  private let pool: ImageHelperPool
-  private let imageHelperPath: String
+  private let killLeftovers: @Sendable () throws -> Int
   private let server: HTTPServer
 
   /// Ties the parts together; nothing runs yet.
@@ -47,20 +49,12 @@ package final class Daemon: Sendable {
   package init(
     _ parts: Parts, listener: UnixListener, onFatal: @escaping @Sendable (FatalFailure) -> Void
   ) throws {
-    let configuration = ConfigurationBox(parts.configuration)
-    let settings = parts.configuration
-    pool = ImageHelperPool(
-      configuration: ImageHelperConfiguration(settings.image, helperPath: parts.imageHelperPath))
-    imageHelperPath = parts.imageHelperPath
-    let builtIn: [any JobHandler] = [
-      NoopHandler(), ImportHandler(coordinator: parts.coordinator, configuration: configuration),
-      ImageEncodeHandler(
-        pool: pool, coordinator: parts.coordinator, configuration: configuration, paths: parts.paths),
-    ]
+    let settings = parts.configuration.value
+    killLeftovers = parts.killLeftovers
     core = try DaemonCore(
-      paths: parts.paths, configuration: configuration, log: parts.log, coordinator: parts.coordinator,
-      handlers: builtIn + parts.handlers, onFatal: onFatal)
-    core.declare(parts.declaredTypes)
+      paths: parts.paths, configuration: parts.configuration, log: parts.log, coordinator: parts.coordinator,
+      handlers: parts.handlers, onFatal: onFatal)
+    core.handlers.setDeclared(parts.declaredHandlers)
     let service = StatusService(core)
     var limits = HTTPServerLimits()
     limits.connections = settings.status.maxConnections
@@ -78,20 +72,20 @@ package final class Daemon: Sendable {
 
   /// Recovers what an earlier run left, then starts to claim and run jobs.
   package func start() throws {
-    try core.removeLeftovers()
+    try core.removeLeftovers(killProcesses: killLeftovers)
     core.policy.applyLimits(to: core.scheduler, core.handlers, replacing: nil)
     core.workers.start(count: core.configuration.value.workers.count)
     try core.begin()
     try server.start()
   }
 
-  /// Puts a new configuration and new declared types into force, as far as that needs no restart.
-  package func reload(_ new: Configuration, declaredTypes: [DeclaredType]) {
+  /// Puts a new configuration and new handlers of declared types into force, as far as that needs no restart.
+  package func reload(_ new: Configuration, declaredHandlers: [any JobHandler]) {
     let old = core.configuration.value
     for change in new.changes(from: old) { core.log.notice("reload: \(change)") }
     let settings = new.reloaded(over: old)
     core.configuration.replace(settings)
-    core.declare(declaredTypes)
+    core.handlers.setDeclared(declaredHandlers)
     core.policy.applyLimits(to: core.scheduler, core.handlers, replacing: old)
     core.scheduler.change { [handlers = core.handlers] schedule, now in
       schedule.resumeJobs(ofTypes: { handlers[$0] != nil }, at: now)
@@ -99,8 +93,7 @@ package final class Daemon: Sendable {
     core.retention.runSoon()
     core.failedFiles.runSoon()
     core.flusher.reconfigure(settings.writer)
-    let helpers = ImageHelperConfiguration(settings.image, helperPath: imageHelperPath)
-    Task(executorPreference: WorkQueues.tasks) { [pool] in await pool.reconfigure(helpers) }
+    for handler in core.handlers.own { handler.configurationDidChange() }
     core.intake.reconfigure(settings.spool)
     core.log.setLevel(settings.log.level)
   }
@@ -123,7 +116,7 @@ package final class Daemon: Sendable {
     core.control.close()
     core.retention.stop()
     core.failedFiles.stop()
-    await pool.shutDown(by: .after(.seconds(5)))
+    for handler in core.handlers.own { await handler.shutDown(by: .after(.seconds(5))) }
     await core.merger.mergeAndWait()
     let isFlushed = await core.flusher.flush()
     core.releaser.drain()

@@ -1,6 +1,6 @@
 package import DelimitedText
 
-/// What sources hand out.
+/// Types of DelimitedText that are part of this module's interface.
 package typealias RecordPosition = DelimitedText.RecordPosition
 package typealias PresentRecord = DelimitedText.PresentRecord
 package typealias RecordFields = DelimitedText.RecordFields

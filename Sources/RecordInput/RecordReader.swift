@@ -1,13 +1,22 @@
 import DelimitedText
 
-/// Takes records out of the text of a stream.
+/// A reader of records from a stream of text.
 protocol RecordReader: AnyObject {
-  func next() throws(InputError) -> RecordSource.Step
+  func next() throws(InputError) -> RecordStep
   var record: PresentRecord { get }
-  /// After the present record.
+  /// The position after the present record.
   var position: RecordPosition { get }
-  /// Of every record, where they have to be equal; nil until the first that is right.
+  /// The number of fields of every record, if it has to be equal; nil until the first good record.
   var fieldCount: Int? { get }
-  /// Those known so far.
+  /// The names known so far.
   var columnNames: [String]? { get }
+}
+
+/// The outcome of going to the next record.
+package enum RecordStep: Sendable, Hashable {
+  /// A record is there.
+  case record
+  /// The present record can't be used: the source has its text, and the next call continues after it.
+  indirect case bad(RecordError)
+  case end
 }

@@ -3,23 +3,16 @@ package import SystemSupport
 
 /// The records of a file, one after the other, however the file is written, encoded and packed.
 ///
-/// Nothing is allocated per record. Each record has a position behind it, where a later source of the same file can go
-/// on. One thread at a time; memory is bounded by the block size and the largest record.
+/// Nothing is allocated per record. Each record has a position after it, from which a later source of the same file can
+/// continue. Not thread-safe; memory is bounded by the block size and the largest record.
 package final class RecordSource {
-  /// What ``next()`` came to.
-  package enum Step: Sendable, Hashable {
-    /// A record is there.
-    case record
-    /// The present record can't be used: ``record`` has its text, and the next call goes on behind it.
-    indirect case bad(RecordError)
-    case end
-  }
+  package typealias Step = RecordStep
 
-  /// How the file is written, as stated or found out.
+  /// The notation of the file, as stated or detected.
   package let form: InputForm
-  /// Before the first record, behind a header.
+  /// The position before the first record, after a header.
   package let start: RecordPosition
-  /// Fields of a record between separators, header included, or of an array; nil if that is open.
+  /// The number of fields of every record, header included; nil if it may differ.
   package let fieldCount: Int?
   /// The present record, as unpacked UTF-8; valid until the next call.
   @exclusivity(unchecked)
@@ -32,7 +25,7 @@ package final class RecordSource {
 
   /// Opens a file for its first record.
   ///
-  /// Reads the first part of it, to find out what is not stated, and the header.
+  /// Reads the first part of it, to detect what is not stated, and the header.
   package convenience init(_ file: consuming FileDescriptor, _ options: InputOptions = InputOptions())
     throws(InputError)
   {
@@ -44,7 +37,7 @@ package final class RecordSource {
     let (input, form) = try FormDetection.find(file, options)
     self.input = input
     self.form = form
-    let opening = try Opening(input, form, options)
+    let opening = try Opening(input, form, options: options)
     start = opening.start
     fieldCount = opening.fieldCount
     reader = opening.reader
@@ -60,19 +53,19 @@ package final class RecordSource {
     return step
   }
 
-  /// Goes to a place that ``position`` or ``start`` gave, of this source or another of the same file and options.
+  /// Goes to a ``position`` or ``start`` of this source, or of another of the same file and options.
   ///
-  /// In plain UTF-8 that is a jump; otherwise all before it is read again. Fields are those of an undisturbed reading if
-  /// the columns of JSON objects are stated; else columns are found from here on.
+  /// In plain UTF-8 this is a jump; otherwise the text before it is read again. Fields are those of an undisturbed
+  /// reading if the columns of JSON objects are stated; else columns are found from here on.
   package func go(to position: RecordPosition) throws(InputError) {
     let stream = try input.stream(from: position.byteOffset)
     let names = columnNames
     reader =
       form.isDelimited
-      ? DelimitedRecords(stream, form, options, at: position, columnNames: names, fieldCount: fieldCount)
+      ? DelimitedRecords(stream, form, options: options, at: position, columnNames: names, fieldCount: fieldCount)
       : JSONRecords(
-        stream, form, options, at: position, isAtStart: position.byteOffset == start.byteOffset, columnNames: names,
-        fieldCount: fieldCount)
+        stream, form, options: options, at: position, isAtStart: position.byteOffset == start.byteOffset,
+        columnNames: names, fieldCount: fieldCount)
     record = reader.record
   }
 
@@ -82,18 +75,85 @@ package final class RecordSource {
   /// The place after the present record.
   package var position: RecordPosition { reader.position }
 
-  /// How many bytes of the file are done with; of one that is packed or recoded, how many were read.
+  /// The number of bytes of the file that are consumed; of a compressed or recoded file, those that were read.
   package var fileOffset: Int64 { input.isPlain ? Int64(position.byteOffset) : input.file.offset }
 
   /// The file's size, owner and times now.
   package func fileStatus() throws(SystemError) -> FileStatus { try input.file.file.status() }
 
-  /// An error in the present record, or in one of its fields.
+  /// Makes an error for the present record, or for one of its fields.
   package func error(rule: String, field: Int? = nil, _ message: String) -> RecordError {
     var offset = 0
     if let field, field < record.fields.count, form.isDelimited { offset = record.fields.offsetInRecord(field) ?? 0 }
     var error = RecordError(rule, in: record, at: offset, message)
     error.fieldIndex = field
     return error
+  }
+}
+
+/// The facts that must be known before the first record: its place, the names of the columns and their number.
+struct Opening {
+  private(set) var reader: any RecordReader
+  private(set) var start: RecordPosition
+  private(set) var fieldCount: Int?
+
+  init(_ input: InputBytes, _ form: InputForm, options: InputOptions) throws(InputError) {
+    let first = try Self.position(afterLines: form.skippedLines, input)
+    start = first
+    reader = try Self.reader(input, form, options: options, at: first)
+    guard form.isDelimited || !form.hasHeader else { return }
+    if form.hasHeader, let records = reader as? DelimitedRecords, try records.readHeader() {
+      start = records.position
+      fieldCount = records.fieldCount
+      return
+    }
+    // Wherever a later source continues, records have as many fields as the first.
+    if options.allowsAnyFieldCount {
+      fieldCount = nil
+    } else if let stated = options.fieldCount {
+      fieldCount = stated
+    } else {
+      fieldCount = try Self.countOfFields(reader)
+    }
+    reader = try Self.reader(input, form, options: options, at: first, fieldCount: fieldCount)
+  }
+
+  private static func reader(
+    _ input: InputBytes, _ form: InputForm, options: InputOptions, at position: RecordPosition, fieldCount: Int? = nil
+  ) throws(InputError) -> any RecordReader {
+    let stream = try input.stream(from: position.byteOffset)
+    return form.isDelimited
+      ? DelimitedRecords(stream, form, options: options, at: position, fieldCount: fieldCount)
+      : JSONRecords(stream, form, options: options, at: position, isAtStart: true, fieldCount: fieldCount)
+  }
+
+  private static func countOfFields(_ records: any RecordReader) throws(InputError) -> Int? {
+    while records.fieldCount == nil {
+      if try records.next() == .end { return nil }
+    }
+    return records.fieldCount
+  }
+
+  /// Returns the position after a number of lines.
+  private static func position(afterLines count: Int, _ input: InputBytes) throws(InputError) -> RecordPosition {
+    guard count > 0 else { return .start }
+    let stream = try input.stream(from: 0)
+    let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
+    defer { block.deallocate() }
+    var position = RecordPosition.start
+    var wasReturn = false
+    while true {
+      let read = try stream.read(into: block)
+      if read == 0 { return RecordPosition(byteOffset: position.byteOffset, line: position.line) }
+      for byte in block[..<read] {
+        // The line feed after a carriage return belongs to the same line end.
+        if position.line == count + 1, !(wasReturn && byte == 0x0A) {
+          return RecordPosition(byteOffset: position.byteOffset, line: position.line)
+        }
+        position.byteOffset += 1
+        if byte == 0x0D || (byte == 0x0A && !wasReturn) { position.line += 1 }
+        wasReturn = byte == 0x0D
+      }
+    }
   }
 }

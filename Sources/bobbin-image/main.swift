@@ -1,11 +1,11 @@
-internal import Glibc
-internal import ImageProtocol
-internal import SystemSupport
+import Glibc
+import ImageProtocol
+import SystemSupport
 
 /// Ends with a line on standard error, which the daemon keeps.
 func fail(_ message: String, code: Int32) -> Never {
   let line = Array("bobbin-image: \(message)\n".utf8)
-  // There is nobody left to tell if this fails.
+  // A failure of this can't be reported.
   _ = write(STDERR_FILENO, line, line.count)
   exit(code)
 }

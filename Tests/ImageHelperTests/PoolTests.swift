@@ -1,6 +1,7 @@
 import CLinux
 import Foundation
 import Glibc
+import ImageHandler
 import ImageProtocol
 import Synchronization
 import SystemSupport

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ImageProtocol
+@testable import ImageHandler
 
 @Suite("Quotas of the image helpers")
 struct QuotaTests {
@@ -29,19 +29,19 @@ struct QuotaTests {
     let first = wait(try ask(5))
     // There would be room for it, but the first would wait for ever then.
     let second = wait(try ask(1))
-    #expect(!quota.takeNow(1))
+    #expect(!quota.acquireNow(1))
     let third = wait(try ask(9))
-    quota.giveBack(2)
-    #expect(!quota.takeNow(1))
-    quota.giveBack(6)
+    quota.return(2)
+    #expect(!quota.acquireNow(1))
+    quota.return(6)
     #expect(await first.value)
     #expect(await second.value)
-    #expect(!quota.takeNow(1), "the third waits for all that is left")
-    quota.giveBack(5)
-    quota.giveBack(1)
+    #expect(!quota.acquireNow(1), "the third waits for all that is left")
+    quota.return(5)
+    quota.return(1)
     #expect(await third.value)
-    #expect(quota.takeNow(1))
-    #expect(!quota.takeNow(1))
+    #expect(quota.acquireNow(1))
+    #expect(!quota.acquireNow(1))
   }
 
   @Test("Who gives up lets those behind go on, and nobody waits once it is closed")
@@ -61,7 +61,7 @@ struct QuotaTests {
   func between() async throws {
     #expect(quota.request(10) == .granted)
     let tickets = [try ask(4), try ask(4), try ask(9)]
-    quota.giveBack(4)
+    quota.return(4)
     quota.abandon(tickets[1], .waitedTooLong)
     quota.close()
     var given: [Bool] = []

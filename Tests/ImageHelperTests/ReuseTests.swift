@@ -1,4 +1,5 @@
 import Foundation
+import ImageHandler
 import ImageProtocol
 import SystemSupport
 import Testing

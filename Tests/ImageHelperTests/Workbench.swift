@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import ImageHandler
 import ImageProtocol
 import SystemSupport
 import TestSupport

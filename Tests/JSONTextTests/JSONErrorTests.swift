@@ -46,14 +46,14 @@ struct JSONErrorTests {
       Case("{,}", "line 1, column 2: expected a key in quotes, found \",\""),
       Case("1 x", "line 1, column 3: expected the end of the text after its value, found \"x\""),
       Case("1\n// no", "line 2, column 1: a comment, which JSON doesn't have; remove it"),
-      Case("\"é\\q\"", "line 1, column 3: \"\\q\" is no escape; write \\\\ for a backslash"),
-      Case("\"\\\n\"", "line 1, column 2: a backslash before U+000A is no escape; write \\\\ for a backslash"),
+      Case("\"é\\q\"", "line 1, column 3: \"\\q\" is not an escape; write \\\\ for a backslash"),
+      Case("\"\\\n\"", "line 1, column 2: a backslash before U+000A is not an escape; write \\\\ for a backslash"),
       Case("\"\\u12G4\"", "line 1, column 6: expected 4 hexadecimal digits after \"\\u\", found \"G4\""),
-      Case("\"\\uD800\"", "line 1, column 2: \"\\uD800\" is half of a surrogate pair, which is no character alone"),
-      Case("\"\\uDC00\"", "line 1, column 2: \"\\uDC00\" is half of a surrogate pair, which is no character alone"),
+      Case("\"\\uD800\"", "line 1, column 2: \"\\uD800\" is half of a surrogate pair, which is not a character"),
+      Case("\"\\uDC00\"", "line 1, column 2: \"\\uDC00\" is half of a surrogate pair, which is not a character"),
       Case(
-        "\"\\uD800\\uD800\"", "line 1, column 2: \"\\uD800\" is half of a surrogate pair, which is no character alone"),
-      Case("\"\\uD800\\n\"", "line 1, column 2: \"\\uD800\" is half of a surrogate pair, which is no character alone"),
+        "\"\\uD800\\uD800\"", "line 1, column 2: \"\\uD800\" is half of a surrogate pair, which is not a character"),
+      Case("\"\\uD800\\n\"", "line 1, column 2: \"\\uD800\" is half of a surrogate pair, which is not a character"),
       Case("[\"a\tb\"]", "line 1, column 4: a tab inside a string; write \\t"),
       Case(
         "[\"a\nb\"]", "line 1, column 4: a line ends inside the string that begins at column 2; close it, or write \\n"),
@@ -66,8 +66,8 @@ struct JSONErrorTests {
       Case("[.5]", "line 1, column 2: expected a value, found \".5\"; write 0 before the point"),
       Case("[+5]", "line 1, column 2: expected a value, found \"+5\"; remove the plus sign"),
       Case("[1e400]", "line 1, column 2: the number \"1e400\" is too large; 1.8e308 is the largest"),
-      Case("[NaN]", "line 1, column 2: NaN is no number that JSON can carry; write null or a string"),
-      Case("-Infinity", "line 1, column 1: -Infinity is no number that JSON can carry; write null or a string"),
+      Case("[NaN]", "line 1, column 2: NaN is not a number that JSON can carry; write null or a string"),
+      Case("-Infinity", "line 1, column 1: -Infinity is not a number that JSON can carry; write null or a string"),
       Case("\u{FEFF}[x", "line 1, column 2: expected a value, found \"x\"; put text in double quotes"),
       Case("[\u{0}]", "line 1, column 2: expected a value, found U+0000"),
       Case("[\u{202E}]", "line 1, column 2: expected a value, found U+202E"),
@@ -92,10 +92,10 @@ struct JSONErrorTests {
       Case("[0x]", "line 1, column 4: expected a hexadecimal digit after \"0x\", found \"]\""),
       Case("[.]", "line 1, column 3: expected a digit after \".\", found \"]\""),
       Case("[+]", "line 1, column 3: expected a digit after \"+\", found \"]\""),
-      Case("[+Infinity]", "line 1, column 2: +Infinity is no number that JSON can carry; write null or a string"),
+      Case("[+Infinity]", "line 1, column 2: +Infinity is not a number that JSON can carry; write null or a string"),
       Case("[010]", "line 1, column 2: a number begins with 0; remove the zeros"),
-      Case("'\\1'", "line 1, column 2: \"\\1\" is no escape; write \\\\ for a backslash"),
-      Case("'\\01'", "line 1, column 2: \"\\0\" is no escape; write \\\\ for a backslash"),
+      Case("'\\1'", "line 1, column 2: \"\\1\" is not an escape; write \\\\ for a backslash"),
+      Case("'\\01'", "line 1, column 2: \"\\0\" is not an escape; write \\\\ for a backslash"),
       Case("'\\xg0'", "line 1, column 4: expected 2 hexadecimal digits after \"\\x\", found \"g0\""),
       Case("'a\n'", "line 1, column 3: a line ends inside the string that begins at column 1; close it, or write \\n"),
     ])
@@ -106,10 +106,10 @@ struct JSONErrorTests {
   @Test("Bytes that are no UTF-8 are refused with their place, a byte order mark being counted only in the offset")
   func encoding() {
     let error = failure(of: [0xEF, 0xBB, 0xBF, 0x0A] + Array("[\"é".utf8) + [0xC0, 0xAF])
-    let message = "the byte 0xC0 is no UTF-8; save the text as UTF-8"
+    let message = "the byte 0xC0 is not UTF-8; save the text as UTF-8"
     #expect(error == JSONError(code: .notUTF8, line: 2, column: 4, byteOffset: 8, message: message))
     let utf16 = failure(of: [0xFF, 0xFE, 0x5B, 0x00])
-    #expect(utf16?.description == "line 1, column 1: the byte 0xFF is no UTF-8; save the text as UTF-8")
+    #expect(utf16?.description == "line 1, column 1: the byte 0xFF is not UTF-8; save the text as UTF-8")
   }
 
   @Test("A long piece of the text is cut in a message")

@@ -29,13 +29,13 @@ struct HandlerTypesTests {
       ([Mine(type: "")], "Mine has no type; give it one that job files can name"),
     ])
   func refused(handlers: [any JobHandler], message: String) {
-    let error = #expect(throws: HandlerTypeError.self) { try HandlerTypes.check(handlers) }
+    let error = #expect(throws: HandlerTypeError.self) { try HandlerTypes.check(handlers, besides: ["import"]) }
     #expect(error?.description == message)
   }
 
   @Test("Handlers of different types are taken")
   func taken() throws {
-    try HandlerTypes.check([])
-    try HandlerTypes.check([Mine(type: "a"), Mine(type: "b"), Other(type: "c")])
+    try HandlerTypes.check([], besides: ["import"])
+    try HandlerTypes.check([Mine(type: "a"), Mine(type: "b"), Other(type: "c")], besides: ["import"])
   }
 }

@@ -1,3 +1,4 @@
+import BobbinDaemon
 import Configuration
 import ControlClient
 import Foundation
@@ -41,9 +42,12 @@ struct MainExecutorTests {
     let null = try FileDescriptor.null()
     let log = DaemonLog(
       journal: Journal(identifier: "test", format: .human, output: null.number), level: .error)
+    let box = ConfigurationBox(configuration)
+    let handlers = BuiltInHandlers(
+      paths, box, coordinator: coordinator,
+      imageHelperPath: try RepositoryPaths.executable("bobbin-image").path(percentEncoded: false))
     let parts = Daemon.Parts(
-      paths: paths, configuration: configuration, coordinator: coordinator,
-      imageHelperPath: try RepositoryPaths.executable("bobbin-image").path(percentEncoded: false), log: log)
+      paths: paths, configuration: box, coordinator: coordinator, handlers: handlers.all, log: log)
     let listener = try UnixListener(path: paths.socket, mode: 0o600)
     let daemon = try Daemon(parts, listener: listener) { failure in preconditionFailure("\(failure)") }
     try daemon.start()

@@ -1,6 +1,7 @@
 import Configuration
 import Foundation
 import Glibc
+import Jobs
 import SystemSupport
 import TestSupport
 import Testing

@@ -20,7 +20,9 @@ struct InferenceTests {
 
   private func guess(_ values: [String], _ kind: FieldKind = .text, isTyped: Bool = false) -> ColumnGuess {
     var guess = ColumnGuess()
-    for value in values { Array(value.utf8).withUnsafeBytes { guess.add($0, kind, isTyped: isTyped, ByteScratch()) } }
+    for value in values {
+      Array(value.utf8).withUnsafeBytes { guess.add($0, kind, isTyped: isTyped, using: ByteScratch()) }
+    }
     return guess
   }
 

@@ -27,10 +27,10 @@ struct BadJobFile: Sendable, CustomTestStringConvertible {
     BadJobFile("not JSON", "<job/>", #"line 1: expected a value, found "<""#),
     BadJobFile(
       "not UTF-8", Data("{\"type\":\n\"no".utf8) + [0xff, 0xfe] + Data("op\"}".utf8),
-      #"line 2: the byte 0xFF is no UTF-8; save the text as UTF-8"#),
+      #"line 2: the byte 0xFF is not UTF-8; save the text as UTF-8"#),
     BadJobFile(
       "UTF-16", Data([0xff, 0xfe]) + (#"{"type": "noop"}"#.data(using: .utf16LittleEndian) ?? Data()),
-      #"line 1: the byte 0xFF is no UTF-8; save the text as UTF-8"#),
+      #"line 1: the byte 0xFF is not UTF-8; save the text as UTF-8"#),
     BadJobFile("NUL bytes", Data(count: 4096), #"line 1: expected a value, found U+0000"#),
     BadJobFile(
       "too large", Data(repeating: UInt8(ascii: " "), count: 1 << 20) + Data("{}".utf8),
@@ -67,7 +67,7 @@ struct BadJobFile: Sendable, CustomTestStringConvertible {
       "line 1: \"id\": must not contain control or invisible characters such as U+001B"),
     BadJobFile(
       "with an unknown argument", "{\"type\": \"import\",\n\"arguments\": {\n\"inputs\": \"a.csv\"}}",
-      #"line 3: "arguments.inputs": is no argument of this type; did you mean "input"?"#),
+      #"line 3: "arguments.inputs": is not an argument of this type; did you mean "input"?"#),
     BadJobFile(
       "without a required argument", "{\"type\": \"import\",\n\"arguments\": {\"entity\": \"Reading\"}}",
       #"line 2: "arguments.input": is missing"#),

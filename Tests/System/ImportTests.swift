@@ -288,7 +288,7 @@ extension SystemTests {
         (#""mode": "mirror", "atomic": false"#, "can't be false for the mode \"mirror\""),
         (#""maxRejects": "many""#, "must be a number of records or a share such as \"5%\""),
         (#""atomic": true, "onTooManyRejects": "hold""#, "can't be \"hold\""),
-        (#""columns": {"a": {"attribute": "born", "dates": "ddd"}}"#, "\"ddd\" is no date format"),
+        (#""columns": {"a": {"attribute": "born", "dates": "ddd"}}"#, "\"ddd\" is not a date format"),
         (#""columns": {"a": {"attribute": "age", "default": "old"}}"#, "\"old\" is not a whole number"),
         (#""columns": {"a": "department"}"#, "is a relationship"),
         (#""columns": {"a": {"relationship": "department", "key": "kind"}}"#, "can't be found by \"kind\" at once"),

@@ -100,7 +100,7 @@ extension SystemTests {
         "render", "exit 0", "RequiredArguments=input:path\nOptionalArguments=pages:integer list:array", in: root)
       let daemon = try await DaemonProcess.ready(root)
       for (arguments, message) in [
-        (#"{"inptu": "a"}"#, #""arguments.inptu": is no argument of this type; did you mean "input"?"#),
+        (#"{"inptu": "a"}"#, #""arguments.inptu": is not an argument of this type; did you mean "input"?"#),
         ("{}", #""arguments.input": is missing"#),
         (#"{"input": 7}"#, #""arguments.input": must be a string, not an integer"#),
         (#"{"input": "a", "pages": "3"}"#, #""arguments.pages": must be a whole number, not a string"#),

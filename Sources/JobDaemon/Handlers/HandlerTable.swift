@@ -1,5 +1,6 @@
-import Jobs
+package import Jobs
 import Synchronization
+import SystemSupport
 
 /// The handlers by type; those of declared types change with a reload.
 ///
@@ -10,13 +11,13 @@ final class HandlerTable: Sendable {
     var typesSoFar: Set<String>
   }
 
-  private let builtIn: [String: any JobHandler]
+  private let fixed: [String: any JobHandler]
   private let state: Mutex<State>
 
   init(_ handlers: [any JobHandler]) {
-    let builtIn = Dictionary(handlers.map { ($0.type, $0) }) { _, last in last }
-    self.builtIn = builtIn
-    state = Mutex(State(handlers: builtIn, typesSoFar: Set(builtIn.keys)))
+    let fixed = Dictionary(handlers.map { ($0.type, $0) }) { _, last in last }
+    self.fixed = fixed
+    state = Mutex(State(handlers: fixed, typesSoFar: Set(fixed.keys)))
   }
 
   subscript(type: String) -> (any JobHandler)? { state.withLock { $0.handlers[type] } }
@@ -24,12 +25,15 @@ final class HandlerTable: Sendable {
   /// The types, sorted.
   var types: [String] { state.withLock { $0.handlers.keys.sorted() } }
 
-  /// The types, with those that earlier declarations had: what was set for them is to be taken back.
+  /// The types and those of earlier declarations, whose limits have to be lifted.
   var typesSoFar: Set<String> { state.withLock { $0.typesSoFar } }
 
-  /// Puts other declared handlers in the place of the earlier ones.
+  /// The daemon's own handlers.
+  var own: [any OwnHandler] { state.withLock { $0.handlers.values.compactMap { $0 as? any OwnHandler } } }
+
+  /// Replaces the handlers of declared types.
   func setDeclared(_ handlers: [any JobHandler]) {
-    let merged = handlers.reduce(into: builtIn) { $0[$1.type] = $1 }
+    let merged = handlers.reduce(into: fixed) { $0[$1.type] = $1 }
     state.withLock { state in
       state.handlers = merged
       state.typesSoFar.formUnion(merged.keys)
@@ -37,6 +41,38 @@ final class HandlerTable: Sendable {
   }
 }
 
-/// A handler of the daemon's own. It computes and blocks on its context's executor only, so that what else it awaits may
-/// share ``WorkQueues``.
-protocol OwnHandler: JobHandler {}
+/// The check that each type has one handler.
+package enum HandlerTypes {
+  /// Checks that each type has one handler.
+  ///
+  /// - Parameters:
+  ///   - own: the handlers that a program adds to the built-in ones.
+  ///   - builtIn: the types that every daemon has.
+  package static func check(_ own: [any JobHandler], besides builtIn: Set<String>) throws(HandlerTypeError) {
+    var known: [String: any JobHandler] = [:]
+    for handler in own {
+      let name = "\"\(displayName(handler.type))\""
+      if handler.type.isEmpty {
+        throw HandlerTypeError("\(kind(of: handler)) has no type; give it one that job files can name")
+      }
+      if builtIn.contains(handler.type) {
+        throw HandlerTypeError(
+          "\(kind(of: handler)) handles the type \(name), which is built in; give it a type of its own")
+      }
+      if let first = known.updateValue(handler, forKey: handler.type) {
+        throw HandlerTypeError(
+          "the type \(name) has two handlers, \(kind(of: first)) and \(kind(of: handler)); give one of them another type"
+        )
+      }
+    }
+  }
+
+  private static func kind(of handler: any JobHandler) -> String { "\(type(of: handler))" }
+}
+
+/// An error in the types of a program's handlers, such as two handlers for the same type.
+package struct HandlerTypeError: Error, CustomStringConvertible {
+  package let description: String
+
+  init(_ description: String) { self.description = description }
+}

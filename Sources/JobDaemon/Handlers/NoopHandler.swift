@@ -1,16 +1,19 @@
-import JSONText
-import Jobs
+package import JSONText
+package import Jobs
 
 /// The type `noop`: does nothing; for tests, benches and monitoring.
 ///
 /// It awaits nothing, so it prefers no executor: a task that does is queued anew when it is run at once (note 29).
-struct NoopHandler: JobHandler {
-  let type = "noop"
-  let hasOutsideEffects = false
+package struct NoopHandler: JobHandler {
+  package static let type = "noop"
+  package var type: String { Self.type }
+  package var hasOutsideEffects: Bool { false }
 
-  func validate(_ arguments: JSONValue) throws(JobFileError) {
+  package init() {}
+
+  package func validate(_ arguments: JSONValue) throws(JobFileError) {
     try ArgumentReader(arguments).allow([])
   }
 
-  nonisolated(nonsending) func run(_ execution: JobExecution) async throws -> JSONValue { .object([:]) }
+  package nonisolated(nonsending) func run(_ execution: JobExecution) async throws -> JSONValue { .object([:]) }
 }

@@ -122,13 +122,6 @@ extension StatusService {
       return Self.json(reply.json(input: JSONValue(stored: state?.form)))
     }
   }
-
-  /// The number of records that an import has rejected so far; nil for jobs of other types.
-  static func rejectCount(of job: Job, _ context: isolated ManagedObjectContext) throws -> JSONValue? {
-    guard job.type == "import" else { return nil }
-    let condition = Condition.compare(.keyPath(["job"]), .equal, .object(job.objectID), [])
-    return .integer(try context.fetch(FetchRequest<ImportState>(condition, limit: 1)).first?.rejects ?? 0)
-  }
 }
 
 extension AttemptsReply.Attempt {

@@ -126,7 +126,9 @@ final class StatusService: Sendable {
     read(request) { context, core in
       guard let job = try Self.job(id, context) else { return Self.noJob(id) }
       var reply = JobReply(job, live: core.live(job), withArguments: true)
-      reply.rejects = try Self.rejectCount(of: job, context)
+      if let handler = core.handlers[job.type] as? any OwnHandler {
+        reply.rejects = try handler.rejectCount(of: job, in: context).map(JSONValue.integer)
+      }
       return Self.json(reply.json)
     }
   }

@@ -1,0 +1,124 @@
+package import Configuration
+package import JSONText
+package import Jobs
+package import ObjectGraph
+import SystemSupport
+
+/// A type that a file in `handlers.d` declares: each attempt is a process, which reads the job from standard input.
+///
+/// The protocol is in Documentation/ProcessHandlers.md. What the program inserts lands in the attempt's context, and so
+/// happens once, whatever crashes.
+package struct ProcessHandler: OwnHandler {
+  let definition: HandlerDefinition
+  let launch: ProcessLaunch
+  let coordinator: PersistentStoreCoordinator
+
+  package var type: String { definition.type }
+
+  package var settings: JobTypeSettings {
+    var settings = JobTypeSettings()
+    settings.maxAttempts = definition.maxAttempts
+    settings.concurrent = definition.concurrency
+    settings.timeout = definition.timeout ?? Self.forever
+    // After SIGKILL the kernel needs a moment, and what the program wrote is read to its end.
+    settings.stopLimit = definition.killGrace + .seconds(15)
+    return settings
+  }
+
+  /// More than any program runs: no limit of the type, rather than that of the configuration.
+  private static let forever = Duration.seconds(100 * 365 * 86_400)
+
+  /// Makes the handler of a declared type.
+  ///
+  /// - Parameters:
+  ///   - type: what the file declares.
+  ///   - coordinator: has the store open that the programs insert into.
+  ///   - mark: put into the environment of the processes, so that a later run of the daemon finds them.
+  package init(_ type: DeclaredType, coordinator: PersistentStoreCoordinator, mark: ProcessMark) {
+    definition = type.definition
+    launch = ProcessLaunch(definition: type.definition, account: type.account, mark: mark)
+    self.coordinator = coordinator
+  }
+
+  package func validate(_ arguments: JSONValue) throws(JobFileError) {
+    let reader = try ArgumentReader(arguments)
+    guard definition.declaresArguments else { return }
+    try reader.allow((definition.requiredArguments + definition.optionalArguments).map(\.name))
+    for argument in definition.requiredArguments {
+      guard reader.value(argument.name) != nil else { throw reader.error("is missing", argument.name) }
+      try reader.check(argument)
+    }
+    for argument in definition.optionalArguments where reader.value(argument.name) != nil { try reader.check(argument) }
+  }
+
+  package func run(_ execution: JobExecution) async throws -> JSONValue {
+    try await ProcessRun(execution, launch: launch, coordinator: coordinator).run()
+  }
+
+  package func revert(_ execution: JobExecution) async throws {
+    try await ProcessRun(execution, launch: launch, coordinator: coordinator).revert()
+  }
+}
+
+extension ArgumentReader {
+  /// Checks that an argument is of the declared kind.
+  fileprivate func check(_ argument: HandlerArgument) throws(JobFileError) {
+    guard let value = value(argument.name) else { return }
+    let expected: String? =
+      switch argument.kind {
+      case .any: nil
+      case .string: value.string == nil ? "a string" : nil
+      case .path: nil
+      case .integer: value.integer == nil ? "a whole number" : nil
+      case .number: value.number == nil ? "a number" : nil
+      case .boolean: value.bool == nil ? "true or false" : nil
+      case .array: value.array == nil ? "an array" : nil
+      case .object: value.object == nil ? "an object" : nil
+      }
+    if argument.kind == .path { _ = try requiredPath(argument.name) }
+    if let expected { throw error("must be \(expected), not \(value.kindName)", argument.name) }
+  }
+}
+
+/// A job type declared in `handlers.d`, checked as far as possible without running its program.
+package struct DeclaredType: Sendable {
+  package let definition: HandlerDefinition
+  /// The user that the program runs as; nil for the daemon's user.
+  let account: UserAccount?
+
+  /// The types that the files of a configuration declare.
+  ///
+  /// - Parameters:
+  ///   - paths: the folder with the files.
+  ///   - known: the types that have handlers already, which can't be declared.
+  /// - Throws: everything that is wrong in any of the files, by file, line and key.
+  package static func load(_ paths: Paths, besides known: Set<String>) throws(ConfigurationError) -> [DeclaredType] {
+    var types: [DeclaredType] = []
+    var problems: [ConfigurationProblem] = []
+    for definition in try HandlerDefinition.load(folder: paths.handlers, builtInTypes: known) {
+      do throws(ConfigurationProblem) {
+        types.append(DeclaredType(definition: definition, account: try account(of: definition)))
+      } catch {
+        problems.append(error)
+      }
+    }
+    guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
+    return types
+  }
+
+  private static func account(of definition: HandlerDefinition) throws(ConfigurationProblem) -> UserAccount? {
+    guard let name = definition.user else { return nil }
+    let found: UserAccount?
+    do throws(SystemError) {
+      found = try UserAccount.find(name)
+    } catch {
+      throw definition.problem("User", "can't be looked up: \(error)")
+    }
+    guard let found else { throw definition.problem("User", "there is no such user") }
+    if found.user == Credentials.effectiveUser { return nil }
+    guard Credentials.effectiveUser == 0 else {
+      throw definition.problem("User", "only a daemon that runs as root can start programs of other users")
+    }
+    return found
+  }
+}
