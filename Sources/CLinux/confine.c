@@ -1,4 +1,4 @@
-// A filter of system calls for a process that works on what is open already, seccomp(2).
+// A filter of system calls for a process that works with open files only, seccomp(2).
 //
 // The kernel wants the filter as a program of its own kind, made of macros, which is why it is written in C.
 #include "CLinux.h"
@@ -58,7 +58,7 @@ static int linux_answer_fstat(void) {
 #define LINUX_CONFINE_ARCHITECTURE AUDIT_ARCH_AARCH64
 #endif
 
-// What is always allowed: memory, threads of one's own, and reading and writing what is open.
+// The calls that are always allowed: memory, threads of one's own, reading and writing open files.
 static const int linux_confine_allowed[] = {
     SYS_futex, SYS_read, SYS_write, SYS_pread64, SYS_pwrite64, SYS_readv, SYS_writev, SYS_lseek, SYS_munmap,
     SYS_mremap, SYS_madvise, SYS_brk, SYS_fstat, SYS_close, SYS_dup, SYS_ftruncate,
@@ -92,7 +92,7 @@ static void linux_confine_load(struct linux_confine_program *program, size_t off
   linux_confine_add(program, BPF_LD | BPF_W | BPF_ABS, (unsigned int)offset, 0, 0);
 }
 
-// Goes on after so many instructions, depending on whether what was loaded is this.
+// Jumps over instructions, depending on whether the loaded value is this.
 static void linux_confine_equal(
     struct linux_confine_program *program, unsigned int value, unsigned char yes, unsigned char no) {
   linux_confine_add(program, BPF_JMP | BPF_JEQ | BPF_K, value, yes, no);

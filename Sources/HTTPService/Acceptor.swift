@@ -60,7 +60,7 @@ final class Acceptor: Sendable {
     }
   }
 
-  /// Returns false when nobody waits.
+  /// Accepts one client; returns false when none is waiting.
   private func acceptNext() throws(SystemError) -> Bool {
     var address = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)

@@ -142,7 +142,7 @@ struct LibraryResponse: ~Copyable {
     // The library knows the length better, and refuses a second opinion.
     headers["Content-Length"] = nil
     for field in headers.fields {
-      // A C string would end at a NUL and send the rest of the value to nobody.
+      // A C string would end at a NUL and lose the rest of the value.
       let isText = !field.name.utf8.contains(0) && !field.value.utf8.contains(0)
       guard isText, MHD_add_response_header(handle, field.name, field.value) == .YES else { return nil }
     }

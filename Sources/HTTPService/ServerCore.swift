@@ -7,8 +7,8 @@ import SystemSupport
 /// The state that the accept loop, the library's thread, the deadlines and the responders of a server share.
 ///
 /// A connection is suspended and resumed under the lock: once resumed, the library may free it and stop its daemon, so
-/// nobody may resume one by what the table said a moment ago. The library takes
-/// its own lock inside ours; it never calls back while it holds it.
+/// nobody may resume one by what the table said a moment ago. The library takes its own lock inside ours; it never calls
+/// back while it holds it.
 final class ServerCore: ExchangeOwner {
   // The pointer is used only under the lock while the connection is suspended, which keeps the library from freeing it.
   private struct Suspension: @unchecked Sendable {

@@ -168,7 +168,7 @@ struct PropertyNames {
 
   /// Names the properties of an entity that its superclass has not named yet.
   ///
-  /// - Parameter warnings: Takes what was named otherwise without having been told to.
+  /// - Parameter warnings: Gets the names that differ from the model although nobody asked for it.
   /// - Throws: ``ModelError`` for a wanted name that Swift can't have.
   mutating func add(_ entity: Entity, _ warnings: inout [ModelError]) throws(ModelError) {
     let properties = entity.properties.filter { !$0.isHidden }

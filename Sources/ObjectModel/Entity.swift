@@ -101,7 +101,7 @@ public final class Property: @unchecked Sendable {
   public let isHidden: Bool
   /// The column of a stored property in its family's table; the name, unless another property has taken that.
   package internal(set) var columnName: String
-  /// The column that tells the entity of a to-one relationship's destination; nil if there is only one possible.
+  /// The column with the entity of a to-one relationship's destination; nil if only one is possible.
   package internal(set) var entityColumnName: String?
 
   init(_ kind: Kind, slot: Int, declaringEntity: String, isHidden: Bool = false) {

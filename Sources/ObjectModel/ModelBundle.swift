@@ -31,7 +31,7 @@ public struct ModelBundle {
       do { data = try Data(contentsOf: marker) } catch {
         throw ModelError(.unreadable, "can't be read: \(error.localizedDescription)", file: marker.path)
       }
-      // The editor writes an empty dictionary where nobody has chosen a version.
+      // The editor writes an empty dictionary if no version was chosen.
       let plist = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any]
       guard let plist else {
         throw ModelError(.malformed, "names no current version (_XCCurrentVersionName)", file: marker.path)

@@ -61,7 +61,7 @@ struct ModelElement {
     return attribute
   }
 
-  /// The composite that the attribute is of, by the name that is told; empty if none is told, nil if it is of none.
+  /// The name of the attribute's composite; empty if the file has none, nil if it has no composite.
   var composite: String? {
     let told = attributes.first { $0.key.lowercased().hasPrefix("composite") }?.value
     return attributes["attributeType"] == "Composite" ? told ?? "" : told

@@ -237,7 +237,7 @@ struct ModelComposites {
   /// A part of a composite, or an attribute of an entity.
   struct Member {
     let attribute: AttributeDescription
-    /// The composite that it is of; empty if the file does not tell, nil if it is of none.
+    /// The name of its composite; empty if the file has none, nil if it has no composite.
     let composite: String?
   }
 

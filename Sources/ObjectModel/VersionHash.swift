@@ -1,6 +1,6 @@
 /// A 128-bit hash (FNV-1a, with two offset bases) over what shapes an entity's stored data.
 ///
-/// It tells whether a store was written with the same entity; it protects against accidents, not against attackers.
+/// It shows if a store was written with the same entity; it protects against accidents, not against attackers.
 /// Source: Fowler, Noll, Vo, http://www.isthe.com/chongo/tech/comp/fnv/
 public struct VersionHash: Sendable, Hashable, CustomStringConvertible {
   private var high: UInt64 = 0xcbf2_9ce4_8422_2325

@@ -73,7 +73,7 @@ int linux_clear_ambient_capabilities(void);
 // Hang-ups and errors are reported in any case.
 int linux_epoll_add_once(int epoll, int descriptor, bool reads, unsigned long long token);
 int linux_epoll_remove(int epoll, int descriptor);
-// Waits for ever; puts the tokens of what is ready into the array, of 64 at most.
+// Waits for ever; puts the tokens of ready descriptors into the array, 64 at most.
 int linux_epoll_wait(int epoll, unsigned long long tokens[64]);
 
 // The time when the file was made, in nanoseconds since 1970, or 0 where the file system doesn't keep it; -1 and errno on error.

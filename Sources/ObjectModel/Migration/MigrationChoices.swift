@@ -22,7 +22,7 @@ package struct MigrationChoices: Sendable {
     }
 
     package let kind: Kind
-    /// The file and line it comes from, or what else tells a person where to look.
+    /// The file and line it comes from, or another hint where to look.
     package let place: String
 
     package init(_ kind: Kind, place: String) {

@@ -93,7 +93,7 @@ extension SystemError {
   /// True if another attempt would most likely fail in the same way; false where the system was short of something.
   package var isLasting: Bool { !Self.passing.contains(code.rawValue) }
 
-  /// True if a disk was full, which is nobody's fault and may be over soon.
+  /// True if a disk was full, which is no fault of the caller and may change soon.
   package var isFullDisk: Bool { code == .diskFull || code == .quotaExceeded }
 
   /// True if the system was short of disk space, memory, processes or descriptors.

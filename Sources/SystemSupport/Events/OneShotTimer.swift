@@ -8,7 +8,7 @@ package final class OneShotTimer: Sendable {
   private struct State {
     /// A dispatch source is not marked as Sendable, but may be used from any thread; the mutex orders its replacement.
     nonisolated(unsafe) var source: (any DispatchSourceTimer)?
-    /// The number of the last alarm, by which a replaced one is told.
+    /// The number of the last alarm, which identifies replaced ones.
     var number: UInt64 = 0
     var isCancelled = false
   }

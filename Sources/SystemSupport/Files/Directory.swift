@@ -256,7 +256,7 @@ package final class DirectoryScan: Sendable {
 
   private func read() throws(SystemError) -> FileName? {
     while true {
-      // readdir tells the end from an error by errno alone.
+      // errno alone distinguishes the end from an error.
       errno = 0
       guard let entry = readdir(stream) else {
         let code = errno

@@ -14,7 +14,7 @@ package final class DirectoryWatcher: Sendable {
   /// - Parameters:
   ///   - directory: Watched itself, whatever happens to its path.
   ///   - queue: Where `handler` is called.
-  ///   - tellsCreation: True if entries are told of as soon as they are made, besides when they are finished.
+  ///   - tellsCreation: True if entries are reported when they are created, besides when they are finished.
   ///   - handler: Gets all events of one read, in order, never an empty array.
   /// - Throws: ``SystemError``; ENOSPC means that `fs.inotify.max_user_watches` is used up.
   package init(

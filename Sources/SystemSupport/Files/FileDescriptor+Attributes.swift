@@ -54,7 +54,7 @@ extension FileDescriptor {
   package enum Writers: Sendable {
     case none
     case some
-    /// The kernel tells only the file's owner, root, and who has CAP_LEASE; and not on every file system.
+    /// The kernel answers only the file's owner, root, and processes with CAP_LEASE; and not on every file system.
     case unknown
   }
 

@@ -28,7 +28,7 @@ package final class FileLock: Sendable {
         throw error.hinting(holder.map { "process \($0) holds it" } ?? "another process holds it")
       }
     }
-    // In this order, as what is overwritten needs no room on a full disk.
+    // In this order, as overwriting needs no room on a full disk.
     let content = Data("\(getpid())\n".utf8)
     try descriptor.writeAll(content)
     try descriptor.truncate(to: Int64(content.count))

@@ -24,7 +24,7 @@ package enum ParentProcess {
   ///
   /// The signal follows the parent's *thread*; ``ChildProcess`` starts children on a thread that lasts.
   ///
-  /// - Parameter expected: The parent's process ID, if the parent told it.
+  /// - Parameter expected: The parent's process ID, if it is known.
   /// - Throws: ``SystemError/Code/noProcess`` when the parent has ended already.
   package static func signalAtItsEnd(_ signal: Int32 = SIGKILL, expected: Int32? = nil) throws(SystemError) {
     let before = getppid()

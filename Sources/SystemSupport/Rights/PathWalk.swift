@@ -22,7 +22,7 @@ extension UserIdentity {
     do throws(SystemError) {
       return try node.descriptor.reopenedForReading()
     } catch {
-      // The descriptor's path would tell nobody anything.
+      // The descriptor's path would mean nothing to the user.
       throw PathProblem(SystemError(error.code, call: "open", subject: path))
     }
   }

@@ -28,14 +28,14 @@ struct InferredModel {
   /// - Parameter names: Of the columns.
   init(entity: String, _ table: TableGuess, hasKeys: Bool) {
     self.entity = entity
-    // Names that are there twice, or not at all, can't be told apart by name.
+    // Columns whose names are missing or repeated can't be named.
     let names = table.names ?? []
     isByPosition = !hasKeys && (names.count != table.columns.count || Set(names).count != names.count)
     let parents = Set(names.flatMap(Self.parents))
     var shown: [(String?, ColumnGuess)] = []
     for (index, guess) in table.columns.enumerated() {
       let name = index < names.count ? names[index] : nil
-      // A key that is null or an object is told by the keys of the object.
+      // A key that is null or an object is covered by the keys of the object.
       if hasKeys, let name, guess.valueCount == 0, parents.contains(name) { continue }
       shown.append((name, guess))
     }

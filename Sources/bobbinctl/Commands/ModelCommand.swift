@@ -190,7 +190,7 @@ enum InputStatements {
     Option("--records", .required("PATH"), help: "The keys that lead to the array of records, as a.b"),
   ]
 
-  /// Reads them; what is wrong becomes a problem of the arguments.
+  /// Reads the options; mistakes become problems of the arguments.
   static func read(_ arguments: inout ParsedArguments) -> InputOptions {
     var options = InputOptions()
     options.flattensObjects = true

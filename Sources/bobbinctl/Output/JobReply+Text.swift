@@ -4,7 +4,7 @@ import SystemSupport
 import TextSupport
 
 extension JobReply {
-  /// The state's name; what is completed but not yet on disk is only computed.
+  /// The state's name; a completed job that is not yet on disk is only computed.
   var stateText: String {
     state == .completed && !durable ? "computed" : state.rawValue
   }
@@ -106,7 +106,7 @@ extension JobReply.Progress {
     var parts: [String] = []
     if let fraction { parts.append("\(Int(min(max(0, fraction), 1) * 100)) %") }
     if let done { parts.append(amount(done, of: total)) }
-    // As long as nothing is done there is no rate to tell.
+    // Nothing done, no rate.
     if let ratePerSecond, ratePerSecond > 0 { parts.append(amount(ratePerSecond.rateDigits) + "/s") }
     if let secondsLeft { parts.append("\(TimeSpan.words(seconds: secondsLeft)) left") }
     if let message { parts.append(message) }
@@ -115,7 +115,7 @@ extension JobReply.Progress {
 
   private var counts: String { unit.map { $0.isEmpty ? "" : " \($0)" } ?? "" }
 
-  /// Many bytes are told in a larger unit, the same for both numbers.
+  /// The amount; many bytes are shown in a larger unit, the same for both numbers.
   private func amount(_ done: Double, of total: Double? = nil) -> String {
     guard unit == "bytes", let (name, size) = Self.scale(of: total ?? done) else {
       return done.countText + (total.map { " of \($0.countText)" } ?? "") + counts

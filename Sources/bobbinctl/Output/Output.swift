@@ -57,14 +57,14 @@ struct Output {
   }
 
   private func say(_ text: String) {
-    // There is nobody left to tell if this fails.
+    // If this fails, there is no way left to report it.
     try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
   }
 }
 
 /// The width and colours of the terminal that text goes to, if it goes to one.
 struct Terminal {
-  /// Nil when it is not a terminal, or one that doesn't tell.
+  /// Nil when it is not a terminal, or one of unknown width.
   let width: Int?
   let isTerminal: Bool
   /// Colour is for terminals that know it and users who don't mind (no-color.org).

@@ -26,7 +26,7 @@ struct Table {
   }
 
   private static let gap = 2
-  /// Flexible columns keep at least so many characters.
+  /// The least width of a flexible column, in characters.
   private static let leastWidth = 8
 
   let columns: [Column]
