@@ -105,7 +105,7 @@ private final class HeldByThread {
     let made = Unmanaged.passRetained(HeldByThread())
     pointer.value = made.toOpaque()
     let code = linux_at_thread_exit({ HeldByThread.release($0) }, made.toOpaque())
-    precondition(code == 0, "there is no memory for what is to be done at the end of a thread")
+    precondition(code == 0, "no memory for a handler of the end of a thread")
     return made.takeUnretainedValue()
   }
 

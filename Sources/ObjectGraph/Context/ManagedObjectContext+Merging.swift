@@ -106,7 +106,7 @@ extension ManagedObjectContext {
     get { merging.isFollowing }
     set {
       precondition(
-        !newValue || !executor.isConfined, "\"\(name)\" is confined to a thread, where nobody can make it merge")
+        !newValue || !executor.isConfined, "\"\(name)\" is confined to a thread, so it can't merge by itself")
       merging.isFollowing = newValue
       let level = parent?.merging ?? coordinator.merging
       if newValue { level.add(self) } else { level.remove(self) }

@@ -73,7 +73,7 @@ enum ConvertedExpression {
   /// Returns the expression as one operand.
   func operand(_ expression: Any) throws(ConditionError) -> Operand {
     if case .operand(let operand) = self { return operand }
-    throw unsupported(expression, "can't stand here")
+    throw unsupported(expression, "is not a value")
   }
 
   /// Returns a comparison of two expressions.

@@ -248,7 +248,7 @@ extension PredicateScope {
     of sequence: Any, _ key: PredicateExpressions.VariableID, _ test: Any, isNegated: Bool = false
   ) throws(ConditionError) -> (collection: Operand.Collection, variable: String, condition: Condition) {
     guard let (collection, filterVariable, filter) = try convert(sequence).collection else {
-      throw unsupported(sequence, "is no relationship")
+      throw unsupported(sequence, "is not a relationship")
     }
     // The filter's variable keeps standing for the elements.
     let variable = filter == .constant(true) ? "v\(variables.count)" : filterVariable

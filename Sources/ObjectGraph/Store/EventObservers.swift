@@ -30,7 +30,7 @@ final class EventObservers<Event: Sendable>: Sendable {
   }
 }
 
-/// An observation of a context, or of a coordinator's store, that ends when it is cancelled or dropped.
+/// An observation of a context, a results controller or a store, which ends when it is cancelled or dropped.
 public final class ContextObservation: Sendable {
   private let end: @Sendable () -> Void
 

@@ -151,7 +151,7 @@ extension FetchExecution {
       if let result { return result }
     }
     throw StoreError(
-      .busy, "the contexts above save all the time; fetch again", path: try registry.coordinator.openStore().path)
+      .busy, "the contexts above keep saving; fetch again", path: try registry.coordinator.openStore().path)
   }
 
   private var moves: [Int] {

@@ -150,7 +150,7 @@ extension ManagedObject {
   private func beginChange() {
     if state.contains(.fault) { fireFault() }
     guard let registry else {
-      preconditionFailure("\(self) belongs to no context any more and can't be changed")
+      preconditionFailure("\(self) no longer belongs to a context and can't be changed")
     }
     registry.touch(self)
   }

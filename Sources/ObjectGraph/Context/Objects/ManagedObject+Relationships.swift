@@ -60,7 +60,7 @@ extension ManagedObject {
 
   final func requireRegistry() -> ObjectRegistry {
     guard let registry else {
-      preconditionFailure("\(self) belongs to no context any more, so it can't be changed, nor insert others")
+      preconditionFailure("\(self) no longer belongs to a context, so it can't be changed or insert others")
     }
     return registry
   }
@@ -101,7 +101,7 @@ extension ManagedObject {
 
   private func requireRelationship(_ key: String) -> Property {
     let property = requireProperty(key)
-    precondition(property.relationship != nil, "\(entity.name).\(key) is no relationship")
+    precondition(property.relationship != nil, "\(entity.name).\(key) is not a relationship")
     return property
   }
 }

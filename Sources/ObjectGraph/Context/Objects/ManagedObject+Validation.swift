@@ -40,7 +40,8 @@ extension ManagedObject {
     guard let attribute = property.attribute else { return }
     guard let converted = value.converted(to: attribute.type) else {
       throw ValidationError(
-        self, property: property.name, value: value, rule: .wrongType, message: "is no \(attribute.type.rawValue)")
+        self, property: property.name, value: value, rule: .wrongType,
+        message: "is not of the type \(attribute.type.rawValue)")
     }
     if case .double(let number) = converted, number.isNaN { throw notANumber(property, value) }
     if let violation = rules?.violation(of: converted) { throw error(violation, property, value: value) }

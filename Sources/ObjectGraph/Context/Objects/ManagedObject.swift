@@ -205,7 +205,7 @@ struct ObjectClasses: @unchecked Sendable {
     byEntity = model.entities.map { entity in
       guard let objectClass = entity.objectClass else { return ManagedObject.self }
       guard let managed = objectClass as? ManagedObject.Type else {
-        preconditionFailure("the class \(objectClass) of the entity \(entity.name) is no ManagedObject")
+        preconditionFailure("the class \(objectClass) of the entity \(entity.name) is not a subclass of ManagedObject")
       }
       entities[ObjectIdentifier(managed)] = entity
       return managed

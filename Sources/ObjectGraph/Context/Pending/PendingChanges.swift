@@ -254,7 +254,9 @@ package final class PendingChanges: Sendable {
       var found = layers.filter { $0.1?.hasValidState == false }.map {
         "the pending changes \($0.0) miscount themselves"
       }
-      if state.news.isEmpty != state.arrived.isUnused { found.append("what children saved is told wrongly") }
+      if state.news.isEmpty != state.arrived.isUnused {
+        found.append("the news from children does not match the arrived changes")
+      }
       return found
     }
   }

@@ -141,7 +141,7 @@ public struct EndlessWillSave: Error, Sendable, CustomStringConvertible {
   /// The context, some of the objects, and what to do.
   public var description: String {
     let shown = objectIDs.prefix(5).map { "\($0)" }.joined(separator: ", ")
-    return "willSave goes on changing objects of \"\(contextName)\" (\(shown)); set a value there only if it differs, "
+    return "willSave keeps changing objects of \"\(contextName)\" (\(shown)); set a value there only if it differs, "
       + "or set it with setPrimitiveValue(_:forKey:)"
   }
 }
