@@ -29,7 +29,7 @@ struct Recovery {
   mutating func recoverJobs() throws -> Int {
     try recoverPauses()
     let ids = try ManagedObjectContext(parent: engine.main, name: "recovery").performAndWait { context in
-      try context.fetchIDs(FetchRequest<Job>(.isIn(.keyPath(["state"]), Self.unfinished, [])))
+      try context.fetchIDs(FetchRequest<Job>(states: JobState.allCases.filter { !$0.isFinal }))
     }.sorted { $0.key < $1.key }
     var callbacks: [NewJob] = []
     var cancelled: [(ManagedObjectID, String)] = []
@@ -53,18 +53,12 @@ struct Recovery {
   /// Recovers quarantined jobs that were cancelled, and were being reverted when the daemon ended.
   private func recoverQuarantined() throws {
     let jobs = try ManagedObjectContext(parent: engine.main, name: "recovery").performAndWait { context in
-      try context.fetch(
-        FetchRequest<Job>(
-          .and([
-            .compare(.keyPath(["state"]), .equal, .value(.string(JobState.quarantined.rawValue)), []),
-            .compare(.keyPath(["stopEvent"]), .equal, .value(.string(JobEvent.cancelled.rawValue)), []),
-          ]))
-      ).map { ($0.objectID, $0.stopReason ?? "cancelled") }
+      let request = try FetchRequest<Job>(
+        format: "state == %@ AND stopEvent == %@", JobState.quarantined.rawValue, JobEvent.cancelled.rawValue)
+      return try context.fetch(request).map { ($0.objectID, $0.stopReason ?? "cancelled") }
     }
     control.finishQuarantined(jobs)
   }
-
-  private static let unfinished = JobState.allCases.filter { !$0.isFinal }.map { Operand.value(.string($0.rawValue)) }
 
   private mutating func recoverPauses() throws {
     let paused = try ManagedObjectContext(parent: engine.main, name: "recovery").performAndWait { context in
@@ -82,7 +76,7 @@ struct Recovery {
     let (engine, files, present) = (engine, files, present)
     let (jobs, newFiles, toldToEnd) = try ManagedObjectContext(parent: engine.main, name: "recovery").performAndWait {
       context in
-      let objects = try context.fetch(FetchRequest<Job>(.isIn(.evaluatedObject, ids.map(Operand.object), [])))
+      let objects = try context.fetch(FetchRequest<Job>(objectIDs: ids))
         .sorted { $0.objectID.key < $1.objectID.key }
       let specifications = objects.map { job in Result { try JobSpecification(record: job, withArguments: false) } }
       let names = specifications.flatMap { (try? $0.get()).map { $0.after + $0.afterAny } ?? [] }

@@ -1,3 +1,4 @@
+import Foundation
 import JSONText
 public import ObjectGraph
 import TextSupport
@@ -80,6 +81,31 @@ extension JobSpecification {
       throw JobFileError("the job's record can't be read: \(error.message)", key: attribute)
     }
     throw JobFileError("the job's record has something else than an object", key: attribute)
+  }
+}
+
+extension FetchRequest<Job> {
+  /// Makes a request for the jobs in one of some states, as they were last saved.
+  package init(states: some Sequence<JobState>) throws {
+    let names = states.map(\.rawValue)
+    try self.init(#Predicate { names.contains($0.state) })
+  }
+
+  /// Makes a request for the jobs in a state, as it was last saved.
+  package init(state: JobState) throws {
+    let name = state.rawValue
+    try self.init(#Predicate { $0.state == name })
+  }
+
+  /// Makes a request for the jobs with these IDs.
+  package init(ids: some Sequence<String>) throws {
+    let ids = Array(ids)
+    try self.init(#Predicate { ids.contains($0.id) })
+  }
+
+  /// Makes a request for the jobs with these object IDs.
+  package init(objectIDs: some Sequence<ManagedObjectID>) {
+    self.init(.isIn(.evaluatedObject, objectIDs.map(Operand.object), []))
   }
 }
 

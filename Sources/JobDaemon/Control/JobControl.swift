@@ -119,11 +119,7 @@ final class JobControl: Sendable {
     guard let (kind, name) = resource.kindAndName else { return }
     try context().performAndWait { context in
       let records = try context.fetch(
-        FetchRequest<Pause>(
-          .and([
-            .compare(.keyPath(["kind"]), .equal, .value(.string(kind)), []),
-            .compare(.keyPath(["name"]), .equal, .value(.string(name)), []),
-          ])))
+        FetchRequest<Pause>(#Predicate { $0.kind == kind && $0.name == name }))
       if isPaused && records.isEmpty {
         let pause = Pause(context: context)
         (pause.kind, pause.name, pause.since) = (kind, name, Date())

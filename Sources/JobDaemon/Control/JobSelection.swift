@@ -86,7 +86,7 @@ extension JobSelection {
     let recorded = try recordedPage(context, limit: offset + limit, offset: 0)
     let shown = Set(unfinished.ids)
     let ids = unfinished.ids + recorded.ids.filter { !shown.contains($0) }
-    let jobs = try context.fetch(FetchRequest<Job>(.isIn(.evaluatedObject, ids.map(Operand.object), [])))
+    let jobs = try context.fetch(FetchRequest<Job>(objectIDs: ids))
       .sorted { ($0.createdAt ?? .distantPast) > ($1.createdAt ?? .distantPast) }
     return (jobs.dropFirst(offset).prefix(limit).map(\.objectID), unfinished.total + recorded.total)
   }

@@ -45,6 +45,33 @@ struct JobEngine: Sendable {
     scheduler.remind(of: job, after: left)
   }
 
+  /// Returns the execution for a handler.
+  ///
+  /// - Parameters:
+  ///   - job: the running job, which may be told to end and whose alarm follows the attempt's waits; nil for a
+  ///     reversion, which nothing tells to end.
+  func execution(
+    of specification: JobSpecification, _ id: ManagedObjectID, attempt: Int, submitter: UInt32,
+    context: ManagedObjectContext, cursor: String?, isReverting: Bool = false, job: RunningJob? = nil
+  ) -> JobExecution {
+    let isAttempt = job != nil
+    // Weak, as the job owns the execution: a cycle would never be freed.
+    return JobExecution(
+      jobID: specification.id ?? "", specification: specification, attempt: attempt, submitter: submitter,
+      context: context, objectID: id, payloadDirectory: payloadDirectory, cursor: cursor, isReverting: isReverting,
+      isCurrent: { [weak job] in !isAttempt || job?.isAbandoned == false },
+      isToldToEnd: { [weak job] in job?.stop != nil },
+      untilDurable: { [merger, flusher] in
+        await merger.mergeAndWait()
+        return await flusher.waitUntilDurable()
+      },
+      didWait: { [self, weak job] execution in if let job { armTimeout(of: job, execution) } },
+      didCheckpoint: { [merger, flusher] in
+        await merger.mergeAndWait()
+        await flusher.waitForRoom()
+      })
+  }
+
   /// The time that an attempt's handler has to end once it was told to.
   func stopLimit(of job: RunningJob) -> Duration { policy.stopLimit(job.attempt?.handler) }
 }

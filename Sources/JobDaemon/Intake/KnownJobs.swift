@@ -44,8 +44,7 @@ struct KnownJobs {
 
   private mutating func read(_ ids: [String], _ context: isolated ManagedObjectContext) throws {
     for start in stride(from: 0, to: ids.count, by: 1_000) {
-      let part = ids[start..<min(start + 1_000, ids.count)].map { Operand.value(.string($0)) }
-      for job in try context.fetch(FetchRequest<Job>(.isIn(.keyPath(["id"]), part, []))) {
+      for job in try context.fetch(FetchRequest<Job>(ids: ids[start..<min(start + 1_000, ids.count)])) {
         let origin = job.submitter < 0 ? nil : Origin(submitter: job.submitter, type: job.type)
         entries[job.id] = Entry(
           objectID: job.objectID, state: job.currentState, failure: job.failure, origin: origin)

@@ -161,7 +161,7 @@ struct RetentionSteps: Sendable {
 
   /// The number of jobs in a state.
   func count(_ state: JobState) async throws -> Int {
-    try await context().perform { try $0.count(for: FetchRequest<Job>(Self.isIn(state))) }
+    try await context().perform { try $0.count(for: FetchRequest<Job>(state: state)) }
   }
 
   /// Removes the oldest jobs of a state, except those that unfinished jobs name: after a restart these could not be
@@ -173,11 +173,9 @@ struct RetentionSteps: Sendable {
   /// - Returns: how many.
   func remove(_ state: JobState, endedBefore date: Date, limit: Int) async throws -> Int {
     try await context().perform { context in
-      let condition = Condition.and([
-        Self.isIn(state), .compare(.keyPath(["finishedAt"]), .less, .value(.date(date)), []),
-      ])
-      let ids = try oldest(condition, limit: min(limit, Self.jobCount), context)
-      let jobs = try context.fetch(FetchRequest<Job>(.isIn(.evaluatedObject, ids.map(Operand.object), [])))
+      let request = try FetchRequest<Job>(format: "state == %@ AND finishedAt < %@", state.rawValue, date)
+      let ids = try oldest(request, limit: min(limit, Self.jobCount), context)
+      let jobs = try context.fetch(FetchRequest<Job>(objectIDs: ids))
       for job in jobs { context.delete(job) }
       try context.save()
       return jobs.count
@@ -187,16 +185,18 @@ struct RetentionSteps: Sendable {
   /// The end of a state's oldest job that may be removed; nil if there is none.
   func oldestEnd(_ state: JobState) async throws -> Date? {
     try await context().perform { context in
-      try oldest(Self.isIn(state), limit: 1, context).first.flatMap { try context.job(with: $0).finishedAt }
+      let first = try oldest(FetchRequest<Job>(state: state), limit: 1, context).first
+      return try first.flatMap { try context.job(with: $0).finishedAt }
     }
   }
 
   /// The jobs that ended first, without those that unfinished jobs name.
   private func oldest(
-    _ condition: Condition, limit: Int, _ context: isolated ManagedObjectContext
+    _ request: FetchRequest<Job>, limit: Int, _ context: isolated ManagedObjectContext
   ) throws -> [ManagedObjectID] {
     let needed = scheduler.read { schedule, _ in Set(schedule.dependencies.needed) }
-    var request = FetchRequest<Job>(condition, limit: limit + needed.count)
+    var request = request
+    request.fetchLimit = limit + needed.count
     request.sortDescriptors = [.ascending("finishedAt")]
     return Array(try context.fetchIDs(request).lazy.filter { !needed.contains($0) }.prefix(limit))
   }
@@ -210,8 +210,4 @@ struct RetentionSteps: Sendable {
   func storeSize() throws -> Int { try coordinator.bytesInUse() }
 
   private func context() -> ManagedObjectContext { ManagedObjectContext(parent: main, name: "retention") }
-
-  private static func isIn(_ state: JobState) -> Condition {
-    .compare(.keyPath(["state"]), .equal, .value(.string(state.rawValue)), [])
-  }
 }

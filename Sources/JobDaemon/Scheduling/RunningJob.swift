@@ -1,64 +1,22 @@
 import Foundation
-import Jobs
 import JSONText
+import Jobs
 import ObjectGraph
 import Synchronization
-import TextSupport
 
-/// A job that a worker runs, and its attempt.
+/// A job that a worker runs, and its attempt; ``AttemptState`` decides when that ends.
 final class RunningJob: Sendable {
+  typealias Stop = AttemptState.Stop
+
   let objectID: ManagedObjectID
   let file: LiveFile?
+  private let parts = Mutex(Parts())
 
-  /// The reason why an attempt is to end before its handler is done.
-  enum Stop: Sendable, Equatable, CustomStringConvertible {
-    /// The job is cancelled; the text says by whom and why.
-    case cancelled(String)
-    /// The job is held.
-    case held
-    /// It has reached its timeout.
-    case timedOut(Duration)
-    /// The daemon ends.
-    case shutdown
-
-    /// The event for the job, where an operator asks for one.
-    var event: JobEvent? {
-      switch self {
-      case .cancelled: .cancelled
-      case .held: .held
-      case .timedOut, .shutdown: nil
-      }
-    }
-
-    /// An operator's command outweighs the clock and the daemon's end.
-    fileprivate var weight: Int {
-      switch self {
-      case .cancelled: 3
-      case .held: 2
-      case .timedOut, .shutdown: 1
-      }
-    }
-
-    var description: String {
-      switch self {
-      case .cancelled(let reason): reason
-      case .held: "it is to be held"
-      case .timedOut(let limit): "it took longer than \(TimeSpan.print(limit))"
-      case .shutdown: "the daemon is stopping"
-      }
-    }
-  }
-
-  private struct State {
+  private struct Parts {
+    var state = AttemptState()
     var attempt: CurrentAttempt?
     var task: Task<JSONValue, any Error>?
-    var stop: Stop?
-    var stopTime: ContinuousClock.Instant?
-    var isEnded = false
-    var isAbandoned = false
   }
-
-  private let state = Mutex(State())
 
   init(_ job: ScheduledJob) {
     objectID = job.id
@@ -66,21 +24,24 @@ final class RunningJob: Sendable {
   }
 
   /// The attempt, once its record has been read.
-  var attempt: CurrentAttempt? { state.withLock { $0.attempt } }
+  var attempt: CurrentAttempt? { parts.withLock { $0.attempt } }
   /// The reason why the attempt is to end, if it is.
-  var stop: Stop? { state.withLock { $0.stop } }
-  /// The time at which the attempt was told to end, for the reason that counts.
-  var stopTime: ContinuousClock.Instant? { state.withLock { $0.stopTime } }
+  var stop: Stop? { parts.withLock { $0.state.stop?.reason } }
   /// True if the attempt's outcome is recorded already, though its handler still runs.
-  var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
+  var isAbandoned: Bool { parts.withLock { $0.state.isAbandoned } }
 
-  func begin(_ attempt: CurrentAttempt) { state.withLock { $0.attempt = attempt } }
+  func begin(_ attempt: CurrentAttempt) {
+    parts.withLock { parts in
+      parts.attempt = attempt
+      parts.state.start()
+    }
+  }
 
   /// Attaches the handler's task, to be cancelled when the attempt is to end; it may be already.
   func attach(_ task: Task<JSONValue, any Error>) {
-    let isStopped = state.withLock { state in
-      state.task = task
-      return state.stop != nil
+    let isStopped = parts.withLock { parts in
+      parts.task = task
+      return parts.state.stop != nil
     }
     if isStopped { task.cancel() }
   }
@@ -90,27 +51,41 @@ final class RunningJob: Sendable {
   /// - Returns: true if this reason counts; false once the attempt has ended.
   @discardableResult
   func stop(_ reason: Stop) -> Bool {
-    let (counts, task) = state.withLock { state in
-      let counts = !state.isEnded && reason.weight > state.stop?.weight ?? 0
-      if counts { (state.stop, state.stopTime) = (reason, .now) }
-      return (counts, state.task)
-    }
+    let (counts, task) = parts.withLock { ($0.state.stop(reason, at: .now), $0.task) }
     task?.cancel()
     return counts
   }
 
   /// Abandons the attempt, whose handler ignores its cancellation; false if its end is claimed already.
-  func abandon() -> Bool { claimEnd(abandoning: true) }
+  func abandon() -> Bool { parts.withLock { $0.state.abandon() } }
 
   /// Claims the right to record the attempt's outcome; false if it was abandoned.
-  func claimEnd() -> Bool { claimEnd(abandoning: false) }
+  func claimEnd() -> Bool { parts.withLock { $0.state.claimEnd() } }
 
-  private func claimEnd(abandoning: Bool) -> Bool {
-    state.withLock { state in
-      if state.isEnded { return false }
-      state.isEnded = true
-      state.isAbandoned = abandoning
-      return true
+  /// Decides what the alarm of the attempt means, and cancels its handler if that is to end.
+  ///
+  /// - Parameters:
+  ///   - timeout: the time that the attempt may work in all.
+  ///   - stopLimit: the time that its handler has to end once it was told to.
+  func alarm(timeout: Duration, stopLimit: Duration) -> AttemptState.AlarmAction {
+    let (action, task) = parts.withLock { parts in
+      let timeLeft = parts.attempt?.execution.timeLeft(of: timeout)
+      return (
+        parts.state.alarm(timeLeft: timeLeft, timeout: timeout, stopLimit: stopLimit, at: .now), parts.task
+      )
+    }
+    if case .cancel = action { task?.cancel() }
+    return action
+  }
+}
+
+extension AttemptState.Stop {
+  /// The event for the job, where an operator asks for one.
+  var event: JobEvent? {
+    switch self {
+    case .cancelled: .cancelled
+    case .held: .held
+    case .timedOut, .shutdown: nil
     }
   }
 }

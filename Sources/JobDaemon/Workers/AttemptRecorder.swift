@@ -16,31 +16,6 @@ final class AttemptRecorder: Sendable {
     self.control = control
   }
 
-  /// Returns the execution for a handler.
-  ///
-  /// - Parameter isToldToEnd: true if the handler is to end; a handler that reverts an attempt is never told.
-  func execution(
-    _ job: RunningJob, _ specification: JobSpecification, _ number: Int, submitter: UInt32,
-    _ context: ManagedObjectContext, cursor: String?, isReverting: Bool = false,
-    isCurrent: @escaping @Sendable () -> Bool, isToldToEnd: @escaping @Sendable () -> Bool
-  ) -> JobExecution {
-    JobExecution(
-      jobID: specification.id ?? "", specification: specification, attempt: number, submitter: submitter,
-      context: context, objectID: job.objectID, payloadDirectory: engine.payloadDirectory, cursor: cursor,
-      isCurrent: isCurrent, isToldToEnd: isToldToEnd,
-      untilDurable: { [merger = engine.merger, flusher = engine.flusher] in
-        await merger.mergeAndWait()
-        return await flusher.waitUntilDurable()
-      },
-      didWait: { [engine, weak job] execution in
-        if let job { engine.armTimeout(of: job, execution) }
-      },
-      didCheckpoint: { [merger = engine.merger, flusher = engine.flusher] in
-        await merger.mergeAndWait()
-        await flusher.waitForRoom()
-      })
-  }
-
   /// Records the end of an attempt.
   nonisolated(nonsending) func record(
     _ outcome: Result<JSONValue, any Error>, of job: RunningJob, _ attempt: CurrentAttempt,
@@ -128,7 +103,11 @@ final class AttemptRecorder: Sendable {
     let finished: FinishedJob
     do {
       if let attempt, verdict.event == .gaveUp || verdict.event == .cancelled {
-        try await revert(job, attempt, verdict, executor)
+        let (event, reason) = (verdict.event, verdict.failure?.message)
+        try await Reversion(engine: engine).run(job.objectID, by: attempt.handler, on: executor) { record in
+          record.attempt = Int32(attempt.number)
+          record.setPendingStop(event, reason)
+        }
       }
       finished = try await save(verdict, job, attempt, executor)
     } catch let error as StoreError where error.code == .full || error.code == .busy {
@@ -149,29 +128,6 @@ final class AttemptRecorder: Sendable {
     engine.merger.merge(finished: finished.state.isFinal ? [finished] : [])
     if finished.state == .held { engine.waiters.tellHeld(job.objectID) }
     control.cancel(lost, because: finished)
-  }
-
-  /// Reverts what checkpoints of a discarded or cancelled job have saved.
-  private nonisolated(nonsending) func revert(
-    _ job: RunningJob, _ attempt: CurrentAttempt, _ verdict: Verdict, _ executor: ContextExecutor
-  ) async throws {
-    let context = ManagedObjectContext(parent: engine.main, name: "revert", executor: executor)
-    let objectID = job.objectID
-    let cursor = try await context.perform { context -> String? in
-      let object = try context.job(with: objectID)
-      guard let cursor = object.cursor else { return nil }
-      // On record first: if the daemon ends in between, the next start continues here and does not run the job again.
-      object.attempt = Int32(attempt.number)
-      object.setPendingStop(verdict.event, verdict.failure?.message)
-      try context.save()
-      return cursor
-    }
-    guard let cursor else { return }
-    try await attempt.handler.revert(
-      execution(
-        job, attempt.specification, attempt.number, submitter: attempt.execution.submitter, context, cursor: cursor,
-        // True even if the attempt was abandoned: whoever reverts has the right to record.
-        isReverting: true, isCurrent: { true }, isToldToEnd: { false }))
   }
 
   private nonisolated(nonsending) func save(
@@ -240,4 +196,11 @@ extension JSONValue {
       "logTail": .string(evidence.logTail),
     ])
   }
+}
+
+/// A job of a type without a handler; a later version, or a handler's file, may bring one.
+struct UnknownType: Error, CustomStringConvertible {
+  let name: String
+
+  var description: String { "there is no handler for the type \"\(name)\"; it is held until there is one" }
 }

@@ -1,6 +1,7 @@
 import Jobs
 import ObjectGraph
 import SystemSupport
+import TextSupport
 
 /// The decision on a job after an attempt.
 enum Verdict: Sendable {
@@ -97,5 +98,38 @@ enum Verdict: Sendable {
     case .hold(let reason): reason.map { JobFailure($0, isPermanent: false) }
     case .interrupt: nil
     }
+  }
+}
+
+extension DaemonLog {
+  func error(_ message: String, job: CurrentAttempt) { write(.error, message, about: job) }
+  func notice(_ message: String, job: CurrentAttempt) { write(.notice, message, about: job) }
+
+  /// Logs an attempt that failed or was told to end.
+  func attemptEnded(_ attempt: CurrentAttempt, _ verdict: Verdict) {
+    let (priority, end): (JournalPriority, String) =
+      switch verdict {
+      case .retry(let delay, _):
+        (.warning, "failed, next attempt in \(TimeSpan.words(seconds: Double(delay.milliseconds) / 1000))")
+      case .discard: (.warning, "failed, discarded")
+      case .quarantine: (.warning, "failed, quarantined after \(Verdict.crashLimit) crashes")
+      case .cancel: (.notice, "was cancelled")
+      case .hold, .interrupt: (.notice, "was held")
+      }
+    let limit = attempt.specification.maxAttempts ?? 1
+    let reason = verdict.failure.map { ": \($0)" } ?? ""
+    write(
+      priority, "job \(attempt.execution.jobID): attempt \(attempt.number) of \(limit) \(end)\(reason)",
+      about: attempt, state: JobState.running.after(verdict.event) ?? .running)
+  }
+
+  private func write(
+    _ priority: JournalPriority, _ message: String, about job: CurrentAttempt, state: JobState = .running
+  ) {
+    write(
+      priority, message,
+      fields: [
+        ("JOB_ID", job.execution.jobID), ("JOB_TYPE", job.specification.type), ("JOB_STATE", state.rawValue),
+      ])
   }
 }

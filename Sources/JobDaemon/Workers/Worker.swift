@@ -112,23 +112,15 @@ actor Worker {
     if handler.hasOutsideEffects { await engine.merger.mergeAndWait() }
     let attempt = CurrentAttempt(
       number: number, started: started, specification: specification, handler: handler,
-      execution: recorder.execution(
-        job, specification, number, submitter: submitter, context, cursor: cursor,
-        // Weak, as the job owns the execution: a cycle would never be freed.
-        isCurrent: { [weak job] in job?.isAbandoned == false }, isToldToEnd: { [weak job] in job?.stop != nil }))
+      execution: engine.execution(
+        of: specification, objectID, attempt: number, submitter: submitter, context: context, cursor: cursor,
+        job: job))
     job.begin(attempt)
     engine.scheduler.begin(job, attempt: number)
     // Told to end before there was an attempt to arm the alarm for.
     if job.stop != nil { engine.scheduler.remind(of: job, after: engine.stopLimit(of: job)) }
     return attempt
   }
-}
-
-/// A job of a type without a handler; a later version, or a handler's file, may bring one.
-struct UnknownType: Error, CustomStringConvertible {
-  let name: String
-
-  var description: String { "there is no handler for the type \"\(name)\"; it is held until there is one" }
 }
 
 /// The result of a handler's task, if it ended without suspending.

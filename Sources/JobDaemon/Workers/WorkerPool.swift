@@ -49,22 +49,18 @@ final class WorkerPool: Sendable {
   }
 
   /// Handles the alarm of an attempt at its timeout: it is told to end, or, if it was told before, abandoned.
-  ///
-  /// Alarms are never disarmed, so one may come too early.
   func overdue(_ id: ManagedObjectID) {
     guard let job = engine.scheduler.running(id), let attempt = job.attempt else { return }
-    let stopLimit = engine.stopLimit(of: job)
-    if let told = job.stopTime {
-      let left = stopLimit - told.duration(to: .now)
-      if left > .zero { return engine.scheduler.remind(of: job, after: left) }
-    } else {
-      let timeout = engine.policy.timeout(of: attempt.specification, attempt.handler) ?? .zero
-      // While it waits its clock stands still; the end of the wait arms another alarm.
-      guard let left = attempt.execution.timeLeft(of: timeout) else { return }
-      if left > .zero { return engine.scheduler.remind(of: job, after: left) }
-      if job.stop(.timedOut(timeout)) { return engine.scheduler.remind(of: job, after: stopLimit) }
+    let timeout = engine.policy.timeout(of: attempt.specification, attempt.handler) ?? .zero
+    switch job.alarm(timeout: timeout, stopLimit: engine.stopLimit(of: job)) {
+    case .nothing: break
+    case .remind(let delay), .cancel(let delay): engine.scheduler.remind(of: job, after: delay)
+    case .abandon: replaceWorker(of: job, attempt)
     }
-    if job.stop == .shutdown || !job.abandon() { return }
+  }
+
+  /// Starts another worker, and records the end of an abandoned attempt.
+  private func replaceWorker(of job: RunningJob, _ attempt: CurrentAttempt) {
     state.withLock { $0.abandoned += 1 }
     engine.log.error("handler ignored cancellation; attempt abandoned", job: attempt)
     startWorker()
