@@ -61,7 +61,7 @@ final class DaemonCore: Sendable {
     memoryReturn = MemoryReturn { scheduler.allRunning.isEmpty }
     waiters = ReleaseWaiters()
     let clock = RetentionClock(path: paths.clock, log: log)
-    failedFiles = FailedFiles(spool, configuration, clock, log)
+    failedFiles = FailedFiles(spool, configuration, clock: clock, log: log)
     let refuser = Refuser(spool: spool, failedFiles: failedFiles, events: events, log: log)
     releaser = Releaser(
       spool: spool, refuser: refuser, scheduler: scheduler, waiters: waiters, events: events, log: log)
@@ -73,7 +73,8 @@ final class DaemonCore: Sendable {
       waiters: waiters, payloadDirectory: paths.payload, log: log, events: events)
     control = JobControl(engine)
     workers = WorkerPool(engine, AttemptRecorder(engine, control))
-    retention = Retention(engine, RetentionSteps(main: main, coordinator: coordinator, scheduler: scheduler), clock)
+    retention = Retention(
+      engine, RetentionSteps(main: main, coordinator: coordinator, scheduler: scheduler), clock: clock)
     admission = Admission(main: main, handlers: self.handlers, scheduler: scheduler, policy: policy)
     intake = Intake(
       spool: spool, admission: admission, scheduler: scheduler, flusher: flusher, refuser: refuser, log: log,

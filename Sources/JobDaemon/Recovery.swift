@@ -80,7 +80,7 @@ struct Recovery {
         .sorted { $0.objectID.key < $1.objectID.key }
       let specifications = objects.map { job in Result { try JobSpecification(record: job, withArguments: false) } }
       let names = specifications.flatMap { (try? $0.get()).map { $0.after + $0.afterAny } ?? [] }
-      let known = try KnownJobs(names, context, engine.scheduler)
+      let known = try KnownJobs(names, context, scheduler: engine.scheduler)
       var newFiles: [FileName: LiveFile] = [:]
       var jobs: [NewJob] = []
       var toldToEnd: [(ManagedObjectID, String)] = []
@@ -96,7 +96,7 @@ struct Recovery {
         if let event = job.pendingStop, event != .held {
           toldToEnd.append((job.objectID, job.stopReason ?? job.failure ?? "cancelled"))
         }
-        jobs.append(Self.recover(job, specification, file, known, engine))
+        jobs.append(Self.recover(job, specification, file: file, known: known, engine: engine))
       }
       try context.save()
       return (jobs, newFiles, toldToEnd)
@@ -109,8 +109,8 @@ struct Recovery {
   /// Recovers one job of an earlier run. An attempt that the daemon's end cut short is made up for, within reason: a
   /// job that ends the daemon itself must not do so for ever.
   private static func recover(
-    _ job: Job, _ specification: Result<JobSpecification, any Error>, _ file: LiveFile?, _ known: KnownJobs,
-    _ engine: JobEngine
+    _ job: Job, _ specification: Result<JobSpecification, any Error>, file: LiveFile?, known: KnownJobs,
+    engine: JobEngine
   ) -> NewJob {
     // A record that somebody has made unreadable is reported when the job starts.
     let specification = (try? specification.get()) ?? JobSpecification(type: job.type, queue: job.queue)

@@ -25,7 +25,7 @@ struct KnownJobsTests {
 
   private func known(_ ids: [String]) throws -> KnownJobs {
     try ManagedObjectContext(parent: fixture.main, name: "known").performAndWait { [fixture] context in
-      try KnownJobs(ids, context, fixture.scheduler)
+      try KnownJobs(ids, context, scheduler: fixture.scheduler)
     }
   }
 

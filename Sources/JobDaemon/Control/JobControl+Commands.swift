@@ -41,7 +41,7 @@ extension JobControl {
       try change(id) { $0.priority = Int32(priority) }
     case .retry:
       guard scheduler.change({ schedule, _ in schedule.forgetTime(of: id) }) else {
-        return try putBack(id, state, .retried, by: order.deadline)
+        return try putBack(id, state, after: .retried, by: order.deadline)
       }
       try change(id) { [engine] job in
         job.maxAttempts = job.attempt + Int32(try Self.attempts(of: job, engine))
@@ -49,14 +49,14 @@ extension JobControl {
         job.dueAt = nil
       }
       scheduler.change { _ = $0.resume(id, at: $1) }
-    case .redrive: return try putBack(id, state, .redriven, by: order.deadline)
+    case .redrive: return try putBack(id, state, after: .redriven, by: order.deadline)
     }
     return .done
   }
 
   /// Puts a final job back into the schedule, with as many attempts as it had originally.
   private func putBack(
-    _ id: ManagedObjectID, _ state: JobState, _ event: JobEvent, by deadline: DispatchTime
+    _ id: ManagedObjectID, _ state: JobState, after event: JobEvent, by deadline: DispatchTime
   ) throws -> Reply {
     guard state.isFinal, state.after(event) != nil else { return .impossible(state) }
     if !waitForRelease(of: id, by: deadline) { return .impossible(state) }

@@ -51,7 +51,7 @@ final class JobControl: Sendable {
   ) {
     enqueue(answer) { [self] in
       let found = try context().performAndWait { [engine] context in
-        try KnownJobs(ids, context, engine.scheduler)
+        try KnownJobs(ids, context, scheduler: engine.scheduler)
       }
       let order = Order(command)
       return try ids.map { id in
@@ -99,7 +99,7 @@ final class JobControl: Sendable {
 
   /// Stops or resumes the start of jobs, also after the next start of the daemon.
   func setPaused(
-    _ isPaused: Bool, _ resource: Resource.Name, _ answer: @escaping @Sendable (Result<Void, any Error>) -> Void
+    _ isPaused: Bool, _ resource: Resource.Name, answer: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
     enqueue(answer) { [self] in
       engine.scheduler.change { $0.setPaused(isPaused, resource, at: $1) }

@@ -57,16 +57,16 @@ struct JobPolicy: Sendable {
     let queues = Set(new.queues.keys).union(old.map { Set($0.queues.keys) } ?? [])
     let types = Set(new.types.keys).union(old.map { Set($0.types.keys) } ?? []).union(handlers.typesSoFar)
     scheduler.change { schedule, now in
-      for name in queues { Self.apply(new[queue: name], nil, to: .queue(name), &schedule, now) }
+      for name in queues { Self.apply(new[queue: name], nil, to: .queue(name), in: &schedule, at: now) }
       for name in types {
-        Self.apply(new[type: name].limits, handlers[name]?.settings.concurrent, to: .type(name), &schedule, now)
+        Self.apply(new[type: name].limits, handlers[name]?.settings.concurrent, to: .type(name), in: &schedule, at: now)
       }
     }
   }
 
   private static func apply(
-    _ limits: Configuration.Limits, _ concurrent: Int?, to name: Resource.Name, _ schedule: inout Schedule,
-    _ now: Moment
+    _ limits: Configuration.Limits, _ concurrent: Int?, to name: Resource.Name, in schedule: inout Schedule,
+    at now: Moment
   ) {
     schedule.setLimits(
       name, concurrent: limits.concurrency > 0 ? limits.concurrency : concurrent,

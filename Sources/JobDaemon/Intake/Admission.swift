@@ -60,9 +60,10 @@ final class Admission: Sendable {
     let context = ManagedObjectContext(parent: main, name: "admission")
     return try context.performAndWait { context in
       var round = AdmissionRound(
-        known: try KnownJobs(names, context, scheduler), scheduler: scheduler, policy: policy, handlers: handlers)
+        known: try KnownJobs(names, context, scheduler: scheduler), scheduler: scheduler, policy: policy,
+        handlers: handlers)
       let admitted = zip(candidates, jobs).map { candidate, jobs in
-        Result { () throws(AdmissionRefusal) in try round.admit(candidate, jobs, context) }
+        Result { () throws(AdmissionRefusal) in try round.admit(candidate, jobs, in: context) }
       }
       try context.save()
       return admitted
@@ -115,7 +116,7 @@ struct AdmissionRound {
   ///
   /// - Throws: the reason why the file can't be admitted.
   mutating func admit(
-    _ candidate: Admission.Candidate, _ jobs: [JobSpecification], _ context: isolated ManagedObjectContext
+    _ candidate: Admission.Candidate, _ jobs: [JobSpecification], in context: isolated ManagedObjectContext
   ) throws(AdmissionRefusal) -> AdmittedFile {
     let file = candidate.file
     for job in jobs { try checkOrigin(job, submitter: Int64(file.submitter)) }
@@ -135,7 +136,7 @@ struct AdmissionRound {
         continue
       }
       if isOver { continue }
-      insert(job, id, file, fileName, &admitted, context)
+      insert(job, id, from: file, fileName: fileName, into: &admitted, in: context)
     }
     return admitted
   }
@@ -155,9 +156,8 @@ struct AdmissionRound {
   }
 
   private mutating func insert(
-    _ specification: JobSpecification, _ id: String, _ file: ClaimedFile, _ fileName: String,
-    _ admitted: inout AdmittedFile,
-    _ context: isolated ManagedObjectContext
+    _ specification: JobSpecification, _ id: String, from file: ClaimedFile, fileName: String,
+    into admitted: inout AdmittedFile, in context: isolated ManagedObjectContext
   ) {
     let job = Job(context: context)
     job.id = id

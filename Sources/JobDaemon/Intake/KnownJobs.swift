@@ -20,7 +20,7 @@ struct KnownJobs {
   private var entries: [String: Entry] = [:]
 
   /// Looks jobs up in a context that sees everything in main.
-  init(_ ids: [String], _ context: isolated ManagedObjectContext, _ scheduler: Scheduler) throws {
+  init(_ ids: [String], _ context: isolated ManagedObjectContext, scheduler: Scheduler) throws {
     try read(ids, context)
     // A job that is unfinished by its record and not in the schedule was released since: its record says how the
     // attempt ended.

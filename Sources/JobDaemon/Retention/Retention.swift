@@ -30,7 +30,7 @@ final class Retention: Sendable {
   private let timer = OneShotTimer(queue: DispatchQueue(label: "retention", qos: .default))
   private let state = Mutex(State())
 
-  init(_ engine: JobEngine, _ steps: RetentionSteps, _ clock: RetentionClock) {
+  init(_ engine: JobEngine, _ steps: RetentionSteps, clock: RetentionClock) {
     self.engine = engine
     self.clock = clock
     self.steps = steps

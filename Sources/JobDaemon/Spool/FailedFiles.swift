@@ -23,7 +23,7 @@ final class FailedFiles: Sendable {
   private let timer: OneShotTimer
   private let state = Mutex(State())
 
-  init(_ spool: Spool, _ configuration: ConfigurationBox, _ clock: RetentionClock, _ log: DaemonLog) {
+  init(_ spool: Spool, _ configuration: ConfigurationBox, clock: RetentionClock, log: DaemonLog) {
     self.spool = spool
     self.configuration = configuration
     self.clock = clock

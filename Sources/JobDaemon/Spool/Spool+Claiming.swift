@@ -47,20 +47,20 @@ extension Spool {
     }
     switch outcome {
     case .unfinished: return .unfinished
-    case .refused(let refusal): return try move(name, status, sizeLimit, as: .refused(refusal))
+    case .refused(let refusal): return try move(name, status, sizeLimit: sizeLimit, as: .refused(refusal))
     case .read(let reading):
       if reading.file.data.isEmpty && sighting != .event { return sighting == .scan ? .unfinished : .nothing }
       if !reading.isWhole {
         if sighting == .created { return .nothing }
         noteUncertainty()
       }
-      return try move(name, reading.status, sizeLimit, as: .claimed(reading.file))
+      return try move(name, reading.status, sizeLimit: sizeLimit, as: .claimed(reading.file))
     }
   }
 
   /// Moves what was read to `cur/`.
   private func move(
-    _ name: FileName, _ status: FileStatus, _ sizeLimit: Int, as claim: Claim
+    _ name: FileName, _ status: FileStatus, sizeLimit: Int, as claim: Claim
   ) throws(SystemError) -> Claim {
     do throws(SystemError) {
       try new.rename(name, to: name, in: current, replacing: false)
@@ -176,7 +176,8 @@ extension Spool {
     guard let submitter = try submitter(of: descriptor, name, status, from: origin) else {
       return .refused(.unknownSubmitter)
     }
-    return try content(name, descriptor, status, sizeLimit, submitter, isWhole: writers == .none)
+    return try content(
+      name, descriptor, status: status, sizeLimit: sizeLimit, submitter: submitter, isWhole: writers == .none)
   }
 
   /// Returns true if somebody other than its owner, whose rights its jobs have, may have written a file.
@@ -195,8 +196,8 @@ extension Spool {
   }
 
   private func content(
-    _ name: FileName, _ descriptor: borrowing FileDescriptor, _ status: FileStatus, _ sizeLimit: Int,
-    _ submitter: UInt32, isWhole: Bool
+    _ name: FileName, _ descriptor: borrowing FileDescriptor, status: FileStatus, sizeLimit: Int,
+    submitter: UInt32, isWhole: Bool
   ) throws(SystemError) -> Reading {
     let data: Data
     do throws(SystemError) {

@@ -19,16 +19,16 @@ final class AttemptRecorder: Sendable {
   /// Records the end of an attempt.
   nonisolated(nonsending) func record(
     _ outcome: Result<JSONValue, any Error>, of job: RunningJob, _ attempt: CurrentAttempt,
-    _ executor: ContextExecutor
+    on executor: ContextExecutor
   ) async {
     switch outcome {
     case .success(let result):
       do {
-        try await complete(job, attempt, result)
+        try await complete(job, attempt, result: result)
       } catch {
-        await judge(error, job, attempt, executor)
+        await judge(error, job, attempt: attempt, on: executor)
       }
-    case .failure(let error): await judge(error, job, attempt, executor)
+    case .failure(let error): await judge(error, job, attempt: attempt, on: executor)
     }
   }
 
@@ -36,9 +36,10 @@ final class AttemptRecorder: Sendable {
   ///
   /// If its record can't be read, or its type has no handler, that may have changed by the next start; so nothing is
   /// written.
-  nonisolated(nonsending) func recordUnstarted(_ job: RunningJob, _ error: any Error, _ executor: ContextExecutor) async
+  nonisolated(nonsending) func recordUnstarted(_ job: RunningJob, _ error: any Error, on executor: ContextExecutor)
+    async
   {
-    if let failure = error as? JobFailure { return await finish(job, nil, .discard(failure), executor) }
+    if let failure = error as? JobFailure { return await finish(job, nil, verdict: .discard(failure), on: executor) }
     engine.report(error, "a job can't be started, and is held")
     _ = engine.scheduler.end(job, .held)
     if error is UnknownType { engine.scheduler.change { schedule, _ in schedule.awaitingHandler.insert(job.objectID) } }
@@ -46,7 +47,7 @@ final class AttemptRecorder: Sendable {
   }
 
   /// Saves what the handler left in its context together with the job's outcome.
-  private nonisolated(nonsending) func complete(_ job: RunningJob, _ attempt: CurrentAttempt, _ result: JSONValue)
+  private nonisolated(nonsending) func complete(_ job: RunningJob, _ attempt: CurrentAttempt, result: JSONValue)
     async throws
   {
     let text = result.serialized()
@@ -61,7 +62,7 @@ final class AttemptRecorder: Sendable {
       object.cursor = nil
       object.setPendingStop(nil)
       object.currentState = .completed
-      AttemptRecorder.keepLog(of: attempt, "completed", nil, object, context)
+      AttemptRecorder.keepLog(of: attempt, "completed", nil, in: object, context: context)
       try context.save()
     }
     let lost = engine.scheduler.end(job, .succeeded)
@@ -72,7 +73,7 @@ final class AttemptRecorder: Sendable {
   }
 
   private nonisolated(nonsending) func judge(
-    _ error: any Error, _ job: RunningJob, _ attempt: CurrentAttempt, _ executor: ContextExecutor
+    _ error: any Error, _ job: RunningJob, attempt: CurrentAttempt, on executor: ContextExecutor
   ) async {
     if engine.endsWith(error) {
       // The handler's own writes may or may not be on disk; the next start finds out.
@@ -89,12 +90,12 @@ final class AttemptRecorder: Sendable {
     } catch {
       engine.report(error, "the record of a job can't be read")
     }
-    await finish(job, attempt, Verdict(error, circumstances), executor)
+    await finish(job, attempt, verdict: Verdict(error, circumstances), on: executor)
   }
 
   /// Ends an attempt that did not succeed: the handler's changes are dropped with its context.
   nonisolated(nonsending) func finish(
-    _ job: RunningJob, _ attempt: CurrentAttempt?, _ verdict: Verdict, _ executor: ContextExecutor
+    _ job: RunningJob, _ attempt: CurrentAttempt?, verdict: Verdict, on executor: ContextExecutor
   ) async {
     if case .interrupt = verdict {
       _ = engine.scheduler.end(job, .interrupted)
@@ -109,10 +110,10 @@ final class AttemptRecorder: Sendable {
           record.setPendingStop(event, reason)
         }
       }
-      finished = try await save(verdict, job, attempt, executor)
+      finished = try await save(verdict, job, attempt: attempt, on: executor)
     } catch let error as StoreError where error.code == .full || error.code == .busy {
       // A new record may need disk space; the worker waits with its job for that.
-      if await engine.flusher.waitUntilWritable() { return await finish(job, attempt, verdict, executor) }
+      if await engine.flusher.waitUntilWritable() { return await finish(job, attempt, verdict: verdict, on: executor) }
       _ = engine.scheduler.end(job, .interrupted)
       return
     } catch {
@@ -131,7 +132,7 @@ final class AttemptRecorder: Sendable {
   }
 
   private nonisolated(nonsending) func save(
-    _ verdict: Verdict, _ job: RunningJob, _ attempt: CurrentAttempt?, _ executor: ContextExecutor
+    _ verdict: Verdict, _ job: RunningJob, attempt: CurrentAttempt?, on executor: ContextExecutor
   ) async throws -> FinishedJob {
     let context = ManagedObjectContext(parent: engine.main, name: "end", executor: executor)
     let objectID = job.objectID
@@ -159,7 +160,9 @@ final class AttemptRecorder: Sendable {
       }
       let state = object.currentState
       if state.isFinal { object.finishedAt = now }
-      if let attempt { AttemptRecorder.keepLog(of: attempt, state.rawValue, verdict.failure, object, context) }
+      if let attempt {
+        AttemptRecorder.keepLog(of: attempt, state.rawValue, verdict.failure, in: object, context: context)
+      }
       try context.save()
       return FinishedJob(
         objectID: objectID, id: object.id, state: state, failure: object.failure, file: job.file)
@@ -168,8 +171,8 @@ final class AttemptRecorder: Sendable {
 
   /// Keeps an attempt's failure and its log, if it has either.
   private static func keepLog(
-    of attempt: CurrentAttempt, _ outcome: String, _ failure: JobFailure?, _ job: Job,
-    _ context: isolated ManagedObjectContext
+    of attempt: CurrentAttempt, _ outcome: String, _ failure: JobFailure?, in job: Job,
+    context: isolated ManagedObjectContext
   ) {
     let log = attempt.execution.log
     if failure == nil && log == nil { return }

@@ -39,7 +39,7 @@ actor Worker {
     do {
       attempt = try await begin(job)
     } catch {
-      return await recorder.recordUnstarted(job, error, executor)
+      return await recorder.recordUnstarted(job, error, on: executor)
     }
     let outcome: Result<JSONValue, any Error>
     if await mayWork(job, attempt) {
@@ -51,7 +51,7 @@ actor Worker {
     guard job.claimEnd() else { return engine.log.notice("an abandoned attempt has ended late", job: attempt) }
     // What an operator was told holds, even if the handler finishes nevertheless.
     let isCalledOff = job.stop?.event != nil
-    await recorder.record(isCalledOff ? .failure(CancellationError()) : outcome, of: job, attempt, executor)
+    await recorder.record(isCalledOff ? .failure(CancellationError()) : outcome, of: job, attempt, on: executor)
   }
 
   /// Waits until the attempt is on record, if the handler has outside effects; false if it is not to begin any more.

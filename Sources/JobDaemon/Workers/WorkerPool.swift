@@ -66,7 +66,7 @@ final class WorkerPool: Sendable {
     startWorker()
     let executor = ContextExecutor(label: "abandoned", tasks: WorkQueues.tasks)
     Task(executorPreference: WorkQueues.tasks, priority: .medium) { [recorder] in
-      await recorder.record(.failure(CancellationError()), of: job, attempt, executor)
+      await recorder.record(.failure(CancellationError()), of: job, attempt, on: executor)
     }
   }
 
