@@ -144,7 +144,7 @@ let package = Package(
     .executableTarget(
       name: "bobbin-bench",
       dependencies: [
-        "CSQLite", "ControlClient", "JSONText", "ObjectModel", "ObjectGraph", "SQLiteStore", "SystemSupport",
+        "CSQLite", "ControlClient", "JSONText", "ObjectGraph", "SystemSupport",
       ],
       path: "Benchmarks/Suite", swiftSettings: strict, plugins: ["CompileModel"]),
 
@@ -157,11 +157,11 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "ObjectGraphTests",
-      dependencies: ["ObjectModel", "ObjectGraph", "ObjectGraphTesting", "SQLiteStore", "TestSupport"],
+      dependencies: ["ObjectGraph", "ObjectGraphTesting", "TestSupport"],
       swiftSettings: strict, plugins: ["CompileModel"]),
     // Random programs on contexts and on a plain model of them; "make fuzz-graph" runs many.
     .target(
-      name: "GraphFuzzing", dependencies: ["ObjectModel", "ObjectGraph", "SQLiteStore"], path: "Tests/GraphFuzzing",
+      name: "GraphFuzzing", dependencies: ["ObjectModel", "ObjectGraph"], path: "Tests/GraphFuzzing",
       swiftSettings: strict),
     .executableTarget(
       name: "fuzz-graph", dependencies: ["GraphFuzzing"], path: "Tests/GraphFuzzer", swiftSettings: strict),

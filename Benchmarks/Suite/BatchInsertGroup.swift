@@ -1,5 +1,4 @@
 import ObjectGraph
-import ObjectModel
 
 /// Rows inserted without objects, against plain C with one prepared statement.
 ///

@@ -1,6 +1,5 @@
 import Foundation
 import ObjectGraph
-import ObjectModel
 
 /// Fetches whose every attribute is read, and one of IDs, against plain C and plain Swift on the same file.
 ///

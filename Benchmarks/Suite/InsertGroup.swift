@@ -1,5 +1,4 @@
 import ObjectGraph
-import ObjectModel
 
 /// Typed objects inserted one by one through worker, main and writer, against plain C with one prepared statement.
 ///

@@ -1,5 +1,4 @@
 import ObjectGraph
-import ObjectModel
 import Synchronization
 
 /// How long a fetch of one object takes on main while another context reads all objects of the same store.

@@ -1,7 +1,6 @@
 import Foundation
 import JSONText
 import ObjectGraph
-import ObjectModel
 
 /// What the suite does in a process of its own, because it looks at the memory of the whole process.
 enum OwnProcessRun: String {

@@ -1,7 +1,5 @@
 import Foundation
 import ObjectGraph
-import ObjectModel
-import SQLiteStore
 
 /// A store of people in a folder of its own, and the coordinator that has it open.
 struct PeopleStore {

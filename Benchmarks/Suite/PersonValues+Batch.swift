@@ -1,5 +1,4 @@
 import ObjectGraph
-import ObjectModel
 
 extension PersonValues {
   /// A batch of the rows with these numbers, in columns.

@@ -1,5 +1,4 @@
 import ObjectGraph
-import ObjectModel
 
 /// How long a context is occupied by what others have saved, and what a context costs.
 ///

@@ -1,5 +1,4 @@
 import ObjectGraph
-import ObjectModel
 
 /// One attribute of many fetched objects changed and saved, against plain C that updates the rows it has read before.
 struct UpdateGroup: BenchGroup {

@@ -7,7 +7,6 @@
 
 import Foundation
 import ObjectGraph
-import SQLiteStore
 import Synchronization
 
 @main

@@ -7,7 +7,6 @@
 
 import Foundation
 import ObjectGraph
-import SQLiteStore
 
 @main
 struct DefaultStack {

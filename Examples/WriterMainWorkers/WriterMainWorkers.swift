@@ -6,7 +6,6 @@
 
 import Foundation
 import ObjectGraph
-import SQLiteStore
 
 @main
 struct WriterMainWorkers {

@@ -27,8 +27,7 @@ struct ModelSource {
     source.add("")
     // A public import that no public declaration needs is a warning, and so would be one that is missing.
     source.add((classes.showsFoundation ? access.modifier : "") + "import Foundation")
-    if !classes.entities.isEmpty { source.add("\(access.modifier)import ObjectGraph") }
-    source.add("\(access.modifier)import ObjectModel")
+    source.add("\(access.modifier)import \(classes.entities.isEmpty ? "ObjectModel" : "ObjectGraph")")
     source.add("")
     source.add("/// The model `\(title)`, compiled in.")
     source.add("\(access.modifier)enum \(SwiftNames.escaped(modelName)) {")

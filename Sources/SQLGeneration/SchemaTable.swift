@@ -117,3 +117,150 @@ extension StorageClass {
     }
   }
 }
+
+extension SchemaTable {
+  /// Creates the table; its indexes follow.
+  package var createSQL: String { createSQL(as: name) }
+
+  /// Creates the table under another name.
+  package func createSQL(as name: String) -> String {
+    let columns =
+      ["\(SchemaName.key) INTEGER PRIMARY KEY", "\(SchemaName.version) INTEGER NOT NULL"]
+      + (tellsEntity ? ["\(SchemaName.entity) TEXT NOT NULL"] : [])
+      + columns.map { "\(SchemaName.quoted($0.name)) \($0.type)" }
+    return "CREATE TABLE \(SchemaName.quoted(name)) (\n  \(columns.joined(separator: ",\n  "))\n)"
+  }
+
+  /// Adds a column that the table of an older model lacks.
+  package func addColumnSQL(_ column: String) -> String {
+    let type =
+      column == SchemaName.entity
+      ? "TEXT NOT NULL DEFAULT \(SchemaName.literal(root.name))" : columns.first { $0.name == column }?.type ?? "BLOB"
+    return "ALTER TABLE \(SchemaName.quoted(name)) ADD COLUMN \(SchemaName.quoted(column)) \(type)"
+  }
+
+  /// Inserts rows of version 1; parameters of each: the key, then the values of the properties in order.
+  ///
+  /// A reference into a hierarchy takes two parameters: key and entity.
+  package func insertSQL(_ entity: Entity, _ properties: [Property], rows: Int = 1) -> String {
+    let columns = Self.valueColumns(properties)
+    let names = [SchemaName.key, SchemaName.version] + (tellsEntity ? [SchemaName.entity] : []) + columns
+    let constants = "1" + (tellsEntity ? ", \(SchemaName.literal(entity.name))" : "")
+    let row = "(?, \(constants)\(String(repeating: ", ?", count: columns.count)))"
+    return """
+      INSERT INTO \(SchemaName.quoted(name)) (\(names.map(SchemaName.quoted).joined(separator: ", "))) \
+      VALUES \(Array(repeating: row, count: rows).joined(separator: ", "))
+      """
+  }
+
+  /// How many parameters a row of ``insertSQL(_:_:rows:)`` has.
+  package static func parameterCount(_ properties: [Property]) -> Int { 1 + valueColumns(properties).count }
+
+  /// Updates a row of an expected version; parameters: key, expected version, then the values of the properties.
+  package func updateSQL(_ properties: [Property]) -> String {
+    let assignments = Self.valueColumns(properties).enumerated().map { "\(SchemaName.quoted($1)) = ?\($0 + 3)" }
+    return """
+      UPDATE \(SchemaName.quoted(name)) SET \((["_version = ?2 + 1"] + assignments).joined(separator: ", ")) \
+      WHERE _key = ?1 AND _version = ?2
+      """
+  }
+
+  /// Finds the rows that have some values: key and, in a hierarchy, entity.
+  ///
+  /// The parameters are those of ``insertSQL(_:_:rows:)`` for the same properties, as far as they are of the key.
+  package func findSQL(_ entity: Entity, _ properties: [Property], key: [Property]) -> String {
+    let numbers = Self.parameters(properties)
+    let conditions = key.compactMap { property in
+      numbers[property.slot].map { "\(SchemaName.quoted(property.columnName)) = ?\($0)" }
+    }
+    let columns = [SchemaName.key] + (tellsEntity ? [SchemaName.entity] : [])
+    return """
+      SELECT \(columns.joined(separator: ", ")) FROM \(SchemaName.quoted(name)) \
+      WHERE \((conditions + familyCondition(entity)).joined(separator: " AND "))
+      """
+  }
+
+  /// Updates some values of a row and its version, unless it has these values; nil if there are none.
+  ///
+  /// The parameters are those of ``insertSQL(_:_:rows:)`` for the same properties.
+  package func overwriteSQL(_ properties: [Property], given: [Property]) -> String? {
+    let numbers = Self.parameters(properties)
+    var pairs: [(column: String, parameter: Int32)] = []
+    for property in given {
+      guard let number = numbers[property.slot] else { continue }
+      pairs.append((SchemaName.quoted(property.columnName), number))
+      if let entity = property.entityColumnName { pairs.append((SchemaName.quoted(entity), number + 1)) }
+    }
+    if pairs.isEmpty { return nil }
+    let assignments = pairs.map { "\($0.column) = ?\($0.parameter)" }.joined(separator: ", ")
+    let differences = pairs.map { "\($0.column) IS NOT ?\($0.parameter)" }.joined(separator: " OR ")
+    return """
+      UPDATE \(SchemaName.quoted(name)) SET _version = _version + 1, \(assignments) \
+      WHERE _key = ?1 AND (\(differences))
+      """
+  }
+
+  /// The first parameter of each property's value in ``insertSQL(_:_:rows:)``, by slot.
+  private static func parameters(_ properties: [Property]) -> [Int: Int32] {
+    var numbers: [Int: Int32] = [:]
+    var next: Int32 = 2
+    for property in properties {
+      numbers[property.slot] = next
+      next += property.entityColumnName == nil ? 1 : 2
+    }
+    return numbers
+  }
+
+  private func familyCondition(_ entity: Entity) -> [String] {
+    if !tellsEntity || entity === root { return [] }
+    let names = entity.withDescendants.map { SchemaName.literal($0.name) }.joined(separator: ", ")
+    return ["\(SchemaName.quoted(SchemaName.entity)) IN (\(names))"]
+  }
+
+  /// Makes the unique values of a row of an entity nil; the parameter is its key. Nil if it has none.
+  package func freeUniqueSQL(_ entity: Entity) -> String? {
+    let constraints = sequence(first: entity, next: \.parent).flatMap(\.entityDescription.uniquenessConstraints)
+    let names = Set(entity.columnNames(of: constraints.joined())).sorted()
+    if names.isEmpty { return nil }
+    let assignments = names.map { "\(SchemaName.quoted($0)) = NULL" }.joined(separator: ", ")
+    return "UPDATE \(SchemaName.quoted(name)) SET \(assignments) WHERE _key = ?1"
+  }
+
+  /// Deletes a row of an expected version; parameters: key and version.
+  package var deleteSQL: String { "DELETE FROM \(SchemaName.quoted(name)) WHERE _key = ?1 AND _version = ?2" }
+
+  /// Sets a row's version; parameters: key and version.
+  package var setVersionSQL: String { "UPDATE \(SchemaName.quoted(name)) SET _version = ?2 WHERE _key = ?1" }
+
+  /// Selects rows by their keys, which are the parameters.
+  package func selectSQL(keyCount: Int) -> String {
+    let keys = keyCount == 1 ? "= ?1" : "IN (\((1...keyCount).map { "?\($0)" }.joined(separator: ", ")))"
+    return "SELECT \(columnNames.map(SchemaName.quoted).joined(separator: ", ")) "
+      + "FROM \(SchemaName.quoted(name)) WHERE _key \(keys)"
+  }
+
+  private static func valueColumns(_ properties: [Property]) -> [String] {
+    properties.flatMap { property in [property.columnName] + (property.entityColumnName.map { [$0] } ?? []) }
+  }
+}
+
+extension SchemaTable {
+  /// What the database does by itself when a row is changed.
+  package struct Trigger: Sendable, Hashable {
+    package let name: String
+    package let sql: String
+  }
+
+  /// Raises the version of a row that a client changes which knows nothing of versions, so that others meet a conflict
+  /// instead of overwriting its change.
+  package var versionTrigger: Trigger {
+    let trigger = "_version_\(name)"
+    let table = SchemaName.quoted(name)
+    return Trigger(
+      name: trigger,
+      sql: """
+        CREATE TRIGGER \(SchemaName.quoted(trigger)) AFTER UPDATE ON \(table) WHEN new._version = old._version \
+        BEGIN UPDATE \(table) SET _version = old._version + 1 WHERE _key = new._key; END
+        """)
+  }
+}

@@ -39,8 +39,6 @@ struct ArticleCodeTests {
       import Foundation
       import ObjectGraph
       import ObjectGraphTesting
-      import ObjectModel
-      import SQLiteStore
       import Testing
       \(lines.filter { $0.hasPrefix("import ") }.joined(separator: "\n"))
       func piece\(number)(

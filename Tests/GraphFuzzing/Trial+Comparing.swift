@@ -1,5 +1,4 @@
 import ObjectGraph
-import ObjectModel
 
 // What the contexts show beside what the model says.
 

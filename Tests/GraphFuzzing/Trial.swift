@@ -1,7 +1,5 @@
 import Foundation
 import ObjectGraph
-import ObjectModel
-import SQLiteStore
 
 /// What a program did otherwise than the model says, or an invariant that did not hold.
 struct Mismatch: Error, CustomStringConvertible {

@@ -81,7 +81,6 @@ struct ModelCompilerTests {
 
         import Foundation
         public import ObjectGraph
-        public import ObjectModel
 
         /// The model `Company`, compiled in.
         public enum CompanyModel {

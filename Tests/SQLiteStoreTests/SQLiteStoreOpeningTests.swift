@@ -1,6 +1,5 @@
 import Foundation
 import ObjectGraph
-import ObjectModel
 @testable import SQLiteStore
 import Testing
 
@@ -52,7 +51,7 @@ struct SQLiteStoreOpeningTests {
     #expect(try Self.sqlite(fixture.url, "PRAGMA integrity_check") == "ok")
     // What holds for a connection is not in the file.
     let connection = try Connection(
-      path: fixture.url.path, role: .writer, options: SQLiteStoreOptions(), counter: StatementCounter())
+      path: fixture.url.path, role: .writer, settings: SQLiteStoreOptions().connection, counter: StatementCounter())
     try StoreOpener.configure(connection)
     #expect(try connection.controlResult("PRAGMA synchronous") { $0.text(0) } == "2")
   }

@@ -1,7 +1,6 @@
 import Foundation
 import ObjectGraph
 import ObjectGraphTesting
-import ObjectModel
 @testable import SQLiteStore
 import Testing
 

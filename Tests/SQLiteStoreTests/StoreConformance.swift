@@ -1,6 +1,5 @@
 import Foundation
 import ObjectGraph
-import ObjectModel
 import Testing
 
 /// What every store promises; each test runs on all of them.

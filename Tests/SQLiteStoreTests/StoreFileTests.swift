@@ -1,7 +1,6 @@
 import Foundation
 import Glibc
 import ObjectGraph
-import SQLiteStore
 import Testing
 
 @Suite("The files of an SQLite store")

@@ -1,7 +1,5 @@
 import Foundation
 import ObjectGraph
-import ObjectModel
-import SQLiteStore
 import Testing
 
 /// The stores that share the conformance suite.

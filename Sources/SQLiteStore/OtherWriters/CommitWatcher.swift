@@ -1,4 +1,4 @@
-internal import Dispatch
+import Dispatch
 import StoreInterface
 import Synchronization
 

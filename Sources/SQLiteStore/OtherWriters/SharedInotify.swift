@@ -1,5 +1,5 @@
-internal import Dispatch
-internal import Glibc
+import Dispatch
+import Glibc
 import StoreInterface
 import Synchronization
 
@@ -86,4 +86,19 @@ final class SharedInotify: Sendable {
     }
     for handler in handlers { handler() }
   }
+}
+
+/// Calls back at the next write to a file, by whomever, unless it is dropped before. It costs nothing until then.
+final class FileWatch: Sendable {
+  private let inotify: SharedInotify
+  private let descriptor: Int32
+  private let number: Int
+
+  /// - Parameter handler: is called on a queue of all watches, and must be quick.
+  init(_ path: String, _ handler: @escaping @Sendable () -> Void) throws(StoreError) {
+    inotify = try SharedInotify.shared.get()
+    (descriptor, number) = try inotify.add(path, handler)
+  }
+
+  deinit { inotify.remove(descriptor, number) }
 }

@@ -20,7 +20,7 @@ extension Compiler {
 
   /// The compiler's errors by the name of the source that they are in; sources that compile are left out.
   static func errors(in bodies: [String: String]) async throws -> [String: [String]] {
-    let imports = "import Dispatch\nimport Foundation\nimport ObjectGraph\nimport ObjectModel\n"
+    let imports = "import Dispatch\nimport Foundation\nimport ObjectGraph\n"
     return try await errors(in: bodies.mapValues { imports + $0 }, common: person)
   }
 }

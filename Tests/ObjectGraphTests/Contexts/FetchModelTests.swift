@@ -1,5 +1,4 @@
 import ObjectGraph
-import ObjectModel
 import TestSupport
 import Testing
 

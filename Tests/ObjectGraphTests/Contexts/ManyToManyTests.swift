@@ -1,6 +1,4 @@
 @testable import ObjectGraph
-import ObjectModel
-import SQLiteStore
 import Testing
 
 @Suite("Many-to-many and ordered relationships")

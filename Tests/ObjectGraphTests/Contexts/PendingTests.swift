@@ -1,4 +1,3 @@
-import ObjectModel
 import Testing
 
 @testable import ObjectGraph

@@ -1,5 +1,4 @@
 import ObjectGraph
-import ObjectModel
 
 extension ManagedObjectContext {
   /// A packed batch of persons with ages from 0.

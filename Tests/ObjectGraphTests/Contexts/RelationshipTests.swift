@@ -1,5 +1,4 @@
 import ObjectGraph
-import ObjectModel
 import Testing
 
 @Suite("Relationships and delete rules")

@@ -1,8 +1,6 @@
 import Foundation
 import ObjectGraph
 import ObjectGraphTesting
-import ObjectModel
-import SQLiteStore
 import TestSupport
 
 /// A coordinator with a fresh SQLite store, a writer and main; or the same on the store in memory.

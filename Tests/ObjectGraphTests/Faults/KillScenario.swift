@@ -1,6 +1,5 @@
 import Foundation
 import ObjectGraph
-import ObjectModel
 import TestSupport
 
 /// A row of saves with everything that a save can write, each a function of its number: what any prefix of them leaves

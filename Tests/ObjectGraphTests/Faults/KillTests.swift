@@ -2,8 +2,6 @@ import Foundation
 import Glibc
 import ObjectGraph
 import ObjectGraphTesting
-import ObjectModel
-import SQLiteStore
 import TestSupport
 import Testing
 

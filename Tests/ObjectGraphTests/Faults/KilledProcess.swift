@@ -2,7 +2,6 @@ import Foundation
 import Glibc
 import ObjectGraph
 import ObjectGraphTesting
-import SQLiteStore
 import Synchronization
 
 /// Saves one step of a scenario after another until the process is killed on the way.

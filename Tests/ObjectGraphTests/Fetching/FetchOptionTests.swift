@@ -1,5 +1,4 @@
 import ObjectGraph
-import ObjectModel
 import Testing
 
 @Suite("Fetch requests: options, prefetching and faults")

@@ -1,5 +1,4 @@
 import Foundation
-import ObjectModel
 import TestSupport
 import Testing
 

@@ -1,8 +1,6 @@
 import Dispatch
 import Foundation
 import ObjectGraph
-import ObjectModel
-import SQLiteStore
 import TestSupport
 import Testing
 

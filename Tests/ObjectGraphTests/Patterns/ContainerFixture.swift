@@ -1,8 +1,6 @@
 import Foundation
 import ObjectGraph
 import ObjectGraphTesting
-import ObjectModel
-import SQLiteStore
 import TestSupport
 
 /// A container on a fresh SQLite store, whose default context has an executor of its own.

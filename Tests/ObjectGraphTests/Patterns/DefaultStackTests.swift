@@ -2,8 +2,6 @@ import Dispatch
 import Foundation
 import ObjectGraph
 import ObjectGraphTesting
-import ObjectModel
-import SQLiteStore
 import TestSupport
 import Testing
 

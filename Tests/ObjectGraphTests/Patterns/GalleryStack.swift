@@ -1,8 +1,6 @@
 import Foundation
 import ObjectGraph
 import ObjectGraphTesting
-import ObjectModel
-import SQLiteStore
 import TestSupport
 
 /// The stack of the first design on a real store: coordinator, writer, main; workers are made where they are needed.

@@ -3,8 +3,6 @@ import Foundation
 import Glibc
 import ObjectGraph
 import ObjectGraphTesting
-import ObjectModel
-import SQLiteStore
 import SystemSupport
 import TestSupport
 import Testing

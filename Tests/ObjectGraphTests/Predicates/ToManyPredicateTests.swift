@@ -1,7 +1,5 @@
 import Foundation
 @testable import ObjectGraph
-import ObjectModel
-import SQLiteStore
 import Testing
 
 @Suite("Predicates over to-many relationships, and computed values")

@@ -1,6 +1,5 @@
 import Foundation
 import ObjectGraph
-import ObjectModel
 import Testing
 
 /// Changes that give way to others: deletes that a policy drops, objects that are taken back, links nobody has read.

@@ -1,5 +1,4 @@
 import ObjectGraph
-import ObjectModel
 import Testing
 
 @Suite("Conflicts of unique values")

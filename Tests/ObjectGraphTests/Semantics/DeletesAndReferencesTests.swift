@@ -1,7 +1,6 @@
 import Foundation
 import ObjectGraph
 import ObjectGraphTesting
-import ObjectModel
 import Testing
 
 /// In which order two contexts save, of which one refers to what the other deletes without having seen each other.

@@ -1,7 +1,6 @@
 import Foundation
 import ObjectGraph
 import ObjectGraphTesting
-import ObjectModel
 import Testing
 
 @Suite("Change tracking, deletion, undo: deletion")

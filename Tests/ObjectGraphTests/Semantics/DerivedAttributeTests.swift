@@ -1,7 +1,6 @@
 import Foundation
 import ObjectGraph
 import ObjectGraphTesting
-import ObjectModel
 import Testing
 
 /// A value in a transformable; public because the generated classes are.

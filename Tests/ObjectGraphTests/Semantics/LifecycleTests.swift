@@ -1,6 +1,5 @@
 import Foundation
 import ObjectGraph
-import ObjectModel
 import Testing
 
 /// A person that notes which of its hooks were called, and changes itself in some.

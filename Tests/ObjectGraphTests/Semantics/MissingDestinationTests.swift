@@ -1,6 +1,5 @@
 import ObjectGraph
 import ObjectGraphTesting
-import ObjectModel
 import Testing
 
 @Suite("Conflicts: leading to what others have deleted")

@@ -2,7 +2,6 @@ import Dispatch
 import Foundation
 import ObjectGraph
 import ObjectGraphTesting
-import ObjectModel
 import TestSupport
 import Testing
 

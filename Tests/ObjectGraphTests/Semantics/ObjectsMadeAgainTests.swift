@@ -1,6 +1,5 @@
 import Foundation
 import ObjectGraph
-import ObjectModel
 import Testing
 
 /// Objects that are stored again after their delete: by who undid it, or by a policy that does not give way to it.

@@ -1,6 +1,5 @@
 import ObjectGraph
 import ObjectGraphTesting
-import ObjectModel
 import Testing
 
 @Suite("Packed transactions")

@@ -1,7 +1,6 @@
 import Foundation
 import ObjectGraph
 import ObjectGraphTesting
-import ObjectModel
 import Testing
 
 @Suite("Query generations: a context reads one state of the store until it goes on")

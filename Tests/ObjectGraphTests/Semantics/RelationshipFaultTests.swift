@@ -1,6 +1,5 @@
 import Foundation
 import ObjectGraph
-import ObjectModel
 import Testing
 
 @Suite("Relationships by name: what is a fault, and the IDs behind it")

@@ -1,6 +1,5 @@
 import Foundation
 import ObjectGraph
-import ObjectModel
 import Testing
 
 /// A person with rules of its own, which notes when they are asked.

@@ -1,7 +1,6 @@
 import Dispatch
 import Foundation
 import ObjectGraph
-import ObjectModel
 import Synchronization
 import TestSupport
 import Testing

@@ -1,7 +1,5 @@
 import Foundation
 import ObjectGraph
-import ObjectModel
-import SQLiteStore
 import Testing
 
 /// SQL and evaluation in memory on the same data.

@@ -1,6 +1,5 @@
 import Foundation
 import ObjectGraph
-import ObjectModel
 
 /// Values of each type that depend on objects: paths, and what is computed.
 extension RandomConditions {

@@ -1,6 +1,5 @@
 import Foundation
 import ObjectGraph
-import ObjectModel
 
 /// Makes conditions on the nodes of ``RandomData`` at random: all of the grammar, of values near those that are there.
 struct RandomConditions {

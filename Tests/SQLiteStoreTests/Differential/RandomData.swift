@@ -1,6 +1,5 @@
 import Foundation
 import ObjectGraph
-import ObjectModel
 import Testing
 
 /// Objects at random, with the same values for the same seed: nodes of three entities, tags, and every kind of link.

@@ -1,7 +1,5 @@
 import Foundation
 import ObjectGraph
-import ObjectModel
-import SQLiteStore
 import Testing
 
 @Suite("Migrating through the versions of a bundle")

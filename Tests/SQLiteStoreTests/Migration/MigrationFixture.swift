@@ -1,7 +1,5 @@
 import Foundation
 import ObjectGraph
-import ObjectModel
-import SQLiteStore
 
 /// A folder with a store that is opened with one model after another.
 final class MigrationFixture {

@@ -1,7 +1,5 @@
 import Foundation
 import ObjectGraph
-import ObjectModel
-import SQLiteStore
 import Testing
 
 /// Models, objects and changes of both, drawn by chance: what comes out of the store is compared with plain values.
