@@ -1,7 +1,7 @@
 public import ObjectGraph
 import Synchronization
 
-/// What a context told its observers while the recorder lives, each event with whether it came on its executor.
+/// A recorder of the events of a context, each with whether it came on the context's executor.
 ///
 /// May be asked from any thread.
 public final class EventRecorder: Sendable {
@@ -26,7 +26,7 @@ public final class EventRecorder: Sendable {
   /// The events in order.
   public var all: [ContextEvent] { events.recorded.withLock { $0.map(\.event) } }
 
-  /// Whether each event came on the context's executor.
+  /// True if each event came on the context's executor.
   public var allCameOnExecutor: Bool { events.recorded.withLock { $0.allSatisfy(\.cameOnExecutor) } }
 
   /// The saves, in order.

@@ -15,9 +15,9 @@ public final class StoreFaults: Sendable {
   fileprivate struct Armed: Sendable {
     let fault: StoreFault
     let step: FaultPoint.Step?
-    /// How many fitting steps to let pass.
+    /// The number of fitting steps to let pass.
     var skipped: Int
-    /// How many steps to fail after that.
+    /// The number of steps to fail after that.
     var times: Int
   }
 

@@ -7,7 +7,7 @@ enum ComparisonForm: Sendable, Hashable {
   case plain
   case folded(Condition.TextOptions)
   case decimal
-  /// What ``TextOrder/localizedStandard`` compares.
+  /// The sort key of ``TextOrder/localizedStandard``.
   case standardKey
 
   init(_ type: OperandType, _ options: Condition.TextOptions) {
@@ -124,7 +124,7 @@ struct ConstantList {
 }
 
 extension Operand {
-  /// Whether the operand is the same for all objects.
+  /// True if the operand is the same for all objects.
   var isConstant: Bool {
     switch self {
     case .value, .object: true

@@ -185,7 +185,7 @@ struct ConditionGenerator {
     }
   }
 
-  /// What an aggregation computes of the rows of a subselect; its elements are those of the innermost frame.
+  /// Returns the SQL of an aggregation over the rows of a subselect; its elements are those of the innermost frame.
   private mutating func result(of aggregation: Operand.Aggregation) throws(ConditionError) -> SQLSegment {
     guard let operand = aggregation.operand else { return SQLSegment("count(*)") }
     let isDecimal = try scope.type(of: operand) == .decimal
@@ -306,7 +306,7 @@ struct ConditionGenerator {
     }
   }
 
-  /// Whether the operand is an object of another stack, which equals none of this store's.
+  /// True if the operand is an object of another stack, which equals none of this store's.
   private func isForeign(_ operand: Operand) -> Bool {
     if case .object(let id) = operand { id.coordinatorOrdinal != coordinatorOrdinal } else { false }
   }

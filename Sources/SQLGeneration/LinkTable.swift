@@ -64,7 +64,7 @@ package struct LinkTable: Sendable {
 
   package var deleteSQL: String { "DELETE FROM \(quotedName) WHERE \(left) = ?1 AND \(right) = ?2" }
 
-  /// What removes the links of a deleted object of a family; the parameter is its key.
+  /// Returns SQL that removes the links of a deleted object of a family; the parameter is its key.
   package func deleteAllSQL(of root: Entity) -> String? {
     var conditions: [String] = []
     if table.left.root === root { conditions.append("\(left) = ?1") }

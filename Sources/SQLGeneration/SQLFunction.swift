@@ -131,7 +131,7 @@ extension SQLFunction.Argument {
     if case .bytes(let bytes) = self { AttributeType(rawValue: String(decoding: bytes, as: UTF8.self)) } else { nil }
   }
 
-  /// What a column of an attribute of the type holds; nil if it is null, or holds something else.
+  /// Returns the value of a column of an attribute of the type; nil if it is null, or holds something else.
   fileprivate func value(as type: AttributeType) -> Value? {
     switch (type.storage, self) {
     case (.integer, .integer(let number)): type == .boolean ? .boolean(number != 0) : .integer(number)

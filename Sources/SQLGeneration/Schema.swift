@@ -43,7 +43,7 @@ package struct Schema: Sendable {
   }
 }
 
-/// How names of the model become names in SQL.
+/// The names in SQL for names of the model.
 package enum SchemaName {
   package static let key = "_key"
   package static let version = "_version"

@@ -27,7 +27,7 @@ package struct SchemaTable: Sendable {
   }
 
   package var name: String { root.name }
-  /// Whether rows tell their entity in a column.
+  /// True if rows tell their entity in a column.
   package var tellsEntity: Bool { members.count > 1 }
 
   /// The names of all columns in the table's order.
@@ -153,7 +153,7 @@ extension SchemaTable {
       """
   }
 
-  /// How many parameters a row of ``insertSQL(_:_:rows:)`` has.
+  /// Returns the number of parameters of a row of ``insertSQL(_:_:rows:)``.
   package static func parameterCount(_ properties: [Property]) -> Int { 1 + valueColumns(properties).count }
 
   /// Updates a row of an expected version; parameters: key, expected version, then the values of the properties.
@@ -245,7 +245,7 @@ extension SchemaTable {
 }
 
 extension SchemaTable {
-  /// What the database does by itself when a row is changed.
+  /// A trigger: what the database does by itself when a row is changed.
   package struct Trigger: Sendable, Hashable {
     package let name: String
     package let sql: String

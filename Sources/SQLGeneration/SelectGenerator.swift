@@ -8,7 +8,7 @@ package struct SelectGenerator {
   /// - Parameter query: a query whose condition is resolved for its entity.
   package init(_ query: StoreQuery) { self.query = query }
 
-  /// What the query asks for: rows or IDs, in its order, within its limit.
+  /// Returns the statement of the query: rows or IDs, in its order, within its limit.
   ///
   /// - Throws: ``ConditionError`` if the condition or a sort can't be answered in SQL.
   package func statement() throws(ConditionError) -> SelectStatement {

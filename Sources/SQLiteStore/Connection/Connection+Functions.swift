@@ -92,7 +92,7 @@ private final class GroupBox {
   var group = NumberGroup()
 }
 
-/// Where SQLite keeps the group's box; the memory comes zeroed, and is nil if a result is asked for without a row.
+/// The memory where SQLite keeps the group's box: zeroed at first, and nil if a result is asked for without a row.
 private func place(of context: OpaquePointer?, creates: Bool) -> UnsafeMutablePointer<UnsafeMutableRawPointer?>? {
   let size = creates ? Int32(MemoryLayout<UnsafeMutableRawPointer?>.size) : 0
   return sqlite3_aggregate_context(context, size)?.assumingMemoryBound(to: UnsafeMutableRawPointer?.self)

@@ -8,7 +8,7 @@ final class Connection: @unchecked Sendable {
   // @unchecked: one thread uses it at a time: the writer under the store's lock, a reader while it is out of the pool.
 
   let path: String
-  /// Whether transactions are parts of one that somebody else has begun and will end.
+  /// True if transactions are parts of one that somebody else has begun and will end.
   var isEnclosed = false
   let role: StatementEvent.Role
   private let handle: OpaquePointer
@@ -21,7 +21,7 @@ final class Connection: @unchecked Sendable {
   private var latest: Statement?
   private static let idleLimit = 128
 
-  /// What a connection may do with the file.
+  /// The access of a connection to its file.
   enum Access {
     case write
     case create
@@ -30,7 +30,7 @@ final class Connection: @unchecked Sendable {
   }
 
   struct Settings {
-    /// How long a statement waits for other writers, in milliseconds.
+    /// The time that a statement waits for other writers, in milliseconds.
     let busyTimeout: Int32
     /// Called after each statement on the thread that ran it.
     let statementLog: (@Sendable (StatementEvent) -> Void)?
@@ -85,7 +85,7 @@ final class Connection: @unchecked Sendable {
 
   var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
 
-  /// Whether a transaction is open.
+  /// True if a transaction is open.
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
   /// Begins a transaction that writes.
@@ -237,7 +237,7 @@ extension Connection {
 }
 
 extension Connection {
-  /// How many steps of SQLite's machine to run between two looks at the task; some microseconds.
+  /// The number of steps of SQLite's machine between two checks of the task; they take some microseconds.
   private static let stepCount: Int32 = 1_000
 
   /// Runs statements that, if they are to, end with a `CancellationError` when the task that runs them is cancelled.

@@ -1,6 +1,6 @@
 /// A place where a test can make an SQLite store fail, hold it up, or end the process.
 public struct FaultPoint: Sendable {
-  /// What the store is about to do.
+  /// The step that the store is about to make.
   public enum Step: String, Sendable, CaseIterable {
     /// Takes a snapshot to read from.
     case read
@@ -22,13 +22,13 @@ public struct FaultPoint: Sendable {
     case committed
   }
 
-  /// What the store is about to do.
+  /// The step that the store is about to make.
   public let step: Step
-  /// How many steps of the same save came before.
+  /// The number of steps of the same save that came before.
   public let index: Int
 }
 
-/// What a store can be made to fail with, as a result code of SQLite.
+/// A fault that a store can be made to fail with, as a result code of SQLite.
 public struct StoreFault: Sendable, Hashable, ExpressibleByIntegerLiteral {
   /// The result code of SQLite.
   public let code: Int32

@@ -70,7 +70,7 @@ enum FileSystem {
     }
   }
 
-  /// How many bytes a file has; none if it is not there.
+  /// Returns the size of a file in bytes; 0 if it is not there.
   static func size(of path: String) -> Int64 {
     var status = stat()
     return stat(path, &status) == 0 ? Int64(status.st_size) : 0

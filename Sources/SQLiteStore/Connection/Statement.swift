@@ -134,7 +134,7 @@ final class Statement {
 
 /// A statement that a store ran.
 public struct StatementEvent: Sendable {
-  /// What a connection is for.
+  /// The purpose of a connection.
   public enum Role: String, Sendable {
     /// The one connection that writes.
     case writer
@@ -144,11 +144,11 @@ public struct StatementEvent: Sendable {
 
   /// The SQL, without the values.
   public let sql: String
-  /// What the connection that ran it is for.
+  /// The purpose of the connection that ran it.
   public let role: Role
   /// The label of the dispatch queue it ran on, else the name of the thread.
   public let executor: String
-  /// How long it ran, in nanoseconds; the body of a fetch is included.
+  /// The time that it ran, in nanoseconds, the body of a fetch included.
   public let duration: UInt64
   /// Rows that it returned, or wrote.
   public let rowCount: Int

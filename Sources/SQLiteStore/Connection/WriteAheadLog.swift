@@ -40,7 +40,7 @@ struct WriteAheadLog {
     }
   }
 
-  /// Where the last commit ends, by the header of the shared index (sqlite.org/walformat.html, section 2.1).
+  /// The end of the last commit, by the header of the shared index (sqlite.org/walformat.html, section 2.1).
   ///
   /// It is read where SQLite has mapped it: who opens the file and closes it again lets go of the process's locks on it.
   private var committedLength: Int? {

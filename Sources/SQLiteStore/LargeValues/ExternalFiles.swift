@@ -168,7 +168,7 @@ struct FileSweep {
 final class FolderLock: Sendable {
   private let descriptor: Int32
   private let path: String
-  /// Whether nobody else had the lock when it was taken.
+  /// True if nobody else had the lock when it was taken.
   let isAlone: Bool
 
   init(_ path: String) throws(StoreError) {

@@ -1,41 +1,41 @@
 package import ObjectModel
 
-/// How an SQLite store is opened.
+/// The options with which an SQLite store is opened.
 public struct SQLiteStoreOptions: Sendable {
   /// Binary values of more bytes are kept in files, if their attribute allows external storage.
   public var externalDataThreshold = 64 * 1024
-  /// How long a save waits for another process that writes, in milliseconds.
+  /// The time that a save waits for another process that writes, in milliseconds.
   public var busyTimeout: Int32 = 10_000
-  /// Whether a store of another model is migrated when it is opened, if the mapping can be inferred.
+  /// True if a store of another model is migrated when it is opened, if the mapping can be inferred.
   public var migratesAutomatically = true
-  /// Whether families of entities that the model has no more keep their tables, so that a model that has them again
+  /// True if families of entities that the model has no more keep their tables, so that a model that has them again
   /// finds their objects.
   public var keepsRemovedEntities = false
   /// Versions with code of their own between them, for what can't be inferred.
   public var stagedMigration: StagedMigrationManager?
-  /// What an operator has decided about migrations that can't be inferred; messages name its file.
+  /// The operator's decisions about migrations that can't be inferred; messages name their file.
   package var migrationInstructions: MigrationInstructions?
-  /// Whether a store that can't be brought to the model is deleted, with everything that belongs to it, and made anew.
+  /// True if a store that can't be brought to the model is deleted, with everything that belongs to it, and made anew.
   ///
   /// For data that can be had again. The database, `-wal`, `-shm` and the folder of large values go; stores of newer
   /// releases and files of other programs stay.
   public var deletesIncompatibleStore = false
-  /// Whether each save and batch request is written to the store's history, in the same transaction.
+  /// True if each save and batch request is written to the store's history, in the same transaction.
   ///
   /// It stays on in a store once it was, whoever opens it. Delete what nobody needs any more by
   /// `PersistentHistoryRequest.deleteHistory(before:)`, or the store grows.
   public var tracksHistory = false
-  /// Whether a store that is made anew can give space that deleted objects leave back to the file system, in small
+  /// True if a store that is made anew can give space that deleted objects leave back to the file system, in small
   /// steps: see `PersistentStoreCoordinator.reclaimSpace(atMost:)`.
   ///
   /// It costs a page of the file for about a thousand others. A store keeps what it was made with.
   public var reclaimsSpace = false
-  /// Whether only the user who makes the store may open its files, and the folder of its large values.
+  /// True if only the user who makes the store may open its files, and the folder of its large values.
   ///
   /// Who may read the shared index of SQLite's log can lock it, and keep everybody from writing. Wider rights are taken
   /// away when the store is opened; the folder around it is its owner's business.
   public var isPrivate = false
-  /// Whether commits of other processes, and of other coordinators, are noticed: contexts that merge automatically show
+  /// True if commits of other processes, and of other coordinators, are noticed: contexts that merge automatically show
   /// them, and the coordinator's `remoteChanges()` tells of them.
   ///
   /// Nothing is polled: the kernel tells when the journal is written to. With history, what others have changed is read

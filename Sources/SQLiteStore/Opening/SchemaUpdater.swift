@@ -44,7 +44,7 @@ struct SchemaUpdater {
     }
   }
 
-  /// How the store would be migrated, and from which model; nil if it does not tell its model and only lacks entities.
+  /// Returns the migration and the stored model; nil if the store does not tell its model and only lacks entities.
   ///
   /// - Throws: ``StoreError`` that names what is in the way.
   func proposal(
@@ -224,7 +224,7 @@ struct SchemaUpdater {
   }
 }
 
-/// What a store tells of the model it was written with.
+/// The model that a store was written with, as far as the store tells it.
 struct StoredModel {
   static let definitionKey = "definition"
 
@@ -253,7 +253,7 @@ struct StoredModel {
     }
   }
 
-  /// Whether all entities of the model are there as they are, and no others but families that were kept.
+  /// True if all entities of the model are there as they are, and no others but families that were kept.
   func fits(_ model: ManagedObjectModel) -> Bool {
     guard model.entities.allSatisfy({ hashes[$0.name] == $0.versionHash.description }) else { return false }
     let families = Set(model.entities.map(\.root.name))

@@ -66,7 +66,7 @@ struct StoreOpener {
     for file in StoreFile.paths(of: path) { try FileSystem.makePrivate(file) }
   }
 
-  /// Whether what does not fit is the model, and not the release that wrote the store.
+  /// True if what does not fit is the model, and not the release that wrote the store.
   private func isOfThisFormat() throws(StoreError) -> Bool {
     do throws(StoreError) { return try checkHeader() } catch {
       if error.code == .incompatibleModel { return false }
@@ -111,7 +111,7 @@ struct StoreOpener {
     }
   }
 
-  /// Whether the file is there; throws if it is something other than a store of ours, without touching it.
+  /// True if the file is there; throws if it is something other than a store of ours, without touching it.
   func checkHeader() throws(StoreError) -> Bool {
     let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     if descriptor < 0 {

@@ -5,7 +5,7 @@ package import StoreInterface
 
 /// Tries a model on a store without changing anything, also while another process has the store open.
 package enum StoreTrial {
-  /// What opening the store with the model would do.
+  /// The effect of opening the store with the model.
   package enum Outcome: Sendable {
     /// There is no store; one would be made.
     case newStore

@@ -18,12 +18,12 @@ final class CommitWatcher: Sendable {
   private struct State {
     /// Counts the writes that made it start anew, so that looks planned before do not count.
     var generation = 0
-    /// How often it has looked since.
+    /// The number of times that it has looked since.
     var step = 0
-    /// How often it could not look since it last did.
+    /// The number of times that it could not look since it last did.
     var missed = 0
     var isArmed = false
-    /// Whether the next write will be told; after one was, no other is until it has looked.
+    /// True if the next write will be told; after one was, no other is until it has looked.
     var isWatching = false
     var isStopped = false
   }
@@ -33,7 +33,7 @@ final class CommitWatcher: Sendable {
 
   /// When to try again if it could not look, in milliseconds.
   private static let busyInterval = 8
-  /// How often to try again before it waits its turn: one who saves without a pause never lets go for long.
+  /// The number of tries before it waits its turn: one who saves without a pause never lets go for long.
   private static let missedLimit = 32
 
   private let path: String

@@ -10,11 +10,11 @@ struct RowBinder {
     let slot: Int
     let parameter: Int32
     let storage: StorageClass
-    /// Whether a reference takes a second parameter for its entity.
+    /// True if a reference takes a second parameter for its entity.
     let tellsEntity: Bool
   }
 
-  /// What is bound for a binary value.
+  /// The form in which a binary value is bound.
   enum Binary {
     case null
     case inline(Data)

@@ -124,7 +124,7 @@ struct FamilyDecoder {
   private let files: ExternalFiles
   private let columns: [String]
   private let entityColumn: Int32?
-  /// What decodes all rows of a table that has one entity only.
+  /// The decoder of all rows of a table that has one entity only.
   private(set) var single: RowDecoder?
   private var decoders: [String: RowDecoder] = [:]
   private var latest: (name: String, decoder: RowDecoder)?
@@ -149,7 +149,7 @@ struct FamilyDecoder {
     decoder(statement)?.row(statement, ordinal: ordinal)
   }
 
-  /// What decodes the row that the statement stands on; nil if the model does not know its entity any more.
+  /// Returns the decoder of the statement's current row; nil if the model no longer knows its entity.
   mutating func decoder(_ statement: Statement) -> RowDecoder? {
     guard let entityColumn else { return single }
     let name = statement.text(entityColumn)

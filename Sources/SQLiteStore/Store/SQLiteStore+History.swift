@@ -91,7 +91,7 @@ struct SQLiteHistory: StoreHistory {
     }
   }
 
-  /// What transactions after a point have more of.
+  /// Returns the number that all transactions after a point exceed.
   private func start(_ point: HistoryPoint, _ connection: Connection) throws(StoreError) -> (
     number: Int64, time: Double
   ) {

@@ -22,14 +22,14 @@ public final class SQLiteStore: PersistentStore, Sendable {
   private let deletes: DeleteStatements
   private let derived: DerivedColumns
   private let counter: StatementCounter
-  /// What tells this open store from all others on the same file.
+  /// The identifier of this open store among all others on the same file.
   let instance = UUID().uuidString
   private let readers: ReaderPool
   private let openFiles: OpenFiles
   let watcher = Mutex<CommitWatcher?>(nil)
-  /// What SQLite counts for commits of others; looked at by the writer only.
+  /// SQLite's counter of commits by others; read by the writer only.
   private let dataVersion: Mutex<Int64>
-  /// What an open store holds; nil once it is closed.
+  /// The resources of an open store; nil once it is closed.
   let writer: Mutex<(connection: Connection, folderLock: FolderLock)?>
   private let transactionThread = TransactionThread()
 
@@ -232,7 +232,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
     }
   }
 
-  /// Whether others have committed since the last call.
+  /// True if others have committed since the last call.
   func noticesForeignCommit(_ connection: Connection) throws(StoreError) -> Bool {
     let version = try Self.dataVersion(connection)
     return dataVersion.withLock { seen in

@@ -7,7 +7,7 @@ import StoreInterface
 ///
 /// Objects whose keys follow each other and to which the same was done share a row, so a batch of any size takes few.
 struct HistoryWriter {
-  /// What is written of one object, or of several.
+  /// The entry of one object, or of several.
   private struct Entry: Equatable {
     let entity: String
     let kind: PersistentHistoryChange.Kind
@@ -17,9 +17,9 @@ struct HistoryWriter {
 
   private let connection: Connection
   private let origin: TransactionOrigin
-  /// Which open store this is.
+  /// The identifier of this open store.
   private let writer: String
-  /// Whether the store keeps a history; nil until that was asked.
+  /// True if the store keeps a history; nil until that was asked.
   private var isKept: Bool?
   private var number: Int64?
   private var place: Int64 = 0
@@ -32,7 +32,7 @@ struct HistoryWriter {
     self.writer = writer
   }
 
-  /// Whether there is anything to be noted; asks the store once in a transaction.
+  /// True if there is anything to be noted; asks the store once in a transaction.
   mutating func isActive() throws(StoreError) -> Bool {
     if let isKept { return isKept }
     let isKept = try HistorySchema(connection: connection).isPresent
@@ -111,7 +111,7 @@ struct HistorySchema {
 
   let connection: Connection
 
-  /// Whether the store keeps a history.
+  /// True if the store keeps a history.
   var isPresent: Bool {
     get throws(StoreError) {
       try connection.controlResult("SELECT 1 FROM _metadata WHERE key = '\(Self.versionKey)'") { _ in true } == true
@@ -181,7 +181,7 @@ extension SaveTransaction {
     return names
   }
 
-  /// What is kept of a deleted object; values in files that can't be read are left out.
+  /// Returns the values kept of a deleted object; values in files that can't be read are left out.
   private static func tombstone(_ change: RowChange, _ entity: Entity) -> [String: String] {
     guard let row = change.base else { return [:] }
     var values: [String: String] = [:]

@@ -10,9 +10,9 @@ import StoreInterface
 struct InsertSQL: Sendable {
   let one: String
   let many: String
-  /// How many rows the second one inserts.
+  /// The number of rows that the second one inserts.
   let groupSize: Int
-  /// How many parameters each row has.
+  /// The number of parameters of each row.
   let parameterCount: Int32
 
   /// More rows make it no faster.
@@ -35,9 +35,9 @@ struct InsertStatements {
   let one: Statement
   /// Inserts ``groupSize`` rows; nil if there are fewer.
   let many: Statement?
-  /// How many rows go into a group; more than there are if groups are no use.
+  /// The number of rows in a group; more than there are if groups are no use.
   let groupSize: Int
-  /// How many parameters each row has.
+  /// The number of parameters of each row.
   let parameterCount: Int32
 
   /// - Parameter rows: how many rows will be inserted.
@@ -55,7 +55,7 @@ struct InsertStatements {
   }
 }
 
-/// What is needed to write rows of one entity.
+/// The statements that write rows of one entity.
 final class EntityStatements: Sendable {
   let table: SchemaTable
   let entity: Entity

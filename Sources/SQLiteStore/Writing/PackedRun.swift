@@ -145,7 +145,7 @@ struct PackedRun {
 /// same properties.
 private struct Overwrites {
   struct Form {
-    /// What a stored object takes over: not its key, and not what the row has only by default.
+    /// The slots that a stored object takes over: not its key, and not what the row has only by default.
     let slots: Set<Int>
     /// Nil if there is nothing.
     let statement: Statement?

@@ -2,7 +2,7 @@ import ObjectModel
 import SQLGeneration
 import StoreInterface
 
-/// What a store has to do and to look at when it deletes rows, by the index of their family's root.
+/// The statements for deletes, by the index of the root of a family.
 struct DeleteStatements: Sendable {
   /// A column that leads to a family, whose rows' delete rules have to do with it.
   struct ReferenceColumn: Sendable {
@@ -14,7 +14,7 @@ struct DeleteStatements: Sendable {
     let destinations: Set<Int>
   }
 
-  /// What removes the links of a deleted object.
+  /// The SQL that removes the links of a deleted object.
   private(set) var links: [Int: [String]] = [:]
   private(set) var references: [Int: [ReferenceColumn]] = [:]
 

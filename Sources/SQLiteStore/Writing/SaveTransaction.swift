@@ -17,12 +17,12 @@ struct SaveTransaction {
   let model: ManagedObjectModel
   var files: SaveFiles
   var history: HistoryWriter
-  /// How many steps were made; see ``FaultPoint``.
+  /// The number of steps made so far; see ``FaultPoint``.
   var stepCount = 0
   private var conflicts: [StoreConflict] = []
   /// Updates to unique values that others have, who may give them up in this save.
   private var postponed: [(change: RowChange, binaries: [RowBinder.Binary])] = []
-  /// What was computed from what was written.
+  /// The derived values that were computed from what was written.
   var derivedValues: [DerivedValue] = []
 
   init(

@@ -7,7 +7,7 @@ package final class ChangeSet: Sendable {
   package let changes: [RowChange]
   /// Inserts that never were objects.
   package let batches: [RowBatch]
-  /// What became of links between objects, one change per link.
+  /// Changes of links between objects, one change per link.
   package let links: [LinkChange]
   /// The number of changed objects.
   package let objectCount: Int
@@ -22,11 +22,11 @@ package final class ChangeSet: Sendable {
 
   private let tables = Mutex(Tables())
 
-  /// Whether nothing but inserts is in it.
+  /// True if nothing but inserts is in it.
   package let isAllInserts: Bool
-  /// Whether any of `changes` is an insert.
+  /// True if any of `changes` is an insert.
   package let hasInserts: Bool
-  /// Whether any of them is a delete.
+  /// True if any of them is a delete.
   package let hasDeletes: Bool
   /// The keys of `changes` lie between these, so that most look-ups in sets of inserts need no table.
   private let keys: ClosedRange<Int64>
@@ -159,7 +159,7 @@ package final class ChangeSet: Sendable {
   }
 }
 
-/// What happened to one object between two saves, as the level that receives it must know it.
+/// The change of one object between two saves, as the receiving level must know it.
 package struct RowChange: Sendable {
   package enum Kind: UInt8, Sendable {
     case insert
@@ -186,7 +186,7 @@ package struct RowChange: Sendable {
     self.base = base
   }
 
-  /// Whether the row is the one that it was: a relationship that no column of the row tells of has changed.
+  /// True if the row is the one that it was: a relationship that no column of the row tells of has changed.
   package var isEmptyUpdate: Bool {
     kind == .update && row != nil && row?.bufferID == base?.bufferID
   }

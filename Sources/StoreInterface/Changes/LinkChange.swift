@@ -1,6 +1,6 @@
 package import ObjectModel
 
-/// Which two objects of a many-to-many relationship are meant.
+/// The two objects of a link in a many-to-many relationship.
 package struct LinkKey: Hashable, Sendable {
   /// The index of the join table in the model.
   package let table: Int
@@ -14,7 +14,7 @@ package struct LinkKey: Hashable, Sendable {
   }
 }
 
-/// What became of one link of a many-to-many relationship.
+/// The change of one link of a many-to-many relationship.
 ///
 /// A link is there or not, so a change says what holds now and needs no base: whoever saves later decides, link by
 /// link, and two contexts that add different links, or the same one, to the same object are not in conflict.
@@ -44,7 +44,7 @@ package struct LinkChange: Sendable {
 }
 
 extension LinkChange {
-  /// What becomes of the link between two objects, seen from one of them: one change, and one of its twin after it if
+  /// Returns the changes of the link between two objects, seen from one of them: one, and one of its twin after it if
   /// the relationship is its own inverse.
   package static func changes(
     _ table: JoinTable, of property: Property, from object: ManagedObjectID, to destination: ManagedObjectID,

@@ -33,7 +33,7 @@ package final class RowBatch: Sendable {
         slot: slot, values: values, nullBits: nullBits, givenBits: [UInt64](repeating: 0, count: (count + 63) / 64))
     }
 
-    /// Whether no row was given a value.
+    /// True if no row was given a value.
     package var hasOnlyDefaults: Bool { !givenBits.isEmpty && givenBits.allSatisfy { $0 == 0 } }
 
     @inlinable

@@ -29,7 +29,7 @@ package struct StoredRow: Sendable {
   }
 }
 
-/// What a store has just committed: those who hold the rows know their versions now.
+/// The rows that a store has just committed: all holders of the rows know their versions now.
 package struct CommittedRows: Sendable {
   /// The changes that were written.
   package let sets: [ChangeSet]
@@ -52,7 +52,9 @@ package struct CommittedRows: Sendable {
   /// Calls the body with each change but those of batches, and the row that is stored now; nil after a delete.
   ///
   /// - Parameter skipsInserts: whether to pass over sets of nothing but inserts.
-  package func forEachChange(skippingInserts skipsInserts: Bool = false, _ body: (borrowing RowChange, StoredRow?) -> Void) {
+  package func forEachChange(
+    skippingInserts skipsInserts: Bool = false, _ body: (borrowing RowChange, StoredRow?) -> Void
+  ) {
     for set in sets where !(skipsInserts && set.isAllInserts) {
       let changes = set.changes
       for index in changes.indices { body(changes[index], changes[index].row.map(StoredRow.init)) }

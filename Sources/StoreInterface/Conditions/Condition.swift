@@ -2,7 +2,7 @@
 ///
 /// Names are resolved against an entity when a fetch request is executed or bound; see `Condition+Resolving`.
 public indirect enum Condition: Sendable, Hashable {
-  /// How two values are compared.
+  /// A comparison of two values.
   public enum Comparison: String, Sendable, Hashable {
     /// Equal; nil equals nil only.
     case equal = "=="
@@ -28,7 +28,7 @@ public indirect enum Condition: Sendable, Hashable {
     case matches = "MATCHES"
   }
 
-  /// How many objects of a to-many relationship must meet a comparison; of an empty one, all do.
+  /// The share of a to-many relationship's objects that must meet a comparison; of an empty one, all do.
   public enum Quantifier: String, Sendable, Hashable {
     /// At least one object.
     case any = "ANY"
@@ -38,7 +38,7 @@ public indirect enum Condition: Sendable, Hashable {
     case none = "NONE"
   }
 
-  /// What a comparison of texts disregards.
+  /// The differences that a comparison of texts ignores.
   public struct TextOptions: OptionSet, Sendable, Hashable {
     /// The options as bits.
     public let rawValue: UInt8
@@ -58,12 +58,12 @@ public indirect enum Condition: Sendable, Hashable {
   case between(Operand, lower: Operand, upper: Operand)
   /// `operand IN {…}`.
   case isIn(Operand, [Operand], TextOptions)
-  /// Whether a value is nil.
+  /// True if a value is nil.
   case isNull(Operand)
-  /// Whether any, all or none of a to-many relationship's objects meet a comparison, whose left side is a path through
+  /// True if any, all or none of a to-many relationship's objects meet a comparison, whose left side is a path through
   /// that relationship.
   case quantified(Quantifier, Condition)
-  /// Whether an object of a to-many relationship meets a condition, in which the variable stands for that object.
+  /// True if an object of a to-many relationship meets a condition, in which the variable stands for that object.
   case exists(Operand.Collection, variable: String, Condition)
   /// True where the other is not.
   case not(Condition)
@@ -86,10 +86,10 @@ extension Condition.Comparison {
     }
   }
 
-  /// Whether it is defined for texts only.
+  /// True if it is defined for texts only.
   package var isOfTexts: Bool { mirrored == nil }
 
-  /// Whether it asks for more than equality.
+  /// True if it asks for more than equality.
   var isOrdering: Bool { self != .equal && self != .notEqual }
 }
 

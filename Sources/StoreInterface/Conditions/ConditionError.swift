@@ -1,4 +1,4 @@
-/// Why a predicate or a sort can't be read, does not fit its entity, or can't be answered.
+/// An error of a predicate or a sort that can't be read, does not fit its entity, or can't be answered.
 public struct ConditionError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kind of a predicate error; open, so that more can be added.
   public struct Code: RawRepresentable, Sendable, Hashable {
@@ -20,13 +20,13 @@ public struct ConditionError: Error, Sendable, Hashable, CustomStringConvertible
     public static let unsupported = Code(rawValue: "unsupported")
   }
 
-  /// What kind of mistake it is.
+  /// The kind of mistake.
   public var code: Code
-  /// What is wrong and what to do, in words.
+  /// The problem and the remedy, in words.
   public var message: String
   /// The offending part of the predicate, as a format string spells it.
   public var fragment: String?
-  /// Where the offending part begins in the format string, in characters from 1.
+  /// The column at which the offending part begins in the format string, in characters from 1.
   public var column: Int?
 
   /// An error about a condition.

@@ -1,10 +1,10 @@
 import Foundation
 package import ObjectModel
 
-/// What the names of a condition stand for: the entity under test, and those of the variables around a place.
+/// The meaning of a condition's names at one place: the entity under test, and the entities of the variables.
 package struct EntityScope: Sendable {
   package let entity: Entity
-  /// Whether transient attributes have values.
+  /// True if transient attributes have values.
   let includesTransient: Bool
   /// The entities of subqueries' elements, outermost first.
   private var variables: [(name: String, entity: Entity)] = []
@@ -91,7 +91,7 @@ package struct EntityScope: Sendable {
 
   // MARK: Names that no property has
 
-  /// What a path ends in that is no property, but true of every object: `objectID`, `self`, `entity`, `entity.name`.
+  /// Returns the end of a path that is no property but known of all objects: `objectID`, `self`, `entity`, `entity.name`.
   func meaning(of names: [String], from variable: String?) -> Operand? {
     for ending in [["objectID"], ["self"], ["entity"], ["entity", "name"]]
     where names.suffix(ending.count) == ending[...] {
@@ -147,7 +147,7 @@ package struct EntityScope: Sendable {
     }
   }
 
-  /// How two operands of a resolved comparison are compared: as decimals if one is, else by the type of the left one.
+  /// Returns the type by which two operands of a resolved comparison are compared: decimal if one is, else the left's.
   package func comparedType(_ left: Operand, _ right: Operand?) throws(ConditionError) -> OperandType {
     let leftType = try isBound(left) ? type(of: left) : nil
     var rightType: OperandType?

@@ -3,7 +3,7 @@ public import ObjectModel
 
 /// A value in a predicate: a constant, an object, the object under test, or something computed from it.
 public indirect enum Operand: Sendable, Hashable {
-  /// What is computed from two numbers.
+  /// A computation with two numbers.
   ///
   /// Two integers give an integer, and `/` cuts off the fraction, as in NSExpression; a result that 64 bits can't hold
   /// becomes a floating-point number. With a floating-point number the result is one, and so is each power. Decimal
@@ -23,7 +23,7 @@ public indirect enum Operand: Sendable, Hashable {
     case remainder = "%"
   }
 
-  /// What is computed from one value; of nil it is nil.
+  /// A function of one value; of nil it is nil.
   public enum Function: String, Sendable, Hashable, CaseIterable {
     /// The number without its sign.
     case absolute = "abs"
@@ -67,19 +67,19 @@ public indirect enum Operand: Sendable, Hashable {
   case variable(String)
   /// `$name.property`: property names from the element that a subquery looks at.
   case variablePath(String, [String])
-  /// What is computed from two numbers.
+  /// A computation with two numbers.
   case arithmetic(Operand, Arithmetic, Operand)
-  /// What is computed from one value.
+  /// A function of one value.
   case function(Function, Operand)
-  /// What is computed of those objects of a to-many relationship that meet a condition; in it, and in the operand of
+  /// An aggregation over those objects of a to-many relationship that meet a condition; in it, and in the operand of
   /// the aggregation, the variable stands for each of them: `SUBQUERY(path, $variable, condition).@count`.
   case aggregate(Aggregation, Collection, variable: String, Condition)
   /// The name of the entity of an object, which a path to it leads to: `SELF.entity`, `boss.entity.name`.
   case entityName(Operand)
 
-  /// What is computed of several objects; nil counts for none of them.
+  /// An aggregation over several objects; values that are nil are left out.
   public enum Aggregation: Sendable, Hashable {
-    /// How many objects there are.
+    /// The number of objects.
     case count
     /// 0 of nothing; integers that 64 bits can't hold become a floating-point number.
     case sum(Operand)
@@ -90,7 +90,7 @@ public indirect enum Operand: Sendable, Hashable {
     /// Nil of nothing. Decimals have a decimal mean, all other numbers a floating-point one.
     case average(Operand)
 
-    /// What is computed of each object; nil for the number of objects.
+    /// The operand that is computed of each object; nil for the number of objects.
     package var operand: Operand? {
       switch self {
       case .count: nil
@@ -140,7 +140,7 @@ public indirect enum Operand: Sendable, Hashable {
     .aggregate(.count, collection, variable: "_", .constant(true))
   }
 
-  /// Where a path begins and the names on it; nil for other operands.
+  /// The beginning of a path and the names on it; nil for other operands.
   package var path: (variable: String?, names: [String])? {
     switch self {
     case .evaluatedObject: (nil, [])

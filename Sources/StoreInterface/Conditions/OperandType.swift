@@ -1,7 +1,7 @@
 import Foundation
 package import ObjectModel
 
-/// What an operand's values are, as far as comparing them is concerned.
+/// The type of an operand's values, as far as comparisons are concerned.
 package enum OperandType: Hashable, Sendable {
   case integer, real, boolean, date, decimal, text, uri, uuid
   /// Binary data: it may lie in a file, so only whether there is any can be asked.
@@ -45,7 +45,7 @@ package enum OperandType: Hashable, Sendable {
       }
   }
 
-  /// Whether values are UTF-8 text.
+  /// True if values are UTF-8 text.
   package var isText: Bool { self == .text || self == .uri }
 
   /// The type in words for messages.
@@ -65,7 +65,7 @@ package enum OperandType: Hashable, Sendable {
     }
   }
 
-  /// Whether two properties of these types can be compared.
+  /// True if two properties of these types can be compared.
   func isComparable(with other: OperandType) -> Bool {
     switch (self, other) {
     case (.data, _), (_, .data): false

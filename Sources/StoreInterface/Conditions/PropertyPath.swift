@@ -10,7 +10,7 @@ package struct PropertyPath: Sendable {
   /// The relationships to go through.
   package var relationships: ArraySlice<Property> { properties.dropLast() }
 
-  /// What the path's values are.
+  /// The type of the path's values.
   package var type: OperandType {
     if let attribute = last.attribute { return OperandType(attribute.type) }
     return last.destination.map(OperandType.init(objectsOf:)) ?? .null

@@ -75,10 +75,10 @@ package final class StagedFile: Sendable {
   /// Notes that a store owns the file now, at a new path.
   package func markAdopted(as path: String) { adoptedPath.withLock { $0 = path } }
 
-  /// Where the file lies now.
+  /// The path of the file now.
   package var currentPath: String { adoptedPath.withLock { $0 } ?? path }
 
-  /// Whether a store has taken the file over.
+  /// True if a store has taken the file over.
   package var isAdopted: Bool { adoptedPath.withLock { $0 != nil } }
 
   deinit {

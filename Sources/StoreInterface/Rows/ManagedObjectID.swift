@@ -8,7 +8,7 @@ package import ObjectModel
 public struct ManagedObjectID: Sendable {
   /// The primary key in the table of the entity's root.
   @usableFromInline package let key: Int64
-  /// Which coordinator of this process the object belongs to.
+  /// The number of the object's coordinator in this process.
   @usableFromInline package let coordinatorOrdinal: UInt32
   @usableFromInline package let entityIndex: UInt16
   @usableFromInline package let rootIndex: UInt16
@@ -29,7 +29,7 @@ public struct ManagedObjectID: Sendable {
 
 extension ManagedObjectID: Hashable {
   // The key is unique in the whole family, so an ID made from a relationship to the family's root is the same ID.
-  /// Whether both stand for the same object, saved or not, from whichever context they come.
+  /// True if both stand for the same object, saved or not, from whichever context they come.
   @inlinable public static func == (left: Self, right: Self) -> Bool {
     left.key == right.key && left.rootIndex == right.rootIndex && left.coordinatorOrdinal == right.coordinatorOrdinal
   }

@@ -56,7 +56,7 @@ extension Row {
 }
 
 extension Row {
-  /// Whether both rows have the same value in the slot.
+  /// True if both rows have the same value in the slot.
   package func hasSameValue(as other: Row, _ slot: Int, _ storage: StorageClass) -> Bool {
     let mine = pointers
     let theirs = other.pointers
@@ -102,14 +102,14 @@ extension Row {
 }
 
 extension Blob {
-  /// Whether two values are known to be the same: equal ones, or one instance.
+  /// True if two values are known to be the same: equal ones, or one instance.
   private static func isSame(_ mine: any Sendable, _ theirs: any Sendable) -> Bool {
     if let mine = mine as? AnyHashable, let theirs = theirs as? AnyHashable { return mine == theirs }
     guard type(of: mine) is AnyClass, type(of: theirs) is AnyClass else { return false }
     return (mine as AnyObject) === (theirs as AnyObject)
   }
 
-  /// Whether two blobs hold the same bytes for sure; compares bytes in memory, never reads files.
+  /// True if two blobs hold the same bytes for sure; compares bytes in memory, never reads files.
   package func isSame(as other: Blob) -> Bool {
     switch (content, other.content) {
     case (.data(let mine), .data(let theirs)): mine == theirs

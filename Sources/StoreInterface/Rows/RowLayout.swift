@@ -1,18 +1,18 @@
 package import ObjectModel
 
-/// What is needed to make rows of one entity: a row of nulls, and what each slot holds.
+/// The layout of the rows of one entity: the storage class of each slot, and the slots of references.
 package struct RowLayout: Sendable {
   /// A to-one relationship as a row has it.
   package struct Reference: Sendable {
     package let slot: Int
     /// The slot of the object's place among those of its destination, if they have an order.
     package let orderSlot: Int?
-    /// What the relationship of the destination that leads back says of a delete; nil if none leads back.
+    /// The delete rule of the destination's relationship that leads back; nil if none leads back.
     package let deleteRule: RelationshipDescription.DeleteRule?
     /// The slot by which the destination leads back, if the relationship is one to one.
     package let inverseSlot: Int?
 
-    /// Whether a delete of the destination has to do with the object.
+    /// True if a delete of the destination has to do with the object.
     package var isRuled: Bool { deleteRule.map { $0 != .noAction } ?? false }
   }
 

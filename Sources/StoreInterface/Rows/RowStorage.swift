@@ -6,7 +6,7 @@
 /// length (low half) of its bytes in the tail, and its tail bit is set. The word of a blob is an index into the blobs.
 package typealias RowStorage = ManagedBuffer<RowHeader, UInt64>
 
-/// What a row's memory tells of itself.
+/// The header of a row's memory.
 package struct RowHeader {
   package var slotCount: Int32
   /// Bytes of the tail in use, live or overwritten.
@@ -122,13 +122,13 @@ extension String {
   }
 }
 
-/// What memory that was allocated takes, as far as it can be told without asking the allocator.
+/// Estimates of the memory that allocations take, without asking the allocator.
 package enum Allocation {
   /// The header of an object of Swift.
   private static let objectHeader = 16
   /// The header of an array's memory behind that: count and capacity.
   private static let arrayHeader = 16
-  /// What glibc puts before each piece of memory, and what it rounds up to.
+  /// The header that glibc puts before each block of memory, and the unit that it rounds up to.
   private static let blockHeader = 8
   private static let blockUnit = 16
 

@@ -59,7 +59,7 @@ package struct DerivedValue: Sendable {
   }
 }
 
-/// What a save changes, as far as derived attributes are concerned.
+/// The keys of what a save changes, as far as derived attributes are concerned.
 package struct ChangedKeys {
   /// Keys by the index of the root entity.
   private var keys: [Int: Set<Int64>] = [:]
@@ -106,7 +106,7 @@ extension DerivedAttribute {
 }
 
 extension Derivation.Operation {
-  /// What becomes of one text.
+  /// Returns the derived value of one text.
   package func applied(to text: String) -> String {
     switch self {
     case .canonical: TextFolding.fold(text, [.caseInsensitive, .diacriticInsensitive])

@@ -1,8 +1,8 @@
 package import ObjectModel
 
-/// What became of the rows of a batch that was written row by row.
+/// The outcome of writing a batch row by row.
 package struct PackedResult: Sendable {
-  /// What became of one row.
+  /// The outcome of one row.
   package enum Outcome: UInt8, Sendable {
     case inserted
     case updated
@@ -73,13 +73,13 @@ package struct PackedResult: Sendable {
 }
 
 extension RowBatch {
-  /// Why a row is not written whose key an object has.
+  /// Returns the error of a row whose key another object has.
   package func takenKey(_ key: [Property]) -> StoreError {
     StoreError(violated: key.map(\.name), of: entity.name)
   }
 }
 
-/// What becomes of a packed row whose key a stored object has already.
+/// The treatment of a packed row whose key a stored object already has.
 package enum PackedConflict: Sendable {
   /// It is not written, and is told as one that violates a constraint.
   case violation

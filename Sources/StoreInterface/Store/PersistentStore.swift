@@ -1,15 +1,15 @@
 package import Foundation
 package import ObjectModel
 
-/// Where a coordinator keeps rows. Implementations: the in-memory store here, the SQLite store in its own module.
+/// A place where a coordinator keeps rows: the store in memory of `ObjectGraph`, or the SQLite store.
 ///
 /// All calls may come from any thread and several at once; a store sees to its own exclusion. A read never waits for
 /// a save.
 package protocol PersistentStore: AnyObject, Sendable {
-  /// What tells this store from all others; kept in the store.
+  /// The identifier of this store, which is kept in it.
   var identifier: UUID { get }
 
-  /// Where the store is, for messages; nil if it is in memory.
+  /// The path of the store, for messages; nil if it is in memory.
   var path: String? { get }
 
   /// Reserves primary keys of a table, for good: no other process will draw them.
@@ -45,13 +45,13 @@ package protocol PersistentStore: AnyObject, Sendable {
   /// Calls the handler each time it is noticed that others have committed, if the store is opened to notice.
   func observeForeignCommits(_ handler: @escaping @Sendable (ForeignCommit) -> Void) throws(StoreError)
 
-  /// Where files that a save is to take over should be made (same file system); nil if the store has none.
+  /// The folder for files that a save is to take over (on the same file system); nil if the store has none.
   var stagingDirectory: String? { get }
 
   /// Gives space that deleted rows have left back to the file system, in one transaction; returns how many bytes.
   func reclaimSpace(atMost byteCount: Int) throws(StoreError) -> Int
 
-  /// How much of the store's file is in use, in bytes.
+  /// Returns the bytes of the store's file that are in use.
   func bytesInUse() throws(StoreError) -> Int
 
   /// Checks the store in itself, while nobody saves; each contradiction in a sentence, without values.
@@ -64,7 +64,7 @@ package protocol PersistentStore: AnyObject, Sendable {
   func close(returning unused: [KeyBlock]) throws(StoreError)
 }
 
-/// How many keys to reserve in which table.
+/// A request to reserve keys of a table.
 package struct KeyReservation: Sendable {
   package let root: Entity
   package let count: Int
@@ -84,7 +84,7 @@ package struct KeyBlock: Sendable {
   }
 }
 
-/// What a save writes.
+/// The changes that a save writes, and what it checks and reserves.
 package struct StoreSaveRequest: Sendable {
   /// Sets of changes in order; an object has one change at most in all of them together.
   package let changes: [ChangeSet]
@@ -92,7 +92,7 @@ package struct StoreSaveRequest: Sendable {
   package let reservations: [KeyReservation]
   /// Rows that are not written, but are conflicts if their stored version is not their base's.
   package let checks: [RowChange]
-  /// Who saves, for the history.
+  /// The origin of the save, for the history.
   package let origin: TransactionOrigin
 
   package init(
@@ -106,9 +106,9 @@ package struct StoreSaveRequest: Sendable {
   }
 }
 
-/// What a save did.
+/// The result of a save.
 package struct StoreSaveResult: Sendable {
-  /// What was written.
+  /// The rows that were written.
   package let committed: CommittedRows
   /// The blocks of keys, one per reservation.
   package let reserved: [Range<Int64>]
@@ -132,7 +132,7 @@ package struct StoreSaveResult: Sendable {
   }
 }
 
-/// Why a store does not save changes as they are.
+/// A conflict because of which a store does not save a change.
 package struct StoreConflict: Sendable {
   package enum Reason: Sendable, Equatable {
     /// The row has another version than the change was made against, or is gone.
@@ -213,7 +213,7 @@ package protocol StoreTransaction: StoreReader {
   /// Writes changes, deletes first and inserts last.
   ///
   /// If it throws ``StoreError/Code/constraint``, or returns conflicts, none of them is written, and the transaction
-  /// goes on as it was before.
+  /// continues as it was before.
   func write(_ set: ChangeSet) throws(StoreError) -> [StoreConflict]
 
   /// Writes packed rows one after another, so that each finds what those before it have written.

@@ -1,4 +1,4 @@
-/// Why a store could not be opened, read or saved.
+/// An error of opening, reading or saving a store.
 public struct StoreError: Error, Sendable, CustomStringConvertible, CustomDebugStringConvertible {
   /// The kind of a store error; open, so that more can be added.
   public struct Code: RawRepresentable, Sendable, Hashable {
@@ -32,9 +32,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible, CustomDebugS
     public static let unsupported = Code(rawValue: "unsupported")
   }
 
-  /// What kind of failure it is.
+  /// The kind of failure.
   public var code: Code
-  /// What happened and what to do, safe to show: no values, no SQL.
+  /// The problem and the remedy, safe to show: no values, no SQL.
   public var message: String
   /// The path of the store's file.
   public var path: String?

@@ -10,7 +10,7 @@ package enum HistoryPoint: Sendable {
 
 /// The history that a store keeps.
 package protocol StoreHistory {
-  /// What own transactions have as their ``PersistentHistoryTransaction/writer``.
+  /// The ``PersistentHistoryTransaction/writer`` of this store's own transactions.
   var writer: String { get }
 
   /// The place behind the newest transaction.
@@ -30,21 +30,21 @@ package protocol StoreHistory {
   func deleteTransactions(before point: HistoryPoint) throws -> Int
 }
 
-/// What one save, or one batch request, has done to a store, by whomever.
+/// The changes that one save or one batch request, by whomever, has made to a store.
 public struct PersistentHistoryTransaction: Sendable {
   /// The place behind this transaction.
   public let token: PersistentHistoryToken
   /// When it was made, by the clock of who made it.
   public let timestamp: Date
-  /// What the saving context had as its ``ManagedObjectContext/transactionAuthor``.
+  /// The ``ManagedObjectContext/transactionAuthor`` of the saving context.
   public let author: String?
   /// The name of the context that made the changes; of the one that saved them, if there were several.
   public let contextName: String?
   /// The name and the number of the process, such as `bobbind[4711]`.
   public let process: String
-  /// What was done to each object, in the order in which it was written; empty if changes were not asked for.
+  /// The changes of objects, in the order in which they were written; empty if changes were not asked for.
   public let changes: [PersistentHistoryChange]
-  /// Which open store wrote it, to tell own transactions from those of others.
+  /// The open store that wrote it, to tell own transactions from those of others.
   package let writer: String
 
   package init(
@@ -61,9 +61,9 @@ public struct PersistentHistoryTransaction: Sendable {
   }
 }
 
-/// What a transaction has done to one object.
+/// The change that a transaction has made to one object.
 public struct PersistentHistoryChange: Sendable {
-  /// What can become of an object.
+  /// The kind of a change.
   public enum Kind: String, Sendable {
     /// It is new.
     case insert
@@ -73,7 +73,7 @@ public struct PersistentHistoryChange: Sendable {
     case delete
   }
 
-  /// What became of the object.
+  /// The kind of the change.
   public let kind: Kind
   /// The object, under the entity that it had then.
   public let objectID: ManagedObjectID
@@ -82,7 +82,7 @@ public struct PersistentHistoryChange: Sendable {
   /// They are those of the model of that time. A to-many relationship whose inverse is to-one does not show here: the
   /// objects at the other end are updated.
   public let updatedProperties: Set<String>
-  /// What a deleted object had in the attributes that are marked to be preserved.
+  /// The values of a deleted object in the attributes that are marked to be preserved.
   public let tombstone: [String: Value]
 
   package init(
@@ -110,18 +110,18 @@ public struct PersistentHistoryToken: Sendable, Hashable, Codable, Comparable {
     self.number = number
   }
 
-  /// Whether a token of the same store is the earlier one.
+  /// True if a token of the same store is the earlier one.
   public static func < (left: Self, right: Self) -> Bool {
     left.storeIdentifier == right.storeIdentifier
       ? left.number < right.number : left.storeIdentifier.uuidString < right.storeIdentifier.uuidString
   }
 }
 
-/// Who makes a transaction of a store, as the history keeps it.
+/// The origin of a transaction, as the history keeps it.
 package struct TransactionOrigin: Sendable, Hashable {
   /// The name of the context that made the changes.
   package var contextName: String?
-  /// What that context has as its `transactionAuthor`.
+  /// The `transactionAuthor` of that context.
   package var author: String?
 
   package init(contextName: String? = nil, author: String? = nil) {

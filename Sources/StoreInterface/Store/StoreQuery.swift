@@ -9,10 +9,10 @@ package struct StoreQuery: Sendable {
   package var sortDescriptors: [ResolvedSort]
   package var limit: Int?
   package var offset: Int
-  /// Whether rows are wanted, or IDs only.
+  /// True if rows are wanted, or IDs only.
   package var wantsRows: Bool
   package var coordinatorOrdinal: UInt32
-  /// Whether to end with a `CancellationError` when the task that asks is cancelled.
+  /// True if to end with a `CancellationError` when the task that asks is cancelled.
   package var isCancellable: Bool
 
   package init(

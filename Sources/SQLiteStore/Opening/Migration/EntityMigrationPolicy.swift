@@ -2,7 +2,7 @@ public import ObjectModel
 import SQLGeneration
 package import StoreInterface
 
-/// What becomes of the objects of an entity in a stage, where names and types can't tell: the counterpart of an entity
+/// The treatment of an entity's objects in a stage, where names and types can't tell: the counterpart of an entity
 /// mapping with a policy of Core Data's.
 ///
 /// Code gets each object as it was, and what it has become by inference, as an object of the later model's class. What it

@@ -69,7 +69,7 @@ struct LinkMigration {
     }
   }
 
-  /// Whether the tables of both ends exist already; those of new families are made later.
+  /// True if the tables of both ends exist already; those of new families are made later.
   private func hasTables(_ join: JoinTable) throws(StoreError) -> Bool {
     for root in [join.left.root, join.right.root] {
       let found = try connection.controlResult(

@@ -124,7 +124,7 @@ struct MigrationChecks {
     }
   }
 
-  /// How many rows of a contribution meet a condition, and the keys of the first; nil if none does.
+  /// Returns how many rows of a contribution meet a condition, and the keys of the first; nil if none does.
   private func rows(
     of contribution: MigrationPlan.Contribution, where condition: String
   ) throws(StoreError) -> String? {

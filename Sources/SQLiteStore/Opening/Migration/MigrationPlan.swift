@@ -1,14 +1,14 @@
 import ObjectModel
 import SQLGeneration
 
-/// What becomes of the tables of a store when its model changes: which rows go where, under which keys.
+/// The migration of a store's tables to another model: which rows go where, under which keys.
 struct MigrationPlan {
   /// The rows of one entity of the old model that go into one table of the new one.
   struct Contribution {
     let entity: Entity
     let origin: Entity
     let source: SchemaTable
-    /// What is added to the keys, because several tables become one.
+    /// The number that is added to the keys, because several tables become one.
     let offset: Int64
   }
 
@@ -28,7 +28,7 @@ struct MigrationPlan {
   let tables: [TablePlan]
   /// The tables of the source that are read after the migration of the rows, under ``keptName(_:)``.
   let keptTables: Set<String>
-  /// What is added to the keys of rows that go from one family to another, by the indexes of the roots.
+  /// The number that is added to the keys of rows that go from one family to another, by the indexes of the roots.
   private var offsets: [[Int]: Int64] = [:]
 
   /// - Parameter nextKey: the first key that is free in a table of the source.
@@ -63,12 +63,12 @@ struct MigrationPlan {
   /// The name of a table of the source while the new one has its name.
   static func keptName(_ table: String) -> String { "_old_\(table)" }
 
-  /// What is added to the keys of a reference.
+  /// Returns the number that is added to the keys of a reference.
   func offset(from origin: Entity, to entity: Entity) -> Int64 {
     offsets[[origin.root.index, entity.root.index]] ?? 0
   }
 
-  /// Whether the rows of a table can stay as they are.
+  /// True if the rows of a table can stay as they are.
   func isUnchanged(_ plan: TablePlan) -> Bool {
     guard let old = source.tables.first(where: { $0.name == plan.table.name }), !keptTables.contains(old.name),
       old.tellsEntity == plan.table.tellsEntity, Set(old.columns) == Set(plan.table.columns),
@@ -80,7 +80,7 @@ struct MigrationPlan {
   }
 }
 
-/// What the columns of a row are computed from when it goes from a table of the old model into one of the new.
+/// The expressions that compute the columns of a row of the new model from a table of the old one.
 struct RowMapping {
   /// SQL by the name of the new column; columns of other entities of the family are missing.
   private(set) var expressions: [String: String] = [:]
@@ -99,7 +99,7 @@ struct RowMapping {
     }
   }
 
-  /// Whether every column has what the column of its name had.
+  /// True if every column has what the column of its name had.
   var isIdentity: Bool {
     bindings.isEmpty && expressions.allSatisfy { $1 == SchemaName.quoted($0) }
   }

@@ -2,7 +2,7 @@ import ObjectModel
 import SQLGeneration
 import StoreInterface
 
-/// How a store would be migrated, and what is in the way; made without changing anything.
+/// A proposed migration of a store with its problems; made without changing anything.
 struct MigrationProposal {
   let plan: MigrationPlan
   let problems: [MigrationProblem]
@@ -46,7 +46,7 @@ struct MigrationProposal {
     droppedFamilies = dropped
   }
 
-  /// Why the store stays as it is, and what to do; nil if nothing is in the way.
+  /// Returns why the store can't be migrated, and what to do; nil if nothing is in the way.
   ///
   /// - Parameter instructions: the path of the file in which an operator can say what is to be done, if there can be one.
   func refusal(instructions: String?) -> String? {

@@ -9,7 +9,7 @@ struct Migrator {
   let connection: Connection
   let plan: MigrationPlan
   let files: ExternalFiles
-  /// Whether the tables of families that are no more stay in the file.
+  /// True if the tables of families that are no more stay in the file.
   let keepsLostFamilies: Bool
 
   func run() throws(StoreError) {
@@ -186,7 +186,7 @@ extension Migrator {
 }
 
 extension MigrationPlan.Contribution {
-  /// Which rows of the source are meant.
+  /// The WHERE clause for the rows of the source.
   var condition: String {
     source.tellsEntity ? " WHERE \(SchemaName.entity) = \(SchemaName.literal(origin.name))" : ""
   }

@@ -138,6 +138,6 @@ struct RowExport {
 }
 
 extension Property {
-  /// Whether values may lie in files.
+  /// True if values may lie in files.
   fileprivate var isExternal: Bool { isPersistent && attribute?.allowsExternalBinaryDataStorage == true }
 }

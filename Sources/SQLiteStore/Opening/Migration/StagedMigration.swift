@@ -1,13 +1,13 @@
 public import ObjectModel
 import SQLGeneration
-package import StoreInterface
+import StoreInterface
 
 /// Takes a store through the stages that it has not seen, each in a transaction of its own, code included.
 struct StagedMigration {
   let path: String
   let options: SQLiteStoreOptions
   let connect: () throws(StoreError) -> Connection
-  /// Where releases whose code ran outside of the transaction have noted that it was not finished.
+  /// The key under which releases whose code ran outside of the transaction noted that it was not finished.
   private static let pendingKey = "stage"
 
   func run(_ manager: StagedMigrationManager) throws(StoreError) {

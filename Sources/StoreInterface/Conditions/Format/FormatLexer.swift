@@ -187,7 +187,7 @@ struct FormatToken {
   /// The name in capitals if it may be a keyword.
   var keyword: String? { if case .name(let name) = kind { name.uppercased() } else { nil } }
 
-  /// Whether it compares what stands before it.
+  /// True if it compares what stands before it.
   var isComparison: Bool {
     switch kind {
     case .symbol(let symbol): FormatParser.symbols[symbol] != nil

@@ -177,7 +177,7 @@ extension FormatParser {
   }
 }
 
-/// What is computed: functions, casts, aggregations and subqueries.
+/// Computed operands: functions, casts, aggregations and subqueries.
 extension FormatParser {
   /// Functions of two arguments by the words that stand before each.
   private static let signs: [String: Operand.Arithmetic] = [

@@ -102,7 +102,7 @@ struct FormatParser {
     return .quantified(quantifier, try comparison())
   }
 
-  /// Where parentheses open that hold a value and not a condition: what follows the closing one shows it.
+  /// The places of parentheses that hold a value and not a condition, which the token behind the closing one shows.
   ///
   /// - Complexity: one pass over the text, so that nesting costs no more.
   private static func operandParentheses(_ lexer: FormatLexer) -> Set<Int> {
@@ -179,7 +179,7 @@ extension FormatParser {
     return .compare(left, comparison, right, options)
   }
 
-  /// What stands in a list, in a to-many relationship, or as a part in a text.
+  /// Parses IN: the rest of a test for an element of a list, of a to-many relationship, or for a part of a text.
   private mutating func membership(
     of left: Operand, _ options: Condition.TextOptions
   ) throws(ConditionError) -> Condition {

@@ -51,7 +51,7 @@ package enum TextFolding {
   }
 }
 
-/// How a sort compares texts; none of them follows the rules of a language.
+/// The order in which a sort puts texts; none follows the rules of a language.
 public enum TextOrder: Sendable, Hashable {
   /// By Unicode code points, which an index serves.
   case codePoints

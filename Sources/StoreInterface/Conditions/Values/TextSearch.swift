@@ -11,7 +11,7 @@ package enum TextSearch {
     text.count >= suffix.count && text.suffix(suffix.count).elementsEqual(suffix)
   }
 
-  /// Whether the part occurs in the text; an empty part occurs in every text.
+  /// True if the part occurs in the text; an empty part occurs in every text.
   package static func contains(_ text: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer) -> Bool {
     guard let first = part.first else { return true }
     guard text.count >= part.count else { return false }
@@ -21,7 +21,7 @@ package enum TextSearch {
     return false
   }
 
-  /// Whether the whole text is like the pattern: `?` stands for one Unicode scalar, `*` for any number of them, and a
+  /// True if the whole text is like the pattern: `?` stands for one Unicode scalar, `*` for any number of them, and a
   /// backslash takes its meaning from the character after it.
   ///
   /// Time: at most the product of both lengths.
