@@ -168,8 +168,8 @@ struct Command {
 
   /// The socket that systemd passed, or one of our own.
   private func listen(_ paths: Paths) throws -> UnixListener {
-    var passed = try ServiceManager.takeListenDescriptors()
-    if let descriptor = passed.take(named: "bobbin-http") { return try UnixListener(adopting: descriptor) }
+    var passed = try ServiceManager.adoptListenDescriptors()
+    if let descriptor = passed.remove(named: "bobbin-http") { return try UnixListener(adopting: descriptor) }
     return try UnixListener(path: paths.socket, mode: 0o666)
   }
 }

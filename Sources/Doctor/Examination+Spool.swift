@@ -9,7 +9,7 @@ extension Examination {
     let names = Set(try entries("failed").filter { !$0.isHidden })
     let reasons = Set(names.map(\.reasonName))
     for name in names.sorted() where !names.contains(name.reasonName) && !reasons.contains(name) {
-      guard try isSettled(name, in: "failed") else { continue }
+      guard try isUnchanged(name, in: "failed") else { continue }
       if name.bytes.suffix(7).elementsEqual(".reason".utf8) {
         report.find(
           "reason-without-file", path(name, "failed"), problem: "the file that this is the reason for is missing",
@@ -27,7 +27,7 @@ extension Examination {
     for folder in ["cur", "failed"] {
       var count = 0
       for name in try entries(folder) where name.isHidden {
-        guard try isSettled(name, in: folder) else { continue }
+        guard try isUnchanged(name, in: folder) else { continue }
         count += 1
         if isRunning {
           report.find(
@@ -57,7 +57,7 @@ extension Examination {
       $0.bytes.starts(with: ".bobbin-".utf8) && $0.bytes.suffix(4).elementsEqual(".tmp".utf8)
     }
     for name in names {
-      guard try isSettled(name, in: "payload") else { continue }
+      guard try isUnchanged(name, in: "payload") else { continue }
       if unfinishedPictures == 0 {
         report.find(
           "leftover", path(name, "payload"), problem: "an unfinished picture that no job is writing",
@@ -82,7 +82,7 @@ extension Examination {
         .compactMap { $0.first ?? nil })
     var waiting = 0
     for name in names where !unfinished.contains(name.description) {
-      guard try isSettled(name, in: "cur") else { continue }
+      guard try isUnchanged(name, in: "cur") else { continue }
       let states = try states(ofJobsIn: name, reader)
       // It repeats a job that came with another file.
       if states.contains(where: { !Self.finalStates.contains($0) }) { continue }

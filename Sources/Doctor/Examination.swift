@@ -92,7 +92,7 @@ package struct Examination {
   }
 
   /// True if an entry exists and has not changed for a while.
-  func isSettled(_ name: FileName, in folder: String) throws -> Bool {
+  func isUnchanged(_ name: FileName, in folder: String) throws -> Bool {
     do {
       return try Directory(path: spool + "/" + folder).status(of: name).changeTime < newest
     } catch  where error.code == .noEntry {

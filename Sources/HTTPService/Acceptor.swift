@@ -80,7 +80,7 @@ final class Acceptor: Sendable {
     try client.setNonBlocking(true)
     let peer = isUnix ? try PeerCredentials(of: client) : nil
     let socket = ConnectionSocket(try client.duplicate())
-    guard let id = core.admit(socket, descriptor: number, peer: peer, core.standing(of: peer)) else {
+    guard let id = core.add(socket, descriptor: number, peer: peer, core.standing(of: peer)) else {
       refuse(client)
       core.linger(socket)
       return true

@@ -41,7 +41,7 @@ struct ConnectionTable {
   }
 
   /// Adds a connection that is about to be handed to the library; nil when there are too many.
-  mutating func admit(
+  mutating func add(
     _ socket: ConnectionSocket, descriptor: Int32, peer: PeerCredentials?, standing: PeerStanding, deadline: UInt64
   ) -> UInt64? {
     // A number can only be used again after it was closed: the library gave up that connection without saying so.
@@ -98,7 +98,7 @@ struct ConnectionTable {
   }
 
   /// Returns the connections whose deadline has passed and clears it. Linear in the open connections.
-  mutating func takeOverdue(at now: UInt64) -> [UInt64] {
+  mutating func dequeueOverdue(at now: UInt64) -> [UInt64] {
     let overdue = connections.filter { $0.value.deadline.map { $0 <= now } ?? false }.map(\.key)
     for id in overdue { connections[id]?.deadline = nil }
     return overdue

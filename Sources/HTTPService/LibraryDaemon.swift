@@ -112,7 +112,7 @@ enum LibraryCallbacks {
     case .receiving:
       return core.handle(exchange, on: handle)
     case .suspended:
-      return core.takeAnswer(exchange.id).map { core.send($0, for: exchange, on: handle) } ?? .NO
+      return core.removeAnswer(exchange.id).map { core.send($0, for: exchange, on: handle) } ?? .NO
     case .answered:
       return .YES
     }

@@ -76,13 +76,13 @@ final class ServerCore: ExchangeOwner {
   }
 
   /// Adds an accepted connection; nil when its user or everybody together has too many, or when stopping.
-  func admit(
+  func add(
     _ socket: ConnectionSocket, descriptor: Int32, peer: PeerCredentials?, _ standing: PeerStanding
   ) -> UInt64? {
     state.withLock { state in
       guard !state.isStopping else { return nil }
       let deadline = DeadlineTimer.uptime(after: limits.requestTimeout)
-      let id = state.table.admit(
+      let id = state.table.add(
         socket, descriptor: descriptor, peer: peer, standing: standing, deadline: deadline)
       if id != nil { state.arm(deadline) }
       return id
@@ -191,7 +191,7 @@ final class ServerCore: ExchangeOwner {
     if isOver { call() }
   }
 
-  func takeAnswer(_ exchange: UInt64) -> HTTPResponse? {
+  func removeAnswer(_ exchange: UInt64) -> HTTPResponse? {
     state.withLock { $0.answers.removeValue(forKey: exchange) }
   }
 
@@ -239,7 +239,7 @@ extension ServerCore {
       state.armed = nil
       var sockets: [ConnectionSocket] = []
       var exchanges: [UInt64] = []
-      for id in state.table.takeOverdue(at: DeadlineTimer.now) {
+      for id in state.table.dequeueOverdue(at: DeadlineTimer.now) {
         guard let connection = state.table.connections[id] else { continue }
         if let exchange = connection.exchange, state.suspensions[exchange] != nil {
           exchanges.append(exchange)

@@ -88,3 +88,33 @@ struct ModelSource {
     return SwiftNames.isIdentifier(name) ? name : "Model" + name
   }
 }
+
+/// A file that keeps its modification date if its content is the same, so that nothing is compiled again for it.
+struct GeneratedFile {
+  private let url: URL
+
+  init(_ url: URL) { self.url = url }
+
+  func write(_ text: String) throws {
+    let data = Data(text.utf8)
+    if let present = try? Data(contentsOf: url), present == data { return }
+    try data.write(to: url, options: .atomic)
+  }
+}
+
+/// A mistake in a model, in the form that build systems and editors recognise: `path:line: error: message`.
+struct Diagnostic {
+  let text: String
+
+  enum Severity: String {
+    case error, warning
+  }
+
+  init(_ severity: Severity, _ error: ModelError) {
+    var text = error.file ?? "ModelCompiler"
+    if let line = error.line { text += ":\(line)" }
+    text += ": \(severity): "
+    if let entity = error.entity { text += entity + (error.property.map { "." + $0 } ?? "") + ": " }
+    self.text = text + error.message
+  }
+}

@@ -24,7 +24,7 @@ package enum TimeSpan {
     while true {
       rest = rest.drop { $0 == " " }
       guard !rest.isEmpty else { break }
-      guard let number = takeNumber(&rest) else { return nil }
+      guard let number = parseNumber(&rest) else { return nil }
       rest = rest.drop { $0 == " " }
       let unit = rest.prefix { $0.isLetter }
       rest = rest[unit.endIndex...]
@@ -86,7 +86,7 @@ package enum TimeSpan {
     }
   }
 
-  private static func takeNumber(_ rest: inout Substring) -> Decimal? {
+  private static func parseNumber(_ rest: inout Substring) -> Decimal? {
     let isDigit = { (character: Character) in character >= "0" && character <= "9" }
     let whole = rest.prefix(while: isDigit)
     guard !whole.isEmpty else { return nil }

@@ -27,9 +27,9 @@ struct RequestLoop {
   ) throws(ImageError) -> ImageReply {
     let message = try ImageMessage.decode(ImageMessage.Request.self, from: bytes)
     let request = message.request
-    guard let input = files.takeNext() else { throw .protocolMismatch("a request came without its input") }
+    guard let input = files.popFirst() else { throw .protocolMismatch("a request came without its input") }
     var open = OpenFiles()
-    while let output = files.takeNext() { open.append(output) }
+    while let output = files.popFirst() { open.append(output) }
     let outputs = try open.outputs(of: request)
     try Confinement.allowProcessorTime(seconds: request.limits.processorSeconds)
     let inputBytes = try PictureInput.size(of: input.number, limit: request.limits.maxBytes)
@@ -47,7 +47,7 @@ struct RequestLoop {
         return ImageReply(input: question.input, outputs: [])
       }
       if request.keepsFiles {
-        guard let copy = known.message.descriptors.takeNext() else {
+        guard let copy = known.message.descriptors.popFirst() else {
           throw .protocolMismatch("a permission came without a file for a copy of the input")
         }
         try InputCopy.make(of: input.number, in: copy.number, expected: question.input)
@@ -92,7 +92,7 @@ struct RequestLoop {
     _ known: inout Known, to outputs: [[Int32]], _ request: ImageRequest
   ) throws(ImageError) {
     for index in known.permission.known where outputs.indices.contains(index) {
-      guard let file = known.message.descriptors.takeNext() else {
+      guard let file = known.message.descriptors.popFirst() else {
         throw .protocolMismatch("there are too few files to copy from")
       }
       try OutputFiles(outputs[index].dropLast(request.keepsFiles ? 1 : 0), position: index + 1).copy(of: file.number)

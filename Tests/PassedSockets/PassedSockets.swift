@@ -17,16 +17,16 @@ struct PassedSockets {
     setenv("LISTEN_FDS", "2", 1)
     setenv("LISTEN_FDNAMES", "control:status", 1)
     do {
-      var passed = try ServiceManager.takeListenDescriptors()
+      var passed = try ServiceManager.adoptListenDescriptors()
       expect(passed.names == ["control", "status"], "the names are \(passed.names)")
-      if let taken = passed.take(named: "status") {
+      if let taken = passed.remove(named: "status") {
         expect(taken.number == 4 && fcntl(4, F_GETFD) & FD_CLOEXEC != 0, "status is \(taken.number)")
       } else {
         print("there is no status")
       }
-      let second = passed.take(named: "status")
+      let second = passed.remove(named: "status")
       expect(second == nil, "status is taken twice")
-      let again = try ServiceManager.takeListenDescriptors()
+      let again = try ServiceManager.adoptListenDescriptors()
       expect(again.names.isEmpty, "the sockets are there twice")
     }
     expect(fcntl(3, F_GETFD) == -1 && fcntl(4, F_GETFD) == -1, "a socket is left open")

@@ -21,14 +21,14 @@ import Testing
       #expect(message.data == Data("one".utf8))
       #expect(message.descriptors.count == count)
       for index in 0..<count {
-        guard let file = message.descriptors.takeNext() else { throw Missing() }
+        guard let file = message.descriptors.popFirst() else { throw Missing() }
         #expect(fcntl(file.number, F_GETFD) & FD_CLOEXEC != 0)
         var byte = [UInt8](repeating: 0, count: 4)
         let length = try byte.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
         #expect(String(decoding: byte.prefix(length), as: UTF8.self) == "\(index)")
       }
       #expect(message.descriptors.count == 0)
-      if message.descriptors.takeNext() != nil { Issue.record("one descriptor too many") }
+      if message.descriptors.popFirst() != nil { Issue.record("one descriptor too many") }
       #expect(try right.receive(limit: 3, by: .after(.seconds(5)))?.data == Data("two".utf8))
     }
   }

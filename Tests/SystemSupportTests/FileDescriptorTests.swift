@@ -9,7 +9,6 @@ import Testing
     let directory = try TemporaryDirectory()
     let file = try FileDescriptor.open(directory.path("f"), .creatingExclusively, mode: 0o640)
     try file.writeAll(Data("hello world".utf8))
-    try file.synchronizeData()
     try file.synchronize()
     let status = try file.status()
     #expect(status.kind == .regular)

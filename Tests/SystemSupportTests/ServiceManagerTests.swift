@@ -12,7 +12,7 @@ import Testing
       for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID"] { unsetenv(name) }
       let isTold = try ServiceManager.notify([.ready, .status("x")])
       let interval = try ServiceManager.watchdogInterval()
-      let names = try ServiceManager.takeListenDescriptors().names
+      let names = try ServiceManager.adoptListenDescriptors().names
       try #require(!isTold && interval == nil && names.isEmpty)
     }
   }

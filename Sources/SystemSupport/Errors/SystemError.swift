@@ -73,7 +73,6 @@ extension SystemError.Code {
   package static let diskFull = Self(rawValue: ENOSPC)
   package static let exists = Self(rawValue: EEXIST)
   package static let fileTooLarge = Self(rawValue: EFBIG)
-  package static let inputOutput = Self(rawValue: EIO)
   package static let invalidArgument = Self(rawValue: EINVAL)
   package static let isDirectory = Self(rawValue: EISDIR)
   package static let notSupported = Self(rawValue: EOPNOTSUPP)

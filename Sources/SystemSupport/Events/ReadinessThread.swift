@@ -79,7 +79,7 @@ package final class ReadinessThread: Sendable {
   /// Cancels a wait.
   ///
   /// - Returns: False if the call has come or is about to.
-  package func cancel(_ wait: Wait) -> Bool { take(wait.token) != nil }
+  package func cancel(_ wait: Wait) -> Bool { remove(wait.token) != nil }
 
   private func deliver(_ epoll: Int32) {
     var tokens = [UInt64](repeating: 0, count: 64)
@@ -87,11 +87,11 @@ package final class ReadinessThread: Sendable {
     do { count = try systemCall("epoll_wait") { linux_epoll_wait(epoll, &tokens) } } catch {
       preconditionFailure("a valid epoll descriptor can't be waited for: \(error)")
     }
-    for token in tokens.prefix(Int(count)) { take(token)?.call() }
+    for token in tokens.prefix(Int(count)) { remove(token)?.call() }
   }
 
   /// Removes a wait; nil if it is gone already.
-  private func take(_ token: UInt64) -> Entry? {
+  private func remove(_ token: UInt64) -> Entry? {
     state.withLock { state in
       guard let entry = state.entries.removeValue(forKey: token) else { return nil }
       // Under the lock, so that its owner has not closed it.

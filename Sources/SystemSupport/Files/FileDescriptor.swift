@@ -62,11 +62,6 @@ package struct FileDescriptor: ~Copyable, Sendable {
     try systemCall("fsync", subject) { fsync(number) }
   }
 
-  /// Waits until the file's data, and the metadata needed to read it, are on the disk.
-  package func synchronizeData() throws(SystemError) {
-    try systemCall("fdatasync", subject) { fdatasync(number) }
-  }
-
   package func truncate(to size: Int64) throws(SystemError) {
     try systemCall("ftruncate", subject) { ftruncate(number, off_t(size)) }
   }

@@ -26,7 +26,7 @@ package enum ServiceManager {
   /// Takes ownership of the sockets that the manager passed; a second call finds none.
   ///
   /// It changes the environment: call it early, while there is one thread.
-  package static func takeListenDescriptors() throws(SystemError) -> ListenDescriptors {
+  package static func adoptListenDescriptors() throws(SystemError) -> ListenDescriptors {
     var names: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
     let count = try libraryCall("sd_listen_fds_with_names", nil) { sd_listen_fds_with_names(1, &names) }
     defer {
@@ -103,7 +103,7 @@ package struct ListenDescriptors: ~Copyable, Sendable {
   package var names: [String] { entries.map(\.name) }
 
   /// The first one of this name, or nil.
-  package mutating func take(named name: String) -> FileDescriptor? {
+  package mutating func remove(named name: String) -> FileDescriptor? {
     guard let index = entries.firstIndex(where: { $0.name == name }) else { return nil }
     return FileDescriptor(owning: entries.remove(at: index).number)
   }

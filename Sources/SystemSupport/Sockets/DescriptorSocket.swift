@@ -166,7 +166,7 @@ package struct ReceivedDescriptors: ~Copyable, Sendable {
   package var count: Int { numbers.count }
 
   /// Returns the next one in the order they were sent, or nil when none is left.
-  package mutating func takeNext() -> FileDescriptor? {
+  package mutating func popFirst() -> FileDescriptor? {
     guard let number = numbers.popFirst() else { return nil }
     return FileDescriptor(owning: number)
   }

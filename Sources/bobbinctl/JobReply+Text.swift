@@ -144,3 +144,26 @@ extension Double {
     }
   }
 }
+
+/// The end of a wait for a job.
+enum WaitEnd {
+  /// The job is completed and its outcome on disk.
+  case durable
+  case failed
+  /// The job is held until somebody releases or cancels it.
+  case held
+  /// The time ran out.
+  case unfinished
+}
+
+extension JobReply {
+  /// Returns how a wait for it ended.
+  ///
+  /// - Parameter allFinished: True if the daemon said that nothing is left to wait for, which decides about states that
+  ///   this version doesn't know.
+  func waitEnd(allFinished: Bool) -> WaitEnd {
+    if state == .completed { return durable ? .durable : .unfinished }
+    if state == .held { return .held }
+    return state.isFailure || allFinished ? .failed : .unfinished
+  }
+}

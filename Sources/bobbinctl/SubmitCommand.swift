@@ -119,7 +119,7 @@ final class Submission: Sendable {
   }
 
   private func work() {
-    while let (index, isAbandoned) = takeNext() {
+    while let (index, isAbandoned) = dequeue() {
       let outcome = isAbandoned ? .skipped : submit(files[index])
       state.withLock { state in
         if case .failed(let error) = outcome, error.code == .unavailable { state.isAbandoned = true }
@@ -129,7 +129,7 @@ final class Submission: Sendable {
     }
   }
 
-  private func takeNext() -> (index: Int, isAbandoned: Bool)? {
+  private func dequeue() -> (index: Int, isAbandoned: Bool)? {
     state.withLock { state in
       guard state.next < files.count else { return nil }
       defer { state.next += 1 }
@@ -289,28 +289,5 @@ extension String {
     if count <= width { return self }
     let head = width / 2
     return prefix(head) + "…" + suffix(max(0, width - head - 1))
-  }
-}
-
-/// The end of a wait for a job.
-enum WaitEnd {
-  /// The job is completed and its outcome on disk.
-  case durable
-  case failed
-  /// The job is held until somebody releases or cancels it.
-  case held
-  /// The time ran out.
-  case unfinished
-}
-
-extension JobReply {
-  /// Returns how a wait for it ended.
-  ///
-  /// - Parameter allFinished: True if the daemon said that nothing is left to wait for, which decides about states that
-  ///   this version doesn't know.
-  func waitEnd(allFinished: Bool) -> WaitEnd {
-    if state == .completed { return durable ? .durable : .unfinished }
-    if state == .held { return .held }
-    return state.isFailure || allFinished ? .failed : .unfinished
   }
 }

@@ -1,0 +1,47 @@
+package import Foundation
+import JSONText
+
+/// An ISO 8601 time with or without fractions of a second; other text is kept as it is.
+package struct Timestamp: Decodable, Sendable {
+  package let text: String
+  package let date: Date?
+
+  /// Writes a time with milliseconds.
+  package init(_ date: Date) {
+    self.date = date
+    text = date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+  }
+
+  package init(from decoder: any Decoder) throws {
+    text = try decoder.singleValueContainer().decode(String.self)
+    date =
+      (try? Date.ISO8601FormatStyle().parse(text))
+      ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
+  }
+}
+
+/// The one form of all errors of the status interface.
+package struct ErrorReply: Decodable, Sendable {
+  package struct Content: Decodable, Sendable {
+    package let message: String
+    package let hint: String?
+  }
+
+  package let error: Content
+}
+
+extension JSONValue {
+  static func text(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
+  static func whole(_ number: Int?) -> JSONValue { number.map { .integer(Int64($0)) } ?? .null }
+  static func real(_ number: Double?) -> JSONValue { number.map(JSONValue.number) ?? .null }
+  static func time(_ time: Timestamp?) -> JSONValue { time.map { .string($0.text) } ?? .null }
+
+  /// A count that may have been decoded as a Double, as a whole number where it is one.
+  static func count(_ number: Double?) -> JSONValue {
+    number.map { number in Int64(exactly: number).map(JSONValue.integer) ?? .number(number) } ?? .null
+  }
+
+  static func counts(_ counts: [String: Int]) -> JSONValue {
+    .object(counts.sorted { $0.key < $1.key }.reduce(into: JSONObject()) { $0[$1.key] = .whole($1.value) })
+  }
+}
