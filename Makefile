@@ -93,9 +93,10 @@ bench: ## Measure speed and memory, write Benchmarks/results/latest.json (BENCH=
 	@scripts/install-dependencies bench
 	@scripts/bench $(BENCH)
 
-lint: ## Check the style of the Swift sources, and that the planted faults fit them
+lint: ## Check the style and the map of the Swift sources, and that the planted faults fit them
 	$(SWIFT) format lint --strict --recursive $(SOURCES)
 	@scripts/plant-faults --list >/dev/null
+	@scripts/check-house
 
 format: ## Rewrite the Swift sources in the style that lint wants
 	$(SWIFT) format --in-place --recursive $(SOURCES)

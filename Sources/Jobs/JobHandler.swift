@@ -8,10 +8,10 @@ public protocol JobHandler: Sendable {
   /// The type of job that it handles, as job files name it.
   var type: String { get }
 
-  /// Whether it has effects beyond its context; the attempt is then on record before the handler starts.
+  /// True if it has effects beyond its context; the attempt is then on record before the handler starts.
   var hasOutsideEffects: Bool { get }
 
-  /// What holds for jobs of this type that say nothing else.
+  /// The settings of jobs of this type that say nothing else.
   var settings: JobTypeSettings { get }
 
   /// Checks a job's arguments before the job is accepted. Must be quick and do no I/O.

@@ -9,7 +9,7 @@ struct IntakeState {
   /// The reasons why nothing is claimed.
   enum Pause: Sendable { case storageFull, storeBusy, admissionFull, admissionBusy, tooManyJobs, unflushed, stopping }
 
-  /// What the intake has to do.
+  /// An action that the intake is to perform.
   enum Action: Equatable {
     /// Ask for the next step, on the intake's queue.
     case work

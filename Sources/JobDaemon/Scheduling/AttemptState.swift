@@ -45,7 +45,7 @@ struct AttemptState {
     }
   }
 
-  /// What the alarm of an attempt asks for.
+  /// An action that an attempt's alarm asks for.
   enum AlarmAction: Equatable {
     case nothing
     /// Arm the alarm again, after a time.

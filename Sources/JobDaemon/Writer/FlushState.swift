@@ -20,7 +20,7 @@ struct FlushState {
     case failed
   }
 
-  /// What the flusher has to do.
+  /// An action that the flusher is to perform.
   enum Action {
     case startFlush
     case arm(after: Duration)

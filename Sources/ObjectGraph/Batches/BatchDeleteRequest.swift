@@ -9,7 +9,7 @@ public struct BatchDeleteRequest: PersistentStoreRequest {
   }
 
   let source: Source
-  /// What the result tells.
+  /// The kind of result to return.
   public var resultType = BatchResult.Kind.statusOnly
 
   /// Deletes what a fetch request names.

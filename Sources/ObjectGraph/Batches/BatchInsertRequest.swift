@@ -35,7 +35,7 @@ public struct BatchInsertRequest: PersistentStoreRequest {
 
   /// The name of the entity, which must not be abstract.
   public var entityName: String
-  /// What the result tells.
+  /// The kind of result to return.
   public var resultType = BatchResult.Kind.statusOnly
   let source: Source
 

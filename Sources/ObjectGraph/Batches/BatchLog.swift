@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// What a batch request has done so far: as much of it as its result and the coordinator have to know.
+/// The record of what a batch request has done so far, as far as its result and the coordinator need it.
 struct BatchLog {
   private let kind: BatchResult.Kind
   private var count = 0

@@ -16,7 +16,7 @@ struct BatchPacker: ~Copyable {
   private(set) var count = 0
   /// The number of the row in the request.
   private(set) var number = 0
-  /// What has no column: binary data, and the destinations of relationships.
+  /// Values without a column: binary data, and the destinations of relationships.
   private(set) var extras: [BatchExtra] = []
   /// The first mistake in this row.
   private var failure: ConditionError?

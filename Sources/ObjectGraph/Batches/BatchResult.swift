@@ -1,18 +1,18 @@
-/// What a batch request did. That it did it is told by not having thrown.
+/// The outcome of a batch request that succeeded; one that failed has thrown.
 public struct BatchResult: Sendable {
-  /// What a result tells; the more, the more memory it takes.
+  /// The detail of a result; more detail takes more memory.
   public enum Kind: Sendable {
     /// Nothing but that the request succeeded.
     case statusOnly
-    /// How many objects.
+    /// The number of objects.
     case count
-    /// Which objects.
+    /// The IDs of the objects.
     case objectIDs
   }
 
-  /// What the request asked for.
+  /// The kind that the request asked for.
   public let kind: Kind
-  /// How many objects were inserted, updated or deleted, as the request says; 0 if only the status was asked for.
+  /// The number of objects inserted, updated or deleted, as the request says; 0 if only the status was asked for.
   ///
   /// Stored objects that took over values of new ones count as inserted, if that changed them, and those that a
   /// cascade deleted as deleted.

@@ -11,7 +11,7 @@ public struct BatchUpdateRequest: PersistentStoreRequest {
   let query: BatchQuery
   /// The new values by the name of an attribute or a to-one relationship.
   public var propertiesToUpdate: [String: Operand]
-  /// What the result tells.
+  /// The kind of result to return.
   public var resultType = BatchResult.Kind.statusOnly
 
   /// Changes what a fetch request names.

@@ -46,7 +46,7 @@ struct BatchWriter {
     }
   }
 
-  /// How often to resolve violated constraints: what replaces one object can clash with another.
+  /// The number of times to resolve violated constraints: what replaces one object can clash with another.
   private static var attemptLimit: Int { 16 }
 
   private func write(_ resolver: inout ConflictResolver) throws {

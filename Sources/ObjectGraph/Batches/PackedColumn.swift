@@ -15,7 +15,7 @@ struct PackedColumn {
   private var given: RowBits
   private var isTouched = false
 
-  /// What rows have that set nothing.
+  /// The value of rows that set none.
   private enum Fallback {
     case null
     case integer(Int64)
@@ -44,7 +44,7 @@ struct PackedColumn {
     given = RowBits(capacity: capacity)
   }
 
-  /// Whether the values lie in a column, as opposed to binary data and destinations.
+  /// True if the values lie in a column, as opposed to binary data and destinations.
   var isPacked: Bool { Self.isPacked(property) }
 
   private static func isPacked(_ property: Property) -> Bool {

@@ -38,7 +38,7 @@ extension PersistentContainer {
     return given.hasSuffix("sqlite") ? given : given + ".sqlite"
   }
 
-  /// Where default stores are: the process's folder in `$XDG_DATA_HOME`, or in `~/.local/share`.
+  /// The folder of default stores: the process's own in `$XDG_DATA_HOME`, or in `~/.local/share`.
   public static var defaultStoreDirectory: URL {
     let process = ProcessInfo.processInfo
     let folder = process.processName.isEmpty ? "Default" : process.processName.replacing("/", with: "-")

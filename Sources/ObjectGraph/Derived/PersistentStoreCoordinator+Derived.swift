@@ -1,7 +1,7 @@
 import ObjectModel
 
 extension PersistentStoreCoordinator {
-  /// Whether an update changes nothing that a store keeps; then its values count as those stored before.
+  /// Returns true if an update changes nothing that a store keeps; its values then count as those stored before.
   func changesTransientsOnly(_ change: RowChange) -> Bool {
     guard change.kind == .update, let row = change.row, let base = change.base, base.version > 0 else { return false }
     let slots = transientSlots[Int(row.entityIndex)]

@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// Which transactions of a history are meant: a condition over what each tells of itself.
+/// A condition over transactions of a history, which chooses some of them.
 struct HistoryFilter {
   private let model: ManagedObjectModel
   private let entity: Entity

@@ -1,11 +1,11 @@
 extension ManagedObjectContext {
-  /// Who makes this context's changes, as the history tells; until it is set, the parent's.
+  /// The author of this context's changes in the history; until it is set, the parent's.
   public nonisolated var transactionAuthor: String? {
     get { pending.author ?? parent?.transactionAuthor }
     set { pending.author = newValue }
   }
 
-  /// Who is to be named in the history if this context saves now.
+  /// The origin that the history names if this context saves now.
   var transactionOrigin: TransactionOrigin {
     var origin = pending.soleContributor ?? TransactionOrigin(contextName: name)
     origin.author = origin.author ?? transactionAuthor
@@ -28,7 +28,7 @@ extension ManagedObjectContext {
 }
 
 extension RemoteContextSave {
-  /// What changes of a history come to together, each object named once.
+  /// Joins changes of a history, naming each object once.
   public init(_ changes: some Sequence<PersistentHistoryChange>) {
     var kinds: [ManagedObjectID: PersistentHistoryChange.Kind] = [:]
     var order: [ManagedObjectID] = []

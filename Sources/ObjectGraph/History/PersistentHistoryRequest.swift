@@ -10,13 +10,13 @@ public struct PersistentHistoryRequest: PersistentStoreRequest {
 
   let action: Action
   let point: HistoryPoint
-  /// Which transactions are to be fetched, by `author`, `contextName`, `process`, `timestamp` and `number`.
+  /// The condition on transactions to fetch, by `author`, `contextName`, `process`, `timestamp` and `number`.
   ///
   /// Of others no changes are read. A delete does not look at it.
   public var condition: Condition?
   /// The most transactions to fetch; nil for no limit.
   public var fetchLimit: Int?
-  /// Whether transactions come with their changes.
+  /// True if transactions come with their changes.
   public var includesChanges = true
 
   /// The transactions after that of a token; all that there are if it is nil.
@@ -46,10 +46,10 @@ public struct PersistentHistoryRequest: PersistentStoreRequest {
   public static func deleteHistory(before date: Date) -> Self { Self(action: .delete, point: .date(date)) }
 }
 
-/// What a request for history came to.
+/// The result of a request for history.
 public struct PersistentHistoryResult: Sendable {
   /// The transactions that were fetched, oldest first.
   public let transactions: [PersistentHistoryTransaction]
-  /// How many transactions were fetched or deleted.
+  /// The number of transactions fetched or deleted.
   public let count: Int
 }

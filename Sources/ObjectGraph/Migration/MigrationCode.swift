@@ -104,7 +104,7 @@ extension EntityMigrationPolicy {
 }
 
 extension MigrationSource {
-  /// What the destination of a to-one relationship of the earlier model has become; nil if there is none, or if it has
+  /// The object that a to-one destination of the earlier model has become; nil if there is none, or if it has
   /// become nothing by itself: the code that replaces it knows more.
   public func destination(_ name: String, in context: isolated ManagedObjectContext) throws -> ManagedObject? {
     try destinationID(name).map(context.object(with:))

@@ -1,9 +1,9 @@
-/// What a packed transaction has changed, for contexts that have such objects in memory.
+/// The changes of a packed transaction, for contexts that have such objects in memory.
 package struct PackedNews: Sendable {
   /// Changes known by ID, without rows, and new rows.
   private(set) var changes: [RowChange] = []
   private(set) var batches: [RowBatch] = []
-  /// Whether more was changed than is worth naming: whatever is in memory is to be read again.
+  /// True if more was changed than is worth naming: whatever is in memory is to be read again.
   private(set) var isIncomplete = false
   private var newRows = 0
 

@@ -115,7 +115,7 @@ package struct PackedTransaction {
     return count
   }
 
-  /// What the coordinator has to know.
+  /// Returns what the coordinator needs of the finished transaction.
   func finishedLog() -> BatchLog {
     var log = log
     log.note(transaction.derived)

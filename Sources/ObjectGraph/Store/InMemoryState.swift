@@ -11,7 +11,7 @@ struct InMemoryState {
     let properties: [String]
   }
 
-  /// What a row has in a constraint.
+  /// A row's values in a constraint.
   struct Entry: Hashable {
     let constraint: Int
     let values: [[UInt8]]
@@ -28,7 +28,7 @@ struct InMemoryState {
   let derived: [DerivedAttribute]
   let layouts: [RowLayout]
   private let constraints: [Constraint]
-  /// Which row has which values.
+  /// The keys of rows by their values.
   private var entries: [Entry: Int64] = [:]
 
   init(_ model: ManagedObjectModel, coordinatorOrdinal: UInt32) {
@@ -109,7 +109,7 @@ struct InMemoryState {
     return try computeDerived(changes, affectedBefore: affected)
   }
 
-  /// What the rows that are deleted or updated have in the constraints.
+  /// Returns the entries of rows that are deleted or updated.
   private func storedEntries(of rows: InMemoryRows) throws(StoreError) -> [Entry] {
     if constraints.isEmpty { return [] }
     var found: [Entry] = []
@@ -148,7 +148,7 @@ struct InMemoryState {
     return StoreError(violated: constraint.properties, of: constraint.entity.root.name)
   }
 
-  /// What a row has in the constraints; nothing where one of its values is nil.
+  /// Returns a row's entries in the constraints; none where one of its values is nil.
   private func entries(of row: Row) throws(StoreError) -> [Entry] {
     if constraints.isEmpty { return [] }
     let entity = model.entities[Int(row.entityIndex)]

@@ -9,7 +9,7 @@ struct KeyAllocator {
   /// Drawn keys whose objects are stored.
   private var saved = KeyRanges()
 
-  /// How many keys to reserve with the next save; 0 while the block lasts.
+  /// The number of keys to reserve with the next save; 0 while the block lasts.
   var shortage: Int { block.count < Self.blockSize / 2 ? Self.blockSize : 0 }
 
   /// Draws keys that follow each other, or returns nil if the block does not hold so many.
@@ -39,12 +39,12 @@ struct KeyAllocator {
     block = key + 1..<block.upperBound
   }
 
-  /// Whether the key was drawn here and its object has not reached the store.
+  /// Returns true if the key was drawn here and its object has not reached the store.
   func isTemporary(_ key: Int64) -> Bool {
     reserved.contains(key) && !block.contains(key) && !saved.contains(key)
   }
 
-  /// Whether none of these keys, which follow each other, can have been in the store.
+  /// Returns true if none of these keys, which follow each other, can have been in the store.
   func areTemporary(_ keys: Range<Int64>) -> Bool {
     reserved.contains(all: keys) && !block.overlaps(keys) && !saved.overlaps(keys)
   }

@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// Which versions of rows a root context has lately written itself, a delete counting as one; bounded.
+/// The versions of rows that a root context has lately written itself, a delete counting as one; bounded.
 ///
 /// Between workers of one stack there are no conflicts: whoever saves later adds its changed properties to what the
 /// others changed. That must not depend on whether a flush came between their saves; so a change that was made against
@@ -10,7 +10,7 @@ struct OwnWrites {
   private struct Run {
     var versions: ClosedRange<Int64>
     var root: Int
-    /// Whether the last of them was the delete.
+    /// True if the last of them was the delete.
     var endsWithDelete = false
   }
 
@@ -18,13 +18,13 @@ struct OwnWrites {
   private var old: [ManagedObjectID: Run] = [:]
   private static let generationLimit = 1 << 15
 
-  /// Whether all these versions of a row were written by that root context.
+  /// Returns true if that root context wrote all these versions of a row.
   func contain(_ versions: ClosedRange<Int64>, of id: ManagedObjectID, root: Int) -> Bool {
     guard let run = young[id] ?? old[id], run.root == root else { return false }
     return run.versions.contains(versions.lowerBound) && run.versions.contains(versions.upperBound)
   }
 
-  /// Whether any root context has lately written that version of a row.
+  /// Returns true if a root context has lately written that version of a row.
   func contain(_ version: Int64, of id: ManagedObjectID) -> Bool {
     (young[id] ?? old[id])?.versions.contains(version) ?? false
   }

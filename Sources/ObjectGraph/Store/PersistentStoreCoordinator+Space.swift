@@ -7,7 +7,7 @@ extension PersistentStoreCoordinator {
   /// - Throws: ``StoreError`` if the store can't be written.
   public func reclaimSpace(atMost byteCount: Int) throws -> Int { try openStore().reclaimSpace(atMost: byteCount) }
 
-  /// How much of the store's file is in use, in bytes, without large values in files of their own.
+  /// Returns the bytes of the store's file in use, without large values in files of their own.
   ///
   /// Blocks the caller for a moment; any thread.
   /// - Throws: ``StoreError`` if the store can't be read.

@@ -23,7 +23,7 @@ public final class PersistentStoreCoordinator: Sendable {
   private let keys: Mutex<[KeyAllocator]>
   private let cache: Mutex<RowCache>
   private let saves = SaveCount()
-  /// How long the clock of the row cache has run.
+  /// The running time of the row cache's clock.
   private let uptime: @Sendable () -> Duration
   private let ownWrites = Mutex(OwnWrites())
   private let rootCount = Atomic(0)
@@ -98,7 +98,7 @@ public final class PersistentStoreCoordinator: Sendable {
     try closing?.close(returning: unused.filter { !$0.keys.isEmpty })
   }
 
-  /// Where to make files that a save is to take over; nil if the store has none, or there is no store.
+  /// The folder for files that a save is to adopt; nil if the store has none, or there is no store.
   package var stagingDirectory: String? { store.withLock { $0 }?.stagingDirectory }
 
   /// The open store.
@@ -147,7 +147,7 @@ extension PersistentStoreCoordinator {
     keys.withLock { $0[Int(id.rootIndex)].isTemporary(id.key) }
   }
 
-  /// Whether none of these keys, by the index of their root, can have been in the store.
+  /// Returns true if none of these keys, by the index of their root, can have been in the store.
   func areTemporary(_ runs: [(root: Int, keys: Range<Int64>)]) -> Bool {
     keys.withLock { keys in runs.allSatisfy { keys[$0.root].areTemporary($0.keys) } }
   }
@@ -242,7 +242,7 @@ extension PersistentStoreCoordinator {
     return isOurs ? .contextAgainstRowCache : .rowCacheAgainstStore
   }
 
-  /// How often to resolve conflicts before giving up; each round needs another writer who came in between.
+  /// The number of times to resolve conflicts before giving up; each round needs another writer who came in between.
   private static var saveAttemptLimit: Int { 64 }
 
   /// Changes of rows that the cache knows in a later version; no I/O.
@@ -278,7 +278,7 @@ extension PersistentStoreCoordinator {
     }
   }
 
-  /// How far the history was read for what others have written.
+  /// The token up to which the history was read for what others have written.
   var seenHistory: PersistentHistoryToken? {
     get { lastSeenHistory.withLock { $0 } }
     set { lastSeenHistory.withLock { $0 = newValue } }
@@ -309,7 +309,7 @@ extension PersistentStoreCoordinator {
   /// Forgets rows that were changed behind this coordinator's back.
   func forgetRows(of ids: some Sequence<ManagedObjectID>) { cache.withLock { $0.forget(ids) } }
 
-  /// What a root context names itself with when it saves.
+  /// Draws the number under which a root context saves.
   func drawRootNumber() -> Int { rootCount.wrappingAdd(1, ordering: .relaxed).newValue }
 
   private func noteWrites(_ sets: [ChangeSet], _ returns: [RowChange], from root: Int) {
@@ -324,15 +324,15 @@ extension PersistentStoreCoordinator {
     }
   }
 
-  /// Whether a deleted object has lately been stored again, by somebody who undid the delete or did not give way to it.
+  /// Returns true if a deleted object has lately been stored again, because the delete was undone or did not prevail.
   func hasReturned(_ id: ManagedObjectID) -> Bool { cache.withLock { $0.returned.contains(id) } }
 
-  /// Whether a save has lately deleted an object, and none has stored it again.
+  /// Returns true if a save has lately deleted an object, and none has stored it again.
   func hasDeparted(_ id: ManagedObjectID) -> Bool {
     cache.withLock { $0.departed.contains(id) && !$0.returned.contains(id) }
   }
 
-  /// Whether a conflict only looks like one, because another context of the same stack saved in between.
+  /// Returns true if a conflict only looks like one, because another context of the same stack saved in between.
   func canMerge(_ conflict: StoreConflict, _ base: Row, _ stored: Row, _ root: Int) -> Bool {
     // Who holds values of an object that never were stored has them from the stack that inserted it.
     if base.version == 0 && stored.version == 1 { return true }
@@ -377,12 +377,12 @@ extension PersistentStoreCoordinator {
     try cache.withLock { cache throws(ConditionError) in try cache.exclude(condition, entity) }
   }
 
-  /// What the row cache takes, in bytes.
+  /// The size of the row cache, in bytes.
   package var rowCacheByteCount: Int { cache.withLock { $0.byteCount } }
 
   func cachedRows() -> [ManagedObjectID: StoredRow] { cache.withLock { $0.all } }
 
-  /// How many saves there have been.
+  /// The number of saves so far.
   var saveCount: Int { saves.current }
 
   /// The time by the clock of the row cache.

@@ -18,12 +18,12 @@ public struct QueryGeneration: Sendable, Hashable, CustomStringConvertible {
   /// The state that the store has when the context reads next.
   public static let current = QueryGeneration(kind: .current)
 
-  /// Whether both mean the same state.
+  /// Returns true if both mean the same state.
   public static func == (left: Self, right: Self) -> Bool { left.identity == right.identity }
   /// The hash of what tells the state from others.
   public func hash(into hasher: inout Hasher) { hasher.combine(identity) }
 
-  /// Whether it is ``current``, or which kept state.
+  /// The word "current", or the number of the kept state.
   public var description: String {
     identity.map { "query generation \(UInt(bitPattern: $0.hashValue))" } ?? "current query generation"
   }
@@ -33,7 +33,7 @@ public struct QueryGeneration: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// Which state of the store a root context and those below it read; may be asked from any thread.
+/// The state of the store that a root context and those below it read; may be asked from any thread.
 ///
 /// A context that is pinned neither takes rows from the row cache, which may be newer, nor puts any there, which may be
 /// older. What a fetch gives an object is marked with the number of the pin, so that it doesn't outlive that.
@@ -56,7 +56,7 @@ final class QueryPin: Sendable {
   /// More than there ever are saves, with whose number rows that were fetched without a pin are marked.
   private static let firstNumber: UInt32 = 1 << 31
 
-  /// Whether there is a pin, now or with the next read. Cost: a look at memory.
+  /// True if there is a pin, now or with the next read. Cost: a read of memory.
   var isActive: Bool { isActiveFlag.load(ordering: .acquiring) }
 
   /// The snapshot to read, taken now if that is due; nil if the newest state is to be read.
@@ -81,7 +81,7 @@ final class QueryPin: Sendable {
     return state.withLock { if case .pinned = $0.state { $0.number } else { nil } }
   }
 
-  /// What the next read reads; nil if there is no pin.
+  /// Returns the state that the next read is to see; nil if there is no pin.
   func generation(ordinal: UInt32) -> QueryGeneration? {
     state.withLock {
       switch $0.state {

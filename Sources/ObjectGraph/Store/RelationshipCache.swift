@@ -13,9 +13,9 @@ struct RelationshipCache {
   }
 
   private var destinations: [Key: Entry] = [:]
-  /// What the lists take; their table comes on top.
+  /// The size of the lists, without their table.
   private var byteCount = 0
-  /// How many bytes lists and table may take together; with one list more all go.
+  /// The bytes that lists and table may take together; one list more drops all.
   private static let limit = 4 << 20
 
   /// The destinations in their order, or nil if nobody has asked for them since the last save, or since `oldest`.

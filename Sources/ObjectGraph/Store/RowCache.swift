@@ -17,7 +17,7 @@ struct RowCache {
   private var old: [ManagedObjectID: Entry] = [:]
   private var youngBytes = 0
   private let generationBytes: Int
-  /// What tells the rows that nobody will read again, by the index of their entity.
+  /// The tests for rows that nobody will read again, by the index of their entity.
   private var exclusions: [UInt16: Exclusion] = [:]
 
   // @unchecked: used under the cache's lock only, and what it holds looks at nothing but the row.
@@ -26,9 +26,9 @@ struct RowCache {
   }
   /// Counts saves, so that a reader does not put rows here that a save has overtaken.
   private let saveCount: SaveCount
-  /// What saves have deleted, of which there are no rows to tell it.
+  /// The objects that saves have deleted, which have no rows here.
   private(set) var departed = RecentObjects()
-  /// What has been stored again after that.
+  /// The deleted objects that have been stored again.
   private(set) var returned = RecentObjects()
   /// Destinations of to-many relationships; any save may change them.
   var relationships = RelationshipCache()
@@ -79,7 +79,7 @@ struct RowCache {
     old.removeValue(forKey: id)
   }
 
-  /// What the rows and their tables take.
+  /// The size of the rows and their tables, in bytes.
   var byteCount: Int {
     youngBytes + old.values.reduce(0) { $0 + $1.byteCount } + Self.tableBytes(young) + Self.tableBytes(old)
   }
@@ -125,7 +125,7 @@ struct RowCache {
     relationships = RelationshipCache()
   }
 
-  /// How many rows of a save are kept that were not here before; all of a large one would only push out the rest.
+  /// The number of new rows that a save may add; all of a large one would only push out the rest.
   private static let newRowLimit = 1_000
 
   /// Takes notice of what a save wrote: rows that were here are replaced.
@@ -183,9 +183,9 @@ struct RowTime: Comparable {
   static func < (left: RowTime, right: RowTime) -> Bool { left.nanoseconds < right.nanoseconds }
 }
 
-/// What is noted before a read whose rows are to be kept.
+/// The state before a read whose rows are to be kept.
 struct ReadStart {
-  /// How many saves there had been.
+  /// The number of saves so far.
   let saveCount: Int
   let time: RowTime
 }

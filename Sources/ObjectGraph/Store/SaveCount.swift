@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How many saves have changed what is stored, as far as a coordinator knows; from 1, so that 0 is free for "unknown".
+/// The number of saves that changed the store, as far as a coordinator knows; from 1, so that 0 can mean "unknown".
 final class SaveCount: Sendable {
   private let number = Atomic(1)
 

@@ -1,6 +1,6 @@
 public import ObjectModel
 
-/// Why an object can't be saved: which object, property and rule.
+/// The reason why an object can't be saved: which object, property and rule.
 public struct ValidationError: Error, Sendable, CustomStringConvertible {
   /// The rule that is broken; open, so that more can be added.
   public struct Rule: RawRepresentable, Sendable, Hashable {
@@ -42,7 +42,7 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
   public var value: Value
   /// The rule that is broken.
   public var rule: Rule
-  /// What is expected instead, in words.
+  /// The expectation that was not met, in words.
   public var message: String
 
   /// For an object that is known by its row only.
@@ -75,7 +75,7 @@ public struct ValidationError: Error, Sendable, CustomStringConvertible {
 
 /// Several objects or properties that can't be saved.
 public struct ValidationErrors: Error, Sendable, CustomStringConvertible {
-  /// What failed, in the order in which it was found.
+  /// The failures, in the order in which they were found.
   public var errors: [any Error]
 
   /// All failures, one after the other.

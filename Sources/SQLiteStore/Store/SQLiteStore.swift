@@ -172,11 +172,6 @@ public final class SQLiteStore: PersistentStore, Sendable {
     readers.giveBack(connection)
   }
 
-  /// Moves what is in the journal into the file as far as readers allow; for idle times. Waits for nobody.
-  package func checkpointIfIdle() throws(StoreError) {
-    try withWriter { connection throws(StoreError) in try connection.control("PRAGMA wal_checkpoint(PASSIVE)") }
-  }
-
   package func reclaimSpace(atMost byteCount: Int) throws(StoreError) -> Int {
     try withWriter { connection throws(StoreError) in
       let pageSize = try connection.controlResult("PRAGMA page_size") { $0.integer(0) } ?? 4096

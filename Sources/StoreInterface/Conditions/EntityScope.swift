@@ -14,7 +14,6 @@ package struct EntityScope: Sendable {
     self.includesTransient = includesTransient
   }
 
-  package var isInSubquery: Bool { !variables.isEmpty }
   var variableCount: Int { variables.count }
 
   /// The scope inside of a subquery.

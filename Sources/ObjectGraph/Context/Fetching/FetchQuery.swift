@@ -10,14 +10,14 @@ struct FetchQuery {
   var includesSubentities = true
   var includesPendingChanges = true
   var includesPropertyValues = true
-  /// Whether realised objects without changes get the values that were found.
+  /// True if realised objects without changes get the values that were found.
   var refreshesObjects = false
-  /// How many rows to read at a time; 0 for all.
+  /// The number of rows to read at a time; 0 for all.
   var batchSize = 0
   var prefetching: [PrefetchPath] = []
-  /// Whether all rows go to the row cache, and not only the first ones.
+  /// True if all rows go to the row cache, and not only the first ones.
   var keepsAllRows = false
-  /// Whether the fetch ends when the task that it runs in is cancelled.
+  /// True if the fetch ends when its task is cancelled.
   var isCancellable = false
 
   init(entity: Entity) { self.entity = entity }

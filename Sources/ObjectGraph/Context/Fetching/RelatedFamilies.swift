@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// Which families of entities a condition and a sort look at beyond the one under test.
+/// The families of entities that a condition and a sort read beyond the one under test.
 struct RelatedFamilies {
   /// Those that to-one relationships lead to.
   private(set) var toOne: Set<Int> = []

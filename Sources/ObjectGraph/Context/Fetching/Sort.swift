@@ -8,9 +8,9 @@ package import ObjectModel
 public struct Sort<Object: ManagedObject>: Sendable, Hashable {
   /// The names of the properties.
   public var keyPath: [String]
-  /// Whether the smallest value comes first.
+  /// True if the smallest value comes first.
   public var isAscending: Bool
-  /// How texts are compared.
+  /// The order by which texts are compared.
   public var textOrder: TextOrder
   /// A key path that has no name, to be thrown by the fetch.
   private var failure: ConditionError?

@@ -1,7 +1,7 @@
 import ObjectModel
 
 extension Condition {
-  /// Whether the condition is true of an object as it is now in its context, with all unsaved changes.
+  /// Returns true if an object meets the condition as it is now in its context, with all unsaved changes.
   ///
   /// It may ask for transient attributes too. For many objects use `filtered(by:)` of a sequence. To be called on the
   /// executor of the object's context. Cost: reads the values of faults that it has to follow.

@@ -10,7 +10,7 @@ extension ManagedObjectID {
   /// An ID taken from a relationship knows the entity that the row names.
   public var entity: Entity? { coordinator?.model.entities[Int(entityIndex)] }
 
-  /// Whether no save has brought the object to a store yet.
+  /// True if no save has brought the object to a store yet.
   public var isTemporaryID: Bool { coordinator?.isTemporary(self) ?? false }
 
   /// A URI that stands for the object: `x-coredata://STORE/ENTITY/pKEY`, or nil if its coordinator is gone.

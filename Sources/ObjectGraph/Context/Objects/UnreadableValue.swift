@@ -9,7 +9,7 @@ public struct UnreadableValue: Error, Sendable, CustomStringConvertible {
   public let entityName: String
   /// The name of the property.
   public let property: String
-  /// What reading the file came to.
+  /// The error that reading the file ended with.
   public let reason: String
 
   init(_ object: ManagedObject, _ property: Property, _ error: any Error) {
@@ -19,7 +19,7 @@ public struct UnreadableValue: Error, Sendable, CustomStringConvertible {
     reason = "\(error)"
   }
 
-  /// Which value it is, and what to do.
+  /// The value that can't be read, and what to do.
   public var description: String {
     "\(entityName).\(property) of \(objectID) can't be read, and is nil until the object is refreshed: another save may "
       + "have replaced its file (\(reason))"

@@ -1,5 +1,5 @@
 extension ChangeSet {
-  /// What takes these changes back, for observers: who was told of an insert is told of a delete.
+  /// The changes that undo these, for observers: who was told of an insert is told of a delete.
   var undone: ChangeSet {
     var changes = changes.map { change in
       switch change.kind {

@@ -129,7 +129,7 @@ struct DictionaryFetch {
 }
 
 extension FetchColumn {
-  /// What the column's values of a group are gathered in; nil if it is none of many values.
+  /// The aggregate that gathers the column's values of a group; nil if the column is no aggregate.
   fileprivate var aggregate: Aggregate? {
     guard case .aggregate(let function, let path) = source else { return nil }
     return Aggregate(function, isDecimal: path?.type == .decimal)

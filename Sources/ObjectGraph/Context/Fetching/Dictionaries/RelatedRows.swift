@@ -48,7 +48,7 @@ struct RelatedRows {
 }
 
 extension Value {
-  /// What was computed, as a value of its type.
+  /// Makes a value of its type from a computed scalar.
   fileprivate init(_ scalar: Scalar, _ type: OperandType) {
     switch (scalar, type) {
     case (.null, _): self = .null
