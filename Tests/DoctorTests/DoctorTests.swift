@@ -174,7 +174,7 @@ struct DoctorTests {
       tool.output.hasPrefix(
         """
         missing-folder: \(root.paths.spoolNew): the folder is missing
-          to do: start the daemon, which makes the folder; what was in it has to come from a backup
+          to do: start the daemon, which makes the folder; its files have to come from a backup
         file-without-reason: \(root.paths.spoolFailed)/x.json: it has no file with a reason
 
         """), "\(tool.output)\(tool.errors)")

@@ -117,35 +117,6 @@ extension FaultTests {
       #expect(end == .exited(code: 0))
     }
 
-    @Test("A picture that was half written is gone after the start, though its job is not run again")
-    func halfPicture() async throws {
-      let root = try DaemonRoot()
-      try await Workload.prepare(root)
-      let daemon = try await DaemonProcess.ready(root)
-      try root.drop(
-        #"""
-        {"type": "image.encode", "id": "large",
-          "arguments": {"input": "in.jpg", "outputs": [{"path": "out.png", "width": 9000, "enlarge": true}]}}
-        """#, as: "large.json")
-      try await daemon.wait { try !Self.halfFiles($0.root).isEmpty }
-      let paused = try await daemon.request("POST", "/v1/pause")
-      #expect(paused.status == 200)
-      try await daemon.kill()
-      let left = try Self.halfFiles(root)
-      #expect(left.count == 1)
-      let again = try await DaemonProcess.ready(root)
-      let halves = try Self.halfFiles(root)
-      #expect(halves == [])
-      let cancelled = try await again.tool("cancel", "large")
-      #expect(cancelled.code == 0, "\(cancelled.errors)")
-      let end = try await again.stop()
-      #expect(end == .exited(code: 0))
-    }
-
-    private static func halfFiles(_ root: DaemonRoot) throws -> [FileName] {
-      try Directory(path: root.paths.payload).entries().filter(\.isHidden)
-    }
-
     @Test("A job that is called off between two attempts, or in quarantine, leaves nothing of its checkpoints")
     func cancelled() async throws {
       let root = try DaemonRoot()

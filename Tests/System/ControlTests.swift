@@ -300,7 +300,7 @@ extension SystemTests {
 
     /// How many jobs a log says were removed.
     private static func removed(_ log: String) -> Int {
-      log.matches(of: /removed (\d+) jobs/).reduce(0) { $0 + (Int($1.1) ?? 0) }
+      log.matches(of: /removed (\d+) final jobs/).reduce(0) { $0 + (Int($1.1) ?? 0) }
     }
   }
 }
