@@ -30,8 +30,9 @@ struct Options {
     let parsed = ParsedArguments(
       arguments,
       options: [
-        Option("--root", .required("DIR"), help: "Keep everything under DIR"),
-        Option("--config", .required("FILE"), help: "Read FILE instead of bobbin.conf"),
+        // The last one counts, so that a drop-in can append to the arguments of a unit.
+        Option("--root", .required("DIR"), help: "Keep everything under DIR", isRepeatable: true),
+        Option("--config", .required("FILE"), help: "Read FILE instead of bobbin.conf", isRepeatable: true),
         Option("--check-config", .none, help: "Check configuration and models"),
         Option("--version", .none, help: "Print the version"), Option("--help", .none, help: "Print the help"),
         Option("-h", .none, help: "Print the help"),
@@ -40,8 +41,8 @@ struct Options {
     if let problem = (parsed.problems + operand).first {
       throw UsageError("\(problem) (see \(program) --help)")
     }
-    root = parsed["--root"]
-    configurationFile = parsed["--config"]
+    root = parsed.all("--root").last
+    configurationFile = parsed.all("--config").last
     checksConfiguration = parsed.has("--check-config")
     showsHelp = parsed.has("--help") || parsed.has("-h")
     showsVersion = parsed.has("--version")

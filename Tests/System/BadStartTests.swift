@@ -134,5 +134,13 @@ extension SystemTests {
       #expect(run.code == 64)
       #expect(run.errors == "bobbind: there is no option --rot; do you mean --root? (see bobbind --help)\n")
     }
+
+    @Test("Of a path that is given twice the last one counts, so that a drop-in can append to a unit's arguments")
+    func repeatedOption() async throws {
+      let root = try DaemonRoot()
+      let run = try await Tool.run(
+        "bobbind", ["--root", "/nonexistent", "--root", root.directory.path, "--check-config"])
+      #expect(run.code == 0, "\(run.output)\(run.errors)")
+    }
   }
 }

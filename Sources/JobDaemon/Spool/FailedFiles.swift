@@ -224,6 +224,8 @@ final class Refuser: Sendable {
       defer { state.waiting = [] }
       return state.waiting
     }
+    // Another alarm has moved them.
+    if waiting.isEmpty { return }
     var rest = waiting[...]
     do throws(SystemError) {
       // Another folder may have been put in its place.

@@ -75,6 +75,7 @@ package final class TaskCoalescer: Sendable {
     }
     guard mustStart else { return }
     Task(executorPreference: WorkQueues.tasks, priority: .medium) {
+      if self.isStopped { return }
       repeat { await work() } while self.beginAgain()
     }
   }
