@@ -125,7 +125,7 @@ struct Command {
     let model = try BuiltInModel.merged(withModelsIn: paths.models, and: program.models)
     for warning in model.warnings { journal.log(.warning, "\(warning)") }
     let declared = types.count == 1 ? "1 declared job type" : "\(types.count) declared job types"
-    let lines = try StoreOpening.trial(paths, configuration, model)
+    let lines = try StoreOpening.trial(paths, configuration, model: model)
     let summary = "the configuration is in order; \(model.entities.count) entities, \(declared)"
     finish(printing: ([summary] + lines).joined(separator: "\n"))
   }
@@ -136,7 +136,7 @@ struct Command {
     let model = try BuiltInModel.merged(withModelsIn: paths.models, and: program.models)
     if let root = options.root { try makeFolders(of: paths, root: root) }
     let log = DaemonLog(journal: journal, level: configuration.log.level)
-    try StoreOpening(paths, configuration, model, log).begin { result in
+    try StoreOpening(paths, configuration, model: model, log: log).begin { result in
       orFail {
         let opened = try result.get()
         let listener = try listen(paths)

@@ -36,7 +36,7 @@ final class StoreOpening: Sendable {
   private let queue = DispatchQueue(label: "store opening")
   private let state = Mutex(State())
 
-  init(_ paths: Paths, _ configuration: Configuration, _ model: ManagedObjectModel, _ log: DaemonLog) {
+  init(_ paths: Paths, _ configuration: Configuration, model: ManagedObjectModel, log: DaemonLog) {
     self.paths = paths
     self.configuration = configuration
     self.model = model
@@ -106,7 +106,7 @@ final class StoreOpening: Sendable {
   }
 
   /// Tries the models on the store without changing it.
-  static func trial(_ paths: Paths, _ configuration: Configuration, _ model: ManagedObjectModel) throws -> [String] {
+  static func trial(_ paths: Paths, _ configuration: Configuration, model: ManagedObjectModel) throws -> [String] {
     let options = try options(paths, configuration)
     let outcome: StoreTrial.Outcome
     do { outcome = try StoreTrial.run(at: URL(fileURLWithPath: paths.store), model: model, options: options) } catch {

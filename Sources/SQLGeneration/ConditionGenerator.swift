@@ -49,12 +49,12 @@ struct ConditionGenerator {
     switch condition {
     case .constant(let truth): return SQLSegment(truth != negated ? "1" : "0")
     case .not(let inner): return try segment(inner, negated: !negated)
-    case .and(let parts): return try compound(parts, negated ? " OR " : " AND ", ifEmpty: !negated, negated)
-    case .or(let parts): return try compound(parts, negated ? " AND " : " OR ", ifEmpty: negated, negated)
+    case .and(let parts): return try compound(parts, negated ? " OR " : " AND ", ifEmpty: !negated, negated: negated)
+    case .or(let parts): return try compound(parts, negated ? " AND " : " OR ", ifEmpty: negated, negated: negated)
     case .isNull(let operand):
       return try segment(operand, as: .plain) + (negated ? " IS NOT NULL" : " IS NULL")
     case .compare(let left, let comparison, let right, let options):
-      return try compare(left, comparison, right, options, negated)
+      return try compare(left, comparison, right: right, options: options, negated: negated)
     case .between(let operand, let lower, let upper):
       let bounds: [Condition] = [
         .compare(operand, .greaterOrEqual, lower, []), .compare(operand, .lessOrEqual, upper, []),
@@ -63,14 +63,15 @@ struct ConditionGenerator {
     case .quantified:
       throw ConditionError(.unsupported, "the condition is not resolved", fragment: "\(condition)")
     case .exists(let collection, let variable, let inner):
-      return (negated ? "NOT EXISTS (" : "EXISTS (") + (try subselect(collection, variable, inner)) + ")"
-    case .isIn(let operand, let list, let options): return try membership(operand, list, options, negated)
+      return (negated ? "NOT EXISTS (" : "EXISTS (") + (try subselect(collection, variable, condition: inner)) + ")"
+    case .isIn(let operand, let list, let options):
+      return try membership(operand, list, options: options, negated: negated)
     }
   }
 
   /// Halves go into parentheses, since a flat chain of a thousand exceeds SQLite's depth of expressions.
   private mutating func compound(
-    _ parts: [Condition], _ separator: String, ifEmpty: Bool, _ negated: Bool
+    _ parts: [Condition], _ separator: String, ifEmpty: Bool, negated: Bool
   ) throws(ConditionError) -> SQLSegment {
     if parts.isEmpty { return SQLSegment(ifEmpty ? "1" : "0") }
     var segments: [SQLSegment] = []
@@ -90,18 +91,18 @@ struct ConditionGenerator {
   // MARK: Comparisons
 
   private mutating func compare(
-    _ left: Operand, _ comparison: Condition.Comparison, _ right: Operand, _ options: Condition.TextOptions,
-    _ negated: Bool
+    _ left: Operand, _ comparison: Condition.Comparison, right: Operand, options: Condition.TextOptions,
+    negated: Bool
   ) throws(ConditionError) -> SQLSegment {
     let form = ComparisonForm(try scope.comparedType(left, right), options)
     switch comparison {
-    case .equal: return try equality(left, right, form, isEqual: !negated)
-    case .notEqual: return try equality(left, right, form, isEqual: negated)
+    case .equal: return try equality(left, right, form: form, isEqual: !negated)
+    case .notEqual: return try equality(left, right, form: form, isEqual: negated)
     case .less, .lessOrEqual, .greater, .greaterOrEqual:
       let sides = (try segment(left, as: form), try segment(right, as: form))
       return Self.known(sides.0 + " \(comparison.rawValue) " + sides.1, negated)
     case .beginsWith, .endsWith, .contains, .like:
-      return Self.known(try search(left, comparison, right, form), negated)
+      return Self.known(try search(left, comparison, right: right, form: form), negated)
     case .matches:
       let sides = (try segment(left, as: .plain), try segment(right, as: .plain))
       let call = "\(SQLFunction.matches.name)(" + sides.0 + ", " + sides.1 + ", \(options.rawValue))"
@@ -115,7 +116,7 @@ struct ConditionGenerator {
   }
 
   private mutating func equality(
-    _ left: Operand, _ right: Operand, _ form: ComparisonForm, isEqual: Bool
+    _ left: Operand, _ right: Operand, form: ComparisonForm, isEqual: Bool
   ) throws(ConditionError) -> SQLSegment {
     if isForeign(left) || isForeign(right) { return SQLSegment(isEqual ? "0" : "1") }
     let sides = (try segment(left, as: form), try segment(right, as: form))
@@ -125,7 +126,7 @@ struct ConditionGenerator {
   }
 
   private mutating func search(
-    _ left: Operand, _ comparison: Condition.Comparison, _ right: Operand, _ form: ComparisonForm
+    _ left: Operand, _ comparison: Condition.Comparison, right: Operand, form: ComparisonForm
   ) throws(ConditionError) -> SQLSegment {
     if comparison == .beginsWith, form == .plain, case .value(.string(let prefix)) = right, !prefix.isEmpty {
       // A range, so that an index finds it: UTF-8 orders as its code points do.
@@ -146,7 +147,7 @@ struct ConditionGenerator {
   }
 
   private mutating func membership(
-    _ operand: Operand, _ list: [Operand], _ options: Condition.TextOptions, _ negated: Bool
+    _ operand: Operand, _ list: [Operand], options: Condition.TextOptions, negated: Bool
   ) throws(ConditionError) -> SQLSegment {
     let form = ComparisonForm(try scope.comparedType(operand, nil), options)
     let left = try segment(operand, as: form)
@@ -180,7 +181,7 @@ struct ConditionGenerator {
       return form.applied(to: "\(SQLFunction.computing(function).name)(" + argument + ")")
     case .aggregate(let aggregation, let collection, let variable, let condition):
       return form.applied(
-        to: "(" + (try subselect(collection, variable, condition, aggregation: aggregation)) + ")")
+        to: "(" + (try subselect(collection, variable, condition: condition, aggregation: aggregation)) + ")")
     case .entityName(let object): return form.applied(to: try entityName(of: object))
     }
   }
@@ -225,7 +226,7 @@ struct ConditionGenerator {
   ///
   /// - Parameter aggregation: what is computed of them; nil if it only matters whether there is one.
   private mutating func subselect(
-    _ collection: Operand.Collection, _ variable: String, _ condition: Condition,
+    _ collection: Operand.Collection, _ variable: String, condition: Condition,
     aggregation: Operand.Aggregation? = nil
   ) throws(ConditionError) -> SQLSegment {
     let path = try scope.path(of: collection)

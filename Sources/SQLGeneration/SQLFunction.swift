@@ -99,7 +99,7 @@ package struct SQLFunction: Sendable {
     guard case .bytes(let sign) = arguments[1],
       let arithmetic = Operand.Arithmetic(rawValue: String(decoding: sign, as: UTF8.self))
     else { return .null }
-    return SQLBinding(ComputedValue.compute(arguments[0].number, arithmetic, arguments[2].number))
+    return SQLBinding(ComputedValue.compute(arguments[0].number, arithmetic, right: arguments[2].number))
   }
 
   /// `bobbin_convert(value, type, type, rounds)`: what a column of the one type holds, as one of the other holds it; null

@@ -19,7 +19,7 @@ extension FaultTests {
       let daemon = try DaemonProcess(root)
       try await daemon.waitForLog("the store can't be opened")
       try root.drop(#"{"type": "noop", "id": "meanwhile"}"#, as: "meanwhile.json")
-      // Attempts that come to nothing are no news for the log.
+      // Failed attempts are no news for the log.
       try await daemon.wait { $0.notifications.count { $0 == Self.waiting } >= 2 }
       #expect(daemon.logLines.count == 1, "\(daemon.logText)")
       #expect(daemon.notifications.contains { $0.hasPrefix("EXTEND_TIMEOUT_USEC=") })

@@ -50,7 +50,7 @@ final class OrderBook: Sendable {
   struct Standing: Sendable {
     enum End: Sendable { case own, cancelled }
 
-    /// How it ends: as it does by itself, or called off.
+    /// How it ends: as it does by itself, or cancelled.
     var ends: Set<End> = [.own]
     var held: Set<Bool> = [false]
     var priorities: Set<Int> = [0]

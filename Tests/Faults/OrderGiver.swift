@@ -150,7 +150,7 @@ struct OrderGiver: Sendable {
     let states = Dictionary(uniqueKeysWithValues: shown.map { ($0.id, $0) })
     for job in ledger.jobs {
       let (standing, shown) = (book.standing(of: job.id), states[job.id])
-      // One that is being called off is shown as held.
+      // One that is being cancelled is shown as held.
       let isOwn = standing.ends == [.own] && (job.needs.isEmpty || standing.revived == [true])
       if isOwn && !standing.held.contains(shown?.state == "held") {
         let wanted = standing.held.contains(true) ? "" : "not "

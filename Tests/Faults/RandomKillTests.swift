@@ -22,7 +22,7 @@ extension FaultTests {
     }
 
     @Test(
-      "What an operator was told holds over kills: called off, held, released, put back, paused, of another priority",
+      "What an operator was told holds over kills: cancelled, held, released, retried, paused, of another priority",
       .timeLimit(.minutes(60)))
     func killsAmongOrders() async throws {
       let trial = try await Trial.fresh(salt: 1_000_000, queues: OrderGiver.queues)

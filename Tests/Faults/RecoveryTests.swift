@@ -117,7 +117,29 @@ extension FaultTests {
       #expect(end == .exited(code: 0))
     }
 
-    @Test("A job that is called off between two attempts, or in quarantine, leaves nothing of its checkpoints")
+    @Test(
+      "A picture that was written and has no name yet leaves nothing after a kill, and is there once after the next start",
+      .enabled(if: Tracer.canTrace))
+    func unnamedPicture() async throws {
+      let root = try DaemonRoot()
+      try await Workload.prepare(root)
+      try root.drop(
+        #"{"type": "image.encode", "id": "p", "arguments": {"input": "in.jpg", "outputs": [{"path": "out.png"}]}}"#,
+        as: "p.json")
+      let daemon = try DaemonProcess(
+        root, wrapper: Tracer.wrapper("trace=linkat", "inject=linkat:signal=SIGKILL:when=1"))
+      _ = try await daemon.waitForEnd()
+      let before = try Directory(path: root.paths.payload).entries().filter { $0.isHidden || $0 == "out.png" }
+      #expect(before == [])
+      let again = try await DaemonProcess.ready(root)
+      try await again.waitUntilSpoolIsEmpty()
+      let after = try Directory(path: root.paths.payload).entries().filter { $0.isHidden || $0 == "out.png" }
+      #expect(after == ["out.png"])
+      let end = try await again.stop()
+      #expect(end == .exited(code: 0))
+    }
+
+    @Test("A job that is cancelled between two attempts, or in quarantine, leaves nothing of its checkpoints")
     func cancelled() async throws {
       let root = try DaemonRoot()
       try TestProgram.declareAll(in: root)
@@ -185,7 +207,7 @@ extension FaultTests {
         #expect(reply.code == 0, "\(command) \(id): \(reply.errors)")
       }
       let late = try await daemon.tool("hold", "d")
-      #expect(late.code != 0, "a job that is called off can't be held")
+      #expect(late.code != 0, "a cancelled job can't be held")
       let why = try await daemon.tool("why", "a")
       #expect(why.output.contains("it runs, and was told to end: cancelled by user"), "\(why.output)")
       try await daemon.kill()

@@ -231,12 +231,12 @@ extension GraphModel {
     return found
   }
 
-  /// Whether a delete waits in a context, or came to nothing there.
+  /// True if a delete waits in a context, or cancelled an insert there.
   private func isDeleted(_ number: Int, _ context: Int) -> Bool {
     contexts[context].changes[number].map { $0.row == nil } ?? false
   }
 
-  /// The links that a context has to save: those of objects that came to nothing are gone with them.
+  /// The links that a context has to save: those of objects that were deleted before a save are gone with them.
   func changedLinks(_ context: Int) -> [LinkKey: LinkState] {
     let changes = contexts[context].changes
     return contexts[context].links.filter {

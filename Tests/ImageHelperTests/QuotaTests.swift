@@ -57,7 +57,7 @@ struct QuotaTests {
     #expect(quota.request(0) == .refused)
   }
 
-  @Test("What becomes free, or is called off, between asking and waiting is not lost")
+  @Test("What becomes free, or is cancelled, between asking and waiting is not lost")
   func between() async throws {
     #expect(quota.request(10) == .granted)
     let tickets = [try ask(4), try ask(4), try ask(9)]

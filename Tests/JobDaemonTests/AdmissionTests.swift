@@ -113,7 +113,7 @@ struct AdmissionTests {
     try await fixture.stop()
   }
 
-  @Test("What needs a job that has come to nothing already is over at once; what only waits for its end runs")
+  @Test("A job that needs a failed one is final at once; one that only waits for its end runs")
   func afterFailure() async throws {
     let fixture = try CoreFixture(handlers: [ScriptedHandler("fails") { _ in throw JobFailure("no") }])
     try fixture.start()

@@ -31,7 +31,7 @@ struct JobStateTests {
     #expect(states == [.running, .held])
   }
 
-  @Test("Every unfinished job can be called off, and put aside and back again")
+  @Test("Every unfinished job can be cancelled, and held and released")
   func unfinished() {
     for state in JobState.allCases where !state.isFinal {
       #expect(state.after(.cancelled) == .cancelled)

@@ -82,7 +82,7 @@ struct ScheduleDependencyTests {
     #expect(test.schedule.uniqueOwners.isEmpty)
   }
 
-  @Test("A job comes to nothing with what it needs, unless it takes any end", arguments: [JobEvent.gaveUp, .cancelled])
+  @Test("A job fails with what it needs, unless it accepts any end", arguments: [JobEvent.gaveUp, .cancelled])
   func failed(event: JobEvent) {
     var test = TestSchedule()
     let needed = test.add("needed")

@@ -41,7 +41,7 @@ struct TestSchedule {
     return lost
   }
 
-  /// Calls a job off, and tells those who wait for it; nil if it can't be called off.
+  /// Cancels a job, and tells those who wait for it; nil if it can't be cancelled.
   @discardableResult
   mutating func cancel(_ id: ManagedObjectID) -> [ManagedObjectID]? {
     guard schedule.cancel(id) else { return nil }
@@ -132,7 +132,7 @@ struct ScheduleTests {
     #expect(test.schedule.resourceIndexes[.queue("paused")] == nil)
   }
 
-  @Test("Long timeouts of attempts that are over, and turns of jobs that were called off, do not pile up")
+  @Test("Long timeouts of finished attempts, and turns of cancelled jobs, do not pile up")
   mutating func leftovers() {
     for number in 0..<5_000 {
       let id = test.add("\(number)")
@@ -320,7 +320,7 @@ struct ScheduleTests {
     #expect(test.all() == [job])
   }
 
-  @Test("A running job is neither called off nor put aside by the schedule alone")
+  @Test("A running job is neither cancelled nor held by the schedule alone")
   mutating func runningStays() {
     let job = test.add("running")
     #expect(test.all() == [job])

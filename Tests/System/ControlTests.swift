@@ -263,7 +263,7 @@ extension SystemTests {
       #expect(try await run(daemon, "retry", "first") == "1 job retried\n")
     }
 
-    @Test("Nobody waits for ever: not for a job that was called off at once, nor in a circle over files")
+    @Test("Nobody waits for ever: not for a job that was cancelled at once, nor in a circle over files")
     func noEndlessWaits() async throws {
       let root = try DaemonRoot("[Writer]\nFlushIntervalSec=5ms\n")
       try root.drop(#"{"type": "noop", "id": "x", "after": "y"}"#, as: "1.json")

@@ -156,11 +156,10 @@ final class AnswerWait: Sendable {
     case cancelled
   }
 
-  // Dispatch sources may be used from any thread, which their protocols do not say.
-  private struct Waiting: @unchecked Sendable {
+  private struct Waiting: Sendable {
     let continuation: CheckedContinuation<Outcome, Never>
     let reading: ReadinessThread.Wait?
-    let timer: any DispatchSourceTimer
+    let timer: OneShotTimer
 
     func end(_ outcome: Outcome) {
       if let reading { _ = ReadinessThread.shared.cancel(reading) }
@@ -198,11 +197,9 @@ final class AnswerWait: Sendable {
       // What can't be waited for is as good as a helper that does not answer.
       end(.timedOut)
     }
-    let timer = DispatchSource.makeTimerSource(queue: Self.queue)
-    timer.setEventHandler { self.end(.timedOut) }
-    timer.schedule(deadline: deadline.dispatchTime)
+    let timer = OneShotTimer(queue: Self.queue)
+    timer.arm(by: deadline) { self.end(.timedOut) }
     let waiting = Waiting(continuation: continuation, reading: reading, timer: timer)
-    timer.activate()
     let early = state.withLock { state -> Outcome? in
       if case .ended(let outcome) = state { return outcome }
       state = .waiting(waiting)

@@ -296,10 +296,8 @@ extension ImageHelperPool {
     }
     onWait(true)
     defer { onWait(false) }
-    let timer = DispatchSource.makeTimerSource(queue: Self.timerQueue)
-    timer.setEventHandler { @Sendable in quota.abandon(ticket, tooLate) }
-    timer.schedule(deadline: deadline.dispatchTime)
-    timer.activate()
+    let timer = OneShotTimer(queue: Self.timerQueue)
+    timer.arm(by: deadline) { quota.abandon(ticket, tooLate) }
     defer { timer.cancel() }
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { quota.wait(ticket, $0) }

@@ -11,10 +11,14 @@ extension StatusService {
   func addCommands(to router: inout GuardedRouter) {
     router.on(.post, "/v1/commands", needs: .changing) { request, _ in self.changing(request, self.command) }
     router.on(.post, "/v1/pause", needs: .changing) { request, _ in
-      self.changing(request) { (body, _, responder) throws(JobFileError) in try self.setPaused(true, body, responder) }
+      self.changing(request) { (body, _, responder) throws(JobFileError) in
+        try self.setPaused(true, body, responder: responder)
+      }
     }
     router.on(.post, "/v1/resume", needs: .changing) { request, _ in
-      self.changing(request) { (body, _, responder) throws(JobFileError) in try self.setPaused(false, body, responder) }
+      self.changing(request) { (body, _, responder) throws(JobFileError) in
+        try self.setPaused(false, body, responder: responder)
+      }
     }
     router.on(.post, "/v1/flush", needs: .changing) { request, _ in
       self.changing(request) { (_, _, responder) throws(JobFileError) in self.flush(responder) }
@@ -40,7 +44,7 @@ extension StatusService {
     }
   }
 
-  private func command(_ body: JSONValue, _ user: UInt32, _ responder: HTTPResponder) throws(JobFileError) {
+  private func command(_ body: JSONValue, _ user: UInt32, responder: HTTPResponder) throws(JobFileError) {
     let request = try CommandRequest(body, user: user)
     switch request.target {
     case .ids(let ids):
@@ -57,7 +61,7 @@ extension StatusService {
     }
   }
 
-  private func setPaused(_ isPaused: Bool, _ body: JSONValue, _ responder: HTTPResponder) throws(JobFileError) {
+  private func setPaused(_ isPaused: Bool, _ body: JSONValue, responder: HTTPResponder) throws(JobFileError) {
     let reader = try ArgumentReader(body, path: "")
     try reader.allow(["queue", "type"])
     let resource: Resource.Name
@@ -95,7 +99,7 @@ extension StatusService {
   }
 
   private func respond<Value>(
-    _ responder: HTTPResponder, _ result: Result<Value, any Error>, _ json: (Value) -> JSONValue
+    _ responder: HTTPResponder, _ result: Result<Value, any Error>, json: (Value) -> JSONValue
   ) {
     switch result {
     case .success(let value): respondWhenDurable(responder, json(value))

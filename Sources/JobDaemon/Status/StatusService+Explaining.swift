@@ -25,7 +25,7 @@ extension StatusService {
       let state = core.live(job)?.state ?? job.currentState
       let obstacles = core.scheduler.read { schedule, now in schedule.obstacles(of: objectID, at: now) }
       let failure = core.live(job)?.failure ?? job.failure
-      var reasons = try obstacles.map { try Self.words($0, failure, context) }
+      var reasons = try obstacles.map { try Self.words($0, failure, context: context) }
       if let ending = core.live(job)?.ending { reasons.append("it runs, and was told to end: \(ending)") }
       if reasons.isEmpty || state == .held, let failure { reasons.append(failure) }
       return Self.json(WhyReply(id: id, state: .init(rawValue: state.rawValue), reasons: reasons).json)
@@ -34,7 +34,7 @@ extension StatusService {
 
   /// - Parameter failure: the failure of its last attempt, if it failed.
   private static func words(
-    _ obstacle: Schedule.Obstacle, _ failure: String?, _ context: isolated ManagedObjectContext
+    _ obstacle: Schedule.Obstacle, _ failure: String?, context: isolated ManagedObjectContext
   ) throws -> String {
     switch obstacle {
     case .held: "it is held; `bobbinctl release` resumes it"

@@ -100,7 +100,7 @@ final class StatusService: Sendable {
     }
     return read(request) { context, core in
       let (ids, total) = try selection.page(context, core.scheduler, limit: limit, offset: offset)
-      var body = try Self.list(ids, context, core)
+      var body = try Self.list(ids, context, core: core)
       body.append(contentsOf: ",\"total\":\(total)}".utf8)
       return .json(data: body)
     }
@@ -165,7 +165,7 @@ final class StatusService: Sendable {
   }
 
   private func acquireTurn(
-    _ peer: PeerCredentials?, _ responder: HTTPResponder, _ start: @escaping @Sendable (ReplyTurns.Turn) -> Void
+    _ peer: PeerCredentials?, _ responder: HTTPResponder, start: @escaping @Sendable (ReplyTurns.Turn) -> Void
   ) {
     (access(peer).isOwner ? ownerTurns : turns).acquire(for: peer?.user ?? Credentials.effectiveUser, responder, start)
   }
@@ -199,9 +199,9 @@ final class StatusService: Sendable {
     let submission = Submission(body: request.body, peer: request.peer, wait: wait)
     // The reply has its own deadline; the wait ends before it.
     return .later(within: (wait ?? .zero) + .seconds(60)) { responder in
-      guard wait != nil else { return self.queues.async { self.accept(submission, nil, responder) } }
+      guard wait != nil else { return self.queues.async { self.accept(submission, nil, responder: responder) } }
       guard let place = self.enterWaits(request.peer, responder) else { return }
-      self.queues.async { self.accept(submission, place, responder) }
+      self.queues.async { self.accept(submission, place, responder: responder) }
     }
   }
 
@@ -232,15 +232,15 @@ final class StatusService: Sendable {
     503, code: "store-busy", message: "another program keeps the store locked; try again later",
     hint: "end the transaction of that program, such as sqlite3")
 
-  private func accept(_ submission: Submission, _ place: WaitingClients.Place?, _ responder: HTTPResponder) {
+  private func accept(_ submission: Submission, _ place: WaitingClients.Place?, responder: HTTPResponder) {
     do {
       let ids = try core.accept(submission.body, submitter: submission.user)
       let peer = submission.peer
-      guard let wait = submission.wait else { return answer(ids, peer, responder, status: 202) }
+      guard let wait = submission.wait else { return answer(ids, peer, responder: responder, status: 202) }
       let waiting = SubmissionWait(ids, core) { [self] isOver in
         // Before the client has its reply, and may come back.
         place?.leave()
-        answer(ids, peer, responder, status: isOver ? 200 : 202)
+        answer(ids, peer, responder: responder, status: isOver ? 200 : 202)
       }
       waiting.begin(limit: wait)
       responder.whenOver {
@@ -264,11 +264,11 @@ final class StatusService: Sendable {
   }
 
   /// Shows submitted jobs, in the order of their file.
-  private func answer(_ ids: [ManagedObjectID], _ peer: PeerCredentials?, _ responder: HTTPResponder, status: Int) {
+  private func answer(_ ids: [ManagedObjectID], _ peer: PeerCredentials?, responder: HTTPResponder, status: Int) {
     acquireTurn(peer, responder) { [core] turn in
       ManagedObjectContext(parent: core.main, name: "submission").perform { context in
         do {
-          var body = try Self.list(ids, context, core)
+          var body = try Self.list(ids, context, core: core)
           body.append(UInt8(ascii: "}"))
           turn.respond(.json(data: body, status: status))
         } catch {
@@ -280,12 +280,12 @@ final class StatusService: Sendable {
 
   /// The beginning of an object with jobs, `{"jobs":[...]`; read a few hundred at a time, since there may be very many.
   private static func list(
-    _ ids: [ManagedObjectID], _ context: isolated ManagedObjectContext, _ core: DaemonCore
+    _ ids: [ManagedObjectID], _ context: isolated ManagedObjectContext, core: DaemonCore
   ) throws -> Data {
     var body = Data("{\"jobs\":[".utf8)
     for start in stride(from: 0, to: ids.count, by: 500) {
       let part = ids[start..<min(start + 500, ids.count)]
-      let list = try Self.jobs(part, context, core)
+      let list = try Self.jobs(part, context, core: core)
       if body.last != UInt8(ascii: "[") && !list.isEmpty { body.append(UInt8(ascii: ",")) }
       body.append(contentsOf: list)
       context.reset()
@@ -296,7 +296,7 @@ final class StatusService: Sendable {
 
   /// Jobs as JSON, with commas between them.
   private static func jobs(
-    _ ids: ArraySlice<ManagedObjectID>, _ context: isolated ManagedObjectContext, _ core: DaemonCore
+    _ ids: ArraySlice<ManagedObjectID>, _ context: isolated ManagedObjectContext, core: DaemonCore
   ) throws -> [UInt8] {
     // Most are released, so one look at the schedule is enough for all.
     let unreleased = core.scheduler.read { schedule, _ in Set(ids.filter(schedule.contains)) }

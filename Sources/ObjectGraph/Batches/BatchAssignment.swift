@@ -14,7 +14,7 @@ struct BatchAssignment {
   private let source: Source
 
   /// - Throws: ``ConditionError`` that names what does not exist, or can't be the property's value.
-  init(_ name: String, _ operand: Operand, _ entity: Entity) throws(ConditionError) {
+  init(_ name: String, _ operand: Operand, entity: Entity) throws(ConditionError) {
     self.entity = entity
     property = try entity.storedProperty(name)
     if property.storage == .toMany {

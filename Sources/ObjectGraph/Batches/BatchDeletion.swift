@@ -17,8 +17,8 @@ struct BatchDeletion {
         going.append(id)
       }
     }
-    for chunk in going.chunks { try checkDenied(chunk, all, writer) }
-    for chunk in going.chunks { try delete(chunk, all, &writer) }
+    for chunk in going.chunks { try checkDenied(chunk, all, writer: writer) }
+    for chunk in going.chunks { try delete(chunk, all, writer: &writer) }
     writer.count(going)
   }
 
@@ -43,7 +43,7 @@ struct BatchDeletion {
     return found
   }
 
-  private func checkDenied(_ ids: ArraySlice<ManagedObjectID>, _ all: Set<ManagedObjectID>, _ writer: BatchWriter)
+  private func checkDenied(_ ids: ArraySlice<ManagedObjectID>, _ all: Set<ManagedObjectID>, writer: BatchWriter)
     throws
   {
     try writer.forEachRelationship(ids, where: { $0.deleteRule == .deny }) { entity, property, owners in
@@ -57,7 +57,7 @@ struct BatchDeletion {
   }
 
   private func delete(
-    _ ids: ArraySlice<ManagedObjectID>, _ all: Set<ManagedObjectID>, _ writer: inout BatchWriter
+    _ ids: ArraySlice<ManagedObjectID>, _ all: Set<ManagedObjectID>, writer: inout BatchWriter
   ) throws {
     var changes = BatchChanges(writer.coordinator, writer.transaction)
     try writer.forEachRelationship(ids, where: { $0.deleteRule != .noAction }) { _, property, owners in

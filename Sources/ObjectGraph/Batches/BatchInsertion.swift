@@ -52,13 +52,13 @@ struct BatchInsertion {
       }
       try writer.insert(ChangeSet([], batches: [batch]), givenSlots: [:])
     } else {
-      try insert(batch, packer.extras, binaryDefaults: binaries, &writer)
+      try insert(batch, packer.extras, binaryDefaults: binaries, writer: &writer)
     }
   }
 
   /// Inserts rows as if they were objects, with what has no place in columns.
   private func insert(
-    _ batch: RowBatch, _ extras: [BatchExtra], binaryDefaults: [Property], _ writer: inout BatchWriter
+    _ batch: RowBatch, _ extras: [BatchExtra], binaryDefaults: [Property], writer: inout BatchWriter
   ) throws {
     let entity = batch.entity
     let defaults = writer.coordinator.defaults[entity.index]

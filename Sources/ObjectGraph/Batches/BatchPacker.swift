@@ -150,7 +150,7 @@ extension BatchPacker {
       return failDestination(slot, found() ?? value.typeName)
     }
     guard let converted = value.converted(to: type) else {
-      return fail(entity.mismatch(columns[slot].property, type.rawValue, found() ?? value.typeName))
+      return fail(entity.mismatch(columns[slot].property, type.rawValue, found: found() ?? value.typeName))
     }
     switch converted {
     case .null where !columns[slot].isPacked:
@@ -177,7 +177,7 @@ extension BatchPacker {
     guard slot >= 0 else { return }
     let property = columns[slot].property
     guard property.storage == .blob else {
-      return fail(entity.mismatch(property, columns[slot].type?.rawValue ?? "an object's ID", "Blob"))
+      return fail(entity.mismatch(property, columns[slot].type?.rawValue ?? "an object's ID", found: "Blob"))
     }
     extras.append(BatchExtra(row: count, property: property, value: .blob(blob)))
   }
@@ -206,7 +206,7 @@ extension BatchPacker {
     let property = columns[slot].property
     let expected =
       property.attribute?.type.rawValue ?? (property.storage == .toMany ? "IDs of objects" : "an object's ID")
-    fail(entity.mismatch(property, expected, found))
+    fail(entity.mismatch(property, expected, found: found))
   }
 
   /// Sets what a dictionary holds.
@@ -229,7 +229,7 @@ extension BatchPacker {
     } else if let converted = Value(value) {
       set(converted, slot, found: "\(type)")
     } else {
-      fail(entity.mismatch(columns[slot].property, columns[slot].type?.rawValue ?? "", "\(type)"))
+      fail(entity.mismatch(columns[slot].property, columns[slot].type?.rawValue ?? "", found: "\(type)"))
     }
   }
 

@@ -10,7 +10,7 @@ struct BatchUpdate {
     let coordinator = writer.coordinator
     let query = try request.query.resolved(coordinator.model)
     let assignments = try request.propertiesToUpdate.sorted { $0.key < $1.key }.map { name, operand in
-      try BatchAssignment(name, operand, query.entity)
+      try BatchAssignment(name, operand, entity: query.entity)
     }
     // Found before the first is changed, since that can change which of them match.
     let ids = try BatchQuery.ids(query, writer.transaction, ordinal: coordinator.ordinal)

@@ -12,7 +12,7 @@ struct BatchWriter {
 
   init(
     _ coordinator: PersistentStoreCoordinator, _ transaction: any StoreTransaction, policy: MergePolicy,
-    _ kind: BatchResult.Kind
+    kind: BatchResult.Kind
   ) {
     self.coordinator = coordinator
     self.transaction = transaction

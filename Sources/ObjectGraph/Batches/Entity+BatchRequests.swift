@@ -14,7 +14,7 @@ extension Entity {
     return property
   }
 
-  func mismatch(_ property: Property, _ expected: String, _ found: String) -> ConditionError {
+  func mismatch(_ property: Property, _ expected: String, found: String) -> ConditionError {
     ConditionError(
       .typeMismatch, "\(name).\(property.name) takes \(expected), not a value of type \(found)",
       fragment: property.name)

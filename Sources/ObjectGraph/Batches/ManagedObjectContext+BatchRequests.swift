@@ -8,7 +8,9 @@ extension ManagedObjectContext {
   ///   stored; ``SaveConflicts`` for unique values that are taken; ``StoreError``.
   @discardableResult
   public func execute(_ request: BatchInsertRequest) throws -> BatchResult {
-    try coordinator.execute(from: origin, mergePolicy, request.resultType) { try BatchInsertion(request).run(&$0) }
+    try coordinator.execute(from: origin, mergePolicy, kind: request.resultType) {
+      try BatchInsertion(request).run(&$0)
+    }
   }
 
   /// Changes objects straight in the store; see ``BatchUpdateRequest``.
@@ -19,7 +21,7 @@ extension ManagedObjectContext {
   @discardableResult
   public func execute(_ request: BatchUpdateRequest) throws -> BatchResult {
     // Which of two stored objects is to stay can't be said by a policy.
-    try coordinator.execute(from: origin, .error, request.resultType) { try BatchUpdate(request).run(&$0) }
+    try coordinator.execute(from: origin, .error, kind: request.resultType) { try BatchUpdate(request).run(&$0) }
   }
 
   /// Deletes objects straight in the store; see ``BatchDeleteRequest``.
@@ -29,7 +31,7 @@ extension ManagedObjectContext {
   ///   ``StoreError``.
   @discardableResult
   public func execute(_ request: BatchDeleteRequest) throws -> BatchResult {
-    try coordinator.execute(from: origin, .error, request.resultType) { try BatchDeletion(request).run(&$0) }
+    try coordinator.execute(from: origin, .error, kind: request.resultType) { try BatchDeletion(request).run(&$0) }
   }
 
   private var origin: TransactionOrigin { TransactionOrigin(contextName: name, author: transactionAuthor) }

@@ -4,10 +4,10 @@ import ObjectModel
 extension InMemoryState {
   /// The keys of the objects whose value may change.
   func affected(_ attribute: DerivedAttribute, by changes: ChangedKeys) throws(StoreError) -> Set<Int64> {
-    try attribute.affected(by: changes) { hop, origin, keys throws(StoreError) in near(hop, origin, keys) }
+    try attribute.affected(by: changes) { hop, origin, keys throws(StoreError) in near(hop, origin, keys: keys) }
   }
 
-  private func near(_ hop: Property, _ origin: Entity, _ keys: Set<Int64>) -> Set<Int64> {
+  private func near(_ hop: Property, _ origin: Entity, keys: Set<Int64>) -> Set<Int64> {
     if let table = hop.joinTable {
       return Set(keys.flatMap { links[table.index].links(of: $0, isLeft: !hop.isLeftEnd).map(\.key) })
     }
@@ -48,7 +48,7 @@ extension InMemoryState {
     guard let type = attribute.property.attribute?.type else { return [] }
     for key in keys {
       guard let stored = tables[root][key], isKind(stored.row, of: attribute.entity) else { continue }
-      let computed = try value(attribute, key, stored.row, now)
+      let computed = try value(attribute, key, row: stored.row, now: now)
       let value = type.isReal ? computed.asDouble : computed
       tables[root][key] = stored.with(derived: value, slot)
       let id = ManagedObjectID(key: key, entity: attribute.entity, coordinatorOrdinal: coordinatorOrdinal)
@@ -58,7 +58,7 @@ extension InMemoryState {
   }
 
   private func value(
-    _ attribute: DerivedAttribute, _ key: Int64, _ row: Row, _ now: Date
+    _ attribute: DerivedAttribute, _ key: Int64, row: Row, now: Date
   ) throws(StoreError) -> Value {
     if attribute.operation == .now { return .date(now) }
     var (key, row) = (key, row)

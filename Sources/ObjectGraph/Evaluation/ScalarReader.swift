@@ -88,7 +88,7 @@ extension ScalarReader {
   private func compute(_ scope: EvaluationScope) throws -> ComputedValue {
     switch source {
     case .arithmetic(let left, let arithmetic, let right):
-      return ComputedValue.compute(try left.number(scope), arithmetic, try right.number(scope))
+      return ComputedValue.compute(try left.number(scope), arithmetic, right: try right.number(scope))
     case .function(let function, let inner):
       return try inner.read(scope) { ComputedValue($0, for: function).applying(function) }
     case .constant, .object, .path, .aggregate, .entityName: return .null

@@ -60,7 +60,7 @@ package struct PackedTransaction {
 
   /// Writes changes of single objects, which must have been read in this transaction.
   package mutating func write(_ changes: [RowChange]) throws {
-    var writer = BatchWriter(coordinator, transaction, policy: .error, .statusOnly)
+    var writer = BatchWriter(coordinator, transaction, policy: .error, kind: .statusOnly)
     try writer.write(ChangeSet(changes))
     for change in changes where change.kind != .insert {
       news.note(change.kind, change.id)
@@ -104,7 +104,7 @@ package struct PackedTransaction {
   package mutating func delete(_ ids: [ManagedObjectID]) throws -> Int {
     var count = 0
     for chunk in ids.chunks {
-      var writer = BatchWriter(coordinator, transaction, policy: .error, .objectIDs)
+      var writer = BatchWriter(coordinator, transaction, policy: .error, kind: .objectIDs)
       try BatchDeletion(BatchDeleteRequest(objectIDs: Array(chunk))).run(&writer)
       let changes = writer.log.result.changes
       count += changes.deletedObjectIDs.count

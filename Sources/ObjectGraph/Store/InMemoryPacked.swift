@@ -65,7 +65,7 @@ extension InMemoryTransaction {
       let row = batch.copy(of: index)
       let own = batch.id(at: result.insertedCount)
       if let id = try lookup?.id(of: row) {
-        try meet(id, batch, index, row, conflict, key, own: own.key, &result)
+        try meet(id, batch, index: index, row: row, conflict: conflict, properties: key, own: own.key, result: &result)
         continue
       }
       let id = own
@@ -81,8 +81,8 @@ extension InMemoryTransaction {
 
   /// Writes a row whose key a stored object has.
   private func meet(
-    _ id: ManagedObjectID, _ batch: RowBatch, _ index: Int, _ row: Row, _ conflict: PackedConflict,
-    _ properties: [Property], own key: Int64, _ result: inout PackedResult
+    _ id: ManagedObjectID, _ batch: RowBatch, index: Int, row: Row, conflict: PackedConflict,
+    properties: [Property], own key: Int64, result: inout PackedResult
   ) throws(StoreError) {
     switch conflict {
     case .violation: result.addViolation(key: key, batch.takenKey(properties))

@@ -105,7 +105,7 @@ struct InMemoryState {
     for attribute in derived { affected.append(try self.affected(attribute, by: changes)) }
     // Found before anything is written, so that what can't be read leaves all as it was.
     let freed = try storedEntries(of: rows)
-    write(rows, freed, added)
+    write(rows, freed, added: added)
     return try computeDerived(changes, affectedBefore: affected)
   }
 
@@ -120,7 +120,7 @@ struct InMemoryState {
 
   private func stored(_ id: ManagedObjectID) -> Row? { tables[Int(id.rootIndex)][id.key]?.row }
 
-  private mutating func write(_ rows: InMemoryRows, _ freed: [Entry], _ added: [Entry: Int64]) {
+  private mutating func write(_ rows: InMemoryRows, _ freed: [Entry], added: [Entry: Int64]) {
     for entry in freed { entries[entry] = nil }
     rows.committed().forEachChange { change, row in tables[Int(change.id.rootIndex)][change.id.key] = row }
     entries.merge(added) { $1 }

@@ -333,7 +333,7 @@ extension PersistentStoreCoordinator {
   }
 
   /// Returns true if a conflict only looks like one, because another context of the same stack saved in between.
-  func canMerge(_ conflict: StoreConflict, _ base: Row, _ stored: Row, _ root: Int) -> Bool {
+  func canMerge(_ conflict: StoreConflict, _ base: Row, stored: Row, root: Int) -> Bool {
     // Who holds values of an object that never were stored has them from the stack that inserted it.
     if base.version == 0 && stored.version == 1 { return true }
     let first = base.version == 0 ? stored.version : base.version + 1
@@ -365,10 +365,12 @@ extension PersistentStoreCoordinator {
 
   /// Keeps the stored destinations of a to-many relationship, unless a save came in between.
   func keep(
-    _ ids: [ManagedObjectID], asDestinationsOf owner: ManagedObjectID, _ property: Property, _ start: ReadStart
+    _ ids: [ManagedObjectID], asDestinationsOf owner: ManagedObjectID, property: Property, start: ReadStart
   ) {
     cache.withLock { cache in
-      if saveCount == start.saveCount { cache.relationships.insert(ids, of: owner, property, start.time) }
+      if saveCount == start.saveCount {
+        cache.relationships.insert(ids, of: owner, property: property, time: start.time)
+      }
     }
   }
 

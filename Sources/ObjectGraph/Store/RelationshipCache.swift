@@ -24,7 +24,7 @@ struct RelationshipCache {
   }
 
   /// - Parameter time: when the read of them began.
-  mutating func insert(_ ids: [ManagedObjectID], of owner: ManagedObjectID, _ property: Property, _ time: RowTime) {
+  mutating func insert(_ ids: [ManagedObjectID], of owner: ManagedObjectID, property: Property, time: RowTime) {
     let bytes = Allocation.byteCount(ofElements: ids.capacity * MemoryLayout<ManagedObjectID>.stride)
     let table = Allocation.byteCount(
       ofTable: destinations.capacity, entry: MemoryLayout<Key>.stride + MemoryLayout<Entry>.stride)

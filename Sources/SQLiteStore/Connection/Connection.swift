@@ -135,7 +135,7 @@ final class Connection: @unchecked Sendable {
 
   /// The first row of a statement's result, or nil if there is none; the rest is not computed.
   func first<Result>(
-    _ sql: String, _ bind: (Statement) -> Void = { _ in }, _ read: (Statement) -> Result
+    _ sql: String, _ bind: (Statement) -> Void = { _ in }, read: (Statement) -> Result
   ) throws(StoreError) -> Result? {
     var result: Result?
     try run(sql, bind) { statement throws(StoreError) in
@@ -147,7 +147,7 @@ final class Connection: @unchecked Sendable {
 
   /// Runs a statement and reads its rows until the body returns false.
   func run(
-    _ sql: String, _ bind: (Statement) -> Void = { _ in }, _ read: (Statement) throws(StoreError) -> Bool
+    _ sql: String, _ bind: (Statement) -> Void = { _ in }, read: (Statement) throws(StoreError) -> Bool
   ) throws(StoreError) {
     let statement = try prepare(sql)
     defer { recycle(statement) }
@@ -215,7 +215,7 @@ extension Connection {
   }
 
   func runControl(
-    _ sql: String, _ bind: (Statement) -> Void = { _ in }, _ read: (Statement) -> Bool
+    _ sql: String, _ bind: (Statement) -> Void = { _ in }, read: (Statement) -> Bool
   ) throws(StoreError) {
     let statement = try prepare(sql)
     defer { recycle(statement) }

@@ -21,7 +21,7 @@ enum FileSystem {
     defer { close(input) }
     let output = try call("create", path) { open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode) }
     defer { close(output) }
-    while try call("copy", path, { sendfile(output, input, nil, 1 << 30) }) > 0 {}
+    while try call("copy", path, body: { sendfile(output, input, nil, 1 << 30) }) > 0 {}
     _ = try call("sync", path) { fsync(output) }
   }
 
@@ -33,7 +33,7 @@ enum FileSystem {
     if link(source, path) == 0 { return }
     switch errno {
     case EXDEV, EPERM, EMLINK, ENOTSUP: try copy(source, to: path, mode: mode)
-    case let code: throw error(code, "link", source)
+    case let code: throw error(code, "link", path: source)
     }
   }
 
@@ -48,7 +48,7 @@ enum FileSystem {
   static func makeFolder(_ path: String, mode: mode_t) throws(StoreError) {
     if mkdir(path, mode) == 0 { return }
     let code = errno
-    guard code == EEXIST else { throw error(code, "create", path) }
+    guard code == EEXIST else { throw error(code, "create", path: path) }
   }
 
   /// Takes the rights of all others than the owner to a file or folder away, if it is there.
@@ -86,17 +86,17 @@ enum FileSystem {
   /// Runs a call that returns -1 for an error.
   @discardableResult
   static func call<Result: SignedInteger>(
-    _ what: String, _ path: String, _ body: () -> Result
+    _ what: String, _ path: String, body: () -> Result
   ) throws(StoreError) -> Result {
     while true {
       let result = body()
       if result != -1 { return result }
       let code = errno
-      if code != EINTR { throw error(code, what, path) }
+      if code != EINTR { throw error(code, what, path: path) }
     }
   }
 
-  static func error(_ code: Int32, _ what: String, _ path: String) -> StoreError {
+  static func error(_ code: Int32, _ what: String, path: String) -> StoreError {
     let reason = String(cString: strerror(code))
     switch code {
     case ENOSPC, EDQUOT:

@@ -65,7 +65,7 @@ struct SchemaUpdater {
     var choices = options.migrationInstructions?.choices(from: source.versionHash) ?? MigrationChoices()
     choices.statements += policies.flatMap(\.statements)
     let proposal = try MigrationProposal(
-      stored, source, to: schema, choices, keeping: policies.map(\.source), connection)
+      stored, source, to: schema, choices: choices, keeping: policies.map(\.source), connection: connection)
     if let refusal = proposal.refusal(instructions: options.migrationInstructions?.file) { throw incompatible(refusal) }
     return (source, proposal)
   }

@@ -177,7 +177,7 @@ struct StoreOpener {
       switch errno {
       case EEXIST: break
       case EPERM, ENOTSUP: try FileSystem.call("rename", path) { rename(temporary, path) }
-      case let code: throw FileSystem.error(code, "create", path)
+      case let code: throw FileSystem.error(code, "create", path: path)
       }
     }
     try FileSystem.sync(URL(fileURLWithPath: path).deletingLastPathComponent().path)

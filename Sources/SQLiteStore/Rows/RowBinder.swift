@@ -127,12 +127,12 @@ struct BatchBinder {
     for column in columns { check(column) }
     var sources: [Source] = []
     sources.reserveCapacity(columns.count)
-    return lend(0, parameter: 2, &sources, body)
+    return lend(0, parameter: 2, sources: &sources, body: body)
   }
 
   /// - Parameter offset: of the row's parameters, in a statement of several rows.
   @inline(__always)
-  static func bind(_ source: Source, _ row: Int, _ statement: Statement, offset: Int32 = 0, _ names: EntityNames) {
+  static func bind(_ source: Source, _ row: Int, statement: Statement, offset: Int32 = 0, names: EntityNames) {
     let parameter = source.parameter &+ offset
     if source.isNull(row) {
       statement.bindNull(parameter)
@@ -168,7 +168,7 @@ struct BatchBinder {
 
   /// Borrows the memory of all columns, one inside the other, for the duration of the body.
   private func lend(
-    _ index: Int, parameter: Int32, _ sources: inout [Source], _ body: (UnsafeBufferPointer<Source>) -> Int32
+    _ index: Int, parameter: Int32, sources: inout [Source], body: (UnsafeBufferPointer<Source>) -> Int32
   ) -> Int32 {
     guard index < columns.count else { return sources.withUnsafeBufferPointer(body) }
     let column = columns[index]
@@ -183,14 +183,14 @@ struct BatchBinder {
           source.kind = .integers
           source.values = values.baseAddress
           sources.append(source)
-          return lend(index + 1, parameter: next, &sources, body)
+          return lend(index + 1, parameter: next, sources: &sources, body: body)
         }
       case .reals(let values):
         return values.withUnsafeBytes { values in
           source.kind = .reals
           source.values = values.baseAddress
           sources.append(source)
-          return lend(index + 1, parameter: next, &sources, body)
+          return lend(index + 1, parameter: next, sources: &sources, body: body)
         }
       case .bytes(let offsets, let arena):
         return offsets.withUnsafeBufferPointer { offsets in
@@ -203,7 +203,7 @@ struct BatchBinder {
           source.offsets = offsets.baseAddress
           source.values = arena.bytes(0..<arena.count).baseAddress
           sources.append(source)
-          return withExtendedLifetime(arena) { lend(index + 1, parameter: next, &sources, body) }
+          return withExtendedLifetime(arena) { lend(index + 1, parameter: next, sources: &sources, body: body) }
         }
       }
     }

@@ -73,7 +73,7 @@ final class RowDecoder: Sendable {
           // Only a null has no address; the empty text has one.
           if texts[place].baseAddress != nil { row.setBytes(texts[place], field.slot) }
         } else {
-          fill(&row, field, statement, ordinal)
+          fill(&row, field, statement: statement, ordinal: ordinal)
         }
       }
       return row.finish(version: statement.integer(versionColumn))
@@ -81,7 +81,7 @@ final class RowDecoder: Sendable {
   }
 
   @inline(__always)
-  private func fill(_ row: inout RowFiller, _ field: Field, _ statement: Statement, _ ordinal: UInt32) {
+  private func fill(_ row: inout RowFiller, _ field: Field, statement: Statement, ordinal: UInt32) {
     // A null reads as 0, so only zeros need a second look.
     switch field.storage {
     case .integer:

@@ -38,7 +38,7 @@ struct RowSource: Sendable {
     let family = families[places[Int(id.rootIndex)]]
     var decoder = family.decoder
     let row = try connection.first(
-      family.selectOne, { $0.bind(id.key, 1) }, { decoder.row($0, ordinal: coordinatorOrdinal) })
+      family.selectOne, { $0.bind(id.key, 1) }, read: { decoder.row($0, ordinal: coordinatorOrdinal) })
     return row ?? nil
   }
 
@@ -59,7 +59,7 @@ struct RowSource: Sendable {
         { statement in
           for place in 0..<count { statement.bind(ids[start + min(place, left - 1)].key, Int32(place + 1)) }
         },
-        { statement throws(StoreError) in
+        read: { statement throws(StoreError) in
           if let row = decoder.row(statement, ordinal: coordinatorOrdinal) { found[statement.integer(0)] = row }
           return true
         })
@@ -100,7 +100,7 @@ struct BatchFinder {
     let code = binder.withSources { sources in
       let sources = sources.filter { source in key.contains { $0.slot == source.slot } }
       for row in 0..<batch.count {
-        for source in sources { BatchBinder.bind(source, row, statement, names) }
+        for source in sources { BatchBinder.bind(source, row, statement: statement, names: names) }
         let code = statement.step()
         switch code {
         case SQLITE_ROW: found.append(id(statement))

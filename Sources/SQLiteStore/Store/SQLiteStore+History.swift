@@ -37,7 +37,7 @@ struct SQLiteHistory: StoreHistory {
           statement.bind(start.number, 1)
           statement.bind(start.time, 2)
         },
-        { statement in
+        read: { statement in
           let transaction = transaction(statement)
           do {
             return try body(transaction) { try changes(transaction.token.number, connection) }
@@ -128,7 +128,7 @@ struct SQLiteHistory: StoreHistory {
     try connection.run(
       "SELECT entity, kind, first, last, properties, tombstone FROM _change WHERE number = ?1 ORDER BY place",
       { $0.bind(number, 1) },
-      { statement in
+      read: { statement in
         guard let entity = store.schema.model.entitiesByName[statement.text(0)],
           let kind = PersistentHistoryChange.Kind(rawValue: statement.text(1))
         else { return true }

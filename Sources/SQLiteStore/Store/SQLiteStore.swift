@@ -49,7 +49,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
     let schema = Schema(model)
     let opener = StoreOpener(path: path, schema: schema, options: options, counter: counter)
     let connection = try opener.open()
-    try self.init(connection, schema, options, counter, ordinal: coordinatorOrdinal, enclosing: nil) {
+    try self.init(connection, schema, options: options, counter: counter, ordinal: coordinatorOrdinal, enclosing: nil) {
       () throws(StoreError) in try opener.connect(.reader)
     }
     try FileSweep(connection: connection, schema: schema, files: files).run()
@@ -60,12 +60,13 @@ public final class SQLiteStore: PersistentStore, Sendable {
     within connection: Connection, model: ManagedObjectModel, coordinatorOrdinal: UInt32, options: SQLiteStoreOptions
   ) throws(StoreError) {
     try self.init(
-      connection, Schema(model), options, StatementCounter(), ordinal: coordinatorOrdinal, enclosing: connection
+      connection, Schema(model), options: options, counter: StatementCounter(), ordinal: coordinatorOrdinal,
+      enclosing: connection
     ) { () throws(StoreError) in connection }
   }
 
   private init(
-    _ connection: Connection, _ schema: Schema, _ options: SQLiteStoreOptions, _ counter: StatementCounter,
+    _ connection: Connection, _ schema: Schema, options: SQLiteStoreOptions, counter: StatementCounter,
     ordinal coordinatorOrdinal: UInt32, enclosing: Connection?,
     connect: @escaping @Sendable () throws(StoreError) -> Connection
   ) throws(StoreError) {
@@ -247,7 +248,7 @@ extension SQLiteStore {
   package func observeForeignCommits(_ handler: @escaping @Sendable (ForeignCommit) -> Void) throws(StoreError) {
     guard options.noticesOtherWriters, let path else { return }
     let made = try CommitWatcher(journal: path + "-wal") { [weak self] mayWait, watchAgain in
-      self?.look(mayWait, watchAgain, handler) ?? true
+      self?.look(mayWait, watchAgain, handler: handler) ?? true
     }
     watcher.withLock { $0 = made }
   }
@@ -256,7 +257,7 @@ extension SQLiteStore {
   ///
   /// While this store writes itself there is nothing to be seen, since nobody else can commit. To wait for that would keep
   /// a processor busy that the writer can use.
-  private func look(_ mayWait: Bool, _ watchAgain: () -> Void, _ handler: (ForeignCommit) -> Void) -> Bool {
+  private func look(_ mayWait: Bool, _ watchAgain: () -> Void, handler: (ForeignCommit) -> Void) -> Bool {
     func look(_ connection: Connection?) -> ForeignCommit? {
       guard let connection else { return nil }
       watchAgain()

@@ -66,7 +66,7 @@ struct SnapshotReader: StoreReader {
   func count(_ query: StoreQuery) throws -> Int {
     let segment = try SelectGenerator(query).countQuery().segment
     return try connection.endingEarly(query.isCancellable) {
-      try connection.first(segment.text, { $0.bind(segment.bindings) }, { Int($0.integer(0)) }) ?? 0
+      try connection.first(segment.text, { $0.bind(segment.bindings) }, read: { Int($0.integer(0)) }) ?? 0
     }
   }
 }

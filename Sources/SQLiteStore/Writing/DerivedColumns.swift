@@ -42,7 +42,7 @@ struct DerivedColumns: Sendable {
     // Attributes that are computed from others come behind them.
     for (column, before) in zip(columns, affectedBefore) {
       let keys = before.union(try affected(column, by: changes, connection))
-      let computed = try compute(column, of: keys, now, connection)
+      let computed = try compute(column, of: keys, now: now, connection: connection)
       if column.statement.attribute.operation != .now { changes.add(computed) }
       values += computed
     }
@@ -75,7 +75,7 @@ struct DerivedColumns: Sendable {
   }
 
   private func compute(
-    _ column: Column, of keys: Set<Int64>, _ now: Double, _ connection: Connection
+    _ column: Column, of keys: Set<Int64>, now: Double, connection: Connection
   ) throws(StoreError) -> [DerivedValue] {
     if keys.isEmpty { return [] }
     let attribute = column.statement.attribute
@@ -87,7 +87,7 @@ struct DerivedColumns: Sendable {
         statement.bindCopy(Self.json(keys), 1)
         statement.bind(now, 2)
       },
-      { statement throws(StoreError) in
+      read: { statement throws(StoreError) in
         let id = ManagedObjectID(
           key: statement.integer(0), entity: attribute.entity, coordinatorOrdinal: coordinatorOrdinal)
         values.append(DerivedValue(id: id, slot: attribute.property.slot, value: Self.value(statement, type)))

@@ -41,7 +41,7 @@ struct HistoryWriter {
   }
 
   mutating func note(
-    _ kind: PersistentHistoryChange.Kind, _ entity: Entity, _ keys: ClosedRange<Int64>,
+    _ kind: PersistentHistoryChange.Kind, _ entity: Entity, keys: ClosedRange<Int64>,
     properties: Set<String> = [], tombstone: [String: String] = [:]
   ) throws(StoreError) {
     let entry = Entry(
@@ -146,19 +146,20 @@ extension SaveTransaction {
         let entity = entity(of: change)
         let key = change.id.key...change.id.key
         switch change.kind {
-        case .insert: try history.note(.insert, entity, key)
+        case .insert: try history.note(.insert, entity, keys: key)
         case .update:
-          try history.note(.update, entity, key, properties: properties.union(Self.changedProperties(change, entity)))
-        case .delete: try history.note(.delete, entity, key, tombstone: Self.tombstone(change, entity))
+          try history.note(
+            .update, entity, keys: key, properties: properties.union(Self.changedProperties(change, entity)))
+        case .delete: try history.note(.delete, entity, keys: key, tombstone: Self.tombstone(change, entity))
         case .forget: break
         }
       }
       for batch in set.batches where batch.count > 0 {
-        try history.note(.insert, batch.entity, batch.firstKey...batch.firstKey + Int64(batch.count) - 1)
+        try history.note(.insert, batch.entity, keys: batch.firstKey...batch.firstKey + Int64(batch.count) - 1)
       }
     }
     for (id, properties) in linked.rest where !sets.contains(where: { $0.change(of: id) != nil }) {
-      try history.note(.update, model.entities[Int(id.entityIndex)], id.key...id.key, properties: properties)
+      try history.note(.update, model.entities[Int(id.entityIndex)], keys: id.key...id.key, properties: properties)
     }
   }
 

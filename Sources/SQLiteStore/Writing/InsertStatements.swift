@@ -20,7 +20,7 @@ struct InsertSQL: Sendable {
   /// Tables of many columns have costs per value, not per statement.
   private static let parameterLimit = 2000
 
-  init(_ table: SchemaTable, _ entity: Entity, _ properties: [Property]) {
+  init(_ table: SchemaTable, _ entity: Entity, properties: [Property]) {
     let count = SchemaTable.parameterCount(properties)
     parameterCount = Int32(count)
     groupSize = max(1, min(Self.largestGroup, Self.parameterLimit / count))
@@ -72,7 +72,7 @@ final class EntityStatements: Sendable {
     let properties = entity.properties.filter(\.isPersistent)
     self.table = table
     self.entity = entity
-    insertSQL = InsertSQL(table, entity, properties)
+    insertSQL = InsertSQL(table, entity, properties: properties)
     updateSQL = table.updateSQL(properties)
     freeUniqueSQL = table.freeUniqueSQL(entity)
     insert = RowBinder(properties, firstParameter: 2, names: names)
@@ -96,11 +96,11 @@ struct BatchInserter {
   private let statements: InsertStatements
 
   init(
-    _ batch: RowBatch, _ properties: [Property], _ table: SchemaTable, _ names: EntityNames, _ connection: Connection
+    _ batch: RowBatch, _ properties: [Property], table: SchemaTable, names: EntityNames, connection: Connection
   ) throws(StoreError) {
     self.names = names
     statements = try InsertStatements(
-      InsertSQL(table, batch.entity, properties), rows: batch.count, connection)
+      InsertSQL(table, batch.entity, properties: properties), rows: batch.count, connection)
   }
 
   /// Inserts one row.
@@ -117,7 +117,7 @@ struct BatchInserter {
   @inline(__always)
   func insert(_ row: Int, key: Int64, _ sources: UnsafeBufferPointer<BatchBinder.Source>) -> Int32 {
     statement.bind(key, 1)
-    for source in sources { BatchBinder.bind(source, row, statement, names) }
+    for source in sources { BatchBinder.bind(source, row, statement: statement, names: names) }
     return statement.step()
   }
 
@@ -127,7 +127,7 @@ struct BatchInserter {
     var offset: Int32 = 0
     for row in first..<first + groupSize {
       many.bind(key + Int64(row - first), 1 + offset)
-      for source in sources { BatchBinder.bind(source, row, many, offset: offset, names) }
+      for source in sources { BatchBinder.bind(source, row, statement: many, offset: offset, names: names) }
       offset += statements.parameterCount
     }
     let code = many.step()

@@ -36,7 +36,7 @@ struct KeyBlocks {
     let known = try connection.first(
       "SELECT coalesce((SELECT next FROM _keys WHERE root = ?1), 1), "
         + "coalesce((SELECT max(_key) FROM \(SchemaName.quoted(table))), 0)",
-      { $0.bindCopy(table, 1) }, { ($0.integer(0), $0.integer(1)) })
+      { $0.bindCopy(table, 1) }, read: { ($0.integer(0), $0.integer(1)) })
     return known ?? (1, 0)
   }
 

@@ -16,8 +16,8 @@ struct PackedRun {
   private(set) var result: PackedResult
 
   init(
-    _ batch: RowBatch, _ key: [Property], _ conflict: PackedConflict, _ table: SchemaTable, _ properties: [Property],
-    _ names: EntityNames, _ connection: Connection
+    _ batch: RowBatch, _ key: [Property], conflict: PackedConflict, table: SchemaTable, properties: [Property],
+    names: EntityNames, connection: Connection
   ) throws(StoreError) {
     self.batch = batch
     self.key = key
@@ -25,10 +25,11 @@ struct PackedRun {
     self.names = names
     result = PackedResult(batch)
     tellsEntity = table.tellsEntity
-    inserter = try BatchInserter(batch, properties, table, names, connection)
+    inserter = try BatchInserter(batch, properties, table: table, names: names, connection: connection)
     find = key.isEmpty ? nil : try connection.prepare(table.findSQL(batch.entity, properties, key: key))
     overwrites =
-      find != nil && conflict == .update ? try Overwrites(batch, key, table, properties, connection) : Overwrites()
+      find != nil && conflict == .update
+      ? try Overwrites(batch, key, table: table, properties: properties, connection: connection) : Overwrites()
   }
 
   /// The statement that errors are told of.
@@ -41,7 +42,7 @@ struct PackedRun {
   }
 
   mutating func write(
-    _ sources: UnsafeBufferPointer<BatchBinder.Source>, _ connection: Connection, _ model: ManagedObjectModel,
+    _ sources: UnsafeBufferPointer<BatchBinder.Source>, _ connection: Connection, model: ManagedObjectModel,
     failure: (Int) -> Int32?
   ) -> Int32 {
     let keySources = sources.filter { source in key.contains { $0.slot == source.slot } }
@@ -62,8 +63,8 @@ struct PackedRun {
       }
       // One by one, to tell which of them breaks a constraint.
       for row in row..<next {
-        let found = lookUp(row, keySources, valueSources, connection, model)
-        let code = found == SQLITE_DONE ? insert(row, sources, connection) : found
+        let found = lookUp(row, keySources, values: valueSources, connection: connection, model: model)
+        let code = found == SQLITE_DONE ? insert(row, sources, connection: connection) : found
         guard code == SQLITE_OK else { return code }
       }
       row = next
@@ -76,19 +77,19 @@ struct PackedRun {
 
   /// Writes a row whose key an object has; answers SQLITE_DONE if there is none.
   private mutating func lookUp(
-    _ row: Int, _ key: [BatchBinder.Source], _ values: [[BatchBinder.Source]], _ connection: Connection,
-    _ model: ManagedObjectModel
+    _ row: Int, _ key: [BatchBinder.Source], values: [[BatchBinder.Source]], connection: Connection,
+    model: ManagedObjectModel
   ) -> Int32 {
     guard let find else { return SQLITE_DONE }
-    for source in key { BatchBinder.bind(source, row, find, names) }
+    for source in key { BatchBinder.bind(source, row, statement: find, names: names) }
     let code = find.step()
     guard code == SQLITE_ROW || code == SQLITE_DONE else { return code }
     defer { find.reset() }
-    return code == SQLITE_ROW ? meet(find, row, values, connection, model) : code
+    return code == SQLITE_ROW ? meet(find, row, values: values, connection: connection, model: model) : code
   }
 
   private mutating func insert(
-    _ row: Int, _ sources: UnsafeBufferPointer<BatchBinder.Source>, _ connection: Connection
+    _ row: Int, _ sources: UnsafeBufferPointer<BatchBinder.Source>, connection: Connection
   ) -> Int32 {
     let own = nextKey
     let code = inserter.insert(row, key: own, sources)
@@ -105,8 +106,8 @@ struct PackedRun {
 
   /// Writes a row whose key the found row has.
   private mutating func meet(
-    _ find: Statement, _ row: Int, _ values: [[BatchBinder.Source]], _ connection: Connection,
-    _ model: ManagedObjectModel
+    _ find: Statement, _ row: Int, values: [[BatchBinder.Source]], connection: Connection,
+    model: ManagedObjectModel
   ) -> Int32 {
     let stored = find.integer(0)
     switch conflict {
@@ -120,7 +121,7 @@ struct PackedRun {
       }
       let entity = tellsEntity ? model.entitiesByName[find.text(1)] ?? batch.entity : batch.entity
       overwrite.bind(stored, 1)
-      for source in values[form] { BatchBinder.bind(source, row, overwrite, names) }
+      for source in values[form] { BatchBinder.bind(source, row, statement: overwrite, names: names) }
       let code = overwrite.step()
       if code == SQLITE_DONE {
         if connection.changedRowCount == 0 {
@@ -158,7 +159,7 @@ private struct Overwrites {
   init() {}
 
   init(
-    _ batch: RowBatch, _ key: [Property], _ table: SchemaTable, _ properties: [Property], _ connection: Connection
+    _ batch: RowBatch, _ key: [Property], table: SchemaTable, properties: [Property], connection: Connection
   ) throws(StoreError) {
     let keySlots = Set(key.map(\.slot))
     let columns = batch.columns.filter { !keySlots.contains($0.slot) && !$0.hasOnlyDefaults }
@@ -201,11 +202,13 @@ extension SaveTransaction {
     let affected = try derived.affected(by: changes, connection)
     let binder = BatchBinder(batch)
     let table = statements[batch.entity.index].table
-    var run = try PackedRun(batch, key, conflict, table, binder.properties, keys.names, connection)
+    var run = try PackedRun(
+      batch, key, conflict: conflict, table: table, properties: binder.properties, names: keys.names,
+      connection: connection)
     defer { run.recycle(connection) }
     let start = connection.started()
     let code = binder.withSources { [failure, stepCount] sources in
-      run.write(sources, connection, model) { row in
+      run.write(sources, connection, model: model) { row in
         failure?(FaultPoint(step: .insert, index: stepCount + row))?.code
       }
     }
@@ -213,7 +216,7 @@ extension SaveTransaction {
     if code != SQLITE_OK { throw failed(run.statement, code) }
     connection.finished(run.statement.sql, start, rowCount: batch.count)
     derivedValues += try derived.compute(changes, affectedBefore: affected, connection)
-    try noteHistory(run.result, batch, binder.properties)
+    try noteHistory(run.result, batch, properties: binder.properties)
     return run.result
   }
 
@@ -227,14 +230,16 @@ extension SaveTransaction {
   }
 
   private mutating func noteHistory(
-    _ result: PackedResult, _ batch: RowBatch, _ properties: [Property]
+    _ result: PackedResult, _ batch: RowBatch, properties: [Property]
   ) throws(StoreError) {
     guard try history.isActive() else { return }
     let inserted = result.insertedKeys
-    if !inserted.isEmpty { try history.note(.insert, batch.entity, inserted.lowerBound...(inserted.upperBound - 1)) }
+    if !inserted.isEmpty {
+      try history.note(.insert, batch.entity, keys: inserted.lowerBound...(inserted.upperBound - 1))
+    }
     let names = Set(properties.lazy.filter { !$0.isHidden }.map(\.name))
     for id in result.updates {
-      try history.note(.update, model.entities[Int(id.entityIndex)], id.key...id.key, properties: names)
+      try history.note(.update, model.entities[Int(id.entityIndex)], keys: id.key...id.key, properties: names)
     }
   }
 }

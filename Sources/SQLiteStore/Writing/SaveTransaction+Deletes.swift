@@ -92,7 +92,7 @@ extension SaveTransaction {
         { statement in
           for place in 0..<count { statement.bind(keys[start + min(place, left - 1)], Int32(place + 1)) }
         },
-        { statement throws(StoreError) in
+        read: { statement throws(StoreError) in
           if !statement.isNull(1) { pairs.append((statement.integer(0), statement.integer(1))) }
           return true
         })
@@ -114,8 +114,8 @@ extension SaveTransaction {
           statement.bind(change.key.left.key, 1)
           statement.bind(change.key.right.key, 2)
           if change.isPresent {
-            if table.hasOrder { Self.bind(change.order, 3, statement) }
-            if table.hasInverseOrder { Self.bind(change.inverseOrder, 4, statement) }
+            if table.hasOrder { Self.bind(change.order, 3, statement: statement) }
+            if table.hasInverseOrder { Self.bind(change.inverseOrder, 4, statement: statement) }
           }
           return statement.step()
         }
@@ -123,7 +123,7 @@ extension SaveTransaction {
     }
   }
 
-  private static func bind(_ order: Int64?, _ parameter: Int32, _ statement: Statement) {
+  private static func bind(_ order: Int64?, _ parameter: Int32, statement: Statement) {
     if let order { statement.bind(order, parameter) } else { statement.bindNull(parameter) }
   }
 }

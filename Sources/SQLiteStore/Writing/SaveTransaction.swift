@@ -174,16 +174,16 @@ struct SaveTransaction {
   private mutating func update(_ change: RowChange) throws(StoreError) {
     guard let row = change.row else { return }
     let entity = statements[Int(row.entityIndex)]
-    let binaries = try binaries(change, row, entity.update, oldNames: try fileNames(change, entity))
+    let binaries = try binaries(change, row, binder: entity.update, oldNames: try fileNames(change, entity))
     do throws(StoreError) {
-      try update(change, row, entity, binaries)
+      try update(change, row, entity: entity, binaries: binaries)
     } catch  where error.code == .constraint && entity.freeUniqueSQL != nil {
       postponed.append((change, binaries))
     }
   }
 
   private mutating func update(
-    _ change: RowChange, _ row: Row, _ entity: EntityStatements, _ binaries: [RowBinder.Binary]
+    _ change: RowChange, _ row: Row, entity: EntityStatements, binaries: [RowBinder.Binary]
   ) throws(StoreError) {
     let count = try write(entity.updateSQL, .update) { statement in
       withExtendedLifetime(row) {
@@ -207,7 +207,7 @@ struct SaveTransaction {
     }
     for (change, binaries) in postponed {
       guard let row = change.row else { continue }
-      try update(change, row, statements[Int(row.entityIndex)], binaries)
+      try update(change, row, entity: statements[Int(row.entityIndex)], binaries: binaries)
     }
   }
 
@@ -234,11 +234,11 @@ struct SaveTransaction {
     defer { statements.recycle(connection) }
     var rest = changes
     while let many = statements.many, rest.count >= statements.groupSize {
-      try insert(rest.prefix(statements.groupSize), binder, many, statements.parameterCount)
+      try insert(rest.prefix(statements.groupSize), binder, statement: many, parameterCount: statements.parameterCount)
       rest = rest.dropFirst(statements.groupSize)
     }
     while !rest.isEmpty {
-      try insert(rest.prefix(1), binder, statements.one, statements.parameterCount)
+      try insert(rest.prefix(1), binder, statement: statements.one, parameterCount: statements.parameterCount)
       rest = rest.dropFirst()
     }
     for index in changes.indices where changes[index].base != nil { try setVersion(of: changes[index], entity) }
@@ -255,7 +255,7 @@ struct SaveTransaction {
 
   /// Inserts as many rows as the statement is for.
   private mutating func insert(
-    _ changes: ArraySlice<RowChange>, _ binder: RowBinder, _ statement: Statement, _ parameterCount: Int32
+    _ changes: ArraySlice<RowChange>, _ binder: RowBinder, statement: Statement, parameterCount: Int32
   ) throws(StoreError) {
     for _ in changes { try check(.insert) }
     let start = connection.started()
@@ -263,7 +263,7 @@ struct SaveTransaction {
     var offset: Int32 = 0
     for index in changes.indices {
       guard let row = changes[index].row else { preconditionFailure("an insert without values") }
-      if !binder.blobs.isEmpty { binaries = try self.binaries(changes[index], row, binder, oldNames: []) }
+      if !binder.blobs.isEmpty { binaries = try self.binaries(changes[index], row, binder: binder, oldNames: []) }
       statement.bind(changes[index].id.key, 1 + offset)
       binder.bind(row, to: statement, offset: offset)
       offset += parameterCount
@@ -278,7 +278,8 @@ struct SaveTransaction {
   private mutating func insert(_ batch: RowBatch) throws(StoreError) {
     let entity = statements[batch.entity.index]
     let binder = BatchBinder(batch)
-    let inserter = try BatchInserter(batch, binder.properties, entity.table, keys.names, connection)
+    let inserter = try BatchInserter(
+      batch, binder.properties, table: entity.table, names: keys.names, connection: connection)
     defer { inserter.recycle(connection) }
     let start = connection.started()
     let failed = inserter.insertAll(of: batch, binder) { [failure, stepCount] row in
@@ -291,7 +292,7 @@ struct SaveTransaction {
 
   /// Runs a statement once and returns the number of rows that it wrote.
   mutating func write(
-    _ sql: String, _ step: FaultPoint.Step, _ body: (Statement) -> Int32
+    _ sql: String, _ step: FaultPoint.Step, body: (Statement) -> Int32
   ) throws(StoreError) -> Int {
     try check(step)
     let statement = try connection.prepare(sql)
@@ -344,7 +345,7 @@ struct SaveTransaction {
   }
 
   private mutating func binaries(
-    _ change: RowChange, _ row: Row, _ binder: RowBinder, oldNames: [String?]
+    _ change: RowChange, _ row: Row, binder: RowBinder, oldNames: [String?]
   ) throws(StoreError) -> [RowBinder.Binary] {
     var binaries: [RowBinder.Binary] = []
     for (place, field) in binder.blobs.enumerated() {

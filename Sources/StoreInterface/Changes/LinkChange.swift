@@ -51,17 +51,21 @@ extension LinkChange {
     isPresent: Bool, order: Int64? = nil, inverseOrder: Int64? = nil
   ) -> [LinkChange] {
     func change(
-      _ left: ManagedObjectID, _ right: ManagedObjectID, _ order: Int64?, _ inverseOrder: Int64?
+      _ left: ManagedObjectID, _ right: ManagedObjectID, order: Int64?, inverseOrder: Int64?
     ) -> LinkChange {
       LinkChange(
         LinkKey(table: table.index, left: left, right: right), isPresent: isPresent, order: order,
         inverseOrder: inverseOrder)
     }
     if table.isSymmetric {
-      return [change(object, destination, order, nil), change(destination, object, inverseOrder, nil)]
+      return [
+        change(object, destination, order: order, inverseOrder: nil),
+        change(destination, object, order: inverseOrder, inverseOrder: nil),
+      ]
     }
     return property.isLeftEnd
-      ? [change(object, destination, order, inverseOrder)] : [change(destination, object, inverseOrder, order)]
+      ? [change(object, destination, order: order, inverseOrder: inverseOrder)]
+      : [change(destination, object, order: inverseOrder, inverseOrder: order)]
   }
 }
 

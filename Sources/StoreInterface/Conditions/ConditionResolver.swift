@@ -43,13 +43,13 @@ struct ConditionResolver {
     case .exists(let collection, let variable, let inner):
       return .exists(collection, variable: variable, try resolve(inner, of: collection, variable, depth: depth))
     case .compare(let left, let comparison, let right, let options):
-      return try resolve(left, comparison, right, options, in: condition)
+      return try resolve(left, comparison, right: right, options: options, in: condition)
     case .between(let operand, let lower, let upper):
       return .and([
-        try resolve(operand, .greaterOrEqual, lower, [], in: condition),
-        try resolve(operand, .lessOrEqual, upper, [], in: condition),
+        try resolve(operand, .greaterOrEqual, right: lower, options: [], in: condition),
+        try resolve(operand, .lessOrEqual, right: upper, options: [], in: condition),
       ])
-    case .isIn(let operand, let list, let options): return try resolve(operand, list, options, in: condition)
+    case .isIn(let operand, let list, let options): return try resolve(operand, list, options: options, in: condition)
     }
   }
 
@@ -66,7 +66,7 @@ struct ConditionResolver {
   }
 
   private func resolve(
-    _ left: Operand, _ comparison: Condition.Comparison, _ right: Operand, _ options: Condition.TextOptions,
+    _ left: Operand, _ comparison: Condition.Comparison, right: Operand, options: Condition.TextOptions,
     in condition: Condition
   ) throws(ConditionError) -> Condition {
     if comparison == .contains, let path = left.path, try scope.endOfToMany(path.names, from: path.variable) != nil {
@@ -75,22 +75,26 @@ struct ConditionResolver {
     let (left, right) = (try resolve(left), try resolve(right))
     let types = (try type(of: left), try type(of: right))
     switch types {
-    case (nil, nil): return try resolveConstants(left, comparison, right, options, in: condition)
+    case (nil, nil): return try resolveConstants(left, comparison, right: right, options: options, in: condition)
     case (nil, .some(let type)):
       let left = try converted(left, to: type, for: comparison, in: condition)
-      if let mirrored = comparison.mirrored { return compare(right, mirrored, left, type, options) }
-      try check(type, comparison, options, in: condition)
+      if let mirrored = comparison.mirrored {
+        return compare(right, mirrored, right: left, type: type, options: options)
+      }
+      try check(type, comparison, options: options, in: condition)
       try check(comparison, pattern: right, options, in: condition)
       return left == .value(.null) ? .constant(false) : .compare(left, comparison, right, options)
     case (.some(let type), nil):
-      try check(type, comparison, options, in: condition)
+      try check(type, comparison, options: options, in: condition)
       try check(comparison, pattern: right, options, in: condition)
-      return compare(left, comparison, try converted(right, to: type, for: comparison, in: condition), type, options)
+      return compare(
+        left, comparison, right: try converted(right, to: type, for: comparison, in: condition), type: type,
+        options: options)
     case (.some(let type), .some(let other)):
       guard type.isComparable(with: other) else {
         throw mismatch("\(type.name) can't be compared with \(other.name)", condition)
       }
-      try check(type, comparison, options, in: condition)
+      try check(type, comparison, options: options, in: condition)
       try check(comparison, pattern: right, options, in: condition)
       return .compare(left, comparison, right, options)
     }
@@ -98,8 +102,8 @@ struct ConditionResolver {
 
   /// A comparison with a constant on the right.
   private func compare(
-    _ left: Operand, _ comparison: Condition.Comparison, _ right: Operand, _ type: OperandType,
-    _ options: Condition.TextOptions
+    _ left: Operand, _ comparison: Condition.Comparison, right: Operand, type: OperandType,
+    options: Condition.TextOptions
   ) -> Condition {
     guard right == .value(.null) else { return .compare(left, comparison, right, options) }
     return switch comparison {
@@ -111,7 +115,7 @@ struct ConditionResolver {
 
   /// A comparison that is the same for all objects, such as `1 == 1`.
   private func resolveConstants(
-    _ left: Operand, _ comparison: Condition.Comparison, _ right: Operand, _ options: Condition.TextOptions,
+    _ left: Operand, _ comparison: Condition.Comparison, right: Operand, options: Condition.TextOptions,
     in condition: Condition
   ) throws(ConditionError) -> Condition {
     if case .object(let first) = left, case .object(let second) = right {
@@ -130,17 +134,17 @@ struct ConditionResolver {
     }
     // A text may be the spelling of the other side's value.
     if case .string = first, !OperandType(second).isText, let mirrored = comparison.mirrored {
-      return try resolveConstants(right, mirrored, left, options, in: condition)
+      return try resolveConstants(right, mirrored, right: left, options: options, in: condition)
     }
     let type = OperandType(first)
-    try check(type, comparison, options, in: condition)
+    try check(type, comparison, options: options, in: condition)
     try check(comparison, pattern: right, options, in: condition)
     let converted = try converted(right, to: type, for: comparison, in: condition)
     return .constant(comparison.isTrue(ofConstants: left, converted, type: type, options: options))
   }
 
   private func resolve(
-    _ operand: Operand, _ list: [Operand], _ options: Condition.TextOptions, in condition: Condition
+    _ operand: Operand, _ list: [Operand], options: Condition.TextOptions, in condition: Condition
   ) throws(ConditionError) -> Condition {
     let operand = try resolve(operand)
     var constants: [Operand] = []
@@ -149,10 +153,10 @@ struct ConditionResolver {
     for element in list {
       let element = try resolve(element)
       guard let type, try self.type(of: element) == nil else {
-        others.append(try resolve(operand, .equal, element, options, in: condition))
+        others.append(try resolve(operand, .equal, right: element, options: options, in: condition))
         continue
       }
-      try check(type, .equal, options, in: condition)
+      try check(type, .equal, options: options, in: condition)
       let constant = try converted(element, to: type, for: .equal, in: condition)
       if constant == .value(.null) { others.append(.isNull(operand)) } else { constants.append(constant) }
     }
@@ -163,7 +167,7 @@ struct ConditionResolver {
   // MARK: Types
 
   private func check(
-    _ type: OperandType, _ comparison: Condition.Comparison, _ options: Condition.TextOptions, in condition: Condition
+    _ type: OperandType, _ comparison: Condition.Comparison, options: Condition.TextOptions, in condition: Condition
   ) throws(ConditionError) {
     if comparison.isOfTexts && !type.isText {
       throw mismatch("\(comparison.rawValue) compares texts, not \(type.name)", condition)
@@ -271,7 +275,7 @@ extension ConditionResolver {
     case .keyPath(let names): return scope.meaning(of: names, from: nil) ?? operand
     case .variablePath(let variable, let names): return scope.meaning(of: names, from: variable) ?? operand
     case .arithmetic(let left, let arithmetic, let right):
-      return scope.fitting(try resolve(left), arithmetic, try resolve(right))
+      return scope.fitting(try resolve(left), arithmetic, right: try resolve(right))
     case .function(let function, let inner): return .function(function, try resolve(inner))
     case .aggregate(let aggregation, let collection, let variable, let condition):
       let element = ConditionResolver(scope: scope.binding(variable, to: try scope.destination(of: collection)))

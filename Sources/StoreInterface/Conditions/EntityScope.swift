@@ -138,7 +138,8 @@ package struct EntityScope: Sendable {
     case .aggregate(let aggregation, let collection, let variable, _):
       let element = binding(variable, to: try destination(of: collection))
       return try element.type(of: aggregation, operand)
-    case .arithmetic(let left, let arithmetic, let right): return try type(of: arithmetic, left, right, operand)
+    case .arithmetic(let left, let arithmetic, let right):
+      return try type(of: arithmetic, left, right: right, whole: operand)
     case .function(let function, let inner): return try type(of: function, inner, operand)
     case .entityName(let object):
       if try entity(ofObjects: object) != nil { return .text }
@@ -183,7 +184,7 @@ extension EntityScope {
   }
 
   func type(
-    of arithmetic: Operand.Arithmetic, _ left: Operand, _ right: Operand, _ whole: Operand
+    of arithmetic: Operand.Arithmetic, _ left: Operand, right: Operand, whole: Operand
   ) throws(ConditionError) -> OperandType {
     let types = (try number(left, whole), try number(right, whole))
     let hasDecimal = types.0 == .decimal || types.1 == .decimal
@@ -248,7 +249,7 @@ extension EntityScope {
   }
 
   /// Arithmetic in which constants fit the numbers that they are computed with.
-  func fitting(_ left: Operand, _ arithmetic: Operand.Arithmetic, _ right: Operand) -> Operand {
+  func fitting(_ left: Operand, _ arithmetic: Operand.Arithmetic, right: Operand) -> Operand {
     func isDecimal(_ operand: Operand) -> Bool { (try? anyType(of: operand)) == .decimal }
     func fitted(_ operand: Operand, with other: Operand) -> Operand {
       guard case .value(let value) = operand, isDecimal(other), let decimal = value.comparable(with: .decimal) else {

@@ -36,6 +36,15 @@ package final class OneShotTimer: Sendable {
     arm(replacing: replacing, alarm) { $0.schedule(deadline: .now() + DispatchTimeInterval(delay)) }
   }
 
+  /// Arms the timer for a deadline; not at all for one that never comes.
+  ///
+  /// - Parameters:
+  ///   - deadline: the moment of the alarm.
+  ///   - alarm: called once.
+  package func arm(by deadline: Deadline, _ alarm: @escaping @Sendable () -> Void) {
+    if deadline != .never { arm(replacing: true, alarm) { $0.schedule(deadline: deadline.dispatchTime) } }
+  }
+
   /// Arms the timer for a moment on the wall clock, also if that is set meanwhile.
   ///
   /// - Parameters:

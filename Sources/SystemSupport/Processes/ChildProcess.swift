@@ -15,7 +15,7 @@ package final class ChildProcess: Sendable {
 
   private struct Waiter {
     let continuation: CheckedContinuation<Termination, any Error>
-    let timer: (any DispatchSourceTimer)?
+    let timer: OneShotTimer
   }
 
   package let processID: Int32
@@ -187,15 +187,12 @@ extension ChildProcess {
     if let ended { continuation.resume(with: ended) }
   }
 
-  private func makeTimer(id: UInt64, deadline: Deadline) -> (any DispatchSourceTimer)? {
-    guard deadline != .never else { return nil }
-    let timer = DispatchSource.makeTimerSource(queue: Self.queue)
-    timer.setEventHandler { [weak self] in
+  private func makeTimer(id: UInt64, deadline: Deadline) -> OneShotTimer {
+    let timer = OneShotTimer(queue: Self.queue)
+    timer.arm(by: deadline) { [weak self] in
       guard let self else { return }
       abandon(id, SystemError(.timedOut, call: "wait", subject: launch.executable))
     }
-    timer.schedule(deadline: deadline.dispatchTime)
-    timer.activate()
     return timer
   }
 
@@ -207,7 +204,7 @@ extension ChildProcess {
       state = .running(waiters: waiters)
       return waiter
     }
-    waiter?.timer?.cancel()
+    waiter?.timer.cancel()
     waiter?.continuation.resume(throwing: error)
   }
 
@@ -217,7 +214,7 @@ extension ChildProcess {
       if case .ended(let outcome) = state { outcome } else { nil }
     }
     guard let outcome else { preconditionFailure("nothing to deliver while the child runs") }
-    waiter.timer?.cancel()
+    waiter.timer.cancel()
     waiter.continuation.resume(with: outcome)
   }
 }

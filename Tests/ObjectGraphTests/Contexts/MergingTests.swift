@@ -52,7 +52,7 @@ struct MergingTests {
     #expect(stored == ["Augusta Byron 2"])
   }
 
-  @Test("A delete is final: an update by a worker that did not know of it comes to nothing")
+  @Test("A delete is final: an update by a worker that did not know of it is dropped")
   func deleteWins() throws {
     let id = try stack.savedPerson()
     let worker = ManagedObjectContext(parent: stack.main, name: "worker")

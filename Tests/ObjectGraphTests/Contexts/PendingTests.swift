@@ -49,7 +49,7 @@ struct PendingTests {
     }
   }
 
-  @Test("Links of objects that came to nothing are no change, and none leads to an object that is gone")
+  @Test("Links of objects that were deleted before a save are no change, and none leads to an object that is gone")
   func links() throws {
     let (gone, kept) = (try id(1), try id(2))
     let insert = RowChange(.insert, gone, row: try row(age: 1), base: nil)

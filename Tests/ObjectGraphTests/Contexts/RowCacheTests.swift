@@ -53,7 +53,7 @@ struct RowCacheTests {
       try here.save()
     }
     stack.coordinator.keep([(ada, old)], start)
-    stack.coordinator.keep([ada], asDestinationsOf: department, employees, start)
+    stack.coordinator.keep([ada], asDestinationsOf: department, property: employees, start: start)
     stack.there.performAndWait { there in
       #expect((there.object(with: ada) as? Person)?.age == 9)
       #expect((there.object(with: department) as? Department)?.employees == [])

@@ -128,13 +128,13 @@ struct ToManyPredicateTests {
   @Test("Arithmetic is SQLite's: whole numbers stay whole, what overflows becomes real, nil and zero give nil")
   func arithmetic() {
     let (max, min) = (ComputedValue.integer(.max), ComputedValue.integer(.min))
-    #expect(ComputedValue.compute(.integer(7), .divide, .integer(-2)) == .integer(-3))
-    #expect(ComputedValue.compute(.integer(7), .divide, .real(2)) == .real(3.5))
-    #expect(ComputedValue.compute(.integer(7), .divide, .integer(0)) == .null)
-    #expect(ComputedValue.compute(max, .add, .integer(1)) == .real(0x1p63))
-    #expect(ComputedValue.compute(min, .divide, .integer(-1)) == .real(0x1p63))
-    #expect(ComputedValue.compute(.real(.infinity), .subtract, .real(.infinity)) == .null)
-    #expect(ComputedValue.compute(.null, .multiply, .integer(1)) == .null)
+    #expect(ComputedValue.compute(.integer(7), .divide, right: .integer(-2)) == .integer(-3))
+    #expect(ComputedValue.compute(.integer(7), .divide, right: .real(2)) == .real(3.5))
+    #expect(ComputedValue.compute(.integer(7), .divide, right: .integer(0)) == .null)
+    #expect(ComputedValue.compute(max, .add, right: .integer(1)) == .real(0x1p63))
+    #expect(ComputedValue.compute(min, .divide, right: .integer(-1)) == .real(0x1p63))
+    #expect(ComputedValue.compute(.real(.infinity), .subtract, right: .real(.infinity)) == .null)
+    #expect(ComputedValue.compute(.null, .multiply, right: .integer(1)) == .null)
     #expect(min.applying(.absolute) == .real(0x1p63))
   }
 }

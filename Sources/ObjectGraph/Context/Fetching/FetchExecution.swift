@@ -119,7 +119,7 @@ struct FetchExecution {
         }
       return (ids: ids, isStored: view.pinNumber == nil && isStored(view.levels))
     }
-    if found.isStored { coordinator.keep(found.ids, asDestinationsOf: id, property, start) }
+    if found.isStored { coordinator.keep(found.ids, asDestinationsOf: id, property: property, start: start) }
     return found.ids
   }
 

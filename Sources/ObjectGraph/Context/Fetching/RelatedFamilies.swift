@@ -33,7 +33,7 @@ struct RelatedFamilies {
     case .isNull(let operand): try add(operand, scope)
     case .quantified(_, let inner), .not(let inner): try add(inner, scope)
     case .and(let parts), .or(let parts): for part in parts { try add(part, scope) }
-    case .exists(let collection, let variable, let inner): try add(collection, variable, inner, scope)
+    case .exists(let collection, let variable, let inner): try add(collection, variable, condition: inner, scope: scope)
     }
   }
 
@@ -45,7 +45,7 @@ struct RelatedFamilies {
     case .arithmetic(let left, _, let right): for operand in [left, right] { try add(operand, scope) }
     case .function(_, let inner): try add(inner, scope)
     case .aggregate(let aggregation, let collection, let variable, let inner):
-      try add(collection, variable, inner, scope)
+      try add(collection, variable, condition: inner, scope: scope)
       guard let operand = aggregation.operand else { return }
       try add(operand, scope.binding(variable, to: try scope.destination(of: collection)))
     case .entityName(let object): try add(object, scope)
@@ -57,7 +57,7 @@ struct RelatedFamilies {
   }
 
   private mutating func add(
-    _ collection: Operand.Collection, _ variable: String, _ condition: Condition, _ scope: EntityScope
+    _ collection: Operand.Collection, _ variable: String, condition: Condition, scope: EntityScope
   ) throws(ConditionError) {
     let path = try scope.path(of: collection)
     add(path.toOne)

@@ -104,7 +104,7 @@ extension ManagedObject {
     get {
       guard let blob = self[blob: slot] else { return nil }
       do { return try blob.load() } catch {
-        registry?.failures.note(UnreadableValue(self, entity.properties[slot], error))
+        registry?.failures.note(UnreadableValue(self, entity.properties[slot], error: error))
         return nil
       }
     }

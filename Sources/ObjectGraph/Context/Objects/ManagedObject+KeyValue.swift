@@ -103,7 +103,7 @@ extension ManagedObject {
       return row.referenceIfPresent(property.slot).flatMap { $0.uriRepresentation }.map(Value.url) ?? .null
     }
     do { return try row.value(of: attribute, property.slot) } catch {
-      registry?.failures.note(UnreadableValue(self, property, error))
+      registry?.failures.note(UnreadableValue(self, property, error: error))
       return .null
     }
   }

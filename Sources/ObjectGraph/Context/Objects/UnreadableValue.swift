@@ -12,7 +12,7 @@ public struct UnreadableValue: Error, Sendable, CustomStringConvertible {
   /// The error that reading the file ended with.
   public let reason: String
 
-  init(_ object: ManagedObject, _ property: Property, _ error: any Error) {
+  init(_ object: ManagedObject, _ property: Property, error: any Error) {
     objectID = object.objectID
     entityName = object.entity.name
     self.property = property.name

@@ -3,7 +3,7 @@ import ObjectModel
 extension RowChange {
   /// This change and then another of the same object, as one change against this one's base.
   ///
-  /// A delete is final: an update by somebody who did not know of it yet comes to nothing.
+  /// A delete is final: an update by somebody who did not know of it yet is dropped.
   func followed(by next: RowChange, layouts: [RowLayout]) -> RowChange {
     // An empty update tells that links changed and knows nothing of the row.
     if next.isEmptyUpdate, row != nil { return self }
@@ -25,7 +25,7 @@ extension RowChange {
     case (.delete, _), (.forget, _):
       self
     case (_, .insert), (_, .forget):
-      // Keys are drawn once, and what came to nothing is not passed on, so these do not occur.
+      // Keys are drawn once, and inserts that were deleted again are not passed on, so these do not occur.
       next
     }
   }

@@ -136,7 +136,7 @@ struct ConflictResolver {
   /// Returns the change rebased on the stored row, if this stack's own save in between caused the conflict.
   private func mergedWithinStack(_ conflict: StoreConflict) -> RowChange? {
     guard let base = conflict.change.base, let stored = conflict.stored?.row,
-      coordinator.canMerge(conflict, base, stored, root)
+      coordinator.canMerge(conflict, base, stored: stored, root: root)
     else { return nil }
     var change = conflict.change
     change.base = stored

@@ -90,13 +90,13 @@ struct LinkMigration {
       else { continue }
       let own = plan.offset(from: former, to: entity)
       let other = plan.offset(from: formerDestination, to: destination)
-      guard let select = select(origin, former, own, other), !selects.contains(select) else { continue }
+      guard let select = select(origin, former, own: own, other: other), !selects.contains(select) else { continue }
       selects.append(select)
     }
     return selects
   }
 
-  private func select(_ origin: Property, _ owner: Entity, _ own: Int64, _ other: Int64) -> String? {
+  private func select(_ origin: Property, _ owner: Entity, own: Int64, other: Int64) -> String? {
     func term(_ column: String, _ offset: Int64) -> String {
       SchemaName.quoted(column) + (offset == 0 ? "" : " + \(offset)")
     }

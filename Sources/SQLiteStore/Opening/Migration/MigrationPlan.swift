@@ -90,7 +90,7 @@ struct RowMapping {
   init(_ plan: MigrationPlan, _ contribution: MigrationPlan.Contribution) {
     for property in contribution.entity.properties where property.isPersistent {
       if property.storage == .reference {
-        addReference(property, plan.mapping.linkOrigin(of: property, in: contribution.entity), plan)
+        addReference(property, plan.mapping.linkOrigin(of: property, in: contribution.entity), plan: plan)
       } else if let mapping = plan.mapping.attributeMapping(of: property, in: contribution.entity) {
         addAttribute(property, mapping)
       } else if let origin = plan.mapping.origin(of: property, in: contribution.entity) {
@@ -130,7 +130,7 @@ struct RowMapping {
   }
 
   /// - Parameter origin: the relationship whose links are taken over, if there is one.
-  private mutating func addReference(_ property: Property, _ origin: Property?, _ plan: MigrationPlan) {
+  private mutating func addReference(_ property: Property, _ origin: Property?, plan: MigrationPlan) {
     let entityColumn = property.entityColumnName
     guard let origin, origin.storage == .reference, origin.isPersistent, let former = origin.destination,
       let destination = property.destination

@@ -10,8 +10,8 @@ struct MigrationProposal {
   private let droppedFamilies: Set<String>
 
   init(
-    _ stored: StoredModel, _ source: ManagedObjectModel, to destination: Schema, _ choices: MigrationChoices,
-    keeping keptEntities: [String] = [], _ connection: Connection
+    _ stored: StoredModel, _ source: ManagedObjectModel, to destination: Schema, choices: MigrationChoices,
+    keeping keptEntities: [String] = [], connection: Connection
   ) throws(StoreError) {
     let mapping = MappingInference(from: source, to: destination.model, choices: choices)
     let old = Schema(source)

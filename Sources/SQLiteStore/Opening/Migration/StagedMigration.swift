@@ -20,7 +20,7 @@ struct StagedMigration {
     ) { $0.text(0) }
     if let pending, let step = steps.last(where: { $0.label == pending }) {
       try inTransaction(connection) { () throws(StoreError) in
-        try run(step.after, step.model, connection)
+        try run(step.after, step.model, connection: connection)
         try connection.control("DELETE FROM _metadata WHERE key = '\(Self.pendingKey)'")
       }
     }
@@ -28,7 +28,7 @@ struct StagedMigration {
       try inTransaction(connection) { () throws(StoreError) in
         // Another process may have done it meanwhile.
         if try StoredModel(connection).fits(step.model) { return }
-        try run(step.before, steps[number - 1].model, connection)
+        try run(step.before, steps[number - 1].model, connection: connection)
         var options = options
         options.migratesAutomatically = true
         var updater = SchemaUpdater(
@@ -36,7 +36,7 @@ struct StagedMigration {
           files: ExternalFiles(storePath: path, isPrivate: options.isPrivate), options: options)
         updater.policies = step.policies
         try updater.update()
-        try run(step.after, step.model, connection)
+        try run(step.after, step.model, connection: connection)
       }
     }
   }
@@ -53,7 +53,7 @@ struct StagedMigration {
   }
 
   private func run(
-    _ code: MigrationStage.Code?, _ model: ManagedObjectModel, _ connection: Connection
+    _ code: MigrationStage.Code?, _ model: ManagedObjectModel, connection: Connection
   ) throws(StoreError) {
     guard let code else { return }
     let store = MigratingStore(connection, options, model: model)

@@ -13,7 +13,7 @@ struct FormatLexer {
   }
 
   /// An error at a position; the column counts characters.
-  func error(_ code: ConditionError.Code, _ message: String, _ range: Range<Int>) -> ConditionError {
+  func error(_ code: ConditionError.Code, _ message: String, range: Range<Int>) -> ConditionError {
     let fragment = range.isEmpty ? nil : text(range)
     return ConditionError(code, message, fragment: fragment, column: text(0..<range.lowerBound).count + 1)
   }
@@ -37,12 +37,12 @@ struct FormatLexer {
     case "#":
       position += 1
       let name = name()
-      if name.isEmpty { throw error(.syntax, "a name must follow #", start..<position) }
+      if name.isEmpty { throw error(.syntax, "a name must follow #", range: start..<position) }
       return .escapedName(name)
     case "$":
       position += 1
       let name = name()
-      if name.isEmpty { throw error(.syntax, "a name must follow $", start..<position) }
+      if name.isEmpty { throw error(.syntax, "a name must follow $", range: start..<position) }
       return .variable(name)
     case "%": return .argument(try argument())
     case "0"..."9": return .number(try number())
@@ -84,9 +84,9 @@ struct FormatLexer {
     }
     if let scalar = peek(), Self.isNameStart(scalar) || !("0"..."9").contains(scalars[position - 1]) {
       _ = name()
-      throw error(.syntax, "not a number", start..<position)
+      throw error(.syntax, "not a number", range: start..<position)
     }
-    if !("0"..."9").contains(scalars[position - 1]) { throw error(.syntax, "not a number", start..<position) }
+    if !("0"..."9").contains(scalars[position - 1]) { throw error(.syntax, "not a number", range: start..<position) }
     return text(start..<position)
   }
 
@@ -107,7 +107,7 @@ struct FormatLexer {
       }
     }
     position = min(position + 1, scalars.count)
-    throw error(.syntax, "not an argument; use %@, %K, %d, %ld or %f", start..<position)
+    throw error(.syntax, "not an argument; use %@, %K, %d, %ld or %f", range: start..<position)
   }
 
   private mutating func symbol() throws(ConditionError) -> String {
@@ -121,7 +121,7 @@ struct FormatLexer {
     position += 1
     let symbol = text(start..<position)
     guard "=<>!(){}[],.-+*/@&|:".contains(symbol) else {
-      throw error(.syntax, "a sign that has no meaning here", start..<position)
+      throw error(.syntax, "a sign that has no meaning here", range: start..<position)
     }
     return symbol
   }
@@ -135,13 +135,13 @@ struct FormatLexer {
       if scalar == quote { return String(value) }
       value.append(scalar == "\\" ? try escape() : scalar)
     }
-    throw error(.syntax, "the text has no closing quotation mark", start..<scalars.count)
+    throw error(.syntax, "the text has no closing quotation mark", range: start..<scalars.count)
   }
 
   /// The scalar that an escape stands for, the backslash being read already.
   private mutating func escape() throws(ConditionError) -> Unicode.Scalar {
     let start = position - 1
-    guard let scalar = peek() else { throw error(.syntax, "nothing follows the backslash", start..<position) }
+    guard let scalar = peek() else { throw error(.syntax, "nothing follows the backslash", range: start..<position) }
     position += 1
     switch scalar {
     case "\\", "'", "\"": return scalar
@@ -153,9 +153,9 @@ struct FormatLexer {
       let digits = text(position..<end)
       position = end
       if digits.count == 4, let code = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(code) { return scalar }
-      throw error(.syntax, "four hexadecimal digits of a Unicode scalar must follow \\u", start..<position)
+      throw error(.syntax, "four hexadecimal digits of a Unicode scalar must follow \\u", range: start..<position)
     default:
-      throw error(.syntax, "not an escape; a backslash itself is written as two", start..<position)
+      throw error(.syntax, "not an escape; a backslash itself is written as two", range: start..<position)
     }
   }
 }

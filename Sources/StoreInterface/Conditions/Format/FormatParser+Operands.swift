@@ -209,8 +209,8 @@ extension FormatParser {
       let known =
         Operand.Function.allCases.filter { $0.castType == nil }.map { $0.rawValue + ":" } + Self.signs.keys.sorted()
       throw lexer.error(
-        .unsupported, "there is no such function in predicates, only \(known.joined(separator: ", "))",
-        place.start..<place.end)
+        .unsupported, "there is no such function in predicates, only \(known.joined(separator: ", range: "))",
+        range: place.start..<place.end)
     }
     let operand = try operand()
     try expect(")")
@@ -232,7 +232,7 @@ extension FormatParser {
       throw lexer.error(
         .unsupported,
         "properties can be cast to NSNumber, NSDate and NSString, constants to these, NSDecimalNumber, "
-          + "NSUUID and NSURL if their value is one", place.start..<place.end)
+          + "NSUUID and NSURL if their value is one", range: place.start..<place.end)
     }
     return .function(function, operand)
   }
@@ -256,7 +256,7 @@ extension FormatParser {
     guard let aggregation = Operand.Aggregation(name, of: names, variable: variable) else {
       throw lexer.error(
         .unsupported, "only path.@count, and path.@sum, @min, @max and @avg with a property after them, can be used",
-        place.start..<place.end)
+        range: place.start..<place.end)
     }
     return .aggregate(aggregation, collection, variable: variable, condition)
   }
@@ -267,7 +267,7 @@ extension FormatParser {
     try expect("(")
     let place = token
     guard let (start, names) = try operand().path, !names.isEmpty else {
-      throw lexer.error(.syntax, "a path to a to-many relationship was expected", place.start..<place.end)
+      throw lexer.error(.syntax, "a path to a to-many relationship was expected", range: place.start..<place.end)
     }
     try expect(",")
     guard case .variable(let variable) = token.kind else { throw error("a variable such as $x was expected") }

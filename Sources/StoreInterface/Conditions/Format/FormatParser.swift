@@ -57,7 +57,7 @@ struct FormatParser {
 
   /// An error at the current word.
   func error(_ message: String, _ code: ConditionError.Code = .syntax) -> ConditionError {
-    lexer.error(code, message, token.start..<token.end)
+    lexer.error(code, message, range: token.start..<token.end)
   }
 
   // MARK: Logic
@@ -158,7 +158,7 @@ extension FormatParser {
       let place = token
       let bounds = try bounds()
       guard bounds.count == 2 else {
-        throw lexer.error(.syntax, "BETWEEN takes two bounds: {lower, upper}", place.start..<place.end)
+        throw lexer.error(.syntax, "BETWEEN takes two bounds: {lower, upper}", range: place.start..<place.end)
       }
       return .between(left, lower: bounds[0], upper: bounds[1])
     }
@@ -191,7 +191,8 @@ extension FormatParser {
     case .variable: return .isIn(left, [whole], options)
     default:
       throw lexer.error(
-        .syntax, "a list in braces, a collection or a to-many relationship was expected", place.start..<place.end)
+        .syntax, "a list in braces, a collection or a to-many relationship was expected", range: place.start..<place.end
+      )
     }
   }
 

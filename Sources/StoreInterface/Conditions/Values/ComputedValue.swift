@@ -38,12 +38,12 @@ package enum ComputedValue: Hashable, Sendable {
   // MARK: Arithmetic
 
   /// Returns the result of arithmetic, the same as SQLite's; see ``Operand/Arithmetic``.
-  package static func compute(_ left: Self, _ arithmetic: Operand.Arithmetic, _ right: Self) -> Self {
+  package static func compute(_ left: Self, _ arithmetic: Operand.Arithmetic, right: Self) -> Self {
     if case .integer(let first) = left, case .integer(let second) = right, arithmetic != .power {
-      if let result = compute(first, arithmetic, second) { return result }
+      if let result = compute(first, arithmetic, right: second) { return result }
     }
-    if case .decimal = left { return compute(left.decimal, arithmetic, right.decimal) }
-    if case .decimal = right { return compute(left.decimal, arithmetic, right.decimal) }
+    if case .decimal = left { return compute(left.decimal, arithmetic, right: right.decimal) }
+    if case .decimal = right { return compute(left.decimal, arithmetic, right: right.decimal) }
     guard let first = left.real, let second = right.real else { return .null }
     switch arithmetic {
     case .add: return Self(first + second)
@@ -56,7 +56,7 @@ package enum ComputedValue: Hashable, Sendable {
   }
 
   /// Returns the result if it is an integer; nil if 64 bits can't hold it.
-  private static func compute(_ left: Int64, _ arithmetic: Operand.Arithmetic, _ right: Int64) -> Self? {
+  private static func compute(_ left: Int64, _ arithmetic: Operand.Arithmetic, right: Int64) -> Self? {
     let result: (partialValue: Int64, overflow: Bool)
     switch arithmetic {
     case .add: result = left.addingReportingOverflow(right)
@@ -73,7 +73,7 @@ package enum ComputedValue: Hashable, Sendable {
     return result.overflow ? nil : .integer(result.partialValue)
   }
 
-  private static func compute(_ left: Decimal?, _ arithmetic: Operand.Arithmetic, _ right: Decimal?) -> Self {
+  private static func compute(_ left: Decimal?, _ arithmetic: Operand.Arithmetic, right: Decimal?) -> Self {
     guard let left, let right else { return .null }
     switch arithmetic {
     case .add: return Self(left + right)

@@ -91,14 +91,14 @@ package enum ScalarTransform: Hashable, Sendable {
   ) throws(Failure) -> Result {
     switch self {
     case .none: try body(scalar)
-    case .fold(let options): try Self.folded(scalar, options, body)
+    case .fold(let options): try Self.folded(scalar, options, body: body)
     case .decimalKey: try Self.decimalKey(scalar, body)
     case .standardKey: try Self.standardKey(scalar, body)
     }
   }
 
   @inlinable static func folded<Result, Failure: Error>(
-    _ scalar: Scalar, _ options: Condition.TextOptions, _ body: (Scalar) throws(Failure) -> Result
+    _ scalar: Scalar, _ options: Condition.TextOptions, body: (Scalar) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     guard case .bytes(let bytes) = scalar else { return try body(scalar) }
     return try lend(TextFolding.fold(bytes, options), body)

@@ -37,7 +37,7 @@ package enum TextSearch {
         continue
       }
       if position == text.count && token == pattern.count { return true }
-      if position < text.count, let next = step(text, position, pattern, token) {
+      if position < text.count, let next = step(text, position, pattern: pattern, token: token) {
         (position, token) = next
         continue
       }
@@ -50,7 +50,7 @@ package enum TextSearch {
 
   /// The positions after one element of the pattern that is not `*`, or nil if it does not match.
   private static func step(
-    _ text: UnsafeRawBufferPointer, _ position: Int, _ pattern: UnsafeRawBufferPointer, _ token: Int
+    _ text: UnsafeRawBufferPointer, _ position: Int, pattern: UnsafeRawBufferPointer, token: Int
   ) -> (Int, Int)? {
     guard token < pattern.count else { return nil }
     var byte = pattern[token]

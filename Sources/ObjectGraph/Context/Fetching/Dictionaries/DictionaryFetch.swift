@@ -78,7 +78,7 @@ struct DictionaryFetch {
     var reader = RelatedRows()
     var rows: [[Value]] = []
     try FetchExecution(registry, query).forEachRow { id, row, related in
-      rows.append(try columns.map { try reader.value($0, id, row, related) })
+      rows.append(try columns.map { try reader.value($0, id, row: row, related: related) })
     }
     return rows
   }
@@ -95,7 +95,7 @@ struct DictionaryFetch {
       keys = [[]]
     }
     try FetchExecution(registry, query).forEachRow { id, row, related in
-      let key = try groupColumns.map { try reader.value($0, id, row, related) }
+      let key = try groupColumns.map { try reader.value($0, id, row: row, related: related) }
       let place = places[key] ?? groups.count
       if place == groups.count {
         places[key] = place
@@ -105,7 +105,7 @@ struct DictionaryFetch {
       for (index, column) in columns.enumerated() {
         guard case .aggregate(_, let path) = column.source else { continue }
         if let path {
-          groups[place][index]?.add(try reader.value(path, row, related))
+          groups[place][index]?.add(try reader.value(path, row, related: related))
         } else {
           groups[place][index]?.addRow()
         }

@@ -6,10 +6,10 @@ struct RelatedRows {
   private var rows: [ManagedObjectID: Row?] = [:]
 
   mutating func value(
-    _ column: FetchColumn, _ id: ManagedObjectID, _ row: Row, _ related: RelatedObjects
+    _ column: FetchColumn, _ id: ManagedObjectID, row: Row, related: RelatedObjects
   ) throws -> Value {
     switch column.source {
-    case .property(let path): try value(path, row, related)
+    case .property(let path): try value(path, row, related: related)
     case .value(let value): value
     case .objectID: id.uriRepresentation.map(Value.url) ?? .null
     case .computed(let reader, let type):
@@ -20,7 +20,7 @@ struct RelatedRows {
 
   /// The value at the end of a path; null where a relationship leads nowhere.
   mutating func value(
-    _ path: PropertyPath, _ row: Row, _ related: RelatedObjects
+    _ path: PropertyPath, _ row: Row, related: RelatedObjects
   ) throws -> Value {
     var row = row
     for relationship in path.relationships {
