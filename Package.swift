@@ -75,11 +75,13 @@ let package = Package(
       name: "RecordInput",
       dependencies: ["CLinux", "CZlib", "CZstd", "DelimitedText", "JSONText", "SystemSupport"], swiftSettings: strict),
     .target(name: "Configuration", dependencies: ["CInih", "TextSupport"], swiftSettings: strict),
+    // Which job is next, as a value: no clock, thread or store.
+    .target(name: "JobSchedule", dependencies: ["Jobs", "ObjectGraph", "SystemSupport"], swiftSettings: strict),
     .target(
       name: "JobDaemon",
       dependencies: [
-        "Configuration", "JSONText", "TextSupport", "ObjectGraph", "Jobs", "StatusReplies", "SystemSupport",
-        "HTTPService",
+        "Configuration", "JSONText", "TextSupport", "ObjectGraph", "JobSchedule", "Jobs", "StatusReplies",
+        "SystemSupport", "HTTPService",
       ],
       swiftSettings: strict),
     // A target for each built-in handler; the daemon's core knows none of them.
@@ -200,10 +202,13 @@ let package = Package(
       name: "ImageHelperTests",
       dependencies: ["CLinux", "ImageHandler", "ImageProtocol", "SystemSupport", "TestSupport"], swiftSettings: strict),
     .testTarget(
+      name: "JobScheduleTests", dependencies: ["JobSchedule", "Jobs", "ObjectGraph", "ObjectModel", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
       name: "JobDaemonTests",
       dependencies: [
-        "BobbinDaemon", "Configuration", "ControlClient", "HTTPService", "JSONText", "JobDaemon", "Jobs", "ObjectGraph",
-        "ObjectModel", "SQLiteStore", "SystemSupport", "TestSupport",
+        "BobbinDaemon", "Configuration", "ControlClient", "HTTPService", "JSONText", "JobDaemon", "JobSchedule", "Jobs",
+        "ObjectGraph", "ObjectModel", "SQLiteStore", "SystemSupport", "TestSupport",
       ], swiftSettings: strict),
     .testTarget(
       name: "ImportHandlerTests", dependencies: ["DelimitedText", "ImportHandler", "RecordInput"],

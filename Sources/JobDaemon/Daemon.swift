@@ -4,6 +4,7 @@ import Foundation
 import HTTPService
 package import Jobs
 package import ObjectGraph
+import JobSchedule
 import Synchronization
 package import SystemSupport
 

@@ -1,4 +1,5 @@
 import Foundation
+import JobSchedule
 import Jobs
 import ObjectGraph
 import SystemSupport

@@ -35,24 +35,4 @@ struct CommandRequestTests {
     let two = try request(#"{"command": "hold", "where": {"state": ["waiting", "available"]}}"#)
     #expect(two.target == .all(JobSelection(states: [.waiting, .available])))
   }
-
-  @Test("A selection takes jobs of its queue, type, batch and states only")
-  func selection() {
-    var test = TestSchedule()
-    let image = test.add("i") { $0.type = "image" }
-    let other = test.add("o") { $0.queue = "slow" }
-    let batch = test.add("b") { $0.batch = "night" }
-    let held = test.add("h")
-    #expect(test.schedule.hold(held) == true)
-    func found(_ selection: JobSelection) -> Set<ManagedObjectID> {
-      Set(test.schedule.jobs(matching: selection).map(\.objectID))
-    }
-    #expect(found(JobSelection(type: "image")) == [image])
-    #expect(found(JobSelection(queue: "slow")) == [other])
-    #expect(found(JobSelection(batch: "night")) == [batch])
-    #expect(found(JobSelection(states: [.held])) == [held])
-    #expect(found(JobSelection(states: [.held, .available])) == [image, other, batch, held])
-    #expect(found(JobSelection(states: [.available], type: "noop")) == [other, batch])
-    #expect(found(JobSelection(type: "unheard of")) == [])
-  }
 }

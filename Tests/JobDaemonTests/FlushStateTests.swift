@@ -1,4 +1,5 @@
 import Configuration
+import JobSchedule
 import ObjectGraph
 import Synchronization
 import Testing

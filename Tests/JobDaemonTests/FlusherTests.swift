@@ -1,4 +1,5 @@
 import Dispatch
+import JobSchedule
 import Jobs
 import ObjectGraph
 import TestSupport

@@ -1,3 +1,4 @@
+import JobSchedule
 import Testing
 
 @testable import JobDaemon

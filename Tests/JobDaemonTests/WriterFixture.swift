@@ -1,5 +1,6 @@
 import Configuration
 import Foundation
+import JobSchedule
 import Jobs
 import ObjectGraph
 import ObjectModel

@@ -1,3 +1,4 @@
+import JobSchedule
 import Jobs
 import ObjectGraph
 
@@ -47,22 +48,7 @@ struct JobSelection: Sendable, Equatable {
 extension Schedule {
   /// The unfinished jobs that a selection matches, in the order of their arrival.
   func jobs(matching selection: JobSelection) -> [JobSelection.Found] {
-    let queue = selection.queue.map { resourceIndexes[.queue($0)] }
-    let type = selection.type.map { resourceIndexes[.type($0)] }
-    let batch = selection.batch.map { batchIndexes[$0] }
-    // No job has an unknown name.
-    if queue == .some(nil) || type == .some(nil) || batch == .some(nil) { return [] }
-    var found: [ScheduledJob] = []
-    for job in jobs {
-      guard let job, !job.state.isFinal else { continue }
-      let resources = lanes[Int(job.lane)].resources
-      if let queue, resources[1] != queue { continue }
-      if let type, resources[2] != type { continue }
-      if let batch, Int(job.batch) != batch { continue }
-      if !selection.states.isEmpty, !selection.states.contains(job.state) { continue }
-      found.append(job)
-    }
-    return found.sorted { $0.sequence < $1.sequence }
+    jobs(inQueue: selection.queue, ofType: selection.type, ofBatch: selection.batch, in: selection.states)
       .map { JobSelection.Found(objectID: $0.id, state: $0.state) }
   }
 }

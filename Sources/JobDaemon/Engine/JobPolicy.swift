@@ -1,4 +1,5 @@
 import Configuration
+import JobSchedule
 import Jobs
 
 /// The policy for a job: its own settings, else its type's, else the configuration's.

@@ -1,6 +1,7 @@
 import Configuration
 import Foundation
 import JSONText
+import JobSchedule
 import Jobs
 import ObjectGraph
 import SystemSupport

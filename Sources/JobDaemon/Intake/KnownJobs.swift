@@ -1,3 +1,4 @@
+import JobSchedule
 import Jobs
 import ObjectGraph
 

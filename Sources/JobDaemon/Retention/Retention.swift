@@ -1,6 +1,7 @@
 import Configuration
 import Dispatch
 import Foundation
+import JobSchedule
 import Jobs
 import ObjectGraph
 import Synchronization

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import JobSchedule
 import Synchronization
 import SystemSupport
 

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPService
 import JSONText
+import JobSchedule
 import Jobs
 import ObjectGraph
 import StatusReplies

@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import HTTPService
 import JSONText
+import JobSchedule
 import Jobs
 import ObjectGraph
 import StatusReplies

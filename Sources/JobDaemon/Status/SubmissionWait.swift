@@ -1,4 +1,5 @@
 import Dispatch
+import JobSchedule
 import ObjectGraph
 import Synchronization
 import SystemSupport

@@ -1,5 +1,6 @@
 import Foundation
 import JSONText
+import JobSchedule
 import Jobs
 import ObjectGraph
 

@@ -1,5 +1,6 @@
 import Configuration
 import Dispatch
+import JobSchedule
 import Jobs
 import ObjectGraph
 import Synchronization

@@ -1,4 +1,5 @@
 import Configuration
+import JobSchedule
 import ObjectGraph
 
 /// The flusher's state machine: when a flush starts, what it is for, and what its end means.

@@ -1,5 +1,6 @@
 import Configuration
 import Dispatch
+import JobSchedule
 import ObjectGraph
 import Synchronization
 import SystemSupport

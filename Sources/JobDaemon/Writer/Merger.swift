@@ -1,3 +1,4 @@
+import JobSchedule
 import ObjectGraph
 import Synchronization
 

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import JobSchedule
 import Jobs
 import ObjectGraph
 import Synchronization

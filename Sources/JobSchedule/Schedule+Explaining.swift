@@ -1,10 +1,10 @@
-import Jobs
-import ObjectGraph
+package import Jobs
+package import ObjectGraph
 
 /// Explanations of why a job does not run.
 extension Schedule {
   /// Something that keeps a job from running.
-  enum Obstacle: Sendable, Equatable {
+  package enum Obstacle: Sendable, Equatable {
     case held
     /// Until a moment on the wall clock, in milliseconds.
     case notBefore(Int64)
@@ -24,7 +24,7 @@ extension Schedule {
   /// The obstacles that keep a job from running; empty for one that runs, is final, or is not here.
   ///
   /// Cost: a look at every job.
-  func obstacles(of id: ManagedObjectID, at now: Moment) -> [Obstacle] {
+  package func obstacles(of id: ManagedObjectID, at now: Moment) -> [Obstacle] {
     guard let slot = slots[id], let job = jobs[slot] else { return [] }
     var obstacles: [Obstacle] = job.state == .held ? [.held] : []
     if job.blockers > 0 { obstacles += blockers(of: slot) }
@@ -73,21 +73,49 @@ extension Schedule {
   }
 
   /// A queue, a type or everything, as the status API shows it.
-  struct ResourceView: Sendable {
-    let name: Resource.Name
-    let isPaused: Bool
-    let concurrent: Int?
-    let running: Int
-    let counts: [JobState: Int]
+  package struct ResourceView: Sendable {
+    package let name: Resource.Name
+    package let isPaused: Bool
+    package let concurrent: Int?
+    package let running: Int
+    package let counts: [JobState: Int]
   }
 
   /// All queues, types and keys.
-  var resourceViews: [ResourceView] {
+  package var resourceViews: [ResourceView] {
     resourceIndexes.values.map { index in
       let resource = resources[index]
       return ResourceView(
         name: resource.name, isPaused: resource.isPaused, concurrent: resource.concurrent,
         running: resource.running, counts: resource.counts.filter { $0.value > 0 })
     }
+  }
+
+  /// The unfinished jobs of a queue, a type, a batch and some states, in the order of their arrival.
+  ///
+  /// - Parameters:
+  ///   - queue: their queue; nil for any.
+  ///   - type: their type; nil for any.
+  ///   - batch: their batch; nil for any.
+  ///   - states: their states; empty for any.
+  package func jobs(
+    inQueue queue: String?, ofType type: String?, ofBatch batch: String?, in states: Set<JobState>
+  ) -> [ScheduledJob] {
+    let queue = queue.map { resourceIndexes[.queue($0)] }
+    let type = type.map { resourceIndexes[.type($0)] }
+    let batch = batch.map { batchIndexes[$0] }
+    // No job has an unknown name.
+    if queue == .some(nil) || type == .some(nil) || batch == .some(nil) { return [] }
+    var found: [ScheduledJob] = []
+    for job in jobs {
+      guard let job, !job.state.isFinal else { continue }
+      let resources = lanes[Int(job.lane)].resources
+      if let queue, resources[1] != queue { continue }
+      if let type, resources[2] != type { continue }
+      if let batch, Int(job.batch) != batch { continue }
+      if !states.isEmpty, !states.contains(job.state) { continue }
+      found.append(job)
+    }
+    return found.sorted { $0.sequence < $1.sequence }
   }
 }

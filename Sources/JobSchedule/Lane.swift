@@ -1,5 +1,5 @@
-import Jobs
-import ObjectGraph
+package import Jobs
+package import ObjectGraph
 
 /// Jobs that compete for the same resources; only a lane's first job has to be looked at.
 struct Lane {
@@ -55,10 +55,10 @@ struct LaneTurn: Comparable {
 }
 
 /// A job in the schedule: as small as possible, since there may be a million.
-struct ScheduledJob {
-  let id: ManagedObjectID
+package struct ScheduledJob {
+  package let id: ManagedObjectID
   /// The file that it came in; nil for a job that was put back.
-  let file: LiveFile?
+  package let file: LiveFile?
   /// The order of arrival.
   let sequence: UInt64
   var lane: Int32
@@ -67,7 +67,7 @@ struct ScheduledJob {
   /// The number of jobs or batches that it waits for.
   var blockers: Int32 = 0
   var priority: Int8
-  var state: JobState
+  package var state: JobState
   /// The time when it becomes ready: on the wall clock if scheduled, on the steady one if retryable.
   var due: Int64 = 0
   var dueIsSteady = false

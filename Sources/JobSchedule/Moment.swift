@@ -1,14 +1,19 @@
-import Foundation
+package import Foundation
 import Glibc
 
 /// One point in time on both clocks, in milliseconds.
-struct Moment: Sendable, Equatable {
+package struct Moment: Sendable, Equatable {
   /// On a clock that can't be set, for delays and limits.
-  let steady: Int64
+  package let steady: Int64
   /// Since 1970, on the clock that an operator may set, for moments that a job file names.
-  let wall: Int64
+  package let wall: Int64
 
-  static func now() -> Moment { Moment(steady: read(CLOCK_BOOTTIME), wall: read(CLOCK_REALTIME)) }
+  package init(steady: Int64, wall: Int64) {
+    self.steady = steady
+    self.wall = wall
+  }
+
+  package static func now() -> Moment { Moment(steady: read(CLOCK_BOOTTIME), wall: read(CLOCK_REALTIME)) }
 
   private static func read(_ clock: clockid_t) -> Int64 {
     var time = timespec()
@@ -20,7 +25,7 @@ struct Moment: Sendable, Equatable {
 
 extension Duration {
   /// Rounded up, so that no wait for it ends too early.
-  var milliseconds: Int64 {
+  package var milliseconds: Int64 {
     let (seconds, attoseconds) = components
     return seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
   }
@@ -28,7 +33,7 @@ extension Duration {
 
 extension Date {
   /// Milliseconds since 1970, rounded up, and clamped to what a clock can show.
-  var milliseconds: Int64 {
+  package var milliseconds: Int64 {
     Int64(exactly: min(max((timeIntervalSince1970 * 1000).rounded(.up), -1e15), 1e15)) ?? .max
   }
 }

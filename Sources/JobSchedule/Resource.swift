@@ -1,10 +1,10 @@
-import Jobs
+package import Jobs
 import SystemSupport
 
 /// Something that bounds how many jobs run: the whole pool, a queue, a type, or a key that jobs share.
-struct Resource {
+package struct Resource {
   /// The name of a resource.
-  enum Name: Hashable, Sendable {
+  package enum Name: Hashable, Sendable {
     case everything
     case queue(String)
     case type(String)
@@ -60,7 +60,7 @@ struct Resource {
 
 extension Pause {
   /// The paused resource; nil for a record of a kind that only a later version knows.
-  var resource: Resource.Name? {
+  package var resource: Resource.Name? {
     switch kind {
     case "all": .everything
     case "queue": .queue(name)
@@ -71,7 +71,7 @@ extension Pause {
 }
 
 extension Resource.Name: CustomStringConvertible {
-  var description: String {
+  package var description: String {
     switch self {
     case .everything: "everything"
     case .queue(let queue): "the queue \"\(queue)\""
@@ -81,13 +81,13 @@ extension Resource.Name: CustomStringConvertible {
   }
 
   /// The command that ends a pause.
-  var resumeCommand: String {
+  package var resumeCommand: String {
     guard let (kind, name) = kindAndName, kind != "all" else { return "bobbinctl resume" }
     return "bobbinctl resume --\(kind) \(displayName(name))"
   }
 
   /// Kind and name in a pause's record and in the status API; nil for a key, which can't be paused.
-  var kindAndName: (kind: String, name: String)? {
+  package var kindAndName: (kind: String, name: String)? {
     switch self {
     case .everything: ("all", "")
     case .queue(let name): ("queue", name)

@@ -1,5 +1,5 @@
-import Jobs
-import ObjectGraph
+package import Jobs
+package import ObjectGraph
 
 /// Dependencies of jobs on others.
 extension Schedule {
@@ -18,7 +18,7 @@ extension Schedule {
   }
 
   /// Resolves a name that others wait for: its job has come.
-  mutating func resolve(name: String, as id: ManagedObjectID) {
+  package mutating func resolve(name: String, as id: ManagedObjectID) {
     guard !dependencies.onNames.isEmpty, let waiting = dependencies.onNames.removeValue(forKey: name) else { return }
     dependencies.onJobs[id, default: []] += waiting
     for one in waiting where isLive(one) {
@@ -29,7 +29,7 @@ extension Schedule {
   /// Records that a job is final, and unblocks those that wait for it.
   ///
   /// - Returns: jobs to be cancelled, since they depend on it.
-  mutating func finish(_ id: ManagedObjectID, as state: JobState, at now: Moment) -> [ManagedObjectID] {
+  package mutating func finish(_ id: ManagedObjectID, as state: JobState, at now: Moment) -> [ManagedObjectID] {
     if let unique = uniqueKeys.removeValue(forKey: id), uniqueOwners[unique] == id { uniqueOwners[unique] = nil }
     dependencies.drop(id)
     if let job = job(id) {
@@ -42,7 +42,7 @@ extension Schedule {
   /// Unblocks those that wait for a job, by how the attempt ended. A quarantined job may still be completed one day.
   ///
   /// - Returns: jobs to be cancelled, since they depend on it.
-  mutating func unblock(
+  package mutating func unblock(
     waitingFor id: ManagedObjectID, as state: JobState, at now: Moment
   ) -> [ManagedObjectID] {
     var lost: [ManagedObjectID] = []
@@ -87,7 +87,7 @@ extension Schedule {
   /// True if a new job of that name would wait for a job that waits for it, directly or through others.
   ///
   /// - Parameter batch: its own batch.
-  func closesCircle(_ name: String, _ blockers: [NewJob.Blocker], batch: String?) -> Bool {
+  package func closesCircle(_ name: String, _ blockers: [NewJob.Blocker], batch: String?) -> Bool {
     var reached = dependencies.onNames[name]?.map(\.slot) ?? []
     if let batch = batch.flatMap({ batchIndexes[$0] }) { reached += batches[batch].waiting.map(\.slot) }
     if reached.isEmpty { return false }
@@ -113,7 +113,7 @@ extension Schedule {
 }
 
 /// The dependencies between jobs: which job waits for which.
-struct Dependencies {
+package struct Dependencies {
   /// A job that waits; the sequence tells it from a later one in the slot.
   struct Waiting {
     let slot: Int
@@ -134,7 +134,7 @@ struct Dependencies {
   private var goneCount = 0
 
   /// Jobs whose records must stay while others need them.
-  var needed: some Collection<ManagedObjectID> { needCounts.keys }
+  package var needed: some Collection<ManagedObjectID> { needCounts.keys }
 
   /// Records that an unfinished job names others.
   mutating func need(_ jobs: [ManagedObjectID], by dependent: ManagedObjectID) {

@@ -3,7 +3,7 @@ import ObjectGraph
 import ObjectModel
 import Testing
 
-@testable import JobDaemon
+@testable import JobSchedule
 
 /// A schedule with a clock that the test moves.
 struct TestSchedule {
@@ -413,5 +413,26 @@ struct ScheduleTests {
     test.cancel(first)
     let second = test.add("second", [NewJob.Blocker(subject: .name("other"), mayFail: false)])
     #expect(test.schedule.obstacles(of: second, at: test.now) == [.unknownJob("other")])
+  }
+
+  @Test("A selection finds jobs of its queue, type, batch and states only")
+  mutating func selection() {
+    let image = test.add("i") { $0.type = "image" }
+    let other = test.add("o") { $0.queue = "slow" }
+    let batch = test.add("b") { $0.batch = "night" }
+    let held = test.add("h")
+    #expect(test.schedule.hold(held) == true)
+    func found(
+      queue: String? = nil, type: String? = nil, batch: String? = nil, states: Set<JobState> = []
+    ) -> [ManagedObjectID] {
+      test.schedule.jobs(inQueue: queue, ofType: type, ofBatch: batch, in: states).map(\.id)
+    }
+    #expect(found(type: "image") == [image])
+    #expect(found(queue: "slow") == [other])
+    #expect(found(batch: "night") == [batch])
+    #expect(found(states: [.held]) == [held])
+    #expect(found(states: [.held, .available]) == [image, other, batch, held])
+    #expect(found(type: "noop", states: [.available]) == [other, batch])
+    #expect(found(type: "unheard of") == [])
   }
 }

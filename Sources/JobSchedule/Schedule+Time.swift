@@ -1,12 +1,12 @@
 import Jobs
-import ObjectGraph
+package import ObjectGraph
 
 /// Due times.
 extension Schedule {
   /// Moves on jobs and resources whose time has come.
   ///
   /// - Returns: attempts whose timeout is due.
-  mutating func advance(to now: Moment) -> [ManagedObjectID] {
+  package mutating func advance(to now: Moment) -> [ManagedObjectID] {
     var overdue: [ManagedObjectID] = []
     while let purpose = alarms.popDue(at: now) {
       switch purpose {
@@ -64,7 +64,7 @@ extension Schedule {
   }
 
   /// Reports an attempt as overdue at that time, if it still runs by then.
-  mutating func arm(timeoutOf id: ManagedObjectID, at time: Int64) {
+  package mutating func arm(timeoutOf id: ManagedObjectID, at time: Int64) {
     guard let slot = slots[id], let job = jobs[slot], let attempt = attempts[id] else { return }
     dropIdleAlarms()
     alarms.arm(.timeout(slot: slot, sequence: job.sequence, attempt: attempt), at: time)

@@ -3,7 +3,7 @@ import ObjectGraph
 import TestSupport
 import Testing
 
-@testable import JobDaemon
+@testable import JobSchedule
 
 @Suite("Jobs that wait for others")
 struct ScheduleDependencyTests {

@@ -1,11 +1,11 @@
-import Jobs
-import ObjectGraph
+package import Jobs
+package import ObjectGraph
 
 /// The unfinished jobs, and the choice of the next one to run: a value without clock, threads or store.
 ///
 /// Jobs lie in lanes, one for each set of limits that they share; a lane whose limit is reached is parked with it, so
 /// that finding the next job costs the logarithm of their number, whatever is paused, limited or waiting.
-struct Schedule {
+package struct Schedule {
   /// Slots, reused when their job is gone.
   var jobs: ContiguousArray<ScheduledJob?> = []
   var slots: [ManagedObjectID: Int] = [:]
@@ -16,7 +16,7 @@ struct Schedule {
   var resources = [Resource(.everything)]
   var resourceIndexes: [Resource.Name: Int] = [.everything: 0]
   /// The resources that operators have paused.
-  private(set) var paused: Set<Resource.Name> = []
+  package private(set) var paused: Set<Resource.Name> = []
   var lanes: [Lane] = []
   private var laneIndexes: [Lane.Key: Int] = [:]
   private var freeResources: [Int] = []
@@ -24,36 +24,36 @@ struct Schedule {
   private var freeBatches: [Int] = []
   var openLanes = Heap<LaneTurn>()
 
-  var alarms = Alarms()
-  var dependencies = Dependencies()
+  package var alarms = Alarms()
+  package var dependencies = Dependencies()
   var batches: [Batch] = []
   var batchIndexes: [String: Int] = [:]
   /// The numbers of the running attempts.
-  var attempts: [ManagedObjectID: Int] = [:]
+  package var attempts: [ManagedObjectID: Int] = [:]
   /// Held jobs of types without a handler, until there is one.
-  var awaitingHandler: Set<ManagedObjectID> = []
+  package var awaitingHandler: Set<ManagedObjectID> = []
   /// The unfinished job that owns each unique key.
-  var uniqueOwners: [String: ManagedObjectID] = [:]
+  package var uniqueOwners: [String: ManagedObjectID] = [:]
   var uniqueKeys: [ManagedObjectID: String] = [:]
 
   /// The milliseconds of waiting that one step of priority is worth, so that no job waits for ever.
   var agingStep: Int64
 
   /// - Parameter agingStep: the milliseconds of waiting that one step of priority is worth.
-  init(agingStep: Int64) { self.agingStep = agingStep }
+  package init(agingStep: Int64) { self.agingStep = agingStep }
 
-  var count: Int { slots.count }
-  var counts: [JobState: Int] { resources[0].counts }
+  package var count: Int { slots.count }
+  package var counts: [JobState: Int] { resources[0].counts }
 
-  func contains(_ id: ManagedObjectID) -> Bool { slots[id] != nil }
+  package func contains(_ id: ManagedObjectID) -> Bool { slots[id] != nil }
 
   /// A job's state, or nil if it is not here.
-  func state(of id: ManagedObjectID) -> JobState? { job(id)?.state }
+  package func state(of id: ManagedObjectID) -> JobState? { job(id)?.state }
 
-  func job(_ id: ManagedObjectID) -> ScheduledJob? { slots[id].flatMap { jobs[$0] } }
+  package func job(_ id: ManagedObjectID) -> ScheduledJob? { slots[id].flatMap { jobs[$0] } }
 
   /// Adds a job. The jobs that it waits for must be here already, unless they are not known at all.
-  mutating func add(_ new: NewJob, at now: Moment) {
+  package mutating func add(_ new: NewJob, at now: Moment) {
     let specification = new.specification
     let key = Lane.Key(
       queue: resource(.queue(specification.queue)), type: resource(.type(specification.type)),
@@ -94,7 +94,7 @@ struct Schedule {
   }
 
   /// Removes a job that is final and durable.
-  mutating func remove(_ id: ManagedObjectID, at now: Moment) {
+  package mutating func remove(_ id: ManagedObjectID, at now: Moment) {
     // A new start may have come before the news of the end.
     guard let slot = slots[id], let job = jobs[slot], job.state.isFinal else { return }
     slots[id] = nil
@@ -198,7 +198,7 @@ extension Schedule {
   ///   - event: how the attempt ended.
   ///   - delay: milliseconds until the next attempt, after ``JobEvent/failed``.
   /// - Returns: jobs to be cancelled, since they depend on it.
-  mutating func endAttempt(
+  package mutating func endAttempt(
     of id: ManagedObjectID, _ event: JobEvent, delay: Int64 = 0, at now: Moment
   ) -> [ManagedObjectID] {
     guard let slot = slots[id], jobs[slot]?.state == .running else { return [] }
@@ -219,13 +219,13 @@ extension Schedule {
   /// Cancels a job that is not running; false if it is not here, runs, or is final.
   ///
   /// Those that wait for it are unblocked by ``finish(_:as:at:)``, once the end is on record.
-  mutating func cancel(_ id: ManagedObjectID) -> Bool {
+  package mutating func cancel(_ id: ManagedObjectID) -> Bool {
     guard let slot = slots[id], jobs[slot]?.state != .running else { return false }
     return apply(.cancelled, to: slot)
   }
 
   /// Holds a job that is not running; false if it is not here, runs, or can't be held.
-  mutating func hold(_ id: ManagedObjectID) -> Bool {
+  package mutating func hold(_ id: ManagedObjectID) -> Bool {
     guard let slot = slots[id], jobs[slot]?.state != .running else { return false }
     // One that only waits for a handler is held by an operator from now on.
     if awaitingHandler.remove(id) != nil { return true }
@@ -233,14 +233,14 @@ extension Schedule {
   }
 
   /// The state in which a held job continues; nil if it is not held.
-  func stateAfterResume(of id: ManagedObjectID, at now: Moment) -> JobState? {
+  package func stateAfterResume(of id: ManagedObjectID, at now: Moment) -> JobState? {
     guard let job = job(id), job.state == .held else { return nil }
     if job.blockers > 0 { return .waiting }
     return job.due > (job.dueIsSteady ? now.steady : now.wall) ? .scheduled : .available
   }
 
   /// Resumes a held job; false if it is not held.
-  mutating func resume(_ id: ManagedObjectID, at now: Moment) -> Bool {
+  package mutating func resume(_ id: ManagedObjectID, at now: Moment) -> Bool {
     guard let slot = slots[id], let job = jobs[slot], let state = stateAfterResume(of: id, at: now) else {
       return false
     }
@@ -258,7 +258,7 @@ extension Schedule {
   }
 
   /// Resumes jobs that are held because their type had no handler.
-  mutating func resumeJobs(ofTypes isKnown: (String) -> Bool, at now: Moment) {
+  package mutating func resumeJobs(ofTypes isKnown: (String) -> Bool, at now: Moment) {
     for id in awaitingHandler {
       guard let job = job(id), case .type(let type) = resources[lanes[Int(job.lane)].resources[2]].name,
         isKnown(type)
@@ -269,7 +269,7 @@ extension Schedule {
   }
 
   /// Holds a job that waits for a time, so that it runs as soon as it is resumed; false if it does not wait for one.
-  mutating func forgetTime(of id: ManagedObjectID) -> Bool {
+  package mutating func forgetTime(of id: ManagedObjectID) -> Bool {
     guard let slot = slots[id], let state = jobs[slot]?.state, state == .scheduled || state == .retryable,
       apply(.held, to: slot)
     else { return false }
@@ -278,7 +278,7 @@ extension Schedule {
   }
 
   /// Gives an unfinished job another priority; false if it is not here.
-  mutating func setPriority(_ priority: Int, of id: ManagedObjectID, at now: Moment) -> Bool {
+  package mutating func setPriority(_ priority: Int, of id: ManagedObjectID, at now: Moment) -> Bool {
     guard let slot = slots[id], let job = jobs[slot], !job.state.isFinal else { return false }
     jobs[slot]?.priority = Int8(clamping: priority)
     // It keeps the time that it has waited.
@@ -289,14 +289,14 @@ extension Schedule {
   // MARK: Limits
 
   /// Stops or resumes the start of jobs.
-  mutating func setPaused(_ isPaused: Bool, _ name: Resource.Name, at now: Moment) {
+  package mutating func setPaused(_ isPaused: Bool, _ name: Resource.Name, at now: Moment) {
     let index = notePaused(isPaused, name)
     promote(index, at: now)
     forget(index, at: now)
   }
 
   /// Sets the limits of a queue or a type.
-  mutating func setLimits(_ name: Resource.Name, concurrent: Int?, rate: JobLimit.Rate?, at now: Moment) {
+  package mutating func setLimits(_ name: Resource.Name, concurrent: Int?, rate: JobLimit.Rate?, at now: Moment) {
     let index = resource(name)
     resources[index].concurrent = concurrent
     resources[index].rate = rate.map { resources[index].rate?.with($0) ?? RateLimiter($0) }

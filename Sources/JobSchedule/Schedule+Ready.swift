@@ -32,7 +32,7 @@ extension Schedule {
   }
 
   /// Starts the next job; nil if there is none whose limits have room.
-  mutating func next(at now: Moment) -> ScheduledJob? {
+  package mutating func next(at now: Moment) -> ScheduledJob? {
     while let turn = openLanes.pop() {
       guard lanes[turn.lane].place == .open else { continue }
       guard let first = firstJob(of: turn.lane) else {

@@ -1,5 +1,5 @@
 /// Alarms on each of the two clocks, the next one at hand.
-struct Alarms {
+package struct Alarms {
   /// The purpose of an alarm.
   enum Purpose: Equatable {
     /// A job may become ready; the sequence tells it from a later one in the slot.
@@ -29,7 +29,7 @@ struct Alarms {
   }
 
   /// The next due times, on each clock; nil if there is none.
-  var next: (steady: Int64?, wall: Int64?) { (steady.first?.time, wall.first?.time) }
+  package var next: (steady: Int64?, wall: Int64?) { (steady.first?.time, wall.first?.time) }
 
   mutating func arm(_ purpose: Purpose, at time: Int64) { steady.push(Alarm(time: time, purpose: purpose)) }
 

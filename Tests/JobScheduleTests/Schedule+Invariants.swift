@@ -1,7 +1,7 @@
 import Jobs
 import ObjectGraph
 
-@testable import JobDaemon
+@testable import JobSchedule
 
 extension Schedule {
   /// What contradicts itself; empty for a sound schedule. Costs a look at everything.

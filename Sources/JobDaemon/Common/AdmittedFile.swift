@@ -1,0 +1,21 @@
+import JobSchedule
+import ObjectGraph
+
+/// The result of admitting one file.
+struct AdmittedFile: Sendable {
+  let file: LiveFile
+  /// True if it lay in `cur/` already.
+  var isTakenUp = false
+  /// Jobs for the schedule.
+  var jobs: [NewJob] = []
+  /// Jobs that were cancelled before they began, as something that they depend on has failed.
+  var finished: [FinishedJob] = []
+  /// The objects of all jobs in the file, in order.
+  var objectIDs: [ManagedObjectID] = []
+  /// The IDs of all jobs in the file, in order.
+  let ids: [String]
+  /// Other files' unfinished jobs: this file is released with them.
+  var duplicatesOfLive: [ManagedObjectID] = []
+  /// The failures of earlier, durable runs of its jobs; the file is released at once if it has no other jobs.
+  var earlierFailures: [String] = []
+}

@@ -1,0 +1,54 @@
+package import Jobs
+package import ObjectGraph
+
+/// A job to be put into the schedule.
+package struct NewJob: Sendable {
+  package let id: ManagedObjectID
+  package let file: LiveFile?
+  package var specification: JobSpecification
+  /// The ID by which others name it.
+  package let name: String
+  package var isHeld = false
+  /// The time of its next attempt, in milliseconds of the wall clock, if an attempt has failed.
+  package var retryTime: Int64?
+  /// Unfinished jobs that it waits for.
+  package var blockers: [Blocker] = []
+  /// The known jobs that it names, final or not.
+  package var needs: [ManagedObjectID] = []
+  /// The milliseconds that it has waited already.
+  package var age: Int64 = 0
+
+  package init(
+    id: ManagedObjectID, file: LiveFile?, specification: JobSpecification, name: String, isHeld: Bool = false,
+    retryTime: Int64? = nil, blockers: [Blocker] = [], needs: [ManagedObjectID] = [], age: Int64 = 0
+  ) {
+    self.id = id
+    self.file = file
+    self.specification = specification
+    self.name = name
+    self.isHeld = isHeld
+    self.retryTime = retryTime
+    self.blockers = blockers
+    self.needs = needs
+    self.age = age
+  }
+
+  /// Something that a job waits for.
+  package struct Blocker: Sendable {
+    package enum Subject: Sendable {
+      case job(ManagedObjectID)
+      /// A job that is not known yet.
+      case name(String)
+      case batch(String)
+    }
+
+    package let subject: Subject
+    /// True if it may fail.
+    package let mayFail: Bool
+
+    package init(subject: Subject, mayFail: Bool) {
+      self.subject = subject
+      self.mayFail = mayFail
+    }
+  }
+}
