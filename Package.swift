@@ -30,6 +30,7 @@ let package = Package(
 
     // C libraries from Debian: a module map and a shim each, nothing else.
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     // GLib's flags are all that the headers of vips need; vips.pc adds -pthread, which SwiftPM refuses with a warning.
@@ -50,6 +51,9 @@ let package = Package(
     .target(name: "SQLGeneration", dependencies: ["ObjectModel", "StoreInterface"], swiftSettings: strict),
     .target(
       name: "SQLiteStore", dependencies: ["CSQLite", "ObjectModel", "SQLGeneration", "StoreInterface"],
+      swiftSettings: strict),
+    .target(
+      name: "PostgresStore", dependencies: ["CPostgres", "ObjectModel", "SQLGeneration", "StoreInterface"],
       swiftSettings: strict),
     // Contexts and objects; passes on what users need of the modules beneath it.
     .target(
@@ -175,6 +179,14 @@ let package = Package(
     .testTarget(
       name: "SQLiteStoreTests",
       dependencies: ["ObjectModel", "ObjectGraph", "ObjectGraphTesting", "SQLiteStore", "TestSupport"],
+      swiftSettings: strict),
+    // A private PostgreSQL server for tests.
+    .target(
+      name: "PostgresTesting", dependencies: ["CPostgres", "SystemSupport", "TestSupport"],
+      path: "Tests/PostgresTesting", swiftSettings: strict),
+    .testTarget(
+      name: "PostgresStoreTests",
+      dependencies: ["ObjectModel", "PostgresStore", "PostgresTesting", "StoreInterface", "TestSupport"],
       swiftSettings: strict),
     .systemLibrary(name: "CTrials", path: "Tests/CTrials"),
     // What tests try out in processes without Swift's concurrency.

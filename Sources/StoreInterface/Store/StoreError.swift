@@ -18,6 +18,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible, CustomDebugS
     public static let full = Code(rawValue: "full")
     /// Another process holds the store; trying again may succeed.
     public static let busy = Code(rawValue: "busy")
+    /// The store can't be reached just now: nothing was written; trying again later may succeed.
+    public static let unavailable = Code(rawValue: "unavailable")
     /// Reading or writing failed. After a failed save, whether it is on disk is unknown until the store is opened again.
     public static let inputOutput = Code(rawValue: "input-output")
     /// The store is open for reading only.

@@ -1,0 +1,271 @@
+import CPostgres
+import SQLGeneration
+import StoreInterface
+
+/// A statement with the values of its parameters.
+struct Request: Sendable {
+  let sql: String
+  let parameters: Parameters
+
+  init(_ sql: String, _ parameters: Parameters = Parameters()) {
+    self.sql = sql
+    self.parameters = parameters
+  }
+}
+
+/// A connection to the database, with its prepared statements.
+final class Connection: @unchecked Sendable {
+  // @unchecked: one thread uses it at a time: a writer under the store's lock, a reader while it is out of the pool.
+
+  /// The settings that all connections of a store have in common.
+  struct Settings: Sendable {
+    let target: ConnectionTarget
+    var noticeLog: (@Sendable (String) -> Void)?
+    var statementLog: (@Sendable (String) -> Void)?
+    /// The uniqueness constraints of the model, by the names of their indexes.
+    var constraints: [String: UniqueConstraint] = [:]
+  }
+
+  /// A statement is prepared once for each combination of types.
+  private struct PreparedKey: Hashable {
+    let sql: String
+    let types: [UInt32]
+  }
+
+  private let link: ServerLink
+  private let settings: Settings
+  private var prepared: [PreparedKey: String] = [:]
+  private var preparedCount = 0
+  /// Prepared statements take the server's memory, for each connection.
+  private static let preparedLimit = 256
+
+  init(_ settings: Settings) throws(StoreError) {
+    self.settings = settings
+    link = try ServerLink(settings.target, noticeLog: settings.noticeLog)
+  }
+
+  /// The servers and the database, for messages.
+  var place: String { settings.target.place }
+
+  /// False once the connection broke: it is never used again.
+  var isUsable: Bool { link.isOpen }
+
+  /// True if a transaction is open, or has failed and is to be undone.
+  var isInTransaction: Bool { link.isInTransaction }
+
+  func close() { link.close() }
+
+  /// Runs a statement and returns its whole result.
+  func query(_ sql: String, _ bindings: [SQLBinding] = []) throws(StoreError) -> QueryResult {
+    try query(sql, Parameters(bindings))
+  }
+
+  /// Runs a statement and returns its whole result.
+  func query(_ sql: String, _ parameters: Parameters) throws(StoreError) -> QueryResult {
+    try pipeline([Request(sql, parameters)])[0]
+  }
+
+  /// Runs statements one after the other with one wait for all of them; they are prepared once and kept.
+  ///
+  /// Where no transaction is open they are one.
+  /// - Throws: the error of the first statement that failed; those behind it did not run.
+  func pipeline(_ requests: [Request]) throws(StoreError) -> [QueryResult] {
+    if prepared.count > Self.preparedLimit { try dropPrepared() }
+    let handle = try link.handle()
+    link.restartClock()
+    guard PQenterPipelineMode(handle) == 1 else { throw link.fail() }
+    var made: [PreparedKey] = []
+    var preparing: [Bool] = []
+    for request in requests {
+      let key = PreparedKey(sql: request.sql, types: request.parameters.types)
+      preparing.append(prepared[key] == nil)
+      try send(request, as: key, on: handle, made: &made)
+    }
+    guard PQpipelineSync(handle) == 1 else { throw link.fail() }
+    try link.flush()
+    let (results, failure) = try results(requests, preparing)
+    guard PQexitPipelineMode(handle) == 1 else { throw link.fail() }
+    if let failure {
+      // Which of them the server has is not worth to be found out.
+      for key in made { prepared[key] = nil }
+      throw failure
+    }
+    if let log = settings.statementLog { for request in requests { log(request.sql) } }
+    return results
+  }
+
+  private func send(
+    _ request: Request, as key: PreparedKey, on handle: OpaquePointer, made: inout [PreparedKey]
+  ) throws(StoreError) {
+    let name: String
+    if let known = prepared[key] {
+      name = known
+    } else {
+      preparedCount += 1
+      name = "s\(preparedCount)"
+      guard PQsendPrepare(handle, name, request.sql, Int32(key.types.count), key.types) == 1 else { throw link.fail() }
+      prepared[key] = name
+      made.append(key)
+    }
+    let sent = request.parameters.withValues { values, lengths, formats in
+      PQsendQueryPrepared(handle, name, Int32(request.parameters.count), values, lengths, formats, 1)
+    }
+    guard sent == 1 else { throw link.fail() }
+  }
+
+  /// Reads the results of a pipeline up to its end; the second value is the first failure.
+  private func results(
+    _ requests: [Request], _ preparing: [Bool]
+  ) throws(StoreError) -> (results: [QueryResult], failure: StoreError?) {
+    var results: [QueryResult] = []
+    var failure: StoreError?
+    for (request, isPrepared) in zip(requests, preparing) {
+      if isPrepared { _ = try result(of: request.sql, &failure) }
+      if let result = try result(of: request.sql, &failure) { results.append(result) }
+    }
+    guard let end = try link.nextResult() else { throw link.fail("the end of a pipeline is missing") }
+    defer { PQclear(end) }
+    guard PQresultStatus(end) == PGRES_PIPELINE_SYNC else { throw link.fail("a pipeline ends otherwise than expected") }
+    return (results, failure)
+  }
+
+  /// Reads the one result of a statement, and what ends it.
+  private func result(of sql: String, _ failure: inout StoreError?) throws(StoreError) -> QueryResult? {
+    guard let handle = try link.nextResult() else { throw link.fail("a result is missing") }
+    let result = QueryResult(handle)
+    switch PQresultStatus(handle) {
+    case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: break
+    case PGRES_PIPELINE_ABORTED: break
+    default: if failure == nil { failure = error(of: handle, sql) }
+    }
+    if let next = try link.nextResult() {
+      PQclear(next)
+      throw link.fail("a statement has more results than one")
+    }
+    return failure == nil ? result : nil
+  }
+
+  private func error(of result: OpaquePointer, _ sql: String?) -> StoreError {
+    ServerFailure.error(of: result, place: place, constraints: settings.constraints, sql: sql)
+  }
+
+  private func dropPrepared() throws(StoreError) {
+    prepared = [:]
+    try control("DEALLOCATE ALL")
+  }
+}
+
+/// Statements that are the store's own housekeeping: not prepared, not logged.
+extension Connection {
+  /// Runs statements without parameters, such as BEGIN; answers how the last one was executed.
+  @discardableResult
+  func control(_ sql: String) throws(StoreError) -> String {
+    let handle = try link.handle()
+    link.restartClock()
+    guard PQsendQuery(handle, sql) == 1 else { throw link.fail() }
+    try link.flush()
+    return try finish(sql)
+  }
+
+  /// Reads the results of a simple statement to the end.
+  private func finish(_ sql: String) throws(StoreError) -> String {
+    var command = ""
+    var failure: StoreError?
+    while let handle = try link.nextResult() {
+      let result = QueryResult(handle)
+      switch PQresultStatus(handle) {
+      case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: command = result.command
+      default: if failure == nil { failure = error(of: handle, sql) }
+      }
+    }
+    if let failure { throw failure }
+    return command
+  }
+
+  /// Commits the open transaction.
+  ///
+  /// - Throws: ``StoreError/Code/inputOutput`` if the answer is lost, so that nobody knows the outcome.
+  func commit() throws(StoreError) {
+    let answer: String
+    do throws(StoreError) { answer = try control("COMMIT") } catch {
+      if isUsable { throw error }
+      throw StoreError(
+        .inputOutput,
+        "the connection to the database broke during a commit: whether it was written is unknown until it is read again",
+        path: place, detail: error.detail)
+    }
+    guard answer == "COMMIT" else {
+      throw StoreError(.busy, "the server has undone the transaction: nothing was written; try again", path: place)
+    }
+  }
+
+  /// Undoes the open transaction, if any; where that fails the connection is closed, which undoes it, too.
+  func rollBack() {
+    guard isUsable, isInTransaction else { return }
+    do throws(StoreError) { try control("ROLLBACK") } catch { close() }
+  }
+
+  /// Runs a body in a transaction; undoes it if the body or the commit fails.
+  func transaction<Result>(
+    _ begin: String = "BEGIN", _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    do throws(StoreError) {
+      try control(begin)
+      let result = try body()
+      try commit()
+      return result
+    } catch {
+      rollBack()
+      throw error
+    }
+  }
+
+  /// Runs statements that, if they are to, end with a `CancellationError` when the task that runs them is cancelled.
+  func endingEarly<Result>(_ isCancellable: Bool, _ body: () throws -> Result) throws -> Result {
+    guard isCancellable else { return try body() }
+    try Task.checkCancellation()
+    let outer = link.isInterrupted
+    link.isInterrupted = { Task.isCancelled }
+    defer { link.isInterrupted = outer }
+    do { return try body() } catch {
+      try Task.checkCancellation()
+      throw error
+    }
+  }
+}
+
+/// Bulk loading.
+extension Connection {
+  /// Runs `COPY ... FROM STDIN (FORMAT binary)` with the rows that the body writes; returns how many they were.
+  func copy(
+    _ sql: String, _ body: (inout CopyWriter) throws(StoreError) -> Void
+  ) throws(StoreError) -> Int {
+    let handle = try link.handle()
+    link.restartClock()
+    guard PQsendQuery(handle, sql) == 1 else { throw link.fail() }
+    try link.flush()
+    guard let start = try link.nextResult() else { throw link.fail("COPY does not begin") }
+    let state = PQresultStatus(start)
+    defer { PQclear(start) }
+    guard state == PGRES_COPY_IN else {
+      let failure = error(of: start, sql)
+      _ = try? finish(sql)
+      throw failure
+    }
+    var writer = CopyWriter(link)
+    do throws(StoreError) {
+      try body(&writer)
+      try writer.finish()
+    } catch {
+      if isUsable {
+        PQputCopyEnd(handle, "the rows can't be written")
+        // What ended it is what is told.
+        _ = try? finish(sql)
+      }
+      throw error
+    }
+    _ = try finish(sql)
+    settings.statementLog?(sql)
+    return writer.rowCount
+  }
+}

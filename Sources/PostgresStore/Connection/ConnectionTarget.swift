@@ -1,0 +1,140 @@
+import CPostgres
+import Foundation
+import StoreInterface
+
+/// The servers that a store's connections may lead to, and libpq's settings for them.
+struct ConnectionTarget: Sendable {
+  /// The servers and the database, for messages; without user and password.
+  let place: String
+  /// Libpq's keywords with their values.
+  let settings: [String: String]
+  /// The time that connecting may take, for all servers together.
+  let connectLimit: Duration
+  /// The time that a statement may take, with some for the way.
+  let answerLimit: Duration
+
+  /// - Throws: ``StoreError/Code/cannotOpen`` if the address can't be read, names a password, or does not ask for a
+  ///   verified server where others could listen.
+  init(_ url: String, options: PostgresStoreOptions) throws(StoreError) {
+    var settings = try Self.parse(url)
+    let defaults = Self.defaults()
+    let hosts = Self.list(settings["host"] ?? defaults["host"])
+    let addresses = Self.list(settings["hostaddr"] ?? defaults["hostaddr"])
+    place = Self.place(hosts, settings, defaults: defaults)
+    if settings["password"] != nil {
+      throw StoreError(
+        .cannotOpen,
+        "the address of the database must not hold the password; put it into a password file, "
+          + "which only its owner may read", path: place)
+    }
+    if settings["service"] != nil {
+      throw StoreError(
+        .cannotOpen,
+        "the address of the database names a service file, which could switch off what protects the "
+          + "connection; write out what stands in it", path: place)
+    }
+    let destinations = addresses.isEmpty ? hosts : addresses
+    if !destinations.allSatisfy(Self.isOnThisMachine) { try Self.demandVerifiedServer(&settings, place) }
+    settings["client_encoding"] = "UTF8"
+    settings["application_name"] = options.applicationName
+    if let file = options.passwordFile { settings["passfile"] = file }
+    let usual = [
+      "connect_timeout": String(options.connectTimeout), "target_session_attrs": "read-write",
+      "tcp_user_timeout": "5000", "keepalives": "1", "keepalives_idle": "2", "keepalives_interval": "1",
+      "keepalives_count": "3",
+    ]
+    settings.merge(usual) { given, _ in given }
+    let parameters = Self.parameters(options)
+    settings["options"] = ([settings["options"]].compactMap(\.self) + parameters).joined(separator: " ")
+    self.settings = settings
+    let seconds = Int(settings["connect_timeout"] ?? "") ?? options.connectTimeout
+    // Libpq gives each address of each host the whole time.
+    connectLimit = .seconds(max(2, seconds) * max(1, destinations.count) * 2)
+    answerLimit = .seconds(options.statementTimeout + 5)
+  }
+
+  /// The settings that the server is told when a connection begins, as switches of its command line.
+  private static func parameters(_ options: PostgresStoreOptions) -> [String] {
+    let schema = "\"" + options.schemaName.replacing("\"", with: "\"\"") + "\""
+    let values = [
+      ("search_path", schema), ("statement_timeout", "\(options.statementTimeout)s"),
+      ("lock_timeout", "\(options.lockTimeout)s"), ("idle_in_transaction_session_timeout", "60s"), ("jit", "off"),
+      ("client_min_messages", "warning"),
+    ]
+    return values.map { name, value in
+      // Spaces and backslashes would end a switch.
+      let escaped = value.replacing("\\", with: "\\\\").replacing(" ", with: "\\ ")
+      return "-c \(name)=\(escaped)"
+    }
+  }
+
+  private static func parse(_ url: String) throws(StoreError) -> [String: String] {
+    var message: UnsafeMutablePointer<CChar>?
+    guard url.hasPrefix("postgresql://") || url.hasPrefix("postgres://"),
+      let parsed = PQconninfoParse(url, &message)
+    else {
+      PQfreemem(message)
+      // Libpq's message quotes the address, and with it what should not be shown.
+      throw StoreError(
+        .cannotOpen,
+        "the address of the database can't be read; it looks like postgresql://user@host:5432/database")
+    }
+    defer { PQconninfoFree(parsed) }
+    return values(parsed)
+  }
+
+  /// The values that libpq uses where the address says nothing: of its environment variables, and built into it.
+  private static func defaults() -> [String: String] {
+    guard let defaults = PQconndefaults() else { return [:] }
+    defer { PQconninfoFree(defaults) }
+    return values(defaults)
+  }
+
+  private static func values(_ options: UnsafeMutablePointer<PQconninfoOption>) -> [String: String] {
+    var values: [String: String] = [:]
+    var option = options
+    while let keyword = option.pointee.keyword {
+      if let value = option.pointee.val, value.pointee != 0 {
+        values[String(cString: keyword)] = String(cString: value)
+      }
+      option += 1
+    }
+    return values
+  }
+
+  private static func list(_ text: String?) -> [String] {
+    guard let text, !text.isEmpty else { return [] }
+    return text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+  }
+
+  private static func place(_ hosts: [String], _ settings: [String: String], defaults: [String: String]) -> String {
+    let ports = list(settings["port"] ?? defaults["port"])
+    let servers = (hosts.isEmpty ? [""] : hosts).enumerated().map { index, host in
+      let port = ports.isEmpty ? "5432" : ports[min(index, ports.count - 1)]
+      return host.isEmpty ? "local:\(port)" : host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+    let database = settings["dbname"] ?? defaults["dbname"] ?? settings["user"] ?? defaults["user"] ?? ""
+    return "postgresql://\(servers.joined(separator: ","))/\(database)"
+  }
+
+  /// True if no other machine takes part: a Unix socket, or an address of the loopback interface.
+  private static func isOnThisMachine(_ host: String) -> Bool {
+    if host.isEmpty || host.hasPrefix("/") || host.hasPrefix("@") { return true }
+    if host == "localhost" || host == "::1" { return true }
+    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+    return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+  }
+
+  private static func demandVerifiedServer(
+    _ settings: inout [String: String], _ place: String
+  ) throws(StoreError) {
+    guard let mode = settings["sslmode"], mode != "verify-full" else {
+      settings["sslmode"] = "verify-full"
+      return
+    }
+    throw StoreError(
+      .cannotOpen,
+      "the address of the database says sslmode=\(mode), with which anybody between could read and change everything; "
+        + "write sslmode=verify-full, and sslrootcert= with the file of the certificate authority", path: place)
+  }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import Glibc
+import SystemSupport
+import TestSupport
+
+/// A PostgreSQL server of this process alone: on a Unix socket in a temporary folder, started once, ended with the
+/// process.
+///
+/// It doesn't wait for the disk, so it's no use for tests of durability. Its default order of texts isn't that of code
+/// points, so that a column that should have that order and hasn't is noticed.
+package final class PostgresCluster: Sendable {
+  /// Why there is no server.
+  package struct Missing: Error, CustomStringConvertible { package let description: String }
+
+  private static let shared = Result { () throws(Missing) in try PostgresCluster() }
+
+  /// For `.enabled(if:)`: whether tests can have databases; prints why not.
+  package static func isAvailable(_ test: String = #fileID) -> Bool {
+    switch shared {
+    case .success: return true
+    case .failure(let missing): return SkipReason(missing.description).unless(false, test)
+    }
+  }
+
+  /// Makes an empty database for one test.
+  package static func makeDatabase() throws -> TestDatabase { try TestDatabase(in: try shared.get()) }
+
+  /// The folder of the socket and of the server's log.
+  package let folder: String
+  private let supervisor: ChildProcess
+  /// The server ends when this closes, which it does with the process, however that ends.
+  private let lifeline: DescriptorPair
+
+  private static let startLimit: Int32 = 90_000
+
+  /// The address of a database of this server, or of what a test does to its address.
+  package func url(of database: String) -> String {
+    let host = folder.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? folder
+    return "postgresql://postgres@\(host)/\(database)"
+  }
+
+  private init() throws(Missing) {
+    let binaries = try Self.binaries()
+    do {
+      lifeline = try FileDescriptor.pipe()
+      let name = "bobbin-postgres-" + String(UInt64.random(in: .min ... .max), radix: 36)
+      folder = FileManager.default.temporaryDirectory.appending(path: name).path(percentEncoded: false)
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+      let prefix = try Self.unprivileged(folder)
+      supervisor = try Self.start([binaries, folder] + prefix, input: lifeline.first.number)
+    } catch {
+      throw Missing(description: "PostgreSQL does not start: \(error)")
+    }
+  }
+
+  /// The folder of the newest server's programs, where Debian puts them.
+  private static func binaries() throws(Missing) -> String {
+    let root = "/usr/lib/postgresql"
+    let versions = ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []).compactMap { Int($0) }
+    guard
+      let newest = versions.sorted().last(where: {
+        FileManager.default.isExecutableFile(atPath: "\(root)/\($0)/bin/postgres")
+      })
+    else { throw Missing(description: "needs PostgreSQL's server (Debian's package postgresql)") }
+    return "\(root)/\(newest)/bin"
+  }
+
+  /// The beginning of a command that runs as somebody whom the server accepts, to whom the folder belongs then.
+  private static func unprivileged(_ folder: String) throws -> [String] {
+    guard Credentials.effectiveUser == 0 else { return [] }
+    guard let account = try UserAccount.find("postgres") ?? UserAccount.find("nobody") else {
+      throw Missing(description: "there is neither a user postgres nor nobody")
+    }
+    guard chown(folder, account.user, account.group) == 0 else {
+      throw Missing(description: "the folder \(folder) can't be given to \(account.name)")
+    }
+    return ["setpriv", "--reuid=\(account.user)", "--regid=\(account.group)", "--clear-groups", "--"]
+  }
+
+  /// Starts the server under a shell that ends it when its input does.
+  private static func start(_ arguments: [String], input: Int32) throws -> ChildProcess {
+    let script = """
+      set -eu
+      bin=$1 folder=$2
+      shift 2
+      trap 'rm -rf "$folder"' EXIT
+      cd "$folder"
+      "$@" "$bin/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 --locale-provider=icu \
+        --icu-locale=en --no-sync >"$folder/initdb.log" 2>&1 || { cat "$folder/initdb.log"; exit 1; }
+      settings="-k $folder -c listen_addresses= -c fsync=off -c full_page_writes=off -c wal_level=minimal
+        -c max_wal_senders=0 -c max_connections=300 -c shared_buffers=64MB -c autovacuum=off -c max_wal_size=512MB"
+      settings=$(echo $settings)
+      "$@" "$bin/pg_ctl" -D "$folder/data" -s -w -t 60 -l "$folder/data/server.log" -o "$settings" start </dev/null \
+        >"$folder/start.log" 2>&1 || { cat "$folder/start.log" "$folder/data/server.log"; exit 1; }
+      echo ready
+      read -r _ || :
+      "$@" "$bin/pg_ctl" -D "$folder/data" -s -w -t 10 -m immediate stop || :
+      """
+    return try FileDescriptor.pipe().split { answers, output in
+      let supervisor = try ChildProcess.start(
+        ChildLaunch(
+          executable: "/bin/sh", arguments: ["-c", script, "sh"] + arguments,
+          environment: ["PATH": "/usr/bin:/bin:/usr/sbin", "TZ": "UTC"],
+          descriptors: [0: input, 1: output.number]))
+      // Or else nobody would notice that it ends early.
+      try output.close()
+      try awaitReady(answers)
+      return supervisor
+    }
+  }
+
+  private static func awaitReady(_ answers: borrowing FileDescriptor) throws {
+    var text = ""
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    while true {
+      var entry = pollfd(fd: answers.number, events: Int16(POLLIN), revents: 0)
+      guard poll(&entry, 1, startLimit) > 0 else { throw Missing(description: "it is not ready in time") }
+      let count = read(answers.number, &bytes, bytes.count)
+      if count <= 0 { throw Missing(description: text) }
+      text += String(decoding: bytes[..<count], as: UTF8.self)
+      if text.hasPrefix("ready") { return }
+    }
+  }
+}
