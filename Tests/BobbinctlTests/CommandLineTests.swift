@@ -35,6 +35,7 @@ struct CommandLineTests {
       (["submit", "-", "-"], ["standard input can be read only once"]),
       (["cancel"], ["say which jobs are meant: ID... | [--state STATE] [--type TYPE] [--queue QUEUE] [--batch BATCH]"]),
       (["hold", "a", "--queue", "q"], ["give either IDs, or --state, --type, --queue and --batch"]),
+      (["pause", "--queue", "q", "--type", "t"], ["give --queue or --type, not both"]),
       (["priority", "101", "a"], ["the first argument is a priority from -100 to 100"]),
       (["pause", "images"], [#"pause takes no argument, not "images"; a queue is named by --queue"#]),
       (["list", "--type", "a", "--type", "b"], ["--type is given twice"]),

@@ -24,6 +24,20 @@ struct MovingPictureTests {
     ("gif", .gif), ("gif", .webp), ("webp", .gif), ("webp", .webp),
   ]
 
+  @Test("The limit of pixels counts every frame that is written")
+  func pixelsOfAllFrames() async throws {
+    let bench = try Workbench()
+    let input = try await makeInput(bench, "gif")
+    func request(_ maxPixels: Int) -> ImageRequest {
+      let output = ImageOutput(format: .webp, width: 160, enlarge: true, isAnimated: true)
+      return ImageRequest(outputs: [output], limits: ImageLimits(maxPixels: maxPixels))
+    }
+    let error = try await bench.failure(input, request(4 * 160 * 120 - 1))
+    #expect(error.code == .tooLarge && error.message.contains("would have 160 x 120 pixels"), "\(error)")
+    #expect(try await bench.encode(input, request(4 * 160 * 120)).outputs.first?.pages == 4)
+    await bench.close()
+  }
+
   @Test("Every frame is kept with its time, in each way to fit", arguments: cases.indices)
   func moves(_ index: Int) async throws {
     let (suffix, format) = Self.cases[index]

@@ -51,6 +51,30 @@ struct OptionTests {
     #expect(error.map { "\($0)".contains(reason) } == true, "\(error.map { "\($0)" } ?? "")")
   }
 
+  @Test("Sides are rounded to the next pixel and never vanish")
+  func rounding() async throws {
+    let bar = bench.path("bar.png")
+    try await Tool.run("vips", "black", bar, "1000", "3", "--bands", "3")
+    let photograph = try await small()
+    let reply = try await encode(bar, ImageOutput(format: .png, width: 10), ImageOutput(format: .png, width: 500))
+    #expect(reply.outputs.map { [$0.width, $0.height] } == [[10, 1], [500, 2]])
+    // 320 x 240, at a height of 97: 129.3 wide; at one of 98: 130.7.
+    let sizes = try await encode(
+      photograph, ImageOutput(format: .png, height: 97), ImageOutput(format: .png, height: 98))
+    #expect(sizes.outputs.map { [$0.width, $0.height] } == [[129, 97], [131, 98]])
+    await bench.close()
+  }
+
+  @Test("A side beyond a format's longest is refused, whichever it is", arguments: [true, false])
+  func longestSide(isWide: Bool) async throws {
+    let long = bench.path("long.png")
+    try await Tool.run("vips", "black", long, isWide ? "16384" : "8", isWide ? "8" : "16384", "--bands", "3")
+    let error = try await bench.failure(long, ImageRequest(outputs: [ImageOutput(format: .webp)]))
+    #expect(error.code == .tooLarge && error.message.contains("side ends at 16383"), "\(error)")
+    #expect(try await encode(long, ImageOutput(format: .png)).outputs.first?.width == (isWide ? 16_384 : 8))
+    await bench.close()
+  }
+
   @Test("A cut keeps the centre, what catches the eye, or what has most detail")
   func crop() async throws {
     // Black, with noise at the right and a red patch at the left end.

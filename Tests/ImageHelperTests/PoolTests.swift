@@ -231,6 +231,37 @@ struct PoolTests {
     await bench.close()
   }
 
+  @Test("An answer to another request is nobody's: the helper is killed, and the job may try again")
+  func answerOfAnother() async throws {
+    let bench = try Workbench()
+    // In the place of the helper: it answers with the number of the next request.
+    let program = """
+      #!/usr/bin/python3
+      import json, socket
+      helper = socket.fromfd(\(ImageHelperArguments.socketDescriptor), socket.AF_UNIX, socket.SOCK_SEQPACKET)
+      request = json.loads(socket.recv_fds(helper, 65536, 8)[0])
+      error = {"code": "damaged", "message": "it is another picture's", "permanent": True}
+      answer = {"version": request["version"], "number": request["number"] + 1, "error": error}
+      helper.send(json.dumps(answer).encode())
+      helper.recv(1)
+      """
+    let path = try bench.file("helper", Array(program.utf8))
+    try #require(chmod(path, 0o755) == 0)
+    let pool = ImageHelperPool(configuration: ImageHelperConfiguration(helperPath: path, size: 1))
+    let input = try FileDescriptor.open(Self.photograph)
+    let output = try FileDescriptor.open("/dev/null", .writing)
+    let error = try #require(
+      await #expect(throws: ImageError.self) {
+        _ = try await pool.encode(
+          Self.small, input: input.number, outputs: [output.number], deadline: .after(.seconds(30)))
+      })
+    #expect(error.code == .protocolMismatch && !error.permanent, "\(error)")
+    #expect(error.message == "the image helper answered request 2 instead of 1")
+    #expect(await pool.processIDs == [])
+    await pool.shutDown(by: .after(.seconds(5)))
+    await bench.close()
+  }
+
   @Test("A program that isn't there is an error that names it")
   func missing() async throws {
     let pool = ImageHelperPool(configuration: ImageHelperConfiguration(helperPath: "/nonexistent/helper", size: 1))

@@ -63,6 +63,21 @@ struct SpoolClaimTests {
     #expect(file.data.isEmpty)
   }
 
+  @Test("A file whose name begins with a point is its writer's still, and is left alone however it was sighted")
+  func hidden() throws {
+    let folder = try TemporaryDirectory()
+    let paths = Paths(root: folder.path)
+    let spool = try Spool(paths)
+    #expect(FileManager.default.createFile(atPath: paths.spoolNew + "/.half.json", contents: Data("{}".utf8)))
+    for sighting in [Spool.Sighting.event, .created, .scan] {
+      guard case .nothing = try spool.claim(".half.json", sizeLimit: 10, as: sighting) else {
+        Issue.record("it was claimed")
+        return
+      }
+    }
+    #expect(try spool.new.contains(".half.json") && !spool.current.contains(".half.json"))
+  }
+
   @Test("A file is as large as it may be, and not a byte larger", arguments: [10, 11])
   func size(count: Int) throws {
     let folder = try TemporaryDirectory()

@@ -111,6 +111,31 @@ struct JSONSourceTests {
     #expect(result.failure != nil)
   }
 
+  @Test("A key means something else in each object that it is in, in however many")
+  func sameKeys() throws {
+    let count = 200
+    let record = (0..<count).map { "\"o\($0)\":{\"x\":\($0),\"y\":-\($0)}" }.joined(separator: ",")
+    // The second time in another order, so that keys are looked up.
+    let other = (0..<count).reversed().map { "\"o\($0)\":{\"y\":-\($0),\"x\":\($0)}" }.joined(separator: ",")
+    let result = try read("{\(record)}\n{\(other)}\n") {
+      $0.columns = (0..<count).flatMap { ["o\($0).x", "o\($0).y"] }
+    }
+    let expected: [String?] = (0..<count).flatMap { ["\($0)", "-\($0)"] }
+    #expect(result.rows == [expected, expected])
+  }
+
+  @Test(
+    "What stands beside the array of records must be JSON as well",
+    arguments: ["01", "nil", "1 2", "\"\\x\"", "-"])
+  func surroundings(text: String) throws {
+    let whole = try read("{\"x\":\(text),\"data\":[{\"a\":1}]}") {
+      $0.format = .json
+      $0.path = ["data"]
+    }
+    #expect(whole.failure != nil)
+    #expect(whole.rows == [])
+  }
+
   @Test("A way that leads nowhere is told")
   func noPath() throws {
     for text in ["{}", "[]", "{\"a\":1}", "{\"d\":{}}", "{\"d\":3}", "", "{\"x\":[1]}"] {

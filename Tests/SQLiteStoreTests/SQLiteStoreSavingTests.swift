@@ -101,6 +101,27 @@ struct SQLiteStoreSavingTests {
     #expect(kept == Data(count: 65_537))
   }
 
+  @Test("removes the files of a step that is taken back, and keeps those of the steps around it")
+  func filesOfSteps() throws {
+    let fixture = try StoreFixture()
+    let (old, oldRow) = try fixture.insert("Person", ["email": "a@example.org"])
+    _ = try fixture.save(try fixture.update(old, oldRow, "Person", ["age": 1]))
+    func insert(_ email: String) throws -> RowChange {
+      let row = try fixture.row("Person", ["email": email, "photo": Data(count: 100_000)])
+      return RowChange(.insert, try fixture.newID("Person"), row: row, base: nil)
+    }
+    let stale = RowChange(.update, old, row: oldRow, base: oldRow)
+    let fine = ChangeSet([try insert("b@example.org")])
+    let outdated = ChangeSet([try insert("c@example.org"), stale])
+    let clash = ChangeSet([try insert("d@example.org"), try insert("b@example.org")])
+    try fixture.store.transaction(from: TransactionOrigin()) { transaction throws in
+      #expect(try transaction.write(fine).isEmpty)
+      #expect(try transaction.write(outdated).map(\.change.id) == [old])
+      #expect(throws: StoreError.self) { try transaction.write(clash) }
+    }
+    #expect(try files(fixture).count == 1)
+  }
+
   @Test("sweeps what a crash left over, but nothing that another process has staged")
   func sweeping() throws {
     let fixture = try StoreFixture()

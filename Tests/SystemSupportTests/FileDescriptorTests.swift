@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import SystemSupport
 import TestSupport
 import Testing
@@ -23,6 +24,26 @@ import Testing
     try file.truncate(to: 5)
     #expect(try FileDescriptor.open(directory.path("f")).readAll(limit: 100) == Data("hello".utf8))
     try file.close()
+  }
+
+  @Test("A read of an empty pipe fails at once while the pipe does not block, and that can be taken back")
+  func blocking() throws {
+    let pipe = try FileDescriptor.pipe()
+    try pipe.first.setNonBlocking(true)
+    var byte = [UInt8](repeating: 0, count: 1)
+    let error = #expect(throws: SystemError.self) { try byte.withUnsafeMutableBytes { try pipe.first.read(into: $0) } }
+    #expect(error?.code == .wouldBlock)
+    try pipe.first.setNonBlocking(false)
+    #expect(fcntl(pipe.first.number, F_GETFL) & O_NONBLOCK == 0)
+  }
+
+  @Test("A duplicate is the same open file, and no child inherits it")
+  func duplicate() throws {
+    let directory = try TemporaryDirectory()
+    let file = try FileDescriptor.open(directory.path("f"), .creatingExclusively)
+    let copy = try file.duplicate()
+    #expect(try copy.status().isSameFile(as: file.status()) && copy.number != file.number)
+    #expect(fcntl(copy.number, F_GETFD) & FD_CLOEXEC == FD_CLOEXEC)
   }
 
   @Test("A file as large as the limit is read, one byte more is refused", arguments: [0, 1, 4095, 4096, 70_000])

@@ -54,10 +54,20 @@ import Testing
       (Array("\u{7f}\u{85}\u{2028}".utf8), #"\x7f\u{85}\u{2028}"#),
       ([0xed, 0xa0, 0x80], #"\xed\xa0\x80"#),
       ([0xf0, 0x9f], #"\xf0\x9f"#),
+      ([0x61, 0x01], #"a\x01"#),
       (Array("e\u{301}👩‍🚀".utf8), "e\u{301}👩\\u{200d}🚀"),
     ])
   func displayNames(bytes: [UInt8], expected: String) {
     #expect(displayName(bytes) == expected)
     #expect(FileName(bytes: bytes).description == expected)
+  }
+
+  @Test(
+    "A message that is cut off says so, and one that fits is whole",
+    arguments: [
+      ("abc", "abc"), ("abcd", "abcd"), ("abcde", "abcd..."), ("ab\n", "ab\\n"), ("abc\n", "abc\\..."), ("", ""),
+    ])
+  func cutMessages(text: String, expected: String) {
+    #expect(singleLine(text, limit: 4) == expected)
   }
 }

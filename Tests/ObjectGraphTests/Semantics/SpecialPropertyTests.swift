@@ -52,6 +52,29 @@ struct SpecialPropertyTests {
     try stack.coordinator.checkInvariants()
   }
 
+  @Test("A transient value is its context's own: an object that others saved has none of theirs, fault or not")
+  func foreignTransient() throws {
+    let stack = try Stack(Shop.model)
+    let there = stack.root("there")
+    let id = try there.performAndWait { there in
+      let customer = Customer(context: there)
+      (customer.name, customer.scratch) = ("Ada", "theirs")
+      try there.save()
+      return customer.objectID
+    }
+    try stack.writer.performAndWait { writer in
+      let fault = try #require(writer.object(with: id) as? Customer)
+      #expect(fault.isFault)
+      let save = try didSave(in: there) {
+        let customer = $0.object(with: id) as? Customer
+        customer?.name = "Bea"
+        customer?.scratch = "theirs again"
+      }
+      writer.mergeChanges(fromContextDidSave: save)
+      #expect(fault.scratch == nil && fault.name == "Bea")
+    }
+  }
+
   @Test("A transformable holds a Codable value, through the generated class and by name")
   func transformable() throws {
     let stack = try Stack(Shop.model)
