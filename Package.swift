@@ -113,8 +113,8 @@ let package = Package(
     .target(
       name: "BobbinDaemon",
       dependencies: [
-        "Configuration", "ImageHandler", "ImportHandler", "JSONText", "Jobs", "JobDaemon", "ObjectModel", "ObjectGraph",
-        "ProgramHandler", "SQLiteStore", "SystemSupport", "TextSupport",
+        "Configuration", "HTTPService", "ImageHandler", "ImportHandler", "JSONText", "Jobs", "JobDaemon", "ObjectModel",
+        "ObjectGraph", "ProgramHandler", "SQLiteStore", "SystemSupport", "TextSupport",
       ],
       swiftSettings: strict),
     .executableTarget(name: "bobbind", dependencies: ["BobbinDaemon"], swiftSettings: strict),

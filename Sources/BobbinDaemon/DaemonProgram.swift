@@ -19,9 +19,10 @@ import SystemSupport
 /// ```
 /// Documentation/SwiftHandlers.md explains how to write a handler.
 public struct DaemonProgram: Sendable {
-  let name: String
-  let handlers: [any JobHandler]
-  let models: [ManagedObjectModel]
+  private let name: String
+  private let handlers: [any JobHandler]
+  private let models: [ManagedObjectModel]
+  private let journal: Journal
 
   /// Describes a daemon; nothing is read or opened yet.
   ///
@@ -34,6 +35,7 @@ public struct DaemonProgram: Sendable {
     self.name = name ?? URL(fileURLWithPath: CommandLine.arguments.first ?? "daemon").lastPathComponent
     self.handlers = handlers
     self.models = models
+    journal = Journal(identifier: self.name)
   }
 
   /// Carries out the arguments, usually by running jobs until SIGTERM, and ends the process.
@@ -42,35 +44,18 @@ public struct DaemonProgram: Sendable {
   /// or models is reported on standard error and ends the process with a status of sysexits.h; `--help` lists them.
   /// - Parameter arguments: those of the command line, without the program's name.
   public func run(_ arguments: [String] = Array(CommandLine.arguments.dropFirst())) -> Never {
-    ProcessMemory.limitArenas(to: 2)
     // The main queue serves signals and the watchdog; the daemon's work runs on its own executors.
-    Command(self, arguments).run()
-  }
-}
-
-/// The daemon's command line: from its arguments to its exit code.
-struct Command {
-  private let program: DaemonProgram
-  private let arguments: [String]
-  private let journal: Journal
-
-  init(_ program: DaemonProgram, _ arguments: [String]) {
-    self.program = program
-    self.arguments = arguments
-    journal = Journal(identifier: program.name)
-  }
-
-  func run() -> Never {
+    ProcessMemory.limitArenas(to: 2)
     // Before there is another thread: the service manager lets the daemon see who is writing to a job file (CAP_LEASE),
     // which the programs that it starts do not need.
     do { try Capabilities.keepFromChildren() } catch {
       journal.log(.warning, "programs that are started inherit capabilities: \(error)")
     }
     orFail {
-      let options = try Options(arguments, program: program.name)
-      if options.showsHelp { finish(printing: Options.help(of: program.name)) }
-      if options.showsVersion { finish(printing: "\(program.name) \(Release.version)") }
-      try HandlerTypes.check(program.handlers, besides: BuiltInHandlers.types)
+      let options = try Options(arguments, program: name)
+      if options.showsHelp { finish(printing: Options.help(of: name)) }
+      if options.showsVersion { finish(printing: "\(name) \(Release.version)") }
+      try HandlerTypes.check(handlers, besides: BuiltInHandlers.types)
       let paths = options.root.map { Paths(root: absolute($0)) } ?? .system
       if options.checksConfiguration { try check(paths, options) }
       try serve(paths, options)
@@ -112,7 +97,7 @@ struct Command {
     } catch {
       problems += error.problems
     }
-    let known = BuiltInHandlers.types.union(program.handlers.map(\.type))
+    let known = BuiltInHandlers.types.union(handlers.map(\.type))
     do throws(ConfigurationError) { types = try DeclaredType.load(paths, besides: known) } catch {
       problems += error.problems
     }
@@ -122,7 +107,7 @@ struct Command {
 
   private func check(_ paths: Paths, _ options: Options) throws -> Never {
     let (configuration, types) = try load(paths, options)
-    let model = try BuiltInModel.merged(withModelsIn: paths.models, and: program.models)
+    let model = try BuiltInModel.merged(withModelsIn: paths.models, and: models)
     for warning in model.warnings { journal.log(.warning, "\(warning)") }
     let declared = types.count == 1 ? "1 declared job type" : "\(types.count) declared job types"
     let lines = try StoreOpening.trial(paths, configuration, model: model)
@@ -133,7 +118,7 @@ struct Command {
   /// Starts the service; the process ends with a signal, or with an error on the way.
   private func serve(_ paths: Paths, _ options: Options) throws {
     let (configuration, types) = try load(paths, options)
-    let model = try BuiltInModel.merged(withModelsIn: paths.models, and: program.models)
+    let model = try BuiltInModel.merged(withModelsIn: paths.models, and: models)
     if let root = options.root { try makeFolders(of: paths, root: root) }
     let log = DaemonLog(journal: journal, level: configuration.log.level)
     try StoreOpening(paths, configuration, model: model, log: log).begin { result in
@@ -146,7 +131,7 @@ struct Command {
           imageHelperPath: try Executable.ownDirectory() + "/bobbin-image")
         let parts = Daemon.Parts(
           paths: paths, configuration: box, coordinator: opened.coordinator,
-          handlers: builtIn.all + program.handlers, declaredHandlers: builtIn.handlers(of: types),
+          handlers: builtIn.all + handlers, declaredHandlers: builtIn.handlers(of: types),
           killLeftovers: builtIn.killLeftovers, log: log)
         let service = try Service(parts, listener: listener, lock: opened.lock) { () throws in
           let (configuration, types) = try load(paths, options)

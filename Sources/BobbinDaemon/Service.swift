@@ -1,14 +1,16 @@
 import Configuration
 import Dispatch
 import Foundation
+import HTTPService
 import JobDaemon
 import Jobs
 import Synchronization
 import SystemSupport
 
-/// The daemon as a service: signals, the service manager's notifications, and the end of the process.
+/// The daemon as a service: its status server, signals, the service manager's notifications, the end of the process.
 final class Service: Sendable {
   private let daemon: Daemon
+  private let server: HTTPServer
   private let log: DaemonLog
   private let closeStore: @Sendable () throws -> Void
   private let lock: FileLock
@@ -35,7 +37,7 @@ final class Service: Sendable {
     queue = DispatchQueue(label: "service")
     watchdog = OneShotTimer(queue: queue)
     let log = parts.log
-    daemon = try Daemon(parts, listener: listener) { failure in
+    daemon = try Daemon(parts) { failure in
       // Nothing more may be acknowledged, so the end is immediate.
       switch failure {
       case .storeFailure(let message):
@@ -46,6 +48,7 @@ final class Service: Sendable {
         ExitCode.internalFailure.exitNow()
       }
     }
+    server = try StatusService(daemon).server(on: listener)
   }
 
   func start() throws {
@@ -55,6 +58,7 @@ final class Service: Sendable {
     }
     state.withLock { $0.signals = signals }
     try daemon.start()
+    try server.start()
     if let interval = try ServiceManager.watchdogInterval() { feedWatchdog(every: interval / 2) }
     log.tellManager(.ready, .status(daemon.statusText))
     log.notice("ready")
@@ -94,10 +98,21 @@ final class Service: Sendable {
     log.notice("stopping")
     Task(executorPreference: WorkQueues.tasks, priority: .medium) { [self] in
       let isFlushed = await daemon.stop()
+      await stopServer()
       do { try closeStore() } catch { log.error("the store can't be closed: \(error)") }
       log.notice(isFlushed ? "stopped" : "stopped; what is not on disk runs again from the spool")
       do { try listener.removeFile() } catch { log.error("the socket can't be removed: \(error)") }
       exit(isFlushed ? ExitCode.success.rawValue : ExitCode.storeFailure.rawValue)
+    }
+  }
+
+  /// Stops the status server, which blocks until its last replies are sent.
+  private func stopServer() async {
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+      DispatchQueue(label: "shutdown").async { [server] in
+        server.stop()
+        continuation.resume()
+      }
     }
   }
 }

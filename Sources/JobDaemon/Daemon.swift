@@ -1,14 +1,16 @@
 package import Configuration
-import Dispatch
 import Foundation
-import HTTPService
+import JSONText
 package import Jobs
 package import ObjectGraph
 import JobSchedule
 import Synchronization
-package import SystemSupport
+import SystemSupport
 
-/// The daemon: intake, workers, the three levels of contexts, and the status socket, from start to end.
+/// The daemon: the parts that take a job from its file to the disk, tied together, from start to stop.
+///
+/// The one place where what a part reports leads to another part. What people and programs ask it comes in by the
+/// folder Status, which it does not know.
 package final class Daemon: Sendable {
   /// The parts of a daemon; its maker opens the store.
   package struct Parts: Sendable {
@@ -38,95 +40,230 @@ package final class Daemon: Sendable {
     }
   }
 
-  private let core: DaemonCore
+  let paths: Paths
+  let configuration: ConfigurationBox
+  let log: DaemonLog
+  let coordinator: PersistentStoreCoordinator
+  let writer: ManagedObjectContext
+  let main: ManagedObjectContext
+  let mainOccupation: OccupationRecorder
+  let spool: Spool
+  let policy: JobPolicy
+  let scheduler: Scheduler
+  let waiters: ReleaseWaiters
+  let releaser: Releaser
+  let flusher: Flusher
+  let merger: Merger
+  let intake: Intake
+  let admission: Admission
+  let handlers: HandlerTable
+  let engine: JobEngine
+  let control: JobControl
+  let workers: WorkerPool
+  let retention: Retention
+  let failedFiles: FailedFiles
   private let killLeftovers: @Sendable () throws -> Int
-  private let server: HTTPServer
+  private let memoryReturn: MemoryReturn
+  let started = Date()
+  /// The same moment on a clock that can't be set.
+  let startInstant = ContinuousClock.now
+  private let problemText = Mutex<String?>(nil)
 
   /// Ties the parts together; nothing runs yet.
   ///
-  /// - Parameters:
-  ///   - listener: the socket of the status API.
-  ///   - onFatal: called when the daemon can't continue; the process should end.
-  package init(
-    _ parts: Parts, listener: UnixListener, onFatal: @escaping @Sendable (FatalFailure) -> Void
-  ) throws {
-    let settings = parts.configuration.value
+  /// - Parameter onFatal: called when the daemon can't continue; the process should end.
+  package init(_ parts: Parts, onFatal: @escaping @Sendable (FatalFailure) -> Void) throws {
+    (paths, configuration, log, coordinator) = (parts.paths, parts.configuration, parts.log, parts.coordinator)
     killLeftovers = parts.killLeftovers
-    core = try DaemonCore(
-      paths: parts.paths, configuration: parts.configuration, log: parts.log, coordinator: parts.coordinator,
-      handlers: parts.handlers, onFatal: onFatal)
-    core.handlers.setDeclared(parts.declaredHandlers)
-    let service = StatusService(core)
-    var limits = HTTPServerLimits()
-    limits.connections = settings.status.maxConnections
-    limits.reservedConnections = 8
-    limits.connectionsPerUser = settings.status.maxConnectionsPerUser
-    limits.connectionsPerStranger = max(1, settings.status.maxConnectionsPerUser / 4)
-    limits.strangerConnections = max(1, settings.status.maxConnections / 4)
-    limits.waitingRequests = limits.connections + limits.reservedConnections
-    limits.bodyBytes = settings.status.maxRequestSize
-    let router = service.router()
-    server = try HTTPServer(
-      listener: listener.descriptor, limits: limits, standing: { service.standing($0) },
-      handler: { router.reply(to: $0) })
+    let settings = configuration.value
+    let occupation = OccupationRecorder()
+    mainOccupation = occupation
+    writer = ManagedObjectContext(coordinator: coordinator, name: "writer")
+    // A job's changes win, property by property, over what an import or another program has written meanwhile: a flush
+    // covers many jobs, and must not fail because of one.
+    writer.mergePolicy = .mergeByPropertyObjectTrump
+    main = ManagedObjectContext(
+      parent: writer, name: "main", executor: ContextExecutor(label: "main", occupation: occupation))
+    spool = try Spool(paths)
+    policy = JobPolicy(configuration: configuration)
+    let events = DaemonEvents()
+    let scheduler = Scheduler(agingStep: settings.jobs.aging, events: events)
+    self.scheduler = scheduler
+    memoryReturn = MemoryReturn { scheduler.allRunning.isEmpty }
+    waiters = ReleaseWaiters()
+    let clock = RetentionClock(path: paths.clock, log: log)
+    failedFiles = FailedFiles(spool, configuration, clock: clock, log: log)
+    let refuser = Refuser(spool: spool, failedFiles: failedFiles, events: events, log: log)
+    releaser = Releaser(
+      spool: spool, refuser: refuser, scheduler: scheduler, waiters: waiters, events: events, log: log)
+    flusher = Flusher(writer: writer, configuration: settings.writer, waiters: waiters, events: events)
+    merger = Merger(main: main, flusher: flusher, events: events)
+    handlers = HandlerTable(parts.handlers)
+    engine = JobEngine(
+      main: main, handlers: handlers, policy: policy, scheduler: scheduler, merger: merger, flusher: flusher,
+      waiters: waiters, payloadDirectory: paths.payload, log: log, events: events)
+    control = JobControl(engine)
+    workers = WorkerPool(engine, AttemptRecorder(engine, control))
+    retention = Retention(
+      engine, RetentionSteps(main: main, coordinator: coordinator, scheduler: scheduler), clock: clock)
+    admission = Admission(main: main, handlers: handlers, scheduler: scheduler, policy: policy)
+    intake = Intake(
+      spool: spool, admission: admission, scheduler: scheduler, flusher: flusher, refuser: refuser, log: log,
+      configuration: settings.spool, events: events)
+    handlers.setDeclared(parts.declaredHandlers)
+    events.connect { [weak self] event in self?.handle(event, onFatal) }
   }
+
+  // MARK: Start and stop
 
   /// Recovers what an earlier run left, then starts to claim and run jobs.
   package func start() throws {
-    try core.removeLeftovers(killProcesses: killLeftovers)
-    core.policy.applyLimits(to: core.scheduler, core.handlers, replacing: nil)
-    core.workers.start(count: core.configuration.value.workers.count)
-    try core.begin()
-    try server.start()
+    try Recovery.removeLeftovers(engine, killProcesses: killLeftovers)
+    policy.applyLimits(to: scheduler, handlers, replacing: nil)
+    workers.start(count: configuration.value.workers.count)
+    var recovery = Recovery(engine, control, present: Set(try spool.current.entries()))
+    let count = try recovery.recoverJobs()
+    if count > 0 { log.notice("recovering \(count) jobs of an earlier run") }
+    try intake.begin(known: Set(recovery.files.keys))
+    retention.runSoon()
+    failedFiles.runSoon()
   }
 
   /// Puts a new configuration and new handlers of declared types into force, as far as that needs no restart.
   package func reload(_ new: Configuration, declaredHandlers: [any JobHandler]) {
-    let old = core.configuration.value
-    for change in new.changes(from: old) { core.log.notice("reload: \(change)") }
+    let old = configuration.value
+    for change in new.changes(from: old) { log.notice("reload: \(change)") }
     let settings = new.reloaded(over: old)
-    core.configuration.replace(settings)
-    core.handlers.setDeclared(declaredHandlers)
-    core.policy.applyLimits(to: core.scheduler, core.handlers, replacing: old)
-    core.scheduler.change { [handlers = core.handlers] schedule, now in
+    configuration.replace(settings)
+    handlers.setDeclared(declaredHandlers)
+    policy.applyLimits(to: scheduler, handlers, replacing: old)
+    scheduler.change { [handlers] schedule, now in
       schedule.resumeJobs(ofTypes: { handlers[$0] != nil }, at: now)
     }
-    core.retention.runSoon()
-    core.failedFiles.runSoon()
-    core.flusher.reconfigure(settings.writer)
-    for handler in core.handlers.own { handler.configurationDidChange() }
-    core.intake.reconfigure(settings.spool)
-    core.log.setLevel(settings.log.level)
+    retention.runSoon()
+    failedFiles.runSoon()
+    flusher.reconfigure(settings.writer)
+    for handler in handlers.own { handler.configurationDidChange() }
+    intake.reconfigure(settings.spool)
+    log.setLevel(settings.log.level)
   }
-
-  /// The status line that the service manager shows.
-  package var statusText: String { core.statusText }
-
-  /// Calls back from main's executor, behind whatever it is doing: the sign that the daemon makes progress.
-  package func ping(_ answer: @escaping @Sendable () -> Void) { core.main.perform { _ in answer() } }
 
   /// Stops within the configured time: no more intake, running jobs finish or go back to the spool, everything that is
   /// merged goes to disk.
   ///
   /// - Returns: true if everything merged is on disk.
   package func stop() async -> Bool {
-    let limit = core.configuration.value.writer.shutdownTimeout
-    core.intake.stop()
-    core.scheduler.close()
-    await core.workers.finish(within: limit)
-    core.control.close()
-    core.retention.stop()
-    core.failedFiles.stop()
-    for handler in core.handlers.own { await handler.shutDown(by: .after(.seconds(5))) }
-    await core.merger.mergeAndWait()
-    let isFlushed = await core.flusher.flush()
-    core.releaser.drain()
-    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-      DispatchQueue(label: "shutdown").async { [server] in
-        server.stop()
-        continuation.resume()
-      }
-    }
+    let limit = configuration.value.writer.shutdownTimeout
+    intake.stop()
+    scheduler.close()
+    await workers.finish(within: limit)
+    control.close()
+    retention.stop()
+    failedFiles.stop()
+    for handler in handlers.own { await handler.shutDown(by: .after(.seconds(5))) }
+    await merger.mergeAndWait()
+    let isFlushed = await flusher.flush()
+    releaser.drain()
     return isFlushed
+  }
+
+  /// Admits a job file submitted over the socket; it is durable in the spool before this returns.
+  ///
+  /// - Returns: its jobs, in their order.
+  func accept(_ data: Data, submitter: UInt32) throws -> [ManagedObjectID] {
+    let name = Submitter.fileName(for: submitter)
+    let draft = ClaimedFile(name: name, data: data, submitter: submitter)
+    let contents = try admission.parse(draft)
+    let file = try spool.store(data, as: name, submitter: submitter)
+    do {
+      return try intake.admit(Admission.Candidate(file: file, contents: contents))
+    } catch {
+      // A file that the client is told was refused must not run at the next start.
+      do { try spool.release(name) } catch let leftover {
+        log.error(
+          "the refused job file \(name) can't be removed from cur/, and would run at the next start: \(leftover)")
+      }
+      throw error
+    }
+  }
+
+  // MARK: Status
+
+  /// The reason why the daemon is not healthy; nil if it is.
+  var problem: String? { problemText.withLock { $0 } }
+
+  /// The resources that an operator has paused: everything first, then by kind and name.
+  var pauses: [(kind: String, name: String, resource: Resource.Name)] {
+    scheduler.read { schedule, _ in schedule.paused }
+      .compactMap { resource in resource.kindAndName.map { ($0.kind, $0.name, resource) } }
+      .sorted { ($0.kind, $0.name) < ($1.kind, $1.name) }
+  }
+
+  /// The status line that the service manager shows while the daemon is not stopping.
+  package var statusText: String {
+    let intake = problem.map { "taking no jobs: \($0)" } ?? "taking jobs"
+    let paused = pauses.map(\.resource.description)
+    return paused.isEmpty ? intake : intake + "; paused: " + paused.joined(separator: ", ")
+  }
+
+  /// Sends ``statusText`` to the service manager.
+  func tellStatus() { log.tellManager(.status(statusText)) }
+
+  /// Calls back from main's executor, behind whatever it is doing: the sign that the daemon makes progress.
+  package func ping(_ answer: @escaping @Sendable () -> Void) { main.perform { _ in answer() } }
+
+  // MARK: Events
+
+  /// Handles the reports of all parts: one of them may lead to another part.
+  private func handle(_ event: DaemonEvent, _ onFatal: @Sendable (FatalFailure) -> Void) {
+    switch event {
+    case .admitted(let files): schedule(files)
+    case .overdue(let id): workers.overdue(id)
+    case .durable(let jobs):
+      releaser.release(jobs)
+      retention.note(jobs)
+      memoryReturn.noteWork()
+    case .released: intake.noteReleased()
+    case .doubtful(let name): intake.noteDoubtful(name)
+    case .nameFree(let name): intake.noteFree(name)
+    case .storeUnwritable(let error): pauseIntake(because: error)
+    case .storeWritable:
+      problemText.withLock { $0 = nil }
+      for pause in [IntakeState.Pause.storageFull, .storeBusy] { intake.resume(pause) }
+      log.notice("the store can be written again")
+      tellStatus()
+    case .storeFailed(let error):
+      problemText.withLock { $0 = "\(error)" }
+      intake.pause(.stopping)
+      onFatal(.storeFailure("\(error)"))
+    case .fatal(let failure): onFatal(failure)
+    }
+  }
+
+  /// Schedules the jobs of admitted files.
+  private func schedule(_ files: [AdmittedFile]) {
+    merger.merge(finished: files.flatMap(\.finished))
+    // Together, so that the most urgent of them runs first.
+    let jobs = files.flatMap(\.jobs)
+    scheduler.add(jobs)
+    control.resolveBlockers(of: jobs)
+    control.resolveNames(of: files.flatMap(\.finished))
+    // Afterwards, so that a file waits for a job that came with it.
+    files.forEach(releaser.expect)
+  }
+
+  private func pauseIntake(because error: StoreError) {
+    // In this order, so that nothing is claimed in between.
+    let isFull = error.code == .full
+    intake.pause(isFull ? .storageFull : .storeBusy)
+    intake.resume(isFull ? .storeBusy : .storageFull)
+    let isNew = problemText.withLock { problem in
+      defer { problem = error.description }
+      return problem == nil
+    }
+    guard isNew else { return }
+    let cure = isFull ? "there is room again" : "the store is free again"
+    log.error("no job files are claimed until \(cure): \(error)")
+    tellStatus()
   }
 }

@@ -102,7 +102,7 @@ struct AdmissionTests {
 
   @Test("Of one file, too, only the first job has a unique key")
   func uniqueInFile() async throws {
-    let fixture = try CoreFixture()
+    let fixture = try DaemonFixture()
     try fixture.start()
     let jobs = ["a", "b"].map { #"{"type": "noop", "id": "\#($0)", "unique": "u"}"# }.joined(separator: ",")
     try await fixture.run("{\"jobs\": [\(jobs)]}")
@@ -115,7 +115,7 @@ struct AdmissionTests {
 
   @Test("A job that needs a failed one is final at once; one that only waits for its end runs")
   func afterFailure() async throws {
-    let fixture = try CoreFixture(handlers: [ScriptedHandler("fails") { _ in throw JobFailure("no") }])
+    let fixture = try DaemonFixture(handlers: [ScriptedHandler("fails") { _ in throw JobFailure("no") }])
     try fixture.start()
     try await fixture.run(#"{"type": "fails", "id": "f"}"#)
     try await fixture.run(#"{"type": "noop", "id": "strict", "after": "f"}"#)
@@ -130,7 +130,7 @@ struct AdmissionTests {
 
   @Test("A job that would wait for one that waits for it is over at once, and so is the other with it")
   func circle() async throws {
-    let fixture = try CoreFixture()
+    let fixture = try DaemonFixture()
     try fixture.start()
     let first = try fixture.submit(#"{"type": "noop", "id": "a", "after": "b"}"#)
     let second = try fixture.submit(#"{"type": "noop", "id": "b", "after": "a"}"#)

@@ -19,7 +19,7 @@ struct JobLifeTests {
       if execution.attempt < 3 { throw JobFailure("not yet", isPermanent: false) }
       return .null
     }
-    let fixture = try CoreFixture(handlers: [handler])
+    let fixture = try DaemonFixture(handlers: [handler])
     try fixture.start()
     try await fixture.run(job("j", type: "flaky"))
     #expect(try fixture.record("j") { $0.currentState } == .completed)
@@ -35,7 +35,7 @@ struct JobLifeTests {
       failure.crash = CrashEvidence(signal: 6)
       throw failure
     }
-    let fixture = try CoreFixture(handlers: [handler])
+    let fixture = try DaemonFixture(handlers: [handler])
     try fixture.start()
     let ids = try await fixture.run(job("j", type: "crashes", #", "maxAttempts": 20"#))
     #expect(try fixture.record("j") { $0.currentState } == .quarantined)
@@ -56,12 +56,12 @@ struct JobLifeTests {
       try await withTimeout { while !Task.isCancelled { await Task.yield() } }
       throw CancellationError()
     }
-    let fixture = try CoreFixture(handlers: [handler])
+    let fixture = try DaemonFixture(handlers: [handler])
     try fixture.start()
     let ids = try fixture.submit(job("j", type: "slow", #", "maxAttempts": 1"#))
     try await withTimeout { for await _ in starts { break } }
     let (ends, ended) = AsyncStream<Void>.makeStream()
-    fixture.core.waiters.add(ids, to: fixture.core.scheduler, whenHeld: { ended.yield() }) {}
+    fixture.daemon.waiters.add(ids, to: fixture.daemon.scheduler, whenHeld: { ended.yield() }) {}
     #expect(try await fixture.perform(.hold, on: "j") == .done)
     try await withTimeout { for await _ in ends { break } }
     #expect(try fixture.record("j") { $0.currentState } == .held)
@@ -83,12 +83,12 @@ struct JobLifeTests {
       do { try await withTimeout { while !Task.isCancelled { await Task.yield() } } } catch is CancellationError {}
       return .null
     }
-    let fixture = try CoreFixture(handlers: [handler])
+    let fixture = try DaemonFixture(handlers: [handler])
     try fixture.start()
     let ids = try fixture.submit(job("j", type: "deaf"))
     try await withTimeout { for await _ in starts { break } }
     let (ends, ended) = AsyncStream<Void>.makeStream()
-    fixture.core.waiters.add(ids, to: fixture.core.scheduler, whenHeld: { ended.yield() }) { ended.yield() }
+    fixture.daemon.waiters.add(ids, to: fixture.daemon.scheduler, whenHeld: { ended.yield() }) { ended.yield() }
     #expect(try await fixture.perform(command, on: "j") == .done)
     try await withTimeout { for await _ in ends { break } }
     #expect(try fixture.record("j") { $0.currentState } == (command.isCancel ? .cancelled : .held))
@@ -101,7 +101,7 @@ struct JobLifeTests {
       if execution.attempt == 1 { throw StoreError(.busy, "locked") }
       return .null
     }
-    let fixture = try CoreFixture(handlers: [handler])
+    let fixture = try DaemonFixture(handlers: [handler])
     try fixture.start()
     try await fixture.run(job("j", type: "store", #", "maxAttempts": 1"#))
     #expect(try fixture.record("j") { $0.currentState } == .completed)
@@ -115,7 +115,7 @@ struct JobLifeTests {
       if execution.jobID == "fails" { throw JobFailure("no", isPermanent: true) }
       return .null
     }
-    let fixture = try CoreFixture(handlers: [careful])
+    let fixture = try DaemonFixture(handlers: [careful])
     try fixture.start()
     try await fixture.run(job("good", type: "careful"))
     try await fixture.run(job("fails", type: "careful"))
@@ -129,11 +129,11 @@ struct JobLifeTests {
   @Test("A job that is put back has neither the error nor the end of its earlier life")
   func putBack() async throws {
     let handler = ScriptedHandler("fails") { _ in throw JobFailure("no", isPermanent: true) }
-    let fixture = try CoreFixture(handlers: [handler])
+    let fixture = try DaemonFixture(handlers: [handler])
     try fixture.start()
     try await fixture.run(job("j", type: "fails"))
     #expect(try fixture.record("j") { $0.failure } == "no")
-    fixture.core.scheduler.change { schedule, now in schedule.setPaused(true, .everything, at: now) }
+    fixture.daemon.scheduler.change { schedule, now in schedule.setPaused(true, .everything, at: now) }
     #expect(try await fixture.perform(.retry, on: "j") == .done)
     #expect(try fixture.record("j") { $0.currentState } == .available)
     #expect(try fixture.record("j") { $0.failure } == nil)
@@ -144,15 +144,15 @@ struct JobLifeTests {
   @Test("A unique key turns others away until its job is over, also those that are put back")
   func uniqueKey() async throws {
     let handler = ScriptedHandler("fails") { _ in throw JobFailure("no", isPermanent: true) }
-    let fixture = try CoreFixture(handlers: [handler])
+    let fixture = try DaemonFixture(handlers: [handler])
     try fixture.start()
     try await fixture.run(job("first", type: "fails", #", "unique": "u""#))
-    fixture.core.scheduler.change { schedule, now in schedule.setPaused(true, .everything, at: now) }
+    fixture.daemon.scheduler.change { schedule, now in schedule.setPaused(true, .everything, at: now) }
     let second = try fixture.submit(job("second", type: "noop", #", "unique": "u""#))
     try await fixture.run(job("third", type: "noop", #", "unique": "u""#))
     #expect(try fixture.record("third") { $0.currentState } == .cancelled)
     #expect(try await fixture.perform(.retry, on: "first") == .keyTaken(.discarded, owner: "second"))
-    fixture.core.scheduler.change { schedule, now in schedule.setPaused(false, .everything, at: now) }
+    fixture.daemon.scheduler.change { schedule, now in schedule.setPaused(false, .everything, at: now) }
     try await fixture.waitForRelease(of: second)
     #expect(try fixture.record("second") { $0.currentState } == .completed)
     #expect(try await fixture.perform(.retry, on: "first") == .done)
@@ -162,7 +162,7 @@ struct JobLifeTests {
   @Test("A job that somebody lets try again at once has all its attempts before it")
   func triedAtOnce() async throws {
     let handler = ScriptedHandler("fails") { _ in throw JobFailure("no", isPermanent: false) }
-    let fixture = try CoreFixture(handlers: [handler])
+    let fixture = try DaemonFixture(handlers: [handler])
     try fixture.start()
     let ids = try fixture.submit(
       #"{"type": "fails", "id": "j", "maxAttempts": 2, "backoff": {"kind": "fixed", "base": "1h"}}"#)

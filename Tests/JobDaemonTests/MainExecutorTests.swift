@@ -49,11 +49,14 @@ struct MainExecutorTests {
     let parts = Daemon.Parts(
       paths: paths, configuration: box, coordinator: coordinator, handlers: handlers.all, log: log)
     let listener = try UnixListener(path: paths.socket, mode: 0o600)
-    let daemon = try Daemon(parts, listener: listener) { failure in preconditionFailure("\(failure)") }
+    let daemon = try Daemon(parts) { failure in preconditionFailure("\(failure)") }
+    let server = try StatusService(daemon).server(on: listener)
     try daemon.start()
+    try server.start()
 
     try await load(paths)
     let isFlushed = await daemon.stop()
+    try await Self.onThread { server.stop() }
     #expect(isFlushed)
     let counts = executors.withLock { $0 }
     #expect(counts["main"] == nil)

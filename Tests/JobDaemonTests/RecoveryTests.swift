@@ -9,17 +9,17 @@ import Testing
 
 @Suite("The recovery of an earlier run's jobs")
 struct RecoveryTests {
-  private let fixture: CoreFixture
+  private let fixture: DaemonFixture
 
   init() throws {
-    fixture = try CoreFixture()
+    fixture = try DaemonFixture()
   }
 
   /// Inserts the record of an earlier run's job.
   private func insert(
     _ id: String, _ state: JobState, change: @Sendable (Job) -> Void = { _ in }
   ) throws -> ManagedObjectID {
-    try ManagedObjectContext(parent: fixture.core.main, name: "earlier").performAndWait { context in
+    try ManagedObjectContext(parent: fixture.daemon.main, name: "earlier").performAndWait { context in
       let job = Job(context: context)
       job.id = id
       job.type = "noop"
@@ -32,12 +32,12 @@ struct RecoveryTests {
   }
 
   private func recover(present: Set<FileName> = []) throws -> (count: Int, files: [FileName: LiveFile]) {
-    var recovery = Recovery(fixture.core.engine, fixture.core.control, present: present)
+    var recovery = Recovery(fixture.daemon.engine, fixture.daemon.control, present: present)
     return (try recovery.recoverJobs(), recovery.files)
   }
 
   private func state(_ id: ManagedObjectID) -> JobState? {
-    fixture.core.scheduler.read { schedule, _ in schedule.state(of: id) }
+    fixture.daemon.scheduler.read { schedule, _ in schedule.state(of: id) }
   }
 
   @Test("Unfinished jobs are scheduled in their states, final ones are not")
@@ -105,13 +105,13 @@ struct RecoveryTests {
 
   @Test("What operators had paused is paused again")
   func pauses() async throws {
-    try ManagedObjectContext(parent: fixture.core.main, name: "earlier").performAndWait { context in
+    try ManagedObjectContext(parent: fixture.daemon.main, name: "earlier").performAndWait { context in
       let pause = Pause(context: context)
       (pause.kind, pause.name) = ("queue", "slow")
       try context.save()
     }
     _ = try recover()
-    #expect(fixture.core.scheduler.read { schedule, _ in schedule.paused } == [.queue("slow")])
+    #expect(fixture.daemon.scheduler.read { schedule, _ in schedule.paused } == [.queue("slow")])
     try await fixture.stop()
   }
 }

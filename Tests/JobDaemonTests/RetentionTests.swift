@@ -11,7 +11,7 @@ struct RetentionTests {
 
   @Test("Jobs that are too many are removed while the daemon runs, the oldest first")
   func count() async throws {
-    let fixture = try CoreFixture("[Retention]\nCompletedCount=10\n")
+    let fixture = try DaemonFixture("[Retention]\nCompletedCount=10\n")
     try fixture.start()
     // The first look is at the start; the second one is due when there are a hundred more than there may be.
     try await fixture.run(jobs(40, "a"))
@@ -26,7 +26,7 @@ struct RetentionTests {
 
   @Test("Jobs that are too old are removed when their time comes, though no other job ends then")
   func age() async throws {
-    let fixture = try CoreFixture("[Retention]\nCompletedAgeSec=1s\n")
+    let fixture = try DaemonFixture("[Retention]\nCompletedAgeSec=1s\n")
     try fixture.start()
     try await fixture.run(jobs(3, "a"))
     #expect(try fixture.jobCount() == 3)
@@ -36,7 +36,7 @@ struct RetentionTests {
 
   @Test("A job that an unfinished one names stays, however old it is")
   func needed() async throws {
-    let fixture = try CoreFixture("[Retention]\nCompletedAgeSec=1s\n")
+    let fixture = try DaemonFixture("[Retention]\nCompletedAgeSec=1s\n")
     try fixture.start()
     try await fixture.run(jobs(3, "a"))
     _ = try fixture.submit(#"{"type": "noop", "id": "waiting", "after": ["a1", "never"]}"#)
@@ -48,12 +48,12 @@ struct RetentionTests {
 
   @Test("A store that is too large loses its oldest jobs")
   func size() async throws {
-    let fixture = try CoreFixture("[Retention]\nStoreSizeMax=1M\n")
+    let fixture = try DaemonFixture("[Retention]\nStoreSizeMax=1M\n")
     try fixture.start()
     for part in 0..<6 { try await fixture.run(jobs(1_000, "\(part)-")) }
     try await fixture.waitForJobCount(atMost: 5_000)
     #expect(throws: (any Error).self) { try fixture.record("0-0") { $0.id } }
-    #expect(try fixture.core.coordinator.bytesInUse() <= 2 << 20)
+    #expect(try fixture.daemon.coordinator.bytesInUse() <= 2 << 20)
     try await fixture.stop()
   }
 }

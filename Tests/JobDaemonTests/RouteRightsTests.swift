@@ -50,11 +50,10 @@ struct RouteRightsTests {
     let configuration = try Configuration.parse("[Status]\nReadAccess=\(access.rawValue)\n", file: "test")
     let coordinator = PersistentStoreCoordinator(model: try BuiltInModel.merged(withModelsIn: "/nonexistent"))
     try coordinator.open(.inMemory)
-    let core = try DaemonCore(
-      paths: Paths(root: folder.path), configuration: ConfigurationBox(configuration),
-      log: DaemonLog(journal: Journal(identifier: "test"), level: .error), coordinator: coordinator,
-      handlers: [NoopHandler()], onFatal: { _ in })
-    return StatusService(core) { group }.router()
+    let parts = Daemon.Parts(
+      paths: Paths(root: folder.path), configuration: ConfigurationBox(configuration), coordinator: coordinator,
+      handlers: [NoopHandler()], log: DaemonLog(journal: Journal(identifier: "test"), level: .error))
+    return StatusService(try Daemon(parts) { _ in }) { group }.router()
   }
 
   @Test("Who is in the group by the user database is a member, whatever group the process has")

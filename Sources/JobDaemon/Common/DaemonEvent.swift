@@ -3,7 +3,7 @@ import ObjectGraph
 import Synchronization
 import SystemSupport
 
-/// A report of one part of the daemon that others act on; ``DaemonCore`` handles them all in one place.
+/// A report of one part of the daemon that others act on; ``Daemon`` handles them all in one place.
 enum DaemonEvent: Sendable {
   /// The intake: these files are admitted; their jobs are to be scheduled.
   case admitted([AdmittedFile])

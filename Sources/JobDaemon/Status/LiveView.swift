@@ -79,7 +79,7 @@ struct LiveView: Sendable {
   var failure: String?
 }
 
-extension DaemonCore {
+extension Daemon {
   /// Returns a job's state in memory; nil once its end is durable.
   func live(_ job: Job) -> LiveView? {
     let id = job.objectID

@@ -49,14 +49,14 @@ extension StatusService {
     let request = try CommandRequest(body, user: user)
     switch request.target {
     case .ids(let ids):
-      core.control.perform(request.command, on: ids) { result in
+      daemon.control.perform(request.command, on: ids) { result in
         self.respond(responder, result) { replies in
           CommandReply(done: replies.count { $0 == .done }, jobs: zip(ids, replies).map { CommandReply.Job($0, $1) })
             .json
         }
       }
     case .all(let selection):
-      core.control.perform(request.command, onAll: selection) { result in
+      daemon.control.perform(request.command, onAll: selection) { result in
         self.respond(responder, result) { CommandReply(done: $0).json }
       }
     }
@@ -72,16 +72,16 @@ extension StatusService {
     case (nil, nil): resource = .everything
     default: throw JobFileError("one request pauses or resumes a queue or a type, not both")
     }
-    core.control.setPaused(isPaused, resource) { [core] result in
-      core.tellStatus()
-      self.respond(responder, result) { PauseReply(paused: isPaused, pauses: core.pauseReplies).json }
+    daemon.control.setPaused(isPaused, resource) { [daemon] result in
+      daemon.tellStatus()
+      self.respond(responder, result) { PauseReply(paused: isPaused, pauses: daemon.pauseReplies).json }
     }
   }
 
   private func flush(_ responder: HTTPResponder) {
-    Task(executorPreference: WorkQueues.tasks, priority: .medium) { [core] in
-      await core.merger.mergeAndWait()
-      if await core.flusher.flush() { return _ = responder.respond(Self.json(.object(["flushed": true]))) }
+    Task(executorPreference: WorkQueues.tasks, priority: .medium) { [daemon] in
+      await daemon.merger.mergeAndWait()
+      if await daemon.flusher.flush() { return _ = responder.respond(Self.json(.object(["flushed": true]))) }
       _ = responder.respond(
         .failure(503, code: "storage-full", message: "the store can't be written; see /v1/status for the reason"))
     }
@@ -89,9 +89,9 @@ extension StatusService {
 
   /// Responds once the change is durable, lest a crash undo what an operator was told.
   private func respondWhenDurable(_ responder: HTTPResponder, _ reply: JSONValue) {
-    Task(executorPreference: WorkQueues.tasks, priority: .medium) { [core] in
-      await core.merger.mergeAndWait()
-      if await core.flusher.flush() { return _ = responder.respond(Self.json(reply)) }
+    Task(executorPreference: WorkQueues.tasks, priority: .medium) { [daemon] in
+      await daemon.merger.mergeAndWait()
+      if await daemon.flusher.flush() { return _ = responder.respond(Self.json(reply)) }
       _ = responder.respond(
         .failure(
           503, code: "storage-full", message: "it is done, but not on disk, as the store can't be written",
@@ -108,7 +108,7 @@ extension StatusService {
       _ = responder.respond(
         .failure(503, code: "draining", message: "the daemon is stopping; try again when it is back"))
     case .failure(let error):
-      core.engine.report(error, "a command can't be carried out")
+      daemon.engine.report(error, "a command can't be carried out")
       _ = responder.respond(.failure(500, code: "store", message: "it can't be carried out: \(error)"))
     }
   }

@@ -20,14 +20,14 @@ extension StatusService {
   }
 
   private func why(_ id: String, _ request: HTTPRequest) -> HTTPReply {
-    read(request) { context, core in
+    read(request) { context, daemon in
       guard let job = try Self.job(id, context) else { return Self.noJob(id) }
       let objectID = job.objectID
-      let state = core.live(job)?.state ?? job.currentState
-      let obstacles = core.scheduler.read { schedule, now in schedule.obstacles(of: objectID, at: now) }
-      let failure = core.live(job)?.failure ?? job.failure
+      let state = daemon.live(job)?.state ?? job.currentState
+      let obstacles = daemon.scheduler.read { schedule, now in schedule.obstacles(of: objectID, at: now) }
+      let failure = daemon.live(job)?.failure ?? job.failure
       var reasons = try obstacles.map { try Self.words($0, failure, context: context) }
-      if let ending = core.live(job)?.ending { reasons.append("it runs, and was told to end: \(ending)") }
+      if let ending = daemon.live(job)?.ending { reasons.append("it runs, and was told to end: \(ending)") }
       if reasons.isEmpty || state == .held, let failure { reasons.append(failure) }
       return Self.json(WhyReply(id: id, state: .init(rawValue: state.rawValue), reasons: reasons).json)
     }
@@ -59,12 +59,12 @@ extension StatusService {
   }
 
   private func attempts(_ id: String, _ request: HTTPRequest) -> HTTPReply {
-    read(request) { context, core in
+    read(request) { context, daemon in
       guard let job = try Self.job(id, context) else { return Self.noJob(id) }
       var request = FetchRequest<Attempt>(.compare(.keyPath(["job"]), .equal, .object(job.objectID), []))
       request.sortDescriptors = [.ascending("number")]
       var attempts = try context.fetch(request).map { AttemptsReply.Attempt($0) }
-      if let running = core.scheduler.running(job.objectID)?.attempt, let log = running.execution.log {
+      if let running = daemon.scheduler.running(job.objectID)?.attempt, let log = running.execution.log {
         var attempt = AttemptsReply.Attempt(number: running.number, outcome: JobState.running.rawValue)
         attempt.startedAt = Timestamp(running.started)
         attempt.log = log
@@ -79,7 +79,7 @@ extension StatusService {
     var queues: [QueuesReply.Entry] = []
     var types: [QueuesReply.Entry] = []
     var isPaused = false
-    for view in core.scheduler.read({ schedule, _ in schedule.resourceViews }) {
+    for view in daemon.scheduler.read({ schedule, _ in schedule.resourceViews }) {
       switch view.name {
       case .everything: isPaused = view.isPaused
       case .queue(let name): queues.append(QueuesReply.Entry(name, view))
@@ -107,7 +107,7 @@ extension StatusService {
     guard let limit, (1...10_000).contains(limit), let after else {
       return .now(.failure(400, code: "bad-request", message: "limit is 1 to 10000, after is a byte offset"))
     }
-    return read(request) { context, core in
+    return read(request) { context, daemon in
       guard let job = try Self.job(id, context) else { return Self.noJob(id) }
       let isJobs = Condition.compare(.keyPath(["job"]), .equal, .object(job.objectID), [])
       var request = FetchRequest<ImportReject>(

@@ -1,21 +1,21 @@
 import Configuration
 import Dispatch
 import Foundation
-import HTTPService
+package import HTTPService
 import JSONText
 import JobSchedule
 import Jobs
 import ObjectGraph
 import StatusReplies
 import Synchronization
-import SystemSupport
+package import SystemSupport
 
 /// The status API; Documentation/StatusAPI.md lists each request, reply and error.
 ///
 /// Handlers run on the server's one thread: replies from memory are sent at once, and what needs the store is read in a
 /// context of its own, so that main is never occupied.
-final class StatusService: Sendable {
-  let core: DaemonCore
+package final class StatusService: Sendable {
+  let daemon: Daemon
   /// Queues for submissions, which wait for the disk.
   private let queues = WorkQueues(label: "submissions", count: 4)
 
@@ -25,10 +25,29 @@ final class StatusService: Sendable {
   private let ownerTurns = ReplyTurns(total: 8, perUser: 8)
   private let memberGroup: @Sendable () -> UInt32?
 
+  package convenience init(_ daemon: Daemon) { self.init(daemon) { Access.memberGroup } }
+
   /// - Parameter memberGroup: finds the group of those who may submit and change jobs.
-  init(_ core: DaemonCore, memberGroup: @escaping @Sendable () -> UInt32? = { Access.memberGroup }) {
-    self.core = core
+  init(_ daemon: Daemon, memberGroup: @escaping @Sendable () -> UInt32?) {
+    self.daemon = daemon
     self.memberGroup = memberGroup
+  }
+
+  /// Makes the server of the status API, which is not started yet.
+  package func server(on listener: UnixListener) throws -> HTTPServer {
+    let settings = daemon.configuration.value.status
+    var limits = HTTPServerLimits()
+    limits.connections = settings.maxConnections
+    limits.reservedConnections = 8
+    limits.connectionsPerUser = settings.maxConnectionsPerUser
+    limits.connectionsPerStranger = max(1, settings.maxConnectionsPerUser / 4)
+    limits.strangerConnections = max(1, settings.maxConnections / 4)
+    limits.waitingRequests = limits.connections + limits.reservedConnections
+    limits.bodyBytes = settings.maxRequestSize
+    let router = router()
+    return try HTTPServer(
+      listener: listener.descriptor, limits: limits, standing: { self.standing($0) },
+      handler: { router.reply(to: $0) })
   }
 
   /// The routes.
@@ -50,7 +69,7 @@ final class StatusService: Sendable {
   private func access(_ peer: PeerCredentials?) -> Access { Access(peer, memberGroup: memberGroup) }
 
   /// The peer's standing with the server, which limits connections by it.
-  func standing(_ peer: PeerCredentials) -> PeerStanding { access(peer).standing }
+  private func standing(_ peer: PeerCredentials) -> PeerStanding { access(peer).standing }
 
   /// The reply to a request without the right; nil if the peer has it.
   private func refusal(_ right: GuardedRouter.Right, _ request: HTTPRequest) -> HTTPResponse? {
@@ -58,7 +77,7 @@ final class StatusService: Sendable {
     switch right {
     case .nothing: return nil
     case .reading:
-      if access.mayRead(core.configuration.value.status.readAccess) { return nil }
+      if access.mayRead(daemon.configuration.value.status.readAccess) { return nil }
       return .failure(
         403, code: "forbidden", message: "this user may not read the status",
         hint: "an administrator may add the user to the group bobbin, or set [Status] ReadAccess=everyone")
@@ -77,10 +96,10 @@ final class StatusService: Sendable {
 
   // MARK: Status and health
 
-  private func status() -> HTTPResponse { Self.json(core.statusReply().json) }
+  private func status() -> HTTPResponse { Self.json(daemon.statusReply().json) }
 
   private func health() -> HTTPResponse {
-    if let problem = core.problem {
+    if let problem = daemon.problem {
       return Self.json(.object(["status": "failing", "reason": .string(problem)]), status: 503)
     }
     return Self.json(.object(["status": "ok"]))
@@ -99,9 +118,9 @@ final class StatusService: Sendable {
     case .success(let found): selection = found
     case .failure(let refusal): return .now(.failure(400, code: "bad-request", message: refusal.reason))
     }
-    return read(request) { context, core in
-      let (ids, total) = try selection.page(context, core.scheduler, limit: limit, offset: offset)
-      var body = try Self.list(ids, context, core: core)
+    return read(request) { context, daemon in
+      let (ids, total) = try selection.page(context, daemon.scheduler, limit: limit, offset: offset)
+      var body = try Self.list(ids, context, daemon: daemon)
       body.append(contentsOf: ",\"total\":\(total)}".utf8)
       return .json(data: body)
     }
@@ -124,10 +143,10 @@ final class StatusService: Sendable {
   }
 
   private func job(_ id: String, _ request: HTTPRequest) -> HTTPReply {
-    read(request) { context, core in
+    read(request) { context, daemon in
       guard let job = try Self.job(id, context) else { return Self.noJob(id) }
-      var reply = JobReply(job, live: core.live(job), withArguments: true)
-      if let handler = core.handlers[job.type] as? any OwnHandler {
+      var reply = JobReply(job, live: daemon.live(job), withArguments: true)
+      if let handler = daemon.handlers[job.type] as? any OwnHandler {
         reply.rejects = try handler.rejectCount(of: job, in: context).map(JSONValue.integer)
       }
       return Self.json(reply.json)
@@ -149,15 +168,15 @@ final class StatusService: Sendable {
   /// Answers from a context of its own, on another thread than the server's.
   func read(
     _ request: HTTPRequest,
-    _ body: @escaping @Sendable (isolated ManagedObjectContext, DaemonCore) throws -> HTTPResponse
+    _ body: @escaping @Sendable (isolated ManagedObjectContext, Daemon) throws -> HTTPResponse
   ) -> HTTPReply {
     .later { responder in
       self.acquireTurn(request.peer, responder) { turn in
-        ManagedObjectContext(parent: self.core.main, name: "status").perform { context in
+        ManagedObjectContext(parent: self.daemon.main, name: "status").perform { context in
           do {
-            turn.respond(try body(context, self.core))
+            turn.respond(try body(context, self.daemon))
           } catch {
-            self.core.engine.report(error, "a status request can't be answered")
+            self.daemon.engine.report(error, "a status request can't be answered")
             turn.respond(.failure(500, code: "store", message: "the store can't be read: \(error)"))
           }
         }
@@ -179,18 +198,18 @@ final class StatusService: Sendable {
       return .now(.failure(400, code: "bad-request", message: "wait is a number of seconds, at most 86400"))
     }
     let wait = seconds.map { Duration.seconds($0) }
-    switch core.intake.refusal {
+    switch daemon.intake.refusal {
     case .stopping: return .now(.failure(503, code: "draining", message: "the daemon is stopping; try again later"))
     case .storageFull:
       return .now(.failure(503, code: "storage-full", message: "the disk of the store is full; try again later"))
     case .storeBusy: return .now(Self.storeBusy)
     default: break
     }
-    if core.scheduler.isFull {
+    if daemon.scheduler.isFull {
       return .now(
         .failure(503, code: "busy", message: "too many jobs are unfinished; try again later"))
     }
-    let limit = core.configuration.value.spool.maxJobFileSize
+    let limit = daemon.configuration.value.spool.maxJobFileSize
     if request.body.count > limit {
       return .now(
         .failure(
@@ -217,7 +236,7 @@ final class StatusService: Sendable {
 
   /// Counts a client that is to wait, or refuses it if too many are waiting.
   private func enterWaits(_ peer: PeerCredentials?, _ responder: HTTPResponder) -> WaitingClients.Place? {
-    let limits = core.configuration.value.status
+    let limits = daemon.configuration.value.status
     let (user, isOwner) = (peer?.user ?? Credentials.effectiveUser, access(peer).isOwner)
     if let place = waits.enter(user, isOwner: isOwner, of: (limits.maxConnections, limits.maxConnectionsPerUser)) {
       return place
@@ -235,10 +254,10 @@ final class StatusService: Sendable {
 
   private func accept(_ submission: Submission, _ place: WaitingClients.Place?, responder: HTTPResponder) {
     do {
-      let ids = try core.accept(submission.body, submitter: submission.user)
+      let ids = try daemon.accept(submission.body, submitter: submission.user)
       let peer = submission.peer
       guard let wait = submission.wait else { return answer(ids, peer, responder: responder, status: 202) }
-      let waiting = SubmissionWait(ids, core) { [self] isOver in
+      let waiting = SubmissionWait(ids, daemon) { [self] isOver in
         // Before the client has its reply, and may come back.
         place?.leave()
         answer(ids, peer, responder: responder, status: isOver ? 200 : 202)
@@ -259,17 +278,17 @@ final class StatusService: Sendable {
     } catch let error as SystemError where error.code == .diskFull || error.code == .quotaExceeded {
       _ = responder.respond(.failure(503, code: "storage-full", message: "the spool can't be written: \(error)"))
     } catch {
-      core.engine.report(error, "a submitted job can't be accepted")
+      daemon.engine.report(error, "a submitted job can't be accepted")
       _ = responder.respond(.failure(500, code: "spool", message: "the job can't be written to the spool: \(error)"))
     }
   }
 
   /// Shows submitted jobs, in the order of their file.
   private func answer(_ ids: [ManagedObjectID], _ peer: PeerCredentials?, responder: HTTPResponder, status: Int) {
-    acquireTurn(peer, responder) { [core] turn in
-      ManagedObjectContext(parent: core.main, name: "submission").perform { context in
+    acquireTurn(peer, responder) { [daemon] turn in
+      ManagedObjectContext(parent: daemon.main, name: "submission").perform { context in
         do {
-          var body = try Self.list(ids, context, core: core)
+          var body = try Self.list(ids, context, daemon: daemon)
           body.append(UInt8(ascii: "}"))
           turn.respond(.json(data: body, status: status))
         } catch {
@@ -281,12 +300,12 @@ final class StatusService: Sendable {
 
   /// The beginning of an object with jobs, `{"jobs":[...]`; read a few hundred at a time, since there may be very many.
   private static func list(
-    _ ids: [ManagedObjectID], _ context: isolated ManagedObjectContext, core: DaemonCore
+    _ ids: [ManagedObjectID], _ context: isolated ManagedObjectContext, daemon: Daemon
   ) throws -> Data {
     var body = Data("{\"jobs\":[".utf8)
     for start in stride(from: 0, to: ids.count, by: 500) {
       let part = ids[start..<min(start + 500, ids.count)]
-      let list = try Self.jobs(part, context, core: core)
+      let list = try Self.jobs(part, context, daemon: daemon)
       if body.last != UInt8(ascii: "[") && !list.isEmpty { body.append(UInt8(ascii: ",")) }
       body.append(contentsOf: list)
       context.reset()
@@ -297,14 +316,14 @@ final class StatusService: Sendable {
 
   /// Jobs as JSON, with commas between them.
   private static func jobs(
-    _ ids: ArraySlice<ManagedObjectID>, _ context: isolated ManagedObjectContext, core: DaemonCore
+    _ ids: ArraySlice<ManagedObjectID>, _ context: isolated ManagedObjectContext, daemon: Daemon
   ) throws -> [UInt8] {
     // Most are released, so one look at the schedule is enough for all.
-    let unreleased = core.scheduler.read { schedule, _ in Set(ids.filter(schedule.contains)) }
+    let unreleased = daemon.scheduler.read { schedule, _ in Set(ids.filter(schedule.contains)) }
     var jobs: [ManagedObjectID: [UInt8]] = [:]
     let request = FetchRequest<Job>(.isIn(.evaluatedObject, ids.map(Operand.object), []))
     for job in try context.fetch(request) {
-      let live = unreleased.contains(job.objectID) ? core.live(job) : nil
+      let live = unreleased.contains(job.objectID) ? daemon.live(job) : nil
       jobs[job.objectID] = JobReply(job, live: live, withArguments: false).json.serializedBytes()
     }
     return Array(ids.compactMap { jobs[$0] }.joined(separator: [UInt8(ascii: ",")]))

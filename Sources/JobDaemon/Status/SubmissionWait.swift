@@ -22,13 +22,13 @@ final class SubmissionWait: Sendable {
   private let timer = OneShotTimer(queue: SubmissionWait.queue)
 
   private let ids: [ManagedObjectID]
-  private let core: DaemonCore
+  private let daemon: Daemon
   private let completion: @Sendable (_ isOver: Bool) -> Void
   private let state: Mutex<State>
 
-  init(_ ids: [ManagedObjectID], _ core: DaemonCore, completion: @escaping @Sendable (_ isOver: Bool) -> Void) {
+  init(_ ids: [ManagedObjectID], _ daemon: Daemon, completion: @escaping @Sendable (_ isOver: Bool) -> Void) {
     self.ids = ids
-    self.core = core
+    self.daemon = daemon
     self.completion = completion
     state = Mutex(State(left: ids.count))
   }
@@ -36,18 +36,19 @@ final class SubmissionWait: Sendable {
   func begin(limit: Duration) {
     timer.arm(after: limit) { [weak self] in self?.end(isOver: false) }
     // The callbacks hold this object until the last job is released, or the wait has ended.
-    let token = core.waiters.add(ids, to: core.scheduler, whenHeld: { self.endIfStuck() }, { self.countDown() })
+    let token = daemon.waiters.add(ids, to: daemon.scheduler, whenHeld: { self.endIfStuck() }, { self.countDown() })
     let isOver = state.withLock { state in
       if !state.isOver { state.token = token }
       return state.isOver
     }
     if isOver { forget(token) }
     // Jobs that were final before this wait would otherwise be flushed only when the timer is due.
-    let isComputed = core.scheduler.read { [ids] schedule, _ in ids.contains { schedule.state(of: $0)?.isFinal == true }
+    let isComputed = daemon.scheduler.read { [ids] schedule, _ in
+      ids.contains { schedule.state(of: $0)?.isFinal == true }
     }
-    if isComputed { core.flusher.flushSoon() }
+    if isComputed { daemon.flusher.flushSoon() }
     // A repetition of a job that is held already.
-    if core.scheduler.read({ [ids] schedule, _ in ids.contains { schedule.state(of: $0) == .held } }) { endIfStuck() }
+    if daemon.scheduler.read({ [ids] schedule, _ in ids.contains { schedule.state(of: $0) == .held } }) { endIfStuck() }
   }
 
   private func countDown() {
@@ -64,7 +65,7 @@ final class SubmissionWait: Sendable {
       state.sawHeld = true
       return state.active
     }
-    let (active, isHeld) = core.scheduler.read { [ids] schedule, _ in
+    let (active, isHeld) = daemon.scheduler.read { [ids] schedule, _ in
       var isHeld = false
       for offset in ids.indices {
         let index = (start + offset) % ids.count
@@ -98,7 +99,7 @@ final class SubmissionWait: Sendable {
   }
 
   private func forget(_ token: ReleaseWaiters.Token?) {
-    if let token { core.waiters.remove(token, of: ids) }
+    if let token { daemon.waiters.remove(token, of: ids) }
   }
 }
 

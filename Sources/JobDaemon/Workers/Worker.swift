@@ -50,8 +50,8 @@ actor Worker {
     // Whoever abandoned the attempt has recorded its end.
     guard job.claimEnd() else { return engine.log.notice("an abandoned attempt has ended late", job: attempt) }
     // What an operator was told holds, even if the handler finishes nevertheless.
-    let isCalledOff = job.stop?.event != nil
-    await recorder.record(isCalledOff ? .failure(CancellationError()) : outcome, of: job, attempt, on: executor)
+    let isStopped = job.stop?.event != nil
+    await recorder.record(isStopped ? .failure(CancellationError()) : outcome, of: job, attempt, on: executor)
   }
 
   /// Waits until the attempt is on record, if the handler has outside effects; false if it is not to begin any more.

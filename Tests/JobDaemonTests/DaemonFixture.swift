@@ -11,8 +11,8 @@ import TestSupport
 @testable import JobDaemon
 
 /// A whole daemon but for its socket and its signals, in a folder of its own and in this process.
-final class CoreFixture: Sendable {
-  let core: DaemonCore
+final class DaemonFixture: Sendable {
+  let daemon: Daemon
   private let folder: TemporaryDirectory
 
   /// - Parameters:
@@ -26,38 +26,28 @@ final class CoreFixture: Sendable {
     ] {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
-    let configuration = try Configuration.parse("[Writer]\nFlushIntervalSec=5ms\n\(settings)\n", file: "test")
+    let configuration = try Configuration.parse(
+      "[Workers]\nCount=2\n[Writer]\nFlushIntervalSec=5ms\n\(settings)\n", file: "test")
     let coordinator = PersistentStoreCoordinator(model: try BuiltInModel.merged(withModelsIn: "/nonexistent"))
     try coordinator.open(.sqlite(at: URL(fileURLWithPath: paths.store)))
     let log = open("/dev/null", O_WRONLY | O_CLOEXEC)
-    core = try DaemonCore(
-      paths: paths, configuration: ConfigurationBox(configuration),
-      log: DaemonLog(journal: Journal(identifier: "test", format: .human, output: log), level: .error),
-      coordinator: coordinator, handlers: [NoopHandler()] + handlers,
-      onFatal: { preconditionFailure("\($0)") })
+    let parts = Daemon.Parts(
+      paths: paths, configuration: ConfigurationBox(configuration), coordinator: coordinator,
+      handlers: [NoopHandler()] + handlers,
+      log: DaemonLog(journal: Journal(identifier: "test", format: .human, output: log), level: .error))
+    daemon = try Daemon(parts) { preconditionFailure("\($0)") }
   }
 
-  /// Begins to take and run jobs.
-  func start(workers: Int = 2) throws {
-    core.policy.applyLimits(to: core.scheduler, core.handlers, replacing: nil)
-    core.workers.start(count: workers)
-    try core.begin()
-  }
+  /// Begins to claim and run jobs.
+  func start() throws { try daemon.start() }
 
-  /// Ends what runs.
+  /// Stops the daemon and closes its store.
   func stop() async throws {
-    core.intake.stop()
-    core.scheduler.close()
-    await core.workers.finish(within: .seconds(10))
-    core.control.close()
-    core.retention.stop()
-    await core.merger.mergeAndWait()
-    _ = await core.flusher.flush()
-    core.releaser.drain()
-    try core.coordinator.close()
+    _ = await daemon.stop()
+    try daemon.coordinator.close()
   }
 
-  func submit(_ text: String) throws -> [ManagedObjectID] { try core.accept(Data(text.utf8), submitter: getuid()) }
+  func submit(_ text: String) throws -> [ManagedObjectID] { try daemon.accept(Data(text.utf8), submitter: getuid()) }
 
   /// Submits jobs and waits until all of them are over and on disk.
   @discardableResult
@@ -69,9 +59,9 @@ final class CoreFixture: Sendable {
 
   /// Waits until jobs are over and on disk.
   func waitForRelease(of ids: [ManagedObjectID]) async throws {
-    try await withTimeout { [core] in
+    try await withTimeout { [daemon] in
       let (ends, continuation) = AsyncStream<Void>.makeStream()
-      core.waiters.add(ids, to: core.scheduler) { continuation.yield() }
+      daemon.waiters.add(ids, to: daemon.scheduler) { continuation.yield() }
       var left = ids.count
       if left == 0 { return }
       for await _ in ends {
@@ -83,16 +73,16 @@ final class CoreFixture: Sendable {
 
   /// Carries a command out for a job.
   func perform(_ command: JobControl.Command, on id: String) async throws -> JobControl.Reply? {
-    try await withTimeout { [core] in
+    try await withTimeout { [daemon] in
       try await withCheckedThrowingContinuation { continuation in
-        core.control.perform(command, on: [id]) { continuation.resume(with: $0) }
+        daemon.control.perform(command, on: [id]) { continuation.resume(with: $0) }
       }.first
     }
   }
 
   /// What a job's record says.
   func record<Value: Sendable>(_ id: String, _ value: @Sendable (Job) -> Value) throws -> Value {
-    try ManagedObjectContext(parent: core.main, name: "test").performAndWait { context in
+    try ManagedObjectContext(parent: daemon.main, name: "test").performAndWait { context in
       let found = try context.fetch(
         FetchRequest<Job>(.compare(.keyPath(["id"]), .equal, .value(.string(id)), [])))
       guard let job = found.first else { throw JobFailure("there is no job \(id)") }
@@ -102,7 +92,9 @@ final class CoreFixture: Sendable {
 
   /// How many jobs have records.
   func jobCount() throws -> Int {
-    try ManagedObjectContext(parent: core.main, name: "test").performAndWait { try $0.count(for: FetchRequest<Job>()) }
+    try ManagedObjectContext(parent: daemon.main, name: "test").performAndWait {
+      try $0.count(for: FetchRequest<Job>())
+    }
   }
 
   /// Waits until so many records are left, or fewer.
@@ -111,7 +103,7 @@ final class CoreFixture: Sendable {
   /// Waits until something is true of the records; looks whenever main has changed.
   func waitUntil(_ isTrue: @escaping @Sendable () throws -> Bool) async throws {
     let (changes, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-    let observation = core.main.observe { _ in continuation.yield() }
+    let observation = daemon.main.observe { _ in continuation.yield() }
     defer { observation.cancel() }
     continuation.yield()
     try await withTimeout {

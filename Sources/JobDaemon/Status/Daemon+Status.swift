@@ -4,7 +4,7 @@ import JobSchedule
 import Jobs
 import StatusReplies
 
-extension DaemonCore {
+extension Daemon {
   /// The body of `/v1/status`, all from memory.
   func statusReply() -> StatusReply {
     let flushes = flusher.statistics
@@ -12,7 +12,7 @@ extension DaemonCore {
     var reply = StatusReply(version: Release.version, state: stateName)
     reply.pid = Int(ProcessInfo.processInfo.processIdentifier)
     reply.startedAt = Timestamp(started)
-    reply.uptimeSeconds = start.duration(to: .now) / .seconds(1)
+    reply.uptimeSeconds = startInstant.duration(to: .now) / .seconds(1)
     reply.spool = paths.spool
     reply.store = paths.store
     reply.workers = StatusReply.Workers(
@@ -46,26 +46,9 @@ extension DaemonCore {
     return counts
   }
 
-  /// The resources that an operator has paused: everything first, then by kind and name.
-  private var pauses: [(kind: String, name: String, resource: Resource.Name)] {
-    scheduler.read { schedule, _ in schedule.paused }
-      .compactMap { resource in resource.kindAndName.map { ($0.kind, $0.name, resource) } }
-      .sorted { ($0.kind, $0.name) < ($1.kind, $1.name) }
-  }
-
   var pauseReplies: [PauseReply.Pause] {
     pauses.map { kind, name, resource in .init(kind: kind, name: resource == .everything ? nil : name) }
   }
-
-  /// The status line that the service manager shows while the daemon is not stopping.
-  var statusText: String {
-    let intake = problem.map { "taking no jobs: \($0)" } ?? "taking jobs"
-    let paused = pauses.map(\.resource.description)
-    return paused.isEmpty ? intake : intake + "; paused: " + paused.joined(separator: ", ")
-  }
-
-  /// Sends ``statusText`` to the service manager.
-  func tellStatus() { log.tellManager(.status(statusText)) }
 
   private var stateName: String {
     switch intake.refusal {
