@@ -36,7 +36,7 @@ static void put(long count) {
   for (long i = 0; i < count; i++) expect("INSERTED", line, sizeof line);
 }
 
-static void take(long count) {
+static void reserve(long count) {
   char line[256];
   for (long i = 0; i < count; i++) fputs("reserve\r\n", server);
   fflush(server);
@@ -70,7 +70,7 @@ int main(int argc, char **argv) {
   server = fdopen(number, "r+");
   double start = now();
   for (long done = 0; done < jobs; done += window) put(jobs - done < window ? jobs - done : window);
-  for (long done = 0; done < jobs; done += window) take(jobs - done < window ? jobs - done : window);
+  for (long done = 0; done < jobs; done += window) reserve(jobs - done < window ? jobs - done : window);
   double end = now();
   kill(child, SIGTERM);
   waitpid(child, NULL, 0);

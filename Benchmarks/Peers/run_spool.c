@@ -29,7 +29,7 @@ static void commit(void) {
   group_count = 0;
 }
 
-static void take(const char *name) {
+static void claim(const char *name) {
   static char text[1 << 20];
   int file = openat(new_folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
   if (file < 0) return;
@@ -73,7 +73,7 @@ int main(int argc, char **argv) {
     for (char *place = events; place < events + count;) {
       struct inotify_event *event = (struct inotify_event *)place;
       if (event->mask & IN_Q_OVERFLOW) die("inotify", "too many events at once; drop fewer files");
-      take(event->name);
+      claim(event->name);
       place += sizeof *event + event->len;
     }
     /* A group that is not full is committed once all files are there. */

@@ -48,7 +48,7 @@ struct BacklogGroup: BenchGroup {
     }
     try daemon.send("POST", "/v1/flush")
     try daemon.prepare(Array(repeating: .object(["type": "noop"]), count: finished))
-    workplace.settle()
+    workplace.syncDisks()
     let before = try daemon.status()["jobs"]?["available"]?.integer
     let seconds = try await Program(try await workplace.peer("drop_files")).measure(daemon.spool, "\(finished)")
     let status = try daemon.status()

@@ -22,7 +22,7 @@ struct BatchInsertGroup: BenchGroup {
     for _ in 0..<options.pairs {
       filled.append(try await rate(insertFilledRows))
       let path = try workplace.emptyFolder("p") + "/peer.sqlite"
-      workplace.settle()
+      workplace.syncDisks()
       peer.append(Double(rows) / (try await program.measure(path, "\(rows)", "\(PeopleStore.rowsPerSave)")))
       saved.append(try await rate { try await $0.fill(rows: rows, values) })
       dictionaries.append(try await rate(insertDictionaries))
@@ -41,7 +41,7 @@ struct BatchInsertGroup: BenchGroup {
 
   private func rate(_ insert: (PeopleStore) async throws -> Void) async throws -> Double {
     let store = try PeopleStore(in: workplace.emptyFolder("o"))
-    workplace.settle()
+    workplace.syncDisks()
     let start = ContinuousClock.now
     try await insert(store)
     let seconds = (ContinuousClock.now - start) / .seconds(1)

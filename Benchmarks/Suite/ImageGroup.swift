@@ -81,7 +81,7 @@ struct ImageGroup: BenchGroup {
     for start in stride(from: 0, to: jobs.count, by: round) {
       let some = Array(jobs[start..<min(start + round, jobs.count)])
       try daemon.prepare(some)
-      workplace.settle()
+      workplace.syncDisks()
       seconds += try await Program(try await workplace.peer("drop_files")).measure(daemon.spool, "\(some.count)")
     }
     watch?.cancel()
@@ -107,7 +107,7 @@ struct ImageGroup: BenchGroup {
       ? "xargs -a \(list) -P\(processors) -n\(perProcess) "
         + command.replacing("$OUT", with: out).replacing(" \"$@\"", with: "")
       : "xargs -a \(list) -P\(processors) -n\(perProcess) sh -c '\(command)' sh"
-    workplace.settle()
+    workplace.syncDisks()
     let start = ContinuousClock.now
     try await Program("/bin/sh").run("-c", script, environment: ["PATH": "/usr/bin:/bin", "OUT": out])
     let seconds = (ContinuousClock.now - start) / .seconds(1)

@@ -20,7 +20,7 @@ struct ImportRuns: Sendable {
   }
 
   private func submit(_ jobFile: String, to daemon: DaemonRun) async throws -> Double {
-    workplace.settle()
+    workplace.syncDisks()
     let start = ContinuousClock.now
     try await Program(workplace.program("bobbinctl")).run("--root", daemon.root, "submit", "--wait", jobFile)
     return (ContinuousClock.now - start) / .seconds(1)
@@ -96,7 +96,7 @@ struct ImportRuns: Sendable {
   }
 
   private func measure(_ store: String, rows: Int, _ body: () async throws -> Void) async throws -> Double {
-    workplace.settle()
+    workplace.syncDisks()
     let start = ContinuousClock.now
     try await body()
     let seconds = (ContinuousClock.now - start) / .seconds(1)
@@ -109,7 +109,7 @@ struct ImportRuns: Sendable {
     let store = try workplace.emptyFolder("p") + "/peer.sqlite"
     let program = Program(try await workplace.peer("upsert_rows"))
     _ = try await program.measure(store, before)
-    workplace.settle()
+    workplace.syncDisks()
     let start = ContinuousClock.now
     _ = try await program.measure(store, after)
     let seconds = (ContinuousClock.now - start) / .seconds(1)

@@ -59,7 +59,7 @@ struct InsertGroup: BenchGroup {
 
   private func insertWithPeer(_ program: Program, _ rows: Int) async throws -> Double {
     let store = try workplace.emptyFolder("p") + "/peer.sqlite"
-    workplace.settle()
+    workplace.syncDisks()
     return try await program.measure(store, "\(rows)", "\(PeopleStore.rowsPerSave)")
   }
 
@@ -70,7 +70,7 @@ struct InsertGroup: BenchGroup {
     let writer = ManagedObjectContext(coordinator: store.coordinator, name: "writer")
     let main = ManagedObjectContext(parent: writer, name: "main")
     let worker = ManagedObjectContext(parent: main, name: "worker")
-    workplace.settle()
+    workplace.syncDisks()
     let start = ContinuousClock.now
     var flush: Task<Void, any Error>?
     for range in PeopleStore.saves(of: rows) {

@@ -54,7 +54,7 @@ struct OccupationGroup: BenchGroup {
       ])
     }
     try daemon.prepare(jobs)
-    workplace.settle()
+    workplace.syncDisks()
     _ = try await Program(try await workplace.peer("drop_files")).measure(daemon.spool, "\(count)")
     let status = try daemon.status()
     guard status["jobs"]?["completed"]?.integer == Int64(count), let p99 = status["main"]?["p99Seconds"]?.number,

@@ -23,7 +23,7 @@ struct PostGroup: BenchGroup {
     var peak = 0
     for _ in 0..<options.pairs {
       let daemon = try DaemonRun(workplace)
-      workplace.settle()
+      workplace.syncDisks()
       let start = ContinuousClock.now
       try await withThrowingTaskGroup(of: Void.self) { group in
         // Four clients, so that one's jobs are accepted while others' are on their way to the disk.
@@ -44,7 +44,7 @@ struct PostGroup: BenchGroup {
       peak = max(peak, try daemon.peakMemory())
       try await daemon.stop()
       let store = try workplace.emptyFolder("p") + "/peer.sqlite"
-      workplace.settle()
+      workplace.syncDisks()
       theirs.append(Double(count) / (try await peer.measure(store, "\(count)", "\(Self.jobsPerRequest)")))
     }
     return [

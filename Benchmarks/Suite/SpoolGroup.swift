@@ -22,7 +22,7 @@ struct SpoolGroup: BenchGroup {
     for _ in 0..<options.pairs {
       let daemon = try DaemonRun(workplace)
       try daemon.prepare(jobs)
-      workplace.settle()
+      workplace.syncDisks()
       ours.append(Double(count) / (try await driver.measure(daemon.spool, "\(count)")))
       let status = try daemon.status()
       guard status["jobs"]?["completed"]?.integer == Int64(count), let flushes = status["writer"]?["flushes"]?.integer
@@ -56,7 +56,7 @@ struct SpoolGroup: BenchGroup {
       try Data(job.serialized().utf8).write(to: URL(filePath: "\(spool)/tmp/job-\(index).json"))
     }
     let program = Program(try await workplace.peer("run_spool"))
-    workplace.settle()
+    workplace.syncDisks()
     let child = try program.start([spool + "/peer.sqlite", spool, "\(count)", "\(jobsPerCommit)"])
     let seconds = try await driver.measure(spool, "\(count)")
     let end = try await child.termination(killingAt: .after(.seconds(60))).termination
@@ -68,7 +68,7 @@ struct SpoolGroup: BenchGroup {
   private func runBeanstalk() async throws -> Double {
     let folder = try workplace.emptyFolder("b")
     let client = try await workplace.peer("beanstalk")
-    workplace.settle()
+    workplace.syncDisks()
     return try await Program(client).measure(try workplace.tool("beanstalkd"), folder, "\(count)")
   }
 }

@@ -19,9 +19,9 @@ struct UpdateGroup: BenchGroup {
     try await store.fill(rows: rows, PersonValues())
     var (ours, peer): ([Double], [Double]) = ([], [])
     for _ in 0..<options.pairs {
-      workplace.settle()
+      workplace.syncDisks()
       ours.append(Double(rows) / (try await update(store)))
-      workplace.settle()
+      workplace.syncDisks()
       peer.append(Double(rows) / (try await program.measure(store.path, "\(rows)")))
     }
     try store.coordinator.close()

@@ -48,5 +48,5 @@ final class Workplace: Sendable {
   }
 
   /// Brings everything that earlier runs have written to disk, so that nobody pays for somebody else.
-  func settle() { sync() }
+  func syncDisks() { sync() }
 }

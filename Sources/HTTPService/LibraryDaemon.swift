@@ -41,7 +41,7 @@ final class LibraryDaemon: Sendable {
 
   /// Hands over a connected, non-blocking socket; the library closes it in any case.
   func add(_ client: consuming FileDescriptor, address: sockaddr_storage, length: socklen_t) -> Bool {
-    let number = client.take()
+    let number = client.relinquish()
     return withUnsafePointer(to: address) { storage in
       storage.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         MHD_add_connection(handle, number, $0, length) == .YES

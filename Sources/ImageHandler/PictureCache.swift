@@ -182,6 +182,6 @@ struct KeptPicture: Codable {
     guard let file = try? FileDescriptor.open("\(folder)/\(Self.pictureName)"), let size = try? file.status().size,
       size == output.bytes
     else { return nil }
-    return KnownPicture(output: output, placeholder: nil, file: file.take())
+    return KnownPicture(output: output, placeholder: nil, file: file.relinquish())
   }
 }

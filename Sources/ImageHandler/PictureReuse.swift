@@ -33,13 +33,13 @@ final class PictureReuse: ImageReuse {
     draft = try cache.makeDraft()
     var files: [Int32] = []
     for index in request.outputs.indices {
-      files.append(try FileDescriptor.open("\(draft)/\(index)", .creatingExclusively, mode: 0o600).take())
+      files.append(try FileDescriptor.open("\(draft)/\(index)", .creatingExclusively, mode: 0o600).relinquish())
     }
     self.files = files
     let path = draft + "/input"
     let copy = try FileDescriptor.open(path, .creatingExclusively, mode: 0o600)
     try FileManager.default.removeItem(atPath: path)
-    inputCopy = copy.take()
+    inputCopy = copy.relinquish()
   }
 
   private static func parts(of request: ImageRequest) -> [ImageRequest] {

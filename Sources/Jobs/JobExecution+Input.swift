@@ -12,7 +12,7 @@ extension JobExecution {
   /// - Throws: ``JobFailure`` with what is in the way, and what to do.
   public func openInput(_ path: String) throws(JobFailure) -> FileHandle {
     let file = try submitterIdentity().openInput(absolutePath(path))
-    return FileHandle(fileDescriptor: file.take(), closeOnDealloc: true)
+    return FileHandle(fileDescriptor: file.relinquish(), closeOnDealloc: true)
   }
 
   /// Returns the user whose rights bound what the job may read and write.

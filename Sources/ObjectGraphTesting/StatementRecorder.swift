@@ -19,11 +19,11 @@ public final class StatementRecorder: Sendable {
   /// Adds a statement; for `SQLiteStoreOptions.statementLog`.
   @Sendable public func record(_ event: StatementEvent) { recorded.withLock { $0.append(event) } }
 
-  /// Everything that was recorded since the last ``take()``.
+  /// Everything that was recorded since the last ``drain()``.
   public var events: [StatementEvent] { recorded.withLock { $0 } }
 
-  /// Hands over what was recorded since the last call.
-  public func take() -> [StatementEvent] {
+  /// Returns what was recorded since the last call, and drops it.
+  public func drain() -> [StatementEvent] {
     recorded.withLock { events in
       defer { events = [] }
       return events
@@ -32,8 +32,8 @@ public final class StatementRecorder: Sendable {
 
   /// Runs the body and returns how many statements the store ran meanwhile, whoever wanted them; forgets earlier ones.
   public func count(_ body: () throws -> Void) rethrows -> Int {
-    _ = take()
+    _ = drain()
     try body()
-    return take().count
+    return drain().count
   }
 }

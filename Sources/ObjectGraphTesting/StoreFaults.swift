@@ -55,7 +55,7 @@ public final class StoreFaults: Sendable {
   public func beforeEachStep(_ body: (@Sendable (FaultPoint) -> Void)?) { state.withLock { $0.watcher = body } }
 
   /// The steps that were come to since the last call, those that failed included.
-  public func takeSteps() -> [FaultPoint.Step] {
+  public func drainSteps() -> [FaultPoint.Step] {
     state.withLock { state in
       defer { state.passed = [] }
       return state.passed

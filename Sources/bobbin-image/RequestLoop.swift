@@ -105,7 +105,7 @@ private struct OpenFiles: ~Copyable {
   private(set) var numbers: [Int32] = []
 
   mutating func append(_ file: consuming FileDescriptor) {
-    numbers.append(file.take())
+    numbers.append(file.relinquish())
   }
 
   /// Returns the files of each output.

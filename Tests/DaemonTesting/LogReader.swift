@@ -13,7 +13,7 @@ package final class LogReader: Sendable {
   /// Takes over the reading end of a pipe.
   package init(_ reader: consuming FileDescriptor, handler: @escaping @Sendable () -> Void) {
     let content = content
-    source = ReadableDescriptor(reader.take()) { number in
+    source = ReadableDescriptor(reader.relinquish()) { number in
       var buffer = [UInt8](repeating: 0, count: 64 * 1024)
       let count = read(number, &buffer, buffer.count)
       if count <= 0 { return false }

@@ -126,7 +126,7 @@ extension FaultTests {
         }
         // What is scheduled need not wait for a day that is never to come.
         try clock.set(ahead: 0)
-        figures.count(try await trial.settle(daemon, "round \(round)"))
+        figures.count(try await trial.finish(daemon, "round \(round)"))
         let end = try await daemon.stop()
         #expect(end == .exited(code: 0))
         let problems = TimedProgram.problems(round, isKilled: isKilled, in: root)

@@ -30,7 +30,7 @@ extension FaultTests {
         try await Self.expectFull(daemon)
         try trial.drop(files: 5)
         disk.free()
-        figures.count(try await trial.settle(daemon, "store \(round)"))
+        figures.count(try await trial.finish(daemon, "store \(round)"))
         let health = try await daemon.request("GET", "/healthz").status
         #expect(health == 200)
         figures.faults += 1
@@ -65,7 +65,7 @@ extension FaultTests {
         #expect(reply.status == 503)
         #expect(reply.body["error"]?["code"]?.string == "storage-full")
         disk.free()
-        figures.count(try await trial.settle(daemon, "spool \(round)"))
+        figures.count(try await trial.finish(daemon, "spool \(round)"))
         let end = try await daemon.stop()
         #expect(end == .exited(code: 0))
         figures.faults += 1

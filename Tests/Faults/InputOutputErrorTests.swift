@@ -43,7 +43,7 @@ extension FaultTests {
         try await tracer.waitForEnd()
         figures.faults += 1
         if try !trial.root.isSpoolEmpty { figures.struck += 1 }
-        figures.count(try await trial.settle("\(failure.testDescription) \(occurrence)"))
+        figures.count(try await trial.finish("\(failure.testDescription) \(occurrence)"))
       }
       figures.jobs = trial.ledger.jobCount
       figures.tell()
@@ -60,9 +60,9 @@ extension FaultTests {
       try await daemon.kill()
       try await tracer.waitForEnd()
       // What was refused does not run later, and can be sent again.
-      var problems = try await trial.settle("the spool failed")
+      var problems = try await trial.finish("the spool failed")
       try trial.drop(.noop("refused"))
-      problems += try await trial.settle("sent again")
+      problems += try await trial.finish("sent again")
       #expect(problems.isEmpty)
     }
   }

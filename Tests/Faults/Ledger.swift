@@ -47,7 +47,7 @@ final class Ledger: Sendable {
   }
 
   /// The submissions to be sent again.
-  func takeDoubtful() -> [ExpectedFile] {
+  func drainDoubtful() -> [ExpectedFile] {
     state.withLock { state in
       defer { state.doubtful = [] }
       return state.doubtful

@@ -33,7 +33,7 @@ extension FaultTests {
         // Or it was no power cut; another's sync in the same moment may have saved it.
         let rest = FileManager.default.contents(atPath: unsynced) ?? Data()
         if rest.isEmpty { forgotten += 1 }
-        figures.count(try await trial.settle("cut \(cut) \(moment)"))
+        figures.count(try await trial.finish("cut \(cut) \(moment)"))
       }
       #expect(forgotten * 2 > count, "what nobody synced is there after \(count - forgotten) of \(count) cuts")
       figures.jobs = trial.ledger.jobCount

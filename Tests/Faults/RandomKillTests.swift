@@ -15,7 +15,7 @@ extension FaultTests {
       var figures = FaultFigures("SIGKILL at random moments")
       for kill in 0..<FaultPlan.count("KILLS", short: 8, whole: 300) {
         try await strike(trial, &figures)
-        figures.count(try await trial.settle("kill \(kill)"))
+        figures.count(try await trial.finish("kill \(kill)"))
       }
       figures.jobs = trial.ledger.jobCount
       figures.tell("\(trial.ledger.durableCount) told to be durable")
@@ -41,7 +41,7 @@ extension FaultTests {
         if try !trial.root.isSpoolEmpty { figures.struck += 1 }
         // Some orders are to hold over several kills.
         if kill % 3 != 2 { continue }
-        let problems = try await trial.settle("kill \(kill)")
+        let problems = try await trial.finish("kill \(kill)")
         figures.count(problems)
         // What is wrong once stays so.
         if !problems.isEmpty { break }

@@ -37,7 +37,7 @@ extension FaultTests {
         let number = count < 100 ? trial.random(in: 1...30) : number
         if try await strike(trial, calls, number) { figures.struck += 1 }
         figures.faults += 1
-        figures.count(try await trial.settle("\(calls) \(number)"))
+        figures.count(try await trial.finish("\(calls) \(number)"))
       }
       figures.jobs += trial.ledger.jobCount
       figures.tell()

@@ -107,22 +107,22 @@ final class Trial: Sendable {
   /// Starts a daemon that has no faults, waits until all work is done, and looks at what there is.
   ///
   /// - Returns: what is wrong.
-  func settle(_ comment: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> [Problem] {
+  func finish(_ comment: String, sourceLocation: SourceLocation = #_sourceLocation) async throws -> [Problem] {
     let daemon = try await DaemonProcess.ready(root)
-    let problems = try await settle(daemon, comment, sourceLocation: sourceLocation)
+    let problems = try await finish(daemon, comment, sourceLocation: sourceLocation)
     let end = try await daemon.stop()
     #expect(end == .exited(code: 0), "\(comment)\n\(daemon.logText)", sourceLocation: sourceLocation)
     return problems
   }
 
   /// Waits until all work is done, and looks at what there is; the daemon goes on.
-  func settle(
+  func finish(
     _ daemon: DaemonProcess, _ comment: String, sourceLocation: SourceLocation = #_sourceLocation
   ) async throws -> [Problem] {
     await waitForPosts()
     var problems: [Problem] = []
     if !ledger.orders.isEmpty { problems += try await OrderGiver.problems(ledger, daemon) }
-    for file in ledger.takeDoubtful() { try drop(file) }
+    for file in ledger.drainDoubtful() { try drop(file) }
     if !ledger.orders.isEmpty { try await OrderGiver.release(ledger, daemon) }
     try await daemon.waitUntilSpoolIsEmpty(seconds: 120)
     problems += ledger.problems(with: try await Findings(root))

@@ -45,11 +45,11 @@ extension GraphModel {
     for (key, link) in links where leading[key] == nil {
       contexts[context].links[key] = Self.follow(contexts[context].links[key], link)
     }
-    settle(gone: arriving.filter { $0.value.kind == .delete }.map(\.key), doomed: doomed, context)
+    clear(gone: arriving.filter { $0.value.kind == .delete }.map(\.key), doomed: doomed, context)
   }
 
   /// The same for what the context's own event did.
-  mutating func settleEvent(_ context: Int) {
+  mutating func clearGone(ofEventIn context: Int) {
     let deleted = event.keys.filter { isGone($0, context) && !goneBefore.contains($0) }
     var doomed: [Int] = []
     // An undo brings back what was gone.
@@ -68,7 +68,7 @@ extension GraphModel {
         contexts[context].links[key] = eventLinks[key]?.wasPending == true ? eventLinks[key]?.before : nil
       }
     }
-    settle(gone: deleted.sorted(), doomed: doomed, unlinks: false, context)
+    clear(gone: deleted.sorted(), doomed: doomed, unlinks: false, context)
   }
 
   /// A row without references to what is gone; nil if there are none.
@@ -92,7 +92,7 @@ extension GraphModel {
   }
 
   /// Lets nothing that waits in a context lead to objects that are gone, and deletes what goes with them.
-  private mutating func settle(gone: [Int], doomed: [Int], unlinks: Bool = true, _ context: Int) {
+  private mutating func clear(gone: [Int], doomed: [Int], unlinks: Bool = true, _ context: Int) {
     var queue = gone
     func delete(_ number: Int, _ model: inout GraphModel) {
       guard let row = model.contexts[context].changes[number]?.row else { return }

@@ -59,11 +59,11 @@ extension GraphModel {
       return
     }
     if let former { clear(former, inverse.name, leadingTo: number, context) }
-    if let destination { take(destination, inverse, for: number, end, context) }
+    if let destination { relate(destination, inverse, for: number, end, context) }
   }
 
   /// Relates an object to its new owner; whoever had it before loses it.
-  mutating func take(
+  mutating func relate(
     _ destination: Int, _ inverse: Schema.End, for number: Int, _ end: Schema.End, _ context: Int
   ) {
     if let previous = reference(destination, inverse.name, context), previous != number {

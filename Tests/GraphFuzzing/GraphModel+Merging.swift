@@ -49,12 +49,12 @@ extension GraphModel {
         fresh = rows[number]?.row ?? (byIDs || commits[number] == nil ? nil : change.row)
       }
       if byIDs, change.kind != .delete, contexts[context].changes[number]?.kind == .delete { continue }
-      if let fresh { take(fresh, number, context) } else { takeDelete(number, context) }
+      if let fresh { merge(fresh, number, context) } else { mergeDelete(number, context) }
     }
     contexts[context].mayBeStale = false
   }
 
-  private mutating func take(_ fresh: Row, _ number: Int, _ context: Int) {
+  private mutating func merge(_ fresh: Row, _ number: Int, _ context: Int) {
     guard let change = contexts[context].changes[number] else {
       if contexts[context].held[number] != nil { contexts[context].held[number] = fresh }
       return
@@ -90,7 +90,7 @@ extension GraphModel {
     return mine >= theirs
   }
 
-  private mutating func takeDelete(_ number: Int, _ context: Int) {
+  private mutating func mergeDelete(_ number: Int, _ context: Int) {
     let change = contexts[context].changes[number]
     if change?.kind == .insert || change?.kind == .forgotten { return }
     // The policy decides about a root's edits when they are saved.
@@ -135,7 +135,7 @@ extension GraphModel {
       }
       guard case .reference(let other)? = row.cells[end.name], other != number else { continue }
       if shown(other, context) == nil || reference(other, inverse.name, context) == number { continue }
-      take(other, inverse, for: number, end, context)
+      relate(other, inverse, for: number, end, context)
     }
   }
 

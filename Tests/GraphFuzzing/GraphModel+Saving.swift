@@ -17,14 +17,14 @@ extension GraphModel {
   mutating func save(_ context: Int, isChecked: (Int) -> Bool) -> SaveResult {
     let changes = contexts[context].changes
     if changes.values.allSatisfy({ $0.kind == .forgotten }), changedLinks(context).isEmpty {
-      settle(context, changes.mapValues(\.row))
+      endSave(context, changes.mapValues(\.row))
       return .nothing
     }
     if changes.keys.contains(where: { isChecked($0) && !isValid($0, context) }) { return .invalid }
     if let parent = contexts[context].parent {
       lastSaves[context] = changes.filter { $0.value.kind != .forgotten }
       adopt(changes.filter { $0.value.kind != .forgotten }, changedLinks(context), parent)
-      settle(context, changes.mapValues(\.row))
+      endSave(context, changes.mapValues(\.row))
       return .saved
     }
     return saveToStore(context)
@@ -61,7 +61,7 @@ extension GraphModel {
   }
 
   /// Ends a successful save: objects that are held show what was saved.
-  mutating func settle(_ context: Int, _ saved: [Int: Row?], dropped: Set<Int> = []) {
+  mutating func endSave(_ context: Int, _ saved: [Int: Row?], dropped: Set<Int> = []) {
     for number in contexts[context].held.keys where contexts[context].changes[number]?.isEmpty != true {
       if let row = saved[number] { contexts[context].held[number] = row }
     }
@@ -142,7 +142,7 @@ extension GraphModel {
     commit(written, links, context)
     let changes = contexts[context].changes
     lastSaves[context] = written.merging(changes.filter { $0.value.isEmpty && !dropped.contains($0.key) }) { $1 }
-    settle(
+    endSave(
       context,
       Dictionary(uniqueKeysWithValues: changes.map { ($0.key, $0.value.isEmpty ? $0.value.row : rows[$0.key]?.row) }),
       dropped: dropped)

@@ -21,12 +21,12 @@ final class ResultsReplay: Sendable {
     let controller = try FetchedResultsController(request, context: context)
     self.controller = controller
     try context.performAndWait { try controller.performFetch(in: $0) }
-    observation.withLock { $0 = controller.observe { [weak self] in self?.take($0) } }
+    observation.withLock { $0 = controller.observe { [weak self] in self?.replay($0) } }
   }
 
   func fetch(_ context: isolated ManagedObjectContext) throws { try controller.performFetch(in: context) }
 
-  private func take(_ event: FetchedResultsEvent) {
+  private func replay(_ event: FetchedResultsEvent) {
     copy.withLock { copy in
       switch event {
       case .willChange, .section: break

@@ -98,10 +98,10 @@ final class Trial: @unchecked Sendable {
     model.propagateDeletes(number)
     context.performAndWait { noteRelated(number, $0) }
     if !step.actions.contains(where: \.isWholeEvent) || step.actions.contains(where: \.isUndo) {
-      model.settleEvent(number)
+      model.clearGone(ofEventIn: number)
     }
     if !step.actions.contains(where: \.isWholeEvent) { model.endEvent(number) }
-    settle(step)
+    letOthersMerge(after: step)
     try follow(step)
     for (number, context) in contexts.enumerated() {
       try context.performAndWait { try compareChanges(number, $0) }
@@ -123,8 +123,8 @@ final class Trial: @unchecked Sendable {
     letGoOfOthers()
   }
 
-  /// Lets everybody merge and take notice, and drops what is held no more.
-  private func settle(_ step: Step) {
+  /// Lets everybody merge, and drops what is held no more.
+  private func letOthersMerge(after step: Step) {
     for _ in 0..<2 {
       for context in contexts { context.performAndWait { _ in } }
     }

@@ -21,7 +21,7 @@ struct LaterReplyTests {
       arrival.yield()
     }
 
-    func takeAll() -> [HTTPResponder] {
+    func drain() -> [HTTPResponder] {
       responders.withLock { responders in
         defer { responders = [] }
         return responders
@@ -53,7 +53,7 @@ struct LaterReplyTests {
     async let waiting = fixture.send("POST", "/wait", body: Data("x".utf8))
     try await inbox.waitForArrivals(1)
     #expect(try await fixture.send("GET", "/now").text == "now")
-    let responder = try #require(inbox.takeAll().first)
+    let responder = try #require(inbox.drain().first)
     #expect(responder.respond(.text("done", status: 201)))
     #expect(!responder.respond(.text("again")))
     #expect(try await waiting == Reply(status: 201, body: Data("done".utf8)))
@@ -79,7 +79,7 @@ struct LaterReplyTests {
     let reply = try await fixture.send("GET", "/wait")
     #expect(reply.status == 504)
     #expect(reply.errorCode == "timeout")
-    #expect(inbox.takeAll().map { $0.respond(.text("late")) } == [false])
+    #expect(inbox.drain().map { $0.respond(.text("late")) } == [false])
   }
 
   @Test("A handler's own time limit comes before the server's")
@@ -95,7 +95,7 @@ struct LaterReplyTests {
     async let second = fixture.send("GET", "/wait")
     try await inbox.waitForArrivals(2)
     #expect(try await fixture.send("GET", "/wait").errorCode == "too-busy")
-    for responder in inbox.takeAll() { responder.respond(.text("done")) }
+    for responder in inbox.drain() { responder.respond(.text("done")) }
     #expect(try await [first.text, second.text] == ["done", "done"])
   }
 
@@ -108,7 +108,7 @@ struct LaterReplyTests {
       try await inbox.waitForArrivals(1)
     }
     // Half are answered into the void, the others run into their deadline.
-    for responder in inbox.takeAll().prefix(10) { responder.respond(.text("nobody there")) }
+    for responder in inbox.drain().prefix(10) { responder.respond(.text("nobody there")) }
     #expect(try await fixture.send("GET", "/wait").status == 504)
     try await fixture.stop()
     let count = try socketCount(boundTo: fixture.path)
@@ -134,7 +134,7 @@ struct LaterReplyTests {
       let isWaiting = try await withTimeout { await ends.first { _ in true } }
       #expect(isWaiting == false)
     }
-    #expect(inbox.takeAll().map { $0.respond(.text("late")) } == Array(repeating: false, count: 8))
+    #expect(inbox.drain().map { $0.respond(.text("late")) } == Array(repeating: false, count: 8))
     #expect(try await fixture.send("GET", "/now").text == "now")
     try await fixture.stop()
     #expect(try socketCount(boundTo: fixture.path) == 1)
@@ -148,7 +148,7 @@ struct LaterReplyTests {
     try await inbox.waitForArrivals(1)
     client.endSending()
     #expect(try await fixture.send("GET", "/now").text == "now")
-    for responder in inbox.takeAll() { responder.respond(.text("done")) }
+    for responder in inbox.drain() { responder.respond(.text("done")) }
     #expect(try await onThread { try client.readToEnd() }.hasSuffix("done"))
   }
 
@@ -164,7 +164,7 @@ struct LaterReplyTests {
     let duration = try await clock.measure { try await fixture.stop() }
     #expect(duration < .seconds(20))
     for task in tasks { #expect(try await task.value.errorCode == "stopping") }
-    #expect(inbox.takeAll().allSatisfy { !$0.respond(.text("late")) })
+    #expect(inbox.drain().allSatisfy { !$0.respond(.text("late")) })
     #expect(try await onThread { try silent.readToEnd() }.isEmpty)
     let count = try socketCount(boundTo: fixture.path)
     #expect(count == 1)

@@ -18,7 +18,7 @@ final class RawClient: Sendable {
 
   /// The other end of the next client's connection.
   static func accepted(by listener: UnixListener) throws -> RawClient {
-    guard let number = try listener.accept()?.take() else { throw HTTPTestError("nobody connected") }
+    guard let number = try listener.accept()?.relinquish() else { throw HTTPTestError("nobody connected") }
     let client = RawClient(owning: FileDescriptor(owning: number))
     try client.limitWaits()
     return client

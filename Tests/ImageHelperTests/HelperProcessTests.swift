@@ -16,7 +16,7 @@ struct HelperProcessTests {
       arguments: ["-c", "\"$@\" & exec 3>&-; wait", "sh", helper] + ImageHelperArguments().commandLine,
       descriptors: [ImageHelperArguments.socketDescriptor: sockets.second.number], killsGroupAtExit: false)
     let shell = try ChildProcess.start(launch)
-    return (shell, sockets.split { (ours, _) in ours.take() })
+    return (shell, sockets.split { (ours, _) in ours.relinquish() })
   }
 
   private func answer(to text: String, through socket: borrowing DescriptorSocket) throws -> ImageMessage.Answer {

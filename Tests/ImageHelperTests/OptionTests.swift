@@ -313,7 +313,7 @@ struct OptionTests {
   func files() async throws {
     let input = try FileDescriptor.open(try await small())
     let names = ["a", "b", "c"]
-    let files = try names.map { try FileDescriptor.open(bench.path($0), .creating).take() }
+    let files = try names.map { try FileDescriptor.open(bench.path($0), .creating).relinquish() }
     defer { for file in files { _ = FileDescriptor(owning: file) } }
     let outputs = [ImageOutput(format: .webp, width: 90, fileCount: 2), ImageOutput(format: .png, width: 90)]
     let reply = try await bench.pool.encode(ImageRequest(outputs: outputs), input: input.number, outputs: files)

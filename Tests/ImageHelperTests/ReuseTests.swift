@@ -13,7 +13,7 @@ struct ReuseTests {
 
     init(_ action: @escaping @Sendable () -> Void) throws {
       self.action = action
-      inputCopy = try FileDescriptor.inMemory(named: "input").take()
+      inputCopy = try FileDescriptor.inMemory(named: "input").relinquish()
     }
 
     func pictures(of input: ImageReply.Input) async -> KnownPictures {

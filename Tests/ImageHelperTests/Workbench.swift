@@ -50,7 +50,7 @@ struct Workbench {
     var outputs: [Int32] = []
     defer { for output in outputs { _ = FileDescriptor(owning: output) } }
     for index in request.outputs.indices {
-      outputs.append(try FileDescriptor.open(path(String(index)), .creating).take())
+      outputs.append(try FileDescriptor.open(path(String(index)), .creating).relinquish())
       try #require(ftruncate(outputs[index], 0) == 0)
     }
     return try await pool.encode(request, input: source.number, outputs: outputs, deadline: deadline)

@@ -7,7 +7,7 @@ import Testing
 @Suite("Cursors of imports")
 struct ImportCursorTests {
   @Test("As many new objects are taken back at once as there may be, whatever lies between them")
-  func takeBack() throws {
+  func revert() throws {
     var cursor = ImportCursor(position: .start, inputSize: 1, inputTime: 1)
     for first in stride(from: Int64(0), to: 100, by: 10) { cursor.note(first..<first + 4) }
     cursor.note(94..<96)

@@ -9,7 +9,7 @@ import SystemSupport
 struct PassedSockets {
   static func main() throws {
     for (number, name) in [(Int32(3), "control"), (4, "status")] {
-      let file = try FileDescriptor.inMemory(named: name).take()
+      let file = try FileDescriptor.inMemory(named: name).relinquish()
       expect(file == number || dup2(file, number) == number, "\(number) can't be opened")
       if file > 4 { close(file) }
     }

@@ -10,7 +10,7 @@ struct OutputParserTests {
   private func parse(_ bytes: [UInt8], limit: Int = 1000, pieces: Int = .max) throws -> [OutputParser.Item] {
     var parser = OutputParser(lineLimit: limit)
     var items: [OutputParser.Item] = []
-    func take(_ item: OutputParser.Item) {
+    func append(_ item: OutputParser.Item) {
       if case .text(let more) = item, case .text(let text)? = items.last {
         items[items.count - 1] = .text(text + more)
       } else {
@@ -19,10 +19,10 @@ struct OutputParserTests {
     }
     var rest = bytes[...]
     while !rest.isEmpty {
-      try parser.read(Array(rest.prefix(pieces)), take)
+      try parser.read(Array(rest.prefix(pieces)), append)
       rest = rest.dropFirst(pieces)
     }
-    try parser.finish(take)
+    try parser.finish(append)
     return items
   }
 

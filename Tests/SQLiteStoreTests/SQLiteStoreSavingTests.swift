@@ -44,11 +44,11 @@ struct SQLiteStoreSavingTests {
       .begin, .delete, .file, .update, .insert, .file, .insert, .insert, .reserve, .commit,
     ]
     for (number, step) in steps.enumerated() {
-      _ = faults.takeSteps()
+      _ = faults.drainSteps()
       faults.fail(with: fault, atStatement: number)
       let error = #expect(throws: StoreError.self) { try fixture.store.save(request) }
       #expect(error?.code == expected, "\(step)")
-      #expect(faults.takeSteps() == Array(steps[...number]))
+      #expect(faults.drainSteps() == Array(steps[...number]))
       #expect(error?.path == fixture.url.path)
       #expect(inserted.version == 0 && change.row?.version == 0 && batch.row(at: 0).version == 0)
       #expect(try fixture.stored(id) == nil)
@@ -151,13 +151,13 @@ struct SQLiteStoreSavingTests {
     let fixture = try StoreFixture(options: options)
     let store = try #require(fixture.store as? SQLiteStore)
     try fixture.insert("Person", ["name": "secret"])
-    _ = log.take()
+    _ = log.drain()
     let before = store.statementCount
     let id = try fixture.newID("Person")
     let queue = DispatchQueue(label: "org.example.queue")
     let row = try queue.sync { try fixture.stored(id) }
     #expect(row == nil)
-    let seen = log.take()
+    let seen = log.drain()
     #expect(seen.count == store.statementCount - before)
     let select = try #require(seen.last)
     #expect(select.sql.hasPrefix("SELECT") && select.sql.contains("FROM \"Person\" WHERE _key = ?1"))
@@ -181,9 +181,9 @@ struct SQLiteStoreSavingTests {
         : ("Cat", ["name": "n\(number)", "lives": -number])
       return RowChange(.insert, try fixture.newID(name), row: try fixture.row(name, values), base: nil)
     }
-    _ = log.take()
+    _ = log.drain()
     _ = try fixture.store.save(StoreSaveRequest([ChangeSet(changes)]))
-    let counts = log.take().filter { $0.sql.hasPrefix("INSERT INTO \"Animal\"") }.map(\.rowCount)
+    let counts = log.drain().filter { $0.sql.hasPrefix("INSERT INTO \"Animal\"") }.map(\.rowCount)
     #expect(counts.filter { $0 == 100 }.count == 4)
     #expect(counts.reduce(0, +) == 459)
     for change in changes {

@@ -82,7 +82,7 @@ struct ChildLaunchTests {
     launch.killsGroupAtExit = false
     let child = try ChildProcess.start(launch)
     let other = try ChildProcess.start(ChildLaunch(executable: "/bin/sleep", arguments: ["600"]))
-    let reader = try pipe.first.duplicate().take()
+    let reader = try pipe.first.duplicate().relinquish()
     _ = consume pipe
     // Ends when every process of the three is dead that has the pipe open.
     let output = Task { try FileDescriptor(owning: reader).readAll(limit: 100) }

@@ -16,7 +16,7 @@ import Testing
     var launch = launch
     launch.descriptors[1] = pipe.second.number
     let child = try ChildProcess.start(launch)
-    let reader = try pipe.first.duplicate().take()
+    let reader = try pipe.first.duplicate().relinquish()
     _ = consume pipe
     let termination = try await withTimeout { try await child.termination() }
     let text = try FileDescriptor(owning: reader).readAll(limit: 1 << 20)
@@ -137,7 +137,7 @@ import Testing
     let pipe = try FileDescriptor.pipe()
     // Both ignore the polite signal; the pipe ends only when the grandchild is dead too.
     let child = try shell("trap '' TERM; (trap '' TERM; echo; sleep 600) & wait", [1: pipe.second.number])
-    let reader = try pipe.first.duplicate().take()
+    let reader = try pipe.first.duplicate().relinquish()
     _ = consume pipe
     let outcome = try await withTimeout {
       try await child.termination(killingAt: .after(.milliseconds(200)), grace: .milliseconds(100))
@@ -158,7 +158,7 @@ import Testing
   func leftovers() async throws {
     let pipe = try FileDescriptor.pipe()
     let child = try shell("sleep 600 & exit 3", [1: pipe.second.number])
-    let reader = try pipe.first.duplicate().take()
+    let reader = try pipe.first.duplicate().relinquish()
     _ = consume pipe
     #expect(try await withTimeout { try await child.termination() }.status == .exited(code: 3))
     #expect(try rest(of: FileDescriptor(owning: reader)).isEmpty)

@@ -12,7 +12,7 @@ import Testing
       for index in 0..<count {
         let file = try FileDescriptor.inMemory(named: "m")
         try file.writeAll(Data("\(index)".utf8))
-        files.append(file.take())
+        files.append(file.relinquish())
       }
       defer { for file in files { close(file) } }
       try left.send(Data("one".utf8), descriptors: files)

@@ -93,7 +93,7 @@ import Testing
     }
     // Other tests open files meanwhile, so ask what the number means now, not only whether it is open.
     #expect(!isOpen(number) || target(of: number) != "/dev/null")
-    let taken = try FileDescriptor.inMemory(named: "taken-by-test").take()
+    let taken = try FileDescriptor.inMemory(named: "taken-by-test").relinquish()
     #expect(target(of: taken)?.contains("taken-by-test") == true)
     let owner = FileDescriptor(owning: taken)
     let copy = try owner.duplicate()

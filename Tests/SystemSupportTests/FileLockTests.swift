@@ -26,7 +26,7 @@ import Testing
     let child = try ChildProcess.start(ChildLaunch(executable: "/bin/true"))
     _ = try await withTimeout { try await child.termination() }
     try Data("\(child.processID)\n".utf8).write(to: URL(filePath: path))
-    let copy = try FileDescriptor.open(path).take()
+    let copy = try FileDescriptor.open(path).relinquish()
     try systemCall("flock") { flock(copy, LOCK_EX) }
     let waiting = Task {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<FileLock, any Error>) in

@@ -5,22 +5,22 @@ final class FirstOutcome<Value: Sendable>: Sendable {
   private enum State {
     case open
     case awaited(CheckedContinuation<Value, any Error>)
-    case settled(Result<Value, any Error>)
+    case decided(Result<Value, any Error>)
     case delivered
   }
 
   private let state = Mutex(State.open)
 
-  func settle(_ result: Result<Value, any Error>) {
+  func set(_ result: Result<Value, any Error>) {
     let waiter = state.withLock { state -> CheckedContinuation<Value, any Error>? in
       switch state {
       case .open:
-        state = .settled(result)
+        state = .decided(result)
         return nil
       case .awaited(let waiter):
         state = .delivered
         return waiter
-      case .settled, .delivered:
+      case .decided, .delivered:
         return nil
       }
     }
@@ -34,7 +34,7 @@ final class FirstOutcome<Value: Sendable>: Sendable {
         case .open:
           state = .awaited(continuation)
           return nil
-        case .settled(let result):
+        case .decided(let result):
           state = .delivered
           return result
         case .awaited, .delivered:

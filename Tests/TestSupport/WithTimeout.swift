@@ -15,11 +15,11 @@ package func withTimeout<Result: Sendable>(
 ) async throws -> Result {
   let outcome = FirstOutcome<Result>()
   let work = Task {
-    do { outcome.settle(.success(try await body())) } catch { outcome.settle(.failure(error)) }
+    do { outcome.set(.success(try await body())) } catch { outcome.set(.failure(error)) }
   }
   let timer = Task {
     try await Task.sleep(for: .seconds(seconds))
-    outcome.settle(.failure(TimeoutError(seconds: seconds, place: "\(fileID):\(line)")))
+    outcome.set(.failure(TimeoutError(seconds: seconds, place: "\(fileID):\(line)")))
   }
   defer {
     work.cancel()
@@ -28,6 +28,6 @@ package func withTimeout<Result: Sendable>(
   return try await withTaskCancellationHandler {
     try await outcome.value()
   } onCancel: {
-    outcome.settle(.failure(CancellationError()))
+    outcome.set(.failure(CancellationError()))
   }
 }

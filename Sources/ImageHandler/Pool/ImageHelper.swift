@@ -34,8 +34,8 @@ final class ImageHelper: Sendable {
       descriptors: [2: pipe.second.number, ImageHelperArguments.socketDescriptor: sockets.second.number])
     let child = try ChildProcess.start(launch)
     // The helper has its own copies of the other ends; ours go here, so that its end can be seen.
-    let socket = sockets.split { (ours, _) in ours.take() }
-    let log = pipe.split { (ours, _) in ours.take() }
+    let socket = sockets.split { (ours, _) in ours.relinquish() }
+    let log = pipe.split { (ours, _) in ours.relinquish() }
     return ImageHelper(
       child: child, socket: DescriptorSocket(FileDescriptor(owning: socket)), log: FileDescriptor(owning: log))
   }

@@ -133,7 +133,7 @@ final class JobControl: Sendable {
 
   func context() -> ManagedObjectContext { ManagedObjectContext(parent: engine.main, name: "control") }
 
-  /// Settles what waits by name for jobs that were final before they began.
+  /// Resolves what waits by name for jobs that were final before they began.
   func resolveNames(of finished: [FinishedJob]) {
     for end in finished {
       let lost = engine.scheduler.change { schedule, now in

@@ -67,7 +67,7 @@ final class ReplyTurns: Sendable {
       return true
     }
     // The memory of long replies would stay with the allocator's many arenas.
-    if isCalm { WorkQueues.tasks.async { ProcessMemory.giveBackUnused() } }
+    if isCalm { WorkQueues.tasks.async { ProcessMemory.returnUnused() } }
     startNext()
   }
 

@@ -19,7 +19,7 @@ final class MemoryReturn: Sendable {
   ///   - giveBack: returns memory to the system.
   init(
     calm: Duration = .seconds(5), isIdle: @escaping @Sendable () -> Bool,
-    giveBack: @escaping @Sendable () -> Void = ProcessMemory.giveBackUnused
+    giveBack: @escaping @Sendable () -> Void = ProcessMemory.returnUnused
   ) {
     (self.calm, self.isIdle, self.giveBack) = (calm, isIdle, giveBack)
   }

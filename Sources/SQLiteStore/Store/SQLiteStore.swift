@@ -153,10 +153,10 @@ public final class SQLiteStore: PersistentStore, Sendable {
 
   /// A connection for the caller alone that sees one state of the store, until ``endReading(_:)``.
   private func beginReading() throws(StoreError) -> Connection {
-    let connection = try readers.take()
+    let connection = try readers.acquire()
     do throws(StoreError) {
       try connection.control("BEGIN")
-      // The snapshot is taken by the first read, not by BEGIN.
+      // The snapshot is made by the first read, not by BEGIN.
       try connection.control("SELECT 1 FROM _metadata LIMIT 1")
       if let fault = options.failure?(FaultPoint(step: .read, index: 0)) {
         throw connection.error(fault.code, sql: nil)
@@ -170,7 +170,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
 
   func endReading(_ connection: Connection) {
     connection.endTransaction()
-    readers.giveBack(connection)
+    readers.returnConnection(connection)
   }
 
   package func reclaimSpace(atMost byteCount: Int) throws(StoreError) -> Int {
@@ -206,7 +206,7 @@ public final class SQLiteStore: PersistentStore, Sendable {
     guard let connection = held?.connection else { return }
     if enclosing == nil { connection.setBusyTimeout(0) }
     try connection.transaction { () throws(StoreError) in
-      try KeyBlocks(connection: connection, names: names).giveBack(unused)
+      try KeyBlocks(connection: connection, names: names).returnBlocks(unused)
     }
     if enclosing == nil { try connection.control("PRAGMA wal_checkpoint(TRUNCATE)") }
   }

@@ -109,14 +109,14 @@ final class ReaderPool: Sendable {
 
   init(open: @escaping @Sendable () throws(StoreError) -> Connection) { self.open = open }
 
-  /// A connection for the caller alone; give it back with ``giveBack(_:)``.
-  func take() throws(StoreError) -> Connection {
+  /// A connection for the caller alone; return it with ``returnConnection(_:)``.
+  func acquire() throws(StoreError) -> Connection {
     let (isClosed, connection) = state.withLock { ($0.isClosed, $0.idle.popLast()) }
     if isClosed { throw StoreError(.noStore, "the store is closed") }
     return if let connection { connection } else { try open() }
   }
 
-  func giveBack(_ connection: Connection) {
+  func returnConnection(_ connection: Connection) {
     state.withLock { state in
       if !state.isClosed, state.idle.count < Self.idleLimit { state.idle.append(connection) }
     }

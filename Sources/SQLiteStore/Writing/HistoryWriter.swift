@@ -142,7 +142,7 @@ extension SaveTransaction {
     var linked = LinkedProperties(sets, model)
     for set in sets {
       for change in set.changes {
-        let properties = linked.take(change.id)
+        let properties = linked.remove(change.id)
         let entity = entity(of: change)
         let key = change.id.key...change.id.key
         switch change.kind {
@@ -208,12 +208,12 @@ private struct LinkedProperties {
     }
   }
 
-  mutating func take(_ id: ManagedObjectID) -> Set<String> {
+  mutating func remove(_ id: ManagedObjectID) -> Set<String> {
     if properties.isEmpty { return [] }
     return properties.removeValue(forKey: id) ?? []
   }
 
-  /// Those that were not taken, in order.
+  /// Those that were not removed, in order.
   var rest: [(ManagedObjectID, Set<String>)] {
     properties.sorted { ($0.key.rootIndex, $0.key.key) < ($1.key.rootIndex, $1.key.key) }.map { ($0.key, $0.value) }
   }

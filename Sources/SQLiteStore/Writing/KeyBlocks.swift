@@ -41,7 +41,7 @@ struct KeyBlocks {
   }
 
   /// Lets unused keys at the end of what was handed out be handed out again.
-  func giveBack(_ blocks: [KeyBlock]) throws(StoreError) {
+  func returnBlocks(_ blocks: [KeyBlock]) throws(StoreError) {
     for block in blocks {
       try connection.execute("UPDATE _keys SET next = ?1 WHERE root = ?2 AND next = ?3") { statement in
         statement.bind(block.keys.lowerBound, 1)

@@ -83,19 +83,19 @@ struct SaveTransaction {
     do throws(StoreError) {
       try writeChanges([set])
     } catch {
-      try takeBack(to: before.files, before.history)
+      try revert(to: before.files, before.history)
       throw error
     }
     if conflicts.isEmpty {
       try connection.control("RELEASE step")
       _ = CommittedRows([set])
     } else {
-      try takeBack(to: before.files, before.history)
+      try revert(to: before.files, before.history)
     }
     return conflicts
   }
 
-  private mutating func takeBack(to earlier: SaveFiles, _ history: HistoryWriter) throws(StoreError) {
+  private mutating func revert(to earlier: SaveFiles, _ history: HistoryWriter) throws(StoreError) {
     self.history = history
     // Some failures, such as a full disk, end the transaction by themselves.
     if connection.isInTransaction {

@@ -235,7 +235,7 @@ package final class DirectoryScan: Sendable {
   package init(_ directory: Directory) throws(SystemError) {
     path = directory.path
     // A duplicate would share the reading position with other scans: open the directory anew.
-    let scan = try directory.descriptor.reopenedAsFolder().take()
+    let scan = try directory.descriptor.reopenedAsFolder().relinquish()
     guard let stream = fdopendir(scan) else {
       let code = errno
       _ = Glibc.close(scan)

@@ -20,7 +20,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
   }
 
   /// Gives up ownership: the caller must close the returned number.
-  package consuming func take() -> Int32 {
+  package consuming func relinquish() -> Int32 {
     let number = number
     discard self
     return number
@@ -28,7 +28,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
 
   /// Closes, and reports late errors of the file system, such as EIO or EDQUOT on a network file system.
   package consuming func close() throws(SystemError) {
-    let number = take()
+    let number = relinquish()
     if Glibc.close(number) != 0, errno != EINTR {
       // The number may be another file's by now.
       throw SystemError(.init(rawValue: errno), call: "close", subject: "descriptor \(number)")

@@ -39,7 +39,7 @@ package enum ParentProcess {
 /// The memory of this process.
 package enum ProcessMemory {
   /// Returns memory that the allocator keeps to the system; takes milliseconds, so not to be called often.
-  package static func giveBackUnused() { _ = malloc_trim(0) }
+  package static func returnUnused() { _ = malloc_trim(0) }
 
   /// Limits the allocator to a few arenas, instead of eight for each processor.
   ///

@@ -7,7 +7,7 @@ final class Recorder<Element: Sendable>: Sendable {
   func append(_ element: Element) { elements.withLock { $0.append(element) } }
 
   /// Takes the first element out; nil if there is none.
-  func takeFirst() -> Element? { elements.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
+  func popFirst() -> Element? { elements.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
 
   var all: [Element] { elements.withLock { $0 } }
 }

@@ -13,7 +13,7 @@ struct InstrumentTests {
   @Test("The statement recorder has each statement with its SQL, its rows and the label of its executor")
   func statements() throws {
     let id = try stack.savedPerson()
-    _ = stack.statements.take()
+    _ = stack.statements.drain()
     let reader = stack.root("reader")
     let count = try stack.statements.count { _ = try reader.performAndWait { try $0.fetchIDs(FetchRequest<Person>()) } }
     #expect(count == 1 && stack.statements.events.isEmpty)
@@ -21,7 +21,7 @@ struct InstrumentTests {
       (writer.object(with: id) as? Person)?.age = 2
       try writer.save()
     }
-    let update = try #require(stack.statements.take().last)
+    let update = try #require(stack.statements.drain().last)
     #expect(update.sql.hasPrefix("UPDATE \"Person\"") && update.role == .writer)
     #expect(update.rowCount == 1 && update.executor == "writer")
   }
@@ -57,12 +57,12 @@ struct InstrumentTests {
     #expect([save(), save()] == [.busy, .busy])
     stack.faults.clear()
     #expect(save() == nil)
-    _ = stack.faults.takeSteps()
+    _ = stack.faults.drainSteps()
     stack.faults.fail(with: .inputOutput, atStatement: 1)
     #expect(save() == .inputOutput)
-    #expect(stack.faults.takeSteps() == [.begin, .insert])
+    #expect(stack.faults.drainSteps() == [.begin, .insert])
     #expect(save() == nil)
-    #expect(stack.faults.takeSteps() == [.begin, .insert, .insert, .commit, .committed])
+    #expect(stack.faults.drainSteps() == [.begin, .insert, .insert, .commit, .committed])
   }
 
   @Test("A fetch fails too, and a fault that can't be read is told by the next save")

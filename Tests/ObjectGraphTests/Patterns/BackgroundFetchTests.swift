@@ -18,7 +18,7 @@ struct BackgroundFetchTests {
       for age in 0..<1_000 { Person(context: importer).age = Int64(age) }
       try importer.save()
     }
-    let steps = stack.faults.takeSteps()
+    let steps = stack.faults.drainSteps()
     #expect(steps.filter { $0 == .begin }.count == 1)
     #expect(steps.filter { $0 == .commit }.count == 1)
     #expect(steps.filter { $0 == .insert }.count == 1_000)

@@ -15,14 +15,14 @@ struct DefaultStackTests {
       var options = SQLiteStoreOptions()
       options.statementLog = statements.record
       let first = try PersistentContainer.setUp(model: People.model, in: directory.url, options: options)
-      _ = statements.take()
+      _ = statements.drain()
       // I/O on a folder that is gone would fail.
       try FileManager.default.moveItem(atPath: directory.path, toPath: directory.path + ".away")
       let second = try PersistentContainer.setUp(model: People.model, in: directory.url, options: options)
       #expect(second.coordinator === first.coordinator)
       #expect(second.defaultContext === first.defaultContext)
       #expect(try PersistentContainer.shared === first)
-      #expect(statements.take().isEmpty)
+      #expect(statements.drain().isEmpty)
       #expect(!FileManager.default.fileExists(atPath: directory.path))
       let other = #expect(throws: ContainerError.self) {
         try PersistentContainer.setUp(model: People.model, storeNamed: "other", in: directory.url)
@@ -286,12 +286,12 @@ struct DefaultStackTests {
   @Test("13: contexts carry a name, which logs and errors show")
   func names() async throws {
     let fixture = try ContainerFixture()
-    _ = fixture.statements.take()
+    _ = fixture.statements.drain()
     try await fixture.container.save(named: "import") { context in
       #expect(context.name == "import")
       _ = try context.count(for: FetchRequest<Person>())
     }
-    #expect(Set(fixture.statements.take().map(\.executor)) == ["import"])
+    #expect(Set(fixture.statements.drain().map(\.executor)) == ["import"])
     #expect([fixture.root.name, fixture.main.name] == ["root", "default"])
   }
 

@@ -28,9 +28,9 @@ extension Stack {
 
   /// The statements that selected rows with values, with the number of rows of each.
   func rowReads(_ body: () throws -> Void) rethrows -> [Int] {
-    _ = statements.take()
+    _ = statements.drain()
     try body()
-    return statements.take().filter { $0.sql.hasPrefix("SELECT") && $0.sql.contains("firstName") }.map(\.rowCount)
+    return statements.drain().filter { $0.sql.hasPrefix("SELECT") && $0.sql.contains("firstName") }.map(\.rowCount)
   }
 }
 

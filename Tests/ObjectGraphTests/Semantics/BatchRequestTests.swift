@@ -157,7 +157,7 @@ struct BatchRequestTests {
       try writer.execute(BatchInsertRequest(entity: "Person", rows: [["age": 7, "name": "Ada"]]))
       let batches = Recorder<RowBatch>()
       batches.append(try writer.personBatch(count: 100))
-      var request = BatchInsertRequest(entity: "Person", batch: { batches.takeFirst() })
+      var request = BatchInsertRequest(entity: "Person", batch: { batches.popFirst() })
       request.resultType = .objectIDs
       let result = try writer.execute(request)
       // The stored person of that age is the hundredth; nothing of it changes.
@@ -298,11 +298,11 @@ struct BatchRequestTests {
     let written = Recorder<Int>()
     // What has been asked for and is not in a chunk that was written is what memory holds.
     try stack.writer.performAndWait { writer in
-      _ = stack.statements.take()
+      _ = stack.statements.drain()
       let ahead = Recorder<Int>()
       let request = BatchInsertRequest(entity: "Person") { [statements = stack.statements] number in
         if number == 50_000 { return nil }
-        for event in statements.take() where event.sql.hasPrefix("INSERT INTO \"Person\"") {
+        for event in statements.drain() where event.sql.hasPrefix("INSERT INTO \"Person\"") {
           for _ in 0..<event.rowCount { written.append(1) }
         }
         if number % 1_000 == 999 { ahead.append(number + 1 - written.all.count) }

@@ -30,14 +30,14 @@ struct ConflictTests: Neighbours {
     edit(changed, age: 7, in: there)
     edit(deleted, age: 8, in: there)
     try there.performAndWait { try $0.save() }
-    _ = stack.statements.take()
+    _ = stack.statements.drain()
     here.performAndWait { here in
       let error = #expect(throws: SaveConflicts.self) { try here.save() }
       #expect(Set(error?.conflicts.map(\.objectID) ?? []) == [changed, deleted])
       #expect(error?.conflicts.allSatisfy { $0.kind == .contextAgainstRowCache } == true)
       #expect(error?.conflicts.first { $0.objectID == deleted }?.objectSnapshot == nil)
     }
-    #expect(stack.statements.take().isEmpty)
+    #expect(stack.statements.drain().isEmpty)
     #expect(try sqlite("SELECT firstName, age FROM Person ORDER BY firstName") == "Ada|7\nBea|8")
   }
 

@@ -112,7 +112,7 @@ struct ConstraintConflictTests {
     var error: SaveConflicts?
   }
 
-  private func takeTitle(_ policy: MergePolicy, inMemory: Bool = false) throws -> Taking {
+  private func useTitleTwice(_ policy: MergePolicy, inMemory: Bool = false) throws -> Taking {
     let stack = try Stack(Zoo.model, inMemory: inMemory)
     let context = stack.root()
     context.mergePolicy = policy
@@ -143,7 +143,7 @@ struct ConstraintConflictTests {
 
   @Test("An update to a taken unique value is one report under the error policy", arguments: [false, true])
   func takenByUpdate(inMemory: Bool) throws {
-    let result = try takeTitle(.error, inMemory: inMemory)
+    let result = try useTitleTwice(.error, inMemory: inMemory)
     let report = try #require(result.error?.constraintConflicts.first)
     #expect(result.error?.constraintConflicts.count == 1 && report.values == ["magic"])
     #expect(report.storedObjectID == result.ids[0] && report.conflictingObjectIDs == [result.ids[1]])
@@ -153,20 +153,20 @@ struct ConstraintConflictTests {
     "Under object trump and overwrite, an update to a taken unique value joins the objects under the holder's ID",
     arguments: [false, true], [false, true])
   func joined(overwrites: Bool, inMemory: Bool) throws {
-    let result = try takeTitle(overwrites ? .overwrite : .mergeByPropertyObjectTrump, inMemory: inMemory)
+    let result = try useTitleTwice(overwrites ? .overwrite : .mergeByPropertyObjectTrump, inMemory: inMemory)
     #expect(result.error == nil && result.holder == "magic 7" && result.taker == nil)
     #expect(result.titlesOfKeeper == ["juggling", "magic"])
   }
 
   @Test("Under store trump an update to a taken unique value keeps its own one, and its other changes")
   func storeTrump() throws {
-    let result = try takeTitle(.mergeByPropertyStoreTrump)
+    let result = try useTitleTwice(.mergeByPropertyStoreTrump)
     #expect(result.error == nil && result.holder == "magic 0" && result.taker == "dancing 7")
   }
 
   @Test("Under rollback an update to a taken unique value is undone")
   func rollback() throws {
-    let result = try takeTitle(.rollback)
+    let result = try useTitleTwice(.rollback)
     #expect(result.error == nil && result.holder == "magic 0" && result.taker == "dancing 0")
     #expect(result.titlesOfKeeper == ["dancing", "juggling"])
   }

@@ -229,7 +229,7 @@ struct ContextTests {
       inserted.department = department
       (writer.object(with: ids[0]) as? Person)?.age = 10
       writer.delete(writer.object(with: ids[1]))
-      _ = stack.faults.takeSteps()
+      _ = stack.faults.drainSteps()
       // begin, delete, update, two inserts, commit
       for number in 0..<6 {
         stack.faults.fail(with: fault, atStatement: number)
@@ -242,7 +242,7 @@ struct ContextTests {
         #expect(try ages(other) == [1, 2])
       }
       #expect(
-        stack.faults.takeSteps().filter { $0 != .read }.suffix(6) == [
+        stack.faults.drainSteps().filter { $0 != .read }.suffix(6) == [
           .begin, .delete, .update, .insert, .insert, .commit,
         ])
       try writer.save()

@@ -449,9 +449,9 @@ struct DeletesAndReferencesTests {
       for id in ids { Person(context: there).department = there.object(with: id) as? Department }
       try there.save()
     }
-    _ = stack.statements.take()
+    _ = stack.statements.drain()
     try stack.here.performAndWait { try $0.save() }
-    let selects = stack.statements.take().filter { $0.sql.contains("department") && $0.sql.contains("IN (?1, ") }
+    let selects = stack.statements.drain().filter { $0.sql.contains("department") && $0.sql.contains("IN (?1, ") }
     #expect(!selects.isEmpty && selects.count <= 20)
     try stack.checkInvariants(stack.here)
     #expect(

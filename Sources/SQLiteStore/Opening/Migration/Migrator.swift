@@ -26,7 +26,7 @@ struct Migrator {
     }
     try links.finish()
     for table in plan.tables where !table.contributions.isEmpty { try clearDanglingReferences(table) }
-    for table in plan.tables { try takeFilesIn(table) }
+    for table in plan.tables { try moveFilesIntoRows(of: table) }
     try writeKeys()
     try HistoryMigration(connection: connection, plan: plan).run(keepsLostFamilies: keepsLostFamilies)
   }
@@ -150,8 +150,8 @@ extension Migrator {
     }
   }
 
-  /// Puts values that lie in files into the row where the attribute does not allow external storage any more.
-  private func takeFilesIn(_ table: MigrationPlan.TablePlan) throws(StoreError) {
+  /// Moves values that lie in files into the row where the attribute does not allow external storage any more.
+  private func moveFilesIntoRows(of table: MigrationPlan.TablePlan) throws(StoreError) {
     for entity in table.contributions.map(\.entity) {
       for property in entity.properties where property.storage == .blob && property.isPersistent {
         let former = plan.mapping.origin(of: property, in: entity)?.attribute

@@ -111,7 +111,7 @@ extension FormatParser {
   /// The rest of a path, each name after a dot, perhaps with an aggregation at its end.
   private mutating func path(_ names: [String], from variable: String?) throws(ConditionError) -> Operand {
     var names = names
-    while try take(".") {
+    while try skip(".") {
       switch token.kind {
       case .name(let name), .escapedName(let name): names.append(name)
       case .symbol("@"):
@@ -121,7 +121,7 @@ extension FormatParser {
       }
       try advance()
     }
-    if !names.isEmpty, try take("[") {
+    if !names.isEmpty, try skip("[") {
       guard token.keyword == "SIZE" else { throw error("only [SIZE] can be asked of a collection", .unsupported) }
       try advance()
       try expect("]")
@@ -168,10 +168,10 @@ extension FormatParser {
       try advance()
       return list
     }
-    guard try take("{") else { return nil }
-    if try take("}") { return [] }
+    guard try skip("{") else { return nil }
+    if try skip("}") { return [] }
     var list = [try operand()]
-    while try take(",") { list.append(try operand()) }
+    while try skip(",") { list.append(try operand()) }
     try expect("}")
     return list
   }
@@ -190,7 +190,7 @@ extension FormatParser {
   /// - Parameter place: where the name is.
   mutating func function(_ name: String, _ place: FormatToken) throws(ConditionError) -> Operand {
     var selector = name
-    while try take(":") {
+    while try skip(":") {
       selector += ":"
       if case .name(let word) = token.kind {
         selector += word
@@ -246,7 +246,7 @@ extension FormatParser {
     guard case .name(let name) = token.kind else { throw error("@count, @sum, @min, @max or @avg was expected") }
     try advance()
     var names: [String] = []
-    while try take(".") {
+    while try skip(".") {
       switch token.kind {
       case .name(let name), .escapedName(let name): names.append(name)
       default: throw error("a property's name was expected after the dot")
@@ -276,7 +276,7 @@ extension FormatParser {
     let condition = try disjunction()
     try expect(")")
     let collection = Operand.Collection(names, from: start)
-    if try take("[") {
+    if try skip("[") {
       guard token.keyword == "SIZE" else { throw error("only [SIZE] can be asked of a collection", .unsupported) }
       try advance()
       try expect("]")

@@ -44,15 +44,15 @@ struct FormatParser {
 
   mutating func advance() throws(ConditionError) { token = try lexer.next() }
 
-  /// Takes the word if it is that symbol.
-  mutating func take(_ symbol: String) throws(ConditionError) -> Bool {
+  /// Moves on if the word is that symbol; returns false if it is not.
+  mutating func skip(_ symbol: String) throws(ConditionError) -> Bool {
     guard token.isSymbol(symbol) else { return false }
     try advance()
     return true
   }
 
   mutating func expect(_ symbol: String) throws(ConditionError) {
-    if try !take(symbol) { throw error("\(symbol) was expected") }
+    if try !skip(symbol) { throw error("\(symbol) was expected") }
   }
 
   /// An error at the current word.
@@ -198,7 +198,7 @@ extension FormatParser {
 
   /// `[c]`, `[d]`, `[cd]`, `[n]` or nothing; `n` says that the texts are prepared, so that nothing is disregarded.
   private mutating func options() throws(ConditionError) -> Condition.TextOptions {
-    guard try take("[") else { return [] }
+    guard try skip("[") else { return [] }
     var options: Condition.TextOptions = []
     guard case .name(let letters) = token.kind else { throw error("c, d or cd was expected") }
     var isNormalized = false
