@@ -34,7 +34,11 @@ import Testing
     let error = #expect(throws: SystemError.self) { try byte.withUnsafeMutableBytes { try pipe.first.read(into: $0) } }
     #expect(error?.code == .wouldBlock)
     try pipe.first.setNonBlocking(false)
-    #expect(fcntl(pipe.first.number, F_GETFL) & O_NONBLOCK == 0)
+    let flags = fcntl(pipe.first.number, F_GETFL)
+    #expect(flags & O_NONBLOCK == 0)
+    // This also keeps the pipe open until here.
+    try pipe.second.writeAll(Data([7]))
+    #expect(try byte.withUnsafeMutableBytes { try pipe.first.read(into: $0) } == 1)
   }
 
   @Test("A duplicate is the same open file, and no child inherits it")
@@ -42,8 +46,10 @@ import Testing
     let directory = try TemporaryDirectory()
     let file = try FileDescriptor.open(directory.path("f"), .creatingExclusively)
     let copy = try file.duplicate()
+    let flags = fcntl(copy.number, F_GETFD)
+    #expect(flags & FD_CLOEXEC == FD_CLOEXEC)
+    // This also keeps the copy open until here.
     #expect(try copy.status().isSameFile(as: file.status()) && copy.number != file.number)
-    #expect(fcntl(copy.number, F_GETFD) & FD_CLOEXEC == FD_CLOEXEC)
   }
 
   @Test("A file as large as the limit is read, one byte more is refused", arguments: [0, 1, 4095, 4096, 70_000])
