@@ -89,7 +89,6 @@ struct ConflictResolver {
     let gone = Set(found.filter { $0.stored == nil || $0.change.row == nil }.map(\.change.id)).filter { id in
       if case .drop = decisions[id] { true } else { false }
     }
-    clearReferences(to: Set(found.filter(\.isMissingDestination).map(\.change.id)))
     if !gone.isEmpty { draft.replaceLinks { gone.contains($0.key.left) || gone.contains($0.key.right) ? nil : $0 } }
     draft.replaceChanges { change in
       switch decisions[change.id] {
@@ -98,6 +97,8 @@ struct ConflictResolver {
       case nil: change
       }
     }
+    // Last, so that only what is still to be written counts as rewritten, with its resolved values.
+    clearReferences(to: Set(found.filter(\.isMissingDestination).map(\.change.id)))
     try partFormerPartners(
       found.map { conflict in
         if case .write(let change)? = decisions[conflict.change.id] { (conflict, change) } else { (conflict, nil) }
