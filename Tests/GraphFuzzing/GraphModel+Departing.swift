@@ -19,7 +19,7 @@ extension GraphModel {
 
   /// Whether an object is gone in a context: deleted, taken back, or deleted by an earlier save of it.
   func isGone(_ number: Int, _ context: Int) -> Bool {
-    guard let change = contexts[context].changes[number] else {
+    guard let change = valueChange(number, context) else {
       return contexts[context].departed.contains(number) && rows[number] == nil
     }
     return change.kind == .delete || change.kind == .forgotten
@@ -34,6 +34,8 @@ extension GraphModel {
     for (number, change) in changes {
       if isGone(number) {
         arriving[number] = nil
+      } else if change.kind == .touch {
+        arriving[number] = .foreignTouch
       } else if let row = change.row {
         let settled = withoutGone(row, base: change.base, isGone)
         if settled.isDoomed { doomed.append(number) }
@@ -55,7 +57,7 @@ extension GraphModel {
     // An undo brings back what was gone.
     let former = goneBefore.filter { isGone($0, context) }
     for (number, before) in event {
-      guard let row = contexts[context].changes[number]?.row else { continue }
+      guard let row = valueChange(number, context)?.row else { continue }
       let settled = withoutGone(row, base: before) { former.contains($0) }
       if settled.isDoomed { doomed.append(number) }
       if let row = settled.row {
@@ -69,6 +71,23 @@ extension GraphModel {
       }
     }
     clear(gone: deleted.sorted(), doomed: doomed, unlinks: false, context)
+  }
+
+  /// The same for what a merge or a refresh brought: a change here on top of newer values may lead to what is gone here.
+  mutating func clearGone(ofRebased numbers: [Int], in context: Int) {
+    var doomed: [Int] = []
+    for number in numbers {
+      let change = contexts[context].changes[number]
+      guard change?.kind == .update, let row = change?.row else { continue }
+      // What it leads to was there when it came to lead to it, here or above.
+      let settled = withoutGone(row, base: row) { isGone($0, context) }
+      if settled.isDoomed { doomed.append(number) }
+      if let row = settled.row {
+        let row = identified(row)
+        contexts[context].changes[number]?.row = row
+      }
+    }
+    clear(gone: [], doomed: doomed, unlinks: false, context)
   }
 
   /// A row without references to what is gone; nil if there are none.
@@ -95,7 +114,7 @@ extension GraphModel {
   private mutating func clear(gone: [Int], doomed: [Int], unlinks: Bool = true, _ context: Int) {
     var queue = gone
     func delete(_ number: Int, _ model: inout GraphModel) {
-      guard let row = model.contexts[context].changes[number]?.row else { return }
+      guard let row = model.valueChange(number, context)?.row else { return }
       model.absorb(Change(kind: .delete, row: nil, base: row), of: number, context)
       queue.append(number)
     }
@@ -105,7 +124,7 @@ extension GraphModel {
       if !all.insert(number).inserted { continue }
       let wasNeverSaved = contexts[context].changes[number]?.kind == .forgotten
       for (owner, change) in contexts[context].changes {
-        guard var row = change.row else { continue }
+        guard change.kind != .touch, var row = change.row else { continue }
         var isDoomed = false
         for end in schema.ends(of: row.entity) where end.storage == .reference {
           guard row.cells[end.name] == .reference(number) else { continue }
@@ -143,7 +162,7 @@ extension GraphModel {
       case .forgotten where commits[number] == nil: contexts[context].departed.insert(number)
       // Elsewhere the delete waits above.
       case .delete where contexts[context].parent == nil: contexts[context].departed.insert(number)
-      case .delete, .update, .forgotten: break
+      case .delete, .update, .forgotten, .touch: break
       }
     }
   }

@@ -18,7 +18,7 @@ extension GraphModel {
   /// Sets one cell of an object in a context; from then on it shows its own values and not those above.
   mutating func write(_ number: Int, _ name: String, _ cell: Cell?, _ context: Int) {
     touch(number, context)
-    if contexts[context].changes[number]?.isEmpty == true, let row = shown(number, context) {
+    if contexts[context].changes[number]?.kind == .touch, let row = shown(number, context) {
       contexts[context].changes[number] = Change(kind: .update, row: row, base: row)
     }
     contexts[context].changes[number]?.row?.cells[name] = cell
@@ -30,8 +30,8 @@ extension GraphModel {
   mutating func touch(_ number: Int, _ context: Int) {
     guard let row = shown(number, context) else { return }
     note(number, row)
-    if contexts[context].changes[number] != nil { return }
-    contexts[context].changes[number] = Change(kind: .update, row: row, base: row)
+    if valueChange(number, context) != nil { return }
+    contexts[context].changes[number] = Change(kind: .touch, row: row, base: row)
   }
 
   private mutating func note(_ number: Int, _ row: Row) {
@@ -104,6 +104,15 @@ extension GraphModel {
       for (other, _, _) in contexts[context].departing where isLinked(number, end, other, context) {
         remove(other, from: number, end, context)
       }
+    } else if let inverse = end.inverse.map({ schema.ends[$0] }) {
+      // Nor do the rules of such an object concern one that it does not lead to any more.
+      for index in contexts[context].departing.indices
+      where contexts[context].departing[index].row.cells[inverse.name] == .reference(number) {
+        contexts[context].departing[index].row.cells[inverse.name] = nil
+        let other = LastRow(context: context, number: contexts[context].departing[index].number)
+        lastRows[other]?.cells[inverse.name] = nil
+        related.insert(number)
+      }
     }
     for other in present where !others.contains(other) { remove(other, from: number, end, context) }
     for other in others where !present.contains(other) { add(other, to: number, end, context) }
@@ -171,7 +180,7 @@ extension GraphModel {
   }
 
   private func isDeletedAbove(_ number: Int, _ context: Int) -> Bool {
-    ancestors(of: context).compactMap { contexts[$0].changes[number] }.first.map { $0.kind == .delete } ?? false
+    ancestors(of: context).compactMap { valueChange(number, $0) }.first.map { $0.kind == .delete } ?? false
   }
 
   private mutating func propagate(

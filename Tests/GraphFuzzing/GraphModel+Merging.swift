@@ -32,8 +32,9 @@ extension GraphModel {
 
   /// Takes over what another context saved; by values, or reading them again.
   mutating func merge(_ save: [Int: Change], into context: Int, byIDs: Bool = false) {
+    defer { clearGone(ofRebased: Array(save.keys), in: context) }
     for (number, change) in save {
-      let pending = ancestors(of: context).compactMap { contexts[$0].changes[number] }.first
+      let pending = ancestors(of: context).compactMap { valueChange(number, $0) }.first
       let fresh: Row?
       if let pending {
         fresh = pending.row
@@ -45,6 +46,8 @@ extension GraphModel {
           continue
         }
       } else {
+        // Who relinked an object does not tell of its values, and so not that it is gone.
+        if change.kind == .touch, !byIDs, rows[number] == nil, commits[number] != nil { continue }
         // What never was stored was taken back; of what was deleted since, nobody has told yet.
         fresh = rows[number]?.row ?? (byIDs || commits[number] == nil ? nil : change.row)
       }
@@ -59,9 +62,9 @@ extension GraphModel {
       if contexts[context].held[number] != nil { contexts[context].held[number] = fresh }
       return
     }
-    guard change.kind == .update, let base = change.base, let mine = change.row, !isNewer(base, than: fresh) else {
-      return
-    }
+    guard change.kind == .update || change.kind == .touch, let base = change.base, let mine = change.row,
+      !isNewer(base, than: fresh)
+    else { return }
     var newBase = fresh
     contexts[context].conflicting[number] = nil
     if contexts[context].parent == nil {
@@ -78,7 +81,7 @@ extension GraphModel {
       }
     }
     let row = identified(newBase.applying(changesFrom: base, to: mine))
-    contexts[context].changes[number] = Change(kind: .update, row: row, base: newBase)
+    contexts[context].changes[number] = Change(kind: change.kind, row: row, base: newBase)
     if contexts[context].held[number] != nil { contexts[context].held[number] = newBase }
   }
 
@@ -94,7 +97,7 @@ extension GraphModel {
     let change = contexts[context].changes[number]
     if change?.kind == .insert || change?.kind == .forgotten { return }
     // The policy decides about a root's edits when they are saved.
-    if let change, change.kind == .update, !change.isEmpty, contexts[context].parent == nil {
+    if let change, change.kind == .update, contexts[context].parent == nil {
       contexts[context].conflicting[number] = .some(nil)
       return
     }
@@ -121,11 +124,12 @@ extension GraphModel {
     guard let base = change.base, let fresh = rowAbove(number, context) else { return }
     let row = change.row.map { identified(fresh.applying(changesFrom: base, to: $0)) }
     contexts[context].changes[number] = Change(kind: change.kind, row: row, base: fresh)
+    clearGone(ofRebased: [number], in: context)
   }
 
   /// Lets the other ends of one-to-one relationships lead back to an object whose changes were dropped.
   private mutating func revertPartners(of number: Int, _ dropped: Change, _ context: Int) {
-    guard let row = rowAbove(number, context) else { return }
+    guard dropped.kind != .touch || dropped.row != nil, let row = rowAbove(number, context) else { return }
     for end in schema.ends(of: row.entity) where end.storage == .reference {
       guard let inverse = end.inverse.map({ schema.ends[$0] }), inverse.storage == .reference else { continue }
       // The delete has cleared it at the other end.

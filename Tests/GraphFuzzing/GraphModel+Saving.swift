@@ -44,8 +44,8 @@ extension GraphModel {
   }
 
   private mutating func follow(_ earlier: Change, _ later: Change) -> Change {
-    if later.isEmpty, earlier.row != nil { return earlier }
-    if earlier.isEmpty, later.kind == .update { return later }
+    if later.kind == .touch { return earlier }
+    if earlier.kind == .touch { return later }
     switch (earlier.kind, later.kind) {
     // A delete is final, unless who made it takes it back.
     case (.delete, .insert): return Change(kind: .update, row: later.row, base: earlier.base)
@@ -62,7 +62,7 @@ extension GraphModel {
 
   /// Ends a successful save: objects that are held show what was saved.
   mutating func endSave(_ context: Int, _ saved: [Int: Row?], dropped: Set<Int> = []) {
-    for number in contexts[context].held.keys where contexts[context].changes[number]?.isEmpty != true {
+    for number in contexts[context].held.keys where contexts[context].changes[number]?.kind != .touch {
       if let row = saved[number] { contexts[context].held[number] = row }
     }
     contexts[context].saveCount += 1
@@ -91,8 +91,8 @@ extension GraphModel {
         && schema.ends(of: row.entity).allSatisfy {
           $0.shape.rule != .deny || remaining(number, last, $0, context) == 0
         }
-    case .insert, .update:
-      guard let row = change.row else { return true }
+    case .insert, .update, .touch:
+      guard let row = shown(number, context) else { return true }
       return hasRequiredAttributes(row)
         && schema.ends(of: row.entity).allSatisfy {
           $0.storage != .reference || $0.shape.isOptional || row.cells[$0.name] != nil
@@ -126,7 +126,7 @@ extension GraphModel {
   private mutating func saveToStore(_ context: Int) -> SaveResult {
     var written: [Int: Change] = [:]
     var dropped: Set<Int> = []
-    for (number, change) in contexts[context].changes where change.kind != .forgotten && !change.isEmpty {
+    for (number, change) in contexts[context].changes where change.kind != .forgotten && change.kind != .touch {
       switch decision(number, change, context) {
       case .write(let change): written[number] = change
       case .drop: dropped.insert(number)
@@ -141,10 +141,11 @@ extension GraphModel {
     guard applyDeleteRules(&written, &links) else { return .invalid }
     commit(written, links, context)
     let changes = contexts[context].changes
-    lastSaves[context] = written.merging(changes.filter { $0.value.isEmpty && !dropped.contains($0.key) }) { $1 }
+    let touched = changes.filter { $0.value.kind == .touch && written[$0.key] == nil && !dropped.contains($0.key) }
+    lastSaves[context] = written.merging(touched) { $1 }
     endSave(
       context,
-      Dictionary(uniqueKeysWithValues: changes.map { ($0.key, $0.value.isEmpty ? $0.value.row : rows[$0.key]?.row) }),
+      Dictionary(uniqueKeysWithValues: changes.keys.map { ($0, rows[$0]?.row) }),
       dropped: dropped)
     return .saved
   }

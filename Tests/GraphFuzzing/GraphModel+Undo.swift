@@ -71,6 +71,9 @@ extension GraphModel {
         guard let now else { continue }
         touch(change.number, context)
         let row = identified(now.applying(changesFrom: after, to: before))
+        if row.identity != now.identity, contexts[context].changes[change.number]?.kind == .touch {
+          contexts[context].changes[change.number]?.kind = .update
+        }
         contexts[context].changes[change.number]?.row = row
       }
       inverse.objects.append(
@@ -84,7 +87,8 @@ extension GraphModel {
     let pending = contexts[context].changes[number]
     var row = before
     if pending?.kind == .delete, let base = pending?.base {
-      contexts[context].changes[number] = Change(kind: .update, row: row, base: base)
+      contexts[context].changes[number] = Change(
+        kind: row.identity == base.identity ? .touch : .update, row: row, base: base)
     } else {
       row.identity = drawIdentity()
       contexts[context].changes[number] = Change(kind: .insert, row: row, base: nil)
@@ -96,7 +100,9 @@ extension GraphModel {
   ///
   /// - Parameter isHeld: whether it has them in memory.
   mutating func noteClean(_ number: Int, isHeld: Bool, _ context: Int) {
-    guard let change = contexts[context].changes[number], change.kind == .update, let base = change.base else { return }
+    guard let change = contexts[context].changes[number], change.kind == .update || change.kind == .touch,
+      let base = change.base
+    else { return }
     if change.row?.cells != base.cells { return }
     contexts[context].changes[number] = nil
     if let stored = contexts[context].conflicting.removeValue(forKey: number) {

@@ -33,14 +33,17 @@ struct Change: Sendable {
     case delete
     /// Inserted and deleted before it went anywhere.
     case forgotten
+    /// Only relationships changed that are kept elsewhere: what others see are the values of the levels above.
+    ///
+    /// The object itself shows the row, which it had when it was read; nil if only a child has ever touched it.
+    case touch
   }
 
   var kind: Kind
   var row: Row?
   var base: Row?
 
-  /// Whether only relationships changed that are kept elsewhere; the object shows the values that it had then.
-  var isEmpty: Bool { kind == .update && row?.identity == base?.identity && row?.identity != nil }
+  static let foreignTouch = Change(kind: .touch, row: nil, base: nil)
 }
 
 struct LinkKey: Hashable, Sendable {
@@ -182,31 +185,33 @@ extension GraphModel {
   /// The values that the levels above a context have.
   func rowAbove(_ number: Int, _ context: Int) -> Row? {
     for ancestor in ancestors(of: context) {
-      if let change = contexts[ancestor].changes[number] { return change.row }
+      if let change = valueChange(number, ancestor) { return change.row }
     }
     return rows[number]?.row
   }
 
+  /// A context's change of an object, if it changes more than relationships.
+  func valueChange(_ number: Int, _ context: Int) -> Change? {
+    contexts[context].changes[number].flatMap { $0.kind == .touch ? nil : $0 }
+  }
+
   /// The values that a fetch in the context finds.
   func fetched(_ number: Int, _ context: Int) -> Row? {
-    if let change = contexts[context].changes[number] { return change.row }
+    if let change = valueChange(number, context) { return change.row }
     return rowAbove(number, context)
   }
 
   /// The values that the context's own object shows: those that it was read with, if only its links have changed.
   func shown(_ number: Int, _ context: Int) -> Row? {
-    if let change = contexts[context].changes[number] {
-      return change.isEmpty ? contexts[context].held[number] ?? change.row : change.row
-    }
-    if let row = contexts[context].held[number] { return row }
-    return rowAbove(number, context)
+    if let change = valueChange(number, context) { return change.row }
+    return contexts[context].held[number] ?? contexts[context].changes[number]?.row ?? rowAbove(number, context)
   }
 
   /// All objects that a fetch in the context finds.
   func all(_ context: Int) -> [Int: Row] {
     var found = rows.mapValues(\.row)
     for level in ancestors(of: context).reversed() + [context] {
-      for (number, change) in contexts[level].changes { found[number] = change.row }
+      for (number, change) in contexts[level].changes where change.kind != .touch { found[number] = change.row }
     }
     return found
   }
@@ -233,7 +238,7 @@ extension GraphModel {
 
   /// True if a delete waits in a context, or cancelled an insert there.
   private func isDeleted(_ number: Int, _ context: Int) -> Bool {
-    contexts[context].changes[number].map { $0.row == nil } ?? false
+    valueChange(number, context).map { $0.row == nil } ?? false
   }
 
   /// The links that a context has to save: those of objects that were deleted before a save are gone with them.
@@ -250,7 +255,7 @@ extension GraphModel {
     // A link that waits here may lead to what others have deleted in the store: the save finds out.
     let levels = [context] + ancestors(of: context)
     return destinations(number, end, all(context), links(of: end.relation, context)) { other in
-      commits[other] != nil && !levels.contains { contexts[$0].changes[other] != nil }
+      commits[other] != nil && !levels.contains { valueChange(other, $0) != nil }
     }
   }
 

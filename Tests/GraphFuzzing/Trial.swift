@@ -97,6 +97,7 @@ final class Trial: @unchecked Sendable {
     }
     model.propagateDeletes(number)
     context.performAndWait { noteRelated(number, $0) }
+    for (number, context) in contexts.enumerated() { context.performAndWait { noteRead(number, $0) } }
     if !step.actions.contains(where: \.isWholeEvent) || step.actions.contains(where: \.isUndo) {
       model.clearGone(ofEventIn: number)
     }
@@ -114,6 +115,7 @@ final class Trial: @unchecked Sendable {
       default: break
       }
     }
+    for (number, context) in contexts.enumerated() { context.performAndWait { noteRead(number, $0) } }
     if program.places[number].hasUndo { context.performAndWait { holdRecorded(number, $0) } }
   }
 
@@ -147,7 +149,18 @@ final class Trial: @unchecked Sendable {
   /// Asks which of the objects whose relationships changed are marked as updated: unread ones need not be.
   private func noteRelated(_ number: Int, _ context: isolated ManagedObjectContext) {
     for object in model.related.sorted() {
-      if let id = ids[object], context.registeredObject(for: id)?.hasChanges == true { model.touch(object, number) }
+      guard let id = ids[object], let shown = context.registeredObject(for: id) else { continue }
+      // What only children have touched is marked unread, too.
+      if shown.hasChanges, !shown.isFault { model.touch(object, number) }
+    }
+  }
+
+  /// Asks which of the objects that only children have touched have been read here: they keep those values.
+  private func noteRead(_ number: Int, _ context: isolated ManagedObjectContext) {
+    for (object, change) in model.contexts[number].changes where change.kind == .touch && change.row == nil {
+      guard let id = ids[object], context.registeredObject(for: id)?.isFault == false else { continue }
+      let row = model.shown(object, number)
+      model.contexts[number].changes[object] = Change(kind: .touch, row: row, base: row)
     }
   }
 

@@ -121,6 +121,7 @@ extension [ChangeSet] {
     var ids: [ManagedObjectID] = []
     for set in self {
       for change in set.changes where change.kind == kind { ids.append(change.id) }
+      if kind == .update { ids += set.relinked }
       if kind == .insert {
         for batch in set.batches { ids += (0..<batch.count).map { batch.id(at: $0) } }
       }

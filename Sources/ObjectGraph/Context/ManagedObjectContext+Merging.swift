@@ -14,7 +14,7 @@ extension ManagedObjectContext {
     guard isConcerned(by: save) else { return }
     processPendingChanges()
     pin.advance()
-    let inserted = registry.merge(save.sets, isObserved: observers.hasObservers)
+    let inserted = registry.merge(save.sets, isStored: save.isRoot, isObserved: observers.hasObservers)
     withExtendedLifetime(inserted) {
       if !save.sets.isEmpty { observers.post(.didChange(ObjectsDidChange(context: self, save.sets))) }
     }
@@ -157,6 +157,7 @@ extension ObjectRegistry {
       if object.isFault { forgetRow(of: object) } else { stale.append((object, object.row)) }
     }
     read(stale.map(\.object), trustsVersions: false)
+    clearGoneReferences()
     assertInvariants()
     return ChangeSet(
       stale.compactMap { object, row in

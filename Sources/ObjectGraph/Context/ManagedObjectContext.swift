@@ -110,6 +110,7 @@ extension ManagedObjectContext {
     var found: Set<ManagedObject> = []
     for set in pending.currentSets() {
       for change in set.changes where change.kind == kind { found.insert(registry.object(with: change.id)) }
+      if kind == .update { for id in set.relinked { found.insert(registry.object(with: id)) } }
       if kind == .insert {
         for batch in set.batches {
           for index in 0..<batch.count { found.insert(registry.object(with: batch.id(at: index))) }

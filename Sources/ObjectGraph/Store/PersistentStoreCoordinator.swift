@@ -179,7 +179,7 @@ extension PersistentStoreCoordinator {
     _ sets: [ChangeSet], from root: Int, policy: MergePolicy, checks: [RowChange] = [], origin: TransactionOrigin
   ) throws -> SaveOutcome {
     let (store, reservations) = (try openStore(), keyReservations())
-    let changes = sets.map { $0.withoutUpdates { $0.isEmptyUpdate || changesTransientsOnly($0) } }
+    let changes = sets.map { $0.withoutUpdates(changesTransientsOnly) }
     var resolver = ConflictResolver(self, policy: policy, root: root, sets: changes, checks: checks)
     let result = try write(&resolver, to: store, reservations, from: origin)
     keys.withLock { keys in

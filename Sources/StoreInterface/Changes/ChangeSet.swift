@@ -9,6 +9,10 @@ package final class ChangeSet: Sendable {
   package let batches: [RowBatch]
   /// Changes of links between objects, one change per link.
   package let links: [LinkChange]
+  /// Objects of which nothing has changed but relationships that no column of their rows tells of.
+  ///
+  /// They count as updated, and have no rows here: who relinks an object need not know its values, and may know old ones.
+  package let relinked: [ManagedObjectID]
   /// The number of changed objects.
   package let objectCount: Int
   /// Bytes of memory that the changes keep alive.
@@ -33,10 +37,13 @@ package final class ChangeSet: Sendable {
   /// The families of `changes` lie between these.
   private let roots: ClosedRange<UInt16>
 
-  package init(_ changes: [RowChange], batches: [RowBatch] = [], links: [LinkChange] = []) {
+  package init(
+    _ changes: [RowChange], batches: [RowBatch] = [], links: [LinkChange] = [], relinked: [ManagedObjectID] = []
+  ) {
     self.changes = changes
     self.batches = batches
     self.links = links
+    self.relinked = relinked
     var summary = Summary()
     for index in changes.indices { summary.add(changes[index]) }
     isAllInserts = summary.isAllInserts
@@ -44,14 +51,17 @@ package final class ChangeSet: Sendable {
     hasDeletes = summary.hasDeletes
     keys = summary.lowest...max(summary.lowest, summary.highest)
     roots = summary.lowestRoot...max(summary.lowestRoot, summary.highestRoot)
-    objectCount = changes.count + batches.reduce(0) { $0 + $1.count }
+    objectCount = changes.count + relinked.count + batches.reduce(0) { $0 + $1.count }
     byteCount =
       summary.byteCount + links.count * MemoryLayout<LinkChange>.stride + batches.reduce(0) { $0 + $1.byteCount }
+      + relinked.count * MemoryLayout<ManagedObjectID>.stride
   }
 
   /// Sets that have no object in common as one.
   package convenience init(joining sets: [ChangeSet]) {
-    self.init(sets.flatMap(\.changes), batches: sets.flatMap(\.batches), links: sets.flatMap(\.links))
+    self.init(
+      sets.flatMap(\.changes), batches: sets.flatMap(\.batches), links: sets.flatMap(\.links),
+      relinked: sets.flatMap(\.relinked))
   }
 
   private struct Summary {
@@ -96,10 +106,12 @@ package final class ChangeSet: Sendable {
     return runs
   }
 
-  /// The set without updates that no row has to be written for, and no version to be checked or raised.
+  /// The set as a store gets it: without updates that no row has to be written for, and no version to be checked or
+  /// raised, and without relinked objects.
   package func withoutUpdates(_ isVoid: (RowChange) -> Bool) -> ChangeSet {
-    if isAllInserts || !changes.contains(where: isVoid) { return self }
-    return ChangeSet(changes.filter { !isVoid($0) }, batches: batches, links: links)
+    let hasVoid = !isAllInserts && changes.contains(where: isVoid)
+    if !hasVoid && relinked.isEmpty { return self }
+    return ChangeSet(hasVoid ? changes.filter { !isVoid($0) } : changes, batches: batches, links: links)
   }
 
   /// The objects that are deleted.
@@ -120,7 +132,7 @@ package final class ChangeSet: Sendable {
         rest += kept.map { RowChange(.insert, batch.id(at: $0), row: batch.row(at: $0), base: nil) }
       }
     }
-    return ChangeSet(rest, batches: whole)
+    return ChangeSet(rest, batches: whole, relinked: relinked.filter { !isExcluded($0) })
   }
 
   /// The change of an object, or nil; the first call costs a pass over the changes.

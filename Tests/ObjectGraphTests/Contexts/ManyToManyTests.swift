@@ -180,6 +180,47 @@ struct ManyToManyTests {
     }
   }
 
+  @Test("Who links an object brings none of its values along, however old they are", arguments: [true, false])
+  func linkedWithOldValues(isRegistered: Bool) throws {
+    let stack = try Stack(Zoo.model)
+    let child = ManagedObjectContext(parent: stack.writer, name: "child")
+    let ids = try stack.writer.performAndWait { writer in
+      let keepers = [Keeper(context: writer), Keeper(context: writer)]
+      try writer.save()
+      return keepers.map(\.objectID)
+    }
+    try child.performAndWait { child in
+      let keeper = try #require(child.existingObject(with: ids[0]) as? Keeper)
+      #expect(keeper.name == "nobody")
+      keeper.setValue(Set([child.object(with: ids[1])]), forKey: "friends")
+    }
+    try stack.writer.performAndWait { writer in
+      try (writer.existingObject(with: ids[0]) as? Keeper)?.name = "Ada"
+      try writer.save()
+    }
+    try stack.writer.performAndWait { writer in
+      let registered = isRegistered ? writer.object(with: ids[0]) : nil
+      try child.performAndWait { try $0.save() }
+      #expect(Set(writer.updatedObjects.map(\.objectID)) == Set(ids))
+      let found = try writer.fetch(FetchRequest<Keeper>(format: "name = 'Ada'"))
+      #expect(found.map(\.objectID) == [ids[0]] && found.first?.name == "Ada" && registered?.isFault != true)
+      try writer.checkInvariants()
+    }
+    let reader = ManagedObjectContext(parent: stack.writer, name: "reader")
+    let name = try reader.performAndWait { (try $0.existingObject(with: ids[0]) as? Keeper)?.name }
+    #expect(name == "Ada")
+    try stack.writer.performAndWait { writer in
+      try writer.save()
+      let keeper = writer.object(with: ids[0])
+      #expect(writer.updatedObjects.isEmpty && !keeper.hasChanges)
+    }
+    try stack.checkInvariants(child)
+    try stack.there.performAndWait { there in
+      let keeper = try #require(there.existingObject(with: ids[0]) as? Keeper)
+      #expect(keeper.name == "Ada" && keeper.friends.map(\.objectID) == [ids[1]])
+    }
+  }
+
   @Test("An ordered relationship keeps its order through saves, and moves few rows", arguments: [true, false])
   func ordered(inMemory: Bool) throws {
     let stack = try zoo(inMemory: inMemory)

@@ -78,6 +78,30 @@ struct PendingTests {
     #expect(pending.change(of: id)?.base?.isIdentical(to: base) == true)
   }
 
+  @Test("A relinked object has a change and no values, until another change of it says more")
+  func relinked() throws {
+    let (id, other) = (try id(1), try id(2))
+    let row = try row(age: 1)
+    var pending = Pending()
+    pending.absorb(ChangeSet([], relinked: [id, other]), layouts: layouts)
+    #expect(pending.change(of: id) == nil && pending.isRelinked(id) && pending.objectCount == 2 && !pending.isEmpty)
+    #expect(pending.sets().flatMap(\.relinked) == [id, other])
+    let later = RowChange(.update, id, row: try self.row(age: 2), base: row)
+    pending.absorb(ChangeSet([later], relinked: [other]), layouts: layouts)
+    #expect(pending.change(of: id)?.kind == .update && !pending.isRelinked(id) && pending.objectCount == 2)
+    // It says nothing of the values that are known here.
+    pending.absorb(ChangeSet([], relinked: [id]), layouts: layouts)
+    #expect(!pending.isRelinked(id) && pending.objectCount == 2)
+    pending.absorb(ChangeSet([RowChange(.delete, other, row: nil, base: row)]), layouts: layouts)
+    pending.absorb(ChangeSet([], relinked: [other]), layouts: layouts)
+    #expect(pending.change(of: other)?.kind == .delete && !pending.isRelinked(other) && pending.hasValidState)
+    pending.remove(id)
+    pending.absorb(ChangeSet([], relinked: [id]), layouts: layouts)
+    pending.remove(id)
+    #expect(pending.sets().flatMap(\.relinked).isEmpty && pending.objectCount == 1 && pending.hasValidState)
+    #expect(ChangeSet([], relinked: [id, other]).adapted(layouts) { $0 == id }.set.relinked == [other])
+  }
+
   @Test("Removing a change leaves the next level's values, however often it is made and removed")
   func removing() throws {
     let base = try row(age: 1)

@@ -118,4 +118,30 @@ struct RelationshipTests {
     }
     try stack.checkInvariants()
   }
+
+  @Test(
+    "A value that is set replaces what the same event has deleted, whether the relationship was read before or not",
+    arguments: [true, false])
+  func deletedDestinations(isRead: Bool) throws {
+    let house = EntityDescription(
+      "House", relationships: [RelationshipDescription("rooms", to: "Room", inverse: "house", isToMany: true)])
+    let room = EntityDescription(
+      "Room", relationships: [RelationshipDescription("house", to: "House", inverse: "rooms", deleteRule: .cascade)])
+    let stack = try Stack(ManagedObjectModel([house, room]))
+    try stack.main.performAndWait { main in
+      let house = main.insertObject(ofEntity: "House")
+      let rooms = [main.insertObject(ofEntity: "Room"), main.insertObject(ofEntity: "Room")]
+      house.setValue(Set(rooms), forKey: "rooms")
+      try main.save()
+      main.refreshAllObjects()
+      if isRead { #expect((house.value(forKey: "rooms") as? Set<ManagedObject>)?.count == 2) }
+      main.delete(rooms[0])
+      house.setValue(Set([rooms[1]]), forKey: "rooms")
+      main.processPendingChanges()
+      // The deleted room does not lead to the house any more, so the house does not go with it.
+      #expect(rooms[0].isDeleted && !house.isDeleted && !rooms[1].isDeleted)
+      try main.save()
+    }
+    try stack.checkInvariants()
+  }
 }

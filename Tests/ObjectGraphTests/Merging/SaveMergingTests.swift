@@ -146,6 +146,65 @@ struct SaveMergingTests: Neighbours {
     }
   }
 
+  // MARK: Deletes
+
+  private func merge(_ save: ContextDidSave, byIDs: Bool, _ context: isolated ManagedObjectContext) {
+    if !byIDs { return context.mergeChanges(fromContextDidSave: save) }
+    context.mergeChanges(
+      fromRemoteContextSave: RemoteContextSave(
+        inserted: save.insertedObjectIDs, updated: save.updatedObjectIDs, deleted: save.deletedObjectIDs))
+  }
+
+  @Test(
+    "A delete that a child saved and its parent dropped takes nothing from who merges it later",
+    arguments: [true, false])
+  func droppedDelete(byIDs: Bool) throws {
+    let (id, other) = (try stack.savedPerson(), try stack.savedPerson("Bea"))
+    let children = ["a", "b"].map { ManagedObjectContext(parent: stack.main, name: $0) }
+    try children[0].performAndWait { child in
+      let (edited, unchanged) = (try child.existingObject(with: id), try child.existingObject(with: other))
+      (edited as? Person)?.age = 5
+      let save = try didSave(in: children[1]) { child in
+        for id in [id, other] { child.delete(try child.existingObject(with: id)) }
+      }
+      stack.main.performAndWait { $0.rollback() }
+      merge(save, byIDs: byIDs, child)
+      #expect((edited as? Person)?.age == 5 && edited.isUpdated)
+      #expect((unchanged as? Person)?.firstName == "Bea" && unchanged.managedObjectContext === child)
+      try child.checkInvariants()
+    }
+  }
+
+  @Test("A merge lets nothing lead to what the context has deleted", arguments: [true, false])
+  func mergedReference(byIDs: Bool) throws {
+    let id = try stack.savedPerson()
+    let department = try stack.main.performAndWait { main in
+      let department = Department(context: main).objectID
+      try main.save()
+      return department
+    }
+    let children = ["a", "b"].map { ManagedObjectContext(parent: stack.main, name: $0) }
+    try children[0].performAndWait { child in
+      let person = try #require(try child.existingObject(with: id) as? Person)
+      person.age = 5
+      child.delete(try child.existingObject(with: department))
+      child.processPendingChanges()
+      let save = try didSave(in: children[1]) { child in
+        (try child.existingObject(with: id) as? Person)?.department = child.object(with: department) as? Department
+      }
+      merge(save, byIDs: byIDs, child)
+      #expect(person.department == nil && person.age == 5)
+      let below = ManagedObjectContext(parent: child, name: "below")
+      try below.performAndWait { below in
+        let person = try #require(try below.existingObject(with: id) as? Person)
+        #expect(person.department == nil)
+      }
+      try child.save()
+    }
+    try stack.flush()
+    try stack.checkInvariants()
+  }
+
   // MARK: Cost
 
   @Test("Merging ten thousand changes runs no statement")

@@ -37,6 +37,30 @@ struct FetchingTests {
     }
   }
 
+  @Test(
+    "A fault that was fetched from what a parent had pending shows what has become of it",
+    arguments: [true, false])
+  func pendingFaults(inMemory: Bool) throws {
+    let stack = try Stack(People.model, inMemory: inMemory)
+    let ids = try stack.writer.performAndWait { writer in
+      let (ada, bea) = (Person(context: writer), Person(context: writer))
+      bea.age = 1
+      try writer.save()
+      (ada.age, bea.age) = (1, 2)
+      return [ada.objectID, bea.objectID]
+    }
+    try stack.main.performAndWait { main in
+      let faults = try main.fetch(FetchRequest<Person>(sortBy: [.ascending(\.age)]))
+      #expect(faults.map(\.isFault) == [true, true])
+      try stack.writer.performAndWait { writer in
+        (writer.object(with: ids[0]) as? Person)?.age = 3
+        try writer.refresh(writer.object(with: ids[1]), mergeChanges: false)
+        try writer.save()
+      }
+      #expect(faults.map(\.age) == [3, 1])
+    }
+  }
+
   @Test("Entities under one root share one table, and subentities are included unless they are not wanted")
   func hierarchy() throws {
     let stack = try Stack(Zoo.model)

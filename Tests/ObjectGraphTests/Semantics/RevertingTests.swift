@@ -115,4 +115,47 @@ struct RevertingTests {
     }
     try stack.checkInvariants()
   }
+
+  @Test("The rollback of a child's delete gives an object its own values back, not those that the child knew")
+  func childsDelete() throws {
+    let child = ManagedObjectContext(parent: stack.writer, name: "child")
+    try stack.writer.performAndWait { writer in
+      let person = Person(context: writer)
+      let id = person.objectID
+      writer.processPendingChanges()
+      child.performAndWait { $0.delete($0.object(with: id)) }
+      person.age = 2
+      try writer.save()
+      try child.performAndWait { try $0.save() }
+      #expect(person.isDeleted)
+      writer.rollback()
+      #expect(person.age == 2 && !person.isDeleted)
+    }
+    try stack.checkInvariants(child)
+  }
+
+  @Test("A refresh that keeps a child's change brings back none of the other values that the child knew")
+  func childsChange() throws {
+    let id = try stack.savedPerson()
+    let (first, second) = (
+      ManagedObjectContext(parent: stack.main, name: "first"), ManagedObjectContext(parent: stack.main, name: "second")
+    )
+    let below = ManagedObjectContext(parent: first, name: "below")
+    try below.performAndWait { (try $0.existingObject(with: id) as? Person)?.firstName = "Bea" }
+    try second.performAndWait { second in
+      (try second.existingObject(with: id) as? Person)?.age = 7
+      try second.save()
+    }
+    try first.performAndWait { first in
+      let person = try #require(try first.existingObject(with: id) as? Person)
+      #expect(person.age == 7)
+      try below.performAndWait { try $0.save() }
+      try first.refresh(person, mergeChanges: true)
+      #expect(person.age == 7 && person.firstName == "Bea")
+      try first.save()
+    }
+    try stack.flush()
+    #expect(try SQLiteShell(path: stack.storePath).run("SELECT firstName, age FROM Person") == "Bea|7")
+    try stack.checkInvariants(first, second, below)
+  }
 }

@@ -426,6 +426,27 @@ struct UndoTests {
       #expect(persons.map(\.age) == [1, 1] && main.hasChanges == false)
     }
   }
+
+  @Test("An undone change leads to nothing that a save has deleted since, whatever the rule", arguments: [true, false])
+  func departedDestination(inMemory: Bool) throws {
+    let stack = try Stack(Zoo.model, inMemory: inMemory)
+    try stack.here.performAndWait { here in
+      let (dog, cage) = (Dog(context: here), Cage(context: here))
+      dog.cage = cage
+      try here.save()
+      here.undoManager = UndoManager()
+      here.delete(cage)
+      here.processPendingChanges()
+      dog.cage = nil
+      try here.save()
+      here.undo()
+      here.processPendingChanges()
+      #expect(dog.cage == nil)
+      try here.save()
+      try here.checkInvariants()
+    }
+    try stack.coordinator.checkInvariants()
+  }
 }
 
 /// An object that notes why its values were replaced.

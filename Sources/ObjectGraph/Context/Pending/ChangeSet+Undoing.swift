@@ -11,6 +11,6 @@ extension ChangeSet {
     for batch in batches {
       for index in 0..<batch.count { changes.append(RowChange(.delete, batch.id(at: index), row: nil, base: nil)) }
     }
-    return ChangeSet(changes)
+    return ChangeSet(changes, relinked: relinked)
   }
 }

@@ -26,6 +26,12 @@ extension RowLayout.Reference {
   }
 }
 
+/// A reference of one object with changes to another.
+struct PendingReference: Hashable {
+  let owner: ManagedObjectID
+  let destination: ManagedObjectID
+}
+
 extension Row {
   mutating func clear(_ reference: RowLayout.Reference) {
     setNull(reference.slot)
@@ -62,7 +68,8 @@ extension ChangeSet {
     func leadsToGone(_ link: LinkChange) -> Bool {
       link.isPresent && (isGoneHere(link.key.left) || isGoneHere(link.key.right))
     }
-    guard changes.contains(where: concernsGone) || links.contains(where: leadsToGone) else {
+    let relinksGone = relinked.contains(where: isGoneHere)
+    guard relinksGone || changes.contains(where: concernsGone) || links.contains(where: leadsToGone) else {
       return AdaptedChanges(self)
     }
     var altered: [ManagedObjectID] = []
@@ -84,7 +91,8 @@ extension ChangeSet {
       }
       return RowChange(change.kind, change.id, row: row, base: change.base)
     }
-    let set = ChangeSet(kept, batches: batches, links: links.filter { !leadsToGone($0) })
+    let set = ChangeSet(
+      kept, batches: batches, links: links.filter { !leadsToGone($0) }, relinked: relinked.filter { !isGoneHere($0) })
     return AdaptedChanges(set, altered: altered, doomed: doomed)
   }
 }

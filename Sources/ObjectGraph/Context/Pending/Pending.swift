@@ -18,14 +18,19 @@ struct Pending {
   private var overriding = 0
   /// Changes of links. They are not counted: the objects at their ends are.
   private(set) var links: [LinkKey: LinkChange] = [:]
+  /// Relinked objects without another change, see ``ChangeSet``.
+  private var relinked: Set<ManagedObjectID> = []
   /// An index of the references in `changes`; made when an object is deleted, and maintained from then on.
   private var references: ReferenceIndex?
   /// True if any of `changes` is a delete, or was cancelled by one.
   private(set) var hasDeletes = false
   /// Bytes of memory that the changes keep alive.
   private(set) var byteCount = 0
-  /// The number of objects with a change; objects inserted and deleted again do not count.
-  private(set) var objectCount = 0
+  /// The number of objects with a change of their row; objects inserted and deleted again do not count.
+  private var changeCount = 0
+
+  /// The number of objects with a change, relinked ones included.
+  var objectCount: Int { changeCount + relinked.count }
 
   /// True if no object and no link has a change; links of cancelled objects do not count.
   var isEmpty: Bool { objectCount == 0 && links.keys.allSatisfy(leadsNowhere) }
@@ -36,13 +41,16 @@ struct Pending {
   }
 
   /// True if there is nothing at all, not even a cancelled change.
-  var isUnused: Bool { changes.isEmpty && bulk.isEmpty && links.isEmpty }
+  var isUnused: Bool { changes.isEmpty && bulk.isEmpty && links.isEmpty && relinked.isEmpty }
 
   /// Returns the change of an object, or nil if there is none or it was cancelled.
   func change(of id: ManagedObjectID) -> RowChange? {
     guard let position = positions[id] else { return bulkChange(of: id) }
     return changes[position].kind == .forget ? nil : changes[position]
   }
+
+  /// True if nothing is known of an object but that relationships kept elsewhere have changed.
+  func isRelinked(_ id: ManagedObjectID) -> Bool { relinked.contains(id) }
 
   /// Returns the kind of the latest change of an object; nil if there is none, or only an insert in `bulk`.
   func latestKind(of id: ManagedObjectID) -> RowChange.Kind? { positions[id].map { changes[$0].kind } }
@@ -77,10 +85,14 @@ struct Pending {
   ///
   /// - Parameter layouts: by entity index, to merge changes of different properties of one object.
   mutating func absorb(_ set: ChangeSet, layouts: [RowLayout]) {
-    if !set.links.isEmpty {
+    if !set.links.isEmpty || !set.relinked.isEmpty {
       for link in set.links { links[link.key] = links[link.key]?.followed(by: link) ?? link }
-      return absorb(ChangeSet(set.changes, batches: set.batches), layouts: layouts)
+      let rest = ChangeSet(set.changes, batches: set.batches)
+      if !rest.isEmpty { absorb(rest, layouts: layouts) }
+      for id in set.relinked where positions[id] == nil && bulkChange(of: id) == nil { relinked.insert(id) }
+      return
     }
+    if !relinked.isEmpty { relinked = relinked.filter { set.change(of: $0) == nil } }
     if set.isAllInserts, set.objectCount >= Self.bulkThreshold, !knowsObject(of: set) {
       keepWhole(set)
     } else if isUnused, set.batches.isEmpty {
@@ -115,7 +127,7 @@ struct Pending {
   private mutating func keepWhole(_ set: ChangeSet) {
     bulk.append(set)
     byteCount += set.byteCount
-    objectCount += set.objectCount
+    changeCount += set.objectCount
   }
 
   /// Adopts the first set's changes without a copy.
@@ -127,7 +139,7 @@ struct Pending {
     positions = Dictionary(minimumCapacity: changes.count)
     for index in changes.indices { positions[changes[index].id] = index }
     byteCount = set.byteCount
-    objectCount = set.objectCount
+    changeCount = set.objectCount
   }
 
   private mutating func absorb(_ change: RowChange, layouts: [RowLayout]) {
@@ -139,7 +151,7 @@ struct Pending {
     }
     if change.kind != .insert, let earlier = bulkChange(of: change.id) {
       overriding += 1
-      objectCount -= 1
+      changeCount -= 1
       append(earlier.followed(by: change, layouts: layouts))
     } else {
       append(change)
@@ -151,17 +163,18 @@ struct Pending {
     positions[change.id] = changes.count
     changes.append(change)
     byteCount += change.byteCount
-    objectCount += change.objectCount
+    changeCount += change.objectCount
   }
 
   private mutating func replace(_ position: Int, with change: RowChange) {
     byteCount += change.byteCount - changes[position].byteCount
-    objectCount += change.objectCount - changes[position].objectCount
+    changeCount += change.objectCount - changes[position].objectCount
     changes[position] = change
   }
 
   /// Drops the change of an object that was not inserted here; it is then as the next level has it.
   mutating func remove(_ id: ManagedObjectID) {
+    relinked.remove(id)
     guard let position = positions.removeValue(forKey: id) else { return }
     only = nil
     replace(position, with: RowChange(.forget, id, row: nil, base: nil))
@@ -193,11 +206,15 @@ struct Pending {
   func sets() -> [ChangeSet] {
     var sets: [ChangeSet] = []
     for set in bulk { sets.append(overriding == 0 ? set : set.without { positions[$0] != nil }) }
-    if let only, links.isEmpty { return sets + [only] }
+    if let only, links.isEmpty, relinked.isEmpty { return sets + [only] }
     let hasForgotten = changes.contains { $0.kind == .forget }
     let rest = hasForgotten ? changes.filter { $0.kind != .forget } : changes
     let kept = hasForgotten ? links.values.filter { !leadsNowhere($0.key) } : Array(links.values)
-    if !rest.isEmpty || !kept.isEmpty { sets.append(ChangeSet(rest, links: kept)) }
+    // In the order of their keys, which is the same for all who look.
+    let touched = relinked.sorted { ($0.rootIndex, $0.key) < ($1.rootIndex, $1.key) }
+    if !rest.isEmpty || !kept.isEmpty || !touched.isEmpty {
+      sets.append(ChangeSet(rest, links: kept, relinked: touched))
+    }
     return sets.filter { !$0.isEmpty }
   }
 
@@ -218,6 +235,13 @@ struct Pending {
   }
 }
 
+/// The pending change of an object.
+enum PendingState {
+  case changed(RowChange)
+  /// Relationships have changed that no column of its row tells of, and its values are those of the level above.
+  case relinked
+}
+
 // MARK: - Deletes and references, see GoneObjects.swift
 
 extension Pending {
@@ -230,10 +254,13 @@ extension Pending {
   /// Clears references to objects that are gone, and applies cascades.
   ///
   /// Cost: a look at each change here, once; then one look-up for each object that is gone.
-  /// - Parameter unlinks: true to remove links of objects that are gone.
+  /// - Parameters:
+  ///   - late: the references that were made when their destination was gone already.
+  ///   - unlinks: true to remove links of objects that are gone.
   /// - Returns: the objects whose changes were altered.
   mutating func clearReferences(
-    toGone gone: [ManagedObjectID], doomed: [ManagedObjectID], unlinks: Bool = true, layouts: [RowLayout]
+    toGone gone: [ManagedObjectID], doomed: [ManagedObjectID], late: Set<PendingReference> = [], unlinks: Bool = true,
+    layouts: [RowLayout]
   ) -> [ManagedObjectID] {
     var queue = gone
     var altered: [ManagedObjectID] = []
@@ -247,9 +274,10 @@ extension Pending {
         guard let row = change(of: owner)?.row else { continue }
         var changed = row
         var isDoomed = false
+        let isNew = wasNeverSaved || late.contains(PendingReference(owner: owner, destination: id))
         for reference in layouts[Int(row.entityIndex)].references
         where changed.referenceIfPresent(reference.slot) == id {
-          switch reference.effect(isNew: wasNeverSaved) {
+          switch reference.effect(isNew: isNew) {
           case .cleared: changed.clear(reference)
           case .deletesOwner: isDoomed = true
           case .stays: break
@@ -289,7 +317,7 @@ extension Pending {
     func touches(_ change: RowChange) -> Bool {
       let root = Int(change.id.rootIndex)
       return families.toMany.contains(root)
-        || families.toOne.contains(root) && change.kind != .insert && change.kind != .forget && !change.isEmptyUpdate
+        || families.toOne.contains(root) && change.kind != .insert && change.kind != .forget
     }
     if changes.contains(where: touches) { return true }
     return bulk.contains { set in
@@ -300,13 +328,14 @@ extension Pending {
 
   /// True if counts and positions agree with the changes; checked in full only while they are few.
   var hasValidState: Bool {
-    if changes.count < positions.count || objectCount < 0 || byteCount < 0 { return false }
+    if changes.count < positions.count || changeCount < 0 || byteCount < 0 { return false }
+    if relinked.contains(where: { change(of: $0) != nil }) { return false }
     guard changes.count <= 512 else { return true }
     let live = changes.filter { $0.kind != .forget }
     let overrides = positions.keys.filter { bulkChange(of: $0) != nil }
     return positions.allSatisfy { $0.value < changes.count && changes[$0.value].id == $0.key }
       && overrides.count == overriding
-      && objectCount == live.count + bulk.reduce(0) { $0 + $1.objectCount } - overriding
+      && changeCount == live.count + bulk.reduce(0) { $0 + $1.objectCount } - overriding
       && byteCount == changes.reduce(0) { $0 + $1.byteCount } + bulk.reduce(0) { $0 + $1.byteCount }
   }
 }

@@ -27,6 +27,8 @@ package final class PendingChanges: Sendable {
     var departed = RecentObjects()
     /// Gone objects that the context's own changes deleted, or referred to, since references were last cleared.
     var gone: [ManagedObjectID] = []
+    /// Those of the references that were made when their destination was gone already: by an undo, say.
+    var lateReferences: Set<PendingReference> = []
     /// Objects whose current changes were altered because of deletes, unknown to their makers.
     var altered: [ManagedObjectID] = []
     /// The same among what has arrived.
@@ -63,14 +65,14 @@ package final class PendingChanges: Sendable {
   /// Adds changes that the context's own objects made.
   func append(_ set: ChangeSet) {
     state.withLock { state in
-      state.noteGone(set, layouts)
+      state.noteGone(set, coordinator)
       state.current.absorb(set, layouts: layouts)
       state.contributors = .several
     }
   }
 
   /// Clears references from the context's own changes to gone objects, now that deletes have been propagated.
-  func clearGoneReferences() { state.withLock { $0.clearGoneReferences(layouts) } }
+  func clearGoneReferences() { state.withLock { $0.clearGoneReferences(coordinator) } }
 
   /// Removes and returns the objects whose current changes were altered because of deletes.
   func drainAltered() -> Set<ManagedObjectID> {
@@ -129,6 +131,16 @@ package final class PendingChanges: Sendable {
   /// Returns the change that the next save will write for an object; nil if there is none or it was cancelled.
   func currentChange(of id: ManagedObjectID) -> RowChange? { state.withLock { $0.current.change(of: id) } }
 
+  /// Returns what the next save says of an object; nil if it says nothing, or its change was cancelled.
+  func currentState(of id: ManagedObjectID) -> PendingState? {
+    state.withLock { state in
+      state.current.change(of: id).map(PendingState.changed) ?? (state.current.isRelinked(id) ? .relinked : nil)
+    }
+  }
+
+  /// True if nothing of an object has changed but relationships that are kept elsewhere.
+  func isRelinked(_ id: ManagedObjectID) -> Bool { state.withLock { $0.current.isRelinked(id) } }
+
   /// True if the next save has any change, cancelled ones included.
   var hasCurrentChanges: Bool { state.withLock { !$0.current.isUnused } }
 
@@ -138,11 +150,14 @@ package final class PendingChanges: Sendable {
   /// Drops the change of an object that was not inserted here.
   func remove(_ id: ManagedObjectID) { state.withLock { $0.current.remove(id) } }
 
-  /// Replaces the change of an object that was not inserted here.
+  /// Replaces the change of an object that was not inserted here; ``clearGoneReferences()`` must follow.
   func replace(_ change: RowChange) {
     state.withLock { state in
+      let set = ChangeSet([change])
+      // What it leads to now was there when it came to lead to it.
+      state.noteGone(set, hasLateReferences: false, coordinator)
       state.current.remove(change.id)
-      state.current.absorb(ChangeSet([change]), layouts: layouts)
+      state.current.absorb(set, layouts: layouts)
     }
   }
 
@@ -168,6 +183,7 @@ package final class PendingChanges: Sendable {
       state.current = Pending()
       state.arrived = Pending()
       state.gone = []
+      state.lateReferences = []
       state.altered = []
       state.alteredArrivals = []
       state.news = []
@@ -277,26 +293,46 @@ package final class PendingChanges: Sendable {
 // Deletes and references in memory, see ``Pending``.
 extension PendingChanges.State {
   /// Notes gone objects for the end of the event: until then deletes are being propagated, and relationships must stay.
-  fileprivate mutating func noteGone(_ set: ChangeSet, _ layouts: [RowLayout]) {
+  fileprivate mutating func noteGone(
+    _ set: ChangeSet, hasLateReferences: Bool = true, _ coordinator: PersistentStoreCoordinator
+  ) {
     gone += set.deletedIDs
-    if !current.hasDeletes, inFlight?.hasDeletes != true { return }
+    if !current.hasDeletes, inFlight?.hasDeletes != true, departed.isEmpty { return }
     for change in set.changes {
       guard let row = change.row else { continue }
-      for reference in layouts[Int(row.entityIndex)].references {
-        if let id = row.referenceIfPresent(reference.slot), isGone(id) { gone.append(id) }
+      for reference in coordinator.layouts[Int(row.entityIndex)].references {
+        guard let id = row.referenceIfPresent(reference.slot), isGone(id, coordinator) else { continue }
+        gone.append(id)
+        if hasLateReferences, change.base?.referenceIfPresent(reference.slot) != id {
+          lateReferences.insert(PendingReference(owner: change.id, destination: id))
+        }
       }
     }
   }
 
-  fileprivate mutating func clearGoneReferences(_ layouts: [RowLayout]) {
+  fileprivate mutating func clearGoneReferences(_ coordinator: PersistentStoreCoordinator) {
     if gone.isEmpty { return }
-    let gone = self.gone.filter(isGone)
+    let gone = self.gone.filter { isGone($0, coordinator) }
+    let late = lateReferences
     self.gone = []
+    lateReferences = []
     // Its objects have removed their links themselves.
-    altered += current.clearReferences(toGone: gone, doomed: [], unlinks: false, layouts: layouts)
+    altered += current.clearReferences(
+      toGone: gone, doomed: [], late: late, unlinks: false, layouts: coordinator.layouts)
   }
 
-  private func isGone(_ id: ManagedObjectID) -> Bool { current.isGone(id) ?? inFlight?.isGone(id) ?? false }
+  /// True if an object is gone as the context's own objects see it.
+  private func isGone(_ id: ManagedObjectID, _ coordinator: PersistentStoreCoordinator) -> Bool {
+    Self.isGone(id, layers(withArrivals: false), departed: departed, coordinator: coordinator)
+  }
+
+  /// True if an object is deleted in these layers, or has left the context for good.
+  private static func isGone(
+    _ id: ManagedObjectID, _ layers: [Pending], departed: RecentObjects, coordinator: PersistentStoreCoordinator
+  ) -> Bool {
+    for layer in layers { if let isGone = layer.isGone(id) { return isGone } }
+    return departed.contains(id) && !coordinator.hasReturned(id) && !layers.contains { $0.change(of: id) != nil }
+  }
 
   /// Adds changes of children to the current ones.
   fileprivate mutating func makeCurrent(_ set: ChangeSet, _ coordinator: PersistentStoreCoordinator) {
@@ -343,10 +379,7 @@ extension PendingChanges.State {
     _ set: ChangeSet, _ coordinator: PersistentStoreCoordinator, layers: [Pending], departed: RecentObjects
   ) -> AdaptedChanges {
     if departed.isEmpty, !layers.contains(where: \.hasDeletes) { return AdaptedChanges(set) }
-    return set.adapted(coordinator.layouts) { id in
-      for layer in layers { if let isGone = layer.isGone(id) { return isGone } }
-      return departed.contains(id) && !coordinator.hasReturned(id) && !layers.contains { $0.change(of: id) != nil }
-    }
+    return set.adapted(coordinator.layouts) { isGone($0, layers, departed: departed, coordinator: coordinator) }
   }
 }
 

@@ -5,10 +5,7 @@ extension RowChange {
   ///
   /// A delete is final: an update by somebody who did not know of it yet is dropped.
   func followed(by next: RowChange, layouts: [RowLayout]) -> RowChange {
-    // An empty update tells that links changed and knows nothing of the row.
-    if next.isEmptyUpdate, row != nil { return self }
-    if isEmptyUpdate, next.kind == .update { return next }
-    return switch (kind, next.kind) {
+    switch (kind, next.kind) {
     case (.insert, .update):
       RowChange(.insert, next.id, row: merged(with: next, layouts: layouts), base: nil)
     case (.update, .update):

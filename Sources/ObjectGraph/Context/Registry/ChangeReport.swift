@@ -31,5 +31,8 @@ final class ChangeReport {
     return nil
   }
 
+  /// True if an object was relinked in the current event, and nothing else.
+  func isRelinked(_ id: ManagedObjectID) -> Bool { (reporting + unreported).contains { $0.relinked.contains(id) } }
+
   func removeAll() { unreported = [] }
 }

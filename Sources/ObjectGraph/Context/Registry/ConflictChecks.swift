@@ -14,7 +14,7 @@ final class ConflictChecks {
   /// Returns the rows that a save must find unchanged although it does not write them.
   func rows(besides sets: [ChangeSet]) -> [RowChange] {
     rows.compactMap { id, row in
-      let isWritten = sets.contains { $0.change(of: id).map { !$0.isEmptyUpdate } ?? false }
+      let isWritten = sets.contains { $0.change(of: id) != nil }
       return isWritten ? nil : RowChange(.update, id, row: row, base: row)
     }
   }

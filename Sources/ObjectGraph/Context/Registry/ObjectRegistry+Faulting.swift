@@ -19,14 +19,14 @@ extension ObjectRegistry {
   func realize(_ object: ManagedObject, trustingFetchedRow trustsFetchedRow: Bool = false) throws -> Bool {
     guard object.isFault else { return !object.state.contains(.inaccessible) }
     if takesFetchedRow(object) { return true }
-    let usesRow = object.hasRow && (trustsFetchedRow || mayUseFetchedRow(of: object))
-    let row = usesRow ? freshestKnownRow(of: object) : try row(ofFault: object)
-    guard let row else { return false }
+    let usesRow = trustsFetchedRow || mayUseFetchedRow(of: object)
+    guard let row = usesRow ? try freshestRow(ofFault: object) : try row(ofFault: object) else { return false }
     object.faultGroup = nil
     object.row = row
     object.hasRow = true
     object.state.remove(.fault)
     awake(object)
+    if object.isUpdated { noteUnchangedValues(of: object) }
     return true
   }
 
@@ -38,6 +38,7 @@ extension ObjectRegistry {
     else { return false }
     object.state.remove(.fault)
     awake(object)
+    if object.isUpdated { noteUnchangedValues(of: object) }
     return true
   }
 
@@ -47,12 +48,15 @@ extension ObjectRegistry {
     return try (usableCachedRow(for: id) ?? storedRow(for: id))?.row
   }
 
-  /// Returns a fetched fault's row, or a newer one in memory; nil if it was deleted since. Does no I/O.
-  func freshestKnownRow(of object: ManagedObject) -> Row? {
+  /// Returns a fault's fetched row, or a newer one in memory; nil if it was deleted since.
+  ///
+  /// No I/O for rows that were fetched from the store. One from an ancestor's pending changes holds only while these
+  /// wait there: later it is not known if they were saved as they were, changed or dropped.
+  func freshestRow(ofFault object: ManagedObject) throws -> Row? {
+    if !object.hasRow || object.row.version == 0 { return try row(ofFault: object) }
     if let change = ancestorsChange(of: object.objectID) { return change.row }
     guard !pin.isActive, let cached = coordinator.cachedRow(for: object.objectID) else { return object.row }
-    // Rows that came from an ancestor's pending changes are newer than any that was stored before them.
-    return cached.version > object.row.version && object.row.version > 0 ? cached.row : object.row
+    return cached.version > object.row.version ? cached.row : object.row
   }
 
   /// Returns the nearest ancestor's pending change of an object; its row is nil if it was deleted there.
@@ -160,7 +164,7 @@ extension ObjectRegistry {
     pin.isActive ? nil : coordinator.cachedDestinations(of: id, property, since: oldestUsableTime)
   }
 
-  /// True if a fault may use the row that a fetch gave it, or a newer one in memory.
+  /// True if a fault may use the row that a fetch gave it, if it has one, or a newer one in memory.
   func mayUseFetchedRow(of object: ManagedObject) -> Bool {
     pin.isActive ? object.readMark == pin.number : !limitsAge
   }

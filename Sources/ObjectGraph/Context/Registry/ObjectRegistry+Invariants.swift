@@ -26,8 +26,14 @@ extension ObjectRegistry {
 
   private func contradiction(of object: ManagedObject) -> String? {
     if registeredObject(for: object.objectID) !== object { return "\(object) is held and not registered" }
-    if !object.state.contains(.held) || object.isFault { return "\(object) is held and looks as if it were not" }
+    let isRelinked = pending.isRelinked(object.objectID)
+    if !object.state.contains(.held) || (object.isFault && !isRelinked) {
+      return "\(object) is held and looks as if it were not"
+    }
     if object.state.contains(.touched) { return nil }
+    if isRelinked {
+      return object.state.contains(.updated) ? nil : "\(object) is relinked, and looks as if it were not"
+    }
     let change = pending.currentChange(of: object.objectID)
     if object.isDeleted {
       let expected: RowChange.Kind? = object.isInserted ? nil : .delete
@@ -36,7 +42,6 @@ extension ObjectRegistry {
     guard let change, let row = change.row, let published = object.published else {
       return "\(object) has changes, and nothing is pending for it"
     }
-    if change.isEmptyUpdate { return nil }
     if (change.kind == .insert) != object.isInserted { return "\(object) is pending as another kind of change" }
     let isSame = row.isIdentical(to: published) && row.isIdentical(to: object.row)
     return isSame ? nil : "\(object) shows other values than are pending"
@@ -61,7 +66,7 @@ extension ObjectRegistry {
 
   /// Checks that relationships changed here are the same from both ends, if both are in memory.
   private func contradictionsOfInverses(of object: ManagedObject) -> [String] {
-    if object.isDeleted || object.isFault { return [] }
+    if object.isDeleted || object.isFault || isBehind(object) { return [] }
     return object.entity.properties.flatMap { property -> [String] in
       guard let inverse = property.inverse else { return [] }
       let destinations: [ManagedObjectID]
@@ -81,10 +86,18 @@ extension ObjectRegistry {
     }
   }
 
+  /// True if an object that was only relinked here shows other values than the level above has by now.
+  private func isBehind(_ object: ManagedObject) -> Bool {
+    let id = object.objectID
+    guard pending.isRelinked(id) else { return false }
+    let above = ancestorsChange(of: id).map(\.row) ?? coordinator.cachedRow(for: id)?.row
+    return above.map { !$0.changedSlots(from: object.row, layout: layout(of: object)).isEmpty } ?? true
+  }
+
   private func leadsElsewhere(_ object: ManagedObject, _ property: Property, than destination: ManagedObjectID) -> Bool
   {
     // An object that was not changed here shows its fetched values.
-    if object.isDeleted || object.isFault || !object.state.contains(.held) { return false }
+    if object.isDeleted || object.isFault || !object.state.contains(.held) || isBehind(object) { return false }
     if property.storage != .toMany { return object.row.referenceIfPresent(property.slot) != destination }
     guard let cache = object.toMany?[property.slot], cache.generation == relationships.generation else { return false }
     return !cache.ids.contains(destination)

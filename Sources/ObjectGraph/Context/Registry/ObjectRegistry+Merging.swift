@@ -3,20 +3,24 @@ import ObjectModel
 extension ObjectRegistry {
   /// Updates the objects to another context's save.
   ///
-  /// - Parameter isObserved: true if observers may look at the inserted objects.
+  /// - Parameters:
+  ///   - isStored: true if the save went to the store; what went to a parent may have been dropped there since.
+  ///   - isObserved: true if observers may look at the inserted objects.
   /// - Returns: the inserted objects, as faults that have their rows; hold them while observers look.
-  func merge(_ sets: [ChangeSet], isObserved: Bool) -> [ManagedObject] {
+  func merge(_ sets: [ChangeSet], isStored: Bool, isObserved: Bool) -> [ManagedObject] {
     checkExecutor()
     relationships.invalidateCaches()
     var inserted: [ManagedObject] = []
     for set in sets {
-      forEachRegistered(set) { object, change in merge(change, into: object) }
+      forEachRegistered(set) { object, change in merge(change, into: object, isStored: isStored) }
+      for id in set.relinked { if let object = registeredObject(for: id) { mergeRelinked(object) } }
       guard isObserved || retainsObjects else { continue }
       for change in set.changes where change.kind == .insert {
         guard let row = freshRow(change) else { continue }
         inserted.append(object(with: change.id, fetched: row))
       }
     }
+    clearGoneReferences()
     assertInvariants()
     return inserted
   }
@@ -27,6 +31,7 @@ extension ObjectRegistry {
       for change in pendingSet.changes where change.kind != .insert && registeredObject(for: change.id) == nil {
         if set.change(of: change.id) != nil { _ = object(with: change.id) }
       }
+      for id in pendingSet.relinked where set.change(of: id) != nil { _ = object(with: id) }
     }
   }
 
@@ -52,16 +57,40 @@ extension ObjectRegistry {
     }
   }
 
-  private func merge(_ change: RowChange, into object: ManagedObject) {
+  private func merge(_ change: RowChange, into object: ManagedObject, isStored: Bool) {
     if let fresh = freshRow(change) { return update(object, to: fresh) }
-    if !isStoredAgain(change) { return mergeDelete(of: object) }
+    if !isStoredAgain(change), isStored || isKnownDelete(change) { return mergeDelete(of: object) }
     // Its values are only in the store, and the policy decides about edits.
     if !object.hasChanges { forgetRow(of: object) }
+  }
+
+  /// Updates an object that another context has relinked to the newest values in memory; what it knew is not told.
+  private func mergeRelinked(_ object: ManagedObject) {
+    let id = object.objectID
+    object.toMany = nil
+    if let change = ancestorsChange(of: id) {
+      if let fresh = change.row { update(object, to: fresh) } else { mergeDelete(of: object) }
+    } else if coordinator.isTemporary(id) {
+      // It was dropped before it was stored.
+      mergeDelete(of: object)
+    } else if let cached = coordinator.cachedRow(for: id) {
+      update(object, to: cached.row)
+    } else if !object.hasChanges, !coordinator.hasDeparted(id) {
+      forgetRow(of: object)
+    }
   }
 
   /// True if a delete is out of date because the object has been stored again since.
   private func isStoredAgain(_ change: RowChange) -> Bool {
     change.kind == .delete && ancestorsChange(of: change.id) == nil && coordinator.hasReturned(change.id)
+  }
+
+  /// True if an object that was deleted is known to be gone: in an ancestor, in the store, or before it came there.
+  ///
+  /// The delete that a child saved is none if the parent rolled back.
+  private func isKnownDelete(_ change: RowChange) -> Bool {
+    change.kind != .delete || ancestorsChange(of: change.id) != nil || coordinator.isTemporary(change.id)
+      || coordinator.hasDeparted(change.id)
   }
 
   /// Returns the newest row of a saved object in memory; nil if it was deleted. Does no I/O.
@@ -107,12 +136,16 @@ extension ObjectRegistry {
     object.row.stamp(version: fresh.version)
   }
 
+  /// Returns the values that an object's unsaved changes were made against: a child may have made them against others
+  /// than the object showed here.
+  func changeBase(of object: ManagedObject) -> Row? { pending.currentChange(of: object.objectID)?.base ?? object.base }
+
   /// Reapplies unsaved changes on top of newer values.
   ///
   /// If both sides changed a property, a root keeps its old base for it, and thus the old version: its save will detect
   /// the conflict and ask the policy.
   private func rebase(_ object: ManagedObject, onto fresh: Row) {
-    guard let base = object.base, !base.isIdentical(to: fresh), !base.isNewer(than: fresh) else { return }
+    guard let base = changeBase(of: object), !base.isIdentical(to: fresh), !base.isNewer(than: fresh) else { return }
     let layout = layout(of: object)
     let mine = object.row
     let fresh = withTransients(of: base, fresh)
@@ -129,8 +162,13 @@ extension ObjectRegistry {
         conflicts.noteStored(fresh, of: object.objectID)
       }
     }
-    object.row = newBase.applying(changesFrom: base, to: mine, layout: layout)
     object.base = newBase
+    if pending.isRelinked(object.objectID) {
+      object.row = newBase
+      object.published = newBase
+      return
+    }
+    object.row = newBase.applying(changesFrom: base, to: mine, layout: layout)
     object.published = object.row
     pending.replace(RowChange(.update, object.objectID, row: object.row, base: newBase))
   }
@@ -139,7 +177,7 @@ extension ObjectRegistry {
   private func mergeDelete(of object: ManagedObject) {
     if object.isInserted { return }
     // The policy decides about edits when they are saved; other objects that now refer to this one are not edits of it.
-    let isEdited = object.isUpdated && object.base.map { !object.row.isIdentical(to: $0) } ?? true
+    let isEdited = object.isUpdated && !pending.isRelinked(object.objectID)
     if isEdited, ancestors.isEmpty {
       conflicts.noteStored(nil, of: object.objectID)
       return
@@ -170,13 +208,15 @@ extension ObjectRegistry {
     var stale: [ManagedObject] = []
     forEachRegistered(set) { object, change in
       if change.kind == .delete, !isStoredAgain(change) {
-        if ancestorsChange(of: change.id)?.row == nil { mergeDelete(of: object) }
+        guard ancestorsChange(of: change.id)?.row == nil else { return }
+        if isKnownDelete(change) { mergeDelete(of: object) } else { stale.append(object) }
       } else if !object.isInserted && !object.isDeleted {
         object.toMany = nil
         if object.isFault { forgetRow(of: object) } else { stale.append(object) }
       }
     }
     read(stale)
+    clearGoneReferences()
     assertInvariants()
   }
 

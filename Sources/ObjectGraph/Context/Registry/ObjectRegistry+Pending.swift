@@ -22,14 +22,20 @@ extension ObjectRegistry {
     let links = relationships.drainLinks()
     let touched = drainTouchedObjects()
     var changes: [RowChange] = []
+    var relinked: [ManagedObjectID] = []
     changes.reserveCapacity(touched.count)
     var record = undo.isRecording ? UndoRecord(saveCount: undo.saveCount) : nil
     for object in touched {
       if record != nil, let undone = undo.change(of: object) { record?.objects.append(undone) }
-      if let change = publish(object) { changes.append(change) }
+      if isRelinked(object) {
+        object.published = object.row
+        relinked.append(object.objectID)
+      } else if let change = publish(object) {
+        changes.append(change)
+      }
     }
     record?.links = undo.drainLinks()
-    for set in Self.sets(of: changes, links) {
+    for set in Self.sets(of: changes, links, relinked: relinked) {
       pending.append(set)
       report.append(set)
     }
@@ -37,13 +43,23 @@ extension ObjectRegistry {
   }
 
   /// Makes one set of the changes; many inserts go into a set of their own, which stays whole.
-  private static func sets(of changes: [RowChange], _ links: [LinkChange]) -> [ChangeSet] {
-    if changes.isEmpty && links.isEmpty { return [] }
-    let together = ChangeSet(changes, links: links)
-    let isMixed = together.hasInserts && !(together.isAllInserts && links.isEmpty)
+  private static func sets(
+    of changes: [RowChange], _ links: [LinkChange], relinked: [ManagedObjectID]
+  ) -> [ChangeSet] {
+    let together = ChangeSet(changes, links: links, relinked: relinked)
+    if together.isEmpty { return [] }
+    let isMixed = together.hasInserts && !(together.isAllInserts && links.isEmpty && relinked.isEmpty)
     if changes.count < Pending.bulkThreshold || !isMixed { return [together] }
     let inserts = changes.filter { $0.kind == .insert }
-    return [ChangeSet(inserts), ChangeSet(changes.filter { $0.kind != .insert }, links: links)].filter { !$0.isEmpty }
+    let others = ChangeSet(changes.filter { $0.kind != .insert }, links: links, relinked: relinked)
+    return [ChangeSet(inserts), others].filter { !$0.isEmpty }
+  }
+
+  /// True if an object was touched in this event for a relationship only that no column of its row tells of.
+  private func isRelinked(_ object: ManagedObject) -> Bool {
+    if object.isDeleted { return false }
+    let before = object.published ?? (object.isInserted ? nil : object.base)
+    return before?.isIdentical(to: object.row) ?? false
   }
 
   /// Returns the row that an object had when the event began, if it has changed since; `.some(nil)` if it is new.
@@ -51,7 +67,9 @@ extension ObjectRegistry {
     if let change = report.firstChange(of: object.objectID) {
       return .some(change.kind == .insert ? nil : change.base)
     }
-    guard object.state.contains(.touched) else { return nil }
+    guard object.state.contains(.touched) else {
+      return report.isRelinked(object.objectID) ? .some(object.row) : nil
+    }
     return .some(object.published ?? (object.isInserted ? nil : object.base))
   }
 
@@ -130,13 +148,14 @@ extension ObjectRegistry {
 
   private func adjustObjects(of set: ChangeSet) {
     if set.objectCount > registeredCount {
-      for object in allObjects where set.change(of: object.objectID) != nil {
+      let relinked = Set(set.relinked)
+      for object in allObjects where set.change(of: object.objectID) != nil || relinked.contains(object.objectID) {
         adjust(object)
       }
       return
     }
-    for change in set.changes {
-      if let object = registeredObject(for: change.id) { adjust(object) }
+    for id in set.changes.lazy.map(\.id) + set.relinked {
+      if let object = registeredObject(for: id) { adjust(object) }
     }
     for batch in set.batches {
       for index in 0..<batch.count {
@@ -147,8 +166,10 @@ extension ObjectRegistry {
 
   /// Brings an object in line with its pending change; unpublished edits stay on top.
   private func adjust(_ object: ManagedObject) {
+    let waiting = pending.currentState(of: object.objectID)
+    if case .relinked? = waiting { return markRelinked(object) }
     hold(object)
-    guard let change = pending.currentChange(of: object.objectID) else {
+    guard case .changed(let change)? = waiting else {
       // Inserted here, and deleted by a child.
       object.published = nil
       return markDeleted(object, base: nil)
@@ -156,12 +177,6 @@ extension ObjectRegistry {
     guard let row = change.row else {
       object.published = nil
       return markDeleted(object, base: change.base)
-    }
-    if change.isEmptyUpdate, !object.isFault {
-      if object.base == nil { object.base = object.row }
-      if object.published == nil { object.published = object.base }
-      object.state.insert(.updated)
-      return
     }
     let before = object.published ?? object.base
     if change.kind == .update, object.base == nil { object.base = object.isFault ? change.base : object.row }
@@ -180,7 +195,8 @@ extension ObjectRegistry {
 
   private func markDeleted(_ object: ManagedObject, base: Row?) {
     if object.isFault, let row = base { object.row = row }
-    if object.base == nil, !object.isInserted { object.base = base ?? object.row }
+    // A rollback gives back what the object showed here, not what who deleted it knew.
+    if object.base == nil, !object.isInserted { object.base = object.row }
     object.hasRow = true
     object.state.remove(.fault)
     object.state.insert(.deleted)

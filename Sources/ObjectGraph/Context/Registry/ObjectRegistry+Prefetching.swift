@@ -62,8 +62,7 @@ extension ObjectRegistry {
 
   /// Returns the object's row without realizing it.
   private func knownRow(of object: ManagedObject) throws -> Row? {
-    if !object.isFault { return object.row }
-    return object.hasRow ? freshestKnownRow(of: object) : try row(ofFault: object)
+    object.isFault ? try freshestRow(ofFault: object) : object.row
   }
 }
 

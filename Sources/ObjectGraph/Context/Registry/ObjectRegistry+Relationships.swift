@@ -184,10 +184,7 @@ extension ObjectRegistry {
   /// Replaces the destinations of a to-many relationship, in this order if it has one.
   func setDestinations(of object: ManagedObject, _ slot: Int, to destinations: [ManagedObject]) {
     let property = object.entity.properties[slot]
-    // Links to objects that this event has deleted still exist.
-    let present =
-      !hasQueuedDeletes || property.joinTable == nil
-      ? toManyIDs(of: object, slot) : Set(linkedObjects(of: object, property).map(\.objectID))
+    let present = replaceableDestinations(of: object, property)
     var wanted: Set<ManagedObjectID> = []
     let destinations = destinations.filter { wanted.insert($0.objectID).inserted }
     for id in present where !wanted.contains(id) { remove(self.object(with: id), from: object, slot) }
@@ -195,6 +192,19 @@ extension ObjectRegistry {
       add(destination, to: object, slot)
     }
     if property.isOrdered { order(destinations, of: object, property) }
+  }
+
+  /// Returns the destinations that a new value of a relationship replaces: until its end, those that this event has
+  /// deleted are among them, whether the relationship was read before or not.
+  private func replaceableDestinations(of object: ManagedObject, _ property: Property) -> Set<ManagedObjectID> {
+    if !hasQueuedDeletes { return toManyIDs(of: object, property.slot) }
+    guard property.joinTable == nil else { return Set(linkedObjects(of: object, property).map(\.objectID)) }
+    var present = toManyIDs(of: object, property.slot)
+    guard let inverse = property.inverse, let entity = property.destination else { return present }
+    for deleted in queuedDeletes where deleted.entity.isKind(of: entity) {
+      if deleted.readable.referenceIfPresent(inverse.slot) == object.objectID { present.insert(deleted.objectID) }
+    }
+    return present
   }
 
   /// Orders the present destinations, changing as few of them as possible.

@@ -30,11 +30,12 @@ extension ObjectRegistry {
     publishChanges()
     if object.hasChanges && mergeChanges {
       try rebase(object)
+      clearGoneReferences()
     } else if mergeChanges, try refreshKeepingTransients(object) {
       awake(object, from: .refresh)
     } else {
       // Looked up before anything is dropped, so that a failure changes nothing.
-      let partners = try object.hasChanges ? changedPartners(of: object) : []
+      let partners = try object.hasChanges && !object.isFault ? changedPartners(of: object) : []
       if object.hasChanges {
         pending.remove(object.objectID)
         pending.removeLinks(of: object.objectID)
@@ -112,8 +113,12 @@ extension ObjectRegistry {
 
   /// Reapplies an object's changes on top of the next level's current values.
   private func rebase(_ object: ManagedObject) throws {
-    guard let base = object.base, let fresh = try row(for: object.objectID) else { return }
+    guard let base = changeBase(of: object), let fresh = try row(for: object.objectID) else { return }
     let newBase = withTransients(of: base, fresh)
+    if pending.isRelinked(object.objectID) {
+      (object.row, object.base, object.published) = (newBase, newBase, newBase)
+      return awake(object, from: .refresh)
+    }
     object.row = newBase.applying(changesFrom: base, to: object.row, layout: layout(of: object))
     object.base = newBase
     // Published here, since an undo can't reverse it.

@@ -38,7 +38,10 @@ extension ObjectRegistry {
   func validate() throws {
     var errors: [any Error] = []
     for object in changedObjects where mustValidate(object) {
-      do { try validate(object) } catch let several as ValidationErrors {
+      do {
+        // Only one that a child has relinked can be unread; if it is gone, there is nothing to check.
+        if try realize(object) { try validate(object) }
+      } catch let several as ValidationErrors {
         errors += several.errors
       } catch let error as StoreError {
         throw error

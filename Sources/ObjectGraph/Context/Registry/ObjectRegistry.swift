@@ -152,9 +152,11 @@ final class ObjectRegistry {
     checkExecutor()
     precondition(
       id.coordinatorOrdinal == coordinator.ordinal, "the object ID \(id) belongs to another coordinator")
-    if let change = pending.currentChange(of: id) { return adoptedObject(change) }
+    let waiting = pending.currentState(of: id)
+    if case .changed(let change)? = waiting { return adoptedObject(change) }
     let object = register(id, row: nil, state: .fault)
     faultGroups.add(object)
+    if waiting != nil { markRelinked(object) }
     return object
   }
 
@@ -175,9 +177,11 @@ final class ObjectRegistry {
       }
       return object
     }
-    if hasChanges, let change = pending.currentChange(of: id) { return adoptedObject(change) }
+    let waiting = hasChanges ? pending.currentState(of: id) : nil
+    if case .changed(let change)? = waiting { return adoptedObject(change) }
     let object = register(id, row: row, state: .fault)
     object.readMark = readMark
+    if waiting != nil { markRelinked(object) }
     return object
   }
 
@@ -195,6 +199,19 @@ final class ObjectRegistry {
     object.published = change.row
     held.append(object)
     return object
+  }
+
+  /// Marks an object as updated that a child has relinked; it keeps the values that it shows, or is read later.
+  func markRelinked(_ object: ManagedObject) {
+    hold(object)
+    object.state.insert(.updated)
+    if !object.isFault { noteUnchangedValues(of: object) }
+  }
+
+  /// Notes that a relinked object shows the values that it was read with.
+  func noteUnchangedValues(of object: ManagedObject) {
+    if object.base == nil { object.base = object.row }
+    if object.published == nil { object.published = object.base }
   }
 
   /// Returns an object that a save deleted, with its last values; it belongs to no context.
@@ -311,6 +328,9 @@ final class ObjectRegistry {
 
   /// True if deletes wait for their propagation.
   var hasQueuedDeletes: Bool { !deletes.isEmpty }
+
+  /// The deleted objects whose delete was not propagated.
+  var queuedDeletes: [ManagedObject] { deletes }
 
   /// Queues the propagation of an object's delete.
   func queueDelete(of object: ManagedObject) { deletes.append(object) }

@@ -75,7 +75,7 @@ final class UndoRecorder {
         record.objects.append(
           UndoRecord.ObjectChange(
             id: change.id, object: registry.registeredObject(for: change.id), before: change.base, after: change.row,
-            wasClean: registry.pending.currentChange(of: change.id) == nil))
+            wasClean: registry.pending.currentState(of: change.id) == nil))
       }
       for batch in set.batches {
         for index in 0..<batch.count {

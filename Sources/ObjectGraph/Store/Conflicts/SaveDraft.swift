@@ -16,16 +16,14 @@ struct SaveDraft {
     self.givenSlots = givenSlots
   }
 
-  /// Returns the outcome of the completed save, including updates that changed no row.
+  /// Returns the outcome of the completed save, including relinked objects, which no store gets.
   func finalOutcome(of sets: [ChangeSet]) -> SaveOutcome {
     var final = SaveOutcome(sets: self.sets, rewritten: Array(rewritten.values), dropped: dropped)
     if rewritten.isEmpty && dropped.isEmpty {
       final.sets = sets
     } else {
-      let empty = sets.flatMap {
-        $0.changes.filter { $0.isEmptyUpdate && dropped[$0.id] == nil && rewritten[$0.id] == nil }
-      }
-      if !empty.isEmpty { final.sets.append(ChangeSet(empty)) }
+      let relinked = sets.flatMap(\.relinked).filter { dropped[$0] == nil && rewritten[$0] == nil }
+      if !relinked.isEmpty { final.sets.append(ChangeSet([], relinked: relinked)) }
     }
     return final
   }
