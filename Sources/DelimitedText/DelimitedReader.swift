@@ -15,61 +15,37 @@ package struct DelimitedReader: ~Copyable {
     case end
   }
 
-  enum Mode {
-    case betweenRecords, unquoted, quoted, comment
-  }
+  private enum Mode { case betweenRecords, unquoted, quoted, comment }
 
-  package let dialect: DelimitedDialect
-  private let blockSize: Int
+  private let dialect: DelimitedDialect
   /// A byte that is never quote where the dialect has none: LF is looked at before it.
-  let quote: UInt8
+  private let quote: UInt8
 
-  /// `capacity` bytes, and a scanning block of zeros beyond them so that every block can be read whole.
-  var bytes: UnsafeMutablePointer<UInt8>
-  var capacity: Int
-  /// Bytes filled so far.
-  var end = 0
-  var inputHasEnded = false
-  /// The input's offset of `bytes[0]`.
-  var inputOffset: Int
-
-  var cursor: SpecialByteCursor
-  var mode = Mode.betweenRecords
+  private var block: InputBlock
+  private var fields: FieldTable
+  private var cursor: SpecialByteCursor
+  private var mode = Mode.betweenRecords
   /// Indices of the current record's first byte, its end without line end, and the byte after its line end.
-  var recordStart = 0
-  var recordEnd = 0
-  var nextStart = 0
+  private var recordStart = 0
+  private var recordEnd = 0
+  private var nextStart = 0
   private var fieldStart = 0
   /// The index of the current field's closing quote, or -1.
-  var closingQuote = -1
-  var hasDoubledQuotes = false
-  /// Line, line's offset in the input, and index of the quote that opened the current field.
-  var quoteLine = 0
-  var quoteLineOffset = 0
-  var quoteIndex = 0
-  /// The line of the first quote in the record that was not closed before its line's end.
-  var firstOpenLine: Int?
+  private var closingQuote = -1
+  private var hasDoubledQuotes = false
 
-  var line: Int
-  /// The input's offset of the current line.
-  var lineOffset: Int
-  /// The line the current record begins in, and its offset in the input.
-  package var recordLine: Int
-  var recordLineOffset: Int
+  private var line: InputLine
+  /// The line the current record begins in.
+  private var firstLine: InputLine
+  /// The line and the index of the quote that opened the current field.
+  private var quoteLine = InputLine(number: 0, offset: 0)
+  private var quoteIndex = 0
+  /// The number of the line of the first quote in the record that was not closed before its line's end.
+  private var firstOpenLine: Int?
   /// The record's first error, thrown when its end is found.
-  var pendingError: DelimitedTextError?
+  private var pendingError: DelimitedTextError?
   /// The record exceeds the size limit: its bytes are skipped.
-  var isDiscarding = false
-
-  var fields: UnsafeMutablePointer<FieldRange>
-  var fieldCapacity: Int
-  /// Fields in the current record, at least one.
-  package internal(set) var fieldCount = 0
-
-  /// The current record's texts that had doubled quotes; apart, so that the raw record stays as it came.
-  var unescaped: UnsafeMutablePointer<UInt8>
-  var unescapedCapacity: Int
-  var unescapedCount = 0
+  private var isDiscarding = false
 
   /// - Parameters:
   ///   - dialect: must have no ``DelimitedDialect/problem``.
@@ -81,41 +57,20 @@ package struct DelimitedReader: ~Copyable {
     if let problem = dialect.problem { preconditionFailure("unusable dialect: \(problem)") }
     precondition(blockSize > 0, "a block has at least one byte")
     self.dialect = dialect
-    self.blockSize = blockSize
     quote = dialect.quote ?? Byte.lineFeed
-    capacity = blockSize + blockSize / 16
-    bytes = Self.allocateBytes(capacity)
+    block = InputBlock(size: blockSize, offset: position.byteOffset)
+    fields = FieldTable(limit: dialect.maxFieldCount)
     cursor = SpecialByteCursor(separator: dialect.separator, quote: quote)
-    inputOffset = position.byteOffset
-    line = position.line
-    lineOffset = position.byteOffset
-    recordLine = position.line
-    recordLineOffset = position.byteOffset
-    fieldCapacity = min(64, dialect.maxFieldCount)
-    fields = .allocate(capacity: fieldCapacity)
-    unescapedCapacity = 256
-    unescaped = .allocate(capacity: unescapedCapacity)
-  }
-
-  deinit {
-    bytes.deallocate()
-    fields.deallocate()
-    unescaped.deallocate()
-  }
-
-  static func allocateBytes(_ capacity: Int) -> UnsafeMutablePointer<UInt8> {
-    let size = capacity + SpecialByteCursor.blockSize
-    let bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: size)
-    bytes.initialize(repeating: 0, count: size)
-    return bytes
+    line = InputLine(number: position.line, offset: position.byteOffset)
+    firstLine = line
   }
 }
 
 extension DelimitedReader {
   /// Reads on to the end of the next record.
   ///
-  /// - Throws: the record's first error, once its end is found. ``rawRecord``, ``recordLine`` and ``position`` then
-  ///   belong to that record, it has no fields, and the next call continues with the record after it.
+  /// - Throws: the record's first error, once its end is found. ``record`` and ``position`` then belong to that
+  ///   record, it has no fields, and the next call continues with the record after it.
   package mutating func nextRecord() throws(DelimitedTextError) -> Step {
     while true {
       if mode == .betweenRecords {
@@ -126,53 +81,40 @@ extension DelimitedReader {
         }
       }
       guard mode == .comment ? scanComment() : scanRecord() else {
-        noteOversize(contentEnd: cursor.resumeIndex(end: end))
+        noteOversize(contentEnd: cursor.resumeIndex(end: block.end))
         return .needsInput
       }
       let isComment = mode == .comment
       mode = .betweenRecords
-      if isComment || isBlank { continue }
+      if isComment || (recordEnd == recordStart && !isDiscarding) { continue }
       noteOversize(contentEnd: recordEnd)
       if let error = isDiscarding ? oversizeError : pendingError {
-        fieldCount = 0
+        fields.removeAll()
         throw error
       }
       return .record
     }
   }
 
-  /// True if the record is nothing but a line end.
-  private var isBlank: Bool { recordEnd == recordStart && !isDiscarding }
-
   /// Starts a record at the place where the last one ended.
   private mutating func beginRecord() -> Step {
-    var start = nextStart
-    // A byte order mark comes before a text, or before each of several concatenated ones.
-    while start < end, bytes[start] == 0xEF {
-      let left = end - start
-      guard left < 2 || bytes[start + 1] == 0xBB, left < 3 || bytes[start + 2] == 0xBF else { break }
-      if left < 3 {
-        if inputHasEnded { break }
-        return .needsInput
-      }
-      start += 3
+    guard let start = block.indexAfterMarks(from: nextStart) else { return .needsInput }
+    if start > nextStart {
       nextStart = start
-      lineOffset = inputOffset + start
+      line.offset = block.offset + start
     }
-    guard start < end else { return inputHasEnded ? .end : .needsInput }
+    guard start < block.end else { return block.hasEnded ? .end : .needsInput }
     recordStart = start
     recordEnd = start
     fieldStart = start
     closingQuote = -1
     hasDoubledQuotes = false
-    fieldCount = 0
-    unescapedCount = 0
+    fields.removeAll()
     pendingError = nil
     firstOpenLine = nil
     isDiscarding = false
-    recordLine = line
-    recordLineOffset = lineOffset
-    mode = bytes[start] == dialect.comment ? .comment : .unquoted
+    firstLine = line
+    mode = block.bytes[start] == dialect.comment ? .comment : .unquoted
     cursor.seek(to: start)
     return .record
   }
@@ -180,17 +122,20 @@ extension DelimitedReader {
   /// Passes over a comment; false if its end is not among the bytes.
   private mutating func scanComment() -> Bool {
     while true {
-      let index = cursor.peek(bytes, end: end)
+      let index = cursor.peek(block.bytes, end: block.end)
       if index < 0 {
-        guard inputHasEnded else { return false }
-        endRecord(at: end, lineEndSize: 0)
+        guard block.hasEnded else { return false }
+        endRecord(at: block.end, lineEndSize: 0)
         return true
       }
-      switch endLine(at: index) {
-      case .ended: return true
-      case .needsInput: return false
-      case .noLineEnd: cursor.consume()
+      guard isLineEnd(block.bytes[index]) else {
+        cursor.consume()
+        continue
       }
+      guard let size = lineEndSize(at: index) else { return false }
+      cursor.seek(to: index + size)
+      endRecord(at: index, lineEndSize: size)
+      return true
     }
   }
 
@@ -209,8 +154,8 @@ extension DelimitedReader {
   private mutating func scanUnquoted() -> Bool? {
     let separator = dialect.separator
     let quote = quote
-    let bytes = UnsafePointer(bytes)
-    let end = end
+    let bytes = UnsafePointer(block.bytes)
+    let end = block.end
     // Copies, because a store through a pointer makes the compiler reload whatever lies in the reader.
     var cursor = cursor
     var fieldStart = fieldStart
@@ -221,7 +166,7 @@ extension DelimitedReader {
     while true {
       let index = cursor.peek(bytes, end: end)
       if index < 0 {
-        guard inputHasEnded else { return false }
+        guard block.hasEnded else { return false }
         appendField(from: fieldStart, to: end)
         endRecord(at: end, lineEndSize: 0)
         return true
@@ -231,17 +176,10 @@ extension DelimitedReader {
         appendField(from: fieldStart, to: index)
         fieldStart = index &+ 1
         cursor.consume()
-      } else if byte == Byte.lineFeed {
+      } else if isLineEnd(byte) {
+        guard let size = lineEndSize(at: index) else { return false }
         appendField(from: fieldStart, to: index)
-        cursor.consume()
-        endRecord(at: index, lineEndSize: 1)
-        return true
-      } else if byte == Byte.carriageReturn {
-        // Whether a line feed belongs to it must be known before the record's end is.
-        guard index + 1 < end || inputHasEnded else { return false }
-        let size = index + 1 < end && bytes[index + 1] == Byte.lineFeed ? 2 : 1
-        appendField(from: fieldStart, to: index)
-        cursor.seek(to: index + size)
+        cursor.seek(to: index &+ size)
         endRecord(at: index, lineEndSize: size)
         return true
       } else if byte == quote {
@@ -249,7 +187,6 @@ extension DelimitedReader {
         if index == fieldStart {
           mode = .quoted
           quoteLine = line
-          quoteLineOffset = lineOffset
           quoteIndex = index
           return nil
         }
@@ -264,14 +201,14 @@ extension DelimitedReader {
   /// Reads on to the closing quote (true) or the end of the bytes (false).
   private mutating func scanQuoted() -> Bool {
     let quote = quote
-    let bytes = UnsafePointer(bytes)
-    let end = end
+    let bytes = UnsafePointer(block.bytes)
+    let end = block.end
     var cursor = cursor
     defer { self.cursor = cursor }
     while true {
       let index = cursor.peek(bytes, end: end)
       if index < 0 {
-        guard inputHasEnded else { return false }
+        guard block.hasEnded else { return false }
         noteUnclosedQuote()
         closingQuote = end
         mode = .unquoted
@@ -279,7 +216,7 @@ extension DelimitedReader {
       }
       let byte = bytes[index]
       if byte == quote {
-        guard index + 1 < end || inputHasEnded else { return false }
+        guard index + 1 < end || block.hasEnded else { return false }
         if index + 1 < end {
           let next = bytes[index + 1]
           if next == quote {
@@ -295,25 +232,72 @@ extension DelimitedReader {
         mode = .unquoted
         return true
       }
-      if byte == Byte.lineFeed {
-        if firstOpenLine == nil { firstOpenLine = quoteLine }
-        // The line was counted at the carriage return; here it only begins one byte later.
-        if bytes[index - 1] != Byte.carriageReturn { line += 1 }
-        lineOffset = inputOffset + index + 1
-      } else if byte == Byte.carriageReturn {
-        if firstOpenLine == nil { firstOpenLine = quoteLine }
-        line += 1
-        lineOffset = inputOffset + index + 1
+      if isLineEnd(byte) {
+        if firstOpenLine == nil { firstOpenLine = quoteLine.number }
+        // Of two bytes the line is counted at the carriage return; then it only begins one byte later.
+        if byte == Byte.carriageReturn || bytes[index - 1] != Byte.carriageReturn { line.number += 1 }
+        line.offset = block.offset + index + 1
       } else if byte == 0 {
         note(.nulByte, at: index)
       }
       cursor.consume()
     }
   }
+
+  @inline(__always)
+  private func isLineEnd(_ byte: UInt8) -> Bool { byte == Byte.lineFeed || byte == Byte.carriageReturn }
+
+  /// The size of the line end at an index; nil if more bytes must be known.
+  @inline(__always)
+  private func lineEndSize(at index: Int) -> Int? {
+    if block.bytes[index] == Byte.lineFeed { return 1 }
+    // Whether a line feed belongs to it must be known before the record's end is.
+    guard index + 1 < block.end || block.hasEnded else { return nil }
+    return index + 1 < block.end && block.bytes[index + 1] == Byte.lineFeed ? 2 : 1
+  }
+
+  /// - Parameter lineEndSize: 0 at the end of the input, where no further line begins.
+  @inline(__always)
+  private mutating func endRecord(at index: Int, lineEndSize: Int) {
+    recordEnd = index
+    nextStart = index &+ lineEndSize
+    if lineEndSize > 0 {
+      line.number &+= 1
+      line.offset = block.offset &+ nextStart
+    }
+  }
+
+  @inline(__always)
+  private mutating func appendField(from start: Int, to end: Int) {
+    if closingQuote < 0, !fields.isFull {
+      fields.append(FieldRange(unquotedAt: start &- recordStart, length: end &- start))
+    } else {
+      appendUncommonField(from: start, to: end)
+    }
+  }
+
+  /// Appends a field that is quoted, or for which there is no memory yet.
+  private mutating func appendUncommonField(from start: Int, to end: Int) {
+    defer {
+      closingQuote = -1
+      hasDoubledQuotes = false
+    }
+    // What can't be kept is not looked at either: the bytes may be gone.
+    guard !isDiscarding else { return }
+    if fields.isFull, !fields.grow() { return note(.tooManyFields, at: start) }
+    if closingQuote < 0 {
+      fields.append(FieldRange(unquotedAt: start - recordStart, length: end - start))
+    } else if !hasDoubledQuotes, closingQuote + 1 >= end {
+      fields.append(FieldRange(.quotedText, at: start + 1 - recordStart, length: closingQuote - start - 1))
+    } else {
+      let text = UnsafeBufferPointer(start: UnsafePointer(block.bytes + start), count: end - start)
+      fields.append(unescaping: text, upTo: closingQuote - start, quote: quote)
+    }
+  }
 }
 
 extension DelimitedReader {
-  /// Takes the next block of the input.
+  /// Adopts the next block of the input.
   ///
   /// Fields handed out before are no longer valid. A record that began in the block before is moved to the front.
   /// - Parameter read: writes the next bytes of the input to the front of the memory given and returns their number; 0
@@ -322,47 +306,94 @@ extension DelimitedReader {
   package mutating func fill<Failure: Error>(
     _ read: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
   ) throws(Failure) {
-    guard !inputHasEnded else { return }
+    guard !block.hasEnded else { return }
     makeRoom()
-    let count = try read(UnsafeMutableRawBufferPointer(start: bytes + end, count: blockSize))
-    precondition(count >= 0 && count <= blockSize, "the number of bytes read is not within the memory given")
-    cursor.restart(at: cursor.resumeIndex(end: end))
-    end += count
-    inputHasEnded = count == 0
+    let resumeIndex = cursor.resumeIndex(end: block.end)
+    try block.fill(read)
+    cursor.restart(at: resumeIndex)
   }
 
-  /// Makes the memory after `end` at least one block long.
   private mutating func makeRoom() {
     // One byte before the cursor is kept too: a line feed inside quotes looks back for its carriage return.
-    let unread = cursor.resumeIndex(end: end)
+    let unread = cursor.resumeIndex(end: block.end)
     let keep: Int
     switch mode {
     case .betweenRecords: keep = nextStart
     case .comment: keep = unread
     case .unquoted, .quoted: keep = isDiscarding ? max(unread - 1, 0) : recordStart
     }
-    let kept = end - keep
-    if kept + blockSize > capacity {
-      // Twice what is needed, so that a long record is copied a few times only, however small the blocks are.
-      let newCapacity = 2 * (kept + blockSize)
-      let larger = Self.allocateBytes(newCapacity)
-      larger.update(from: bytes + keep, count: kept)
-      bytes.deallocate()
-      bytes = larger
-      capacity = newCapacity
-    } else if keep > 0, end + blockSize > capacity || kept == 0 {
-      bytes.update(from: bytes + keep, count: kept)
-    } else {
-      return
+    let moved = block.makeRoom(keeping: keep)
+    if moved == 0 { return }
+    cursor.restart(at: unread - moved)
+    recordStart -= moved
+    recordEnd -= moved
+    nextStart -= moved
+    fieldStart -= moved
+    closingQuote = closingQuote < 0 ? -1 : closingQuote - moved
+    quoteIndex -= moved
+  }
+}
+
+/// The current record, after ``DelimitedReader/nextRecord()`` answered `.record` or threw.
+extension DelimitedReader {
+  /// The record; valid until the next call that reads.
+  package var record: PresentRecord {
+    // Mutating, since the compiler copies all of the reader where a property of it is only read.
+    mutating get {
+      let start = block.bytes + recordStart
+      return PresentRecord(
+        fields: fields.fields(of: start),
+        raw: UnsafeRawBufferPointer(start: start, count: isDiscarding ? 0 : recordEnd - recordStart),
+        line: firstLine.number, offset: block.offset + recordStart)
     }
-    cursor.restart(at: unread - keep)
-    inputOffset += keep
-    end -= keep
-    recordStart -= keep
-    recordEnd -= keep
-    nextStart -= keep
-    fieldStart -= keep
-    closingQuote = closingQuote < 0 ? -1 : closingQuote - keep
-    quoteIndex -= keep
+  }
+
+  /// The number of fields, at least one.
+  package var fieldCount: Int { fields.count }
+
+  /// Sets the number of fields: missing ones are absent, superfluous ones are dropped.
+  ///
+  /// - Precondition: `count` is within the dialect's limit.
+  package mutating func fit(fieldCount count: Int) { fields.fit(count) }
+
+  /// The place after the record and its line end, where a later reader can continue.
+  package var position: RecordPosition {
+    RecordPosition(byteOffset: block.offset + nextStart, line: line.number)
+  }
+}
+
+/// The errors of the current record.
+extension DelimitedReader {
+  /// Notes an error at a byte of the current line, unless the record has one already.
+  private mutating func note(_ code: DelimitedTextError.Code, at index: Int) {
+    guard pendingError == nil else { return }
+    let offset = block.offset + index
+    pendingError = DelimitedTextError(
+      code: code, line: line.number, column: line.column(of: offset), byteOffset: offset, fieldIndex: fields.count,
+      limit: code == .tooManyFields ? dialect.maxFieldCount : nil,
+      quoteLine: mode == .quoted && quoteLine.number != line.number ? quoteLine.number : nil)
+  }
+
+  /// Notes that the input ended inside quotes, at the quote that opened them; other errors may come from that.
+  private mutating func noteUnclosedQuote() {
+    firstOpenLine = firstOpenLine ?? quoteLine.number
+    let offset = block.offset + quoteIndex
+    pendingError = DelimitedTextError(
+      code: .unclosedQuote, line: quoteLine.number, column: quoteLine.column(of: offset), byteOffset: offset,
+      fieldIndex: fields.count)
+  }
+
+  /// Refuses a record over the size limit, whatever else is wrong with it, and stops keeping its bytes.
+  @inline(__always)
+  private mutating func noteOversize(contentEnd: Int) {
+    if contentEnd &- recordStart > dialect.maxRecordSize, mode != .comment { isDiscarding = true }
+  }
+
+  /// Of a record that was passed over; at its end, because only then all of its quotes are known.
+  private var oversizeError: DelimitedTextError {
+    let offset = block.offset + recordStart
+    return DelimitedTextError(
+      code: .recordTooLarge, line: firstLine.number, column: firstLine.column(of: offset), byteOffset: offset,
+      fieldIndex: 0, limit: dialect.maxRecordSize, quoteLine: firstOpenLine)
   }
 }

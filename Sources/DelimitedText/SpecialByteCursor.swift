@@ -87,7 +87,7 @@ struct SpecialByteCursor {
 
 /// True if bytes are well-formed UTF-8; 3 ns for a short record of ASCII characters.
 ///
-/// Check ``DelimitedReader/rawRecord`` once instead of each field: separators and quotes are ASCII, so a field is valid
+/// Check ``PresentRecord/raw`` once instead of each field: separators and quotes are ASCII, so a field is valid
 /// if its record is.
 package func isValidUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
   guard let base = bytes.baseAddress else { return true }

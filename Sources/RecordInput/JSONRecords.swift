@@ -5,42 +5,36 @@ import JSONText
 /// Records that are JSON: one on each line, the elements of an array, or a whole text.
 final class JSONRecords: RecordReader {
   /// The part of the text in which the next record is looked for.
-  enum Place {
+  private enum Place {
     case beforeText, lines, firstElement, behindElement, wholeText, end
   }
 
   // Nothing that is used here calls back: checking each access to a property would take a quarter of the time.
 
-  let form: InputForm
-  let options: InputOptions
+  private let form: InputForm
+  private let options: InputOptions
+  /// The place after the record; while the next is looked for, where the search is.
   @exclusivity(unchecked)
-  var block: TextBlock
+  private var cursor: TextCursor
   @exclusivity(unchecked)
-  var place: Place
+  private var place: Place
   @exclusivity(unchecked)
   private var parser: JSONFieldParser
   /// The number of fields of every record that is an array; nil until the first.
   @exclusivity(unchecked)
   private(set) var fieldCount: Int?
 
-  /// Indices into the block: the record, and what comes after it.
+  /// Indices of the record in the block.
   @exclusivity(unchecked)
-  var recordStart = 0
+  private var recordStart = 0
   @exclusivity(unchecked)
   private var recordEnd = 0
-  @exclusivity(unchecked)
-  var nextStart = 0
   @exclusivity(unchecked)
   private var isOversized = false
   @exclusivity(unchecked)
   private var recordLine: Int
   @exclusivity(unchecked)
   private var recordOffset: Int
-  @exclusivity(unchecked)
-  var line: Int
-  /// The offset of the present line.
-  @exclusivity(unchecked)
-  var lineStart: Int
   @exclusivity(unchecked)
   private var recordColumn = 1
   /// The error where a record is missing.
@@ -54,19 +48,17 @@ final class JSONRecords: RecordReader {
   ) {
     self.form = form
     self.options = options
-    block = TextBlock(stream, blockSize: options.blockSize, offset: position.byteOffset)
+    cursor = TextCursor(stream, options: options, at: position)
     place = isAtStart ? .beforeText : form.holdsOneRecord ? .end : form.format == .ndjson ? .lines : .behindElement
     self.position = position
     parser = JSONFieldParser(options, isKeyed: form.hasHeader, columnNames: columnNames)
     self.fieldCount = fieldCount
-    line = position.line
-    lineStart = position.lineOffset
     recordLine = position.line
     recordOffset = position.byteOffset
   }
 
   var record: PresentRecord {
-    let start = block.bytes + recordStart
+    let start = cursor.block.bytes + recordStart
     return PresentRecord(
       fields: RecordFields(
         record: start, unescaped: parser.unescaped, ranges: parser.ranges, count: parser.fieldCount),
@@ -90,7 +82,7 @@ final class JSONRecords: RecordReader {
       case .beforeText, .end: false
       }
     guard isThere else { return .end }
-    position = RecordPosition(byteOffset: block.offset + nextStart, line: line, lineOffset: lineStart)
+    position = cursor.position
     if let missing = missingElement {
       missingElement = nil
       return .bad(missing)
@@ -104,7 +96,7 @@ final class JSONRecords: RecordReader {
     }
     guard isValidUTF8(record.raw) else { return .bad(RecordError(form.encoding, in: record)) }
     do throws(JSONFieldParser.Problem) {
-      try parser.parse(block.bytes + recordStart, count: recordEnd - recordStart)
+      try parser.parse(cursor.block.bytes + recordStart, count: recordEnd - recordStart)
     } catch {
       return .bad(explain(error))
     }
@@ -113,19 +105,32 @@ final class JSONRecords: RecordReader {
   }
 
   /// Notes where a record begins.
-  func beginRecord(at index: Int) {
+  private func beginRecord(at index: Int) {
     recordStart = index
-    recordLine = line
-    recordOffset = block.offset + index
-    recordColumn = recordOffset - lineStart + 1
+    recordLine = cursor.line
+    recordOffset = cursor.block.offset + index
+    recordColumn = recordOffset - cursor.lineStart + 1
     isOversized = false
   }
 
-  /// Notes where a line begins.
-  @inline(__always)
-  func beginLine(at index: Int) {
-    line &+= 1
-    lineStart = block.offset &+ index
+  /// Goes to the first record: into the array, wherever it is.
+  private func enter() throws(InputError) {
+    try cursor.skipMark()
+    guard form.format == .json else {
+      place = .lines
+      return
+    }
+    for key in form.path { try cursor.enter(key) }
+    let byte = try cursor.skipSpace()
+    if byte == 0x5B {
+      cursor.index += 1
+      place = .firstElement
+    } else if form.path.isEmpty {
+      if byte == nil { throw InputError("the text is empty; it should be JSON") }
+      place = .wholeText
+    } else {
+      throw cursor.unexpected(byte, "an array at the path \"\(form.path.joined(separator: "."))\"")
+    }
   }
 
   private func fit() -> RecordError? {
@@ -168,7 +173,7 @@ final class JSONRecords: RecordReader {
 
   /// True if the record is a value and another one that begins at an index.
   private func holdsAnother(at index: Int) -> Bool {
-    var scan = JSONScan(block.bytes + recordStart, count: recordEnd - recordStart)
+    var scan = JSONScan(cursor.block.bytes + recordStart, count: recordEnd - recordStart)
     let end = scan.value(scan.space(0))
     guard end >= 0, scan.space(end) == index else { return false }
     return scan.byte(index) == 0x7B || scan.byte(index) == 0x5B
@@ -185,43 +190,44 @@ extension JSONRecords {
   private func fill(_ index: inout Int) throws(InputError) {
     if index - recordStart > options.maxRecordSize { isOversized = true }
     let keep = isOversized ? index : recordStart
-    try block.fill(keeping: keep)
+    try cursor.fill(keeping: keep)
     index -= keep
     recordStart = isOversized ? 0 : recordStart - keep
   }
 
   /// Finds the next line that is not blank; false at the end.
-  func findLine() throws(InputError) -> Bool {
+  private func findLine() throws(InputError) -> Bool {
     while true {
-      beginRecord(at: nextStart)
-      var index = nextStart
+      beginRecord(at: cursor.index)
+      var index = cursor.index
       while true {
-        if let found = memchr(block.bytes + index, 0x0A, block.end - index) {
-          recordEnd = block.bytes.distance(to: found.assumingMemoryBound(to: UInt8.self))
-          nextStart = recordEnd + 1
-          beginLine(at: nextStart)
+        if let found = memchr(cursor.block.bytes + index, 0x0A, cursor.block.end - index) {
+          recordEnd = cursor.block.bytes.distance(to: found.assumingMemoryBound(to: UInt8.self))
+          cursor.index = recordEnd + 1
+          cursor.beginLine(at: cursor.index)
           break
         }
-        index = block.end
-        if block.hasEnded {
+        index = cursor.block.end
+        if cursor.block.hasEnded {
           recordEnd = index
-          nextStart = index
+          cursor.index = index
           break
         }
         try fill(&index)
       }
       if recordEnd - recordStart > options.maxRecordSize { isOversized = true }
       if !isOversized { skipMarks() }
-      if recordEnd > recordStart, block.bytes[recordEnd - 1] == 0x0D { recordEnd -= 1 }
+      if recordEnd > recordStart, cursor.block.bytes[recordEnd - 1] == 0x0D { recordEnd -= 1 }
       if !isBlank || isOversized { return true }
-      if block.hasEnded, nextStart == block.end { return false }
+      if cursor.block.hasEnded, cursor.index == cursor.block.end { return false }
     }
   }
 
   /// A line begins with byte order marks where texts were concatenated.
   private func skipMarks() {
-    while recordEnd - recordStart >= 3, block.bytes[recordStart] == 0xEF, block.bytes[recordStart + 1] == 0xBB,
-      block.bytes[recordStart + 2] == 0xBF
+    let bytes = cursor.block.bytes
+    while recordEnd - recordStart >= 3, bytes[recordStart] == 0xEF, bytes[recordStart + 1] == 0xBB,
+      bytes[recordStart + 2] == 0xBF
     {
       recordStart += 3
       recordOffset += 3
@@ -230,48 +236,48 @@ extension JSONRecords {
 
   private var isBlank: Bool {
     var index = recordStart
-    while index < recordEnd, isSpace(block.bytes[index]) { index += 1 }
+    while index < recordEnd, isSpace(cursor.block.bytes[index]) { index += 1 }
     return index == recordEnd
   }
 
   /// Finds the rest of the text, which is one record.
-  func findWholeText() throws(InputError) -> Bool {
-    beginRecord(at: nextStart)
-    var index = nextStart
+  private func findWholeText() throws(InputError) -> Bool {
+    beginRecord(at: cursor.index)
+    var index = cursor.index
     repeat {
-      index = block.end
+      index = cursor.block.end
       try fill(&index)
-    } while !block.hasEnded
-    recordEnd = block.end
-    nextStart = recordEnd
+    } while !cursor.block.hasEnded
+    recordEnd = cursor.block.end
+    cursor.index = recordEnd
     if recordEnd - recordStart > options.maxRecordSize { isOversized = true }
     place = .end
-    for index in recordStart..<recordEnd where block.bytes[index] == 0x0A { beginLine(at: index + 1) }
-    while recordEnd > recordStart, isSpace(block.bytes[recordEnd - 1]) { recordEnd -= 1 }
+    for index in recordStart..<recordEnd where cursor.block.bytes[index] == 0x0A { cursor.beginLine(at: index + 1) }
+    while recordEnd > recordStart, isSpace(cursor.block.bytes[recordEnd - 1]) { recordEnd -= 1 }
     return true
   }
 
   /// Finds the next element of the array; at its end, checks the text that follows.
-  func findElement() throws(InputError) -> Bool {
+  private func findElement() throws(InputError) -> Bool {
     let isFirst = place == .firstElement
     place = .behindElement
-    var byte = try skipSpace()
+    var byte = try cursor.skipSpace()
     if byte == 0x5D {
-      nextStart += 1
-      try leave()
+      cursor.index += 1
+      try cursor.leave(form.path)
+      place = .end
       return false
     }
     if !isFirst {
-      guard byte == 0x2C else { throw unexpected(byte, "\",\" or \"]\" after an element of the array") }
-      let comma = RecordPosition(byteOffset: block.offset + nextStart, line: line, lineOffset: lineStart)
-      nextStart += 1
-      byte = try skipSpace()
+      guard byte == 0x2C else { throw cursor.unexpected(byte, "\",\" or \"]\" after an element of the array") }
+      let comma = cursor.position
+      cursor.index += 1
+      byte = try cursor.skipSpace()
       if byte == 0x5D { missingElement = Self.missing(comma, "a comma before the closing \"]\"; remove it") }
     }
-    beginRecord(at: nextStart)
+    beginRecord(at: cursor.index)
     if byte == 0x2C {
-      let comma = RecordPosition(byteOffset: recordOffset, line: line, lineOffset: lineStart)
-      missingElement = Self.missing(comma, "a value is missing before this comma")
+      missingElement = Self.missing(cursor.position, "a value is missing before this comma")
     }
     try scanElement()
     return true
@@ -287,12 +293,12 @@ extension JSONRecords {
   ///
   /// Brackets that close nothing are part of a damaged element, except the one that ends the array.
   private func scanElement() throws(InputError) {
-    var index = nextStart
+    var index = cursor.index
     var depth = 0
     var isInString = false
     while true {
-      let bytes = UnsafePointer(block.bytes)
-      let end = block.end
+      let bytes = UnsafePointer(cursor.block.bytes)
+      let end = cursor.block.end
       scan: while index < end {
         let byte = bytes[index]
         if isInString {
@@ -303,7 +309,7 @@ extension JSONRecords {
             if index &+ 1 == end { break scan }
             index &+= 1
           } else if byte == 0x0A {
-            beginLine(at: index &+ 1)
+            cursor.beginLine(at: index &+ 1)
           }
         } else {
           switch byte {
@@ -316,14 +322,16 @@ extension JSONRecords {
               return endValue(at: index)
             }
           case 0x2C: if depth == 0 { return endValue(at: index) }
-          case 0x0A: beginLine(at: index &+ 1)
+          case 0x0A: cursor.beginLine(at: index &+ 1)
           default: break
           }
         }
         index &+= 1
       }
-      if block.hasEnded, depth == 0, !isInString, isOversized || index > recordStart { return endValue(at: index) }
-      if block.hasEnded {
+      if cursor.block.hasEnded, depth == 0, !isInString, isOversized || index > recordStart {
+        return endValue(at: index)
+      }
+      if cursor.block.hasEnded {
         throw InputError(
           "the text ends inside the record that begins in line \(recordLine); it was cut off, or something is not "
             + "closed")
@@ -333,13 +341,10 @@ extension JSONRecords {
   }
 
   private func endValue(at index: Int) {
-    nextStart = index
+    cursor.index = index
     recordEnd = index
     if recordEnd - recordStart > options.maxRecordSize { isOversized = true }
     guard !isOversized else { return }
-    while recordEnd > recordStart, isSpace(block.bytes[recordEnd - 1]) { recordEnd -= 1 }
+    while recordEnd > recordStart, isSpace(cursor.block.bytes[recordEnd - 1]) { recordEnd -= 1 }
   }
 }
-
-/// True if a byte is one of the four that JSON calls white space.
-func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }

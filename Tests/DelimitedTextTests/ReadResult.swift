@@ -37,13 +37,14 @@ func readAll(
     } catch {
       record.error = error
     }
-    for index in 0..<reader.fieldCount {
-      record.fields.append(String(decoding: reader.field(index), as: UTF8.self))
-      record.quoted.append(reader.isQuoted(index))
+    let present = reader.record
+    for index in 0..<present.fields.count {
+      record.fields.append(String(decoding: present.fields[index], as: UTF8.self))
+      record.quoted.append(present.fields.kind(index) == .quotedText)
     }
-    record.raw = String(decoding: reader.rawRecord, as: UTF8.self)
-    record.line = reader.recordLine
-    record.offset = reader.recordOffset
+    record.raw = String(decoding: present.raw, as: UTF8.self)
+    record.line = present.line
+    record.offset = present.offset
     record.next = reader.position
     result.append(record)
   }

@@ -1,42 +1,55 @@
 import DelimitedText
 import JSONText
 
-/// The way into the array and out of it.
-extension JSONRecords {
-  /// Goes to the first record: into the array, wherever it is.
-  func enter() throws(InputError) {
-    recordStart = nextStart
-    if block.offset == 0 { try skipMark() }
-    guard form.format == .json else {
-      place = .lines
-      return
-    }
-    for key in form.path { try enter(key) }
-    let byte = try skipSpace()
-    if byte == 0x5B {
-      nextStart += 1
-      place = .firstElement
-    } else if form.path.isEmpty {
-      if byte == nil { throw InputError("the text is empty; it should be JSON") }
-      place = .wholeText
-    } else {
-      throw unexpected(byte, "an array at the path \"\(form.path.joined(separator: "."))\"")
-    }
+/// A place in a text of JSON that comes in blocks, and its line: it skips what stands around the records, which must be
+/// JSON as well.
+struct TextCursor: ~Copyable {
+  private(set) var block: TextBlock
+  /// The index of the next byte in the block.
+  var index = 0
+  private(set) var line: Int
+  /// The offset of the present line.
+  private(set) var lineStart: Int
+  /// The most bytes of a key or a string.
+  private let textLimit: Int
+
+  init(_ stream: any ByteStream, options: InputOptions, at position: RecordPosition) {
+    block = TextBlock(stream, blockSize: options.blockSize, offset: position.byteOffset)
+    textLimit = options.maxRecordSize
+    line = position.line
+    lineStart = position.lineOffset
   }
 
-  private func skipMark() throws(InputError) {
+  /// The place in the whole text.
+  var position: RecordPosition { RecordPosition(byteOffset: block.offset + index, line: line, lineOffset: lineStart) }
+
+  /// Reads on, and moves what is from `keep` on to the front; the owner moves its indices, this one's included.
+  mutating func fill(keeping keep: Int) throws(InputError) { try block.fill(keeping: keep) }
+
+  /// Notes where a line begins.
+  @inline(__always)
+  mutating func beginLine(at index: Int) {
+    line &+= 1
+    lineStart = block.offset &+ index
+  }
+
+  // MARK: The way into the array and out of it
+
+  /// Skips a byte order mark, if this is the begin of the text.
+  mutating func skipMark() throws(InputError) {
+    if block.offset > 0 { return }
     while block.end < 3, !block.hasEnded { try block.fill(keeping: 0) }
     if block.end >= 3, block.bytes[0] == 0xEF, block.bytes[1] == 0xBB, block.bytes[2] == 0xBF {
-      nextStart = 3
+      index = 3
       lineStart = 3
     }
   }
 
   /// Goes to the value of a key of the object that is next.
-  private func enter(_ key: String) throws(InputError) {
+  mutating func enter(_ key: String) throws(InputError) {
     let byte = try skipSpace()
     guard byte == 0x7B else { throw unexpected(byte, "an object with the key \"\(key)\"") }
-    nextStart += 1
+    index += 1
     if try skipSpace() == 0x7D { throw missing(key) }
     while true {
       if try readKey() == key { return }
@@ -44,43 +57,40 @@ extension JSONRecords {
       let byte = try skipSpace()
       if byte == 0x7D { throw missing(key) }
       guard byte == 0x2C else { throw unexpected(byte, "\",\" or \"}\" after a value") }
-      nextStart += 1
+      index += 1
     }
   }
 
-  /// Goes to the end of the text, out of all objects around the array.
-  func leave() throws(InputError) {
-    for _ in form.path {
+  /// Goes from the end of an array to that of the text, out of all objects around it.
+  mutating func leave(_ path: [String]) throws(InputError) {
+    for _ in path {
       while true {
         let byte = try skipSpace()
         if byte == 0x7D { break }
         guard byte == 0x2C else { throw unexpected(byte, "\",\" or \"}\" after a value") }
-        nextStart += 1
+        index += 1
         _ = try readKey()
         try passValue()
       }
-      nextStart += 1
+      index += 1
     }
     let byte = try skipSpace()
     if byte != nil { throw unexpected(byte, "the end of the text") }
-    place = .end
   }
 
   /// Goes to the next byte that is not white space, and returns it; nil at the end.
   @discardableResult
-  func skipSpace() throws(InputError) -> UInt8? {
+  mutating func skipSpace() throws(InputError) -> UInt8? {
     while true {
-      while nextStart < block.end {
-        let byte = block.bytes[nextStart]
+      while index < block.end {
+        let byte = block.bytes[index]
         guard isSpace(byte) else { return byte }
-        nextStart += 1
-        if byte == 0x0A { beginLine(at: nextStart) }
+        index += 1
+        if byte == 0x0A { beginLine(at: index) }
       }
       if block.hasEnded { return nil }
-      recordStart = nextStart
-      try block.fill(keeping: nextStart)
-      nextStart = 0
-      recordStart = 0
+      try block.fill(keeping: index)
+      index = 0
     }
   }
 
@@ -95,12 +105,11 @@ extension JSONRecords {
     let found = byte > 0x20 && byte < 0x7F ? "\"\(Character(Unicode.Scalar(byte)))\"" : "the byte \(byte)"
     return InputError("line \(line): \(found) stands where \(expectation) should come")
   }
-}
 
-/// The text around the array of records, which is skipped but must be JSON as well.
-extension JSONRecords {
+  // MARK: Values
+
   /// Skips a value; of a large one, only one key or string is in memory at a time.
-  func passValue() throws(InputError) {
+  private mutating func passValue() throws(InputError) {
     /// True if what is open is an object, from the outside in.
     var open: [Bool] = []
     repeat {
@@ -110,13 +119,13 @@ extension JSONRecords {
           throw InputError("line \(line): more than \(JSONScan.depthLimit) arrays and objects inside each other")
         }
         let isObject = byte == 0x7B
-        nextStart += 1
+        index += 1
         open.append(isObject)
         if try skipSpace() != (isObject ? 0x7D : 0x5D) {
           if isObject { _ = try readKey() }
           continue
         }
-        nextStart += 1
+        index += 1
         open.removeLast()
       } else {
         try passScalar(byte)
@@ -126,13 +135,13 @@ extension JSONRecords {
   }
 
   /// Skips the comma after a value, and leaves everything that ends before it.
-  private func closeValues(_ open: inout [Bool]) throws(InputError) {
+  private mutating func closeValues(_ open: inout [Bool]) throws(InputError) {
     while let isObject = open.last {
       let byte = try skipSpace()
       if byte != 0x2C, byte != (isObject ? 0x7D : 0x5D) {
         throw unexpected(byte, isObject ? "\",\" or \"}\" after a value" : "\",\" or \"]\" after an element")
       }
-      nextStart += 1
+      index += 1
       if byte == 0x2C {
         if isObject { _ = try readKey() }
         return
@@ -142,7 +151,7 @@ extension JSONRecords {
   }
 
   /// Reads a key and the colon after it.
-  func readKey() throws(InputError) -> String {
+  private mutating func readKey() throws(InputError) -> String {
     let byte = try skipSpace()
     guard byte == 0x22 else { throw unexpected(byte, "a key in quotes") }
     let text = try readToken(byte)
@@ -151,33 +160,33 @@ extension JSONRecords {
     }
     let colon = try skipSpace()
     guard colon == 0x3A else { throw unexpected(colon, "\":\" after a key") }
-    nextStart += 1
+    index += 1
     return key
   }
 
-  private func passScalar(_ byte: UInt8?) throws(InputError) {
+  private mutating func passScalar(_ byte: UInt8?) throws(InputError) {
     let text = try readToken(byte)
-    var scan = JSONScan(block.bytes + recordStart, count: text.count)
+    guard let start = text.baseAddress else { throw unexpected(byte, "a value") }
+    var scan = JSONScan(start.assumingMemoryBound(to: UInt8.self), count: text.count)
     guard scan.value(0) == text.count, isValidUTF8(text) else { throw unexpected(byte, "a value") }
   }
 
   /// The bytes of a text in quotes, a number or a word; valid until more is read.
-  private func readToken(_ byte: UInt8?) throws(InputError) -> UnsafeRawBufferPointer {
-    recordStart = nextStart
-    var index = nextStart + (byte == 0x22 ? 1 : 0)
+  private mutating func readToken(_ byte: UInt8?) throws(InputError) -> UnsafeRawBufferPointer {
+    var start = index
+    var index = start + (byte == 0x22 ? 1 : 0)
     while true {
       if index >= block.end {
         if block.hasEnded {
           if byte == 0x22 { throw unexpected(nil, "a quote at the end of a text") }
           break
         }
-        let keep = recordStart
-        if index - keep > options.maxRecordSize {
-          throw InputError("line \(line): a text beside the records is more than \(options.maxRecordSize) bytes")
+        if index - start > textLimit {
+          throw InputError("line \(line): a text beside the records is more than \(textLimit) bytes")
         }
-        try block.fill(keeping: keep)
-        recordStart = 0
-        index -= keep
+        try block.fill(keeping: start)
+        index -= start
+        start = 0
         continue
       }
       let next = block.bytes[index]
@@ -192,7 +201,10 @@ extension JSONRecords {
         index += 1
       }
     }
-    nextStart = min(index, block.end)
-    return UnsafeRawBufferPointer(start: block.bytes + recordStart, count: nextStart - recordStart)
+    self.index = min(index, block.end)
+    return UnsafeRawBufferPointer(start: block.bytes + start, count: self.index - start)
   }
 }
+
+/// True if a byte is one of the four that JSON calls white space.
+func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
