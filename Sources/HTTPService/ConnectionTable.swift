@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import SystemSupport
 
@@ -12,7 +13,7 @@ struct ConnectionTable {
     /// The library's descriptor until it reports the connection's start, then nil.
     var pendingDescriptor: Int32?
     /// When to cut the connection, or to answer its waiting request; nil when that has been done.
-    var deadline: UInt64?
+    var deadline: DispatchTime?
     /// The exchange whose request is complete and whose reply is not sent yet.
     var exchange: UInt64?
     /// True if the client may still be sending a body that nobody reads.
@@ -42,7 +43,8 @@ struct ConnectionTable {
 
   /// Adds a connection that is about to be handed to the library; nil when there are too many.
   mutating func add(
-    _ socket: ConnectionSocket, descriptor: Int32, peer: PeerCredentials?, standing: PeerStanding, deadline: UInt64
+    _ socket: ConnectionSocket, descriptor: Int32, peer: PeerCredentials?, standing: PeerStanding,
+    deadline: DispatchTime
   ) -> UInt64? {
     // A number can only be used again after it was closed: the library gave up that connection without saying so.
     if let stale = pending[descriptor] { remove(stale) }
@@ -98,13 +100,13 @@ struct ConnectionTable {
   }
 
   /// Returns the connections whose deadline has passed and clears it. Linear in the open connections.
-  mutating func dequeueOverdue(at now: UInt64) -> [UInt64] {
+  mutating func dequeueOverdue(at now: DispatchTime) -> [UInt64] {
     let overdue = connections.filter { $0.value.deadline.map { $0 <= now } ?? false }.map(\.key)
     for id in overdue { connections[id]?.deadline = nil }
     return overdue
   }
 
-  var earliestDeadline: UInt64? {
+  var earliestDeadline: DispatchTime? {
     connections.values.lazy.compactMap(\.deadline).min()
   }
 }

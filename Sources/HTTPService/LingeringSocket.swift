@@ -30,9 +30,7 @@ final class LingeringSocket: Sendable {
   func begin(within duration: Duration, on queue: DispatchQueue) {
     socket.endSending()
     waitForMore()
-    queue.asyncAfter(deadline: DispatchTime(uptimeNanoseconds: DeadlineTimer.uptime(after: duration))) { [weak self] in
-      self?.end()
-    }
+    queue.async(after: duration) { [weak self] in self?.end() }
   }
 
   private func waitForMore() {

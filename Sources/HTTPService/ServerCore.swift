@@ -29,20 +29,22 @@ final class ServerCore: ExchangeOwner {
     /// Connections that linger.
     var lingering: [ObjectIdentifier: LingeringSocket] = [:]
     var lastExchange: UInt64 = 0
-    var timer: DeadlineTimer?
-    var armed: UInt64?
+    /// Arms the timer of the deadlines, while they are watched.
+    var armTimer: (@Sendable (DispatchTime) -> Void)?
+    /// The deadline that the timer is armed for.
+    var armed: DispatchTime?
 
     mutating func setDeadline(of connection: UInt64, after duration: Duration) {
-      let deadline = DeadlineTimer.uptime(after: duration)
+      let deadline = DispatchTime(after: duration)
       table.update(connection) { $0.deadline = deadline }
       arm(deadline)
     }
 
     /// Moves the timer forward if this deadline is earlier; a later one is found when the timer fires.
-    mutating func arm(_ deadline: UInt64) {
+    mutating func arm(_ deadline: DispatchTime) {
       if let armed, armed <= deadline { return }
       armed = deadline
-      timer?.arm(at: deadline)
+      armTimer?(deadline)
     }
   }
 
@@ -81,7 +83,7 @@ final class ServerCore: ExchangeOwner {
   ) -> UInt64? {
     state.withLock { state in
       guard !state.isStopping else { return nil }
-      let deadline = DeadlineTimer.uptime(after: limits.requestTimeout)
+      let deadline = DispatchTime(after: limits.requestTimeout)
       let id = state.table.add(
         socket, descriptor: descriptor, peer: peer, standing: standing, deadline: deadline)
       if id != nil { state.arm(deadline) }
@@ -224,13 +226,15 @@ final class ServerCore: ExchangeOwner {
 extension ServerCore {
   /// Starts watching deadlines; `stopDeadlines` ends it.
   func startDeadlines(on queue: DispatchQueue) {
-    let timer = DeadlineTimer(queue: queue) { [weak self] in self?.enforceDeadlines() }
-    state.withLock { $0.timer = timer }
+    let timer = OneShotTimer(queue: queue)
+    state.withLock { state in
+      state.armTimer = { moment in timer.arm(at: moment) { [weak self] in self?.enforceDeadlines() } }
+    }
   }
 
   func stopDeadlines() {
-    let timer = state.withLock { $0.timer.take() }
-    timer?.cancel()
+    // To drop the timer is to cancel it; not under the lock.
+    _ = state.withLock { $0.armTimer.take() }
   }
 
   /// Cuts overdue connections and answers overdue requests with 504.
@@ -239,7 +243,7 @@ extension ServerCore {
       state.armed = nil
       var sockets: [ConnectionSocket] = []
       var exchanges: [UInt64] = []
-      for id in state.table.dequeueOverdue(at: DeadlineTimer.now) {
+      for id in state.table.dequeueOverdue(at: .now()) {
         guard let connection = state.table.connections[id] else { continue }
         if let exchange = connection.exchange, state.suspensions[exchange] != nil {
           exchanges.append(exchange)
@@ -268,7 +272,7 @@ extension ServerCore {
     }
     for exchange in waiting { answer(exchange, with: .stopping) }
     for socket in idle { socket.cut() }
-    _ = dispatched.wait(timeout: DispatchTime(uptimeNanoseconds: DeadlineTimer.uptime(after: limits.stopTimeout)))
+    _ = dispatched.wait(timeout: DispatchTime(after: limits.stopTimeout))
     let rest = state.withLock { $0.table.connections.values.map(\.socket) }
     for socket in rest { socket.cut() }
   }

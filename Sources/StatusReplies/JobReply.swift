@@ -8,8 +8,8 @@ package struct JobReply: Decodable, Sendable {
   package struct Progress: Decodable, Sendable {
     package var fraction: Double?
     package var unit: String?
-    package var done: Double?
-    package var total: Double?
+    package var done: Int?
+    package var total: Int?
     package var message: String?
     package var ratePerSecond: Double?
     package var secondsLeft: Double?
@@ -98,7 +98,7 @@ package struct JobReply: Decodable, Sendable {
 extension JobReply.Progress {
   fileprivate var json: JSONValue {
     .object([
-      "fraction": .real(fraction), "unit": .text(unit), "done": .count(done), "total": .count(total),
+      "fraction": .real(fraction), "unit": .text(unit), "done": .whole(done), "total": .whole(total),
       "message": .text(message), "ratePerSecond": .real(ratePerSecond), "secondsLeft": .real(secondsLeft),
     ])
   }

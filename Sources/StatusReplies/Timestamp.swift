@@ -36,11 +36,6 @@ extension JSONValue {
   static func real(_ number: Double?) -> JSONValue { number.map(JSONValue.number) ?? .null }
   static func time(_ time: Timestamp?) -> JSONValue { time.map { .string($0.text) } ?? .null }
 
-  /// A count that may have been decoded as a Double, as a whole number where it is one.
-  static func count(_ number: Double?) -> JSONValue {
-    number.map { number in Int64(exactly: number).map(JSONValue.integer) ?? .number(number) } ?? .null
-  }
-
   static func counts(_ counts: [String: Int]) -> JSONValue {
     .object(counts.sorted { $0.key < $1.key }.reduce(into: JSONObject()) { $0[$1.key] = .whole($1.value) })
   }

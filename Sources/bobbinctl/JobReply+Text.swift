@@ -107,7 +107,7 @@ extension JobReply.Progress {
     if let fraction { parts.append("\(Int(min(max(0, fraction), 1) * 100)) %") }
     if let done { parts.append(amount(done, of: total)) }
     // Nothing done, no rate.
-    if let ratePerSecond, ratePerSecond > 0 { parts.append(amount(ratePerSecond.rateDigits) + "/s") }
+    if let ratePerSecond, ratePerSecond > 0 { parts.append(rate(ratePerSecond.rateDigits) + "/s") }
     if let secondsLeft { parts.append("\(TimeSpan.words(seconds: secondsLeft)) left") }
     if let message { parts.append(message) }
     return parts.isEmpty ? nil : parts.joined(separator: ", ")
@@ -116,15 +116,23 @@ extension JobReply.Progress {
   private var counts: String { unit.map { $0.isEmpty ? "" : " \($0)" } ?? "" }
 
   /// The amount; many bytes are shown in a larger unit, the same for both numbers.
-  private func amount(_ done: Double, of total: Double? = nil) -> String {
-    guard unit == "bytes", let (name, size) = Self.scale(of: total ?? done) else {
-      return done.countText + (total.map { " of \($0.countText)" } ?? "") + counts
+  private func amount(_ done: Int, of total: Int?) -> String {
+    guard let (name, size) = scale(of: Double(total ?? done)) else {
+      return "\(done)" + (total.map { " of \($0)" } ?? "") + counts
     }
-    return (done / size).decimalText + (total.map { " of \(($0 / size).decimalText)" } ?? "") + " \(name)"
+    return (Double(done) / size).decimalText + (total.map { " of \((Double($0) / size).decimalText)" } ?? "")
+      + " \(name)"
   }
 
-  private static func scale(of bytes: Double) -> (name: String, size: Double)? {
-    [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)].first { bytes >= $0.1 }
+  private func rate(_ rate: Double) -> String {
+    guard let (name, size) = scale(of: rate) else { return rate.countText + counts }
+    return (rate / size).decimalText + " \(name)"
+  }
+
+  /// The unit for so many bytes; nil for few, and for other units.
+  private func scale(of amount: Double) -> (name: String, size: Double)? {
+    if unit != "bytes" { return nil }
+    return [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)].first { amount >= $0.1 }
   }
 }
 

@@ -30,6 +30,18 @@ struct ReplyTests {
     #expect(read.progress?.done == 3)
   }
 
+  @Test("Counts of progress are exact, also beyond what a Double holds", arguments: [(1 << 53) + 1, .max, 0])
+  func counts(count: Int) throws {
+    var reply = JobReply(id: "a", type: "import", state: .running, durable: false)
+    reply.progress = JobReply.Progress()
+    reply.progress?.done = count
+    reply.progress?.total = count
+    #expect(
+      String(decoding: reply.json.serializedBytes(), as: UTF8.self).contains("\"done\":\(count),\"total\":\(count),"))
+    let read = try sent(reply.json, as: JobReply.self)
+    #expect(read.progress?.done == count && read.progress?.total == count)
+  }
+
   @Test("The status and the outcomes of commands are read as they were written")
   func others() throws {
     var status = StatusReply(version: "1", state: "running")

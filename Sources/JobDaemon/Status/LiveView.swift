@@ -49,8 +49,8 @@ extension JobReply.Progress {
     self.init()
     fraction = progress.total.map { $0 > 0 ? Double(progress.done) / Double($0) : 0 }
     unit = progress.unit
-    done = Double(progress.done)
-    total = progress.total.map { Double($0) }
+    done = Int(progress.done)
+    total = progress.total.map { Int($0) }
     message = progress.message
     ratePerSecond = live.pace.ratePerSecond
     secondsLeft = live.pace.secondsLeft

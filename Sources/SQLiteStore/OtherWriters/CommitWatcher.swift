@@ -96,6 +96,8 @@ final class CommitWatcher: Sendable {
     do throws(StoreError) { try watchAgain() } catch { return }
   }
 
+  /// Plans a look. The queue's own delays will do: a look that was planned before a later write finds another generation.
+  /// The daemon's timers are not at hand, since the library has none of the daemon's modules beneath it.
   private func plan(_ milliseconds: Int, _ generation: Int) {
     queue.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [weak self] in self?.lookAgain(generation) }
   }

@@ -54,6 +54,15 @@ package final class OneShotTimer: Sendable {
     arm(replacing: true, alarm) { $0.schedule(wallDeadline: moment) }
   }
 
+  /// Arms the timer for a moment on the clock of ``arm(after:replacing:_:)``.
+  ///
+  /// - Parameters:
+  ///   - moment: the time of the alarm.
+  ///   - alarm: called once.
+  package func arm(at moment: DispatchTime, _ alarm: @escaping @Sendable () -> Void) {
+    arm(replacing: true, alarm) { $0.schedule(deadline: moment) }
+  }
+
   private func arm(
     replacing: Bool, _ alarm: @escaping @Sendable () -> Void, schedule: (any DispatchSourceTimer) -> Void
   ) {
@@ -105,6 +114,11 @@ extension DispatchTimeInterval {
     let (seconds, attoseconds) = duration.components
     self = .nanoseconds(Int(min(seconds, 9_000_000_000) * 1_000_000_000 + attoseconds / 1_000_000_000))
   }
+}
+
+extension DispatchTime {
+  /// The moment after a duration from now.
+  package init(after duration: Duration) { self = .now() + DispatchTimeInterval(duration) }
 }
 
 extension DispatchQueue {
