@@ -178,7 +178,9 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "SQLiteStoreTests",
-      dependencies: ["ObjectModel", "ObjectGraph", "ObjectGraphTesting", "SQLiteStore", "TestSupport"],
+      dependencies: [
+        "ObjectModel", "ObjectGraph", "ObjectGraphTesting", "SQLGeneration", "SQLiteStore", "TestSupport",
+      ],
       swiftSettings: strict),
     // A private PostgreSQL server for tests.
     .target(

@@ -101,6 +101,8 @@ public final class Property: @unchecked Sendable {
   public let isHidden: Bool
   /// The column of a stored property in its family's table; the name, unless another property has taken that.
   package internal(set) var columnName: String
+  /// The column in a store whose columns have types, so that siblings of one name and several types can't share one.
+  package internal(set) var typedColumnName: String
   /// The column with the entity of a to-one relationship's destination; nil if only one is possible.
   package internal(set) var entityColumnName: String?
 
@@ -118,6 +120,7 @@ public final class Property: @unchecked Sendable {
       storage = relationship.isToMany ? .toMany : .reference
     }
     columnName = name
+    typedColumnName = name
   }
 
   /// The attribute's description, or nil for a relationship.
@@ -217,11 +220,29 @@ struct ColumnNames {
     for isHidden in [true, false] {
       let properties = stored.filter { $0.isHidden == isHidden }
       let names = columns.assignNames(Set(properties.map(\.name)))
-      for property in properties { property.columnName = names[property.name] ?? property.name }
+      for property in properties {
+        property.columnName = names[property.name] ?? property.name
+        property.typedColumnName = property.columnName
+      }
     }
     let references = stored.filter { $0.destination?.isInHierarchy == true }
     let names = columns.assignNames(Set(references.map { $0.name + "_entity" }))
     for property in references { property.entityColumnName = names[property.name + "_entity"] }
+    columns.separateTypes(stored)
+  }
+
+  /// Puts the type behind the names of columns in which siblings would keep values of several types.
+  private mutating func separateTypes(_ properties: [Property]) {
+    let sharers = Dictionary(grouping: properties, by: \.columnName)
+    for (name, properties) in sharers.sorted(by: { $0.key < $1.key }) {
+      let types = Dictionary(grouping: properties, by: \.storage.typeName)
+      if types.count == 1 { continue }
+      for (type, properties) in types.sorted(by: { $0.key < $1.key }) {
+        let typed = "\(name)_\(type)"
+        let column = reserve(typed) ? typed : reserveNumbered(typed)
+        for property in properties { property.typedColumnName = column }
+      }
+    }
   }
 
   /// Assigns each name itself or, where that is taken, itself with the first number that makes it unique.
@@ -241,6 +262,18 @@ struct ColumnNames {
     var number = 2
     while !reserve("\(name)_\(number)") { number += 1 }
     return "\(name)_\(number)"
+  }
+}
+
+extension StorageClass {
+  /// The type of a column that keeps values of this class and others like them.
+  fileprivate var typeName: String {
+    switch self {
+    case .integer, .reference: "number"
+    case .real: "real"
+    case .text: "text"
+    case .bytes, .blob, .toMany: "bytes"
+    }
   }
 }
 

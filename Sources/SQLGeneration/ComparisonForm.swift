@@ -22,30 +22,17 @@ enum ComparisonForm: Sendable, Hashable {
     }
   }
 
-  /// A column in this form.
-  func column(_ column: String) -> String { applied(to: SQLSegment(column)).text }
-
-  /// A computed value in this form.
-  func applied(to value: SQLSegment) -> SQLSegment {
-    switch self {
-    case .plain: value
-    case .folded(let options): "\(SQLFunction.fold.name)(" + value + ", \(options.rawValue))"
-    case .decimal: "\(SQLFunction.decimalKey.name)(" + value + ")"
-    case .standardKey: "\(SQLFunction.standardKey.name)(" + value + ")"
-    }
-  }
-
-  /// A constant in this form.
-  func binding(_ value: Value) -> SQLBinding {
+  /// A constant in this form; in a dialect without Swift's functions, decimals are their digits.
+  func binding(_ value: Value, _ dialect: Dialect) -> SQLBinding {
     switch value {
     case .null, .data: .null
-    case .integer(let number): self == .decimal ? decimal("\(number)") : .integer(number)
+    case .integer(let number): self == .decimal ? decimal("\(number)", dialect) : .integer(number)
     case .boolean(let truth): .integer(truth ? 1 : 0)
     case .double(let number): number.isNaN ? .null : .double(number)
     case .date(let date): .double(date.timeIntervalSinceReferenceDate)
     case .string(let string): text(string)
     case .url(let url): text(url.absoluteString)
-    case .decimal(let number): self == .decimal ? decimal("\(number)") : .text("\(number)")
+    case .decimal(let number): self == .decimal ? decimal("\(number)", dialect) : .text("\(number)")
     case .uuid(let uuid): withUnsafeBytes(of: uuid.uuid) { .blob(Array($0)) }
     }
   }
@@ -54,7 +41,10 @@ enum ComparisonForm: Sendable, Hashable {
     if case .folded(let options) = self { .text(TextFolding.fold(text, options)) } else { .text(text) }
   }
 
-  private func decimal(_ text: String) -> SQLBinding { DecimalKey(text).map { .blob($0.bytes) } ?? .null }
+  private func decimal(_ text: String, _ dialect: Dialect) -> SQLBinding {
+    guard let key = DecimalKey(text) else { return .null }
+    return dialect.callsSwift ? .blob(key.bytes) : .text(text)
+  }
 }
 
 /// The constants of an IN, as a list of parameters or, if they are many, as one parameter that holds a JSON array.
@@ -96,7 +86,7 @@ struct ConstantList {
         // SQLite ends a JSON text at U+0000.
         if string.utf8.contains(0) { return nil }
         Self.append(string, to: &bytes)
-      case .null, .double, .blob: return nil
+      case .null, .double, .blob, .array: return nil
       }
     }
     bytes.append(UInt8(ascii: "]"))

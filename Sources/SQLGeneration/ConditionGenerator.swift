@@ -7,6 +7,7 @@ import StoreInterface
 /// left alone, because a wrapped column finds no index.
 struct ConditionGenerator {
   private let entity: Entity
+  private let dialect: Dialect
   private let coordinatorOrdinal: UInt32
   private var scope: EntityScope
   /// The table of the queried objects, then those of the subqueries around, outermost first.
@@ -26,15 +27,16 @@ struct ConditionGenerator {
     let clause: String
   }
 
-  init(_ query: StoreQuery) {
+  init(_ query: StoreQuery, dialect: Dialect) {
     entity = query.entity
+    self.dialect = dialect
     scope = EntityScope(query.entity)
     coordinatorOrdinal = query.coordinatorOrdinal
   }
 
   /// The table with all tables joined so far.
   var fromClause: String {
-    " FROM \(SchemaName.quoted(entity.root.name)) AS t0" + frames[0].joins.map(\.clause).joined()
+    " FROM \(dialect.quoted(entity.root.name)) AS t0" + frames[0].joins.map(\.clause).joined()
   }
 
   /// A column of the queried table.
@@ -47,12 +49,11 @@ struct ConditionGenerator {
 
   private mutating func segment(_ condition: Condition, negated: Bool) throws(ConditionError) -> SQLSegment {
     switch condition {
-    case .constant(let truth): return SQLSegment(truth != negated ? "1" : "0")
+    case .constant(let truth): return SQLSegment(dialect.truth(truth != negated))
     case .not(let inner): return try segment(inner, negated: !negated)
     case .and(let parts): return try compound(parts, negated ? " OR " : " AND ", ifEmpty: !negated, negated: negated)
     case .or(let parts): return try compound(parts, negated ? " AND " : " OR ", ifEmpty: negated, negated: negated)
-    case .isNull(let operand):
-      return try segment(operand, as: .plain) + (negated ? " IS NOT NULL" : " IS NULL")
+    case .isNull(let operand): return try nullTest(operand, negated: negated)
     case .compare(let left, let comparison, let right, let options):
       return try compare(left, comparison, right: right, options: options, negated: negated)
     case .between(let operand, let lower, let upper):
@@ -73,7 +74,7 @@ struct ConditionGenerator {
   private mutating func compound(
     _ parts: [Condition], _ separator: String, ifEmpty: Bool, negated: Bool
   ) throws(ConditionError) -> SQLSegment {
-    if parts.isEmpty { return SQLSegment(ifEmpty ? "1" : "0") }
+    if parts.isEmpty { return SQLSegment(dialect.truth(ifEmpty)) }
     var segments: [SQLSegment] = []
     for part in parts { segments.append(try segment(part, negated: negated)) }
     return Self.balanced(segments[...], separator)
@@ -90,39 +91,64 @@ struct ConditionGenerator {
 
   // MARK: Comparisons
 
+  private mutating func nullTest(_ operand: Operand, negated: Bool) throws(ConditionError) -> SQLSegment {
+    let test = negated ? " IS NOT NULL" : " IS NULL"
+    let value = try segment(operand, as: .plain) + test
+    guard let (variable, names) = operand.path, !names.isEmpty else { return value }
+    let path = try scope.path(names, from: variable)
+    guard let column = dialect.fileColumnName(of: path.last) else { return value }
+    let file = segment(path, as: .plain, frame: frame(of: variable), column: column) + test
+    return "(" + value + (negated ? " OR " : " AND ") + file + ")"
+  }
+
   private mutating func compare(
     _ left: Operand, _ comparison: Condition.Comparison, right: Operand, options: Condition.TextOptions,
     negated: Bool
   ) throws(ConditionError) -> SQLSegment {
     let form = ComparisonForm(try scope.comparedType(left, right), options)
+    let test: SQLSegment
     switch comparison {
-    case .equal: return try equality(left, right, form: form, isEqual: !negated)
-    case .notEqual: return try equality(left, right, form: form, isEqual: negated)
+    case .equal: test = try equality(left, right, form: form, isEqual: !negated)
+    case .notEqual: test = try equality(left, right, form: form, isEqual: negated)
     case .less, .lessOrEqual, .greater, .greaterOrEqual:
       let sides = (try segment(left, as: form), try segment(right, as: form))
-      return Self.known(sides.0 + " \(comparison.rawValue) " + sides.1, negated)
+      test = known(sides.0 + " \(comparison.rawValue) " + sides.1, negated)
     case .beginsWith, .endsWith, .contains, .like:
-      return Self.known(try search(left, comparison, right: right, form: form), negated)
+      test = known(try search(left, comparison, right: right, form: form), negated)
     case .matches:
       let sides = (try segment(left, as: .plain), try segment(right, as: .plain))
       let call = "\(SQLFunction.matches.name)(" + sides.0 + ", " + sides.1 + ", \(options.rawValue))"
-      return Self.known(call, negated)
+      test = known(call, negated)
     }
+    return try widened(test, [left, right], options: options)
   }
 
   /// The expression, or its negation with null counted as false.
-  private static func known(_ expression: SQLSegment, _ negated: Bool) -> SQLSegment {
-    negated ? "NOT IFNULL(" + expression + ", 0)" : expression
+  private func known(_ expression: SQLSegment, _ negated: Bool) -> SQLSegment {
+    negated ? dialect.negation(expression) : expression
+  }
+
+  /// A test of folded texts, true also of those that only Swift can fold; see ``ConditionSplit/asked``.
+  private mutating func widened(
+    _ test: SQLSegment, _ operands: [Operand], options: Condition.TextOptions
+  ) throws(ConditionError) -> SQLSegment {
+    if dialect.callsSwift || options.isEmpty { return test }
+    var tests = [test]
+    for operand in operands where !operand.isConstant {
+      tests.append(dialect.isBeyondASCII(try segment(operand, as: .plain)))
+    }
+    return "(" + tests.joined(separator: " OR ") + ")"
   }
 
   private mutating func equality(
     _ left: Operand, _ right: Operand, form: ComparisonForm, isEqual: Bool
   ) throws(ConditionError) -> SQLSegment {
-    if isForeign(left) || isForeign(right) { return SQLSegment(isEqual ? "0" : "1") }
+    if isForeign(left) || isForeign(right) { return SQLSegment(dialect.truth(!isEqual)) }
     let sides = (try segment(left, as: form), try segment(right, as: form))
-    // IS costs an index in a few places where = does not; a constant is never null here.
-    let equals = right.isConstant ? " = " : " IS "
-    return sides.0 + (isEqual ? equals : " IS NOT ") + sides.1
+    if !isEqual { return dialect.inequality(sides.0, sides.1) }
+    // A constant is never null here.
+    let isSimple = form == .plain && left.path != nil && right.path != nil
+    return dialect.equality(sides.0, sides.1, hasConstant: right.isConstant, isSimple: isSimple)
   }
 
   private mutating func search(
@@ -135,15 +161,10 @@ struct ConditionGenerator {
       guard let end = prefix.endOfPrefix else { return lower }
       return "(" + lower + " AND " + text + " < " + SQLSegment(binding: .text(end)) + ")"
     }
-    let function: SQLFunction =
-      switch comparison {
-      case .beginsWith: .begins
-      case .endsWith: .ends
-      case .contains: .contains
-      default: .like
-      }
+    var pattern: String?
+    if case .text(let text) = binding(right, form) { pattern = text }
     let sides = (try segment(left, as: form), try segment(right, as: form))
-    return "\(function.name)(" + sides.0 + ", " + sides.1 + ")"
+    return dialect.search(sides.0, comparison, for: sides.1, pattern: pattern)
   }
 
   private mutating func membership(
@@ -152,15 +173,16 @@ struct ConditionGenerator {
     let form = ComparisonForm(try scope.comparedType(operand, nil), options)
     let left = try segment(operand, as: form)
     let bindings = list.filter { !isForeign($0) }.map { binding($0, form) }
-    if bindings.isEmpty { return SQLSegment(negated ? "1" : "0") }
-    return Self.known(left + " IN (" + (try ConstantList(bindings).segment) + ")", negated)
+    if bindings.isEmpty { return SQLSegment(dialect.truth(negated)) }
+    return try widened(
+      known(try dialect.membership(left, bindings, form: form), negated), [operand], options: options)
   }
 
   // MARK: Operands
 
   private mutating func segment(_ operand: Operand, as form: ComparisonForm) throws(ConditionError) -> SQLSegment {
     switch operand {
-    case .value, .object: return SQLSegment(binding: binding(operand, form))
+    case .value, .object: return dialect.parameter(binding(operand, form), form)
     case .variable(let name):
       guard let index = scope.index(of: name) else { return SQLSegment(binding: .null) }
       return SQLSegment("\(frames[index + 1].alias).\(SchemaName.quoted(SchemaName.key))")
@@ -172,17 +194,18 @@ struct ConditionGenerator {
       let sides = (try segment(left, as: .plain), try segment(right, as: .plain))
       let type = try scope.type(of: operand)
       if arithmetic == .power || arithmetic == .remainder || type == .decimal {
-        return form.applied(
-          to: "\(SQLFunction.compute.name)(" + sides.0 + ", '\(arithmetic.rawValue)', " + sides.1 + ")")
+        return dialect.applied(
+          form, to: "\(SQLFunction.compute.name)(" + sides.0 + ", '\(arithmetic.rawValue)', " + sides.1 + ")")
       }
-      return form.applied(to: "(" + sides.0 + " \(arithmetic.rawValue) " + sides.1 + ")")
+      return dialect.applied(form, to: "(" + sides.0 + " \(arithmetic.rawValue) " + sides.1 + ")")
     case .function(let function, let inner):
-      let argument = try segment(inner, as: .plain)
-      return form.applied(to: "\(SQLFunction.computing(function).name)(" + argument + ")")
+      return dialect.applied(form, to: dialect.call(function, try segment(inner, as: .plain)))
     case .aggregate(let aggregation, let collection, let variable, let condition):
-      return form.applied(
-        to: "(" + (try subselect(collection, variable, condition: condition, aggregation: aggregation)) + ")")
-    case .entityName(let object): return form.applied(to: try entityName(of: object))
+      let value = try subselect(collection, variable, condition: condition, aggregation: aggregation)
+      // An extreme of decimals is a number already where the database has those.
+      let isNumber = form == .decimal && !dialect.callsSwift
+      return dialect.applied(isNumber ? .plain : form, to: "(" + value + ")")
+    case .entityName(let object): return dialect.applied(form, to: try entityName(of: object))
     }
   }
 
@@ -190,6 +213,10 @@ struct ConditionGenerator {
   private mutating func result(of aggregation: Operand.Aggregation) throws(ConditionError) -> SQLSegment {
     guard let operand = aggregation.operand else { return SQLSegment("count(*)") }
     let isDecimal = try scope.type(of: operand) == .decimal
+    if !dialect.callsSwift {
+      let name = if case .min = aggregation { "min" } else { "max" }
+      return "\(name)(" + (try segment(operand, as: isDecimal ? .decimal : .plain)) + ")"
+    }
     let name =
       switch aggregation {
       case .count: "count"
@@ -208,14 +235,15 @@ struct ConditionGenerator {
     }
     let key = try segment(object, as: .plain)
     guard entity.isInHierarchy else {
-      return "CASE WHEN " + key + " IS NULL THEN NULL ELSE \(SchemaName.literal(entity.name)) END"
+      let name = "CASE WHEN " + key + " IS NULL THEN NULL ELSE \(SchemaName.literal(entity.name)) END"
+      return dialect.orderedByCodePoints(name)
     }
     if names.isEmpty {
       return SQLSegment("\(frames[frame(of: variable)].alias).\(SchemaName.quoted(SchemaName.entity))")
     }
     // The column beside the reference.
     let path = try scope.path(names, from: variable)
-    let column = path.last.entityColumnName ?? path.last.columnName
+    let column = dialect.entityColumnName(of: path.last) ?? dialect.columnName(of: path.last)
     return segment(path, as: .plain, frame: frame(of: variable), column: column)
   }
 
@@ -238,7 +266,7 @@ struct ConditionGenerator {
     }
     let key = "\(owner).\(SchemaName.quoted(SchemaName.key))"
     let element = nextAlias()
-    let table = "\(SchemaName.quoted(destination.root.name)) AS \(element)"
+    let table = "\(dialect.quoted(destination.root.name)) AS \(element)"
     let source: String
     let link: String
     if let joinTable = path.toMany.joinTable {
@@ -247,12 +275,13 @@ struct ConditionGenerator {
         ? (joinTable.leftColumn, joinTable.rightColumn) : (joinTable.rightColumn, joinTable.leftColumn)
       let alias = nextAlias()
       source =
-        "\(SchemaName.quoted(joinTable.name)) AS \(alias) JOIN \(table) "
-        + "ON \(element).\(SchemaName.quoted(SchemaName.key)) = \(alias).\(SchemaName.quoted(other))"
-      link = "\(alias).\(SchemaName.quoted(own)) = \(key)"
+        "\(dialect.quoted(joinTable.name)) AS \(alias) JOIN \(table) "
+        + "ON \(element).\(SchemaName.quoted(SchemaName.key)) = \(alias).\(dialect.quoted(other))"
+      link = "\(alias).\(dialect.quoted(own)) = \(key)"
     } else {
       source = table
-      link = "\(element).\(SchemaName.quoted(path.toMany.inverse?.columnName ?? "")) = \(key)"
+      let column = path.toMany.inverse.map(dialect.columnName) ?? ""
+      link = "\(element).\(SchemaName.quoted(column)) = \(key)"
     }
     let outer = scope
     scope = scope.binding(variable, to: destination)
@@ -283,7 +312,9 @@ struct ConditionGenerator {
       names.append(relationship.name)
       alias = joined(names, relationship, from: alias, frame: frame)
     }
-    return SQLSegment(form.column("\(alias).\(SchemaName.quoted(column ?? path.last.columnName))"))
+    let value = SQLSegment("\(alias).\(SchemaName.quoted(column ?? dialect.columnName(of: path.last)))")
+    if form == .decimal, path.type != .decimal { return dialect.decimal(ofInteger: value) }
+    return dialect.applied(form, to: value)
   }
 
   private mutating func joined(
@@ -291,8 +322,8 @@ struct ConditionGenerator {
   ) -> String {
     if let known = frames[frame].joins.first(where: { $0.path == path }) { return known.alias }
     let alias = nextAlias()
-    let table = SchemaName.quoted(relationship.destination?.root.name ?? "")
-    let reference = "\(source).\(SchemaName.quoted(relationship.columnName))"
+    let table = dialect.quoted(relationship.destination?.root.name ?? "")
+    let reference = "\(source).\(SchemaName.quoted(dialect.columnName(of: relationship)))"
     let key = "\(alias).\(SchemaName.quoted(SchemaName.key))"
     frames[frame].joins.append(
       Join(path: path, alias: alias, clause: " LEFT JOIN \(table) AS \(alias) ON \(key) = \(reference)"))
@@ -301,7 +332,7 @@ struct ConditionGenerator {
 
   private func binding(_ operand: Operand, _ form: ComparisonForm) -> SQLBinding {
     switch operand {
-    case .value(let value): form.binding(value)
+    case .value(let value): form.binding(value, dialect)
     case .object(let id): .integer(id.key)
     case .evaluatedObject, .keyPath, .variable, .variablePath, .arithmetic, .function, .aggregate, .entityName: .null
     }

@@ -4,59 +4,97 @@ package import StoreInterface
 /// The SQL that computes a derived attribute.
 package struct DerivedStatement: Sendable {
   package let attribute: DerivedAttribute
+  private let dialect: Dialect
 
-  package init(_ attribute: DerivedAttribute) { self.attribute = attribute }
+  package init(_ attribute: DerivedAttribute, dialect: Dialect = .sqlite) {
+    self.attribute = attribute
+    self.dialect = dialect
+  }
 
-  private var table: String { SchemaName.quoted(attribute.entity.root.name) }
-  private var column: String { SchemaName.quoted(attribute.property.columnName) }
+  private var table: String { dialect.quoted(attribute.entity.root.name) }
+  private var column: String { name(of: attribute.property) }
 
-  /// Computes the attribute of the objects whose keys are in a JSON array, the first parameter; the second is the time.
+  private func name(of property: Property) -> String { SchemaName.quoted(dialect.columnName(of: property)) }
+
+  /// Computes the attribute of the objects whose keys are in a list, the first parameter; the second is the time.
   ///
-  /// Returns key and new value of those that change.
+  /// The list is a JSON array for SQLite and an array elsewhere; the time is a parameter of ``Derivation/Operation/now``
+  /// only. Returns key and new value of those that change. Not for attributes that are ``finishedInSwift``.
   package var updateSQL: String { "\(assignment) AND \(condition) RETURNING _key, \(column)" }
 
   /// Computes the attribute of all objects; the second parameter is the time.
   package var updateAllSQL: String {
     // A time that is known already stays.
     let missing = attribute.operation == .now ? " AND \(column) IS NULL" : ""
-    return "\(assignment)\(missing) AND ?1 IS NULL"
+    let type = dialect == .postgres ? "::bigint[]" : ""
+    return "\(assignment)\(missing) AND \(dialect.parameter(1))\(type) IS NULL"
+  }
+
+  /// Selects key, present value and source of the objects whose keys are in an array, the parameter, or of all.
+  ///
+  /// The source is a text, or null: what ``finished(_:)`` makes the value of.
+  package func sourceSQL(ofAll isOfAll: Bool = false) -> String {
+    let keys = isOfAll ? "" : " AND _key \(dialect.isAmong(parameter: 1))"
+    return "SELECT _key, \(column), \(source) FROM \(table) WHERE \(family)\(keys)"
+  }
+
+  /// True if the database can't compute the value, because that needs Swift's functions.
+  package var finishedInSwift: Bool {
+    if dialect.callsSwift { return false }
+    switch attribute.operation {
+    case .canonical, .lowercase, .uppercase: return true
+    case .sum, .min, .max, .average: return attribute.source?.attribute?.type == .decimal
+    case .now, .copy, .count: return false
+    }
+  }
+
+  /// The value that comes of a source, which ``sourceSQL(ofAll:)`` has selected.
+  package func finished(_ source: String?) -> SQLBinding {
+    let value: String? =
+      switch attribute.operation {
+      case .sum, .min, .max, .average: DecimalAggregate.result(attribute.operation.rawValue, source)
+      default: source.map(attribute.operation.applied)
+      }
+    return value.map(SQLBinding.text) ?? .null
   }
 
   private var assignment: String {
-    var sql = "UPDATE \(table) SET \(column) = \(expression) WHERE "
-    if attribute.entity.isInHierarchy {
-      let names = attribute.entity.withDescendants.map { SchemaName.literal($0.name) }.joined(separator: ", ")
-      sql += "\(SchemaName.entity) IN (\(names))"
-    } else {
-      sql += "1"
-    }
-    return sql
+    "UPDATE \(table) SET \(column) = \(expression) WHERE \(family)"
+  }
+
+  /// A test for the rows of objects that have the attribute.
+  private var family: String {
+    guard attribute.entity.isInHierarchy else { return dialect.truth(true) }
+    let names = attribute.entity.withDescendants.map { SchemaName.literal($0.name) }.joined(separator: ", ")
+    return "\(SchemaName.entity) IN (\(names))"
   }
 
   private var condition: String {
-    let isNew = attribute.operation == .now ? "" : " AND \(column) IS NOT \(expression)"
-    return "_key IN (SELECT value FROM json_each(?1))" + isNew
+    let isNew =
+      attribute.operation == .now
+      ? "" : " AND " + dialect.inequality(SQLSegment(column), SQLSegment(expression)).text
+    return "_key \(dialect.isAmong(parameter: 1))" + isNew
   }
 
-  /// The keys of objects from which a hop leads to one of those whose keys are in a JSON array, the parameter.
-  package static func nearSQL(_ hop: Property, origin: Entity) -> String? {
-    let keys = "IN (SELECT value FROM json_each(?1))"
+  /// The keys of objects from which a hop leads to one of those whose keys are in a list, the parameter.
+  package static func nearSQL(_ hop: Property, origin: Entity, dialect: Dialect = .sqlite) -> String? {
+    let keys = dialect.isAmong(parameter: 1)
     if let join = hop.joinTable {
-      let (near, far) = columns(join, hop)
-      return "SELECT \(near) FROM \(SchemaName.quoted(join.name)) WHERE \(far) \(keys)"
+      let (near, far) = columns(join, hop, in: dialect)
+      return "SELECT \(near) FROM \(dialect.quoted(join.name)) WHERE \(far) \(keys)"
     }
     if hop.storage == .reference {
-      return
-        "SELECT _key FROM \(SchemaName.quoted(origin.root.name)) WHERE \(SchemaName.quoted(hop.columnName)) \(keys)"
+      let column = SchemaName.quoted(dialect.columnName(of: hop))
+      return "SELECT _key FROM \(dialect.quoted(origin.root.name)) WHERE \(column) \(keys)"
     }
     guard let inverse = hop.inverse, let destination = hop.destination else { return nil }
-    let column = SchemaName.quoted(inverse.columnName)
-    return "SELECT DISTINCT \(column) FROM \(SchemaName.quoted(destination.root.name)) "
+    let column = SchemaName.quoted(dialect.columnName(of: inverse))
+    return "SELECT DISTINCT \(column) FROM \(dialect.quoted(destination.root.name)) "
       + "WHERE _key \(keys) AND \(column) IS NOT NULL"
   }
 
-  private static func columns(_ join: JoinTable, _ hop: Property) -> (near: String, far: String) {
-    let (left, right) = (SchemaName.quoted(join.leftColumn), SchemaName.quoted(join.rightColumn))
+  private static func columns(_ join: JoinTable, _ hop: Property, in dialect: Dialect) -> (near: String, far: String) {
+    let (left, right) = (dialect.quoted(join.leftColumn), dialect.quoted(join.rightColumn))
     return hop.isLeftEnd ? (left, right) : (right, left)
   }
 
@@ -64,7 +102,7 @@ package struct DerivedStatement: Sendable {
 
   private var expression: String {
     switch attribute.operation {
-    case .now: return "?2"
+    case .now: return dialect.parameter(2)
     case .copy: return path
     case .canonical: return "bobbin_fold(\(path), \(Condition.TextOptions.caseAndMarks))"
     case .lowercase, .uppercase: return "bobbin_\(attribute.operation.rawValue)(\(path))"
@@ -72,10 +110,18 @@ package struct DerivedStatement: Sendable {
     }
   }
 
+  /// The source that ``finished(_:)`` makes the value of.
+  private var source: String {
+    switch attribute.operation {
+    case .sum, .min, .max, .average: aggregate
+    default: path
+    }
+  }
+
   /// The attribute at the end of to-one relationships.
   private var path: String {
     guard let source = attribute.source else { return "NULL" }
-    return value(SchemaName.quoted(source.columnName), behind: attribute.hops)
+    return value(name(of: source), behind: attribute.hops)
   }
 
   /// A column of the object itself, or of the one that to-one relationships lead to.
@@ -83,27 +129,26 @@ package struct DerivedStatement: Sendable {
     guard let first = hops.first else { return "\(table).\(column)" }
     var source = ""
     for (index, hop) in hops.enumerated() {
-      let destination = SchemaName.quoted(hop.destination?.root.name ?? "")
+      let destination = dialect.quoted(hop.destination?.root.name ?? "")
       source +=
         index == 0
         ? "\(destination) AS h0"
-        : " JOIN \(destination) AS h\(index) ON h\(index)._key = h\(index - 1).\(SchemaName.quoted(hop.columnName))"
+        : " JOIN \(destination) AS h\(index) ON h\(index)._key = h\(index - 1).\(name(of: hop))"
     }
-    return
-      "(SELECT h\(hops.count - 1).\(column) FROM \(source) WHERE h0._key = \(table).\(SchemaName.quoted(first.columnName)))"
+    return "(SELECT h\(hops.count - 1).\(column) FROM \(source) WHERE h0._key = \(table).\(name(of: first)))"
   }
 
   private var aggregate: String {
     guard let hop = attribute.hops.last, let destination = hop.destination else { return "NULL" }
     let owner = value(SchemaName.quoted(SchemaName.key), behind: Array(attribute.hops.dropLast()))
-    var source = "\(SchemaName.quoted(destination.root.name)) AS e"
+    var source = "\(dialect.quoted(destination.root.name)) AS e"
     let link: String
     if let join = hop.joinTable {
-      let (near, far) = Self.columns(join, hop)
-      source = "\(SchemaName.quoted(join.name)) AS j JOIN \(source) ON e._key = j.\(far)"
+      let (near, far) = Self.columns(join, hop, in: dialect)
+      source = "\(dialect.quoted(join.name)) AS j JOIN \(source) ON e._key = j.\(far)"
       link = "j.\(near)"
     } else {
-      link = "e.\(SchemaName.quoted(hop.inverse?.columnName ?? ""))"
+      link = "e.\(hop.inverse.map(name) ?? SchemaName.quoted(""))"
     }
     var condition = "\(link) = \(owner)"
     if destination !== destination.root {
@@ -116,9 +161,19 @@ package struct DerivedStatement: Sendable {
 
   private var function: String {
     guard let source = attribute.source else { return "count(*)" }
-    let column = "e.\(SchemaName.quoted(source.columnName))"
+    let column = "e.\(name(of: source))"
     let name = attribute.operation.rawValue
-    if source.attribute?.type == .decimal { return "bobbin_decimal_\(name)(group_concat(\(column), ' '))" }
+    let isDecimal = source.attribute?.type == .decimal
+    if dialect == .postgres {
+      if isDecimal { return "string_agg(\(column), ' ')" }
+      switch attribute.operation {
+      case .average: return "avg(\(column)::double precision)"
+      // The sum of integers is a numeric; one that 64 bits can't hold is an error, as in SQLite.
+      case .sum: return "coalesce(sum(\(column)), 0)::\(dialect.columnType(of: attribute.property.storage))"
+      default: return "\(name)(\(column))"
+      }
+    }
+    if isDecimal { return "bobbin_decimal_\(name)(group_concat(\(column), ' '))" }
     switch attribute.operation {
     case .average: return "avg(\(column))"
     case .sum: return "ifnull(sum(\(column)), 0)"

@@ -5,25 +5,41 @@ package import ObjectModel
 /// The pair is the primary key, which finds links from the left; an index finds them from the right.
 package struct LinkTable: Sendable {
   package let table: JoinTable
+  private let dialect: Dialect
 
-  package init(_ table: JoinTable) { self.table = table }
+  init(_ table: JoinTable, dialect: Dialect) {
+    self.table = table
+    self.dialect = dialect
+  }
 
-  package var name: String { table.name }
+  package var name: String { dialect.name(table.name) }
 
   /// The column with the place of the right object among those of the left one, if it has one.
-  var orderColumn: String? { table.isOrdered ? "_order_" + table.rightColumn : nil }
+  package var orderColumn: String? { table.isOrdered ? dialect.name("_order_" + table.rightColumn) : nil }
 
   /// The column with the place of the left object among those of the right one, if it has one.
-  var inverseOrderColumn: String? {
-    table.isInverseOrdered && !table.isSymmetric ? "_order_" + table.leftColumn : nil
+  package var inverseOrderColumn: String? {
+    table.isInverseOrdered && !table.isSymmetric ? dialect.name("_order_" + table.leftColumn) : nil
   }
 
   private var quotedName: String { SchemaName.quoted(name) }
-  private var left: String { SchemaName.quoted(table.leftColumn) }
-  private var right: String { SchemaName.quoted(table.rightColumn) }
+  private var left: String { dialect.quoted(table.leftColumn) }
+  private var right: String { dialect.quoted(table.rightColumn) }
 
   package var createSQL: String {
-    let orders = [orderColumn, inverseOrderColumn].compactMap { $0 }.map { "  \(SchemaName.quoted($0)) INTEGER,\n" }
+    let orders = [orderColumn, inverseOrderColumn].compactMap { $0 }.map {
+      "  \(SchemaName.quoted($0)) \(dialect.keyType),\n"
+    }
+    if dialect == .postgres {
+      // No REFERENCES: those of SQLite are for readers, and these would be enforced.
+      return """
+        CREATE TABLE \(quotedName) (
+          \(left) \(dialect.keyType) NOT NULL,
+          \(right) \(dialect.keyType) NOT NULL,
+        \(orders.joined())  PRIMARY KEY (\(left), \(right))
+        )
+        """
+    }
     return """
       CREATE TABLE \(quotedName) (
         \(left) INTEGER NOT NULL REFERENCES \(SchemaName.quoted(table.left.root.name)) (_key),
@@ -34,7 +50,7 @@ package struct LinkTable: Sendable {
   }
 
   package var index: SchemaTable.Index {
-    let name = "_index_\(table.name).\(table.leftColumn)"
+    let name = dialect.name("_index_\(table.name).\(table.leftColumn)")
     return SchemaTable.Index(
       name: name, sql: "CREATE INDEX \(SchemaName.quoted(name)) ON \(quotedName) (\(right), \(left))")
   }
@@ -79,6 +95,7 @@ package struct LinkTable: Sendable {
     let order = (property.isLeftEnd ? orderColumn : inverseOrderColumn).map { "l.\(SchemaName.quoted($0))" } ?? "NULL"
     let entity = destination.isInHierarchy ? ", d.\(SchemaName.entity)" : ""
     return "SELECT l.\(other), \(order)\(entity) FROM \(quotedName) AS l "
-      + "JOIN \(SchemaName.quoted(destination.root.name)) AS d ON d._key = l.\(other) WHERE l.\(own) = ?1"
+      + "JOIN \(dialect.quoted(destination.root.name)) AS d ON d._key = l.\(other) "
+      + "WHERE l.\(own) = \(dialect.parameter(1))"
   }
 }

@@ -41,6 +41,34 @@ package struct SQLSegment: Sendable, Hashable {
   package static func + (left: String, right: SQLSegment) -> SQLSegment { SQLSegment(left) + right }
 }
 
+extension SQLSegment {
+  /// The segment with `$1`, `$2` and so on in place of its question marks; those in names and literals stay.
+  var numbered: SQLSegment {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.utf8.count + bindings.count)
+    var quote: UInt8?
+    var number = 0
+    for byte in text.utf8 {
+      if byte == UInt8(ascii: "?"), quote == nil {
+        number += 1
+        bytes.append(contentsOf: "$\(number)".utf8)
+        continue
+      }
+      // A doubled quote ends a name and begins another one, which comes to the same.
+      if let open = quote {
+        if byte == open { quote = nil }
+      } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
+        quote = byte
+      }
+      bytes.append(byte)
+    }
+    precondition(number == bindings.count, "a segment has other parameters than values")
+    var result = self
+    result.text = String(decoding: bytes, as: UTF8.self)
+    return result
+  }
+}
+
 extension Sequence<SQLSegment> {
   /// The segments one after the other, with a separator between them.
   package func joined(separator: String) -> SQLSegment {
@@ -60,6 +88,8 @@ package enum SQLBinding: Sendable, Hashable {
   case double(Double)
   case text(String)
   case blob([UInt8])
+  /// Several values of one type, for dialects that have arrays.
+  case array(SQLArray)
 }
 
 extension SQLBinding {

@@ -18,15 +18,17 @@ package struct SchemaTable: Sendable {
   /// The columns after key, version and entity; siblings with a property of the same name share its column.
   package let columns: [Column]
   package let indexes: [Index]
+  private let dialect: Dialect
 
-  package init(root: Entity) {
+  init(root: Entity, dialect: Dialect) {
     self.root = root
+    self.dialect = dialect
     members = root.withDescendants
-    columns = Self.columns(of: members)
-    indexes = Self.indexes(root: root, members: members)
+    columns = Self.columns(of: members, dialect)
+    indexes = Self.indexes(root: root, members: members, dialect: dialect)
   }
 
-  package var name: String { root.name }
+  package var name: String { dialect.name(root.name) }
   /// True if rows tell their entity in a column.
   package var tellsEntity: Bool { members.count > 1 }
 
@@ -41,12 +43,21 @@ package struct SchemaTable: Sendable {
     return columnNames.first { !seen.insert($0.asciiLowercased).inserted }
   }
 
-  private static func columns(of members: [Entity]) -> [Column] {
+  /// The column of a stored property.
+  package func columnName(of property: Property) -> String { dialect.columnName(of: property) }
+
+  /// The column with the entity of a to-one relationship's destination; nil if only one is possible.
+  package func entityColumnName(of property: Property) -> String? { dialect.entityColumnName(of: property) }
+
+  /// The column with the name of a large value that lies elsewhere; nil if there is none beside the value's own.
+  package func fileColumnName(of property: Property) -> String? { dialect.fileColumnName(of: property) }
+
+  private static func columns(of members: [Entity], _ dialect: Dialect) -> [Column] {
     var columns: [Column] = []
     var places: [String: Int] = [:]
     func add(_ column: Column) {
       if let place = places[column.name] {
-        // Two siblings put different types into one column: a column of type BLOB converts none of them.
+        // Two siblings put different types into one column of SQLite: one of type BLOB converts none of them.
         if columns[place].type != column.type { columns[place] = Column(name: column.name, type: "BLOB") }
       } else {
         places[column.name] = columns.count
@@ -54,17 +65,19 @@ package struct SchemaTable: Sendable {
       }
     }
     for property in members.flatMap(\.properties) where property.isPersistent {
-      add(Column(name: property.columnName, type: property.storage.columnType))
-      if let name = property.entityColumnName { add(Column(name: name, type: "TEXT")) }
+      add(Column(name: dialect.columnName(of: property), type: dialect.columnType(of: property.storage)))
+      if let name = dialect.entityColumnName(of: property) { add(Column(name: name, type: dialect.textType)) }
+      if let name = dialect.fileColumnName(of: property) { add(Column(name: name, type: dialect.textType)) }
     }
     return columns
   }
 
-  private static func indexes(root: Entity, members: [Entity]) -> [Index] {
-    let table = SchemaName.quoted(root.name)
+  private static func indexes(root: Entity, members: [Entity], dialect: Dialect) -> [Index] {
+    let table = dialect.quoted(root.name)
     var indexes: [Index] = []
     var plain: Set<String> = []
     func add(_ name: String, _ columns: String, unique: Bool = false, condition: String? = nil) {
+      let name = dialect.name(name)
       guard !indexes.contains(where: { $0.name == name }) else { return }
       // A relationship that is marked as indexed has the index that its inverse needs.
       if !unique, condition == nil, !plain.insert(columns).inserted { return }
@@ -74,17 +87,22 @@ package struct SchemaTable: Sendable {
     }
     for member in members {
       for property in member.properties where property.isPersistent && property.declaringEntity == member.name {
-        let column = SchemaName.quoted(property.columnName)
+        let name = dialect.columnName(of: property)
+        let column = SchemaName.quoted(name)
         if property.storage == .reference, property.inverse?.relationship?.isToMany == true {
-          add("_index_\(root.name).\(property.columnName)", column)
+          add("_index_\(root.name).\(name)", column)
         }
         if property.attribute?.allowsExternalBinaryDataStorage == true {
           // Finds the names of files at once, however large the table is.
-          add("_files_\(root.name).\(property.columnName)", column, condition: "typeof(\(column)) = 'text'")
+          let file = dialect.fileColumnName(of: property).map(SchemaName.quoted)
+          let condition = file.map { "\($0) IS NOT NULL" } ?? "typeof(\(column)) = 'text'"
+          add("_files_\(root.name).\(name)", file ?? column, condition: condition)
         }
       }
       for constraint in member.entityDescription.uniquenessConstraints where !constraint.isEmpty {
-        let columns = member.columnNames(of: constraint).map(SchemaName.quoted).joined(separator: ", ")
+        let columns = constraint.map { name in
+          SchemaName.quoted(member.property(named: name).map(dialect.columnName) ?? name)
+        }.joined(separator: ", ")
         let family = member.withDescendants.map { SchemaName.literal($0.name) }.joined(separator: ", ")
         add(
           "_unique_\(member.name).\(constraint.joined(separator: "."))", columns, unique: true,
@@ -96,8 +114,8 @@ package struct SchemaTable: Sendable {
         }
         guard !elements.isEmpty else { continue }
         let columns = elements.map { element in
-          SchemaName.quoted(member.property(named: element.property)?.columnName ?? SchemaName.key)
-            + (element.isAscending ? "" : " DESC")
+          let column = member.property(named: element.property).map(dialect.columnName) ?? SchemaName.key
+          return dialect.indexKey(SchemaName.quoted(column), isAscending: element.isAscending)
         }
         add("_fetch_\(member.name).\(index.name)", columns.joined(separator: ", "))
       }
@@ -125,8 +143,8 @@ extension SchemaTable {
   /// Creates the table under another name.
   package func createSQL(as name: String) -> String {
     let columns =
-      ["\(SchemaName.key) INTEGER PRIMARY KEY", "\(SchemaName.version) INTEGER NOT NULL"]
-      + (tellsEntity ? ["\(SchemaName.entity) TEXT NOT NULL"] : [])
+      ["\(SchemaName.key) \(dialect.keyType) PRIMARY KEY", "\(SchemaName.version) \(dialect.keyType) NOT NULL"]
+      + (tellsEntity ? ["\(SchemaName.entity) \(dialect.textType) NOT NULL"] : [])
       + columns.map { "\(SchemaName.quoted($0.name)) \($0.type)" }
     return "CREATE TABLE \(SchemaName.quoted(name)) (\n  \(columns.joined(separator: ",\n  "))\n)"
   }
@@ -135,7 +153,8 @@ extension SchemaTable {
   package func addColumnSQL(_ column: String) -> String {
     let type =
       column == SchemaName.entity
-      ? "TEXT NOT NULL DEFAULT \(SchemaName.literal(root.name))" : columns.first { $0.name == column }?.type ?? "BLOB"
+      ? "\(dialect.textType) NOT NULL DEFAULT \(SchemaName.literal(root.name))"
+      : columns.first { $0.name == column }?.type ?? dialect.columnType(of: .blob)
     return "ALTER TABLE \(SchemaName.quoted(name)) ADD COLUMN \(SchemaName.quoted(column)) \(type)"
   }
 
@@ -239,6 +258,12 @@ extension SchemaTable {
       + "FROM \(SchemaName.quoted(name)) WHERE _key \(keys)"
   }
 
+  /// Selects rows by their keys, an array of which is the parameter; for dialects that have arrays.
+  package var selectSQL: String {
+    "SELECT \(columnNames.map(SchemaName.quoted).joined(separator: ", ")) "
+      + "FROM \(SchemaName.quoted(name)) WHERE _key \(dialect.isAmong(parameter: 1))"
+  }
+
   private static func valueColumns(_ properties: [Property]) -> [String] {
     properties.flatMap { property in [property.columnName] + (property.entityColumnName.map { [$0] } ?? []) }
   }
@@ -254,8 +279,20 @@ extension SchemaTable {
   /// Raises the version of a row that a client changes which knows nothing of versions, so that others meet a conflict
   /// instead of overwriting its change.
   package var versionTrigger: Trigger {
-    let trigger = "_version_\(name)"
+    let trigger = dialect.name("_version_\(root.name)")
     let table = SchemaName.quoted(name)
+    if dialect == .postgres {
+      // The library's own connections set this: what they write tells its version itself.
+      let isForeign = "current_setting('bobbin.library', true) IS DISTINCT FROM 'yes'"
+      return Trigger(
+        name: trigger,
+        sql: """
+          CREATE OR REPLACE FUNCTION _raise_version() RETURNS trigger LANGUAGE plpgsql AS \
+          $$ BEGIN NEW._version := OLD._version + 1; RETURN NEW; END $$;
+          CREATE TRIGGER \(SchemaName.quoted(trigger)) BEFORE UPDATE ON \(table) FOR EACH ROW \
+          WHEN (NEW._version = OLD._version AND \(isForeign)) EXECUTE FUNCTION _raise_version()
+          """)
+    }
     return Trigger(
       name: trigger,
       sql: """

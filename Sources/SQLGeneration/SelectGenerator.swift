@@ -4,9 +4,15 @@ package import StoreInterface
 /// Writes the SQL that answers a query, with the results that evaluation in memory has.
 package struct SelectGenerator {
   private let query: StoreQuery
+  private let dialect: Dialect
 
-  /// - Parameter query: a query whose condition is resolved for its entity.
-  package init(_ query: StoreQuery) { self.query = query }
+  /// - Parameters:
+  ///   - query: a query whose condition is resolved for its entity, and that the dialect can answer alone.
+  ///   - dialect: the dialect to write; see ``SelectPlan`` for those that may need memory's help.
+  package init(_ query: StoreQuery, dialect: Dialect = .sqlite) {
+    self.query = query
+    self.dialect = dialect
+  }
 
   /// Returns the statement of the query: rows or IDs, in its order, within its limit.
   ///
@@ -25,13 +31,16 @@ package struct SelectGenerator {
 
   /// Counts objects, within the query's limit.
   package func countQuery() throws(ConditionError) -> SelectStatement {
-    var conditions = ConditionGenerator(query)
+    var conditions = ConditionGenerator(query, dialect: dialect)
     let filter = try filter(&conditions)
     let source = SQLSegment(conditions.fromClause) + filter
     if query.limit == nil && query.offset <= 0 {
-      return SelectStatement(segment: "SELECT count(*)" + source, columns: [])
+      return SelectStatement(segment: dialect.finished("SELECT count(*)" + source), columns: [])
     }
-    return SelectStatement(segment: "SELECT count(*) FROM (SELECT 1" + source + limit + ")", columns: [])
+    let name = dialect == .sqlite ? ")" : ") AS matches"
+    let window = dialect.window(limit: query.limit, offset: query.offset)
+    return SelectStatement(
+      segment: dialect.finished("SELECT count(*) FROM (SELECT 1" + source + window + name), columns: [])
   }
 
   private var entityColumn: [String] { query.entity.isInHierarchy ? [SchemaName.entity] : [] }
@@ -41,21 +50,24 @@ package struct SelectGenerator {
     var columns: [String] = []
     var known: Set<String> = []
     let entities = query.includesSubentities ? query.entity.withDescendants : [query.entity]
-    for property in entities.flatMap(\.properties)
-    where property.isPersistent && known.insert(property.columnName).inserted {
-      columns.append(property.columnName)
-      if let column = property.entityColumnName { columns.append(column) }
+    for property in entities.flatMap(\.properties) where property.isPersistent {
+      let name = dialect.columnName(of: property)
+      guard known.insert(name).inserted else { continue }
+      columns.append(name)
+      if let column = dialect.entityColumnName(of: property) { columns.append(column) }
+      if let column = dialect.fileColumnName(of: property) { columns.append(column) }
     }
     return columns
   }
 
   private func select(_ columns: [String]) throws(ConditionError) -> SelectStatement {
-    var conditions = ConditionGenerator(query)
+    var conditions = ConditionGenerator(query, dialect: dialect)
     let filter = try filter(&conditions)
     let order = try order(&conditions)
     let list = columns.map { conditions.column($0) }.joined(separator: ", ")
-    let segment = SQLSegment("SELECT \(list)") + conditions.fromClause + filter + order + limit
-    return SelectStatement(segment: segment, columns: columns)
+    let window = dialect.window(limit: query.limit, offset: query.offset)
+    let segment = SQLSegment("SELECT \(list)") + conditions.fromClause + filter + order + window
+    return SelectStatement(segment: dialect.finished(segment), columns: columns)
   }
 
   private func filter(_ conditions: inout ConditionGenerator) throws(ConditionError) -> SQLSegment {
@@ -75,24 +87,16 @@ package struct SelectGenerator {
     return names.count == 1 ? column + " = " + names[0] : column + " IN (" + names.joined(separator: ", ") + ")"
   }
 
-  /// Ascending puts nil first, which is also SQLite's order; ties are broken by the key.
+  /// Ascending puts nil first; ties are broken by the key.
   private func order(_ conditions: inout ConditionGenerator) throws(ConditionError) -> SQLSegment {
     var keys: [SQLSegment] = []
     for sort in query.sortDescriptors {
       let path = try sort.propertyPath(from: query.entity)
       let key = conditions.segment(path, as: ComparisonForm(path.type, sortedBy: sort.textOrder))
-      keys.append(sort.isAscending ? key : key + " DESC")
+      keys.append(dialect.order(key, isAscending: sort.isAscending))
     }
     keys.append(SQLSegment(conditions.column(SchemaName.key)))
     return " ORDER BY " + keys.joined(separator: ", ")
-  }
-
-  private var limit: SQLSegment {
-    if query.limit == nil && query.offset <= 0 { return SQLSegment() }
-    // SQLite takes -1 for no limit; an offset needs one.
-    var clause = " LIMIT " + SQLSegment(binding: .integer(query.limit.map { Int64(max(0, $0)) } ?? -1))
-    if query.offset > 0 { clause = clause + " OFFSET " + SQLSegment(binding: .integer(Int64(query.offset))) }
-    return clause
   }
 }
 

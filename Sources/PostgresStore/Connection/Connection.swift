@@ -6,10 +6,13 @@ import StoreInterface
 struct Request: Sendable {
   let sql: String
   let parameters: Parameters
+  /// True if it stays prepared for its next use; a prepared FETCH would remember the columns of another cursor.
+  let isKept: Bool
 
-  init(_ sql: String, _ parameters: Parameters = Parameters()) {
+  init(_ sql: String, _ parameters: Parameters = Parameters(), isKept: Bool = true) {
     self.sql = sql
     self.parameters = parameters
+    self.isKept = isKept
   }
 }
 
@@ -77,6 +80,11 @@ final class Connection: @unchecked Sendable {
     var made: [PreparedKey] = []
     var preparing: [Bool] = []
     for request in requests {
+      guard request.isKept else {
+        preparing.append(false)
+        try send(request, on: handle)
+        continue
+      }
       let key = PreparedKey(sql: request.sql, types: request.parameters.types)
       preparing.append(prepared[key] == nil)
       try send(request, as: key, on: handle, made: &made)
@@ -109,6 +117,15 @@ final class Connection: @unchecked Sendable {
     }
     let sent = request.parameters.withValues { values, lengths, formats in
       PQsendQueryPrepared(handle, name, Int32(request.parameters.count), values, lengths, formats, 1)
+    }
+    guard sent == 1 else { throw link.fail() }
+  }
+
+  /// Sends a statement that is used this once.
+  private func send(_ request: Request, on handle: OpaquePointer) throws(StoreError) {
+    let types = request.parameters.types
+    let sent = request.parameters.withValues { values, lengths, formats in
+      PQsendQueryParams(handle, request.sql, Int32(types.count), types, values, lengths, formats, 1)
     }
     guard sent == 1 else { throw link.fail() }
   }

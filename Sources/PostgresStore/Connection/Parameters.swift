@@ -47,6 +47,7 @@ struct Parameters: Sendable {
     case .double(let number): add(number)
     case .text(let text): add(text)
     case .blob(let blob): add(blob)
+    case .array(let array): add(ArrayParameter(array))
     }
   }
 
@@ -120,6 +121,23 @@ struct ArrayParameter: Sendable {
   private var hasNulls = false
 
   init(_ type: ParameterType) { self.type = type }
+
+  init(_ array: SQLArray) {
+    switch array {
+    case .integers(let numbers):
+      type = .integer
+      for number in numbers { append(number) }
+    case .doubles(let numbers):
+      type = .real
+      for number in numbers { append(number) }
+    case .texts(let texts):
+      type = .text
+      for text in texts { append(text) }
+    case .blobs(let blobs):
+      type = .binary
+      for blob in blobs { blob.withUnsafeBytes { append(bytes: $0) } }
+    }
+  }
 
   mutating func append(_ number: Int64) {
     elements.append(bigEndian: UInt32(8))

@@ -50,6 +50,7 @@ func setResult(_ result: SQLBinding, of context: OpaquePointer?) {
     }
   case .blob(let bytes):
     bytes.withUnsafeBytes { sqlite3_result_blob64(context, $0.baseAddress, UInt64($0.count), transient) }
+  case .array: preconditionFailure("a function of SQLite returns no array")
   }
 }
 

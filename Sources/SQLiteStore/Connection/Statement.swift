@@ -79,6 +79,7 @@ final class Statement {
       case .double(let number): bind(number, index)
       case .text(let text): bindCopy(text, index)
       case .blob(let bytes): bindCopy(bytes, index)
+      case .array: preconditionFailure("SQLite has no arrays")
       }
     }
   }

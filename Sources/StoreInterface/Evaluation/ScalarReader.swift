@@ -1,7 +1,7 @@
 import ObjectModel
 
 /// Reads one operand of a condition from an object, by slot.
-struct ScalarReader: Sendable {
+package struct ScalarReader: Sendable {
   private indirect enum Source: Sendable {
     case constant(ConstantScalar)
     /// The object under test, or a subquery's element.
@@ -17,7 +17,7 @@ struct ScalarReader: Sendable {
   private let source: Source
   private let transform: ScalarTransform
 
-  init(_ operand: Operand, _ transform: ScalarTransform, scope: EntityScope) throws(ConditionError) {
+  package init(_ operand: Operand, _ transform: ScalarTransform, scope: EntityScope) throws(ConditionError) {
     self.transform = transform
     switch operand {
     case .value, .object: source = .constant(ConstantScalar(operand, transform))
@@ -45,7 +45,7 @@ struct ScalarReader: Sendable {
 
   /// Calls the body with the operand's value.
   @inline(__always)
-  func read<Result>(_ scope: EvaluationScope, _ body: (Scalar) throws -> Result) throws -> Result {
+  package func read<Result>(_ scope: EvaluationScope, _ body: (Scalar) throws -> Result) throws -> Result {
     switch source {
     case .constant(let constant): return try withExtendedLifetime(constant) { try body(constant.scalar) }
     case .object(let origin): return try body(.object(scope.object(origin).id))

@@ -39,8 +39,8 @@ package struct ConditionEvaluator {
 package struct RelatedObjects {
   package typealias Object = (id: ManagedObjectID, row: Row)
 
-  let row: (ManagedObjectID) throws -> Row?
-  let destinations: (ManagedObjectID, Property) throws -> [Object]
+  package let row: (ManagedObjectID) throws -> Row?
+  package let destinations: (ManagedObjectID, Property) throws -> [Object]
 
   /// - Parameters:
   ///   - row: the row of an object that a to-one relationship leads to, or nil if there is none.
@@ -54,7 +54,7 @@ package struct RelatedObjects {
   }
 
   /// Returns a reader that throws at the next traversal of a to-many relationship once the task is cancelled.
-  func stoppingWhenCancelled(_ isCancellable: Bool) -> RelatedObjects {
+  package func stoppingWhenCancelled(_ isCancellable: Bool) -> RelatedObjects {
     if !isCancellable { return self }
     return RelatedObjects(row: row) { [destinations] in
       try Task.checkCancellation()
@@ -64,14 +64,14 @@ package struct RelatedObjects {
 }
 
 /// The objects that a condition is evaluated on: the one under test, and the elements of subqueries.
-struct EvaluationScope {
-  let id: ManagedObjectID
-  let row: Row
+package struct EvaluationScope {
+  package let id: ManagedObjectID
+  package let row: Row
   /// Outermost first.
   private(set) var elements: [RelatedObjects.Object] = []
   let related: RelatedObjects
 
-  init(id: ManagedObjectID, row: Row, related: RelatedObjects) {
+  package init(id: ManagedObjectID, row: Row, related: RelatedObjects) {
     self.id = id
     self.row = row
     self.related = related
@@ -91,7 +91,7 @@ struct EvaluationScope {
 }
 
 /// A condition with slots in place of names.
-indirect enum ConditionTest: Sendable {
+package indirect enum ConditionTest: Sendable {
   case constant(Bool)
   case comparison(ComparisonTest)
   case membership(MembershipTest)
@@ -101,7 +101,8 @@ indirect enum ConditionTest: Sendable {
   case any([ConditionTest])
   case exists(CollectionTest)
 
-  init(_ condition: Condition, scope: EntityScope) throws(ConditionError) {
+  /// - Parameter scope: the scope that the condition was resolved in.
+  package init(_ condition: Condition, scope: EntityScope) throws(ConditionError) {
     switch condition {
     case .constant(let truth): self = .constant(truth)
     case .compare(let left, let comparison, let right, let options):
@@ -133,7 +134,8 @@ indirect enum ConditionTest: Sendable {
     return tests
   }
 
-  func isTrue(_ scope: EvaluationScope) throws -> Bool {
+  /// True if the objects of the scope meet the condition.
+  package func isTrue(_ scope: EvaluationScope) throws -> Bool {
     switch self {
     case .constant(let truth): return truth
     case .comparison(let test): return try test.isTrue(scope)
@@ -152,7 +154,7 @@ indirect enum ConditionTest: Sendable {
 }
 
 /// A comparison of two operands, prepared for testing objects.
-struct ComparisonTest: Sendable {
+package struct ComparisonTest: Sendable {
   private let left: ScalarReader
   private let right: ScalarReader
   private let comparison: Condition.Comparison
@@ -184,7 +186,7 @@ struct ComparisonTest: Sendable {
 }
 
 /// A test whether an operand is one of several constants, by binary search.
-struct MembershipTest: Sendable {
+package struct MembershipTest: Sendable {
   private let operand: ScalarReader
   /// Sorted.
   private let constants: [ConstantScalar]
@@ -213,7 +215,7 @@ struct MembershipTest: Sendable {
 }
 
 /// A to-many relationship of an object in a condition, with the test of its elements.
-struct CollectionTest: Sendable {
+package struct CollectionTest: Sendable {
   private let origin: Int?
   private let toOne: [Int]
   private let property: Property
