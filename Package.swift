@@ -57,7 +57,8 @@ let package = Package(
       swiftSettings: strict),
     // Contexts and objects; passes on what users need of the modules beneath it.
     .target(
-      name: "ObjectGraph", dependencies: ["CLinux", "ObjectModel", "SQLiteStore", "StoreInterface", "TextSupport"],
+      name: "ObjectGraph",
+      dependencies: ["CLinux", "ObjectModel", "PostgresStore", "SQLiteStore", "StoreInterface", "TextSupport"],
       swiftSettings: strict),
     // What tests of programs that use the object graph need, ours among them.
     .target(
@@ -179,7 +180,8 @@ let package = Package(
     .testTarget(
       name: "SQLiteStoreTests",
       dependencies: [
-        "ObjectModel", "ObjectGraph", "ObjectGraphTesting", "SQLGeneration", "SQLiteStore", "TestSupport",
+        "ObjectModel", "ObjectGraph", "ObjectGraphTesting", "PostgresTesting", "SQLGeneration", "SQLiteStore",
+        "TestSupport",
       ],
       swiftSettings: strict),
     // A private PostgreSQL server for tests.

@@ -32,7 +32,7 @@ extension StoreConformance {
     #expect(try fixture.newID("Person").key > id.key)
   }
 
-  @Test("undoes a transaction whose body throws, keys included", arguments: StoreKind.allCases)
+  @Test("undoes a transaction whose body throws", arguments: StoreKind.allCases)
   func undoneTransaction(kind: StoreKind) throws {
     let fixture = try StoreFixture(kind)
     let (old, oldRow) = try fixture.insert("Person", ["name": "old"])
@@ -45,7 +45,9 @@ extension StoreConformance {
       }
     }
     #expect(try fixture.stored(old) != nil)
-    #expect(try fixture.newID("Person").key == old.key + 1)
+    // Where several hosts draw keys, those of an undone transaction are a gap.
+    let next = try fixture.newID("Person").key
+    #expect(kind == .postgres ? next > old.key : next == old.key + 1)
   }
 
   @Test("takes back one step that meets conflicts or a violation, and goes on", arguments: StoreKind.allCases)

@@ -1,9 +1,18 @@
 import Foundation
 import ObjectGraph
+import PostgresTesting
 import Testing
 
 /// The stores that share the conformance suite.
-enum StoreKind: CaseIterable, Sendable { case sqlite, inMemory }
+enum StoreKind: CaseIterable, Sendable {
+  case sqlite, inMemory, postgres
+
+  /// The stores that can be had here.
+  static let allCases: [StoreKind] = [.sqlite, .inMemory] + (PostgresCluster.isAvailable() ? [.postgres] : [])
+
+  /// True if a text may hold U+0000.
+  var keepsZeroInTexts: Bool { self != .postgres }
+}
 
 /// A fresh folder with a store in it, and what makes rows for it.
 final class StoreFixture {
@@ -12,6 +21,8 @@ final class StoreFixture {
   let model: ManagedObjectModel
   let folder: URL
   var store: any PersistentStore
+  /// The database of a store on PostgreSQL.
+  private let database: TestDatabase?
   let options: SQLiteStoreOptions
 
   var url: URL { folder.appendingPathComponent("test.sqlite") }
@@ -25,10 +36,12 @@ final class StoreFixture {
     self.model = try model ?? Self.model()
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    database = kind == .postgres ? try PostgresCluster.makeDatabase() : nil
     let description: PersistentStoreDescription =
       switch kind {
       case .sqlite: .sqlite(at: folder.appendingPathComponent("test.sqlite"), options: options)
       case .inMemory: .inMemory
+      case .postgres: .postgresql(url: try #require(database).url)
       }
     store = try description.open(self.model, Self.ordinal)
   }

@@ -25,7 +25,7 @@ package enum Compiler {
     try common.write(toFile: path("Common"), atomically: true, encoding: .utf8)
     for (name, text) in sources { try text.write(toFile: path(name), atomically: true, encoding: .utf8) }
     let modules = try RepositoryPaths.buildFolder().appending(path: "Modules").path(percentEncoded: false)
-    let wrapped = ["CInih", "CLinux", "CMicroHTTPD", "CSQLite", "CSystemd", "CZlib", "CZstd"].map {
+    let wrapped = ["CInih", "CLinux", "CMicroHTTPD", "CPostgres", "CSQLite", "CSystemd", "CZlib", "CZstd"].map {
       "-I '\(RepositoryPaths.root.appending(path: "Sources/\($0)").path)'"
     }
     let flags =

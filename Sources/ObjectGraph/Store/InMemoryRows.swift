@@ -51,7 +51,7 @@ struct InMemoryRows {
         let blob = row.blob(property.slot)
         switch blob.content {
         case .data, .object: continue
-        case .staged, .stored: break
+        case .staged, .stored, .remote: break
         }
         do { kept.setBlob(Blob(try blob.load()), property.slot) } catch {
           throw StoreError(.inputOutput, "the file of a binary value can't be read", detail: "\(error)")

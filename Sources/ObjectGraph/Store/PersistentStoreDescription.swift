@@ -1,6 +1,6 @@
 package import ObjectModel
 
-/// The store that a coordinator is to open: ``inMemory``, or `.sqlite(at:)`.
+/// The store that a coordinator is to open: ``inMemory``, `.sqlite(at:)` or `.postgresql(url:)`.
 public struct PersistentStoreDescription: Sendable {
   /// Opens the store; the coordinator's ordinal goes into the IDs that the store makes.
   package let open: @Sendable (ManagedObjectModel, UInt32) throws -> any PersistentStore

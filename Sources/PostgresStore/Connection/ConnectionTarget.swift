@@ -59,7 +59,7 @@ struct ConnectionTarget: Sendable {
     let values = [
       ("search_path", schema), ("statement_timeout", "\(options.statementTimeout)s"),
       ("lock_timeout", "\(options.lockTimeout)s"), ("idle_in_transaction_session_timeout", "60s"), ("jit", "off"),
-      ("client_min_messages", "warning"),
+      ("client_min_messages", "warning"), ("bobbin.library", "yes"),
     ]
     return values.map { name, value in
       // Spaces and backslashes would end a switch.

@@ -34,6 +34,8 @@ enum ServerFailure {
       return (.busy, "the server ended the statement since it took too long: nothing was written; try again later")
     case "53100":
       return (.full, "the disk of the server is full: nothing was written; make room and try again")
+    case "22003":
+      return (.constraint, "a number is too large for its column, or a table has no primary keys left")
     case "25006":
       return (
         .readOnly, "the server takes no changes; it is a standby, or the database or the role is set to read only"

@@ -53,6 +53,10 @@ struct SaveFiles {
       guard isExternal else { return .inline(try Self.load(blob, path)) }
       // The value of another object: each has a file of its own, so that deleting one keeps the other.
       return .file(try keep { files throws(StoreError) in try files.add(fileAt: path, byteCount: byteCount) })
+    case .remote:
+      guard isExternal else { return .inline(try Self.load(blob, files.folder)) }
+      let data = try Self.load(blob, files.folder)
+      return .file(try keep { files throws(StoreError) in try data.writeAsFile(of: files) })
     case .object: return .null
     }
   }

@@ -11,6 +11,8 @@ public struct Blob: Sendable {
     case staged(StagedFile)
     /// A file that the store owns.
     case stored(path: String, byteCount: Int)
+    /// Bytes that a database keeps apart from their row.
+    case remote(RemoteValue)
     /// No bytes but a value in memory, of a transient attribute without a type.
     case object(any Sendable)
   }
@@ -41,6 +43,7 @@ public struct Blob: Sendable {
     case .data(let data): data.count
     case .staged(let file): file.byteCount
     case .stored(_, let byteCount): byteCount
+    case .remote(let value): value.byteCount
     case .object: 0
     }
   }
@@ -51,6 +54,7 @@ public struct Blob: Sendable {
     case .data(let data): data
     case .staged(let file): try Data(contentsOf: URL(fileURLWithPath: file.currentPath))
     case .stored(let path, _): try Data(contentsOf: URL(fileURLWithPath: path))
+    case .remote(let value): try value.load()
     case .object: Data()
     }
   }
@@ -59,6 +63,23 @@ public struct Blob: Sendable {
   package var residentByteCount: Int {
     if case .data(let data) = content { data.count + 128 } else { 128 }
   }
+}
+
+/// A large value in a database, by reference; its bytes are read when they are asked for.
+package final class RemoteValue: Sendable {
+  /// The name under which the database has it, used once.
+  package let name: String
+  package let byteCount: Int
+  private let read: @Sendable () throws -> Data
+
+  /// - Parameter read: reads the bytes from the database.
+  package init(name: String, byteCount: Int, read: @escaping @Sendable () throws -> Data) {
+    self.name = name
+    self.byteCount = byteCount
+    self.read = read
+  }
+
+  fileprivate func load() throws -> Data { try read() }
 }
 
 /// A finished file that waits for a store to take it over; removed with its last holder unless a store did.

@@ -117,6 +117,7 @@ extension Blob {
     case (.stored(let mine, _), .stored(let theirs, _)): mine == theirs
     case (.staged(let file), .stored(let path, _)), (.stored(let path, _), .staged(let file)):
       file.currentPath == path
+    case (.remote(let mine), .remote(let theirs)): mine.name == theirs.name
     case (.object(let mine), .object(let theirs)): Self.isSame(mine, theirs)
     default: false
     }

@@ -1,0 +1,62 @@
+import ObjectModel
+import StoreInterface
+
+/// A transaction of several steps on the writer's connection.
+final class WriteTransaction: StoreTransaction {
+  private var save: SaveTransaction
+  private let reader: SnapshotReader
+  private let reserve: (KeyReservation) throws(StoreError) -> Range<Int64>
+
+  /// - Parameter reserve: reserves keys outside the transaction, so that nobody waits for its end to do so.
+  init(
+    _ save: SaveTransaction, reader: SnapshotReader,
+    reserve: @escaping (KeyReservation) throws(StoreError) -> Range<Int64>
+  ) {
+    self.save = save
+    self.reader = reader
+    self.reserve = reserve
+  }
+
+  /// Runs the body between begin and commit.
+  func run<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+    let result: Result
+    do {
+      try save.begin()
+      result = try body(self)
+    } catch {
+      save.undo()
+      throw error
+    }
+    try save.commit()
+    return result
+  }
+
+  /// Keys stay reserved if the transaction is undone.
+  func reserveKeys(_ request: KeyReservation) throws(StoreError) -> Range<Int64> { try reserve(request) }
+
+  var derived: [DerivedValue] { save.derivedValues }
+
+  func write(_ set: ChangeSet) throws(StoreError) -> [StoreConflict] { try save.write(set) }
+
+  func write(
+    _ batch: RowBatch, key: [Property], onConflict conflict: PackedConflict
+  ) throws(StoreError) -> PackedResult { try save.write(batch, key: key, onConflict: conflict) }
+
+  func find(_ batch: RowBatch, key: [Property]) throws(StoreError) -> [ManagedObjectID?] {
+    try reader.find(batch, key: key)
+  }
+
+  func row(for id: ManagedObjectID) throws(StoreError) -> StoredRow? { try reader.row(for: id) }
+
+  func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [StoredRow?] { try reader.rows(for: ids) }
+
+  func links(of id: ManagedObjectID, _ property: Property) throws(StoreError) -> [Link] {
+    try reader.links(of: id, property)
+  }
+
+  func fetch(_ query: StoreQuery, _ body: (ManagedObjectID, StoredRow?) throws -> Bool) throws {
+    try reader.fetch(query, body)
+  }
+
+  func count(_ query: StoreQuery) throws -> Int { try reader.count(query) }
+}
