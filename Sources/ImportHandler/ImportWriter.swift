@@ -6,15 +6,15 @@ import Synchronization
 /// The writer's executor takes flushes and the transactions of all imports in turn, each of a bounded size, so that a
 /// small job's flush waits for one transaction of each running import at most.
 final class ImportWriter: Sendable {
+  private typealias Queue = ChunkQueue<ImportChunk, ChunkWriter>
+
   private struct State {
-    var waiting: [ImportChunk] = []
-    var isScheduled = false
-    var failure: (any Error)?
+    /// Nil if there are no chunks to write.
+    var queue: Queue?
     /// The caller that waits for room, or for the end.
     var waiter: CheckedContinuation<Void, Never>?
-    /// The number of chunks that the writer has and that are not on disk.
-    var unwritten = 0
-    var chunks: ChunkWriter?
+
+    var hasUnwritten: Bool { (queue?.unwritten ?? 0) > 0 }
   }
 
   /// The writer, above which is the store, and the contexts between it and the job's.
@@ -38,42 +38,40 @@ final class ImportWriter: Sendable {
     let above = Array(sequence(first: context, next: \.parent).dropFirst())
     root = above.last ?? context
     others = Array(above.dropLast())
-    state = Mutex(State(chunks: chunks))
+    state = Mutex(State(queue: chunks.map(Queue.init)))
     self.mayWrite = mayWrite
     self.onProgress = onProgress
   }
 
   /// Hands a chunk to the writer; waits while too many are unwritten.
   func write(_ chunk: ImportChunk) async throws {
-    let mustSchedule = state.withLock { state in
-      state.waiting.append(chunk)
-      state.unwritten += 1
-      defer { state.isScheduled = true }
-      return !state.isScheduled
-    }
-    if mustSchedule { schedule() }
+    if try withQueue({ queue in try queue.add(chunk) }) { schedule() }
     try await wait { $0.unwritten < Self.depth }
   }
 
   /// Waits until everything is on disk, and returns the cursor.
   func finish() async throws -> ImportCursor {
     try await wait { $0.unwritten == 0 }
-    guard let cursor = state.withLock({ $0.chunks?.cursor }) else { preconditionFailure("nothing was to be written") }
-    return cursor
+    return try withQueue { queue in try queue.progress.cursor }
+  }
+
+  private func withQueue<Value: Sendable>(_ body: @Sendable (inout Queue) throws -> Value) throws -> Value {
+    try state.withLock { state in
+      guard var queue = state.queue else { preconditionFailure("chunks need somebody who writes them") }
+      defer { state.queue = queue }
+      return try body(&queue)
+    }
   }
 
   /// Drops what is not being written, and waits until nothing is.
   ///
   /// To be called before an import ends with an error: then its rows may be reverted.
   func stop() async {
-    state.withLock { state in
-      state.unwritten -= state.waiting.count
-      state.waiting = []
-    }
-    while state.withLock({ $0.unwritten > 0 }) {
+    state.withLock { $0.queue?.dropWaiting() }
+    while state.withLock({ $0.hasUnwritten }) {
       await withCheckedContinuation { continuation in
         let isOver = state.withLock { state in
-          if state.unwritten == 0 { return true }
+          if !state.hasUnwritten { return true }
           state.waiter = continuation
           return false
         }
@@ -82,19 +80,19 @@ final class ImportWriter: Sendable {
     }
   }
 
-  private func wait(until isDone: @escaping @Sendable (State) -> Bool) async throws {
+  private func wait(until isDone: @escaping @Sendable (Queue) -> Bool) async throws {
     while true {
       await withCheckedContinuation { continuation in
         let mayGoOn = state.withLock { state in
-          if state.failure != nil || isDone(state) { return true }
+          guard let queue = state.queue, !queue.hasFailed, !isDone(queue) else { return true }
           state.waiter = continuation
           return false
         }
         if mayGoOn { continuation.resume() }
       }
-      let isOver = try state.withLock { state in
-        if let failure = state.failure { throw failure }
-        return isDone(state)
+      let isOver = try withQueue { queue in
+        _ = try queue.progress
+        return isDone(queue)
       }
       if isOver { return }
     }
@@ -103,13 +101,7 @@ final class ImportWriter: Sendable {
   private func schedule() { root.perform { self.writeWaiting($0) } }
 
   private func writeWaiting(_ root: isolated ManagedObjectContext) {
-    let (chunks, writer) = state.withLock { state in
-      defer { state.waiting = [] }
-      return (state.waiting, state.chunks)
-    }
-    // The chunks may have been dropped.
-    if chunks.isEmpty { return state.withLock { $0.isScheduled = false } }
-    guard let writer else { preconditionFailure("chunks need somebody who writes them") }
+    guard let (chunks, writer) = state.withLock({ $0.queue?.begin() }) else { return }
     let outcome: Result<ChunkWriter, any Error>
     do {
       try mayWrite()
@@ -130,14 +122,9 @@ final class ImportWriter: Sendable {
 
   private func end(_ count: Int, _ outcome: Result<ChunkWriter, any Error>) {
     let (waiter, again) = state.withLock { state in
-      state.unwritten -= count
-      switch outcome {
-      case .success(let writer): state.chunks = writer
-      case .failure(let error): state.failure = error
-      }
-      state.isScheduled = state.failure == nil && !state.waiting.isEmpty
+      let again = state.queue?.end(count, outcome) ?? false
       defer { state.waiter = nil }
-      return (state.waiter, state.isScheduled)
+      return (state.waiter, again)
     }
     // After work that has reached the writer in the meantime.
     if again { schedule() }
