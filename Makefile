@@ -17,7 +17,7 @@ SOURCES := Sources Tests Plugins Examples Benchmarks Package.swift
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-own-daemon test-system test-differential test-tsan test-asan test-kill test-faults \
-  plant-faults fuzz-graph fuzz-predicates fuzz-jobs fuzz-records demo bench lint format docs check-units install uninstall clean
+  plant-faults fuzz-graph fuzz-fleet fuzz-predicates fuzz-jobs fuzz-records demo bench lint format docs check-units install uninstall clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -78,6 +78,10 @@ FIRST ?= 0
 fuzz-graph: ## Run random programs on the object graph and on a plain model of it (SEEDS=10000 FIRST=0)
 	$(SWIFT) build -c release --scratch-path .build/fuzz --product fuzz-graph
 	.build/fuzz/release/fuzz-graph $(FIRST) $(SEEDS)
+
+fuzz-fleet: ## Run random faults on a fleet with a virtual clock (SEEDS=10000 FIRST=0)
+	$(SWIFT) build -c release --scratch-path .build/fuzz --product fuzz-fleet
+	.build/fuzz/release/fuzz-fleet $(FIRST) $(SEEDS)
 
 SECONDS ?= 60
 fuzz-predicates: ## Feed random text to the parser of predicates (SECONDS=60)

@@ -82,6 +82,8 @@ let package = Package(
     .target(name: "Configuration", dependencies: ["CInih", "TextSupport"], swiftSettings: strict),
     // Which job is next, as a value: no clock, thread or store.
     .target(name: "JobSchedule", dependencies: ["Jobs", "ObjectGraph", "SystemSupport"], swiftSettings: strict),
+    // The hosts of a fleet and their lead, as values, and what they ask of the database that they share.
+    .target(name: "Fleet", dependencies: ["JobSchedule", "Jobs", "ObjectGraph"], swiftSettings: strict),
     .target(
       name: "JobDaemon",
       dependencies: [
@@ -151,7 +153,7 @@ let package = Package(
     .executableTarget(
       name: "bobbin-bench",
       dependencies: [
-        "CSQLite", "ControlClient", "JSONText", "ObjectGraph", "SystemSupport",
+        "CSQLite", "ControlClient", "Fleet", "JSONText", "JobSchedule", "Jobs", "ObjectGraph", "SystemSupport",
       ],
       path: "Benchmarks/Suite", swiftSettings: strict, plugins: ["CompileModel"]),
 
@@ -219,6 +221,15 @@ let package = Package(
       dependencies: ["CLinux", "ImageHandler", "ImageProtocol", "SystemSupport", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "JobScheduleTests", dependencies: ["JobSchedule", "Jobs", "ObjectGraph", "ObjectModel", "TestSupport"],
+      swiftSettings: strict),
+    // A fleet with a virtual clock and a ledger in memory, and random faults.
+    .target(
+      name: "FleetSimulation", dependencies: ["Fleet", "JobSchedule", "Jobs", "ObjectGraph"],
+      path: "Tests/FleetSimulation", swiftSettings: strict),
+    .executableTarget(
+      name: "fuzz-fleet", dependencies: ["FleetSimulation"], path: "Tests/FleetFuzzer", swiftSettings: strict),
+    .testTarget(
+      name: "FleetTests", dependencies: ["Fleet", "FleetSimulation", "JobSchedule", "Jobs", "ObjectGraph"],
       swiftSettings: strict),
     .testTarget(
       name: "JobDaemonTests",

@@ -1,7 +1,7 @@
 /// Alarms on each of the two clocks, the next one at hand.
-package struct Alarms {
+package struct Alarms: Sendable {
   /// The purpose of an alarm.
-  enum Purpose: Equatable {
+  enum Purpose: Equatable, Sendable {
     /// A job may become ready; the sequence tells it from a later one in the slot.
     case job(slot: Int, sequence: UInt64)
     /// A rate lets the next one through.
@@ -10,7 +10,7 @@ package struct Alarms {
     case timeout(slot: Int, sequence: UInt64, attempt: Int)
   }
 
-  struct Alarm: Comparable {
+  struct Alarm: Comparable, Sendable {
     let time: Int64
     let purpose: Purpose
 
@@ -44,7 +44,7 @@ package struct Alarms {
 }
 
 /// A binary heap: the least element is at hand; adding and removing one cost the logarithm of their number.
-struct Heap<Element: Comparable> {
+package struct Heap<Element: Comparable> {
   /// Each element is not greater than its two children, at twice its index plus one and two.
   private(set) var elements: [Element] = []
 
@@ -52,7 +52,9 @@ struct Heap<Element: Comparable> {
   var count: Int { elements.count }
   var first: Element? { elements.first }
 
-  mutating func push(_ element: Element) {
+  package init() {}
+
+  package mutating func push(_ element: Element) {
     elements.append(element)
     var child = elements.count - 1
     while child > 0 {
@@ -65,7 +67,7 @@ struct Heap<Element: Comparable> {
 
   /// Removes and returns the least element.
   @discardableResult
-  mutating func pop() -> Element? {
+  package mutating func pop() -> Element? {
     guard let first = elements.first else { return nil }
     let last = elements.removeLast()
     if elements.isEmpty { return first }
@@ -93,3 +95,5 @@ struct Heap<Element: Comparable> {
     }
   }
 }
+
+extension Heap: Sendable where Element: Sendable {}

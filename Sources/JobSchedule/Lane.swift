@@ -2,17 +2,19 @@ package import Jobs
 package import ObjectGraph
 
 /// Jobs that compete for the same resources; only a lane's first job has to be looked at.
-struct Lane {
+struct Lane: Sendable {
   /// The resources that each of its jobs needs.
-  struct Key: Hashable {
+  struct Key: Hashable, Sendable {
     let queue: Int
     let type: Int
     /// The key that its jobs share, or -1.
     let limit: Int
+    /// The hosts of a fleet that can run its jobs, or -1.
+    var place = -1
   }
 
   /// The place where a lane waits.
-  enum Place: Equatable {
+  enum Place: Equatable, Sendable {
     /// Among those whose first job may start.
     case open
     /// With a resource that has no room.
@@ -24,14 +26,14 @@ struct Lane {
   var jobs = Heap<JobTurn>()
 
   init(_ key: Key) {
-    resources = [0, key.queue, key.type] + (key.limit < 0 ? [] : [key.limit])
+    resources = [0, key.queue, key.type] + [key.limit, key.place].filter { $0 >= 0 }
   }
 }
 
 /// A job's place in its lane: the lower order first, then the earlier arrival.
 ///
 /// It may be stale: code that pops it from a heap compares it with the job in the slot.
-struct JobTurn: Comparable {
+struct JobTurn: Comparable, Sendable {
   let order: Int64
   let sequence: UInt64
   let slot: Int
@@ -47,7 +49,7 @@ struct JobTurn: Comparable {
 }
 
 /// A lane's place among others, which is that of its first job; may be stale too.
-struct LaneTurn: Comparable {
+struct LaneTurn: Comparable, Sendable {
   let job: JobTurn
   let lane: Int
 
@@ -55,7 +57,7 @@ struct LaneTurn: Comparable {
 }
 
 /// A job in the schedule: as small as possible, since there may be a million.
-package struct ScheduledJob {
+package struct ScheduledJob: Sendable {
   package let id: ManagedObjectID
   /// The file that it came in; nil for a job that was put back.
   package let file: LiveFile?

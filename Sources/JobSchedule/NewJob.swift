@@ -17,10 +17,13 @@ package struct NewJob: Sendable {
   package var needs: [ManagedObjectID] = []
   /// The milliseconds that it has waited already.
   package var age: Int64 = 0
+  /// The hosts of a fleet that can run it, by the name that ``Schedule/setRoom(_:at:now:)`` uses; nil for this one.
+  package var place: String?
 
   package init(
     id: ManagedObjectID, file: LiveFile?, specification: JobSpecification, name: String, isHeld: Bool = false,
-    retryTime: Int64? = nil, blockers: [Blocker] = [], needs: [ManagedObjectID] = [], age: Int64 = 0
+    retryTime: Int64? = nil, blockers: [Blocker] = [], needs: [ManagedObjectID] = [], age: Int64 = 0,
+    place: String? = nil
   ) {
     self.id = id
     self.file = file
@@ -31,6 +34,7 @@ package struct NewJob: Sendable {
     self.blockers = blockers
     self.needs = needs
     self.age = age
+    self.place = place
   }
 
   /// Something that a job waits for.

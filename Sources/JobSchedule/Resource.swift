@@ -1,18 +1,22 @@
 package import Jobs
 import SystemSupport
 
-/// Something that bounds how many jobs run: the whole pool, a queue, a type, or a key that jobs share.
-package struct Resource {
+/// Something that bounds how many jobs run: the whole pool, a queue, a type, a key that jobs share, or a fleet's hosts.
+package struct Resource: Sendable {
   /// The name of a resource.
   package enum Name: Hashable, Sendable {
     case everything
     case queue(String)
     case type(String)
     case key(String)
+    /// The hosts of a fleet that have what a job needs.
+    case place(String)
   }
 
   let name: Name
   var isPaused = false
+  /// True for a place of which no host has a free worker.
+  var isFull = false
   var concurrent: Int?
   var rate: RateLimiter?
   var running = 0
@@ -43,19 +47,21 @@ package struct Resource {
     case .everything: return false
     // Bounds of a key come with its jobs.
     case .key: return true
+    // One that is free is made anew as such.
+    case .place: return !isFull
     case .queue, .type: return concurrent == nil && rate == nil
     }
   }
 
   /// True if a job may start now.
   func hasRoom(at now: Int64) -> Bool {
-    if isPaused { return false }
+    if isPaused || isFull { return false }
     if let concurrent, running >= concurrent { return false }
     return rate.map { $0.nextTime <= now } ?? true
   }
 
   /// True if only its rate keeps it from having room.
-  var waitsForTime: Bool { !isPaused && (concurrent.map { running < $0 } ?? true) }
+  var waitsForTime: Bool { !isPaused && !isFull && (concurrent.map { running < $0 } ?? true) }
 }
 
 extension Pause {
@@ -77,6 +83,7 @@ extension Resource.Name: CustomStringConvertible {
     case .queue(let queue): "the queue \"\(queue)\""
     case .type(let type): "the type \"\(type)\""
     case .key(let key): "the limit \"\(key)\""
+    case .place(let place): "the place \"\(place)\""
     }
   }
 
@@ -86,13 +93,13 @@ extension Resource.Name: CustomStringConvertible {
     return "bobbinctl resume --\(kind) \(displayName(name))"
   }
 
-  /// Kind and name in a pause's record and in the status API; nil for a key, which can't be paused.
+  /// Kind and name in a pause's record and in the status API; nil for what can't be paused.
   package var kindAndName: (kind: String, name: String)? {
     switch self {
     case .everything: ("all", "")
     case .queue(let name): ("queue", name)
     case .type(let name): ("type", name)
-    case .key: nil
+    case .key, .place: nil
     }
   }
 }
@@ -107,9 +114,11 @@ struct RateLimiter: Sendable, Equatable {
   /// The place of the oldest, once the ring is full.
   private var oldest = 0
 
-  init(_ rate: JobLimit.Rate) {
+  /// - Parameter used: the time at which it counts as used up, if it does.
+  init(_ rate: JobLimit.Rate, usedUpAt used: Int64? = nil) {
     count = rate.count
     period = rate.period.milliseconds
+    if let used { times = Array(repeating: used, count: count) }
   }
 
   /// The time of the next start, in milliseconds of the steady clock.

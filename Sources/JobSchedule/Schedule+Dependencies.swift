@@ -113,9 +113,9 @@ extension Schedule {
 }
 
 /// The dependencies between jobs: which job waits for which.
-package struct Dependencies {
+package struct Dependencies: Sendable {
   /// A job that waits; the sequence tells it from a later one in the slot.
-  struct Waiting {
+  struct Waiting: Sendable {
     let slot: Int
     let sequence: UInt64
     /// True if it continues even if what it waits for fails.
@@ -171,7 +171,7 @@ package struct Dependencies {
 }
 
 /// Jobs that were submitted together, or name the same batch.
-struct Batch {
+struct Batch: Sendable {
   let name: String
   var unfinished = 0
   var waiting: [Dependencies.Waiting] = []

@@ -17,6 +17,8 @@ extension Schedule {
     case concurrency(Resource.Name, limit: Int)
     /// For so many milliseconds.
     case rate(Resource.Name, Int64)
+    /// No host that has what it needs has a free worker.
+    case place(Resource.Name)
     /// The number of jobs ahead of it.
     case queue(Int)
   }
@@ -55,6 +57,7 @@ extension Schedule {
     lanes[Int(job.lane)].resources.compactMap { index in
       let resource = resources[index]
       if resource.isPaused { return .paused(resource.name) }
+      if resource.isFull { return .place(resource.name) }
       if let limit = resource.concurrent, resource.running >= limit {
         return .concurrency(resource.name, limit: limit)
       }

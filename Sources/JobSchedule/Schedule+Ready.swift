@@ -56,6 +56,11 @@ extension Schedule {
 
   private mutating func start(_ slot: Int, at now: Moment) {
     apply(.started, to: slot)
+    occupy(slot, at: now)
+  }
+
+  /// Counts a job among those that run.
+  mutating func occupy(_ slot: Int, at now: Moment) {
     guard let job = jobs[slot] else { return }
     for resource in lanes[Int(job.lane)].resources {
       resources[resource].running += 1

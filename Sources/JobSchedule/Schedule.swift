@@ -5,7 +5,7 @@ package import ObjectGraph
 ///
 /// Jobs lie in lanes, one for each set of limits that they share; a lane whose limit is reached is parked with it, so
 /// that finding the next job costs the logarithm of their number, whatever is paused, limited or waiting.
-package struct Schedule {
+package struct Schedule: Sendable {
   /// Slots, reused when their job is gone.
   var jobs: ContiguousArray<ScheduledJob?> = []
   var slots: [ManagedObjectID: Int] = [:]
@@ -38,9 +38,17 @@ package struct Schedule {
 
   /// The milliseconds of waiting that one step of priority is worth, so that no job waits for ever.
   var agingStep: Int64
+  /// Starts before this time on the steady clock are not known; every rate counts as used up then.
+  private let unknownBefore: Int64?
 
-  /// - Parameter agingStep: the milliseconds of waiting that one step of priority is worth.
-  package init(agingStep: Int64) { self.agingStep = agingStep }
+  /// - Parameters:
+  ///   - agingStep: the milliseconds of waiting that one step of priority is worth.
+  ///   - unknownBefore: the time on the steady clock at which rates count as used up, since others may have started
+  ///     jobs until then; nil if nobody has.
+  package init(agingStep: Int64, unknownBefore: Int64? = nil) {
+    self.agingStep = agingStep
+    self.unknownBefore = unknownBefore
+  }
 
   package var count: Int { slots.count }
   package var counts: [JobState: Int] { resources[0].counts }
@@ -57,7 +65,7 @@ package struct Schedule {
     let specification = new.specification
     let key = Lane.Key(
       queue: resource(.queue(specification.queue)), type: resource(.type(specification.type)),
-      limit: specification.limit.map { limit($0) } ?? -1)
+      limit: specification.limit.map { limit($0) } ?? -1, place: new.place.map { resource(.place($0)) } ?? -1)
     let slot = freeSlots.popLast() ?? jobs.count
     if slot == jobs.count { jobs.append(nil) }
     var job = ScheduledJob(
@@ -113,10 +121,14 @@ package struct Schedule {
   @discardableResult
   mutating func apply(_ event: JobEvent, to slot: Int) -> Bool {
     guard let state = jobs[slot]?.state.after(event) else { return false }
+    enter(state, slot)
+    return true
+  }
+
+  private mutating func enter(_ state: JobState, _ slot: Int) {
     count(slot, -1)
     jobs[slot]?.state = state
     count(slot, 1)
-    return true
   }
 
   private mutating func count(_ slot: Int, _ step: Int) {
@@ -146,7 +158,9 @@ package struct Schedule {
   private mutating func limit(_ limit: JobLimit) -> Int {
     let index = resource(.key(limit.key))
     resources[index].concurrent = limit.concurrent
-    resources[index].rate = limit.rate.map { resources[index].rate?.with($0) ?? RateLimiter($0) }
+    resources[index].rate = limit.rate.map {
+      resources[index].rate?.with($0) ?? RateLimiter($0, usedUpAt: unknownBefore)
+    }
     return index
   }
 
@@ -286,6 +300,30 @@ extension Schedule {
     return true
   }
 
+  // MARK: The fleet
+
+  /// Notes that a job which was added runs already, as it was started by another lead; false if it can't run.
+  package mutating func restart(_ id: ManagedObjectID, at now: Moment) -> Bool {
+    guard let slot = slots[id], let state = jobs[slot]?.state, !state.isFinal, state != .running else { return false }
+    enter(.running, slot)
+    occupy(slot, at: now)
+    return true
+  }
+
+  /// The place where a job runs; nil if it is this host.
+  package func place(of job: ScheduledJob) -> String? {
+    // It comes last, after a limit.
+    let last = lanes[Int(job.lane)].resources.last ?? 0
+    return if case .place(let name) = resources[last].name { name } else { nil }
+  }
+
+  /// Tells if any host of a place has a free worker.
+  package mutating func setRoom(_ hasRoom: Bool, at place: String, now: Moment) {
+    let index = resource(.place(place))
+    resources[index].isFull = !hasRoom
+    promote(index, at: now)
+  }
+
   // MARK: Limits
 
   /// Stops or resumes the start of jobs.
@@ -299,7 +337,7 @@ extension Schedule {
   package mutating func setLimits(_ name: Resource.Name, concurrent: Int?, rate: JobLimit.Rate?, at now: Moment) {
     let index = resource(name)
     resources[index].concurrent = concurrent
-    resources[index].rate = rate.map { resources[index].rate?.with($0) ?? RateLimiter($0) }
+    resources[index].rate = rate.map { resources[index].rate?.with($0) ?? RateLimiter($0, usedUpAt: unknownBefore) }
     promote(index, at: now)
     forget(index, at: now)
   }

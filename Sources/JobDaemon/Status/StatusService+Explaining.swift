@@ -49,6 +49,7 @@ extension StatusService {
     case .paused(let name): "\(name) is paused; `\(name.resumeCommand)` ends the pause"
     case .concurrency(let name, let limit): "\(name) has reached its limit of \(limit) running jobs"
     case .rate(let name, let time): "\(name) lets the next job start in \(span(time))"
+    case .place(let name): "no host of \(name) has a free worker"
     case .queue(let count):
       count == 0 ? "it is the next to run" : "\(count) jobs are ahead of it"
     }
@@ -84,7 +85,7 @@ extension StatusService {
       case .everything: isPaused = view.isPaused
       case .queue(let name): queues.append(QueuesReply.Entry(name, view))
       case .type(let name): types.append(QueuesReply.Entry(name, view))
-      case .key: break
+      case .key, .place: break
       }
     }
     return QueuesReply(

@@ -1,0 +1,138 @@
+package import Jobs
+package import ObjectGraph
+
+/// The database that the hosts of a fleet share, as far as they and the lead work with it.
+///
+/// Each request is one transaction at READ COMMITTED, if it does not say otherwise. Every request with a ``Receipt``
+/// begins with the fence:
+///
+///     UPDATE _session SET number = $n WHERE host = $h AND slot = $s AND number = $n - 1
+///
+/// No row: ``LedgerError/stale``, and nothing is written. The comparison with the number before keeps out a transaction
+/// whose connection broke, and which the server executes after its host has written the same again.
+package protocol FleetLedger {
+  /// Makes a request, and waits for its answer.
+  ///
+  /// - Parameter request: the request; the lead's and writers' carry the receipt of their slot.
+  /// - Returns: what the request promises.
+  /// - Throws: the reason why there is no answer.
+  func perform(_ request: LedgerRequest) throws(LedgerError) -> LedgerReply
+}
+
+/// A reason why a request has no answer.
+package enum LedgerError: Error, Sendable, Equatable {
+  /// The fence did not hold: the host was fenced, or this transaction was written before. ``LedgerRequest/outcome(of:)``
+  /// tells which.
+  case stale
+  /// The host is not alive any more: it writes nothing, and ends.
+  case fenced
+  /// Nothing was written: there was no database, or it gave up the transaction.
+  case unavailable
+  /// The answer was lost; whether it was written is told by ``LedgerRequest/outcome(of:)``.
+  case unknown
+  /// The fence held and an assignment was missing all the same: a contradiction, after which the host must stop.
+  case contradiction
+}
+
+/// The number of a transaction in a slot: the session's row is fence and receipt in one.
+package struct Receipt: Sendable, Hashable {
+  package let host: Int
+  /// The number of the writing connection, which is used once.
+  package let slot: Int
+  /// Counts the slot's transactions, from 1.
+  package let number: Int64
+}
+
+/// A request to the ledger.
+package enum LedgerRequest: Sendable {
+  /// Buries whoever is still alive under the same root, and enters a host with a new number, which is never used again,
+  /// a beat, and the slots 0, 1 and 2. Answered by ``LedgerReply/joined(host:)``.
+  case join(FleetHost)
+  /// `UPDATE _beat SET seen = now() WHERE host`; no row: ``LedgerError/fenced``. Answered by ``LedgerReply/beaten(_:)``.
+  case beat(host: Int)
+  /// Reads the runs of a host. Answered by ``LedgerReply/runs(_:)``.
+  case readRuns(host: Int)
+  /// Inserts jobs whose names are new, and news of them. Answered by ``LedgerReply/written``.
+  case admit([FleetJob], Receipt)
+  /// Records an order, and news of it. Answered by ``LedgerReply/written``.
+  case order(Order, Receipt)
+  /// Deletes runs of this host, all of them or ``LedgerError/contradiction``, with the effects and outcomes of their
+  /// attempts, and inserts news of them. Answered by ``LedgerReply/written``.
+  case flush([EndedRun], Receipt)
+  /// Replaces a slot by a new one, under `SELECT FROM _host WHERE state = 'alive' FOR UPDATE`: else a slot that is made
+  /// during a takeover would survive it. Answered by ``LedgerReply/written``, or ``LedgerError/fenced``.
+  case replaceSlot(host: Int, old: Int, new: Int)
+  /// `SELECT number FROM _session FOR UPDATE`, which waits for a transaction under way; no row: ``LedgerError/fenced``.
+  /// Answered by ``LedgerReply/outcome(isWritten:)``.
+  case outcome(of: Receipt)
+  /// Becomes the lead, if the term is still that one and the lead silent; a lead that was there is fenced in the same
+  /// transaction. Answered by ``LedgerReply/leads(term:)`` or ``LedgerReply/refused``.
+  case lead(after: Int64, silence: Int64, Receipt)
+  /// Deletes the inbox and reads what a schedule is made of, in one snapshot (REPEATABLE READ), so that what is
+  /// committed later comes as news. Answered by ``LedgerReply/loaded(_:)``.
+  case load(Receipt)
+  /// A lead's round. Answered by ``LedgerReply/news(_:)``.
+  case round(LeadRound, Receipt)
+  /// Fences a host that has been silent for so long: ends its backends; `DELETE FROM _beat WHERE seen <= now() -
+  /// silence`, which is the decision, since a beat waits for that row and then finds none; marks it lost, deletes its
+  /// sessions, its runs, and has their jobs wait again. Answered by ``LedgerReply/tookOver(_:)`` or ``LedgerReply/refused``.
+  case fence(host: Int, silence: Int64, Receipt)
+  /// Does the same at once with whoever is alive under a root, whose lock the caller holds. Answered by
+  /// ``LedgerReply/written``.
+  case bury(root: String)
+}
+
+/// A round of the lead: all that it writes in one transaction, which reads news as well.
+package struct LeadRound: Sendable {
+  /// News up to this number have been read, and nothing comes late any more.
+  package var floor: Int64
+  /// New assignments.
+  package var runs: [Run] = []
+  /// Jobs that are cancelled, or held or resumed, without having run.
+  package var states: [(job: ManagedObjectID, state: JobState)] = []
+  /// Hosts that are gone: runs that were still assigned to them are deleted once more.
+  package var gone: [Int] = []
+
+  package var isEmpty: Bool { runs.isEmpty && states.isEmpty && gone.isEmpty }
+}
+
+/// The answer to a request.
+package enum LedgerReply: Sendable {
+  case joined(host: Int)
+  case beaten(Beat)
+  case runs([Run])
+  case written
+  case outcome(isWritten: Bool)
+  case leads(term: Int64)
+  case loaded(FleetState)
+  /// News above the floor, by their numbers.
+  case news([(number: Int64, news: News)])
+  case tookOver([Run])
+  /// The condition does not hold any more; nothing was written.
+  case refused
+}
+
+/// The answer to a beat: how the fleet is, by the server's clock.
+package struct Beat: Sendable {
+  package var term: Int64
+  package var lead: Int?
+  /// The milliseconds since the lead's last beat; nil if nobody alive leads.
+  package var leadSilence: Int64?
+  /// The longest silence of a host that is alive, and the hosts in its order, the most silent first; for the lead only.
+  package var silences: [(host: Int, time: Int64)]
+  /// The number of runs of the host that beats.
+  package var runCount: Int
+  /// True if the inbox is not empty; for the lead only.
+  package var hasNews: Bool
+
+  package init(
+    term: Int64, lead: Int?, leadSilence: Int64?, silences: [(host: Int, time: Int64)], runCount: Int, hasNews: Bool
+  ) {
+    self.term = term
+    self.lead = lead
+    self.leadSilence = leadSilence
+    self.silences = silences
+    self.runCount = runCount
+    self.hasNews = hasNews
+  }
+}

@@ -1,0 +1,355 @@
+package import JobSchedule
+import Jobs
+package import ObjectGraph
+
+/// Something that happens to a host of the fleet.
+package enum MemberEvent: Sendable {
+  case beatDue
+  /// The time at which the lease would end has come.
+  case leaseDue
+  /// A request has an answer, or is known to have none; `sentAt` is on the host's steady clock.
+  case answered(MemberChannel, Result<LedgerReply, LedgerError>, sentAt: Int64)
+  case retryDue(MemberChannel)
+  /// The lead's next round is due.
+  case roundDue
+  /// The jitter before a candidacy is over.
+  case candidacyDue
+  /// A notification: there may be runs for this host, or news for it as the lead. It may be lost.
+  case hinted
+  /// A handler has ended.
+  case finished(EndedRun)
+  case admit([FleetJob])
+  case order(Order)
+}
+
+/// A connection of a host to the database; each has at most one request under way.
+package enum MemberChannel: Int, Sendable, Hashable, CaseIterable {
+  case beat
+  case runs
+  case flush
+  case intake
+  case lead
+}
+
+/// An action that an event leads to.
+package enum MemberAction: Sendable {
+  case send(LedgerRequest, MemberChannel)
+  /// Report an event after so many milliseconds; an earlier one of its kind stays.
+  case wake(MemberEvent, after: Int64)
+  /// Start a handler.
+  case start(Run)
+  /// Stop handlers that must not run twice at a time: others may soon have their jobs.
+  case stopExclusive
+  /// These jobs are in the ledger.
+  case admitted([ManagedObjectID])
+  /// Send hints to hosts, apart from any transaction that writes.
+  case hint([Int])
+  /// End at once, and write nothing more.
+  case end(MemberEnd)
+}
+
+/// The reason why a host ends.
+package enum MemberEnd: Sendable, Equatable {
+  /// It was fenced: exit status 75, and the next incarnation has a new number.
+  case fenced
+  /// The ledger contradicts what the host knows.
+  case contradiction
+}
+
+/// A host of the fleet from its joining to its end: a value without clock, threads or connections.
+///
+/// An event goes in, with the moment on the host's clocks; what is to be done comes out.
+package struct FleetMember: Sendable {
+  /// Its number, which is never used again.
+  package let number: Int
+  private let times: FleetTimes
+  private let agingStep: Int64
+  package private(set) var lease: HostLease
+  package private(set) var lead: Lead?
+  private var term: Int64 = 0
+  private var leader: Int?
+  private var candidacy = Candidacy.none
+
+  private var slots: [MemberChannel: WritingSlot]
+  private var retries: [MemberChannel: LedgerRequest] = [:]
+  private var isBeating = false
+  private var isReading = false
+  private var readsAgain = false
+
+  /// Attempts that were started here, and whose ends are not durable.
+  private var runs: [ManagedObjectID: Run] = [:]
+  private var finished: [EndedRun] = []
+  private var flushing: [EndedRun] = []
+  /// Attempts whose ends are durable: a list of runs that was read before may still name them.
+  private var durable: Set<Run> = []
+  private var durableBeforeRead: Set<Run> = []
+  private var intake: [Intake] = []
+  private var admitting: [ManagedObjectID] = []
+
+  private enum Candidacy: Sendable, Equatable {
+    case none
+    /// It lets others go first for a moment.
+    case waiting
+    /// It has asked the ledger, in the term after this one.
+    case asking(term: Int64)
+  }
+
+  private enum Intake: Sendable {
+    case jobs([FleetJob])
+    case order(Order)
+  }
+
+  /// - Parameters:
+  ///   - number: the number that the ledger has given it.
+  ///   - joinSentAt: the time at which it asked for it.
+  ///   - agingStep: the milliseconds of waiting that one step of priority is worth.
+  package init(number: Int, joinSentAt: Int64, times: FleetTimes, agingStep: Int64) {
+    self.number = number
+    self.times = times
+    self.agingStep = agingStep
+    lease = HostLease(joinSentAt: joinSentAt, times: times)
+    slots = [
+      .flush: WritingSlot(host: number, slot: 0, life: times.slotLife),
+      .intake: WritingSlot(host: number, slot: 1, life: times.slotLife),
+      .lead: WritingSlot(host: number, slot: 2, life: times.slotLife),
+    ]
+  }
+
+  /// True if it leads, and no request of the lead is under way.
+  package var isLeadIdle: Bool { lead != nil && slots[.lead]?.isIdle == true }
+
+  /// Returns what an event leads to.
+  package mutating func handle(_ event: MemberEvent, at now: Moment) -> [MemberAction] {
+    if lease.phase(at: now.steady) == .fenced { return [] }
+    switch event {
+    case .beatDue: return beat()
+    case .leaseDue:
+      if now.steady < lease.end { return [.wake(.leaseDue, after: lease.end - now.steady)] }
+      return [.stopExclusive]
+    case .answered(.beat, let result, let sent): return handleBeat(result, sent, at: now)
+    case .answered(.runs, let result, _): return handleRuns(result, at: now)
+    case .answered(let channel, let result, _): return handle(result, channel, at: now)
+    case .retryDue(let channel):
+      guard let request = retries.removeValue(forKey: channel) else { return [] }
+      return [.send(request, channel)]
+    case .roundDue: return goOn(.lead, at: now)
+    case .candidacyDue: return stand(at: now)
+    case .hinted:
+      lead?.noteHint()
+      return read() + goOn(.lead, at: now)
+    case .finished(let ended):
+      guard runs[ended.run.job] == ended.run else { return [] }
+      finished.append(ended)
+      return goOn(.flush, at: now)
+    case .admit(let jobs):
+      intake.append(.jobs(jobs))
+      return goOn(.intake, at: now)
+    case .order(let order):
+      intake.append(.order(order))
+      return goOn(.intake, at: now)
+    }
+  }
+
+  // MARK: Beats
+
+  private mutating func beat() -> [MemberAction] {
+    if isBeating { return [] }
+    isBeating = true
+    return [.send(.beat(host: number), .beat)]
+  }
+
+  private mutating func handleBeat(
+    _ result: Result<LedgerReply, LedgerError>, _ sent: Int64, at now: Moment
+  ) -> [MemberAction] {
+    isBeating = false
+    let next = MemberAction.wake(.beatDue, after: max(0, sent + times.beat - now.steady))
+    switch result {
+    case .failure(.fenced): return end(.fenced)
+    case .success(.beaten(let beat)):
+      let wasDoubtful = lease.phase(at: now.steady) != .alive
+      lease.noteAnswer(toBeatSentAt: sent)
+      (term, leader) = (beat.term, beat.lead)
+      var actions = [next, .wake(.leaseDue, after: max(0, lease.end - now.steady))]
+      actions += watch(beat, at: now)
+      // A hint may have been lost.
+      if beat.runCount > runs.count || wasDoubtful { actions += read() }
+      if beat.hasNews { lead?.noteHint() }
+      return actions + goOn(.lead, at: now)
+    default:
+      lease.noteMissedBeat()
+      return [next]
+    }
+  }
+
+  /// Looks at who is silent: as the lead at everybody, else at the lead.
+  private mutating func watch(_ beat: Beat, at now: Moment) -> [MemberAction] {
+    let counts = lease.hasHadDatabase(at: now.steady)
+    if lead != nil {
+      if counts { lead?.suspect(beat.silences.filter { $0.time >= times.fence }.map(\.host)) }
+      return lookAgain(beat.silences.map(\.time).filter { $0 < times.fence }.max())
+    }
+    guard beat.lead != nil, let silence = beat.leadSilence else {
+      // Nobody alive leads, which is certain.
+      return stand(after: jitter)
+    }
+    if silence < times.fence { return lookAgain(silence) }
+    return counts ? stand(after: jitter) : []
+  }
+
+  /// Beats once more when a silence has become too long, instead of with the next beat in turn.
+  private func lookAgain(_ silence: Int64?) -> [MemberAction] {
+    guard let silence, silence > 2 * times.beat else { return [] }
+    return [.wake(.beatDue, after: times.fence - silence + 1)]
+  }
+
+  private var jitter: Int64 { Int64(number) * 7 % (times.jitter + 1) }
+
+  private mutating func stand(after delay: Int64) -> [MemberAction] {
+    if candidacy != .none { return [] }
+    candidacy = .waiting
+    return [.wake(.candidacyDue, after: delay)]
+  }
+
+  /// Stands for the lead. The ledger checks once more that the term is the same and the lead silent.
+  private mutating func stand(at now: Moment) -> [MemberAction] {
+    guard lead == nil, let slot = slots[.lead], slot.isIdle, lease.phase(at: now.steady) == .alive else {
+      candidacy = .none
+      return []
+    }
+    let (term, silence) = (term, times.fence)
+    candidacy = .asking(term: term + 1)
+    return begin(.lead) { .lead(after: term, silence: silence, $0) }
+  }
+
+  // MARK: Runs
+
+  private mutating func read() -> [MemberAction] {
+    if isReading {
+      readsAgain = true
+      return []
+    }
+    isReading = true
+    durableBeforeRead = durable
+    return [.send(.readRuns(host: number), .runs)]
+  }
+
+  private mutating func handleRuns(_ result: Result<LedgerReply, LedgerError>, at now: Moment) -> [MemberAction] {
+    isReading = false
+    var actions: [MemberAction] = []
+    if case .success(.runs(let read)) = result {
+      // What it was before the read is not among these runs any more, unless somebody else wrote it.
+      let isMine = lease.phase(at: now.steady) == .alive
+      for run in read where isMine && runs[run.job] == nil && !durable.contains(run) {
+        runs[run.job] = run
+        actions.append(.start(run))
+      }
+      durable.subtract(durableBeforeRead)
+    }
+    if readsAgain {
+      readsAgain = false
+      actions += self.read()
+    }
+    return actions
+  }
+
+  // MARK: Writing
+
+  private mutating func begin(
+    _ channel: MemberChannel, _ make: (Receipt) -> LedgerRequest
+  ) -> [MemberAction] {
+    guard let request = slots[channel]?.begin(make) else { return [] }
+    return [.send(request, channel)]
+  }
+
+  private mutating func handle(
+    _ result: Result<LedgerReply, LedgerError>, _ channel: MemberChannel, at now: Moment
+  ) -> [MemberAction] {
+    guard let step = slots[channel]?.handle(result) else { return [] }
+    switch step {
+    case .send(let request): return [.send(request, channel)]
+    case .sendLater(let request):
+      retries[channel] = request
+      return [.wake(.retryDue(channel), after: times.retry)]
+    case .fenced: return end(.fenced)
+    case .contradiction: return end(.contradiction)
+    case .answered(let reply): return noteWritten(channel, reply, at: now) + goOn(channel, at: now)
+    case .written: return noteWritten(channel, nil, at: now) + goOn(channel, at: now)
+    }
+  }
+
+  /// - Parameter reply: nil if it is lost.
+  private mutating func noteWritten(
+    _ channel: MemberChannel, _ reply: LedgerReply?, at now: Moment
+  ) -> [MemberAction] {
+    switch channel {
+    case .beat, .runs: return []
+    case .flush:
+      if flushing.isEmpty { return [] }
+      for ended in flushing { runs[ended.run.job] = nil }
+      durable.formUnion(flushing.lazy.map(\.run))
+      flushing = []
+      return hintLead()
+    case .intake:
+      defer { admitting = [] }
+      return (admitting.isEmpty ? [] : [.admitted(admitting)]) + hintLead()
+    case .lead: return noteLead(reply, at: now)
+    }
+  }
+
+  private mutating func noteLead(_ reply: LedgerReply?, at now: Moment) -> [MemberAction] {
+    if case .asking(let term) = candidacy {
+      candidacy = .none
+      if case .refused? = reply { return [] }
+      lead = Lead(term: term, times: times, agingStep: agingStep)
+      // Who else is silent?
+      return [.wake(.beatDue, after: 0)]
+    }
+    guard let reply else {
+      lead?.noteLostAnswer()
+      return []
+    }
+    return lead.map { _ in [.hint(lead?.handle(reply, at: now) ?? [])] } ?? []
+  }
+
+  private func hintLead() -> [MemberAction] { leader.map { [.hint([$0])] } ?? [] }
+
+  /// Makes the next request of a channel, if it is idle and there is something to do.
+  private mutating func goOn(_ channel: MemberChannel, at now: Moment) -> [MemberAction] {
+    guard let slot = slots[channel], slot.isIdle else { return [] }
+    if slot.isOld {
+      guard let request = slots[channel]?.beginReplacement() else { return [] }
+      return [.send(request, channel)]
+    }
+    switch channel {
+    case .beat, .runs: return []
+    case .flush:
+      if finished.isEmpty { return [] }
+      (flushing, finished) = (finished, [])
+      let ended = flushing
+      return begin(.flush) { .flush(ended, $0) }
+    case .intake:
+      if intake.isEmpty { return [] }
+      switch intake.removeFirst() {
+      case .jobs(let jobs):
+        admitting = jobs.map(\.id)
+        return begin(.intake) { .admit(jobs, $0) }
+      case .order(let order): return begin(.intake) { .order(order, $0) }
+      }
+    case .lead:
+      switch lead?.next(at: now) {
+      case .request(let make)?: return begin(.lead, make)
+      case .rest(until: let time?)?:
+        let delay = min(
+          time.steady == .max ? .max : time.steady - now.steady, time.wall == .max ? .max : time.wall - now.wall)
+        return [.wake(.roundDue, after: max(0, delay))]
+      case .rest(until: nil)?, nil: return []
+      }
+    }
+  }
+
+  private mutating func end(_ reason: MemberEnd) -> [MemberAction] {
+    lease.noteFence()
+    lead = nil
+    return [.end(reason)]
+  }
+}

@@ -1,0 +1,131 @@
+package import JobSchedule
+package import Jobs
+package import ObjectGraph
+
+/// A host as it joins: what it can run, and how much at a time.
+package struct FleetHost: Sendable, Equatable {
+  /// The folder of its spool: at most one process at a time holds the lock in it.
+  package let root: String
+  /// The number of jobs that it runs at a time.
+  package let slots: Int
+  /// The types that it has handlers for.
+  package let types: Set<String>
+  /// The places that it offers, that of its own spool among them.
+  package let places: Set<String>
+
+  package init(root: String, slots: Int, types: Set<String>, places: Set<String>) {
+    self.root = root
+    self.slots = slots
+    self.types = types
+    self.places = places
+  }
+}
+
+/// A job as the ledger knows it.
+package struct FleetJob: Sendable {
+  package let id: ManagedObjectID
+  /// The ID by which clients and other jobs name it.
+  package let name: String
+  package let specification: JobSpecification
+  /// The place where it has to run; nil for any host.
+  package let place: String?
+  /// The moment of its admission, in milliseconds of the server's clock.
+  package var created: Int64
+  /// Its state as it was last saved; whether it runs is told by its ``Run``.
+  package var state = JobState.available
+  /// The number of its last attempt; each number is used once.
+  package var attempt = 0
+  /// The moment of the next attempt, in milliseconds of the server's clock, if the last one failed.
+  package var retryTime: Int64?
+
+  package init(
+    id: ManagedObjectID, name: String, specification: JobSpecification, place: String? = nil, created: Int64
+  ) {
+    self.id = id
+    self.name = name
+    self.specification = specification
+    self.place = place
+    self.created = created
+  }
+}
+
+/// An assignment: this host makes this attempt at this job. It is on record before a handler starts.
+package struct Run: Sendable, Hashable {
+  package let job: ManagedObjectID
+  package let host: Int
+  package let attempt: Int
+
+  package init(job: ManagedObjectID, host: Int, attempt: Int) {
+    self.job = job
+    self.host = host
+    self.attempt = attempt
+  }
+}
+
+/// An attempt that has ended, and with it, in the same transaction, its effects.
+package struct EndedRun: Sendable {
+  package let run: Run
+  /// The event by which it ended: ``JobEvent/succeeded``, ``JobEvent/failed``, ``JobEvent/gaveUp`` or
+  /// ``JobEvent/interrupted``.
+  package let event: JobEvent
+  /// The moment of the next attempt after ``JobEvent/failed``, in milliseconds of the server's clock.
+  package let retryTime: Int64?
+
+  package init(run: Run, event: JobEvent, retryTime: Int64? = nil) {
+    self.run = run
+    self.event = event
+    self.retryTime = retryTime
+  }
+}
+
+/// An operator's order, which any host takes and the lead carries out.
+package enum Order: Sendable {
+  case pause(Resource.Name, Bool)
+  /// Cancels a job that does not run.
+  case cancel(ManagedObjectID)
+  /// Holds a job that does not run, or resumes it.
+  case hold(ManagedObjectID, Bool)
+}
+
+/// A known job, as far as others that name it have to know it.
+package struct NamedJob: Sendable {
+  package let id: ManagedObjectID
+  package let state: JobState
+
+  package init(id: ManagedObjectID, state: JobState) {
+    self.id = id
+    self.state = state
+  }
+}
+
+/// One row of the lead's inbox. What it says is in the tables as well, so a lead that has lost it loads them.
+package enum News: Sendable {
+  case joined(Int, FleetHost)
+  /// A host was buried by its successor; its runs are gone.
+  case buried(Int)
+  /// Jobs were admitted; by name, those among the jobs that they wait for which are known.
+  case admitted([FleetJob], known: [String: NamedJob])
+  case ended([EndedRun])
+  case ordered(Order)
+}
+
+/// The tables of which a new lead makes its schedule, in one snapshot.
+package struct FleetState: Sendable {
+  package var hosts: [Int: FleetHost]
+  package var runs: [Run]
+  /// The unfinished jobs, in the order of their admission.
+  package var jobs: [FleetJob]
+  /// By name, those among the jobs that they wait for which are known.
+  package var known: [String: NamedJob]
+  package var paused: Set<Resource.Name>
+
+  package init(
+    hosts: [Int: FleetHost], runs: [Run], jobs: [FleetJob], known: [String: NamedJob], paused: Set<Resource.Name>
+  ) {
+    self.hosts = hosts
+    self.runs = runs
+    self.jobs = jobs
+    self.known = known
+    self.paused = paused
+  }
+}

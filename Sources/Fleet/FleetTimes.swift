@@ -1,0 +1,25 @@
+/// The times by which the hosts of a fleet live and die, in milliseconds.
+package struct FleetTimes: Sendable {
+  /// The time from one beat to the next.
+  package var beat: Int64 = 700
+  /// A host that has had no beat answered for so long, counted from when it was sent, starts nothing any more.
+  package var stop: Int64 = 2_700
+  /// A host whose last beat is so old, by the server's clock, is fenced.
+  package var fence: Int64 = 3_500
+  /// Silence of others counts only after a host has itself had the database for so long.
+  package var grace: Int64 = 4_000
+  /// A pause between two answered beats that counts as an absence of the database.
+  package var gap: Int64 = 1_500
+  /// Candidates for a dead lead's place wait up to so long, so that they don't come together.
+  package var jitter: Int64 = 50
+  /// The shortest time between two rounds of the lead.
+  package var round: Int64 = 10
+  /// The longest that a transaction may last: news may become visible so late.
+  package var longestTransaction: Int64 = 60_000
+  /// The time after which a request that met no database is made again.
+  package var retry: Int64 = 200
+  /// The transactions of one slot, before it is replaced by a new one; old versions of its row are left behind.
+  package var slotLife: Int64 = 1_000
+
+  package init() {}
+}

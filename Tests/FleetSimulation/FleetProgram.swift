@@ -1,0 +1,211 @@
+import Jobs
+
+/// What a seed makes: a fleet, and what is done to it at which time.
+package struct FleetProgram: Sendable {
+  /// A fault or a wish, at a time in milliseconds.
+  struct Step: Sendable {
+    let time: Int64
+    let action: Action
+  }
+
+  enum Action: Sendable {
+    /// Drops jobs into a machine's spool.
+    case submit(machine: Int, [Job])
+    case order(machine: Int, Wish)
+    /// Kills a machine's process, and starts it again after a time.
+    case kill(machine: Int, restart: Int64)
+    /// Kills whoever leads.
+    case killLead(restart: Int64)
+    /// Stops a machine's process for a time, as SIGSTOP does.
+    case stop(machine: Int, Int64)
+    /// Cuts a machine off the database for a time; what it has sent may still be executed.
+    case cut(machine: Int, Int64)
+    /// The database is away for a time; what was committed stays.
+    case outage(Int64)
+    /// Nobody gets hints for a time.
+    case deafness(Int64)
+    /// Has the next requests of a machine go wrong.
+    case disturb(machine: Int, MemberChannelSet, Disturbance, count: Int)
+    /// Compares the lead's schedule with one that is made anew.
+    case compare
+  }
+
+  /// A channel of a machine, by its number in `MemberChannel`.
+  typealias MemberChannelSet = Int
+
+  enum Disturbance: Sendable, Equatable {
+    /// It is executed, and the answer is lost.
+    case answerLost
+    /// The connection breaks, and the server executes it so much later.
+    case late(Int64)
+    /// It never reaches the server.
+    case unsent
+    /// The client waits so long before a statement of the transaction.
+    case pause(before: Int, Int64)
+    /// The answer takes so long.
+    case slowAnswer(Int64)
+  }
+
+  enum Wish: Sendable {
+    case pause(queue: Int, Bool)
+    case cancel(job: Int)
+    case hold(job: Int, Bool)
+  }
+
+  /// A job; its number is its name.
+  struct Job: Sendable {
+    let number: Int
+    var queue = 0
+    var priority = 0
+    var limit: Int?
+    var hasRate = false
+    var unique: Int?
+    var after: [Int] = []
+    var mayFail = false
+    var batch: Int?
+    var afterBatch: Int?
+    var delay: Int64 = 0
+    var place: Int?
+    /// The milliseconds that an attempt takes.
+    var duration: Int64 = 50
+    /// The number of attempts that fail before one succeeds; ten for a job that is given up.
+    var failures = 0
+  }
+
+  let seed: UInt64
+  var machines: Int
+  var slots: Int
+  var endsBackends: Bool
+  var steps: [Step] = []
+
+  /// The jobs of all steps.
+  var jobs: [Job] {
+    steps.flatMap { step -> [Job] in if case .submit(_, let jobs) = step.action { jobs } else { [] } }
+  }
+}
+
+extension FleetProgram: CustomStringConvertible {
+  package var description: String {
+    (["// seed \(seed): \(machines) machines with \(slots) slots\(endsBackends ? "" : ", behind a pooler")"]
+      + steps.map { "at \($0.time) ms: \($0.action)" }).joined(separator: "\n")
+  }
+}
+
+/// Random choices that are the same in each run (SplitMix64, G. Steele and others).
+struct RandomSource: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed &* 0xD129_0DA9_8B2F_3A41 &+ 0x1F83_D9AB_FB41_BD6B }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  /// True in so many of a hundred cases.
+  mutating func chance(_ percent: Int) -> Bool { number(0..<100) < percent }
+
+  mutating func number(_ range: Range<Int>) -> Int {
+    range.lowerBound + Int(truncatingIfNeeded: next() % UInt64(range.count))
+  }
+
+  mutating func time(_ range: Range<Int>) -> Int64 { Int64(number(range)) }
+}
+
+extension FleetProgram {
+  /// Makes the program of a seed.
+  package init(seed: UInt64) {
+    var random = RandomSource(seed: seed)
+    self.seed = seed
+    machines = random.number(2..<4)
+    slots = random.number(1..<4)
+    endsBackends = random.chance(70)
+    var count = 0
+    // One death and nothing else, after a time in which everybody has had the database, shows how soon work goes on.
+    let isCalm = random.chance(15)
+    for _ in 0..<random.number(1..<4) {
+      let jobs = (0..<random.number(1..<5)).map { _ in
+        defer { count += 1 }
+        return Job(number: count, of: machines, &random)
+      }
+      add(.submit(machine: random.number(0..<machines), jobs), at: random.time(0..<3_000) + (isCalm ? 5_500 : 0))
+    }
+    if isCalm {
+      let restart = random.time(6_000..<9_000)
+      let machine = random.number(0..<machines)
+      add(
+        random.chance(50) ? .killLead(restart: restart) : .kill(machine: machine, restart: restart),
+        at: random.time(6_100..<8_700))
+      steps.sort { $0.time < $1.time }
+      return
+    }
+    for _ in 0..<random.number(0..<5) {
+      let time = random.time(0..<5_000)
+      let action = fault(&random, jobCount: count)
+      add(action, at: time)
+      // A job that comes while a host is being buried.
+      if case .kill(let machine, let restart) = action, random.chance(40) {
+        let other = (machine + 1) % machines
+        add(
+          .submit(machine: other, [Job(number: count, of: machines, &random)]), at: time + restart + random.time(0..<9))
+        count += 1
+      }
+      // An outage that one host sleeps through.
+      if case .stop(_, let duration) = action, duration > 4_000, random.chance(30) {
+        add(.outage(duration - random.time(50..<400)), at: time + random.time(1..<60))
+      }
+    }
+    if random.chance(40) { add(.compare, at: random.time(200..<5_000)) }
+    steps.sort { $0.time < $1.time }
+  }
+
+  private mutating func add(_ action: Action, at time: Int64) { steps.append(Step(time: time, action: action)) }
+
+  private func fault(_ random: inout RandomSource, jobCount: Int) -> Action {
+    let machine = random.number(0..<machines)
+    switch random.number(0..<20) {
+    case 0, 1: return .kill(machine: machine, restart: random.time(50..<8_000))
+    case 2, 3: return .killLead(restart: random.time(50..<8_000))
+    case 4, 5: return .stop(machine: machine, random.time(100..<9_000))
+    case 6: return .cut(machine: machine, random.time(100..<9_000))
+    case 7: return .outage(random.time(100..<12_000))
+    case 8: return .deafness(random.time(500..<4_000))
+    case 9: return .order(machine: machine, .pause(queue: random.number(0..<2), random.chance(60)))
+    case 10: return .order(machine: machine, .cancel(job: random.number(0..<jobCount)))
+    case 11: return .order(machine: machine, .hold(job: random.number(0..<jobCount), random.chance(60)))
+    default:
+      let disturbance: Disturbance =
+        switch random.number(0..<6) {
+        case 0, 1: .answerLost
+        case 2: .late(random.time(1..<600))
+        case 3: .unsent
+        case 4: .pause(before: random.number(1..<5), random.time(10..<2_500))
+        default: .slowAnswer(random.time(100..<3_500))
+        }
+      // Writing channels have more to lose.
+      let channel = [0, 1, 2, 2, 3, 3, 3, 4, 4, 4][random.number(0..<10)]
+      return .disturb(machine: machine, channel, disturbance, count: random.number(1..<4))
+    }
+  }
+}
+
+extension FleetProgram.Job {
+  fileprivate init(number: Int, of machines: Int, _ random: inout RandomSource) {
+    self.number = number
+    queue = random.number(0..<2)
+    priority = random.number(-1..<2)
+    duration = random.time(5..<700)
+    if random.chance(30) { limit = random.number(0..<2) }
+    if random.chance(15) { hasRate = true }
+    if random.chance(10) { unique = random.number(0..<2) }
+    if number > 0, random.chance(20) { after = [random.number(0..<number)] }
+    mayFail = random.chance(50)
+    if random.chance(15) { batch = 0 } else if random.chance(8) { afterBatch = 0 }
+    if random.chance(10) { delay = random.time(50..<2_000) }
+    if random.chance(15) { place = random.number(0..<machines) }
+    if random.chance(15) { failures = random.chance(30) ? 10 : random.number(1..<3) }
+  }
+}

@@ -1,0 +1,110 @@
+import Fleet
+import Foundation
+import JobSchedule
+import Jobs
+import ObjectGraph
+
+/// What the steps of a program do.
+extension FleetWorld {
+  func obey(_ action: FleetProgram.Action) throws {
+    switch action {
+    case .submit(let number, let jobs):
+      let machine = machines[number]
+      let files = jobs.map { fleetJob($0) }
+      machine.spool += files
+      judge.noteAccepted(files)
+      deliver(.admit(files), to: machine)
+    case .order(let number, let wish): deliver(.order(order(wish)), to: machines[number])
+    case .kill(let number, let restart): kill(machines[number], restart: restart)
+    case .killLead(let restart):
+      guard let machine = machines.first(where: { $0.process?.member?.lead != nil && $0.process?.isDead == false })
+      else { return }
+      kill(machine, restart: restart)
+    case .stop(let number, let duration):
+      let machine = machines[number]
+      machine.stoppedUntil = max(machine.stoppedUntil, now + duration)
+      excuse(machine, for: duration)
+    case .cut(let number, let duration):
+      let machine = machines[number]
+      machine.cutUntil = max(machine.cutUntil, now + duration)
+      excuse(machine, for: duration)
+    case .outage(let duration):
+      breakDatabase(for: duration)
+      noteTrouble(until: now + duration + 2_000)
+    case .deafness(let duration):
+      deafen(for: duration)
+      noteTrouble(until: now + duration)
+    case .disturb(let number, let channel, let kind, let count):
+      machines[number].disturbances.append((channel, kind, count))
+      excuse(machines[number], for: 3_000)
+    case .compare: try judge.compare(self)
+    }
+  }
+
+  /// Ends pauses and holds, so that everything can be finished.
+  func undoWishes() {
+    for case .order(let machine, let wish) in program.steps.map(\.action) {
+      switch wish {
+      case .pause(let queue, true): deliver(.order(order(.pause(queue: queue, false))), to: machines[machine])
+      case .hold(let job, true): deliver(.order(order(.hold(job: job, false))), to: machines[machine])
+      default: break
+      }
+    }
+  }
+
+  private func excuse(_ machine: Machine, for duration: Int64) {
+    machine.lastExcuse = max(machine.lastExcuse, now + duration)
+    noteTrouble(until: now + duration)
+  }
+
+  private func deliver(_ event: MemberEvent, to machine: Machine) {
+    // A process that has not joined yet looks into its spool when it has.
+    if let process = machine.process, process.member != nil { enqueue(.deliver(process, event), at: now) }
+  }
+
+  private func kill(_ machine: Machine, restart: Int64) {
+    guard let process = machine.process, !process.isDead else { return }
+    let isQuiet = now > max(lastTrouble, Self.start) + 6_000
+    excuse(machine, for: 0)
+    die(process)
+    machine.stoppedUntil = 0
+    enqueue(.start(machine), at: now + restart)
+    lastStart = max(lastStart, now + restart)
+    guard isQuiet, let number = process.member?.number else { return }
+    let runs = ledger.runs.all(for: 0).map(\.row).filter { $0.host == number }
+    enqueue(.judgeDeath(host: number, jobs: runs, time: now), at: now + 4_500)
+  }
+
+  // MARK: Jobs
+
+  private static func id(_ job: Int) -> ManagedObjectID {
+    ManagedObjectID(key: Int64(job), entityIndex: 0, rootIndex: 0, coordinatorOrdinal: 0)
+  }
+
+  private func order(_ wish: FleetProgram.Wish) -> Order {
+    switch wish {
+    case .pause(let queue, let isPaused): .pause(.queue("queue\(queue)"), isPaused)
+    case .cancel(let job): .cancel(Self.id(job))
+    case .hold(let job, let isHeld): .hold(Self.id(job), isHeld)
+    }
+  }
+
+  private func fleetJob(_ job: FleetProgram.Job) -> FleetJob {
+    var specification = JobSpecification(type: "work", queue: "queue\(job.queue)", priority: job.priority)
+    if job.hasRate {
+      specification.limit = JobLimit(key: "rate", rate: JobLimit.Rate(2, per: .seconds(4)))
+    } else if let limit = job.limit {
+      specification.limit = JobLimit(key: "limit\(limit)", concurrent: limit + 1)
+    }
+    specification.unique = job.unique.map { "unique\($0)" }
+    // A shorter program may lack some of them.
+    let after = job.after.filter { jobs[$0] != nil }.map { "job\($0)" }
+    if job.mayFail { specification.afterAny = after } else { specification.after = after }
+    specification.batch = job.batch.map { "batch\($0)" }
+    specification.afterBatch = job.afterBatch.map { "batch\($0)" }
+    if job.delay > 0 { specification.notBefore = Date(timeIntervalSince1970: Double(now + job.delay) / 1000) }
+    return FleetJob(
+      id: Self.id(job.number), name: "job\(job.number)", specification: specification,
+      place: job.place.flatMap { $0 < machines.count ? "place\($0)" : nil }, created: now)
+  }
+}

@@ -1,0 +1,391 @@
+import Fleet
+import Foundation
+import JobSchedule
+import Jobs
+import ObjectGraph
+
+/// A promise that was broken.
+struct Violation: Error, CustomStringConvertible {
+  let time: Int64
+  let description: String
+}
+
+/// A machine of the simulated fleet: its spool survives the processes that run on it.
+final class Machine {
+  let number: Int
+  /// Files that were accepted, and are not in the ledger yet.
+  var spool: [FleetJob] = []
+  var process: Process?
+  /// Nothing happens in its process before that time.
+  var stoppedUntil: Int64 = 0
+  var cutUntil: Int64 = 0
+  /// The last time at which anything was wrong with it, other than with the database.
+  var lastExcuse: Int64 = 0
+  var disturbances: [(channel: Int, kind: FleetProgram.Disturbance, count: Int)] = []
+
+  init(number: Int) { self.number = number }
+}
+
+/// A daemon that runs on a machine, from its start to its end.
+final class Process {
+  let machine: Machine
+  var member: FleetMember?
+  var isDead = false
+  var timers: [Timer: Int64] = [:]
+  var leadsSince: Int64?
+
+  init(on machine: Machine) { self.machine = machine }
+}
+
+/// A timer of a process; there is one of each.
+enum Timer: Hashable {
+  case beat
+  case lease
+  case retry(MemberChannel)
+  case round
+  case candidacy
+
+  init?(_ event: MemberEvent) {
+    switch event {
+    case .beatDue: self = .beat
+    case .leaseDue: self = .lease
+    case .retryDue(let channel): self = .retry(channel)
+    case .roundDue: self = .round
+    case .candidacyDue: self = .candidacy
+    default: return nil
+    }
+  }
+
+  var event: MemberEvent {
+    switch self {
+    case .beat: .beatDue
+    case .lease: .leaseDue
+    case .retry(let channel): .retryDue(channel)
+    case .round: .roundDue
+    case .candidacy: .candidacyDue
+    }
+  }
+}
+
+/// A request on its way to the ledger and back.
+final class Call {
+  let process: Process
+  let channel: MemberChannel
+  let request: LedgerRequest
+  let sentAt: Int64
+  var transaction: MemoryLedger.Transaction?
+  var disturbance: FleetProgram.Disturbance?
+  var isAnswered = false
+
+  init(_ process: Process, _ channel: MemberChannel, _ request: LedgerRequest, sentAt: Int64) {
+    self.process = process
+    self.channel = channel
+    self.request = request
+    self.sentAt = sentAt
+  }
+}
+
+/// A fleet with a virtual clock: what its hosts and their ledger do is run step by step, and judged after each.
+final class FleetWorld {
+  enum Event {
+    case step(Int)
+    case start(Machine)
+    case timer(Process, Timer, Int64)
+    case deliver(Process, MemberEvent)
+    case execute(Call)
+    case answer(Call, Result<LedgerReply, LedgerError>)
+    case finish(Process, Run)
+    case judgeDeath(host: Int, jobs: [Run], time: Int64)
+  }
+
+  private struct Entry: Comparable {
+    let time: Int64
+    let sequence: Int
+    let event: Event
+
+    static func < (left: Self, right: Self) -> Bool {
+      left.time == right.time ? left.sequence < right.sequence : left.time < right.time
+    }
+
+    static func == (left: Self, right: Self) -> Bool { left.sequence == right.sequence }
+  }
+
+  let program: FleetProgram
+  let ledger = MemoryLedger()
+  let times: FleetTimes
+  let jobs: [Int: FleetProgram.Job]
+  let machines: [Machine]
+  /// The server's clock, and the hosts' wall clocks, in milliseconds.
+  private(set) var now: Int64 = 1_000_000
+  var random: RandomSource
+  let judge = Judge()
+  private var queue = Heap<Entry>()
+  private var sequence = 0
+  private var awayUntil: Int64 = 0
+  private var deafUntil: Int64 = 0
+  /// The time at which the last fault ends.
+  private(set) var lastTrouble: Int64 = 1_000_000
+  /// The time of the last step, or of the last start of a process.
+  var lastStart: Int64 = 0
+
+  static let start: Int64 = 1_000_000
+
+  init(_ program: FleetProgram) {
+    self.program = program
+    var times = FleetTimes()
+    times.longestTransaction = 4_500
+    times.slotLife = 7
+    self.times = times
+    jobs = Dictionary(program.jobs.map { ($0.number, $0) }) { first, _ in first }
+    machines = (0..<program.machines).map { Machine(number: $0) }
+    random = RandomSource(seed: program.seed ^ 0xF1EE7)
+    ledger.endsBackends = program.endsBackends
+  }
+
+  // MARK: The clock
+
+  func enqueue(_ event: Event, at time: Int64) {
+    sequence += 1
+    queue.push(Entry(time: max(time, now), sequence: sequence, event: event))
+  }
+
+  /// Runs the program, until everything accepted is final.
+  func run() throws {
+    for machine in machines { enqueue(.start(machine), at: now) }
+    for (index, step) in program.steps.enumerated() { enqueue(.step(index), at: Self.start + step.time) }
+    var steps = 0
+    var cleanups: Int64 = 0
+    lastStart = Self.start + (program.steps.last?.time ?? 0)
+    while let entry = queue.pop() {
+      now = entry.time
+      ledger.now = now
+      try handle(entry.event)
+      steps += 1
+      if now <= max(lastTrouble, lastStart) + 700 { continue }
+      // A host that was cut off ends when it comes back, and forgets what it was asked for last.
+      if now > max(lastTrouble, lastStart) + 700 + 5_000 * cleanups {
+        cleanups += 1
+        undoWishes()
+      }
+      if steps % 16 == 0, now > max(lastTrouble, lastStart) + 2_000, isDone { break }
+      if now > max(lastTrouble, lastStart) + 60_000 { try judge.complainOfUnfinished(self) }
+    }
+    try judge.judgeEnd(self)
+  }
+
+  private var isDone: Bool {
+    machines.allSatisfy { $0.spool.isEmpty && $0.process?.member != nil }
+      && ledger.runs.isEmpty && ledger.jobs.all(for: 0).allSatisfy(\.row.state.isFinal)
+  }
+
+  func moment(of machine: Machine) -> Moment {
+    Moment(steady: now + Int64(machine.number) * 1_000_003, wall: now)
+  }
+
+  // MARK: Events
+
+  private func handle(_ event: Event) throws {
+    switch event {
+    case .step(let index): try obey(program.steps[index].action)
+    case .start(let machine): start(machine)
+    case .timer(let process, let timer, let due):
+      if wait(process, event) { return }
+      guard process.timers[timer] == due else { return }
+      process.timers[timer] = nil
+      deliver(timer.event, to: process)
+    case .deliver(let process, let happening):
+      if wait(process, event) { return }
+      deliver(happening, to: process)
+    case .finish(let process, let run):
+      if wait(process, event) { return }
+      finish(run, process)
+    case .execute(let call): try execute(call)
+    case .answer(let call, let result):
+      if wait(call.process, event) { return }
+      answer(call, result)
+    case .judgeDeath(let host, let runs, let time): try judge.judgeDeath(of: host, runs, since: time, in: self)
+    }
+  }
+
+  /// Puts an event off while its process is stopped; true also if the process is dead, and nothing happens to it.
+  private func wait(_ process: Process, _ event: Event) -> Bool {
+    if process.isDead { return true }
+    if process.machine.stoppedUntil <= now { return false }
+    enqueue(event, at: process.machine.stoppedUntil)
+    return true
+  }
+
+  private func start(_ machine: Machine) {
+    if let process = machine.process, !process.isDead { return }
+    let process = Process(on: machine)
+    machine.process = process
+    join(process)
+  }
+
+  private func join(_ process: Process) {
+    let machine = process.machine
+    let places: Set<String> = ["place\(machine.number)"]
+    send(
+      .join(FleetHost(root: "root\(machine.number)", slots: program.slots, types: ["work"], places: places)), .beat,
+      process)
+  }
+
+  private func deliver(_ event: MemberEvent, to process: Process) {
+    guard process.member != nil, !process.isDead else { return }
+    let actions = process.member?.handle(event, at: moment(of: process.machine)) ?? []
+    for action in actions { perform(action, process) }
+  }
+
+  private func perform(_ action: MemberAction, _ process: Process) {
+    switch action {
+    case .send(let request, let channel): send(request, channel, process)
+    case .wake(let event, let delay):
+      guard let timer = Timer(event) else { return }
+      let due = now + delay
+      if let armed = process.timers[timer], armed <= due { return }
+      process.timers[timer] = due
+      enqueue(.timer(process, timer, due), at: due)
+    case .start(let run):
+      if process.member?.lease.phase(at: moment(of: process.machine).steady) != .alive {
+        judge.note(.startWithoutLease, at: now)
+      }
+      enqueue(.finish(process, run), at: now + (jobs[Int(run.job.key)]?.duration ?? 1))
+    case .stopExclusive: break
+    case .admitted(let ids): process.machine.spool.removeAll { ids.contains($0.id) }
+    case .hint(let hosts):
+      if now < deafUntil { return }
+      for machine in machines {
+        if let other = machine.process, let number = other.member?.number, hosts.contains(number) {
+          enqueue(.deliver(other, .hinted), at: now + random.time(1..<4))
+        }
+      }
+    case .end(let reason):
+      if reason == .contradiction { judge.note(.contradiction, at: now) }
+      die(process)
+      enqueue(.start(process.machine), at: now + 100)
+    }
+  }
+
+  private func finish(_ run: Run, _ process: Process) {
+    guard let job = jobs[Int(run.job.key)] else { return }
+    let event: JobEvent = run.attempt > job.failures ? .succeeded : job.failures >= 10 ? .gaveUp : .failed
+    let ended = EndedRun(run: run, event: event, retryTime: event == .failed ? now + 300 : nil)
+    deliver(.finished(ended), to: process)
+  }
+
+  func die(_ process: Process) {
+    process.isDead = true
+    // Its connections close, and the server undoes what is open.
+    for transaction in ledger.open.values where transaction.host == process.member?.number {
+      if transaction.nextStatement > 0 { ledger.abort(transaction) }
+    }
+  }
+
+  // MARK: Requests
+
+  private func send(_ request: LedgerRequest, _ channel: MemberChannel, _ process: Process) {
+    let call = Call(process, channel, request, sentAt: moment(of: process.machine).steady)
+    let machine = process.machine
+    if let index = machine.disturbances.firstIndex(where: { $0.channel == channel.rawValue }) {
+      call.disturbance = machine.disturbances[index].kind
+      machine.disturbances[index].count -= 1
+      if machine.disturbances[index].count == 0 { machine.disturbances.remove(at: index) }
+      machine.lastExcuse = max(machine.lastExcuse, now + 4_000)
+      noteTrouble(until: now + 4_000)
+    }
+    judge.noteSent(request, at: now)
+    switch call.disturbance {
+    case .unsent: enqueue(.answer(call, .failure(.unavailable)), at: now + random.time(5..<1_000))
+    case .late(let delay):
+      enqueue(.answer(call, .failure(.unknown)), at: now + random.time(5..<100))
+      enqueue(.execute(call), at: now + delay)
+    default: enqueue(.execute(call), at: now + random.time(1..<4))
+    }
+  }
+
+  private func execute(_ call: Call) throws {
+    if now < awayUntil || (now < call.process.machine.cutUntil && call.transaction == nil) {
+      if let transaction = call.transaction { ledger.abort(transaction) }
+      let error: LedgerError = call.transaction == nil ? .unavailable : .unknown
+      return enqueue(.answer(call, .failure(error)), at: now + random.time(5..<2_000))
+    }
+    let transaction = call.transaction ?? ledger.begin(call.request, from: call.process.member?.number ?? 0)
+    call.transaction = transaction
+    while true {
+      // The client sends the statements, so a stopped or slow one leaves its transaction open.
+      if let resumption = interruption(of: call, transaction) {
+        if resumption - transaction.start > 2_000 {
+          // The server gives up transactions that are idle for so long.
+          ledger.abort(transaction)
+          return enqueue(.answer(call, .failure(.unavailable)), at: resumption)
+        }
+        return enqueue(.execute(call), at: resumption)
+      }
+      switch ledger.step(transaction) {
+      case .more: continue
+      case .blocked:
+        if now - transaction.start < 2_000 { return enqueue(.execute(call), at: now + 7) }
+        ledger.abort(transaction)
+        return enqueue(.answer(call, .failure(.unavailable)), at: now + 1)
+      case .ended(let result):
+        if case .success(let reply) = result { try judge.judge(call, reply, in: self) }
+        return reply(to: call, result)
+      }
+    }
+  }
+
+  /// The time at which the client sends the next statement, if it does not do so now.
+  private func interruption(of call: Call, _ transaction: MemoryLedger.Transaction) -> Int64? {
+    guard transaction.nextStatement > 0, !transaction.isAborted else { return nil }
+    if case .pause(let statement, let delay) = call.disturbance, statement == transaction.nextStatement {
+      call.disturbance = nil
+      return now + delay
+    }
+    let machine = call.process.machine
+    return machine.stoppedUntil > now && !call.process.isDead ? machine.stoppedUntil : nil
+  }
+
+  private func reply(to call: Call, _ result: Result<LedgerReply, LedgerError>) {
+    if now < call.process.machine.cutUntil { return lose(call) }
+    switch call.disturbance {
+    case .answerLost: lose(call)
+    case .slowAnswer(let delay): enqueue(.answer(call, result), at: now + delay)
+    default: enqueue(.answer(call, result), at: now + random.time(1..<4))
+    }
+  }
+
+  private func lose(_ call: Call) { enqueue(.answer(call, .failure(.unknown)), at: now + random.time(5..<2_000)) }
+
+  private func answer(_ call: Call, _ result: Result<LedgerReply, LedgerError>) {
+    if call.isAnswered { return }
+    call.isAnswered = true
+    let process = call.process
+    guard case .join = call.request else {
+      let hasLed = process.member?.lead != nil
+      deliver(.answered(call.channel, result, sentAt: call.sentAt), to: process)
+      if !hasLed, process.member?.lead != nil { process.leadsSince = now }
+      return
+    }
+    guard case .success(.joined(let number)) = result else { return join(process) }
+    process.member = FleetMember(number: number, joinSentAt: call.sentAt, times: times, agingStep: 60_000)
+    process.machine.lastExcuse = max(process.machine.lastExcuse, now)
+    deliver(.beatDue, to: process)
+    if !process.machine.spool.isEmpty { deliver(.admit(process.machine.spool), to: process) }
+  }
+
+  // MARK: Faults
+
+  /// Notes that something is wrong until a time.
+  func noteTrouble(until time: Int64) { lastTrouble = max(lastTrouble, time) }
+
+  var isAway: Bool { now < awayUntil }
+
+  /// Has the database be away, with all connections broken.
+  func breakDatabase(for duration: Int64) {
+    awayUntil = max(awayUntil, now + duration)
+    for transaction in ledger.open.values { ledger.abort(transaction) }
+  }
+
+  /// Has all hints be lost.
+  func deafen(for duration: Int64) { deafUntil = max(deafUntil, now + duration) }
+}

@@ -1,0 +1,195 @@
+import Fleet
+import JobSchedule
+import Jobs
+import ObjectGraph
+
+/// Holds a fleet to its promises.
+final class Judge {
+  /// Something that must not happen, whatever the faults.
+  enum Impossibility: String {
+    case contradiction = "a host was told that the ledger contradicts it"
+    case startWithoutLease = "a host starts an attempt though its lease is over"
+  }
+
+  private var accepted: [FleetJob] = []
+  private var noted: (time: Int64, what: Impossibility)?
+  private var alive: Set<Int> = []
+  private var term: Int64 = 0
+  /// The times at which assignments were first sent, for the rates.
+  private var sent: [Run: Int64] = [:]
+  private var rateStarts: [Int64] = []
+
+  func noteAccepted(_ jobs: [FleetJob]) { accepted += jobs }
+
+  func note(_ what: Impossibility, at time: Int64) { noted = (time, what) }
+
+  func noteSent(_ request: LedgerRequest, at time: Int64) {
+    guard case .round(let round, _) = request else { return }
+    for run in round.runs where sent[run] == nil { sent[run] = time }
+  }
+
+  private func fail(_ world: FleetWorld, _ text: String) -> Violation {
+    Violation(time: world.now - FleetWorld.start, description: text)
+  }
+
+  // MARK: After each commit
+
+  /// Judges what a transaction has done.
+  func judge(_ call: Call, _ reply: LedgerReply, in world: FleetWorld) throws {
+    if let noted { throw fail(world, noted.what.rawValue) }
+    if case .refused = reply { return }
+    switch call.request {
+    case .flush(let ended, _): try judgeEffects(ended, world)
+    case .round(let round, let receipt): try judgeRound(round, receipt, world)
+    case .join, .bury, .replaceSlot: try judgeSessions(world)
+    case .fence: try judgeTakeover(call, world)
+    case .lead:
+      try judgeTakeover(call, world)
+      guard case .leads(let term) = reply, term > self.term else { throw fail(world, "the term did not grow") }
+      self.term = term
+    default: break
+    }
+  }
+
+  private func judgeEffects(_ ended: [EndedRun], _ world: FleetWorld) throws {
+    for one in ended where one.event == .succeeded {
+      let runs = world.ledger.effects.row(one.run.job, for: 0) ?? []
+      if runs.count > 1 { throw fail(world, "the effects of job \(one.run.job.key) were committed by \(runs)") }
+    }
+  }
+
+  private func judgeRound(_ round: LeadRound, _ receipt: Receipt, _ world: FleetWorld) throws {
+    if round.runs.isEmpty { return }
+    let ledger = world.ledger
+    guard ledger.lead.row(0, for: 0)?.host == receipt.host else {
+      throw fail(world, "host \(receipt.host) assigned jobs though it does not lead any more")
+    }
+    var used: [Int: Int] = [:]
+    var running: [String: Int] = [:]
+    for (_, run) in ledger.runs.all(for: 0) {
+      used[run.host, default: 0] += 1
+      if let limit = ledger.jobs.row(run.job, for: 0)?.specification.limit { running[limit.key, default: 0] += 1 }
+    }
+    for run in round.runs {
+      guard let job = ledger.jobs.row(run.job, for: 0) else { throw fail(world, "an unknown job was assigned") }
+      if job.state.isFinal { throw fail(world, "job \(run.job.key) was assigned though it is \(job.state)") }
+      if run.attempt <= job.attempt { throw fail(world, "attempt \(run.attempt) of job \(run.job.key) came twice") }
+      if used[run.host, default: 0] > world.program.slots { throw fail(world, "host \(run.host) has too many runs") }
+      if let host = ledger.hosts.row(run.host, for: 0)?.host, let place = job.place, !host.places.contains(place) {
+        throw fail(world, "job \(run.job.key) was assigned to a host that does not offer \(place)")
+      }
+      guard let limit = job.specification.limit else { continue }
+      if let concurrent = limit.concurrent, running[limit.key, default: 0] > concurrent {
+        throw fail(world, "\(running[limit.key, default: 0]) jobs with the key \(limit.key) run")
+      }
+      if let rate = limit.rate, let time = sent[run] {
+        rateStarts.append(time)
+        let recent = rateStarts.filter { abs($0 - time) < rate.period.milliseconds && $0 <= time }
+        if recent.count > rate.count { throw fail(world, "\(recent.count) jobs started within \(rate.period)") }
+      }
+    }
+  }
+
+  private func judgeSessions(_ world: FleetWorld) throws {
+    for (key, _) in world.ledger.sessions.all(for: 0) where world.ledger.hosts.row(key.host, for: 0)?.isAlive != true {
+      throw fail(world, "host \(key.host) was taken over, and can still write by its slot \(key.slot)")
+    }
+    alive = Set(world.ledger.hosts.all(for: 0).lazy.filter(\.row.isAlive).map(\.key))
+  }
+
+  /// Judges a takeover because of silence: the host must have stopped by itself, and for a reason of its own.
+  private func judgeTakeover(_ call: Call, _ world: FleetWorld) throws {
+    let before = alive
+    try judgeSessions(world)
+    for host in before.subtracting(alive) {
+      guard let machine = world.machines.first(where: { $0.process?.member?.number == host }),
+        let process = machine.process, !process.isDead
+      else { continue }
+      let phase = process.member?.lease.phase(at: world.moment(of: machine).steady)
+      if phase == .alive { throw fail(world, "host \(host) was fenced while its lease said that it may work") }
+      if machine.lastExcuse < world.now - world.times.fence - 1_000 {
+        throw fail(world, "host \(host) was fenced though nothing was wrong with it")
+      }
+    }
+  }
+
+  // MARK: Later
+
+  /// Judges how soon the work of a dead host went on, where nothing else was wrong meanwhile.
+  func judgeDeath(of host: Int, _ lost: [Run], since time: Int64, in world: FleetWorld) throws {
+    if world.lastTrouble > time { return }
+    let ledger = world.ledger
+    let runs = ledger.runs.all(for: 0).map(\.row)
+    if runs.contains(where: { $0.host == host }) {
+      throw fail(world, "host \(host) has been dead for 4.5 s, and still has runs")
+    }
+    let free = world.machines.contains { machine in
+      guard let process = machine.process, !process.isDead, let number = process.member?.number else { return false }
+      return runs.count { $0.host == number } < world.program.slots
+    }
+    for run in lost where free {
+      guard let job = ledger.jobs.row(run.job, for: 0), job.state == .available, job.attempt <= run.attempt,
+        job.place == nil, job.specification.limit == nil, ledger.paused.isEmpty,
+        !runs.contains(where: { $0.job == run.job })
+      else { continue }
+      throw fail(world, "job \(run.job.key) has waited for 4.5 s since its host died")
+    }
+  }
+
+  /// Compares the lead's schedule with one that is made of the ledger, where all news have arrived.
+  func compare(_ world: FleetWorld) throws {
+    let ledger = world.ledger
+    guard ledger.open.isEmpty, ledger.inbox.isEmpty, !world.isAway,
+      let machine = world.machines.first(where: { $0.process?.member?.lead?.assigner != nil }),
+      let process = machine.process, !process.isDead, let member = process.member, member.isLeadIdle,
+      ledger.lead.row(0, for: 0)?.host == member.number, var lived = member.lead?.assigner, !lived.hasStates
+    else { return }
+    let now = world.moment(of: machine)
+    var made = Assigner(ledger.committedState, agingStep: 60_000, at: now)
+    lived.advance(to: now)
+    made.advance(to: now)
+    for (id, job) in ledger.jobs.all(for: 0) {
+      let states = [lived.schedule.state(of: id), made.schedule.state(of: id)].map { state -> JobState? in
+        // Both wait for a time, by one clock or the other.
+        state == .retryable ? .scheduled : state
+      }
+      // A batch may have got members after a job that waits for it became ready: a new lead waits for them too.
+      if job.specification.afterBatch != nil, states[1] == .waiting { continue }
+      if states[0] != states[1] {
+        throw fail(
+          world,
+          "job \(job.name) is \(states[0].map { "\($0)" } ?? "unknown") to the lead, and to a new one "
+            + (states[1].map { "\($0)" } ?? "unknown"))
+      }
+    }
+    let views = [lived, made].map { assigner in
+      assigner.schedule.resourceViews.filter { $0.running > 0 || $0.isPaused }
+        .map { "\($0.name): \($0.running) run\($0.isPaused ? ", paused" : "")" }.sorted()
+    }
+    if views[0] != views[1] { throw fail(world, "the lead says \(views[0]), a new one \(views[1])") }
+  }
+
+  /// Judges what is left when everything should be final.
+  func judgeEnd(_ world: FleetWorld) throws {
+    if let noted { throw fail(world, noted.what.rawValue) }
+    for job in accepted {
+      guard let known = world.ledger.jobs.row(job.id, for: 0) else {
+        throw fail(world, "\(job.name) was accepted, and is lost")
+      }
+      let effects = world.ledger.effects.row(job.id, for: 0)?.count ?? 0
+      if effects != (known.state == .completed ? 1 : 0) {
+        throw fail(world, "\(job.name) is \(known.state), and its effects were committed \(effects) times")
+      }
+    }
+  }
+
+  /// Throws what is unfinished after a long time without faults.
+  func complainOfUnfinished(_ world: FleetWorld) throws {
+    let jobs = world.ledger.jobs.all(for: 0).map(\.row).filter { !$0.state.isFinal }.map(\.name).sorted()
+    let waiting = world.machines.flatMap(\.spool).map(\.name)
+    throw fail(
+      world,
+      "nothing is wrong any more, and these are not finished: \(jobs); not admitted: \(waiting); "
+        + "runs: \(world.ledger.runs.all(for: 0).map(\.row))")
+  }
+}

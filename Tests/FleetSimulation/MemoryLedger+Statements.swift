@@ -1,0 +1,314 @@
+import Fleet
+import JobSchedule
+import Jobs
+import ObjectGraph
+
+/// The requests as statements, in the order in which PostgreSQL gets them.
+extension MemoryLedger {
+  typealias Statement = (Transaction) throws -> Void
+
+  func statements(of request: LedgerRequest) -> [Statement] {
+    switch request {
+    case .join(let host): buryStatements(root: host.root) + [{ try self.enter(host, $0) }]
+    case .beat(let host): [{ try self.beat(host, $0) }]
+    case .readRuns(let host): [{ $0.reply = .runs(self.runs(of: host, $0)) }]
+    case .admit(let jobs, let receipt): [fence(receipt), { try self.admit(jobs, $0) }]
+    case .order(let order, let receipt):
+      [
+        fence(receipt),
+        { transaction in
+          if case .pause(let name, let isPaused) = order {
+            try self.paused.write(name, isPaused ? true : nil, for: transaction.id)
+          }
+        }, { try self.tell(.ordered(order), $0) },
+      ]
+    case .flush(let ended, let receipt):
+      [
+        fence(receipt), { try self.deleteRuns(ended, $0) }, { try self.record(ended, $0) },
+        { try self.tell(.ended(ended), $0) },
+      ]
+    case .replaceSlot(let host, let old, let new): replaceSlot(host, old: old, new: new)
+    case .outcome(let receipt): [{ try self.tellOutcome(of: receipt, $0) }]
+    case .lead(let term, let silence, let receipt): leadStatements(after: term, silence: silence, receipt)
+    case .load(let receipt): [fence(receipt), { try self.load($0) }]
+    case .round(let round, let receipt):
+      [
+        fence(receipt), { try self.readNews(above: round.floor, $0) }, { try self.write(round, $0) },
+      ]
+    case .fence(let host, let silence, let receipt): [fence(receipt)] + takeover({ _ in [host] }, silence: silence)
+    case .bury(let root): buryStatements(root: root)
+    }
+  }
+
+  // MARK: Hosts
+
+  private func enter(_ host: FleetHost, _ transaction: Transaction) throws {
+    lastHost += 1
+    let number = lastHost
+    try hosts.write(number, Host(host: host), for: transaction.id)
+    try beats.write(number, transaction.start, for: transaction.id)
+    for slot in 0..<3 { try sessions.write(SessionKey(host: number, slot: slot), 0, for: transaction.id) }
+    if lead.row(0, for: transaction.id) == nil { try lead.write(0, (0, nil), for: transaction.id) }
+    try tell(.joined(number, host), transaction)
+    transaction.reply = .joined(host: number)
+  }
+
+  private func beat(_ host: Int, _ transaction: Transaction) throws {
+    let id = transaction.id
+    try beats.lock(host, for: id)
+    guard let before = beats.row(host, for: id) else { throw Undone.failed(.fenced) }
+    try beats.write(host, max(before, transaction.start), for: id)
+    let (term, leader) = lead.row(0, for: id) ?? (0, nil)
+    let isLead = leader == host
+    var silences: [(host: Int, time: Int64)] = []
+    if isLead {
+      for (other, seen) in beats.all(for: id) where other != host { silences.append((other, now - seen)) }
+      silences.sort { ($1.time, $0.host) < ($0.time, $1.host) }
+    }
+    transaction.reply = .beaten(
+      Beat(
+        term: term, lead: leader, leadSilence: leader.flatMap { beats.row($0, for: id) }.map { now - $0 },
+        silences: silences, runCount: runs(of: host, transaction).count,
+        hasNews: isLead && !inbox.all(for: id).isEmpty))
+  }
+
+  private func replaceSlot(_ host: Int, old: Int, new: Int) -> [Statement] {
+    [
+      { transaction in
+        try self.hosts.lock(host, for: transaction.id)
+        guard self.hosts.row(host, for: transaction.id)?.isAlive == true else { throw Undone.failed(.fenced) }
+      },
+      { transaction in
+        let key = SessionKey(host: host, slot: old)
+        try self.sessions.lock(key, for: transaction.id)
+        // It was replaced before, and this is a repetition.
+        guard self.sessions.row(key, for: transaction.id) != nil else { throw Undone(result: .success(.written)) }
+        try self.sessions.write(key, nil, for: transaction.id)
+      },
+      { try self.sessions.write(SessionKey(host: host, slot: new), 0, for: $0.id) },
+    ]
+  }
+
+  // MARK: The fence
+
+  private func fence(_ receipt: Receipt) -> Statement {
+    { transaction in
+      let key = SessionKey(host: receipt.host, slot: receipt.slot)
+      try self.sessions.lock(key, for: transaction.id)
+      guard self.sessions.row(key, for: transaction.id) == receipt.number - 1 else { throw Undone.failed(.stale) }
+      try self.sessions.write(key, receipt.number, for: transaction.id)
+    }
+  }
+
+  private func tellOutcome(of receipt: Receipt, _ transaction: Transaction) throws {
+    let key = SessionKey(host: receipt.host, slot: receipt.slot)
+    try sessions.lock(key, for: transaction.id)
+    guard let number = sessions.row(key, for: transaction.id) else { throw Undone.failed(.fenced) }
+    transaction.reply = .outcome(isWritten: number >= receipt.number)
+  }
+
+  /// - Parameter silence: the time for which the hosts must have been silent; nil if they are certainly dead.
+  private func takeover(_ dead: @escaping (Transaction) -> [Int], silence: Int64?) -> [Statement] {
+    [
+      { transaction in
+        transaction.dead = dead(transaction)
+        for host in transaction.dead {
+          // A beat waits for this row, and then finds none.
+          try self.beats.lock(host, for: transaction.id)
+          guard let silence else { continue }
+          guard let seen = self.beats.row(host, for: transaction.id), seen <= transaction.start - silence else {
+            throw Undone.refused
+          }
+        }
+        for host in transaction.dead { try self.beats.write(host, nil, for: transaction.id) }
+      },
+      { transaction in
+        if !self.endsBackends { return }
+        for other in self.open.values where transaction.dead.contains(other.host) && other.id != transaction.id {
+          self.abort(other)
+        }
+      },
+      { transaction in
+        for host in transaction.dead {
+          try self.hosts.lock(host, for: transaction.id)
+          guard var row = self.hosts.row(host, for: transaction.id) else { continue }
+          row.isAlive = false
+          try self.hosts.write(host, row, for: transaction.id)
+        }
+      },
+      { transaction in
+        // A statement that has waited for a row sees no rows that were inserted meanwhile.
+        let doomed =
+          transaction.doomed
+          ?? self.sessions.all(for: transaction.id).map(\.key).filter { transaction.dead.contains($0.host) }
+        transaction.doomed = doomed
+        for key in doomed { try self.sessions.write(key, nil, for: transaction.id) }
+      },
+      { transaction in
+        let lost = try transaction.dead.flatMap { try self.deleteRuns(of: $0, transaction) }
+        transaction.reply = .tookOver(lost)
+      },
+    ]
+  }
+
+  private func buryStatements(root: String) -> [Statement] {
+    let dead = { (transaction: Transaction) in
+      self.hosts.all(for: transaction.id).filter { $0.row.isAlive && $0.row.host.root == root }.map(\.key)
+    }
+    return takeover(dead, silence: nil) + [
+      { transaction in
+        for host in transaction.dead { try self.tell(.buried(host), transaction) }
+        transaction.reply = .written
+      }
+    ]
+  }
+
+  private func leadStatements(after term: Int64, silence: Int64, _ receipt: Receipt) -> [Statement] {
+    let old = { (transaction: Transaction) -> [Int] in
+      guard let host = self.lead.row(0, for: transaction.id)?.host,
+        self.hosts.row(host, for: transaction.id)?.isAlive == true
+      else { return [] }
+      return [host]
+    }
+    return [
+      fence(receipt),
+      { transaction in
+        try self.lead.lock(0, for: transaction.id)
+        guard let row = self.lead.row(0, for: transaction.id), row.term == term, row.host != receipt.host else {
+          throw Undone.refused
+        }
+      },
+    ] + takeover(old, silence: silence) + [
+      { transaction in
+        try self.lead.write(0, (term + 1, receipt.host), for: transaction.id)
+        transaction.reply = .leads(term: term + 1)
+      }
+    ]
+  }
+
+  // MARK: Jobs and runs
+
+  private func runs(of host: Int, _ transaction: Transaction) -> [Run] {
+    runs.all(for: transaction.id).lazy.map(\.row).filter { $0.host == host }.sorted { $0.job.key < $1.job.key }
+  }
+
+  private func deleteRuns(of host: Int, _ transaction: Transaction) throws -> [Run] {
+    let lost = runs(of: host, transaction)
+    for run in lost {
+      try runs.write(run.job, nil, for: transaction.id)
+      try change(run.job, transaction) { $0.attempt = run.attempt }
+    }
+    return lost
+  }
+
+  private func change(
+    _ id: ManagedObjectID, _ transaction: Transaction, _ body: (inout FleetJob) -> Void
+  ) throws {
+    try jobs.lock(id, for: transaction.id)
+    guard var job = jobs.row(id, for: transaction.id) else { throw Undone.failed(.contradiction) }
+    body(&job)
+    try jobs.write(id, job, for: transaction.id)
+  }
+
+  private func admit(_ new: [FleetJob], _ transaction: Transaction) throws {
+    var admitted: [FleetJob] = []
+    for var job in new {
+      try names.lock(job.name, for: transaction.id)
+      if names.row(job.name, for: transaction.id) != nil { continue }
+      job.created = transaction.start
+      try names.write(job.name, job.id, for: transaction.id)
+      try jobs.write(job.id, job, for: transaction.id)
+      admitted.append(job)
+    }
+    if !admitted.isEmpty { try tell(.admitted(admitted, known: [:]), transaction) }
+  }
+
+  private func deleteRuns(_ ended: [EndedRun], _ transaction: Transaction) throws {
+    for one in ended {
+      try runs.lock(one.run.job, for: transaction.id)
+      guard runs.row(one.run.job, for: transaction.id) == one.run else { throw Undone.failed(.contradiction) }
+      try runs.write(one.run.job, nil, for: transaction.id)
+    }
+  }
+
+  private func record(_ ended: [EndedRun], _ transaction: Transaction) throws {
+    for one in ended {
+      try change(one.run.job, transaction) { job in
+        job.attempt = one.run.attempt
+        job.state = JobState.running.after(one.event) ?? job.state
+        job.retryTime = one.retryTime
+      }
+      if one.event == .succeeded {
+        let before = effects.row(one.run.job, for: transaction.id) ?? []
+        try effects.write(one.run.job, before + [one.run], for: transaction.id)
+      }
+    }
+  }
+
+  // MARK: The lead
+
+  private func tell(_ news: News, _ transaction: Transaction) throws {
+    lastNews += 1
+    try inbox.write(lastNews, news, for: transaction.id)
+  }
+
+  private func readNews(above floor: Int64, _ transaction: Transaction) throws {
+    var news: [(number: Int64, news: News)] = []
+    for (number, row) in inbox.all(for: transaction.id) where number > floor {
+      try inbox.write(number, nil, for: transaction.id)
+      if case .admitted(let jobs, _) = row {
+        news.append((number, .admitted(jobs, known: known(jobs, transaction))))
+      } else {
+        news.append((number, row))
+      }
+    }
+    transaction.reply = .news(news.sorted { $0.number < $1.number })
+  }
+
+  private func known(_ jobs: [FleetJob], _ transaction: Transaction) -> [String: NamedJob] {
+    var known: [String: NamedJob] = [:]
+    for job in jobs {
+      for name in job.specification.after + job.specification.afterAny {
+        guard let id = names.row(name, for: transaction.id), let other = self.jobs.row(id, for: transaction.id) else {
+          continue
+        }
+        known[name] = NamedJob(id: id, state: other.state)
+      }
+    }
+    return known
+  }
+
+  private func load(_ transaction: Transaction) throws {
+    for (number, _) in inbox.all(for: transaction.id) { try inbox.write(number, nil, for: transaction.id) }
+    transaction.reply = .loaded(state(for: transaction))
+  }
+
+  /// What is committed, as a new lead would load it.
+  var committedState: FleetState {
+    state(for: Transaction(id: 0, request: .beat(host: 0), host: 0, start: now))
+  }
+
+  private func state(for transaction: Transaction) -> FleetState {
+    let id = transaction.id
+    let unfinished = jobs.all(for: id).lazy.map(\.row).filter { !$0.state.isFinal }
+      .sorted { ($0.created, $0.id.key) < ($1.created, $1.id.key) }
+    let alive = hosts.all(for: id).filter(\.row.isAlive).map { ($0.key, $0.row.host) }
+    return FleetState(
+      hosts: Dictionary(uniqueKeysWithValues: alive), runs: runs.all(for: id).map(\.row), jobs: unfinished,
+      known: known(unfinished, transaction), paused: Set(paused.all(for: id).map(\.key)))
+  }
+
+  private func write(_ round: LeadRound, _ transaction: Transaction) throws {
+    for host in round.gone { _ = try deleteRuns(of: host, transaction) }
+    for (id, state) in round.states {
+      try change(id, transaction) { job in
+        job.state = state == .available && job.retryTime != nil ? .retryable : state
+      }
+    }
+    for run in round.runs {
+      try runs.lock(run.job, for: transaction.id)
+      guard runs.row(run.job, for: transaction.id) == nil else { throw Undone.failed(.contradiction) }
+      try runs.write(run.job, run, for: transaction.id)
+    }
+  }
+}

@@ -1,0 +1,142 @@
+package import Fleet
+import JobSchedule
+import Jobs
+import ObjectGraph
+
+/// A fleet's ledger in memory, with transactions that interleave statement by statement.
+package final class MemoryLedger: FleetLedger {
+  /// A transaction that is under way.
+  final class Transaction {
+    let id: Int
+    let request: LedgerRequest
+    /// The host whose backend it is; 0 before a host has joined.
+    let host: Int
+    let start: Int64
+    var statements: [(Transaction) throws -> Void] = []
+    var nextStatement = 0
+    var reply = LedgerReply.written
+    var isAborted = false
+    /// The hosts that it takes over.
+    var dead: [Int] = []
+    /// The sessions that it deletes, as it has found them.
+    var doomed: [SessionKey]?
+
+    init(id: Int, request: LedgerRequest, host: Int, start: Int64) {
+      self.id = id
+      self.request = request
+      self.host = host
+      self.start = start
+    }
+  }
+
+  /// The end of a transaction without effects.
+  struct Undone: Error {
+    let result: Result<LedgerReply, LedgerError>
+
+    static func failed(_ error: LedgerError) -> Undone { Undone(result: .failure(error)) }
+    static let refused = Undone(result: .success(.refused))
+  }
+
+  enum Step {
+    case more
+    /// Another transaction has what it needs.
+    case blocked
+    case ended(Result<LedgerReply, LedgerError>)
+  }
+
+  struct Host {
+    let host: FleetHost
+    var isAlive = true
+  }
+
+  struct SessionKey: Hashable {
+    let host: Int
+    let slot: Int
+  }
+
+  /// The server's clock, in milliseconds.
+  package var now: Int64 = 0
+  /// True if a takeover ends the backends of the host, which it can't behind a pooler.
+  var endsBackends = true
+
+  var hosts = RowTable<Int, Host>()
+  var beats = RowTable<Int, Int64>()
+  var sessions = RowTable<SessionKey, Int64>()
+  var lead = RowTable<Int, (term: Int64, host: Int?)>()
+  var runs = RowTable<ManagedObjectID, Run>()
+  var inbox = RowTable<Int64, News>()
+  var jobs = RowTable<ManagedObjectID, FleetJob>()
+  var names = RowTable<String, ManagedObjectID>()
+  var paused = RowTable<Resource.Name, Bool>()
+  /// The attempts whose effects were committed.
+  var effects = RowTable<ManagedObjectID, [Run]>()
+  /// Drawn outside of transactions, like a sequence's values.
+  var lastHost = 0
+  var lastNews: Int64 = 0
+  private var lastTransaction = 0
+  private(set) var open: [Int: Transaction] = [:]
+
+  package init() {}
+
+  package func perform(_ request: LedgerRequest) throws(LedgerError) -> LedgerReply {
+    let transaction = begin(request, from: 0)
+    while true {
+      switch step(transaction) {
+      case .more: continue
+      case .blocked:
+        abort(transaction)
+        throw .unavailable
+      case .ended(let result): return try result.get()
+      }
+    }
+  }
+
+  func begin(_ request: LedgerRequest, from host: Int) -> Transaction {
+    lastTransaction += 1
+    let transaction = Transaction(id: lastTransaction, request: request, host: host, start: now)
+    transaction.statements = statements(of: request)
+    open[transaction.id] = transaction
+    return transaction
+  }
+
+  /// Executes the next statement, or commits.
+  func step(_ transaction: Transaction) -> Step {
+    if transaction.isAborted { return .ended(.failure(.unknown)) }
+    guard transaction.nextStatement < transaction.statements.count else {
+      end(transaction, isCommitted: true)
+      return .ended(.success(transaction.reply))
+    }
+    do {
+      try transaction.statements[transaction.nextStatement](transaction)
+      transaction.nextStatement += 1
+      return .more
+    } catch let error as Undone {
+      end(transaction, isCommitted: false)
+      return .ended(error.result)
+    } catch {
+      return .blocked
+    }
+  }
+
+  /// Ends a transaction without effects, and its backend.
+  func abort(_ transaction: Transaction) {
+    if open[transaction.id] == nil { return }
+    transaction.isAborted = true
+    end(transaction, isCommitted: false)
+  }
+
+  private func end(_ transaction: Transaction, isCommitted: Bool) {
+    let id = transaction.id
+    open[id] = nil
+    hosts.end(id, isCommitted: isCommitted)
+    beats.end(id, isCommitted: isCommitted)
+    sessions.end(id, isCommitted: isCommitted)
+    lead.end(id, isCommitted: isCommitted)
+    runs.end(id, isCommitted: isCommitted)
+    inbox.end(id, isCommitted: isCommitted)
+    jobs.end(id, isCommitted: isCommitted)
+    names.end(id, isCommitted: isCommitted)
+    paused.end(id, isCommitted: isCommitted)
+    effects.end(id, isCommitted: isCommitted)
+  }
+}

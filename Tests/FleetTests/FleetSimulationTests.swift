@@ -1,0 +1,20 @@
+import FleetSimulation
+import Foundation
+import Testing
+
+/// Random faults on a fleet with a virtual clock, and the promises that it has to keep.
+@Suite struct FleetSimulationTests {
+  private static let parts = 20
+  private static let seedCount =
+    ProcessInfo.processInfo.environment["BOBBIN_FLEET_SEEDS"].flatMap(UInt64.init) ?? 10_000
+
+  @Test(arguments: 0..<UInt64(parts)) func promisesAreKept(part: UInt64) {
+    let size = (Self.seedCount + UInt64(Self.parts) - 1) / UInt64(Self.parts)
+    for seed in part * size..<min((part + 1) * size, Self.seedCount) {
+      if let failure = FleetFuzzer().run(seed: seed) {
+        Issue.record("\(failure)")
+        return
+      }
+    }
+  }
+}

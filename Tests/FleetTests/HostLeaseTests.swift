@@ -1,0 +1,49 @@
+import Testing
+
+@testable import Fleet
+
+@Suite("The lease of a host")
+struct HostLeaseTests {
+  private var lease = HostLease(joinSentAt: 0, times: FleetTimes())
+
+  @Test("It lasts 2.7 s from when the last answered beat was sent, however late the answer came")
+  mutating func fromSending() {
+    lease.noteAnswer(toBeatSentAt: 700)
+    #expect(lease.phase(at: 3_399) == .alive)
+    #expect(lease.phase(at: 3_400) == .doubtful)
+    #expect(lease.end == 3_400)
+  }
+
+  @Test("A late answer to an earlier beat shortens nothing")
+  mutating func lateAnswer() {
+    lease.noteAnswer(toBeatSentAt: 1_400)
+    lease.noteAnswer(toBeatSentAt: 700)
+    #expect(lease.end == 4_100)
+  }
+
+  @Test("A doubtful host is alive again with an answer, and a fenced one never")
+  mutating func back() {
+    #expect(lease.phase(at: 9_000) == .doubtful)
+    lease.noteAnswer(toBeatSentAt: 9_000)
+    #expect(lease.phase(at: 9_100) == .alive)
+    lease.noteFence()
+    lease.noteAnswer(toBeatSentAt: 9_700)
+    #expect(lease.phase(at: 9_701) == .fenced)
+  }
+
+  @Test("Others' silence counts after 4 s with the database", arguments: [false, true])
+  mutating func silence(isMissed: Bool) {
+    for time in stride(from: Int64(700), through: 4_200, by: 700) { lease.noteAnswer(toBeatSentAt: time) }
+    #expect(!HostLease(joinSentAt: 0, times: FleetTimes()).hasHadDatabase(at: 2_000))
+    #expect(lease.hasHadDatabase(at: 4_200))
+    // Either a beat was not answered, or the host was stopped itself and has noticed nothing.
+    if isMissed { lease.noteMissedBeat() }
+    #expect(lease.hasHadDatabase(at: 4_300) == !isMissed)
+    let back: Int64 = isMissed ? 4_900 : 6_000
+    lease.noteAnswer(toBeatSentAt: back)
+    #expect(!lease.hasHadDatabase(at: back + 2_000))
+    lease.noteAnswer(toBeatSentAt: back + 1_400)
+    lease.noteAnswer(toBeatSentAt: back + 2_800)
+    #expect(lease.hasHadDatabase(at: back + 4_000))
+  }
+}

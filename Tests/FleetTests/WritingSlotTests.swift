@@ -1,0 +1,88 @@
+import Testing
+
+@testable import Fleet
+
+@Suite("A writing slot")
+struct WritingSlotTests {
+  private var slot = WritingSlot(host: 4, slot: 0, life: 3)
+
+  private mutating func begin() -> LedgerRequest { slot.begin { .flush([], $0) } }
+
+  private func number(_ request: LedgerRequest) -> Int64? {
+    if case .flush(_, let receipt) = request { receipt.number } else { nil }
+  }
+
+  @Test("Transactions are numbered from 1, and one that met no database keeps its number")
+  mutating func numbers() {
+    #expect(number(begin()) == 1)
+    guard case .sendLater(let again) = slot.handle(.failure(.unavailable)) else {
+      Issue.record("it is not made again")
+      return
+    }
+    #expect(number(again) == 1)
+    #expect(!slot.isIdle)
+    guard case .answered(.written) = slot.handle(.success(.written)) else {
+      Issue.record("it is not answered")
+      return
+    }
+    #expect(slot.isIdle)
+    #expect(number(begin()) == 2)
+  }
+
+  @Test("A lost answer is found out by the receipt", arguments: [true, false])
+  mutating func lostAnswer(isWritten: Bool) {
+    _ = begin()
+    guard case .send(.outcome(let receipt)) = slot.handle(.failure(.unknown)) else {
+      Issue.record("nobody asks for the outcome")
+      return
+    }
+    #expect(receipt == Receipt(host: 4, slot: 0, number: 1))
+    switch slot.handle(.success(.outcome(isWritten: isWritten))) {
+    case .written: #expect(isWritten && slot.isIdle)
+    case .send(let again): #expect(!isWritten && number(again) == 1)
+    default: Issue.record("neither")
+    }
+  }
+
+  @Test("A fence that does not hold is looked into, since the same may have been written late")
+  mutating func stale() {
+    _ = begin()
+    guard case .send(.outcome) = slot.handle(.failure(.stale)) else {
+      Issue.record("nobody asks for the outcome")
+      return
+    }
+    guard case .sendLater(.outcome) = slot.handle(.failure(.unavailable)) else {
+      Issue.record("the question is not asked again")
+      return
+    }
+    guard case .fenced = slot.handle(.failure(.fenced)) else {
+      Issue.record("it is not fenced")
+      return
+    }
+  }
+
+  @Test("A refused request used no number")
+  mutating func refused() {
+    _ = begin()
+    _ = slot.handle(.success(.refused))
+    #expect(number(begin()) == 1)
+  }
+
+  @Test("An old slot is replaced by one that counts from 1 again, and that may be asked for twice")
+  mutating func replacement() {
+    for _ in 0..<3 {
+      #expect(!slot.isOld)
+      _ = begin()
+      _ = slot.handle(.success(.written))
+    }
+    #expect(slot.isOld)
+    _ = slot.beginReplacement()
+    guard case .sendLater(.replaceSlot(host: 4, old: 0, new: 3)) = slot.handle(.failure(.unknown)) else {
+      Issue.record("it is not asked for again")
+      return
+    }
+    _ = slot.handle(.success(.written))
+    #expect(!slot.isOld)
+    if case .flush(_, let receipt) = begin() { #expect(receipt == Receipt(host: 4, slot: 3, number: 1)) }
+  }
+}
