@@ -1,8 +1,8 @@
-import Fleet
 import Jobs
 import ObjectGraph
 import Testing
 
+@testable import Fleet
 @testable import FleetSimulation
 
 /// The orders in which a flush and a takeover can meet, and what a slot's number is for.
