@@ -111,6 +111,11 @@ public final class PostgresStore: PersistentStore, Sendable {
     }
   }
 
+  /// Refuses: an audit that looks at nothing would find nothing.
+  package func findings() throws(StoreError) -> [String] {
+    throw StoreError(.unsupported, "a store in PostgreSQL can't be audited yet", path: place)
+  }
+
   /// Closes the connections; a save under way is waited for, readers finish on their own.
   ///
   /// Closing twice does nothing.
