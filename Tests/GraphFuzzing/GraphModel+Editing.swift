@@ -202,7 +202,7 @@ extension GraphModel {
       // Those to other objects that are deleted go too: nothing may lead from what is gone to what is gone.
       for key in links(of: end.relation, context).keys {
         let other = end.isLeft && key.left == number ? key.right : key.right == number ? key.left : nil
-        guard let other, contexts[context].changes[other] != nil || !isDeletedAbove(other, context) else { continue }
+        guard let other, valueChange(other, context) != nil || !isDeletedAbove(other, context) else { continue }
         setLink(number, end, other, isPresent: false, nil, nil, context)
       }
       return

@@ -144,7 +144,11 @@ extension GraphModel {
   }
 
   mutating func refreshAll(_ context: Int) {
-    contexts[context].held = contexts[context].held.filter { contexts[context].changes[$0.key] != nil }
+    // What was only touched has no values of its own, and is read again.
+    for (number, change) in contexts[context].changes where change.kind == .touch {
+      contexts[context].changes[number] = .foreignTouch
+    }
+    contexts[context].held = contexts[context].held.filter { valueChange($0.key, context) != nil }
     contexts[context].mayBeStale = false
   }
 

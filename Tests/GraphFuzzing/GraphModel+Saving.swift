@@ -108,7 +108,10 @@ extension GraphModel {
   }
 
   private func remaining(_ number: Int, _ row: Row, _ end: Schema.End, _ context: Int) -> Int {
-    guard end.storage == .reference else { return destinations(number, end, context).count }
+    guard end.storage == .reference else {
+      // What others have deleted is no destination any more, though a link to it still waits here.
+      return destinations(number, end, context).filter { shown($0, context) != nil }.count
+    }
     if case .reference(let other)? = row.cells[end.name] { return shown(other, context) == nil ? 0 : 1 }
     return 0
   }

@@ -98,10 +98,11 @@ final class Trial: @unchecked Sendable {
     model.propagateDeletes(number)
     context.performAndWait { noteRelated(number, $0) }
     for (number, context) in contexts.enumerated() { context.performAndWait { noteRead(number, $0) } }
+    // An undo takes back what was done, and not what became of references to what is gone.
+    if !step.actions.contains(where: \.isWholeEvent) { model.endEvent(number) }
     if !step.actions.contains(where: \.isWholeEvent) || step.actions.contains(where: \.isUndo) {
       model.clearGone(ofEventIn: number)
     }
-    if !step.actions.contains(where: \.isWholeEvent) { model.endEvent(number) }
     letOthersMerge(after: step)
     try follow(step)
     for (number, context) in contexts.enumerated() {

@@ -221,6 +221,36 @@ struct ManyToManyTests {
     }
   }
 
+  @Test("What was only linked is refreshed as if it were unchanged, and goes with a delete that is merged")
+  func linkedRefreshedAndDeleted() throws {
+    let stack = try Stack(Zoo.model)
+    let child = ManagedObjectContext(parent: stack.here, name: "child")
+    let ids = try stack.there.performAndWait { there in
+      let keepers = [Keeper(context: there), Keeper(context: there)]
+      try there.save()
+      return keepers.map(\.objectID)
+    }
+    try child.performAndWait { child in
+      child.object(with: ids[0]).setValue(Set(ids.map(child.object)), forKey: "friends")
+      try child.save()
+    }
+    try stack.here.performAndWait { here in
+      let keeper = try #require(here.existingObject(with: ids[0]) as? Keeper)
+      #expect(keeper.name == "nobody" && keeper.isUpdated)
+      _ = try didSave(in: stack.there) { try ($0.existingObject(with: ids[0]) as? Keeper)?.name = "Ada" }
+      #expect(keeper.name == "nobody")
+      here.refreshAllObjects()
+      #expect(keeper.name == "Ada" && keeper.isUpdated && keeper.friends.count == 2)
+    }
+    let save = try didSave(in: stack.there) { there in for id in ids { there.delete(there.object(with: id)) } }
+    try stack.here.performAndWait { here in
+      here.mergeChanges(fromContextDidSave: save)
+      #expect(here.hasChanges == false && here.updatedObjects.isEmpty)
+      try here.save()
+    }
+    try stack.checkInvariants(stack.here)
+  }
+
   @Test("An ordered relationship keeps its order through saves, and moves few rows", arguments: [true, false])
   func ordered(inMemory: Bool) throws {
     let stack = try zoo(inMemory: inMemory)

@@ -74,7 +74,7 @@ extension ObjectRegistry {
       let links = try execution.links(of: object.objectID, property, includingDeleted: true)
       // An object that was deleted in an ancestor counts only if it has changes here.
       let present = links.filter { link in
-        pending.currentState(of: link.destination) != nil || ancestorsChange(of: link.destination)?.kind != .delete
+        pending.currentChange(of: link.destination) != nil || ancestorsChange(of: link.destination)?.kind != .delete
       }
       return present.map { self.object(with: $0.destination) }
     } catch {

@@ -98,7 +98,11 @@ extension ObjectRegistry {
   {
     // An object that was not changed here shows its fetched values.
     if object.isDeleted || object.isFault || !object.state.contains(.held) || isBehind(object) { return false }
-    if property.storage != .toMany { return object.row.referenceIfPresent(property.slot) != destination }
+    if property.storage != .toMany {
+      let id = object.row.referenceIfPresent(property.slot)
+      // One that was not changed here may be older than what a fetch has found from the other end.
+      return id != destination && object.base.map { $0.referenceIfPresent(property.slot) != id } ?? true
+    }
     guard let cache = object.toMany?[property.slot], cache.generation == relationships.generation else { return false }
     return !cache.ids.contains(destination)
   }

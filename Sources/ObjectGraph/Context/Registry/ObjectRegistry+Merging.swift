@@ -27,11 +27,13 @@ extension ObjectRegistry {
 
   /// Registers objects of a set that children have changed here and that are not in memory, so that a merge finds them.
   private func registerChanged(in set: ChangeSet) {
-    for pendingSet in pending.currentSets() where !pendingSet.isAllInserts {
-      for change in pendingSet.changes where change.kind != .insert && registeredObject(for: change.id) == nil {
-        if set.change(of: change.id) != nil { _ = object(with: change.id) }
-      }
+    let relinked = Set(set.relinked)
+    for pendingSet in pending.currentSets() {
       for id in pendingSet.relinked where set.change(of: id) != nil { _ = object(with: id) }
+      if pendingSet.isAllInserts { continue }
+      for change in pendingSet.changes where change.kind != .insert && registeredObject(for: change.id) == nil {
+        if relinked.contains(change.id) || set.change(of: change.id) != nil { _ = object(with: change.id) }
+      }
     }
   }
 
@@ -212,7 +214,8 @@ extension ObjectRegistry {
         if isKnownDelete(change) { mergeDelete(of: object) } else { stale.append(object) }
       } else if !object.isInserted && !object.isDeleted {
         object.toMany = nil
-        if object.isFault { forgetRow(of: object) } else { stale.append(object) }
+        // One that was relinked must not stay so if it is gone.
+        if object.isFault, !object.hasChanges { forgetRow(of: object) } else { stale.append(object) }
       }
     }
     read(stale)
@@ -258,7 +261,7 @@ extension ObjectRegistry {
 
 extension ObjectRegistry {
   /// Turns unchanged objects into faults, except those with transient values, which are read again and keep them;
-  /// changed ones keep their values.
+  /// changed ones keep their values. What was only relinked has no changed values, and stays relinked.
   func refreshAll() {
     checkExecutor()
     publishChanges()
@@ -266,7 +269,12 @@ extension ObjectRegistry {
     var withTransients: [ManagedObject] = []
     for object in allObjects {
       if object.state.contains(.inaccessible) { object.state.subtract([.inaccessible, .deleted]) }
-      if object.hasChanges { continue }
+      if object.hasChanges {
+        guard pending.isRelinked(object.objectID), !hasTransientValues(object) else { continue }
+        (object.base, object.published) = (nil, nil)
+        forgetRow(of: object)
+        continue
+      }
       if hasTransientValues(object) { withTransients.append(object) } else { forgetRow(of: object) }
     }
     read(withTransients)
