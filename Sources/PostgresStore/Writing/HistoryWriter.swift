@@ -8,21 +8,13 @@ import StoreInterface
 ///
 /// Objects whose keys follow each other and to which the same was done share a row, so a batch of any size takes few.
 struct HistoryWriter {
-  /// The entry of one object, or of several.
-  private struct Entry: Equatable {
-    let entity: String
-    let kind: PersistentHistoryChange.Kind
-    let properties: String?
-    let tombstone: String?
-  }
-
   private let connection: Connection
   private let origin: TransactionOrigin
   /// The identifier of this open store.
   private let writer: String
   /// True if the store keeps a history; nil until that was asked.
   private var isKept: Bool?
-  private var entries: [(entry: Entry, keys: ClosedRange<Int64>)] = []
+  private var entries: [HistoryEntry] = []
 
   init(_ connection: Connection, from origin: TransactionOrigin, writer: String) {
     self.connection = connection
@@ -38,21 +30,9 @@ struct HistoryWriter {
     return isKept
   }
 
-  mutating func note(
-    _ kind: PersistentHistoryChange.Kind, _ entity: Entity, keys: ClosedRange<Int64>,
-    properties: Set<String> = [], tombstone: [String: String] = [:]
-  ) {
-    let entry = Entry(
-      entity: entity.name, kind: kind,
-      properties: properties.isEmpty ? nil : properties.sorted().joined(separator: ","),
-      tombstone: tombstone.isEmpty ? nil : Self.json(tombstone))
-    if let last = entries.last, last.entry == entry, entry.tombstone == nil, last.keys.upperBound < .max,
-      last.keys.upperBound + 1 == keys.lowerBound
-    {
-      entries[entries.count - 1].keys = last.keys.lowerBound...keys.upperBound
-    } else {
-      entries.append((entry, keys))
-    }
+  mutating func note(_ entry: HistoryEntry) {
+    if !entries.isEmpty, entries[entries.count - 1].extend(by: entry) { return }
+    entries.append(entry)
   }
 
   /// Writes what was noted; to be called before the commit.
@@ -68,26 +48,19 @@ struct HistoryWriter {
       "INSERT INTO _transaction (time, author, context, process, writer) VALUES ($1, $2, $3, $4, $5) RETURNING id",
       transaction)
     var changes = ColumnArrays([.integer, .integer, .text, .text, .integer, .integer, .text, .text])
-    for (place, (entry, keys)) in entries.enumerated() {
+    for (place, entry) in entries.enumerated() {
       changes.integer(made.integer(0, 0))
       changes.integer(Int64(place + 1))
       changes.text(entry.entity)
       changes.text(entry.kind.rawValue)
-      changes.integer(keys.lowerBound)
-      changes.integer(keys.upperBound)
+      changes.integer(entry.keys.lowerBound)
+      changes.integer(entry.keys.upperBound)
       for text in [entry.properties, entry.tombstone] { if let text { changes.text(text) } else { changes.null() } }
     }
     entries = []
     _ = try connection.query(
       "INSERT INTO _change (id, place, entity, kind, first, last, properties, tombstone) "
         + "SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8)", changes.parameters)
-  }
-
-  private static func json(_ values: [String: String]) -> String? {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    // Texts by texts can always be encoded.
-    return (try? encoder.encode(values)).map { String(decoding: $0, as: UTF8.self) }
   }
 }
 
@@ -153,5 +126,20 @@ struct HistorySchema {
       }
       return last + count
     }
+  }
+}
+
+extension SaveTransaction {
+  /// Notes what sets of changes do, for the history.
+  mutating func noteHistory(_ sets: [ChangeSet]) throws(StoreError) {
+    if sets.allSatisfy(\.isEmpty) { return }
+    guard try history.isActive() else { return }
+    try HistoryEntry.forEach(of: sets, in: plan.model) { history.note($0) }
+  }
+
+  /// Notes what packed rows did, for the history.
+  mutating func noteHistory(_ result: PackedResult, _ batch: RowBatch) throws(StoreError) {
+    guard try history.isActive() else { return }
+    try HistoryEntry.forEach(of: result, batch, in: plan.model) { history.note($0) }
   }
 }

@@ -216,7 +216,7 @@ extension SaveTransaction {
     if code != SQLITE_OK { throw failed(run.statement, code) }
     connection.finished(run.statement.sql, start, rowCount: batch.count)
     derivedValues += try derived.compute(changes, affectedBefore: affected, connection)
-    try noteHistory(run.result, batch, properties: binder.properties)
+    try noteHistory(run.result, batch)
     return run.result
   }
 
@@ -227,19 +227,5 @@ extension SaveTransaction {
     ).run(connection, names: keys.names)
     let known = Set(found.compactMap(\.self))
     return ChangeSet(known.map { RowChange(.update, $0, row: nil, base: nil) }, batches: [batch])
-  }
-
-  private mutating func noteHistory(
-    _ result: PackedResult, _ batch: RowBatch, properties: [Property]
-  ) throws(StoreError) {
-    guard try history.isActive() else { return }
-    let inserted = result.insertedKeys
-    if !inserted.isEmpty {
-      try history.note(.insert, batch.entity, keys: inserted.lowerBound...(inserted.upperBound - 1))
-    }
-    let names = Set(properties.lazy.filter { !$0.isHidden }.map(\.name))
-    for id in result.updates {
-      try history.note(.update, model.entities[Int(id.entityIndex)], keys: id.key...id.key, properties: names)
-    }
   }
 }
