@@ -123,7 +123,7 @@ package final class Daemon: Sendable {
     workers.start(count: configuration.value.workers.count)
     var recovery = Recovery(engine, control, present: Set(try spool.current.entries()))
     let count = try recovery.recoverJobs()
-    if count > 0 { log.notice("recovering \(count) jobs of an earlier run") }
+    if count > 0 { log.notice("recovering \(count) \(count == 1 ? "job" : "jobs") of an earlier run") }
     try intake.begin(known: Set(recovery.files.keys))
     retention.runSoon()
     failedFiles.runSoon()

@@ -44,7 +44,7 @@ package struct StatusReply: Decodable, Sendable {
   /// The number of jobs by state; of final states, since the daemon's start.
   package var jobs: [String: Int]?
   package var pauses: [PauseReply.Pause]?
-  package var rejectedFiles: Int?
+  package var refusedFiles: Int?
   package var writer: Writer?
   package var main: Main?
 
@@ -58,7 +58,7 @@ package struct StatusReply: Decodable, Sendable {
         .object(["count": .whole($0.count), "busy": .whole($0.busy), "abandoned": .whole($0.abandoned)])
       } ?? .null,
       "jobs": .counts(jobs ?? [:]), "pauses": .array((pauses ?? []).map(\.json)),
-      "rejectedFiles": .whole(rejectedFiles),
+      "refusedFiles": .whole(refusedFiles),
       "writer": writer.map {
         .object([
           "unflushedObjects": .whole($0.unflushedObjects), "unflushedBytes": .whole($0.unflushedBytes),

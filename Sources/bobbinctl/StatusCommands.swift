@@ -45,7 +45,7 @@ extension StatusReply {
     list.add("workers", workers.map { "\($0.busy) of \($0.count) busy" })
     list.add("jobs now", jobsText)
     list.add("since start", endsText)
-    list.add("rejected files", rejectedFiles.map { "\($0)" })
+    list.add("refused files", refusedFiles.map { "\($0)" })
     list.add("writer", writerText)
     list.add("writer error", writer?.lastError, style: .bad)
     list.add("main", mainText)

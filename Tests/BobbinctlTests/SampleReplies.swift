@@ -5,7 +5,7 @@ enum SampleReplies {
   static let status = """
     {"jobs":{"available":0,"completed":10,"computed":0,"discarded":1,"running":1,"sleeping":4},\
     "main":{"maxSeconds":0.001,"occupations":123,"p50Seconds":0.00001,"p99Seconds":0.0002},"pid":1,\
-    "rejectedFiles":2,"spool":"/s","startedAt":"2026-01-02T03:04:05Z","state":"running","store":"/d",\
+    "refusedFiles":2,"spool":"/s","startedAt":"2026-01-02T03:04:05Z","state":"running","store":"/d",\
     "uptimeSeconds":1.5,"version":"0.1.0","workers":{"busy":1,"count":2},"writer":{"flushes":3,"lastError":null,\
     "lastFlushSeconds":0.004,"oldestUnflushedSeconds":0.1,"unflushedBytes":70,"unflushedObjects":5}}
     """

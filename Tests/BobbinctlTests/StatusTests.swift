@@ -9,16 +9,16 @@ struct StatusTests {
     #expect(run.code == 0)
     #expect(run.errors == "")
     #expect(daemon.requests == ["GET /v1/status"])
-    #expect(run.lines.first == "bobbind         0.1.0")
-    #expect(run.lines[3].hasPrefix("started         2026-01-02 03:04:05 +0000, "))
-    #expect(run.lines.contains("workers         1 of 2 busy"))
-    #expect(run.lines.contains("jobs now        1 running, 4 sleeping"))
-    #expect(run.lines.contains("since start     10 completed, 1 discarded"))
+    #expect(run.lines.first == "bobbind        0.1.0")
+    #expect(run.lines[3].hasPrefix("started        2026-01-02 03:04:05 +0000, "))
+    #expect(run.lines.contains("workers        1 of 2 busy"))
+    #expect(run.lines.contains("jobs now       1 running, 4 sleeping"))
+    #expect(run.lines.contains("since start    10 completed, 1 discarded"))
     #expect(!run.lines.contains { $0.hasPrefix("paused") })
     #expect(
       run.lines.contains(
-        "writer          5 unflushed objects (70 bytes), the oldest for 100 ms; 3 flushes, the last took 4 ms"))
-    #expect(run.lines.contains("main            123 occupations, median 10 µs, 99 % 200 µs, longest 1 ms"))
+        "writer         5 unflushed objects (70 bytes), the oldest for 100 ms; 3 flushes, the last took 4 ms"))
+    #expect(run.lines.contains("main           123 occupations, median 10 µs, 99 % 200 µs, longest 1 ms"))
   }
 
   @Test("What is paused is told, and with every state that a job can be in no line is longer than a terminal is wide")

@@ -38,7 +38,7 @@ extension SystemTests {
       #expect(
         try await run(daemon, "why", "kept")
           == "kept  available\n      the queue \"q\" is paused; `bobbinctl resume --queue q` ends the pause\n")
-      #expect(try await run(daemon, "status").contains("\npaused          the queue \"q\"\n"))
+      #expect(try await run(daemon, "status").contains("\npaused         the queue \"q\"\n"))
       try await daemon.wait { $0.managerStatus == "taking jobs; paused: the queue \"q\"" }
       #expect(try await daemon.stop() == .exited(code: 0))
       let again = try await DaemonProcess.ready(root)

@@ -21,8 +21,8 @@ extension DaemonProcess {
     #expect(jobs == (isJob ? "bad|discarded\n" : "") + "good|completed", sourceLocation: sourceLocation)
     let rows = try await root.sql("SELECT (SELECT count(*) FROM Reading) + (SELECT count(*) FROM Image)")
     #expect(rows == "0", sourceLocation: sourceLocation)
-    let rejected = try await get("/v1/status")["rejectedFiles"]?.integer
-    #expect(rejected == (isJob ? 0 : 1), sourceLocation: sourceLocation)
+    let refused = try await get("/v1/status")["refusedFiles"]?.integer
+    #expect(refused == (isJob ? 0 : 1), sourceLocation: sourceLocation)
     let health = try await request("GET", "/healthz").status
     #expect(health == 200, sourceLocation: sourceLocation)
     let end = try await stop()

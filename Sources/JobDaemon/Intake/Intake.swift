@@ -49,7 +49,7 @@ final class Intake: Sendable {
   }
 
   /// The number of files refused since the start.
-  var rejectedCount: Int { refuser.refusedCount }
+  var refusedCount: Int { refuser.refusedCount }
 
   /// The reason why submissions over the socket are refused; nil if they are not.
   var refusal: IntakeState.Pause? { state.withLock { $0.refusal } }
@@ -282,7 +282,9 @@ final class Intake: Sendable {
   private func recover(_ known: Set<FileName>) throws {
     var names = try spool.current.entries().filter { !$0.isHidden && !known.contains($0) }
     names.sort()
-    if !names.isEmpty { log.notice("recovering \(names.count) job files of an earlier run") }
+    if !names.isEmpty {
+      log.notice("recovering \(names.count) job \(names.count == 1 ? "file" : "files") of an earlier run")
+    }
     try readAgain(names)
   }
 

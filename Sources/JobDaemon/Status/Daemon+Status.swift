@@ -19,7 +19,7 @@ extension Daemon {
       count: configuration.value.workers.count, busy: live[.running] ?? 0, abandoned: workers.abandonedCount)
     reply.jobs = jobCounts(live)
     reply.pauses = pauseReplies
-    reply.rejectedFiles = intake.rejectedCount
+    reply.refusedFiles = intake.refusedCount
     var writer = StatusReply.Writer()
     writer.unflushedObjects = flushes.unflushedObjects
     writer.unflushedBytes = flushes.unflushedBytes
