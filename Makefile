@@ -17,7 +17,7 @@ SOURCES := Sources Tests Plugins Examples Benchmarks Package.swift
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-own-daemon test-system test-differential test-tsan test-asan test-kill test-faults \
-  plant-faults fuzz-graph fuzz-fleet fuzz-predicates fuzz-jobs fuzz-records demo bench lint format docs check-units install uninstall clean
+  plant-faults fuzz-graph fuzz-fleet fuzz-predicates fuzz-jobs fuzz-records demo demo-fleet bench lint format docs check-units install uninstall clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -51,7 +51,7 @@ demo: ## Encode real pictures and import a real CSV (IMAGE=... CSV=... for your 
 	@scripts/install-dependencies demo
 	@scripts/demo
 
-test-differential: ## Compare SQL with evaluation in memory for 20,000 random predicates
+test-differential: ## Compare SQL with evaluation in memory for 20,000 random predicates, on each database
 	BOBBIN_DIFFERENTIAL_SEEDS=40 scripts/run-tests $(STRICT) --filter 'DifferentialTests'
 
 test-tsan: ## Run the library's tests under the thread sanitizer (FILTER='ContextTests' for some of them)
@@ -92,6 +92,10 @@ fuzz-jobs: ## Feed random bytes to the reader of job files (SECONDS=60)
 
 fuzz-records: ## Feed random bytes to the readers of CSV and JSON records (SECONDS=60)
 	@scripts/fuzz-records $(SECONDS)
+
+demo-fleet: ## Run three daemons on a private PostgreSQL, and kill one in the middle
+	@scripts/install-dependencies test
+	@scripts/demo-fleet
 
 bench: ## Measure speed and memory, write Benchmarks/results/latest.json (BENCH='--only import --pairs 3')
 	@scripts/install-dependencies bench
@@ -152,4 +156,4 @@ uninstall: ## Remove what "make install" installed; keeps configuration, spool a
 	-rmdir '$(DESTDIR)$(docdir)'
 
 clean: ## Remove what was built, and the demo's folder
-	rm -rf .build demo
+	rm -rf .build demo demo-fleet

@@ -84,11 +84,19 @@ let package = Package(
     .target(name: "JobSchedule", dependencies: ["Jobs", "ObjectGraph", "SystemSupport"], swiftSettings: strict),
     // The hosts of a fleet and their lead, as values, and what they ask of the database that they share.
     .target(name: "Fleet", dependencies: ["JobSchedule", "Jobs", "ObjectGraph"], swiftSettings: strict),
+    // The fleet's ledger in a PostgreSQL database, in the schema of the store.
+    .target(
+      name: "PostgresFleet",
+      dependencies: [
+        "Fleet", "JSONText", "JobSchedule", "Jobs", "ObjectModel", "PostgresStore", "SQLGeneration", "StoreInterface",
+        "SystemSupport",
+      ], swiftSettings: strict),
     .target(
       name: "JobDaemon",
       dependencies: [
-        "Configuration", "JSONText", "TextSupport", "ObjectGraph", "JobSchedule", "Jobs", "StatusReplies",
-        "SystemSupport", "HTTPService",
+        "Configuration", "Fleet", "JSONText", "TextSupport", "ObjectGraph", "PostgresFleet", "PostgresStore",
+        "JobSchedule",
+        "Jobs", "StatusReplies", "SystemSupport", "HTTPService",
       ],
       swiftSettings: strict),
     // A target for each built-in handler; the daemon's core knows none of them.
@@ -116,8 +124,9 @@ let package = Package(
     .target(
       name: "BobbinDaemon",
       dependencies: [
-        "Configuration", "HTTPService", "ImageHandler", "ImportHandler", "JSONText", "Jobs", "JobDaemon", "ObjectModel",
-        "ObjectGraph", "ProgramHandler", "SQLiteStore", "SystemSupport", "TextSupport",
+        "Configuration", "HTTPService", "ImageHandler", "ImportHandler", "JSONText", "Jobs", "JobDaemon",
+        "ObjectModel", "ObjectGraph", "PostgresFleet", "PostgresStore", "ProgramHandler", "SQLiteStore",
+        "SystemSupport", "TextSupport",
       ],
       swiftSettings: strict),
     .executableTarget(name: "bobbind", dependencies: ["BobbinDaemon"], swiftSettings: strict),
@@ -153,7 +162,8 @@ let package = Package(
     .executableTarget(
       name: "bobbin-bench",
       dependencies: [
-        "CSQLite", "ControlClient", "Fleet", "JSONText", "JobSchedule", "Jobs", "ObjectGraph", "SystemSupport",
+        "CSQLite", "ControlClient", "Fleet", "JSONText", "JobSchedule", "Jobs", "ObjectGraph", "PostgresTesting",
+        "SystemSupport",
       ],
       path: "Benchmarks/Suite", swiftSettings: strict, plugins: ["CompileModel"]),
 
@@ -166,7 +176,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "ObjectGraphTests",
-      dependencies: ["ObjectGraph", "ObjectGraphTesting", "TestSupport"],
+      dependencies: ["ObjectGraph", "ObjectGraphTesting", "PostgresTesting", "TestSupport"],
       swiftSettings: strict, plugins: ["CompileModel"]),
     // Random programs on contexts and on a plain model of them; "make fuzz-graph" runs many.
     .target(
@@ -232,6 +242,12 @@ let package = Package(
       name: "FleetTests", dependencies: ["Fleet", "FleetSimulation", "JobSchedule", "Jobs", "ObjectGraph"],
       swiftSettings: strict),
     .testTarget(
+      name: "PostgresFleetTests",
+      dependencies: [
+        "Fleet", "FleetSimulation", "JobSchedule", "Jobs", "ObjectGraph", "PostgresFleet", "PostgresStore",
+        "PostgresTesting", "SystemSupport", "TestSupport",
+      ], swiftSettings: strict),
+    .testTarget(
       name: "JobDaemonTests",
       dependencies: [
         "BobbinDaemon", "Configuration", "ControlClient", "HTTPService", "JSONText", "JobDaemon", "JobSchedule", "Jobs",
@@ -265,8 +281,8 @@ let package = Package(
     .testTarget(
       name: "SystemTests",
       dependencies: [
-        "CLinux", "Configuration", "ControlClient", "DaemonTesting", "JSONText", "SystemSupport", "TestSupport",
-        "socket-crowd",
+        "CLinux", "Configuration", "ControlClient", "DaemonTesting", "JSONText", "PostgresTesting", "SystemSupport",
+        "TestSupport", "socket-crowd",
       ],
       path: "Tests/System", swiftSettings: strict),
     .testTarget(

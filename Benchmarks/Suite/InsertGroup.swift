@@ -63,17 +63,25 @@ struct InsertGroup: BenchGroup {
     return try await program.measure(store, "\(rows)", "\(PeopleStore.rowsPerSave)")
   }
 
-  /// - Parameter overlaps: whether the worker goes on while the writer flushes, as in the daemon.
-  /// - Returns: the seconds until all rows are on disk.
   private func insert(_ rows: Int, overlaps: Bool) async throws -> Double {
     let store = try PeopleStore(in: workplace.emptyFolder("o"))
-    let writer = ManagedObjectContext(coordinator: store.coordinator, name: "writer")
+    workplace.syncDisks()
+    return try await store.insertObjects(rows, values, overlaps: overlaps)
+  }
+}
+
+extension PeopleStore {
+  /// Inserts objects in a worker, whose saves go to main and to the writer, and closes the store.
+  ///
+  /// - Parameter overlaps: whether the worker goes on while the writer flushes, as in the daemon.
+  /// - Returns: the seconds until all rows are on disk.
+  func insertObjects(_ rows: Int, _ values: PersonValues, overlaps: Bool) async throws -> Double {
+    let writer = ManagedObjectContext(coordinator: coordinator, name: "writer")
     let main = ManagedObjectContext(parent: writer, name: "main")
     let worker = ManagedObjectContext(parent: main, name: "worker")
-    workplace.syncDisks()
     let start = ContinuousClock.now
     var flush: Task<Void, any Error>?
-    for range in PeopleStore.saves(of: rows) {
+    for range in Self.saves(of: rows) {
       try await worker.perform { context in
         for row in range {
           let value = row % PersonValues.count
@@ -92,8 +100,8 @@ struct InsertGroup: BenchGroup {
     }
     try await flush?.value
     let seconds = (ContinuousClock.now - start) / .seconds(1)
-    try await store.check(rows: rows)
-    try store.coordinator.close()
+    try await check(rows: rows)
+    try coordinator.close()
     return seconds
   }
 }

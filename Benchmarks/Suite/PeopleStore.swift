@@ -15,6 +15,15 @@ struct PeopleStore {
     try coordinator.open(.sqlite(at: URL(filePath: path)))
   }
 
+  /// An empty store that is described.
+  ///
+  /// - Parameter path: its name in messages.
+  init(_ description: PersistentStoreDescription, path: String) throws {
+    self.path = path
+    coordinator = PersistentStoreCoordinator(model: People.model)
+    try coordinator.open(description)
+  }
+
   /// Adds rows as batches, a save every ``rowsPerSave`` of them.
   func fill(rows: Int, _ values: PersonValues) async throws {
     let context = ManagedObjectContext(coordinator: coordinator, name: "filler")

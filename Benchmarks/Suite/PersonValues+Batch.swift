@@ -40,3 +40,20 @@ extension Entity {
     return property.slot
   }
 }
+
+extension PersonValues {
+  /// The columns of members with these numbers.
+  func members(
+    _ rows: Range<Int>, version: Int, in model: ManagedObjectModel
+  ) -> (entity: Entity, columns: [RowBatch.Column]) {
+    guard let entity = model.entitiesByName[Member.entityName] else { preconditionFailure("the model has members") }
+    let shifted = rows.lowerBound + version..<rows.upperBound + version
+    let columns = [
+      RowBatch.Column(slot: entity.slot("number"), values: .integers(rows.map(Int64.init))),
+      texts(of: shifted, "name", last, entity),
+      RowBatch.Column(slot: entity.slot("age"), values: .integers(shifted.map { Int64($0 % 100) })),
+      texts(of: shifted, "address", addresses, entity),
+    ]
+    return (entity, columns.sorted { $0.slot < $1.slot })
+  }
+}

@@ -39,11 +39,14 @@ final class Workplace: Sendable {
   }
 
   /// Compiles a plain C program of Benchmarks/Peers and returns its path.
-  func peer(_ name: String) async throws -> String {
+  ///
+  /// - Parameter flags: the compiler's for the program's libraries; SQLite's if there are none.
+  func peer(_ name: String, _ flags: String...) async throws -> String {
     let output = "\(path)/\(name)"
     if FileManager.default.fileExists(atPath: output) { return output }
-    try await Program(try tool("cc")).run(
-      "-O2", "-o", output, "Benchmarks/Peers/\(name).c", "-lsqlite3", environment: ["PATH": "/usr/bin:/bin"])
+    _ = try await Program(try tool("cc")).run(
+      ["-O2", "-o", output, "Benchmarks/Peers/\(name).c"] + (flags.isEmpty ? ["-lsqlite3"] : flags),
+      environment: ["PATH": "/usr/bin:/bin"])
     return output
   }
 

@@ -132,7 +132,7 @@ public struct DaemonProgram: Sendable {
         let parts = Daemon.Parts(
           paths: paths, configuration: box, coordinator: opened.coordinator,
           handlers: builtIn.all + handlers, declaredHandlers: builtIn.handlers(of: types),
-          killLeftovers: builtIn.killLeftovers, log: log)
+          killLeftovers: builtIn.killLeftovers, fleet: opened.fleet, log: log)
         let service = try Service(parts, listener: listener, lock: opened.lock) { () throws in
           let (configuration, types) = try load(paths, options)
           return (configuration, builtIn.handlers(of: types))

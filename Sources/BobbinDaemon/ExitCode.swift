@@ -12,6 +12,7 @@ enum ExitCode: Int32, Error {
   case unavailable = 69
   case internalFailure = 70
   case storeFailure = 74
+  case temporaryFailure = 75
   case configuration = 78
 
   /// Ends the process at once, without running exit handlers.

@@ -22,7 +22,7 @@ struct Options {
       --help           print this
 
     exit status: 0 stopped in order, 64 wrong arguments, 69 another daemon runs there, 70 an internal failure,
-    74 the store failed (start again: nothing acknowledged is lost), 78 wrong configuration, model or store
+    74 the store failed (start again: nothing acknowledged is lost), 75 other hosts have taken over (start again), 78 wrong configuration, model or store
     """
   }
 

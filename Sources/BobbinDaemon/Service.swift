@@ -43,6 +43,9 @@ final class Service: Sendable {
       case .storeFailure(let message):
         log.error("the store failed; ending, so that the next start finds out what is on disk: \(message)")
         ExitCode.storeFailure.exitNow()
+      case .fenced:
+        log.error("this host was silent for too long, and others have its work; ending, to join the fleet anew")
+        ExitCode.temporaryFailure.exitNow()
       case .internalFailure(let message):
         log.error("\(message)")
         ExitCode.internalFailure.exitNow()

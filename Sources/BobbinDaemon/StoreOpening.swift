@@ -5,19 +5,24 @@ import Glibc
 import JobDaemon
 import ObjectGraph
 import ObjectModel
+import PostgresFleet
+import PostgresStore
 import SQLiteStore
 import Synchronization
 import SystemSupport
 
-/// Acquires the daemon's lock and opens its store; while their disk is full, waits for room, as a running daemon does.
+/// Acquires the daemon's lock and opens its store; while the disk is full or the database away, waits, as a running
+/// daemon does.
 ///
-/// The system doesn't report free space, so a timer starts the next attempt. SIGTERM and SIGINT end the process at
+/// The system doesn't report free space, nor that a server is back, so a timer starts the next attempt. SIGTERM and SIGINT end the process at
 /// once, even in the middle of an attempt: nothing has begun yet that would have to be finished. They do so until the
 /// service handles them.
 final class StoreOpening: Sendable {
   struct Opened: Sendable {
     let lock: FileLock
     let coordinator: PersistentStoreCoordinator
+    /// The database that it shares with other hosts; nil if it has a store of its own.
+    let fleet: FleetDatabase?
   }
 
   private static let interval = Duration.seconds(3)
@@ -60,7 +65,7 @@ final class StoreOpening: Sendable {
 
   private func attempt(_ completion: @escaping @Sendable (Result<Opened, any Error>) -> Void) {
     let result = Result { try open() }
-    if case .failure(let error) = result, Self.isMatterOfRoom(error) {
+    if case .failure(let error) = result, Self.isTransient(error) {
       tellOfWait(error)
       queue.async(after: Self.interval) { self.attempt(completion) }
     } else {
@@ -68,8 +73,9 @@ final class StoreOpening: Sendable {
     }
   }
 
-  private static func isMatterOfRoom(_ error: any Error) -> Bool {
-    (error as? StoreError)?.code == .full || (error as? SystemError)?.isFullDisk == true
+  private static func isTransient(_ error: any Error) -> Bool {
+    let code = (error as? StoreError)?.code
+    return code == .full || code == .unavailable || (error as? SystemError)?.isFullDisk == true
   }
 
   private func tellOfWait(_ error: any Error) {
@@ -78,7 +84,8 @@ final class StoreOpening: Sendable {
       return !state.isWaiting
     }
     if isFirst { log.error("the store can't be opened; trying again every few seconds: \(error)") }
-    log.tellManager(.status("waiting for room on the disk of the store"), .extendTimeout(Self.interval * 10))
+    let reason = configuration.store.url.isEmpty ? "room on the disk of the store" : "the database of the fleet"
+    log.tellManager(.status("waiting for \(reason)"), .extendTimeout(Self.interval * 10))
   }
 
   /// The options with which the daemon opens its store.
@@ -107,6 +114,7 @@ final class StoreOpening: Sendable {
 
   /// Tries the models on the store without changing it.
   static func trial(_ paths: Paths, _ configuration: Configuration, model: ManagedObjectModel) throws -> [String] {
+    if !configuration.store.url.isEmpty { return ["the models were not tried on the database of the fleet"] }
     let options = try options(paths, configuration)
     let outcome: StoreTrial.Outcome
     do { outcome = try StoreTrial.run(at: URL(fileURLWithPath: paths.store), model: model, options: options) } catch {
@@ -125,11 +133,31 @@ final class StoreOpening: Sendable {
     let lock = try state.withLock(\.lock) ?? FileLock(path: paths.state + "/lock")
     state.withLock { $0.lock = lock }
     let coordinator = PersistentStoreCoordinator(model: model)
-    let options = try Self.options(paths, configuration)
     // Final jobs are seldom asked for, and would evict unfinished ones from the cache.
     try coordinator.excludeFromRowCache(Condition(format: "finishedAt != nil"), ofEntity: Job.entityName)
-    try coordinator.open(.sqlite(at: URL(fileURLWithPath: paths.store), options: options))
-    return Opened(lock: lock, coordinator: coordinator)
+    let url = configuration.store.url
+    if url.isEmpty {
+      let options = try Self.options(paths, configuration)
+      try coordinator.open(.sqlite(at: URL(fileURLWithPath: paths.store), options: options))
+      return Opened(lock: lock, coordinator: coordinator, fleet: nil)
+    }
+    var options = PostgresStoreOptions()
+    options.applicationName = "bobbind"
+    // A host reads a job anew when it is assigned to it.
+    options.noticesOtherWriters = false
+    options.externalDataThreshold = configuration.store.externalDataThreshold
+    try coordinator.open(.postgresql(url: url, options: options))
+    return Opened(lock: lock, coordinator: coordinator, fleet: try fleet(coordinator, options))
+  }
+
+  private func fleet(
+    _ coordinator: PersistentStoreCoordinator, _ options: PostgresStoreOptions
+  ) throws -> FleetDatabase {
+    guard let job = coordinator.model.entitiesByName[Job.entityName] else {
+      throw StoreError(.incompatibleModel, "the model has no entity \(Job.entityName)")
+    }
+    return try FleetDatabase(
+      configuration.store.url, options: options, job: job, coordinatorOrdinal: coordinator.ordinal)
   }
 
   /// Restricts the store's folder to the daemon's user: whoever can open the store's files can read everything jobs

@@ -1,5 +1,7 @@
 #pragma once
 #include <postgresql/libpq-fe.h>
+// Not in the module of the C library.
+#include <sys/eventfd.h>
 
 // The characters by which parts of an error are asked for are macros of postgres_ext.h that Swift imports as signed
 // characters, where the function wants an int.

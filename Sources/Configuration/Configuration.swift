@@ -9,6 +9,7 @@ package struct Configuration: Sendable, Equatable {
   package internal(set) var workers = Workers()
   package internal(set) var writer = Writer()
   package internal(set) var store = Store()
+  package internal(set) var fleet = Fleet()
   package internal(set) var importing = Import()
   package internal(set) var image = Image()
   package internal(set) var jobs = Jobs()
@@ -59,6 +60,21 @@ package struct Configuration: Sendable, Equatable {
   package struct Store: Sendable, Equatable {
     /// Binary values larger than this many bytes are kept in files beside the database.
     package internal(set) var externalDataThreshold = 64 << 10
+    /// The database of a fleet, as a URL of PostgreSQL; empty for a file of this host's own.
+    package internal(set) var url = ""
+  }
+
+  /// `[Fleet]`: this host among those that share a database.
+  package struct Fleet: Sendable, Equatable {
+    /// The name of this host; empty for the system's.
+    package internal(set) var name = ""
+    /// The places that it offers beside its own spool.
+    package internal(set) var places: [String] = []
+    /// Folders that all hosts see under the same paths.
+    package internal(set) var sharedFolders: [String] = []
+
+    /// The name of this host, given or the system's.
+    package var hostName: String { name.isEmpty ? ProcessInfo.processInfo.hostName : name }
   }
 
   /// `[Import]`: the job type `import`.

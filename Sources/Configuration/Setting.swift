@@ -51,6 +51,12 @@ extension Setting {
     Setting(
       "Store", "ExternalDataThreshold", at: \.store.externalDataThreshold, as: .size(in: 1 << 10...1 << 30),
       effect: .onRestart),
+    Setting("Store", "Url", at: \.store.url, as: .databaseURL, effect: .onRestart),
+
+    // A host joins its fleet once, as what it is.
+    Setting("Fleet", "Name", at: \.fleet.name, as: .hostName, effect: .onRestart),
+    Setting("Fleet", "Places", at: \.fleet.places, as: .names, effect: .onRestart),
+    Setting("Fleet", "SharedFolders", at: \.fleet.sharedFolders, as: .absolutePaths),
 
     Setting("Import", "ChunkRows", at: \.importing.chunkRows, as: .integer(in: 1...1_000_000)),
     Setting("Import", "MaxRecordSize", at: \.importing.maxRecordSize, as: .size(in: 1 << 10...1 << 30)),

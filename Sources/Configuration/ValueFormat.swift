@@ -96,14 +96,59 @@ extension ValueFormat where Value == [String] {
   }
 }
 
+extension ValueFormat where Value == [String] {
+  /// Absolute paths, with spaces between.
+  static var absolutePaths: Self {
+    list("absolute paths, with spaces between") { $0.hasPrefix("/") }
+  }
+
+  /// Names, with spaces between.
+  static var names: Self {
+    list("names of letters, digits, dots, hyphens and underscores, with spaces between") { name in
+      name.utf8.count <= 100 && name.unicodeScalars.allSatisfy(isOfName)
+    }
+  }
+
+  private static func list(_ allowed: String, _ isAllowed: @escaping @Sendable (String) -> Bool) -> Self {
+    Self(
+      allowed: allowed,
+      parse: { text in
+        let given = text.split(separator: " ").map(String.init)
+        return given.allSatisfy(isAllowed) ? given : nil
+      },
+      print: { $0.joined(separator: " ") })
+  }
+}
+
+private func isOfName(_ scalar: Unicode.Scalar) -> Bool {
+  scalar.isASCII && scalar.properties.isAlphabetic || "0123456789.-_".unicodeScalars.contains(scalar)
+}
+
+extension ValueFormat where Value == String {
+  /// A host's name among others.
+  static var hostName: Self {
+    text("a name of up to 100 letters, digits, dots, hyphens and underscores") {
+      $0.utf8.count <= 100 && $0.unicodeScalars.allSatisfy(isOfName)
+    }
+  }
+
+  /// A database of a PostgreSQL server; a password does not belong into the configuration.
+  static var databaseURL: Self {
+    text("a URL such as postgresql://user@host/database, without a password") { text in
+      let rest = ["postgresql://", "postgres://"].first { text.hasPrefix($0) }.map { text.dropFirst($0.count) }
+      guard let rest else { return false }
+      let authority = rest.prefix { $0 != "/" && $0 != "?" }
+      let user = authority.lastIndex(of: "@").map { authority[..<$0] } ?? ""
+      return !user.contains(":") && !rest.contains("password=")
+    }
+  }
+}
+
 extension ValueFormat where Value == String {
   /// A job type, as job files may name it.
   static var jobType: Self {
     text("1 to 100 letters, digits, dots, hyphens and underscores, such as report.render") { text in
-      (1...100).contains(text.utf8.count)
-        && text.unicodeScalars.allSatisfy {
-          $0.isASCII && $0.properties.isAlphabetic || "0123456789.-_".unicodeScalars.contains($0)
-        }
+      (1...100).contains(text.utf8.count) && text.unicodeScalars.allSatisfy(isOfName)
     }
   }
 

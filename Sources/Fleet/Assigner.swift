@@ -42,8 +42,11 @@ package struct Assigner: Sendable {
   // MARK: Making it
 
   /// Makes the schedule anew; a rate counts as used up, since nobody knows when its last jobs started.
-  package init(_ state: FleetState, agingStep: Int64, at now: Moment) {
+  ///
+  /// - Parameter limits: the configured limits of queues and types.
+  package init(_ state: FleetState, agingStep: Int64, limits: [ResourceLimits] = [], at now: Moment) {
     schedule = Schedule(agingStep: agingStep, unknownBefore: now.steady)
+    schedule.setLimits(limits, at: now)
     for name in state.paused { schedule.setPaused(true, name, at: now) }
     for (number, host) in state.hosts.sorted(by: { $0.key < $1.key }) { join(number, host, at: now) }
     let assigned = Dictionary(uniqueKeysWithValues: state.runs.map { ($0.job, $0) })
@@ -74,6 +77,9 @@ package struct Assigner: Sendable {
     }
     return sorted
   }
+
+  /// Applies new limits of queues and types.
+  package mutating func setLimits(_ limits: [ResourceLimits], at now: Moment) { schedule.setLimits(limits, at: now) }
 
   // MARK: News
 

@@ -41,6 +41,12 @@ package struct Receipt: Sendable, Hashable {
   package let slot: Int
   /// Counts the slot's transactions, from 1.
   package let number: Int64
+
+  package init(host: Int, slot: Int, number: Int64) {
+    self.host = host
+    self.slot = slot
+    self.number = number
+  }
 }
 
 /// A request to the ledger.
@@ -124,9 +130,12 @@ package struct Beat: Sendable {
   package var runCount: Int
   /// True if the inbox is not empty; for the lead only.
   package var hasNews: Bool
+  /// True if jobs of the host's spool have ended on other hosts, and it has not forgotten that yet.
+  package var hasOutcomes: Bool
 
   package init(
-    term: Int64, lead: Int?, leadSilence: Int64?, silences: [(host: Int, time: Int64)], runCount: Int, hasNews: Bool
+    term: Int64, lead: Int?, leadSilence: Int64?, silences: [(host: Int, time: Int64)], runCount: Int, hasNews: Bool,
+    hasOutcomes: Bool = false
   ) {
     self.term = term
     self.lead = lead
@@ -134,5 +143,6 @@ package struct Beat: Sendable {
     self.silences = silences
     self.runCount = runCount
     self.hasNews = hasNews
+    self.hasOutcomes = hasOutcomes
   }
 }

@@ -16,8 +16,12 @@ package enum MemberEvent: Sendable {
   case candidacyDue
   /// A notification: there may be runs for this host, or news for it as the lead. It may be lost.
   case hinted
-  /// A handler has ended.
+  /// A handler has ended, and what it leaves is in this end.
   case finished(EndedRun)
+  /// A save of the store has written these ends, together with what the handlers left.
+  case recorded([EndedRun])
+  /// The configured limits of queues and types.
+  case limited([ResourceLimits])
   case admit([FleetJob])
   case order(Order)
 }
@@ -64,6 +68,7 @@ package struct FleetMember: Sendable {
   package let number: Int
   private let times: FleetTimes
   private let agingStep: Int64
+  private var limits: [ResourceLimits] = []
   package private(set) var lease: HostLease
   package private(set) var lead: Lead?
   private var term: Int64 = 0
@@ -141,6 +146,13 @@ package struct FleetMember: Sendable {
       guard runs[ended.run.job] == ended.run else { return [] }
       finished.append(ended)
       return goOn(.flush, at: now)
+    case .recorded(let ended):
+      noteDurable(ended)
+      return hintLead()
+    case .limited(let limits):
+      self.limits = limits
+      lead?.setLimits(limits, at: now)
+      return goOn(.lead, at: now)
     case .admit(let jobs):
       intake.append(.jobs(jobs))
       return goOn(.intake, at: now)
@@ -285,8 +297,7 @@ package struct FleetMember: Sendable {
     case .beat, .runs: return []
     case .flush:
       if flushing.isEmpty { return [] }
-      for ended in flushing { runs[ended.run.job] = nil }
-      durable.formUnion(flushing.lazy.map(\.run))
+      noteDurable(flushing)
       flushing = []
       return hintLead()
     case .intake:
@@ -296,11 +307,16 @@ package struct FleetMember: Sendable {
     }
   }
 
+  private mutating func noteDurable(_ ended: [EndedRun]) {
+    for one in ended where runs[one.run.job] == one.run { runs[one.run.job] = nil }
+    durable.formUnion(ended.lazy.map(\.run))
+  }
+
   private mutating func noteLead(_ reply: LedgerReply?, at now: Moment) -> [MemberAction] {
     if case .asking(let term) = candidacy {
       candidacy = .none
       if case .refused? = reply { return [] }
-      lead = Lead(term: term, times: times, agingStep: agingStep)
+      lead = Lead(term: term, times: times, agingStep: agingStep, limits: limits)
       // Who else is silent?
       return [.wake(.beatDue, after: 0)]
     }

@@ -37,6 +37,12 @@ package struct FleetJob: Sendable {
   package var attempt = 0
   /// The moment of the next attempt, in milliseconds of the server's clock, if the last one failed.
   package var retryTime: Int64?
+  /// The name of its file in the spool of the host that has admitted it.
+  package var file: String?
+  /// The number of the user who has submitted it.
+  package var submitter: Int64 = -1
+  /// The root of the spool that it came to, whose host is told of its end.
+  package var spool: String?
 
   package init(
     id: ManagedObjectID, name: String, specification: JobSpecification, place: String? = nil, created: Int64
@@ -127,5 +133,52 @@ package struct FleetState: Sendable {
     self.jobs = jobs
     self.known = known
     self.paused = paused
+  }
+}
+
+/// Jobs of a spool whose states have changed on other hosts, by one transaction.
+package struct Outcome: Sendable, Equatable {
+  package let number: Int64
+  package var jobs: [ManagedObjectID]
+
+  package init(number: Int64, jobs: [ManagedObjectID]) {
+    self.number = number
+    self.jobs = jobs
+  }
+}
+
+/// The fleet as people want to see it.
+package struct FleetOverview: Sendable, Equatable {
+  package struct Host: Sendable, Equatable {
+    package let number: Int
+    package let root: String
+    package let slots: Int
+    package let places: Set<String>
+    /// The milliseconds since its last beat, by the server's clock.
+    package let silence: Int64
+    package let runCount: Int
+
+    package init(number: Int, root: String, slots: Int, places: Set<String>, silence: Int64, runCount: Int) {
+      self.number = number
+      self.root = root
+      self.slots = slots
+      self.places = places
+      self.silence = silence
+      self.runCount = runCount
+    }
+  }
+
+  package let term: Int64
+  package let lead: Int?
+  /// The hosts that are alive, by number.
+  package let hosts: [Host]
+  /// The number of unfinished jobs in each state; those that run are counted as running.
+  package let jobs: [JobState: Int]
+
+  package init(term: Int64, lead: Int?, hosts: [Host], jobs: [JobState: Int]) {
+    self.term = term
+    self.lead = lead
+    self.hosts = hosts
+    self.jobs = jobs
   }
 }

@@ -9,6 +9,7 @@ package struct Lead: Sendable {
   package let term: Int64
   private let times: FleetTimes
   private let agingStep: Int64
+  private var limits: [ResourceLimits]
   /// Nil until the ledger is loaded, and again after news were lost with an answer.
   package private(set) var assigner: Assigner?
   /// The round that is under way.
@@ -22,10 +23,17 @@ package struct Lead: Sendable {
   private var mark: (number: Int64, time: Int64)?
   private var highest: Int64 = 0
 
-  init(term: Int64, times: FleetTimes, agingStep: Int64) {
+  init(term: Int64, times: FleetTimes, agingStep: Int64, limits: [ResourceLimits]) {
     self.term = term
     self.times = times
     self.agingStep = agingStep
+    self.limits = limits
+  }
+
+  /// Applies new limits of queues and types.
+  mutating func setLimits(_ limits: [ResourceLimits], at now: Moment) {
+    self.limits = limits
+    assigner?.setLimits(limits, at: now)
   }
 
   /// Notes that there may be news.
@@ -69,7 +77,7 @@ package struct Lead: Sendable {
   mutating func handle(_ reply: LedgerReply, at now: Moment) -> [Int] {
     switch reply {
     case .loaded(let state):
-      assigner = Assigner(state, agingStep: agingStep, at: now)
+      assigner = Assigner(state, agingStep: agingStep, limits: limits, at: now)
       (floor, mark, highest) = (0, nil, 0)
       suspects = []
       hasHint = true

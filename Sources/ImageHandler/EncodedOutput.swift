@@ -27,7 +27,7 @@ struct EncodedOutput {
   /// Returns the place of the file, after checking that it can be written; nil if there is no file.
   ///
   /// - Parameter path: with its placeholders filled in, or nil if it has none.
-  func place(at path: String? = nil) throws(JobFailure) -> OutputPlace? {
+  func place(at path: String? = nil) throws -> OutputPlace? {
     try file?.place(named: name(in: path))
   }
 
@@ -42,7 +42,7 @@ struct EncodedOutput {
     }
   }
 
-  func publish(as path: String) throws(JobFailure) {
+  func publish(as path: String) throws {
     try file?.publish(as: name(in: path))
   }
 
@@ -58,7 +58,7 @@ struct EncodedOutput {
   }
 
   /// Refuses outputs of which one would replace another, however their paths are spelled.
-  static func refuseSamePlaces(_ places: [OutputPlace?]) throws(JobFailure) {
+  static func refuseSamePlaces(_ places: [OutputPlace?]) throws {
     var identities: [OutputPlace.Identity: Int] = [:]
     for (index, place) in places.enumerated() {
       guard let place else { continue }

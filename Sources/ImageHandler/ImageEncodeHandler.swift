@@ -44,6 +44,11 @@ package struct ImageEncodeHandler: OwnHandler {
     _ = try ImageEncodeArguments(arguments, presets: configuration.value.imagePresets)
   }
 
+  package func paths(in arguments: JSONValue) -> [String] {
+    let outputs = arguments.object?["outputs"]?.array ?? []
+    return (arguments.object?["input"]?.texts ?? []) + outputs.flatMap { $0.object?["path"]?.texts ?? [] }
+  }
+
   package nonisolated(nonsending) func run(_ execution: JobExecution) async throws -> JSONValue {
     let settings = configuration.value
     let arguments: ImageEncodeArguments
@@ -106,7 +111,7 @@ package struct ImageEncodeHandler: OwnHandler {
 
   private func openInput(
     _ path: String, for submitter: UserIdentity, limit: Int
-  ) throws(JobFailure) -> FileDescriptor {
+  ) throws -> FileDescriptor {
     let file = try submitter.openInput(path)
     do throws(SystemError) {
       if try file.status().size <= limit { return file }

@@ -24,7 +24,7 @@ final class OutputFile: Sendable {
   init(
     path: String, isNamed: Bool = true, mode: UInt32? = nil, avoidsUnnamedFiles: Bool = false,
     isRepeated: Bool = false, input: FileStatus, submitter: UserIdentity, sparing folders: OwnFolders
-  ) throws(JobFailure) {
+  ) throws {
     self.path = path
     self.mode = mode
     self.submitter = submitter
@@ -60,7 +60,7 @@ final class OutputFile: Sendable {
   /// Returns the place of the file, after checking that it can be written.
   ///
   /// - Parameter name: the last part of the path, if that was not known before.
-  func place(named name: String?) throws(JobFailure) -> OutputPlace {
+  func place(named name: String?) throws -> OutputPlace {
     do throws(PathProblem) {
       let place = try place.named(name)
       _ = try place.checkTarget(of: input)
@@ -73,7 +73,7 @@ final class OutputFile: Sendable {
   /// Moves the finished file to its place, durably; its content must have been synchronized.
   ///
   /// - Parameter name: the last part of the path, if that was not known before.
-  func publish(as name: String? = nil) throws(JobFailure) {
+  func publish(as name: String? = nil) throws {
     do throws(PathProblem) {
       do throws(SystemError) {
         if let mode { try file.descriptor.setMode(mode) }

@@ -41,7 +41,7 @@ struct ChunkBuilder {
   /// - Parameter look: is shown each record that can be read.
   mutating func fill(
     _ input: borrowing ImportInput, _ look: ((RecordFields) -> Void)? = nil
-  ) throws(JobFailure) -> Bool {
+  ) throws -> Bool {
     let source = input.source
     reading: while !isFull {
       switch try input.next() {

@@ -114,7 +114,7 @@ struct ChunkWriter {
   }
 
   /// Refuses to delete more objects than the job allows, and all of them because of an empty input.
-  func checkDeletes() throws(JobFailure) {
+  func checkDeletes() throws {
     let (deleted, records) = (cursor.counts.deleted, cursor.counts.records)
     if let problem = plan.problem(deleting: deleted, of: objectsBefore, records: records) { throw JobFailure(problem) }
   }

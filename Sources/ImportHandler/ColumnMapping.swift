@@ -189,7 +189,7 @@ extension Entity {
 
 extension ColumnMapping {
   /// The columns to import, given the fields of the first record.
-  func resolved(_ names: [String], _ entity: Entity, input: String) throws(JobFailure) -> [ImportColumn] {
+  func resolved(_ names: [String], _ entity: Entity, input: String) throws -> [ImportColumn] {
     switch self {
     case .header(let rules):
       // Spreadsheets write empty columns at the end; the source sees to it that nothing is in them.

@@ -26,16 +26,18 @@ package struct ImportHandler: OwnHandler {
     _ = try ImportArguments(arguments, model: coordinator.model)
   }
 
+  package func paths(in arguments: JSONValue) -> [String] { arguments.object?["input"]?.texts ?? [] }
+
   package func run(_ execution: JobExecution) async throws -> JSONValue { try await makeRun(execution).run() }
 
   package func revert(_ execution: JobExecution) async throws { try await makeRun(execution).revert() }
 
   package func rejectCount(of job: Job, in context: isolated ManagedObjectContext) throws -> Int64? {
-    let condition = Condition.compare(.keyPath(["job"]), .equal, .object(job.objectID), [])
+    let condition = try Condition(\ImportState.job, leadsTo: job.objectID)
     return try context.fetch(FetchRequest<ImportState>(condition, limit: 1)).first?.rejects ?? 0
   }
 
-  private func makeRun(_ execution: JobExecution) throws(JobFailure) -> ImportRun {
+  private func makeRun(_ execution: JobExecution) throws -> ImportRun {
     let arguments: ImportArguments
     do throws(JobFileError) {
       arguments = try ImportArguments(execution.arguments, model: coordinator.model)

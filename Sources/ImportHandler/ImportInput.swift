@@ -11,7 +11,7 @@ struct ImportInput: ~Copyable {
   let source: RecordSource
 
   /// Opens the file for its first record.
-  init(path: String, for submitter: UserIdentity, _ options: InputOptions) throws(JobFailure) {
+  init(path: String, for submitter: UserIdentity, _ options: InputOptions) throws {
     let file = try submitter.openInput(path)
     let source: RecordSource
     do throws(InputError) { source = try RecordSource(file, options) } catch { throw Self.failure(error, path) }
@@ -23,25 +23,25 @@ struct ImportInput: ~Copyable {
   }
 
   /// Goes on at a position that the source gave.
-  mutating func go(to position: RecordPosition) throws(JobFailure) {
+  mutating func go(to position: RecordPosition) throws {
     do throws(InputError) { try source.go(to: position) } catch { throw Self.failure(error, path) }
   }
 
   /// Goes to the next record.
   @inline(__always)
-  func next() throws(JobFailure) -> RecordSource.Step {
+  func next() throws -> RecordSource.Step {
     do throws(InputError) { return try source.next() } catch { throw Self.failure(error, path) }
   }
 
   /// Checks that the file is still the one that was opened, unchanged.
-  func checkUnchanged() throws(JobFailure) {
+  func checkUnchanged() throws {
     let status = try Self.status(of: source, path)
     if status.size != size || status.modificationTime != modificationTime {
       throw JobFailure("the input \(displayName(path)) was changed while it was imported")
     }
   }
 
-  private static func status(of source: RecordSource, _ path: String) throws(JobFailure) -> FileStatus {
+  private static func status(of source: RecordSource, _ path: String) throws -> FileStatus {
     do throws(SystemError) { return try source.fileStatus() } catch {
       throw JobFailure("the input \(displayName(path)) can't be read: \(error)", isPermanent: error.isLasting)
     }

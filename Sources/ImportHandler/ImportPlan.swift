@@ -26,7 +26,7 @@ struct ImportPlan: Sendable {
 
   init(
     _ arguments: ImportArguments, names: [String], header: String?, form: InputForm, input: String
-  ) throws(JobFailure) {
+  ) throws {
     entity = arguments.entity
     mode = arguments.mode
     key = arguments.key

@@ -61,16 +61,17 @@ struct ImportRecords: Sendable {
 
   private func stored(_ reader: any StoreReader) throws -> (id: ManagedObjectID, row: Row)? {
     var found: (id: ManagedObjectID, row: Row)?
-    try reader.fetch(try query(state, wantsRows: true)) { id, row in
+    try reader.fetch(try query(state, Condition(\ImportState.job, leadsTo: job), wantsRows: true)) { id, row in
       if let row { found = (id, row.row) }
       return false
     }
     return found
   }
 
-  private func query(_ entity: Entity, wantsRows: Bool, limit: Int? = nil) throws -> StoreQuery {
-    let condition = Condition.compare(.keyPath(["job"]), .equal, .object(job), [])
-    return StoreQuery(
+  private func query(
+    _ entity: Entity, _ condition: Condition, wantsRows: Bool, limit: Int? = nil
+  ) throws -> StoreQuery {
+    StoreQuery(
       entity: entity, condition: try condition.resolved(for: entity), limit: limit, wantsRows: wantsRows,
       coordinatorOrdinal: coordinator.ordinal)
   }
@@ -110,7 +111,8 @@ struct ImportRecords: Sendable {
   func rejectIDs(limit: Int) throws -> [ManagedObjectID] {
     try coordinator.openStore().read { reader in
       var ids: [ManagedObjectID] = []
-      try reader.fetch(try query(reject, wantsRows: false, limit: limit)) { id, _ in
+      try reader.fetch(try query(reject, Condition(\ImportReject.job, leadsTo: job), wantsRows: false, limit: limit)) {
+        id, _ in
         ids.append(id)
         return true
       }

@@ -76,7 +76,7 @@ actor ImportRun {
   private var options: InputOptions { arguments.inputOptions(settings) }
 
   /// Opens the input at the place of a cursor.
-  func open(_ head: Head, at position: RecordPosition) throws(JobFailure) -> ImportInput {
+  func open(_ head: Head, at position: RecordPosition) throws -> ImportInput {
     var input = try ImportInput(path: path, for: head.submitter, options)
     try input.go(to: position)
     return input
@@ -267,7 +267,7 @@ actor ImportRun {
 
 extension Configuration.Import {
   /// Refuses an input with more records than the configuration allows; called after each chunk.
-  func checkRows(_ count: Int64, _ path: String) throws(JobFailure) {
+  func checkRows(_ count: Int64, _ path: String) throws {
     if maxRows > 0, count > maxRows {
       throw JobFailure(
         "the input \(displayName(path)) has more than \(maxRows) records; [Import] MaxRows allows no more")

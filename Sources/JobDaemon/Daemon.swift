@@ -1,4 +1,6 @@
 package import Configuration
+package import PostgresFleet
+import PostgresStore
 import Foundation
 import JSONText
 package import Jobs
@@ -23,12 +25,15 @@ package final class Daemon: Sendable {
     package var declaredHandlers: [any JobHandler]
     /// Kills the processes of attempts that an earlier run had begun, and returns how many there were.
     package var killLeftovers: @Sendable () throws -> Int
+    /// The database that it shares with other hosts; nil if it has a store of its own.
+    package var fleet: FleetDatabase?
     package var log: DaemonLog
 
     package init(
       paths: Paths, configuration: ConfigurationBox, coordinator: PersistentStoreCoordinator,
       handlers: [any JobHandler], declaredHandlers: [any JobHandler] = [],
-      killLeftovers: @escaping @Sendable () throws -> Int = { 0 }, log: DaemonLog
+      killLeftovers: @escaping @Sendable () throws -> Int = { 0 }, fleet: FleetDatabase? = nil,
+      log: DaemonLog
     ) {
       self.paths = paths
       self.configuration = configuration
@@ -36,6 +41,7 @@ package final class Daemon: Sendable {
       self.handlers = handlers
       self.declaredHandlers = declaredHandlers
       self.killLeftovers = killLeftovers
+      self.fleet = fleet
       self.log = log
     }
   }
@@ -62,6 +68,9 @@ package final class Daemon: Sendable {
   let workers: WorkerPool
   let retention: Retention
   let failedFiles: FailedFiles
+  /// Nil without a fleet.
+  let membership: Membership?
+  private let fleetJobs: FleetJobs?
   private let killLeftovers: @Sendable () throws -> Int
   private let memoryReturn: MemoryReturn
   let started = Date()
@@ -87,7 +96,15 @@ package final class Daemon: Sendable {
     spool = try Spool(paths)
     policy = JobPolicy(configuration: configuration)
     let events = DaemonEvents()
-    let scheduler = Scheduler(agingStep: settings.jobs.aging, events: events)
+    handlers = HandlerTable(parts.handlers)
+    let membership = parts.fleet.map { [paths, log] database in
+      Membership(
+        database, spool: settings.fleet.hostName + ":" + paths.spool, agingStep: settings.jobs.aging, events: events,
+        log: log)
+    }
+    self.membership = membership
+    let scheduler = Scheduler(
+      agingStep: settings.jobs.aging, events: events, mayBegin: { membership?.mayBegin(at: $0) ?? true })
     self.scheduler = scheduler
     memoryReturn = MemoryReturn { scheduler.allRunning.isEmpty }
     waiters = ReleaseWaiters()
@@ -96,20 +113,32 @@ package final class Daemon: Sendable {
     let refuser = Refuser(spool: spool, failedFiles: failedFiles, events: events, log: log)
     releaser = Releaser(
       spool: spool, refuser: refuser, scheduler: scheduler, waiters: waiters, events: events, log: log)
-    flusher = Flusher(writer: writer, configuration: settings.writer, waiters: waiters, events: events)
+    flusher = Flusher(
+      writer: writer, configuration: settings.writer, waiters: waiters, isAwaited: membership != nil, events: events)
     merger = Merger(main: main, flusher: flusher, events: events)
-    handlers = HandlerTable(parts.handlers)
     engine = JobEngine(
       main: main, handlers: handlers, policy: policy, scheduler: scheduler, merger: merger, flusher: flusher,
-      waiters: waiters, payloadDirectory: paths.payload, log: log, events: events)
+      waiters: waiters, payloadDirectory: paths.payload, log: log, events: events, membership: membership)
     control = JobControl(engine)
     workers = WorkerPool(engine, AttemptRecorder(engine, control))
     retention = Retention(
       engine, RetentionSteps(main: main, coordinator: coordinator, scheduler: scheduler), clock: clock)
-    admission = Admission(main: main, handlers: handlers, scheduler: scheduler, policy: policy)
-    intake = Intake(
+    let fleetAdmission = membership.map { [main, coordinator, handlers, policy, paths] membership in
+      FleetAdmission(
+        main: main, coordinator: coordinator, handlers: handlers, scheduler: scheduler, policy: policy,
+        membership: membership, payloadDirectory: paths.payload)
+    }
+    admission = Admission(
+      main: main, handlers: handlers, scheduler: scheduler, policy: policy, fleet: fleetAdmission)
+    let intake = Intake(
       spool: spool, admission: admission, scheduler: scheduler, flusher: flusher, refuser: refuser, log: log,
       configuration: settings.spool, events: events)
+    self.intake = intake
+    fleetJobs = membership.map { [main, releaser, waiters, scheduler, log] membership in
+      FleetJobs(
+        main: main, scheduler: scheduler, releaser: releaser, waiters: waiters, intake: intake, membership: membership,
+        log: log)
+    }
     handlers.setDeclared(parts.declaredHandlers)
     events.connect { [weak self] event in self?.handle(event, onFatal) }
   }
@@ -118,8 +147,9 @@ package final class Daemon: Sendable {
 
   /// Recovers what an earlier run left, then starts to claim and run jobs.
   package func start() throws {
+    if let membership { return try start(membership) }
     try Recovery.removeLeftovers(engine, killProcesses: killLeftovers)
-    policy.applyLimits(to: scheduler, handlers, replacing: nil)
+    setLimits(replacing: nil)
     workers.start(count: configuration.value.workers.count)
     var recovery = Recovery(engine, control, present: Set(try spool.current.entries()))
     let count = try recovery.recoverJobs()
@@ -129,6 +159,30 @@ package final class Daemon: Sendable {
     failedFiles.runSoon()
   }
 
+  /// Joins the fleet, which gives what an earlier run left to others; then starts to claim and to run what the lead
+  /// assigns.
+  private func start(_ membership: Membership) throws {
+    let count = try killLeftovers()
+    if count > 0 { log.warning("killed \(count) processes that jobs of an earlier run had left behind") }
+    let settings = configuration.value
+    guard let store = try coordinator.openStore() as? PostgresStore else {
+      throw StoreError(.unsupported, "hosts of a fleet share a store in PostgreSQL, and this is another one")
+    }
+    try membership.join(
+      store, slots: settings.workers.count, types: handlers.types, places: settings.fleet.places)
+    setLimits(replacing: nil)
+    workers.start(count: settings.workers.count)
+    try intake.begin(known: [])
+    failedFiles.runSoon()
+  }
+
+  /// Sets the limits of queues and types: in this host's schedule, or in the fleet's.
+  private func setLimits(replacing old: Configuration?) {
+    let limits = policy.limits(handlers, replacing: old)
+    if let membership { return membership.setLimits(limits) }
+    scheduler.change { $0.setLimits(limits, at: $1) }
+  }
+
   /// Puts a new configuration and new handlers of declared types into force, as far as that needs no restart.
   package func reload(_ new: Configuration, declaredHandlers: [any JobHandler]) {
     let old = configuration.value
@@ -136,7 +190,7 @@ package final class Daemon: Sendable {
     let settings = new.reloaded(over: old)
     configuration.replace(settings)
     handlers.setDeclared(declaredHandlers)
-    policy.applyLimits(to: scheduler, handlers, replacing: old)
+    setLimits(replacing: old)
     scheduler.change { [handlers] schedule, now in
       schedule.resumeJobs(ofTypes: { handlers[$0] != nil }, at: now)
     }
@@ -154,6 +208,8 @@ package final class Daemon: Sendable {
   /// - Returns: true if everything merged is on disk.
   package func stop() async -> Bool {
     let limit = configuration.value.writer.shutdownTimeout
+    // Or else the intake would wait for a database that is away.
+    membership?.endAdmission()
     intake.stop()
     scheduler.close()
     await workers.finish(within: limit)
@@ -164,6 +220,7 @@ package final class Daemon: Sendable {
     await merger.mergeAndWait()
     let isFlushed = await flusher.flush()
     releaser.drain()
+    membership?.leave()
     return isFlushed
   }
 
@@ -221,7 +278,7 @@ package final class Daemon: Sendable {
     case .overdue(let id): workers.overdue(id)
     case .durable(let jobs):
       releaser.release(jobs)
-      retention.note(jobs)
+      if membership == nil { retention.note(jobs) }
       memoryReturn.noteWork()
     case .released: intake.noteReleased()
     case .doubtful(let name): intake.noteDoubtful(name)
@@ -232,10 +289,14 @@ package final class Daemon: Sendable {
       for pause in [IntakeState.Pause.storageFull, .storeBusy] { intake.resume(pause) }
       log.notice("the store can be written again")
       tellStatus()
+    case .storeFailed(let error as StoreError) where error.code == .fenced: onFatal(.fenced)
     case .storeFailed(let error):
       problemText.withLock { $0 = "\(error)" }
       intake.pause(.stopping)
       onFatal(.storeFailure("\(error)"))
+    case .assigned(let runs): fleetJobs?.begin(runs)
+    case .mayBegin: scheduler.beginAssigned()
+    case .outcomesKnown: fleetJobs?.readOutcomes()
     case .fatal(let failure): onFatal(failure)
     }
   }
@@ -244,7 +305,7 @@ package final class Daemon: Sendable {
   private func schedule(_ files: [AdmittedFile]) {
     merger.merge(finished: files.flatMap(\.finished))
     // Together, so that the most urgent of them runs first.
-    let jobs = files.flatMap(\.jobs)
+    let jobs = files.flatMap { $0.isScheduled ? [] : $0.jobs }
     scheduler.add(jobs)
     control.resolveBlockers(of: jobs)
     control.resolveNames(of: files.flatMap(\.finished))
@@ -255,6 +316,7 @@ package final class Daemon: Sendable {
   private func pauseIntake(because error: StoreError) {
     // In this order, so that nothing is claimed in between.
     let isFull = error.code == .full
+    let isAway = error.code == .unavailable
     intake.pause(isFull ? .storageFull : .storeBusy)
     intake.resume(isFull ? .storeBusy : .storageFull)
     let isNew = problemText.withLock { problem in
@@ -262,7 +324,7 @@ package final class Daemon: Sendable {
       return problem == nil
     }
     guard isNew else { return }
-    let cure = isFull ? "there is room again" : "the store is free again"
+    let cure = isFull ? "there is room again" : isAway ? "the database answers again" : "the store is free again"
     log.error("no job files are claimed until \(cure): \(error)")
     tellStatus()
   }

@@ -32,8 +32,7 @@ struct Recovery {
   /// - Parameter killProcesses: kills the processes of such attempts, and returns how many there were.
   static func removeLeftovers(_ engine: JobEngine, killProcesses: () throws -> Int) throws {
     let cutShort = try ManagedObjectContext(parent: engine.main, name: "leftovers").performAndWait { context in
-      let jobs = try context.fetch(
-        FetchRequest<Job>(.isIn(.keyPath(["state"]), [.value(.string(JobState.running.rawValue))], [])))
+      let jobs = try context.fetch(FetchRequest<Job>(state: .running))
       for job in jobs {
         guard let handler = engine.handlers[job.type] as? any OwnHandler else { continue }
         do {

@@ -64,6 +64,19 @@ package struct Resource: Sendable {
   var waitsForTime: Bool { !isPaused && !isFull && (concurrent.map { running < $0 } ?? true) }
 }
 
+/// The configured limits of a queue or a type; nil for none.
+package struct ResourceLimits: Sendable {
+  package let name: Resource.Name
+  package let concurrent: Int?
+  package let rate: JobLimit.Rate?
+
+  package init(_ name: Resource.Name, concurrent: Int?, rate: JobLimit.Rate?) {
+    self.name = name
+    self.concurrent = concurrent
+    self.rate = rate
+  }
+}
+
 extension Pause {
   /// The paused resource; nil for a record of a kind that only a later version knows.
   package var resource: Resource.Name? {

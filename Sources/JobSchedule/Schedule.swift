@@ -14,7 +14,7 @@ package struct Schedule: Sendable {
 
   /// The first is ``Resource/Name/everything``.
   var resources = [Resource(.everything)]
-  var resourceIndexes: [Resource.Name: Int] = [.everything: 0]
+  private(set) var resourceIndexes: [Resource.Name: Int] = [.everything: 0]
   /// The resources that operators have paused.
   package private(set) var paused: Set<Resource.Name> = []
   var lanes: [Lane] = []
@@ -27,7 +27,7 @@ package struct Schedule: Sendable {
   package var alarms = Alarms()
   package var dependencies = Dependencies()
   var batches: [Batch] = []
-  var batchIndexes: [String: Int] = [:]
+  private(set) var batchIndexes: [String: Int] = [:]
   /// The numbers of the running attempts.
   package var attempts: [ManagedObjectID: Int] = [:]
   /// Held jobs of types without a handler, until there is one.
@@ -37,7 +37,7 @@ package struct Schedule: Sendable {
   var uniqueKeys: [ManagedObjectID: String] = [:]
 
   /// The milliseconds of waiting that one step of priority is worth, so that no job waits for ever.
-  var agingStep: Int64
+  let agingStep: Int64
   /// Starts before this time on the steady clock are not known; every rate counts as used up then.
   private let unknownBefore: Int64?
 
@@ -317,6 +317,14 @@ extension Schedule {
     return if case .place(let name) = resources[last].name { name } else { nil }
   }
 
+  /// Removes a job, whatever its state, which others know about.
+  package mutating func drop(_ id: ManagedObjectID, at now: Moment) {
+    _ = endAttempt(of: id, .cancelled, at: now)
+    _ = cancel(id)
+    _ = finish(id, as: .cancelled, at: now)
+    remove(id, at: now)
+  }
+
   /// Tells if any host of a place has a free worker.
   package mutating func setRoom(_ hasRoom: Bool, at place: String, now: Moment) {
     let index = resource(.place(place))
@@ -331,6 +339,11 @@ extension Schedule {
     let index = notePaused(isPaused, name)
     promote(index, at: now)
     forget(index, at: now)
+  }
+
+  /// Sets the limits of queues and types.
+  package mutating func setLimits(_ limits: [ResourceLimits], at now: Moment) {
+    for one in limits { setLimits(one.name, concurrent: one.concurrent, rate: one.rate, at: now) }
   }
 
   /// Sets the limits of a queue or a type.

@@ -10,13 +10,13 @@ extension JobExecution {
   /// - Parameter path: as the job's arguments have it.
   /// - Returns: the file, open at its beginning.
   /// - Throws: ``JobFailure`` with what is in the way, and what to do.
-  public func openInput(_ path: String) throws(JobFailure) -> FileHandle {
+  public func openInput(_ path: String) throws -> FileHandle {
     let file = try submitterIdentity().openInput(absolutePath(path))
     return FileHandle(fileDescriptor: file.relinquish(), closeOnDealloc: true)
   }
 
   /// Returns the user whose rights bound what the job may read and write.
-  package func submitterIdentity() throws(JobFailure) -> UserIdentity {
+  package func submitterIdentity() throws -> UserIdentity {
     do throws(SystemError) { return try UserIdentity(lookingUp: submitter) } catch {
       throw JobFailure("the groups of the submitter can't be found out: \(error)", isPermanent: error.isLasting)
     }
@@ -25,7 +25,7 @@ extension JobExecution {
 
 extension UserIdentity {
   /// Opens an input that a job of this user names.
-  package func openInput(_ path: String) throws(JobFailure) -> FileDescriptor {
+  package func openInput(_ path: String) throws -> FileDescriptor {
     do throws(PathProblem) { return try openFile(path) } catch {
       throw JobFailure("the input \(displayName(path)) can't be read: \(error)", isPermanent: error.isLasting)
     }

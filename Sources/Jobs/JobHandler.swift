@@ -19,6 +19,12 @@ public protocol JobHandler: Sendable {
   /// - Throws: ``JobFileError`` whose key is a path from the job: `arguments.input`.
   func validate(_ arguments: JSONValue) throws(JobFileError)
 
+  /// The paths that a job names; a relative one starts at the spool's folder `payload/`.
+  ///
+  /// In a fleet a job runs at the host whose spool it came to, unless all hosts see all of these. Must be quick and do
+  /// no I/O.
+  func paths(in arguments: JSONValue) -> [String]
+
   /// Does the work.
   ///
   /// Called on the context's executor, which blocking work may occupy. A handler that is not `nonisolated(nonsending)`
@@ -36,8 +42,22 @@ public protocol JobHandler: Sendable {
 extension JobHandler {
   /// True: whoever is not sure has some.
   public var hasOutsideEffects: Bool { true }
+  /// All texts that look like absolute paths.
+  public func paths(in arguments: JSONValue) -> [String] { arguments.texts.filter { $0.hasPrefix("/") } }
   /// Nothing of its own.
   public var settings: JobTypeSettings { JobTypeSettings() }
   /// Takes nothing back.
   public func revert(_ execution: JobExecution) async throws {}
+}
+
+extension JSONValue {
+  /// All texts in it, but for names of fields.
+  package var texts: [String] {
+    switch self {
+    case .string(let text): [text]
+    case .array(let values): values.flatMap(\.texts)
+    case .object(let object): object.flatMap { $0.value.texts }
+    default: []
+    }
+  }
 }

@@ -105,7 +105,7 @@ extension FetchRequest<Job> {
 
   /// Makes a request for the jobs with these object IDs.
   package init(objectIDs: some Sequence<ManagedObjectID>) {
-    self.init(.isIn(.evaluatedObject, objectIDs.map(Operand.object), []))
+    self.init(.isAny(of: objectIDs))
   }
 }
 

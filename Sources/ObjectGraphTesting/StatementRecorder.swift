@@ -1,4 +1,4 @@
-public import SQLiteStore
+public import StoreInterface
 import Synchronization
 
 /// The statements that a store ran: the SQL log and the statement counter of a test.
@@ -16,7 +16,7 @@ public final class StatementRecorder: Sendable {
   /// A recorder without statements.
   public init() {}
 
-  /// Adds a statement; for `SQLiteStoreOptions.statementLog`.
+  /// Adds a statement; for the `statementLog` of a store's options.
   @Sendable public func record(_ event: StatementEvent) { recorded.withLock { $0.append(event) } }
 
   /// Everything that was recorded since the last ``drain()``.

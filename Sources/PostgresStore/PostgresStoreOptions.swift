@@ -1,3 +1,5 @@
+public import StoreInterface
+
 /// The options with which a store in a PostgreSQL database is opened.
 public struct PostgresStoreOptions: Sendable {
   /// The schema of the database that holds the tables; it is made if it is missing.
@@ -14,18 +16,33 @@ public struct PostgresStoreOptions: Sendable {
   public var statementTimeout = 60
   /// The time in seconds that a statement waits for a row or table that another transaction holds.
   public var lockTimeout = 10
+  /// The time after which a connection is given up whose server does not answer; nil for a little more than a statement's.
+  package var answerLimit: Duration?
+  /// True if the address leads to a pooler that gives each transaction another connection, such as pgbouncer.
+  ///
+  /// Nothing is then kept in a connection: settings are made in each transaction, no statement stays prepared, and commits
+  /// of others are not noticed, since a pooler passes on no notifications.
+  public var isPooled = false
   /// Binary values of more bytes are kept in parts, out of their row, if their attribute allows external storage.
   public var externalDataThreshold = 64 * 1024
   /// True if a store of another model is migrated when it is opened, if the mapping can be inferred.
   public var migratesAutomatically = true
+  /// Versions with code of their own between them, for what can't be inferred.
+  public var stagedMigration: StagedMigrationManager?
   /// True if each save and batch request is written to the store's history, in the same transaction.
   ///
   /// It stays on in a store once it was, whoever opens it.
   public var tracksHistory = false
+  /// True if other hosts are told of this store's commits, and theirs are noticed: contexts that merge automatically show
+  /// them, and the coordinator's `remoteChanges()` tells of them.
+  ///
+  /// It takes a connection and a thread. With history, what others have changed is read from there; without, what is in
+  /// memory is read again. Programs that use other libraries tell nobody.
+  public var noticesOtherWriters = true
   /// Called with what the server remarks, on the thread of the statement; it must be quick and not use the store.
   public var noticeLog: (@Sendable (String) -> Void)?
-  /// Called with each statement's SQL after it ran, on its thread; it must be quick and not use the store.
-  public var statementLog: (@Sendable (String) -> Void)?
+  /// Called after each statement on the thread that ran it, with locks held: it must be quick and not use the store.
+  public var statementLog: (@Sendable (StatementEvent) -> Void)?
 
   /// The options of a store that is opened in the usual way.
   public init() {}

@@ -40,6 +40,9 @@ package struct ProcessHandler: OwnHandler {
     self.coordinator = coordinator
   }
 
+  /// Any text: what the program takes it for is not known.
+  package func paths(in arguments: JSONValue) -> [String] { arguments.texts }
+
   package func validate(_ arguments: JSONValue) throws(JobFileError) {
     let reader = try ArgumentReader(arguments)
     guard definition.declaresArguments else { return }

@@ -62,7 +62,7 @@ struct ConstantList {
   ///
   /// - Throws: ``ConditionError`` if the list is too long.
   var segment: SQLSegment {
-    get throws(ConditionError) {
+    get throws {
       if bindings.count > Self.inlineCount, let array = jsonArray {
         return "SELECT value FROM json_each(" + SQLSegment(binding: .text(array)) + ")"
       }

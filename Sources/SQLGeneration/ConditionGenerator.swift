@@ -43,11 +43,11 @@ struct ConditionGenerator {
   func column(_ name: String) -> String { "t0.\(SchemaName.quoted(name))" }
 
   /// The condition as an expression that is true or not.
-  mutating func segment(_ condition: Condition) throws(ConditionError) -> SQLSegment {
+  mutating func segment(_ condition: Condition) throws -> SQLSegment {
     try segment(condition, negated: false)
   }
 
-  private mutating func segment(_ condition: Condition, negated: Bool) throws(ConditionError) -> SQLSegment {
+  private mutating func segment(_ condition: Condition, negated: Bool) throws -> SQLSegment {
     switch condition {
     case .constant(let truth): return SQLSegment(dialect.truth(truth != negated))
     case .not(let inner): return try segment(inner, negated: !negated)
@@ -73,7 +73,7 @@ struct ConditionGenerator {
   /// Halves go into parentheses, since a flat chain of a thousand exceeds SQLite's depth of expressions.
   private mutating func compound(
     _ parts: [Condition], _ separator: String, ifEmpty: Bool, negated: Bool
-  ) throws(ConditionError) -> SQLSegment {
+  ) throws -> SQLSegment {
     if parts.isEmpty { return SQLSegment(dialect.truth(ifEmpty)) }
     var segments: [SQLSegment] = []
     for part in parts { segments.append(try segment(part, negated: negated)) }
@@ -91,7 +91,7 @@ struct ConditionGenerator {
 
   // MARK: Comparisons
 
-  private mutating func nullTest(_ operand: Operand, negated: Bool) throws(ConditionError) -> SQLSegment {
+  private mutating func nullTest(_ operand: Operand, negated: Bool) throws -> SQLSegment {
     let test = negated ? " IS NOT NULL" : " IS NULL"
     let value = try segment(operand, as: .plain) + test
     guard let (variable, names) = operand.path, !names.isEmpty else { return value }
@@ -104,7 +104,7 @@ struct ConditionGenerator {
   private mutating func compare(
     _ left: Operand, _ comparison: Condition.Comparison, right: Operand, options: Condition.TextOptions,
     negated: Bool
-  ) throws(ConditionError) -> SQLSegment {
+  ) throws -> SQLSegment {
     let form = ComparisonForm(try scope.comparedType(left, right), options)
     let test: SQLSegment
     switch comparison {
@@ -131,7 +131,7 @@ struct ConditionGenerator {
   /// A test of folded texts, true also of those that only Swift can fold; see ``ConditionSplit/asked``.
   private mutating func widened(
     _ test: SQLSegment, _ operands: [Operand], options: Condition.TextOptions
-  ) throws(ConditionError) -> SQLSegment {
+  ) throws -> SQLSegment {
     if dialect.callsSwift || options.isEmpty { return test }
     var tests = [test]
     for operand in operands where !operand.isConstant {
@@ -142,7 +142,7 @@ struct ConditionGenerator {
 
   private mutating func equality(
     _ left: Operand, _ right: Operand, form: ComparisonForm, isEqual: Bool
-  ) throws(ConditionError) -> SQLSegment {
+  ) throws -> SQLSegment {
     if isForeign(left) || isForeign(right) { return SQLSegment(dialect.truth(!isEqual)) }
     let sides = (try segment(left, as: form), try segment(right, as: form))
     if !isEqual { return dialect.inequality(sides.0, sides.1) }
@@ -153,7 +153,7 @@ struct ConditionGenerator {
 
   private mutating func search(
     _ left: Operand, _ comparison: Condition.Comparison, right: Operand, form: ComparisonForm
-  ) throws(ConditionError) -> SQLSegment {
+  ) throws -> SQLSegment {
     if comparison == .beginsWith, form == .plain, case .value(.string(let prefix)) = right, !prefix.isEmpty {
       // A range, so that an index finds it: UTF-8 orders as its code points do.
       let text = try segment(left, as: form)
@@ -169,7 +169,7 @@ struct ConditionGenerator {
 
   private mutating func membership(
     _ operand: Operand, _ list: [Operand], options: Condition.TextOptions, negated: Bool
-  ) throws(ConditionError) -> SQLSegment {
+  ) throws -> SQLSegment {
     let form = ComparisonForm(try scope.comparedType(operand, nil), options)
     let left = try segment(operand, as: form)
     let bindings = list.filter { !isForeign($0) }.map { binding($0, form) }
@@ -180,7 +180,7 @@ struct ConditionGenerator {
 
   // MARK: Operands
 
-  private mutating func segment(_ operand: Operand, as form: ComparisonForm) throws(ConditionError) -> SQLSegment {
+  private mutating func segment(_ operand: Operand, as form: ComparisonForm) throws -> SQLSegment {
     switch operand {
     case .value, .object: return dialect.parameter(binding(operand, form), form)
     case .variable(let name):
@@ -210,7 +210,7 @@ struct ConditionGenerator {
   }
 
   /// Returns the SQL of an aggregation over the rows of a subselect; its elements are those of the innermost frame.
-  private mutating func result(of aggregation: Operand.Aggregation) throws(ConditionError) -> SQLSegment {
+  private mutating func result(of aggregation: Operand.Aggregation) throws -> SQLSegment {
     guard let operand = aggregation.operand else { return SQLSegment("count(*)") }
     let isDecimal = try scope.type(of: operand) == .decimal
     if !dialect.callsSwift {
@@ -229,7 +229,7 @@ struct ConditionGenerator {
   }
 
   /// The name of the entity of an object that a path leads to.
-  private mutating func entityName(of object: Operand) throws(ConditionError) -> SQLSegment {
+  private mutating func entityName(of object: Operand) throws -> SQLSegment {
     guard let entity = try scope.entity(ofObjects: object), let (variable, names) = object.path else {
       throw ConditionError(.typeMismatch, "only objects have an entity", fragment: "\(object)")
     }
@@ -256,7 +256,7 @@ struct ConditionGenerator {
   private mutating func subselect(
     _ collection: Operand.Collection, _ variable: String, condition: Condition,
     aggregation: Operand.Aggregation? = nil
-  ) throws(ConditionError) -> SQLSegment {
+  ) throws -> SQLSegment {
     let path = try scope.path(of: collection)
     let destination = try scope.destination(of: collection)
     let origin = frame(of: collection.variable)
@@ -286,7 +286,7 @@ struct ConditionGenerator {
     let outer = scope
     scope = scope.binding(variable, to: destination)
     frames.append(Frame(alias: element))
-    let selected = try aggregation.map { aggregation throws(ConditionError) in try result(of: aggregation) }
+    let selected = try aggregation.map { aggregation in try result(of: aggregation) }
     let test = try segment(condition)
     let frame = frames.removeLast()
     scope = outer

@@ -19,7 +19,7 @@ package struct ConditionSplit: Sendable, Hashable {
   ///   - entity: the queried entity.
   ///   - dialect: the dialect that is to answer it.
   /// - Throws: ``ConditionError`` if the condition does not fit the entity.
-  package init(_ condition: Condition?, for entity: Entity, dialect: Dialect) throws(ConditionError) {
+  package init(_ condition: Condition?, for entity: Entity, dialect: Dialect) throws {
     guard let condition, !dialect.callsSwift else {
       (asked, residual) = (condition, nil)
       return
@@ -52,7 +52,7 @@ private struct ConditionSplitter {
     case none(implied: Condition)
   }
 
-  func split(_ condition: Condition, negated: Bool) throws(ConditionError) -> Part {
+  func split(_ condition: Condition, negated: Bool) throws -> Part {
     switch condition {
     case .constant(let truth): return Part(asked: .constant(truth != negated))
     case .not(let inner): return try split(inner, negated: !negated)
@@ -91,7 +91,7 @@ private struct ConditionSplitter {
 
   private func split(
     _ parts: [Condition], of whole: Condition, isConjunction: Bool, negated: Bool
-  ) throws(ConditionError) -> Part {
+  ) throws -> Part {
     var asked: [Condition] = []
     var residuals: [Condition] = []
     for part in parts {
@@ -109,7 +109,7 @@ private struct ConditionSplitter {
   /// There is no object only if there is none even in a narrower sense: one that is sure to meet the condition.
   private func split(
     _ whole: Condition, _ collection: Operand.Collection, variable: String, inner: Condition, negated: Bool
-  ) throws(ConditionError) -> Part {
+  ) throws -> Part {
     var element = self
     element.scope = scope.binding(variable, to: try scope.destination(of: collection))
     if !negated {
@@ -132,7 +132,7 @@ private struct ConditionSplitter {
 
   private func compare(
     _ left: Operand, _ comparison: Condition.Comparison, right: Operand, options: Condition.TextOptions
-  ) throws(ConditionError) -> Answer {
+  ) throws -> Answer {
     let sides = (try answered(left), try answered(right))
     guard let first = sides.0, let second = sides.1 else {
       return .none(implied: implied(comparison, sides.0, with: right))
@@ -166,7 +166,7 @@ private struct ConditionSplitter {
 
   private func membership(
     _ operand: Operand, _ list: [Operand], options: Condition.TextOptions
-  ) throws(ConditionError) -> Answer {
+  ) throws -> Answer {
     guard let asked = try answered(operand) else { return .none(implied: .constant(true)) }
     let type = try type(of: asked)
     let possible = list.filter { constant in
@@ -183,7 +183,7 @@ private struct ConditionSplitter {
 
   // MARK: Operands
 
-  private func type(of operand: Operand) throws(ConditionError) -> OperandType? {
+  private func type(of operand: Operand) throws -> OperandType? {
     operand.isConstant ? nil : try scope.type(of: operand)
   }
 
@@ -198,7 +198,7 @@ private struct ConditionSplitter {
   }
 
   /// The operand as SQL computes it, exactly as Swift does; nil if it can't.
-  private func answered(_ operand: Operand) throws(ConditionError) -> Operand? {
+  private func answered(_ operand: Operand) throws -> Operand? {
     switch operand {
     case .value, .object: return isStorable(operand) ? operand : nil
     case .evaluatedObject, .keyPath, .variablePath, .entityName: return operand
@@ -215,7 +215,7 @@ private struct ConditionSplitter {
 
   private func answered(
     _ aggregation: Operand.Aggregation, _ collection: Operand.Collection, variable: String, condition: Condition
-  ) throws(ConditionError) -> Operand? {
+  ) throws -> Operand? {
     var element = self
     element.scope = scope.binding(variable, to: try scope.destination(of: collection))
     element.mayWiden = false

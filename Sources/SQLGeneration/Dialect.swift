@@ -149,7 +149,7 @@ package struct Dialect: Sendable, Hashable {
   /// - Throws: ``ConditionError`` if the list is too long.
   func membership(
     _ value: SQLSegment, _ constants: [SQLBinding], form: ComparisonForm
-  ) throws(ConditionError) -> SQLSegment {
+  ) throws -> SQLSegment {
     guard database == .postgres else { return value + " IN (" + (try ConstantList(constants).segment) + ")" }
     let array = SQLSegment(binding: .array(SQLArray(constants)))
     return value + " = ANY(" + array + (form == .decimal ? "::numeric[])" : ")")

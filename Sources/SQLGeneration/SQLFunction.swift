@@ -1,5 +1,5 @@
 import Foundation
-import ObjectModel
+package import ObjectModel
 package import StoreInterface
 
 /// A deterministic function that a connection must register before it runs generated SQL.
@@ -106,10 +106,19 @@ package struct SQLFunction: Sendable {
   /// for what can't be converted, or, unless it may round, would not survive.
   package static let convert = SQLFunction(name: "bobbin_convert", argumentCount: 4) { arguments in
     guard let source = arguments[1].attributeType, let target = arguments[2].attributeType,
-      let conversion = ValueConversion(from: source, to: target), let value = arguments[0].value(as: source)
+      let conversion = ValueConversion(from: source, to: target)
     else { return .null }
-    if case .integer(1) = arguments[3] { return conversion.rounded(value).map { SQLBinding($0, as: target) } ?? .null }
-    return conversion.exact(value).map { SQLBinding($0, as: target) } ?? .null
+    if case .integer(1) = arguments[3] { return converted(arguments[0], by: conversion, rounds: true) }
+    return converted(arguments[0], by: conversion, rounds: false)
+  }
+
+  /// Converts what a column of the one type holds to what one of the other holds; null for what can't be converted, or,
+  /// unless it may round, would not survive.
+  package static func converted(_ argument: Argument, by conversion: ValueConversion, rounds: Bool) -> SQLBinding {
+    guard let value = argument.value(as: conversion.source),
+      let converted = rounds ? conversion.rounded(value) : conversion.exact(value)
+    else { return .null }
+    return SQLBinding(converted, as: conversion.target)
   }
 
   package static let all =

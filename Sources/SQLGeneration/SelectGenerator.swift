@@ -17,20 +17,20 @@ package struct SelectGenerator {
   /// Returns the statement of the query: rows or IDs, in its order, within its limit.
   ///
   /// - Throws: ``ConditionError`` if the condition or a sort can't be answered in SQL.
-  package func statement() throws(ConditionError) -> SelectStatement {
+  package func statement() throws -> SelectStatement {
     query.wantsRows ? try rowQuery() : try idQuery()
   }
 
   /// Selects objects with their values.
-  package func rowQuery() throws(ConditionError) -> SelectStatement {
+  package func rowQuery() throws -> SelectStatement {
     try select([SchemaName.key, SchemaName.version] + entityColumn + valueColumns)
   }
 
   /// Selects objects without their values.
-  package func idQuery() throws(ConditionError) -> SelectStatement { try select([SchemaName.key] + entityColumn) }
+  package func idQuery() throws -> SelectStatement { try select([SchemaName.key] + entityColumn) }
 
   /// Counts objects, within the query's limit.
-  package func countQuery() throws(ConditionError) -> SelectStatement {
+  package func countQuery() throws -> SelectStatement {
     var conditions = ConditionGenerator(query, dialect: dialect)
     let filter = try filter(&conditions)
     let source = SQLSegment(conditions.fromClause) + filter
@@ -60,7 +60,7 @@ package struct SelectGenerator {
     return columns
   }
 
-  private func select(_ columns: [String]) throws(ConditionError) -> SelectStatement {
+  private func select(_ columns: [String]) throws -> SelectStatement {
     var conditions = ConditionGenerator(query, dialect: dialect)
     let filter = try filter(&conditions)
     let order = try order(&conditions)
@@ -70,7 +70,7 @@ package struct SelectGenerator {
     return SelectStatement(segment: dialect.finished(segment), columns: columns)
   }
 
-  private func filter(_ conditions: inout ConditionGenerator) throws(ConditionError) -> SQLSegment {
+  private func filter(_ conditions: inout ConditionGenerator) throws -> SQLSegment {
     var parts: [SQLSegment] = []
     if let entities = entityFilter(conditions) { parts.append(entities) }
     if let condition = query.condition { parts.append(try conditions.segment(condition)) }
@@ -88,7 +88,7 @@ package struct SelectGenerator {
   }
 
   /// Ascending puts nil first; ties are broken by the key.
-  private func order(_ conditions: inout ConditionGenerator) throws(ConditionError) -> SQLSegment {
+  private func order(_ conditions: inout ConditionGenerator) throws -> SQLSegment {
     var keys: [SQLSegment] = []
     for sort in query.sortDescriptors {
       let path = try sort.propertyPath(from: query.entity)

@@ -25,7 +25,7 @@ package struct SelectPlan: Sendable {
   ///   - dialect: the dialect that is to answer as much as it can.
   ///   - isCount: whether the number of objects is wanted, and not the objects.
   /// - Throws: ``ConditionError`` if the condition or a sort does not fit the entity.
-  package init(_ query: StoreQuery, dialect: Dialect, isCount: Bool = false) throws(ConditionError) {
+  package init(_ query: StoreQuery, dialect: Dialect, isCount: Bool = false) throws {
     let split = try ConditionSplit(query.condition, for: query.entity, dialect: dialect)
     var isOrdered = true
     for sort in query.sortDescriptors {

@@ -12,7 +12,7 @@ struct CommandLineTests {
         [],
         [
           "a command is missing: status, submit, list, show, why, log, rejects, queues, cancel, hold, release, retry, "
-            + "redrive, priority, pause, resume, flush, model or doctor"
+            + "redrive, priority, pause, resume, flush, fleet, model or doctor"
         ]
       ),
       (["stauts"], [#"there is no command "stauts"; do you mean "status"?"#]),

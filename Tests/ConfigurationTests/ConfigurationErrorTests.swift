@@ -52,13 +52,13 @@ struct ConfigurationErrorTests {
       Case(
         "# first\n[Wirter]\nAnything=1\nElse=2\n",
         "a.conf:2: [Wirter]: unknown section; did you mean [Writer]? "
-          + "There are Spool, Workers, Writer, Store, Import, Image, Jobs, Retention, Status, Log, Queue NAME, Type NAME, "
+          + "There are Spool, Workers, Writer, Store, Fleet, Import, Image, Jobs, Retention, Status, Log, Queue NAME, Type NAME, "
           + "ImagePreset NAME"
       ),
       Case(
         "[Workers] ]\nCount=0\n",
         "a.conf:1: [Workers] ]: unknown section; did you mean [Workers]? "
-          + "There are Spool, Workers, Writer, Store, Import, Image, Jobs, Retention, Status, Log, Queue NAME, Type NAME, "
+          + "There are Spool, Workers, Writer, Store, Fleet, Import, Image, Jobs, Retention, Status, Log, Queue NAME, Type NAME, "
           + "ImagePreset NAME"
       ),
       Case("Level=debug\n", "a.conf:1: Level=debug: stands before any section; put a line such as [Log] above it"),

@@ -75,4 +75,26 @@ struct ValueFormatTests {
     let duration = ValueFormat<Duration>.duration(in: .milliseconds(1) ... .seconds(1))
     #expect(["999us", "1ms", "1s", "1001ms"].map(duration.parse) == [nil, .milliseconds(1), .seconds(1), nil])
   }
+
+  @Test(
+    "The database of a fleet is a URL of PostgreSQL without a password",
+    arguments: [
+      ("postgresql://bobbin@db/jobs", true), ("postgres://db1,db2/jobs?target_session_attrs=read-write", true),
+      ("postgresql:///jobs?host=/run/postgresql", true), ("postgresql://bobbin@%2Frun/jobs", true),
+      ("postgresql://bobbin:secret@db/jobs", false), ("postgresql://db/jobs?password=secret", false),
+      ("mysql://db/jobs", false), ("host=db dbname=jobs", false), ("", false),
+    ])
+  func databaseURL(_ text: String, isAllowed: Bool) {
+    #expect((ValueFormat.databaseURL.parse(text) != nil) == isAllowed)
+  }
+
+  @Test("Shared folders are absolute paths, and places are names")
+  func lists() {
+    #expect(ValueFormat.absolutePaths.parse("/srv/photos /srv/tables") == ["/srv/photos", "/srv/tables"])
+    #expect(ValueFormat.absolutePaths.parse("/srv/photos tables") == nil)
+    #expect(ValueFormat.names.parse("gpu disk-1") == ["gpu", "disk-1"])
+    #expect(ValueFormat.names.parse("g/pu") == nil)
+    #expect(ValueFormat.hostName.parse("ash_1.example") == "ash_1.example")
+    #expect(ValueFormat.hostName.parse("a sh") == nil)
+  }
 }

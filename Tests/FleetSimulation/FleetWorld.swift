@@ -31,40 +31,10 @@ final class Process {
   let machine: Machine
   var member: FleetMember?
   var isDead = false
-  var timers: [Timer: Int64] = [:]
+  var timers: [MemberTimer: Int64] = [:]
   var leadsSince: Int64?
 
   init(on machine: Machine) { self.machine = machine }
-}
-
-/// A timer of a process; there is one of each.
-enum Timer: Hashable {
-  case beat
-  case lease
-  case retry(MemberChannel)
-  case round
-  case candidacy
-
-  init?(_ event: MemberEvent) {
-    switch event {
-    case .beatDue: self = .beat
-    case .leaseDue: self = .lease
-    case .retryDue(let channel): self = .retry(channel)
-    case .roundDue: self = .round
-    case .candidacyDue: self = .candidacy
-    default: return nil
-    }
-  }
-
-  var event: MemberEvent {
-    switch self {
-    case .beat: .beatDue
-    case .lease: .leaseDue
-    case .retry(let channel): .retryDue(channel)
-    case .round: .roundDue
-    case .candidacy: .candidacyDue
-    }
-  }
 }
 
 /// A request on its way to the ledger and back.
@@ -90,7 +60,7 @@ final class FleetWorld {
   enum Event {
     case step(Int)
     case start(Machine)
-    case timer(Process, Timer, Int64)
+    case timer(Process, MemberTimer, Int64)
     case deliver(Process, MemberEvent)
     case execute(Call)
     case answer(Call, Result<LedgerReply, LedgerError>)
@@ -240,7 +210,7 @@ final class FleetWorld {
     switch action {
     case .send(let request, let channel): send(request, channel, process)
     case .wake(let event, let delay):
-      guard let timer = Timer(event) else { return }
+      guard let timer = MemberTimer(event) else { return }
       let due = now + delay
       if let armed = process.timers[timer], armed <= due { return }
       process.timers[timer] = due

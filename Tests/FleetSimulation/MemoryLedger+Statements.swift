@@ -34,6 +34,8 @@ extension MemoryLedger {
     case .round(let round, let receipt):
       [
         fence(receipt), { try self.readNews(above: round.floor, $0) }, { try self.write(round, $0) },
+        // A job that the round has cancelled is not to be waited for.
+        { self.addKnown($0) },
       ]
     case .fence(let host, let silence, let receipt): [fence(receipt)] + takeover({ _ in [host] }, silence: silence)
     case .bury(let root): buryStatements(root: root)
@@ -256,13 +258,18 @@ extension MemoryLedger {
     var news: [(number: Int64, news: News)] = []
     for (number, row) in inbox.all(for: transaction.id) where number > floor {
       try inbox.write(number, nil, for: transaction.id)
-      if case .admitted(let jobs, _) = row {
-        news.append((number, .admitted(jobs, known: known(jobs, transaction))))
-      } else {
-        news.append((number, row))
-      }
+      news.append((number, row))
     }
     transaction.reply = .news(news.sorted { $0.number < $1.number })
+  }
+
+  private func addKnown(_ transaction: Transaction) {
+    guard case .news(let news) = transaction.reply else { return }
+    transaction.reply = .news(
+      news.map { number, one in
+        guard case .admitted(let jobs, _) = one else { return (number, one) }
+        return (number, .admitted(jobs, known: known(jobs, transaction)))
+      })
   }
 
   private func known(_ jobs: [FleetJob], _ transaction: Transaction) -> [String: NamedJob] {

@@ -1,3 +1,4 @@
+import JobSchedule
 import Testing
 
 @testable import Fleet
@@ -45,5 +46,18 @@ struct HostLeaseTests {
     lease.noteAnswer(toBeatSentAt: back + 1_400)
     lease.noteAnswer(toBeatSentAt: back + 2_800)
     #expect(lease.hasHadDatabase(at: back + 4_000))
+  }
+
+  @Test("A host whose answer was long on its way has what is left of the time since it asked")
+  func slowAnswer() {
+    var member = FleetMember(number: 1, joinSentAt: 0, times: FleetTimes(), agingStep: 60_000)
+    let beat = Beat(term: 1, lead: 2, leadSilence: 0, silences: [], runCount: 0, hasNews: false)
+    let actions = member.handle(
+      .answered(.beat, .success(.beaten(beat)), sentAt: 700), at: Moment(steady: 2_600, wall: 1_000_000))
+    #expect(member.lease.end == 3_400)
+    let isWoken = actions.contains { action in
+      if case .wake(.leaseDue, after: 800) = action { true } else { false }
+    }
+    #expect(isWoken)
   }
 }

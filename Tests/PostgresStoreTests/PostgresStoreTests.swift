@@ -59,10 +59,12 @@ struct PostgresStoreTests {
     #expect(newer?.message.contains("newer release") == true)
   }
 
-  @Test("adds what a model has more, and refuses what would lose anything")
+  @Test("adds to tables where they are, and names what can't be inferred")
   func additions() throws {
     let fixture = try PostgresFixture()
     let (id, _) = try fixture.insert(["name": "Ada"])
+    let table = "SELECT 'bobbin.\"Person\"'::regclass::oid"
+    let before = try fixture.database.run(table)
     var size = AttributeDescription("size", .integer64)
     size.defaultValue = .integer(7)
     var folded = AttributeDescription("folded", .string)
@@ -74,10 +76,14 @@ struct PostgresStoreTests {
     let row = try #require(try store.read { try $0.row(for: id)?.row })
     #expect(row.integer(try #require(entity.property(named: "size")).slot) == 7)
     #expect(row.text(try #require(entity.property(named: "folded")).slot) == "ada")
-    let smaller = try PostgresFixture.model { $0.removeAll { $0.name == "age" } }
-    let error = #expect(throws: StoreError.self) { try fixture.another(smaller) }
+    #expect(try fixture.database.run(table) == before)
+    let other = try PostgresFixture.model { attributes in
+      attributes.removeAll { $0.name == "age" }
+      attributes.append(AttributeDescription("age", .date))
+    }
+    let error = #expect(throws: StoreError.self) { try fixture.another(other) }
     #expect(error?.code == .incompatibleModel)
-    #expect(error?.message.contains("Person.age") == true)
+    #expect(error?.message.contains("Person.age was Integer 64 and is Date now") == true, "\(error?.message ?? "")")
   }
 
   @Test("keeps large values in parts, and removes them with their rows")

@@ -6,7 +6,7 @@ import TestSupport
 /// A PostgreSQL server of this process alone: on a Unix socket in a temporary folder, started once, ended with the
 /// process.
 ///
-/// It doesn't wait for the disk, so it's no use for tests of durability. Its default order of texts isn't that of code
+/// The one that tests share doesn't wait for the disk, so it's no use for tests of durability. Its default order of texts isn't that of code
 /// points, so that a column that should have that order and hasn't is noticed.
 package final class PostgresCluster: Sendable {
   /// Why there is no server.
@@ -23,7 +23,10 @@ package final class PostgresCluster: Sendable {
   }
 
   /// Makes an empty database for one test.
-  package static func makeDatabase() throws -> TestDatabase { try TestDatabase(in: try shared.get()) }
+  package static func makeDatabase() throws -> TestDatabase { try shared.get().newDatabase() }
+
+  /// Makes an empty database of this server.
+  package func newDatabase() throws -> TestDatabase { try TestDatabase(in: self) }
 
   /// The folder of the socket and of the server's log.
   package let folder: String
@@ -33,21 +36,42 @@ package final class PostgresCluster: Sendable {
 
   private static let startLimit: Int32 = 90_000
 
-  /// The address of a database of this server, or of what a test does to its address.
-  package func url(of database: String) -> String {
-    let host = folder.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? folder
-    return "postgresql://postgres@\(host)/\(database)"
+  /// For `.enabled(if:)`: whether tests can have connections through a pooler; prints why not.
+  package static func hasPooler(_ test: String = #fileID) -> Bool {
+    guard isAvailable(test) else { return false }
+    let isInstalled = FileManager.default.isExecutableFile(atPath: "/usr/sbin/pgbouncer")
+    return SkipReason("needs Debian's package pgbouncer").unless(isInstalled, test)
   }
 
-  private init() throws(Missing) {
+  /// The role that has to give its password; everybody else is let in.
+  package static let roleWithPassword = "locked"
+
+  /// The address of a database of this server, or of what a test does to its address.
+  package func url(of database: String) -> String { url(of: database, socketFolder: folder, port: "") }
+
+  func url(of database: String, socketFolder: String, port: String) -> String {
+    let host = socketFolder.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? socketFolder
+    return "postgresql://postgres@\(host)\(port)/\(database)"
+  }
+
+  /// Starts a server.
+  ///
+  /// - Parameters:
+  ///   - parent: the folder for its own; the system's for temporary files if nil.
+  ///   - isDurable: whether commits are on disk when they are answered.
+  package init(in parent: String? = nil, isDurable: Bool = false) throws(Missing) {
     let binaries = try Self.binaries()
     do {
       lifeline = try FileDescriptor.pipe()
       let name = "bobbin-postgres-" + String(UInt64.random(in: .min ... .max), radix: 36)
-      folder = FileManager.default.temporaryDirectory.appending(path: name).path(percentEncoded: false)
+      folder =
+        parent.map { $0 + "/" + name }
+        ?? FileManager.default.temporaryDirectory.appending(path: name).path(percentEncoded: false)
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
       let prefix = try Self.unprivileged(folder)
-      supervisor = try Self.start([binaries, folder] + prefix, input: lifeline.first.number)
+      let settings =
+        isDurable ? "on shared_buffers=512MB max_wal_size=4GB" : "off shared_buffers=64MB max_wal_size=512MB"
+      supervisor = try Self.start([binaries, folder, settings] + prefix, input: lifeline.first.number)
     } catch {
       throw Missing(description: "PostgreSQL does not start: \(error)")
     }
@@ -81,19 +105,30 @@ package final class PostgresCluster: Sendable {
   private static func start(_ arguments: [String], input: Int32) throws -> ChildProcess {
     let script = """
       set -eu
-      bin=$1 folder=$2
-      shift 2
+      bin=$1 folder=$2 sync=${3%% *} sizes=${3#* }
+      shift 3
       trap 'rm -rf "$folder"' EXIT
       cd "$folder"
       "$@" "$bin/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 --locale-provider=icu \
         --icu-locale=en --no-sync >"$folder/initdb.log" 2>&1 || { cat "$folder/initdb.log"; exit 1; }
-      settings="-k $folder -c listen_addresses= -c fsync=off -c full_page_writes=off -c wal_level=minimal
-        -c max_wal_senders=0 -c max_connections=300 -c shared_buffers=64MB -c autovacuum=off -c max_wal_size=512MB"
+      "$@" sed -i '1i local all locked scram-sha-256' "$folder/data/pg_hba.conf"
+      settings="-k $folder -c listen_addresses= -c fsync=$sync -c full_page_writes=$sync -c wal_level=minimal
+        -c max_wal_senders=0 -c max_connections=300 -c autovacuum=off -c ${sizes% *} -c ${sizes#* }"
       settings=$(echo $settings)
       "$@" "$bin/pg_ctl" -D "$folder/data" -s -w -t 60 -l "$folder/data/server.log" -o "$settings" start </dev/null \
         >"$folder/start.log" 2>&1 || { cat "$folder/start.log" "$folder/data/server.log"; exit 1; }
+      if [ -x /usr/sbin/pgbouncer ]; then
+        # Each transaction may have another connection.
+        "$@" mkdir "$folder/pool"
+        echo '"postgres" ""' >"$folder/users"
+        printf '%s\\n' '[databases]' "* = host=$folder" '[pgbouncer]' 'listen_port = 6432' \
+          "unix_socket_dir = $folder/pool" 'auth_type = trust' "auth_file = $folder/users" 'pool_mode = transaction' \
+          'max_client_conn = 500' "logfile = $folder/pool/log" "pidfile = $folder/pool/pid" >"$folder/pooler.ini"
+        "$@" /usr/sbin/pgbouncer -d -q "$folder/pooler.ini"
+      fi
       echo ready
       read -r _ || :
+      [ ! -e "$folder/pool/pid" ] || kill "$(cat "$folder/pool/pid")" || :
       "$@" "$bin/pg_ctl" -D "$folder/data" -s -w -t 10 -m immediate stop || :
       """
     return try FileDescriptor.pipe().split { answers, output in

@@ -21,6 +21,9 @@ package final class TestDatabase: Sendable {
     _ = try? Self.run("DROP DATABASE \(name) WITH (FORCE)", cluster.url(of: "postgres"))
   }
 
+  /// The address of the same database through a pooler.
+  package var pooledURL: String { cluster.url(of: name, socketFolder: cluster.folder + "/pool", port: ":6432") }
+
   /// The folder of the server's socket.
   package var socketFolder: String { cluster.folder }
 
@@ -28,11 +31,38 @@ package final class TestDatabase: Sendable {
   @discardableResult
   package func run(_ sql: String) throws -> String? { try Self.run(sql, url) }
 
+  /// Runs SQL as the store's own shell would, in its schema: the values of a row with bars between them, a line per row.
+  ///
+  /// Names with capital letters need no quotes here, as little as for SQLite.
+  package func output(_ sql: String) throws -> String {
+    try Self.rows("SET search_path = bobbin; " + Self.quoted(sql), url).map { row in
+      row.map { $0 ?? "" }.joined(separator: "|")
+    }.joined(separator: "\n")
+  }
+
+  /// Puts names in quotes that have letters of both kinds; those in quotes already and literals stay.
+  private static func quoted(_ sql: String) -> String {
+    var parts: [Substring] = []
+    var rest = sql[...]
+    while let found = rest.firstMatch(of: /'[^']*'|"[^"]*"|\w+/) {
+      parts.append(rest[..<found.range.lowerBound])
+      let word = found.output
+      let isName = word.first != "'" && word.first != "\"" && word.contains(where: \.isLowercase)
+      parts.append(isName && word.contains(where: \.isUppercase) ? "\"\(word)\"" : word)
+      rest = rest[found.range.upperBound...]
+    }
+    return parts.joined() + rest
+  }
+
   package struct Failure: Error, CustomStringConvertible { package let description: String }
 
   @discardableResult
-  private static func run(_ sql: String, _ url: String) throws -> String? {
-    let connection = PQconnectdb(url + "?connect_timeout=10&options=-c%20statement_timeout%3D60s")
+  private static func run(_ sql: String, _ url: String) throws -> String? { try rows(sql, url).first?.first ?? nil }
+
+  /// The rows of the last statement.
+  private static func rows(_ sql: String, _ url: String) throws -> [[String?]] {
+    let options = "-c%20statement_timeout%3D60s%20-c%20default_transaction_read_only%3Doff"
+    let connection = PQconnectdb(url + "?connect_timeout=10&options=" + options)
     defer { PQfinish(connection) }
     guard PQstatus(connection) == CONNECTION_OK else {
       throw Failure(description: String(cString: PQerrorMessage(connection)))
@@ -40,9 +70,13 @@ package final class TestDatabase: Sendable {
     let result = PQexec(connection, sql)
     defer { PQclear(result) }
     switch PQresultStatus(result) {
-    case PGRES_COMMAND_OK: return nil
+    case PGRES_COMMAND_OK: return []
     case PGRES_TUPLES_OK:
-      return PQntuples(result) > 0 && PQgetisnull(result, 0, 0) == 0 ? String(cString: PQgetvalue(result, 0, 0)) : nil
+      return (0..<PQntuples(result)).map { row in
+        (0..<PQnfields(result)).map { column in
+          PQgetisnull(result, row, column) == 1 ? nil : String(cString: PQgetvalue(result, row, column))
+        }
+      }
     default: throw Failure(description: String(cString: PQresultErrorMessage(result)))
     }
   }

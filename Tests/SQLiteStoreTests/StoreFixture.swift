@@ -6,12 +6,18 @@ import Testing
 /// The stores that share the conformance suite.
 enum StoreKind: CaseIterable, Sendable {
   case sqlite, inMemory, postgres
+  /// PostgreSQL through a pooler that gives each transaction another connection.
+  case pooled
 
   /// The stores that can be had here.
-  static let allCases: [StoreKind] = [.sqlite, .inMemory] + (PostgresCluster.isAvailable() ? [.postgres] : [])
+  static let allCases: [StoreKind] =
+    [.sqlite, .inMemory] + (PostgresCluster.isAvailable() ? [.postgres] : [])
+    + (PostgresCluster.hasPooler() ? [.pooled] : [])
+
+  var isPostgres: Bool { self == .postgres || self == .pooled }
 
   /// True if a text may hold U+0000.
-  var keepsZeroInTexts: Bool { self != .postgres }
+  var keepsZeroInTexts: Bool { !isPostgres }
 }
 
 /// A fresh folder with a store in it, and what makes rows for it.
@@ -36,14 +42,21 @@ final class StoreFixture {
     self.model = try model ?? Self.model()
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    database = kind == .postgres ? try PostgresCluster.makeDatabase() : nil
+    database = kind.isPostgres ? try PostgresCluster.makeDatabase() : nil
     let description: PersistentStoreDescription =
       switch kind {
       case .sqlite: .sqlite(at: folder.appendingPathComponent("test.sqlite"), options: options)
       case .inMemory: .inMemory
       case .postgres: .postgresql(url: try #require(database).url)
+      case .pooled: .postgresql(url: try #require(database).pooledURL, options: Self.pooledOptions)
       }
     store = try description.open(self.model, Self.ordinal)
+  }
+
+  private static var pooledOptions: PostgresStoreOptions {
+    var options = PostgresStoreOptions()
+    options.isPooled = true
+    return options
   }
 
   deinit {

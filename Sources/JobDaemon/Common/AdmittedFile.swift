@@ -8,6 +8,8 @@ struct AdmittedFile: Sendable {
   var isTakenUp = false
   /// Jobs for the schedule.
   var jobs: [NewJob] = []
+  /// True if they are in the schedule already.
+  var isScheduled = false
   /// Jobs that were cancelled before they began, as something that they depend on has failed.
   var finished: [FinishedJob] = []
   /// The objects of all jobs in the file, in order.

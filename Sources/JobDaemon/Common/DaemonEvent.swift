@@ -1,3 +1,4 @@
+import Fleet
 import JobSchedule
 import ObjectGraph
 import Synchronization
@@ -23,6 +24,12 @@ enum DaemonEvent: Sendable {
   case doubtful(FileName)
   /// The releaser, or the refuser: no file of this name is in `cur/` any more.
   case nameFree(FileName)
+  /// The membership: the lead has assigned these runs to this host.
+  case assigned([Run])
+  /// The membership: after a pause this host may begin runs again.
+  case mayBegin
+  /// The membership: jobs of this spool may have ended on other hosts.
+  case outcomesKnown
   /// Any part: the daemon must end at once.
   case fatal(FatalFailure)
 }
@@ -32,6 +39,8 @@ package enum FatalFailure: Error, Sendable {
   /// The store failed; its last writes may or may not be on disk, so the next start must find out.
   case storeFailure(String)
   case internalFailure(String)
+  /// Other hosts of the fleet have this one's work, since it was silent for too long.
+  case fenced
 }
 
 /// The way from the parts of the daemon, which are made one after the other, to the place that handles their reports.

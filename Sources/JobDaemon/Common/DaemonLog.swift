@@ -17,6 +17,7 @@ package struct DaemonLog: Sendable {
   package func error(_ message: String) { write(.error, message) }
   package func warning(_ message: String) { write(.warning, message) }
   package func notice(_ message: String) { write(.notice, message) }
+  package func debug(_ message: String) { write(.debug, message) }
 
   /// Notifies the service manager, and logs it if that fails; does nothing without one.
   package func tellManager(_ notifications: ServiceNotification...) {

@@ -41,6 +41,8 @@ final class JobControl: Sendable {
     case keyTaken(JobState, owner: String)
     /// The job is cancelled, and what its checkpoints have saved is still being reverted.
     case reverting
+    /// The hosts of a fleet can't do it yet.
+    case notOnFleet
   }
 
   /// A command that came too late: its effects might not be on disk before the daemon has ended.
@@ -52,7 +54,7 @@ final class JobControl: Sendable {
   ) {
     enqueue(answer) { [self] in
       let found = try context().performAndWait { [engine] context in
-        try KnownJobs(ids, context, scheduler: engine.scheduler)
+        try KnownJobs(ids, context, scheduler: engine.wholeSchedule)
       }
       let order = Order(command)
       return try ids.map { id in
@@ -70,7 +72,7 @@ final class JobControl: Sendable {
       case .success(let found): perform(Order(command), onNext: found[...], done: 0, answer)
       case .failure(let error): answer(.failure(error))
       }
-    }) { [self] in try context().performAndWait { [engine] in try selection.find($0, engine.scheduler) } }
+    }) { [self] in try context().performAndWait { [engine] in try selection.find($0, engine.wholeSchedule) } }
   }
 
   /// Jobs of a selection that are processed before others' commands have their turn.
@@ -103,6 +105,7 @@ final class JobControl: Sendable {
     _ isPaused: Bool, _ resource: Resource.Name, answer: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
     enqueue(answer) { [self] in
+      if let membership = engine.membership { return membership.order(.pause(resource, isPaused)) }
       engine.scheduler.change { $0.setPaused(isPaused, resource, at: $1) }
       try record(isPaused, resource)
     }

@@ -1,3 +1,4 @@
+import Foundation
 import JobSchedule
 import Jobs
 import ObjectGraph
@@ -19,10 +20,14 @@ struct JobSelection: Sendable, Equatable {
   }
 
   /// The jobs: unfinished ones where no state is asked for.
-  func find(_ context: isolated ManagedObjectContext, _ scheduler: Scheduler) throws -> [Found] {
-    var found = hasUnfinished ? scheduler.read { schedule, _ in schedule.jobs(matching: self) } : []
-    for state in JobState.allCases where state.isFinal && states.contains(state) {
-      let request = FetchRequest<Job>(condition([state]), limit: Self.limit - found.count)
+  ///
+  /// - Parameter scheduler: the schedule of all unfinished jobs; nil in a fleet, whose hosts know the records only.
+  func find(_ context: isolated ManagedObjectContext, _ scheduler: Scheduler?) throws -> [Found] {
+    var found = hasUnfinished ? scheduler?.read { schedule, _ in schedule.jobs(matching: self) } ?? [] : []
+    let isRecorded = { (state: JobState) in state.isFinal || scheduler == nil }
+    let asked = states.isEmpty ? Set(JobState.allCases.filter { !$0.isFinal }) : states
+    for state in JobState.allCases where asked.contains(state) && isRecorded(state) {
+      let request = FetchRequest<Job>(try condition([state]), limit: Self.limit - found.count)
       found += try context.fetchIDs(request).map { Found(objectID: $0, state: state) }
       if found.count >= Self.limit { break }
     }
@@ -33,13 +38,14 @@ struct JobSelection: Sendable, Equatable {
   private var hasUnfinished: Bool { states.isEmpty || states.contains { !$0.isFinal } }
 
   /// The condition on a job's record, with one of these states as it was last saved; any state if there are none.
-  private func condition(_ states: some Collection<JobState>) -> Condition? {
-    let parts = [("queue", queue), ("type", type), ("batch", batch)]
-    var conditions = parts.compactMap { key, value in
-      value.map { Condition.compare(.keyPath([key]), .equal, .value(.string($0)), []) }
-    }
+  private func condition(_ states: some Collection<JobState>) throws -> Condition? {
+    var conditions: [Condition] = []
+    if let queue { conditions.append(try Condition(#Predicate<Job> { $0.queue == queue })) }
+    if let type { conditions.append(try Condition(#Predicate<Job> { $0.type == type })) }
+    if let batch { conditions.append(try Condition(#Predicate<Job> { $0.batch == batch })) }
     if !states.isEmpty {
-      conditions.append(.isIn(.keyPath(["state"]), states.map { .value(.string($0.rawValue)) }, []))
+      let names = states.map(\.rawValue)
+      conditions.append(try Condition(#Predicate<Job> { names.contains($0.state) }))
     }
     return conditions.isEmpty ? nil : .and(conditions)
   }
@@ -60,16 +66,19 @@ extension JobSelection {
   /// Some of the jobs, the last accepted first, and how many there are.
   ///
   /// Unfinished states are looked up in the schedule, since records tell the state at the last save.
+  /// - Parameter scheduler: the schedule of all unfinished jobs; nil in a fleet, whose hosts know the records only.
   func page(
-    _ context: isolated ManagedObjectContext, _ scheduler: Scheduler, limit: Int, offset: Int
+    _ context: isolated ManagedObjectContext, _ scheduler: Scheduler?, limit: Int, offset: Int
   ) throws -> Page {
-    if states.isEmpty || !hasUnfinished { return try recordedPage(context, limit: limit, offset: offset) }
+    guard let scheduler else { return try recordedPage(states, context, limit: limit, offset: offset) }
+    let final = states.filter(\.isFinal)
+    if states.isEmpty || !hasUnfinished { return try recordedPage(final, context, limit: limit, offset: offset) }
     if !states.contains(where: \.isFinal) {
       return try unfinishedPage(context, scheduler, limit: limit, offset: offset)
     }
     // Of both kinds, as many as the page may hold.
     let unfinished = try unfinishedPage(context, scheduler, limit: offset + limit, offset: 0)
-    let recorded = try recordedPage(context, limit: offset + limit, offset: 0)
+    let recorded = try recordedPage(final, context, limit: offset + limit, offset: 0)
     let shown = Set(unfinished.ids)
     let ids = unfinished.ids + recorded.ids.filter { !shown.contains($0) }
     let jobs = try context.fetch(FetchRequest<Job>(objectIDs: ids))
@@ -84,9 +93,10 @@ extension JobSelection {
     return (found.reversed().dropFirst(offset).prefix(limit).map(\.objectID), found.count)
   }
 
-  /// - Note: Of the states, those that are final.
-  private func recordedPage(_ context: isolated ManagedObjectContext, limit: Int, offset: Int) throws -> Page {
-    var request = FetchRequest<Job>(condition(states.filter(\.isFinal)))
+  private func recordedPage(
+    _ states: Set<JobState>, _ context: isolated ManagedObjectContext, limit: Int, offset: Int
+  ) throws -> Page {
+    var request = FetchRequest<Job>(try condition(states))
     let total = try context.count(for: request)
     request.sortDescriptors = [.descending("createdAt")]
     request.fetchLimit = limit

@@ -14,6 +14,11 @@ struct JobEngine: Sendable {
   let payloadDirectory: String
   let log: DaemonLog
   let events: DaemonEvents
+  /// Nil without a fleet.
+  let membership: Membership?
+
+  /// The schedule of all unfinished jobs; nil in a fleet, where only the lead has one.
+  var wholeSchedule: Scheduler? { membership == nil ? scheduler : nil }
 
   /// Logs the error that made an operation fail; an I/O error of the store ends the daemon, since none of its reads or
   /// writes can be relied on any more.
@@ -34,6 +39,12 @@ struct JobEngine: Sendable {
     guard let job = scheduler.running(id), job.stop(reason) else { return false }
     scheduler.remind(of: job, after: stopLimit(of: job))
     return true
+  }
+
+  /// Ends an attempt of which nothing is written: its job is run again, or held until an operator has seen to it.
+  func endUnrecorded(_ job: RunningJob, _ event: JobEvent) {
+    _ = scheduler.end(job, event)
+    if let run = job.run { membership?.end(run, event) }
   }
 
   /// Arms the alarm for the attempt's timeout.

@@ -52,25 +52,22 @@ struct JobPolicy: Sendable {
   /// The time that a handler has to end once it was told to.
   func stopLimit(_ handler: (any JobHandler)?) -> Duration { handler?.settings.stopLimit ?? defaults.stopLimit }
 
-  /// Applies the limits of queues and types, and lifts those that are no longer configured.
-  func applyLimits(to scheduler: Scheduler, _ handlers: HandlerTable, replacing old: Configuration?) {
+  /// The limits of queues and types; those that are no longer configured are lifted.
+  ///
+  /// - Parameter old: the configuration that was in force before.
+  func limits(_ handlers: HandlerTable, replacing old: Configuration?) -> [ResourceLimits] {
     let new = configuration.value
     let queues = Set(new.queues.keys).union(old.map { Set($0.queues.keys) } ?? [])
     let types = Set(new.types.keys).union(old.map { Set($0.types.keys) } ?? []).union(handlers.typesSoFar)
-    scheduler.change { schedule, now in
-      for name in queues { Self.apply(new[queue: name], nil, to: .queue(name), in: &schedule, at: now) }
-      for name in types {
-        Self.apply(new[type: name].limits, handlers[name]?.settings.concurrent, to: .type(name), in: &schedule, at: now)
-      }
-    }
+    return queues.map { ResourceLimits(.queue($0), new[queue: $0], concurrent: nil) }
+      + types.map { ResourceLimits(.type($0), new[type: $0].limits, concurrent: handlers[$0]?.settings.concurrent) }
   }
+}
 
-  private static func apply(
-    _ limits: Configuration.Limits, _ concurrent: Int?, to name: Resource.Name, in schedule: inout Schedule,
-    at now: Moment
-  ) {
-    schedule.setLimits(
+extension ResourceLimits {
+  fileprivate init(_ name: Resource.Name, _ limits: Configuration.Limits, concurrent: Int?) {
+    self.init(
       name, concurrent: limits.concurrency > 0 ? limits.concurrency : concurrent,
-      rate: limits.rateLimit.map { JobLimit.Rate($0.count, per: $0.period) }, at: now)
+      rate: limits.rateLimit.map { JobLimit.Rate($0.count, per: $0.period) })
   }
 }

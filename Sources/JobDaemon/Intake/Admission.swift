@@ -6,7 +6,7 @@ import Jobs
 import ObjectGraph
 import SystemSupport
 
-/// Admits claimed files: checks them, recognizes jobs that are known already, inserts the rest.
+/// Admits claimed files: checks them, recognizes jobs that are known already, inserts the rest; a fleet's into its ledger.
 ///
 /// Not thread-safe: what one admission has found must hold until its jobs are in the schedule.
 final class Admission: Sendable {
@@ -14,12 +14,18 @@ final class Admission: Sendable {
   private let handlers: HandlerTable
   private let scheduler: Scheduler
   private let policy: JobPolicy
+  private let fleet: FleetAdmission?
 
-  init(main: ManagedObjectContext, handlers: HandlerTable, scheduler: Scheduler, policy: JobPolicy) {
+  /// - Parameter fleet: nil without a fleet.
+  init(
+    main: ManagedObjectContext, handlers: HandlerTable, scheduler: Scheduler, policy: JobPolicy,
+    fleet: FleetAdmission? = nil
+  ) {
     self.main = main
     self.handlers = handlers
     self.scheduler = scheduler
     self.policy = policy
+    self.fleet = fleet
   }
 
   /// Reads a file's jobs and checks types and arguments.
@@ -56,7 +62,8 @@ final class Admission: Sendable {
   ///
   /// - Returns: the result for each file, in their order.
   func admit(_ candidates: [Candidate]) throws -> [Result<AdmittedFile, AdmissionRefusal>] {
-    let jobs = candidates.map { $0.jobs() }
+    let jobs = candidates.map { $0.jobs(spool: fleet?.spool) }
+    if let fleet { return try fleet.admit(Array(zip(candidates, jobs))) }
     let names = jobs.joined().flatMap { [$0.id ?? ""] + $0.after + $0.afterAny }
     let context = ManagedObjectContext(parent: main, name: "admission")
     return try context.performAndWait { context in
@@ -74,15 +81,18 @@ final class Admission: Sendable {
 
 extension Admission.Candidate {
   /// The file's jobs, with IDs and batches where the file gives none.
-  fileprivate func jobs() -> [JobSpecification] {
+  ///
+  /// - Parameter spool: the spool of a fleet's host, which tells its files from those of others.
+  fileprivate func jobs(spool: String?) -> [JobSpecification] {
     var jobs = contents.jobs
-    let batch = contents.batch ?? (contents.hasCallback ? file.defaultID : nil)
+    let defaultID = spool.map { file.defaultID(in: $0) } ?? file.defaultID
+    let batch = contents.batch ?? (contents.hasCallback ? defaultID : nil)
     for index in jobs.indices {
       let isCallback = contents.hasCallback && index == jobs.count - 1
       if jobs[index].id == nil {
         jobs[index].id =
           isCallback
-          ? file.defaultID + ".callback" : jobs.count == 1 ? file.defaultID : "\(file.defaultID).\(index + 1)"
+          ? defaultID + ".callback" : jobs.count == 1 ? defaultID : "\(defaultID).\(index + 1)"
       }
       if isCallback { jobs[index].afterBatch = batch } else { jobs[index].batch = jobs[index].batch ?? batch }
     }
@@ -120,7 +130,7 @@ struct AdmissionRound {
     _ candidate: Admission.Candidate, _ jobs: [JobSpecification], in context: isolated ManagedObjectContext
   ) throws(AdmissionRefusal) -> AdmittedFile {
     let file = candidate.file
-    for job in jobs { try checkOrigin(job, submitter: Int64(file.submitter)) }
+    for job in jobs { try known.checkOrigin(of: job, submitter: Int64(file.submitter)) }
     let isOver = candidate.isOver && jobs.contains { known[$0.id ?? ""] != nil }
     var admitted = AdmittedFile(
       file: LiveFile(name: file.name, jobCount: 0), isTakenUp: candidate.isTakenUp, ids: jobs.map { $0.id ?? "" })
@@ -140,20 +150,6 @@ struct AdmissionRound {
       insert(job, id, from: file, fileName: fileName, into: &admitted, in: context)
     }
     return admitted
-  }
-
-  /// Checks that a known job is the same one: the same user's, and of the same type. Otherwise its submitter would be
-  /// told that something was done that never was.
-  private func checkOrigin(_ job: JobSpecification, submitter: Int64) throws(AdmissionRefusal) {
-    guard let id = job.id, let known = known[id]?.origin else { return }
-    let name = "the ID \"\(displayName(id))\""
-    if known.submitter != submitter {
-      throw AdmissionRefusal(reason: "\(name) is that of another user's job; choose another one")
-    }
-    if known.type != job.type {
-      throw AdmissionRefusal(
-        reason: "\(name) is that of a job of the type \"\(known.type)\", not \"\(job.type)\"; choose another one")
-    }
   }
 
   private mutating func insert(

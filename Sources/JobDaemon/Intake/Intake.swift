@@ -242,7 +242,7 @@ final class Intake: Sendable {
         events.send(.admitted(admitted))
         rest.removeFirst(round.count)
       }
-    } catch let error as StoreError where error.code == .full || error.code == .busy {
+    } catch let error as StoreError where error.isTransient {
       pause(error.code == .full ? .admissionFull : .admissionBusy)
       log.error("no jobs are admitted until the store can be written again: \(error)")
       queue.async(after: IntakeState.retryDelay) { [weak self, rest] in self?.admitAgain(rest) }
@@ -275,6 +275,9 @@ final class Intake: Sendable {
       return admitted.flatMap(\.objectIDs)
     }
   }
+
+  /// Does something behind the admissions under way.
+  func afterAdmissions(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
 
   // MARK: Files in cur/
 

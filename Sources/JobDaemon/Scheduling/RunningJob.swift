@@ -1,3 +1,4 @@
+import Fleet
 import Foundation
 import JSONText
 import JobSchedule
@@ -12,6 +13,8 @@ final class RunningJob: Sendable {
 
   let objectID: ManagedObjectID
   let file: LiveFile?
+  /// The lead's assignment, which is the attempt's record; nil without a fleet.
+  let run: Run?
   private let parts = Mutex(Parts())
 
   private struct Parts {
@@ -20,10 +23,14 @@ final class RunningJob: Sendable {
     var task: Task<JSONValue, any Error>?
   }
 
-  init(_ job: ScheduledJob) {
+  init(_ job: ScheduledJob, _ run: Run? = nil) {
     objectID = job.id
     file = job.file
+    self.run = run
   }
+
+  /// True if it came to another host's spool.
+  var isOfOtherSpool: Bool { run != nil && file == nil }
 
   /// The attempt, once its record has been read.
   var attempt: CurrentAttempt? { parts.withLock { $0.attempt } }

@@ -1,5 +1,6 @@
 import Configuration
 import Dispatch
+import Fleet
 import Foundation
 import JobSchedule
 import Jobs
@@ -9,10 +10,14 @@ import SystemSupport
 
 /// Gives workers the next jobs, and wakes jobs whose time has come.
 ///
-/// One timer for each clock is armed for the next due time only; nothing runs while nothing is due.
+/// One timer for each clock is armed for the next due time only; nothing runs while nothing is due. On a host of a fleet
+/// the lead decides: the schedule holds this spool's jobs, and those that were assigned to this host, at a place that
+/// never has room (``elsewhere``); only an assignment starts one.
 final class Scheduler: Sendable {
   private struct State {
     var schedule: Schedule
+    /// Runs that are assigned to this host, and that no worker has begun.
+    var assigned: [Run] = []
     var workers: [CheckedContinuation<RunningJob?, Never>] = []
     var running: [ManagedObjectID: RunningJob] = [:]
     var isClosed = false
@@ -26,15 +31,26 @@ final class Scheduler: Sendable {
   private let wallTimer: OneShotTimer
   private let events: DaemonEvents
   private let now: @Sendable () -> Moment
+  /// True if this host may still begin what was assigned to it.
+  private let mayBegin: @Sendable (Moment) -> Bool
+
+  /// The place of jobs that wait for an assignment.
+  static let elsewhere = "elsewhere"
 
   /// The most jobs; beyond them files stay in `new/`. Each costs some 200 bytes.
   private static let jobLimit = 2_000_000
 
-  /// - Parameter now: the clocks.
+  /// - Parameters:
+  ///   - mayBegin: asked before a run of a fleet begins.
+  ///   - now: the clocks.
   init(
-    agingStep: Duration, events: DaemonEvents = DaemonEvents(), now: @escaping @Sendable () -> Moment = { .now() }
+    agingStep: Duration, events: DaemonEvents = DaemonEvents(),
+    mayBegin: @escaping @Sendable (Moment) -> Bool = { _ in true }, now: @escaping @Sendable () -> Moment = { .now() }
   ) {
-    state = Mutex(State(schedule: Schedule(agingStep: agingStep.milliseconds)))
+    var schedule = Schedule(agingStep: agingStep.milliseconds)
+    schedule.setRoom(false, at: Self.elsewhere, now: now())
+    state = Mutex(State(schedule: schedule))
+    self.mayBegin = mayBegin
     let queue = DispatchQueue(label: "scheduler")
     steadyTimer = OneShotTimer(queue: queue)
     wallTimer = OneShotTimer(queue: queue)
@@ -103,8 +119,11 @@ final class Scheduler: Sendable {
   func end(_ job: RunningJob, _ event: JobEvent, delay: Duration = .zero) -> [ManagedObjectID] {
     let (lost, woken) = state.withLock { state in
       let moment = now()
-      state.running[job.objectID] = nil
-      let lost = state.schedule.endAttempt(of: job.objectID, event, delay: delay.milliseconds, at: moment)
+      let id = job.objectID
+      state.running[id] = nil
+      let lost = state.schedule.endAttempt(of: id, event, delay: delay.milliseconds, at: moment)
+      // Whoever has another spool's job next, it has nothing to do with this host.
+      if job.isOfOtherSpool, state.schedule.state(of: id)?.isFinal == false { state.schedule.drop(id, at: moment) }
       return (lost, wake(&state, moment))
     }
     for (worker, job) in woken { worker.resume(returning: job) }
@@ -123,13 +142,42 @@ final class Scheduler: Sendable {
     for worker in workers { worker.resume(returning: nil) }
   }
 
+  // MARK: The fleet
+
+  /// Has workers begin runs that were assigned to this host.
+  ///
+  /// - Parameter others: their jobs that came to other spools.
+  func begin(_ runs: [Run], of others: [NewJob]) {
+    let woken = state.withLock { state in
+      let moment = now()
+      for job in others where !state.schedule.contains(job.id) { state.schedule.add(job, at: moment) }
+      state.assigned += runs
+      return wake(&state, moment)
+    }
+    for (worker, job) in woken { worker.resume(returning: job) }
+  }
+
+  /// Begins runs that had to wait until this host may begin any again.
+  func beginAssigned() { change { _, _ in } }
+
+  private func nextAssigned(_ state: inout State, _ moment: Moment) -> RunningJob? {
+    while let run = state.assigned.first {
+      guard mayBegin(moment) else { return nil }
+      state.assigned.removeFirst()
+      if state.schedule.restart(run.job, at: moment), let job = state.schedule.job(run.job) {
+        return RunningJob(job, run)
+      }
+    }
+    return nil
+  }
+
   private func startNext(_ state: inout State, _ moment: Moment) -> RunningJob? {
-    guard let job = state.schedule.next(at: moment) else {
+    let assigned = nextAssigned(&state, moment)
+    guard let running = assigned ?? state.schedule.next(at: moment).map({ RunningJob($0) }) else {
       arm(&state, moment)
       return nil
     }
-    let running = RunningJob(job)
-    state.running[job.id] = running
+    state.running[running.objectID] = running
     return running
   }
 

@@ -34,6 +34,14 @@ struct ClaimedFile: Sendable {
     defaultID = Self.readable(name) + "-" + hash.digits
   }
 
+  /// The ID that it gets in the spool of one of several hosts, where files of the same name and inode may lie.
+  func defaultID(in spool: String) -> String {
+    var hash = StableHash()
+    hash.combine(spool.utf8)
+    hash.combine(defaultID.utf8)
+    return Self.readable(name) + "-" + hash.digits
+  }
+
   /// A form of the name that can be shown anywhere.
   private static func readable(_ name: FileName) -> String {
     var text = name.description

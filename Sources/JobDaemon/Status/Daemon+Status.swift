@@ -14,7 +14,8 @@ extension Daemon {
     reply.startedAt = Timestamp(started)
     reply.uptimeSeconds = startInstant.duration(to: .now) / .seconds(1)
     reply.spool = paths.spool
-    reply.store = paths.store
+    let url = configuration.value.store.url
+    reply.store = url.isEmpty ? paths.store : url
     reply.workers = StatusReply.Workers(
       count: configuration.value.workers.count, busy: live[.running] ?? 0, abandoned: workers.abandonedCount)
     reply.jobs = jobCounts(live)

@@ -205,6 +205,7 @@ extension CommandReply.Job {
     case .done: self.init(id: id, result: .done)
     case .unknown: self.init(id: id, result: .notFound)
     case .reverting: self.init(id: id, result: .reverting)
+    case .notOnFleet: self.init(id: id, result: .notOnFleet)
     case .impossible(let state):
       self.init(id: id, result: .notPossible, state: .init(rawValue: state.rawValue))
     case .keyTaken(let state, let owner):

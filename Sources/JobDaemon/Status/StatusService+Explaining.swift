@@ -62,8 +62,8 @@ extension StatusService {
   private func attempts(_ id: String, _ request: HTTPRequest) -> HTTPReply {
     read(request) { context, daemon in
       guard let job = try Self.job(id, context) else { return Self.noJob(id) }
-      var request = FetchRequest<Attempt>(.compare(.keyPath(["job"]), .equal, .object(job.objectID), []))
-      request.sortDescriptors = [.ascending("number")]
+      let request = FetchRequest<Attempt>(
+        try Condition(\Attempt.job, leadsTo: job.objectID), sortBy: [.ascending(\.number)])
       var attempts = try context.fetch(request).map { AttemptsReply.Attempt($0) }
       if let running = daemon.scheduler.running(job.objectID)?.attempt, let log = running.execution.log {
         var attempt = AttemptsReply.Attempt(number: running.number, outcome: JobState.running.rawValue)
@@ -110,13 +110,13 @@ extension StatusService {
     }
     return read(request) { context, daemon in
       guard let job = try Self.job(id, context) else { return Self.noJob(id) }
-      let isJobs = Condition.compare(.keyPath(["job"]), .equal, .object(job.objectID), [])
-      var request = FetchRequest<ImportReject>(
-        .and([isJobs, .compare(.keyPath(["byteOffset"]), .greater, .value(.integer(after)), [])]))
-      request.sortDescriptors = [.ascending("byteOffset")]
-      request.fetchLimit = limit
-      let rejects = try context.fetch(request)
-      let state = try context.fetch(FetchRequest<ImportState>(isJobs, limit: 1)).first
+      let isJobs = try Condition(\ImportReject.job, leadsTo: job.objectID)
+      let isLater = try Condition(#Predicate<ImportReject> { $0.byteOffset > after })
+      let rejects = try context.fetch(
+        FetchRequest<ImportReject>(.and([isJobs, isLater]), sortBy: [.ascending(\.byteOffset)], limit: limit))
+      let state = try context.fetch(
+        FetchRequest<ImportState>(try Condition(\ImportState.job, leadsTo: job.objectID), limit: 1)
+      ).first
       let reply = RejectsReply(
         id: id, total: try context.count(for: FetchRequest<ImportReject>(isJobs)), found: Int(state?.rejects ?? 0),
         header: state?.header, rejects: rejects.map { RejectsReply.Reject($0) },

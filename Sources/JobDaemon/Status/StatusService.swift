@@ -57,6 +57,7 @@ package final class StatusService: Sendable {
     router.on(.get, "/v1/jobs", needs: .reading) { request, _ in self.jobs(request) }
     router.on(.get, "/v1/jobs/:id", needs: .reading) { request, parameters in self.job(parameters["id"], request) }
     router.on(.post, "/v1/jobs", needs: .submitting) { request, _ in self.submit(request) }
+    router.on(.get, "/v1/fleet", needs: .reading) { request, _ in self.fleet(request) }
     addCommands(to: &router)
     addExplanations(to: &router)
     addRejects(to: &router)
@@ -105,6 +106,22 @@ package final class StatusService: Sendable {
     return Self.json(.object(["status": "ok"]))
   }
 
+  private func fleet(_ request: HTTPRequest) -> HTTPReply {
+    guard let membership = daemon.membership else {
+      return .now(
+        .failure(
+          404, code: "no-fleet", message: "this host has a store of its own and belongs to no fleet",
+          hint: "[Store] Url= names the database of a fleet"))
+    }
+    return read(request) { _, _ in
+      do throws(StoreError) {
+        return Self.json(FleetReply(try membership.reader().overview(), host: membership.number ?? 0).json)
+      } catch {
+        return .failure(503, code: "away", message: "the database of the fleet does not answer: \(error)")
+      }
+    }
+  }
+
   // MARK: Jobs
 
   private func jobs(_ request: HTTPRequest) -> HTTPReply {
@@ -119,7 +136,7 @@ package final class StatusService: Sendable {
     case .failure(let refusal): return .now(.failure(400, code: "bad-request", message: refusal.reason))
     }
     return read(request) { context, daemon in
-      let (ids, total) = try selection.page(context, daemon.scheduler, limit: limit, offset: offset)
+      let (ids, total) = try selection.page(context, daemon.engine.wholeSchedule, limit: limit, offset: offset)
       var body = try Self.list(ids, context, daemon: daemon)
       body.append(contentsOf: ",\"total\":\(total)}".utf8)
       return .json(data: body)
@@ -160,9 +177,7 @@ package final class StatusService: Sendable {
   }
 
   static func job(_ id: String, _ context: isolated ManagedObjectContext) throws -> Job? {
-    try context.fetch(
-      FetchRequest<Job>(.compare(.keyPath(["id"]), .equal, .value(.string(id)), []), limit: 1)
-    ).first
+    try context.fetch(FetchRequest<Job>(#Predicate { $0.id == id }, limit: 1)).first
   }
 
   /// Answers from a context of its own, on another thread than the server's.
@@ -321,8 +336,7 @@ package final class StatusService: Sendable {
     // Most are released, so one look at the schedule is enough for all.
     let unreleased = daemon.scheduler.read { schedule, _ in Set(ids.filter(schedule.contains)) }
     var jobs: [ManagedObjectID: [UInt8]] = [:]
-    let request = FetchRequest<Job>(.isIn(.evaluatedObject, ids.map(Operand.object), []))
-    for job in try context.fetch(request) {
+    for job in try context.fetch(FetchRequest<Job>(objectIDs: ids)) {
       let live = unreleased.contains(job.objectID) ? daemon.live(job) : nil
       jobs[job.objectID] = JobReply(job, live: live, withArguments: false).json.serializedBytes()
     }

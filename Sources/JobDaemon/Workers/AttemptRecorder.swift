@@ -42,7 +42,7 @@ final class AttemptRecorder: Sendable {
   {
     if let failure = error as? JobFailure { return await finish(job, nil, verdict: .discard(failure), on: executor) }
     engine.report(error, "a job can't be started, and is held")
-    _ = engine.scheduler.end(job, .held)
+    engine.endUnrecorded(job, .held)
     if error is UnknownType { engine.scheduler.change { schedule, _ in schedule.awaitingHandler.insert(job.objectID) } }
     engine.waiters.tellHeld(job.objectID)
   }
@@ -52,9 +52,10 @@ final class AttemptRecorder: Sendable {
     async throws
   {
     let text = result.serialized()
-    let objectID = job.objectID
+    let (objectID, host) = (job.objectID, engine.membership?.spool)
     try await attempt.execution.context.perform { context in
       let object = try context.job(with: objectID)
+      object.host = host
       object.attempt = Int32(attempt.number)
       object.startedAt = attempt.started
       object.finishedAt = Date()
@@ -78,7 +79,7 @@ final class AttemptRecorder: Sendable {
   ) async {
     if engine.endsWith(error) {
       // The handler's own writes may or may not be on disk; the next start finds out.
-      _ = engine.scheduler.end(job, .interrupted)
+      engine.endUnrecorded(job, .interrupted)
       return
     }
     var circumstances = Verdict.Circumstances(
@@ -99,7 +100,7 @@ final class AttemptRecorder: Sendable {
     _ job: RunningJob, _ attempt: CurrentAttempt?, verdict: Verdict, on executor: ContextExecutor
   ) async {
     if case .interrupt = verdict {
-      _ = engine.scheduler.end(job, .interrupted)
+      engine.endUnrecorded(job, .interrupted)
       return
     }
     let finished: FinishedJob
@@ -112,15 +113,15 @@ final class AttemptRecorder: Sendable {
         }
       }
       finished = try await save(verdict, job, attempt: attempt, on: executor)
-    } catch let error as StoreError where error.code == .full || error.code == .busy {
+    } catch let error as StoreError where error.isTransient {
       // A new record may need disk space; the worker waits with its job for that.
       if await engine.flusher.waitUntilWritable() { return await finish(job, attempt, verdict: verdict, on: executor) }
-      _ = engine.scheduler.end(job, .interrupted)
+      engine.endUnrecorded(job, .interrupted)
       return
     } catch {
       // Nothing is acknowledged: the file stays in cur/, and the next start recovers the job.
       engine.report(error, "the end of an attempt can't be recorded, so that the next start runs the job again")
-      _ = engine.scheduler.end(job, .held)
+      engine.endUnrecorded(job, .held)
       engine.waiters.tellHeld(job.objectID)
       return
     }
@@ -136,10 +137,13 @@ final class AttemptRecorder: Sendable {
     _ verdict: Verdict, _ job: RunningJob, attempt: CurrentAttempt?, on executor: ContextExecutor
   ) async throws -> FinishedJob {
     let context = ManagedObjectContext(parent: engine.main, name: "end", executor: executor)
-    let objectID = job.objectID
+    let (objectID, host) = (job.objectID, engine.membership?.spool)
     return try await context.perform { context in
       let object = try context.job(with: objectID)
-      if let attempt { object.attempt = Int32(attempt.number) }
+      if let attempt {
+        object.attempt = Int32(attempt.number)
+        object.host = host
+      }
       object.failure = verdict.failure?.message ?? object.failure
       object.setPendingStop(nil)
       let now = Date()

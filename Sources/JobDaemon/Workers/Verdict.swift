@@ -75,7 +75,7 @@ enum Verdict: Sendable {
     if let failure = error as? JobFailure { return failure }
     var failure = JobFailure("\(error)", isPermanent: error is ValidationError)
     if let error = error as? SystemError { failure.isShortage = error.isShortage }
-    if let error = error as? StoreError { failure.isShortage = error.code == .full || error.code == .busy }
+    if let error = error as? StoreError { failure.isShortage = error.isTransient }
     return failure
   }
 

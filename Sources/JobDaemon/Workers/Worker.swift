@@ -56,7 +56,7 @@ actor Worker {
 
   /// Waits until the attempt is on record, if the handler has outside effects; false if it is not to begin any more.
   private func mayWork(_ job: RunningJob, _ attempt: CurrentAttempt) async -> Bool {
-    if attempt.handler.hasOutsideEffects, await !engine.flusher.waitUntilDurable() {
+    if attempt.handler.hasOutsideEffects, job.run == nil, await !engine.flusher.waitUntilDurable() {
       // The daemon ends, and the attempt has not begun.
       job.stop(.shutdown)
     }
@@ -91,16 +91,17 @@ actor Worker {
   /// Reads the job's record; if the handler has outside effects, the attempt goes on record first.
   private func begin(_ job: RunningJob) async throws -> CurrentAttempt {
     let context = ManagedObjectContext(parent: engine.main, name: "job", executor: executor)
-    let (objectID, started) = (job.objectID, Date())
+    let (objectID, started, run) = (job.objectID, Date(), job.run)
     let handlers = engine.handlers
     let (specification, number, submitter, cursor) = try await context.perform { context in
       let object = try context.job(with: objectID)
       let specification = try JobSpecification(record: object)
-      let number = Int(object.attempt) + 1
+      let number = run?.attempt ?? Int(object.attempt) + 1
       if number > specification.maxAttempts ?? 1 {
         throw JobFailure("the daemon ended in each of its \(number - 1) attempts")
       }
-      if handlers[specification.type]?.hasOutsideEffects == true {
+      // A fleet has it on record already.
+      if run == nil, handlers[specification.type]?.hasOutsideEffects == true {
         object.currentState = .running
         object.attempt = Int32(number)
         object.startedAt = started
@@ -109,7 +110,7 @@ actor Worker {
       return (specification, number, UInt32(exactly: object.submitter) ?? .max, object.cursor)
     }
     guard let handler = handlers[specification.type] else { throw UnknownType(name: specification.type) }
-    if handler.hasOutsideEffects { await engine.merger.mergeAndWait() }
+    if handler.hasOutsideEffects, run == nil { await engine.merger.mergeAndWait() }
     let attempt = CurrentAttempt(
       number: number, started: started, specification: specification, handler: handler,
       execution: engine.execution(

@@ -11,15 +11,20 @@ import SystemSupport
 final class Flusher: Sendable {
   private let writer: ManagedObjectContext
   private let waiters: ReleaseWaiters
+  private let isAwaited: Bool
   private let events: DaemonEvents
   private let queue: DispatchQueue
   private let timer: OneShotTimer
   private let state: Mutex<FlushState>
 
-  /// - Parameter waiters: those that wait for jobs; an awaited job is flushed at once.
+  /// - Parameters:
+  ///   - waiters: those that wait for jobs; an awaited job is flushed at once.
+  ///   - isAwaited: true if somebody waits for every job, such as the lead of a fleet.
   init(
-    writer: ManagedObjectContext, configuration: Configuration.Writer, waiters: ReleaseWaiters, events: DaemonEvents
+    writer: ManagedObjectContext, configuration: Configuration.Writer, waiters: ReleaseWaiters,
+    isAwaited: Bool = false, events: DaemonEvents
   ) {
+    self.isAwaited = isAwaited
     self.writer = writer
     self.waiters = waiters
     self.events = events
@@ -44,7 +49,7 @@ final class Flusher: Sendable {
   /// Notes that changes were merged into the writer, and starts a flush or arms the timer.
   func noteMerged(finished: [FinishedJob]) {
     let size = writer.pending.size
-    let isAwaited = waiters.contains(finished.lazy.map(\.objectID))
+    let isAwaited = isAwaited || waiters.contains(finished.lazy.map(\.objectID))
     apply { $0.noteMerged(finished, size: size, isAwaited: isAwaited, at: .now) }
   }
 
@@ -129,7 +134,7 @@ final class Flusher: Sendable {
     do {
       try writer.save()
       apply { $0.succeed(at: .now) }
-    } catch let error as StoreError where error.code == .full || error.code == .busy {
+    } catch let error as StoreError where error.isTransient {
       apply { $0.postpone(because: error) }
     } catch {
       apply { $0.fail(because: error) }

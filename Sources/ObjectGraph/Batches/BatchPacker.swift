@@ -19,7 +19,7 @@ struct BatchPacker: ~Copyable {
   /// Values without a column: binary data, and the destinations of relationships.
   private(set) var extras: [BatchExtra] = []
   /// The first mistake in this row.
-  private var failure: ConditionError?
+  private var failure: (any Error)?
 
   init(_ entity: Entity, _ coordinator: PersistentStoreCoordinator, capacity: Int) {
     self.entity = entity
@@ -69,7 +69,7 @@ struct BatchPacker: ~Copyable {
     count = 0
   }
 
-  mutating func fail(_ error: ConditionError) { failure = failure ?? error }
+  mutating func fail(_ error: any Error) { failure = failure ?? error }
 }
 
 // MARK: - Finding properties
@@ -109,7 +109,7 @@ extension BatchPacker {
   }
 
   private mutating func find(_ name: String) -> Int {
-    do throws(ConditionError) { return try entity.storedProperty(name).slot } catch {
+    do { return try entity.storedProperty(name).slot } catch {
       fail(error)
       return Self.noSlot
     }
@@ -246,4 +246,51 @@ extension BatchPacker {
 
 extension Value {
   fileprivate var typeName: String { unwrapped.map { "\(type(of: $0))" } ?? "nil" }
+}
+
+/// A value of a row in a batch insert that has no place in a column.
+struct BatchExtra {
+  enum Value {
+    case blob(Blob?)
+    case destinations([ManagedObjectID])
+  }
+
+  /// The row in its chunk.
+  let row: Int
+  let property: Property
+  let value: Value
+}
+
+/// The slots of properties in the order in which rows set them, which is mostly the same in each row.
+struct BatchSequence<Key> {
+  private var known: [(key: Key, slot: Int)] = []
+  private var place = 0
+  /// Key paths that are made at run time could be others in each row.
+  private static var limit: Int { 1_024 }
+
+  /// Begins a row.
+  mutating func restart() { place = 0 }
+
+  /// The slot of a property; nil if it was not met yet.
+  ///
+  /// - Complexity: O(1) if the property follows the one before as it did in earlier rows, else O(n).
+  @inline(__always)
+  mutating func next(where isMeant: (Key) -> Bool) -> Int? {
+    if place < known.count, isMeant(known[place].key) {
+      place += 1
+      return known[place - 1].slot
+    }
+    return find(isMeant)
+  }
+
+  private mutating func find(_ isMeant: (Key) -> Bool) -> Int? {
+    guard let index = known.firstIndex(where: { isMeant($0.key) }) else { return nil }
+    place = index + 1
+    return known[index].slot
+  }
+
+  mutating func append(_ key: Key, _ slot: Int) {
+    if known.count < Self.limit { known.append((key, slot)) }
+    place = known.count
+  }
 }

@@ -19,7 +19,7 @@ extension PersistentContainer {
   /// In a task the context is the same before and after a suspension; a thread's own is released with the thread.
   /// - Throws: ``ContainerError/Code/noTaskContext`` in a task outside of ``withTaskContext(isolation:_:)``, since a
   ///   task that moves between threads would find different contexts.
-  public func contextForHere() throws(ContainerError) -> ManagedObjectContext {
+  public func contextForHere() throws -> ManagedObjectContext {
     let context = defaultContext
     if context.executor.isCurrent { return context }
     let make = { ManagedObjectContext(parent: context, name: "here") }

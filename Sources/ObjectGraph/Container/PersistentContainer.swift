@@ -1,3 +1,4 @@
+public import Foundation
 public import ObjectModel
 import Synchronization
 
@@ -45,7 +46,7 @@ public final class PersistentContainer: Sendable {
   /// Replaces the default context; the old one no longer merges saves.
   ///
   /// - Throws: ``ContainerError/Code/foreignContext`` if the context is of another coordinator.
-  public func replaceDefaultContext(with context: ManagedObjectContext) throws(ContainerError) {
+  public func replaceDefaultContext(with context: ManagedObjectContext) throws {
     guard context.coordinator === coordinator else {
       throw ContainerError(
         .foreignContext, "the context \"\(context.name)\" is of another coordinator than the container's")
@@ -196,4 +197,126 @@ extension ManagedObjectContext {
       next = context.parent
     }
   }
+}
+
+extension PersistentContainer {
+  /// The name of a default store if neither the caller nor the process has one.
+  public static let fallbackStoreName = "Default.sqlite"
+
+  /// Sets up the stack that the process shares, on a default store; a second call returns it and does no I/O.
+  ///
+  /// - Parameters:
+  ///   - model: the model of the store.
+  ///   - name: the store's file; the process's name if nil. `.sqlite` is added unless it ends so.
+  ///   - directory: where the file is, made if it is missing; ``defaultStoreDirectory`` if nil.
+  ///   - options: how the store is opened.
+  ///   - executor: where the default context is used.
+  /// - Throws: `StoreError` if the store can't be opened, `ContainerError` if the process shares another stack already.
+  @discardableResult
+  public static func setUp(
+    model: ManagedObjectModel, storeNamed name: String? = nil, in directory: URL? = nil,
+    options: SQLiteStoreOptions = SQLiteStoreOptions(), executor: ContextExecutor = .main
+  ) throws -> PersistentContainer {
+    let directory = directory ?? defaultStoreDirectory
+    let url = directory.appending(path: storeFileName(name), directoryHint: .notDirectory)
+    return try setUpShared(key: url.path(percentEncoded: false)) {
+      try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+      return try PersistentContainer(model: model, store: .sqlite(at: url, options: options), executor: executor)
+    }
+  }
+
+  /// The name of a store's file: the given name or the process's, with `.sqlite` at its end once.
+  public static func storeFileName(_ name: String? = nil) -> String {
+    storeFileName(name, processName: ProcessInfo.processInfo.processName)
+  }
+
+  /// - Parameter processName: may be empty, as that of a process that was started without arguments.
+  static func storeFileName(_ name: String?, processName: String) -> String {
+    let given = name ?? processName.replacing("/", with: "-")
+    if given.isEmpty { return fallbackStoreName }
+    return given.hasSuffix("sqlite") ? given : given + ".sqlite"
+  }
+
+  /// The folder of default stores: the process's own in `$XDG_DATA_HOME`, or in `~/.local/share`.
+  public static var defaultStoreDirectory: URL {
+    let process = ProcessInfo.processInfo
+    let folder = process.processName.isEmpty ? "Default" : process.processName.replacing("/", with: "-")
+    let base: URL
+    // A relative path is to be ignored, says the XDG Base Directory Specification.
+    if let home = process.environment["XDG_DATA_HOME"], home.hasPrefix("/") {
+      base = URL(filePath: home, directoryHint: .isDirectory)
+    } else {
+      base = FileManager.default.homeDirectoryForCurrentUser.appending(path: ".local/share")
+    }
+    return base.appending(path: folder, directoryHint: .isDirectory)
+  }
+}
+
+/// The container that the process shares, once it was set up.
+enum DefaultContainer {
+  private struct State {
+    var container: PersistentContainer?
+    var key = ""
+  }
+
+  private static let state = Mutex(State())
+
+  static var container: PersistentContainer? { state.withLock { $0.container } }
+
+  /// Returns the container, made if there is none; concurrent callers wait for it.
+  ///
+  /// - Parameter key: an identity of its model and store; a second set-up must have the same.
+  static func setUp(_ key: String, _ make: () throws -> PersistentContainer) throws -> PersistentContainer {
+    try state.withLock { state in
+      if let container = state.container {
+        guard state.key == key else {
+          throw ContainerError(
+            .otherSetUp,
+            "the default container is set up already, for \(state.key), and can't be for \(key) too; tear it down "
+              + "first, or make a PersistentContainer of its own")
+        }
+        return container
+      }
+      let made = try make()
+      state = State(container: made, key: key)
+      return made
+    }
+  }
+
+  static func tearDown() -> PersistentContainer? {
+    state.withLock { state in
+      defer { state = State() }
+      return state.container
+    }
+  }
+}
+
+extension PersistentContainer {
+  /// The container that the process shares.
+  ///
+  /// - Throws: ``ContainerError/Code/notSetUp`` before it was set up.
+  public static var shared: PersistentContainer {
+    get throws {
+      guard let container = DefaultContainer.container else {
+        throw ContainerError(
+          .notSetUp, "the default container is used before it was set up; call PersistentContainer.setUp(model:) first")
+      }
+      return container
+    }
+  }
+
+  /// Makes the container that the process shares, or returns it without I/O.
+  ///
+  /// - Parameters:
+  ///   - key: an identity of its model and store, such as the store's path.
+  ///   - make: makes it; must not use the shared container.
+  /// - Throws: errors of `make`; ``ContainerError/Code/otherSetUp`` if there is one with another key.
+  public static func setUpShared(
+    key: String, _ make: () throws -> PersistentContainer
+  ) throws -> PersistentContainer {
+    try DefaultContainer.setUp(key, make)
+  }
+
+  /// Closes the store of the container that the process shares and forgets it; does nothing if there is none.
+  public static func tearDownShared() throws { try DefaultContainer.tearDown()?.close() }
 }

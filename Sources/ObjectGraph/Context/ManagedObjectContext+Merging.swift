@@ -26,7 +26,7 @@ extension ManagedObjectContext {
   /// For code that runs in the context already; the static methods of the same name do it for several contexts.
   public func mergeChanges(fromRemoteContextSave save: RemoteContextSave) {
     let set = save.changeSet(for: coordinator)
-    coordinator.forgetRows(of: set.changes.lazy.map(\.id))
+    coordinator.sharedRows.forget(set.changes.lazy.map(\.id))
     merge(remote: set)
   }
 
@@ -60,7 +60,7 @@ extension ManagedObjectContext {
     var sets: [UInt32: ChangeSet] = [:]
     for context in contexts where sets[context.coordinator.ordinal] == nil {
       let set = save.changeSet(for: context.coordinator)
-      context.coordinator.forgetRows(of: set.changes.lazy.map(\.id))
+      context.coordinator.sharedRows.forget(set.changes.lazy.map(\.id))
       sets[context.coordinator.ordinal] = set
     }
     return sets

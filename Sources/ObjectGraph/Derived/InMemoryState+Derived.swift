@@ -50,7 +50,7 @@ extension InMemoryState {
       guard let stored = tables[root][key], isKind(stored.row, of: attribute.entity) else { continue }
       let computed = try value(attribute, key, row: stored.row, now: now)
       let value = type.isReal ? computed.asDouble : computed
-      tables[root][key] = stored.with(derived: value, slot)
+      replaceRow(of: key, root: root, by: stored.with(derived: value, slot))
       let id = ManagedObjectID(key: key, entity: attribute.entity, coordinatorOrdinal: coordinatorOrdinal)
       values.append(DerivedValue(id: id, slot: slot, value: value))
     }

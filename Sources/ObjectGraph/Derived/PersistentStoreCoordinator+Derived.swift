@@ -23,13 +23,3 @@ extension PersistentStoreCoordinator {
     return kept
   }
 }
-
-extension RowCache {
-  /// Brings rows in line with what a save has computed at that time.
-  mutating func applyDerived(_ values: [DerivedValue], _ time: RowTime) {
-    for value in values {
-      guard let row = peek(value.id) else { continue }
-      insert(row.with(derived: value.value, value.slot), for: value.id, time)
-    }
-  }
-}

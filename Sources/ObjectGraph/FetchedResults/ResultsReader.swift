@@ -75,7 +75,7 @@ struct ResultsReader {
       let isGone =
         deleted.contains(id) && registry.registeredObject(for: id) == nil
         && registry.pending.currentChange(of: id) == nil && registry.ancestorsChange(of: id) == nil
-        && !registry.coordinator.hasReturned(id)
+        && !registry.coordinator.sharedRows.hasReturned(id)
       if isGone { continue }
       guard let row = try registry.visibleRow(for: id), family.contains(Int(row.entityIndex)) else { continue }
       if try evaluator?.matches(id: id, row: row) ?? true { matching.append(try entry(id, row, in: registry)) }
@@ -135,7 +135,7 @@ struct Dependencies {
   /// True if an object's own values decide whether and where it is in the result.
   let isLocal: Bool
 
-  init(_ query: FetchQuery) throws(ConditionError) {
+  init(_ query: FetchQuery) throws {
     let families = try RelatedFamilies(query.condition, query.sorts, entity: query.entity)
     let all = families.toOne.union(families.toMany).union([query.entity.root.index])
     roots = Set(all.map { UInt16(truncatingIfNeeded: $0) })

@@ -8,9 +8,23 @@ extension Condition {
   /// comparison with nil instead of a trap, and values of optional attributes compare by ``Condition``'s rules.
   ///
   /// - Throws: ``ConditionError`` that names the kind of the first expression that has no equivalent in a store.
-  public init<Object: ManagedObject>(_ predicate: Foundation.Predicate<Object>) throws(ConditionError) {
+  public init<Object: ManagedObject>(_ predicate: Foundation.Predicate<Object>) throws {
     let scope = PredicateScope(variables: [predicate.variable.key: .evaluatedObject])
     self = try scope.convert(predicate.expression).condition(predicate.expression)
+  }
+
+  /// Makes the condition that a to-one relationship leads to an object.
+  ///
+  /// A `#Predicate` can't say that: it captures what is `Codable` only, and IDs mean nothing to another process.
+  /// - Throws: ``ConditionError`` if the class has no such relationship in the model.
+  package init<Object: ManagedObject, Destination: ManagedObject>(
+    _ relationship: KeyPath<Object, Destination?>, leadsTo id: ManagedObjectID
+  ) throws {
+    guard let name = Object.propertyNamesByKeyPath[relationship] else {
+      throw ConditionError(
+        .unknownProperty, "\(Object.self) has no modelled relationship at the key path", fragment: "\(relationship)")
+    }
+    self = .compare(.keyPath([name]), .equal, .object(id), [])
   }
 }
 
@@ -26,7 +40,7 @@ struct PredicateScope {
   }
 
   /// - Throws: ``ConditionError`` that names the kind of the expression if it has no equivalent.
-  func convert(_ expression: Any) throws(ConditionError) -> ConvertedExpression {
+  func convert(_ expression: Any) throws -> ConvertedExpression {
     guard let convertible = expression as? any ConvertibleExpression else { throw unsupported(expression) }
     return try convertible.converted(in: self)
   }
@@ -34,7 +48,7 @@ struct PredicateScope {
 
 /// An expression of a `#Predicate` that can be converted.
 protocol ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression
 }
 
 /// Returns the error for an expression without an equivalent, named by its kind: `Arithmetic`, `SequenceAllSatisfy`.
@@ -59,7 +73,7 @@ enum ConvertedExpression {
   case range(lower: Operand?, upper: Operand?, includesUpper: Bool)
 
   /// Returns the expression as a condition; a Boolean attribute is compared with true.
-  func condition(_ expression: Any) throws(ConditionError) -> Condition {
+  func condition(_ expression: Any) throws -> Condition {
     switch self {
     case .condition(let condition): return condition
     case .optionalCondition(let condition, _): return condition
@@ -71,7 +85,7 @@ enum ConvertedExpression {
   }
 
   /// Returns the expression as one operand.
-  func operand(_ expression: Any) throws(ConditionError) -> Operand {
+  func operand(_ expression: Any) throws -> Operand {
     if case .operand(let operand) = self { return operand }
     throw unsupported(expression, "is not a value")
   }
@@ -79,7 +93,7 @@ enum ConvertedExpression {
   /// Returns a comparison of two expressions.
   func comparison(
     _ comparison: Condition.Comparison, _ other: ConvertedExpression, in expression: Any
-  ) throws(ConditionError) -> Condition {
+  ) throws -> Condition {
     switch (self, other) {
     case (.operand(let left), .operand(let right)): return .compare(left, comparison, right, [])
     case (.coalesced(let value, let fallback), _):

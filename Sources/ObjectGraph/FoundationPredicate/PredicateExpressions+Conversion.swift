@@ -2,31 +2,31 @@ import Foundation
 import ObjectModel
 
 extension PredicateScope {
-  fileprivate func condition(_ expression: Any) throws(ConditionError) -> Condition {
+  fileprivate func condition(_ expression: Any) throws -> Condition {
     try convert(expression).condition(expression)
   }
 }
 
 extension PredicateExpressions.Conjunction: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     .condition(.and([try scope.condition(lhs), try scope.condition(rhs)]))
   }
 }
 
 extension PredicateExpressions.Disjunction: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     .condition(.or([try scope.condition(lhs), try scope.condition(rhs)]))
   }
 }
 
 extension PredicateExpressions.Negation: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     .condition(.not(try scope.condition(wrapped)))
   }
 }
 
 extension PredicateExpressions.Conditional: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     let test = try scope.condition(test)
     return .condition(
       .or([.and([test, try scope.condition(trueBranch)]), .and([.not(test), try scope.condition(falseBranch)])]))
@@ -34,19 +34,19 @@ extension PredicateExpressions.Conditional: ConvertibleExpression {
 }
 
 extension PredicateExpressions.Equal: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     .condition(try scope.convert(lhs).comparison(.equal, scope.convert(rhs), in: self))
   }
 }
 
 extension PredicateExpressions.NotEqual: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     .condition(try scope.convert(lhs).comparison(.notEqual, scope.convert(rhs), in: self))
   }
 }
 
 extension PredicateExpressions.Comparison: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     let comparison: Condition.Comparison
     switch op {
     case .lessThan: comparison = .less
@@ -60,7 +60,7 @@ extension PredicateExpressions.Comparison: ConvertibleExpression {
 }
 
 extension PredicateExpressions.Range: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     .range(
       lower: try scope.convert(lower).operand(lower), upper: try scope.convert(upper).operand(upper),
       includesUpper: false)
@@ -68,7 +68,7 @@ extension PredicateExpressions.Range: ConvertibleExpression {
 }
 
 extension PredicateExpressions.ClosedRange: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     .range(
       lower: try scope.convert(lower).operand(lower), upper: try scope.convert(upper).operand(upper),
       includesUpper: true)
@@ -76,7 +76,7 @@ extension PredicateExpressions.ClosedRange: ConvertibleExpression {
 }
 
 extension PredicateExpressions.RangeExpressionContains: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     guard case .range(let lower, let upper, let includesUpper) = try scope.convert(range) else {
       throw unsupported(self)
     }
@@ -91,7 +91,7 @@ extension PredicateExpressions.RangeExpressionContains: ConvertibleExpression {
 }
 
 extension PredicateExpressions.SequenceContains: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     let element = try scope.convert(element)
     switch try scope.convert(sequence) {
     case .list(let list): return .condition(.isIn(try element.operand(self), list, []))
@@ -106,28 +106,28 @@ extension PredicateExpressions.SequenceContains: ConvertibleExpression {
 }
 
 extension PredicateExpressions.CollectionContainsCollection: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     let sides = (try scope.convert(base).operand(base), try scope.convert(other).operand(other))
     return .condition(.compare(sides.0, .contains, sides.1, []))
   }
 }
 
 extension PredicateExpressions.SequenceStartsWith: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     let sides = (try scope.convert(base).operand(base), try scope.convert(prefix).operand(prefix))
     return .condition(.compare(sides.0, .beginsWith, sides.1, []))
   }
 }
 
 extension PredicateExpressions.Variable: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     guard let operand = scope.variables[key] else { throw unsupported(self) }
     return .operand(operand)
   }
 }
 
 extension PredicateExpressions.Value: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     if let operand = Operand(constant: value) { return .operand(operand) }
     if let range = (value as? any ConstantRange).flatMap(ConvertedExpression.init(_:)) { return range }
     if let list = Operand.list(of: value) { return .list(list) }
@@ -136,11 +136,11 @@ extension PredicateExpressions.Value: ConvertibleExpression {
 }
 
 extension PredicateExpressions.NilLiteral: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression { .operand(.value(.null)) }
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression { .operand(.value(.null)) }
 }
 
 extension PredicateExpressions.KeyPath: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     let converted = try scope.convert(root)
     if let counted = counted(converted) {
       switch kind {
@@ -172,11 +172,11 @@ extension PredicateExpressions.KeyPath: ConvertibleExpression {
 }
 
 extension PredicateExpressions.ForcedUnwrap: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression { try scope.convert(inner) }
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression { try scope.convert(inner) }
 }
 
 extension PredicateExpressions.OptionalFlatMap: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     let base = try scope.convert(wrapped).operand(wrapped)
     let result = try scope.binding(variable.key, to: base).convert(transform)
     return switch result {
@@ -189,7 +189,7 @@ extension PredicateExpressions.OptionalFlatMap: ConvertibleExpression {
 }
 
 extension PredicateExpressions.NilCoalesce: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     let fallback = try scope.convert(rhs)
     switch (try scope.convert(lhs), fallback) {
     case (.operand(let operand), .operand(let fallback)): return .coalesced(operand, fallback: fallback)
@@ -201,7 +201,7 @@ extension PredicateExpressions.NilCoalesce: ConvertibleExpression {
 }
 
 extension PredicateExpressions.UnaryMinus: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     switch try scope.convert(wrapped) {
     case .operand(.value(.integer(let number))) where number != .min: .operand(.value(.integer(-number)))
     case .operand(.value(.double(let number))): .operand(.value(.double(-number)))
@@ -246,7 +246,7 @@ extension PredicateScope {
   /// Returns a condition on the elements of a collection, combined with the collection's filter.
   fileprivate func elements(
     of sequence: Any, _ key: PredicateExpressions.VariableID, _ test: Any, isNegated: Bool = false
-  ) throws(ConditionError) -> (collection: Operand.Collection, variable: String, condition: Condition) {
+  ) throws -> (collection: Operand.Collection, variable: String, condition: Condition) {
     guard let (collection, filterVariable, filter) = try convert(sequence).collection else {
       throw unsupported(sequence, "is not a relationship")
     }
@@ -260,28 +260,28 @@ extension PredicateScope {
 }
 
 extension PredicateExpressions.SequenceContainsWhere: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     let elements = try scope.elements(of: sequence, variable.key, test)
     return .condition(.exists(elements.collection, variable: elements.variable, elements.condition))
   }
 }
 
 extension PredicateExpressions.SequenceAllSatisfy: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     let elements = try scope.elements(of: sequence, variable.key, test, isNegated: true)
     return .condition(.not(.exists(elements.collection, variable: elements.variable, elements.condition)))
   }
 }
 
 extension PredicateExpressions.Filter: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     let elements = try scope.elements(of: sequence, variable.key, filter)
     return .filtered(elements.collection, variable: elements.variable, elements.condition)
   }
 }
 
 extension PredicateExpressions.Arithmetic: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     let arithmetic: Operand.Arithmetic
     switch op {
     case .add: arithmetic = .add
@@ -294,19 +294,19 @@ extension PredicateExpressions.Arithmetic: ConvertibleExpression {
 }
 
 extension PredicateExpressions.IntRemainder: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     .operand(.arithmetic(try scope.convert(lhs).operand(lhs), .remainder, try scope.convert(rhs).operand(rhs)))
   }
 }
 
 extension PredicateExpressions.FloatDivision: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     .operand(.arithmetic(try scope.convert(lhs).operand(lhs), .divide, try scope.convert(rhs).operand(rhs)))
   }
 }
 
 extension PredicateExpressions.IntDivision: ConvertibleExpression {
-  func converted(in scope: PredicateScope) throws(ConditionError) -> ConvertedExpression {
+  func converted(in scope: PredicateScope) throws -> ConvertedExpression {
     .operand(.arithmetic(try scope.convert(lhs).operand(lhs), .divide, try scope.convert(rhs).operand(rhs)))
   }
 }

@@ -150,7 +150,7 @@ extension ManagedObjectContext {
       return Done(
         result: result, news: transaction.news, log: transaction.finishedLog(), staleRoots: transaction.staleRoots)
     }
-    coordinator.forgetRows(done.log.stale, roots: done.staleRoots)
+    coordinator.sharedRows.forget(stale: done.log.stale, roots: done.staleRoots)
     mergeChanges(fromPacked: done.news)
     return (done.result, done.news)
   }

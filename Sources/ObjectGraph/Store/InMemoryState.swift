@@ -18,10 +18,10 @@ struct InMemoryState {
   }
 
   /// Rows by key, by the index of the root entity.
-  var tables: [Table]
+  private(set) var tables: [Table]
   /// Links by the index of their join table.
-  var links: [InMemoryLinks]
-  var isClosed = false
+  private(set) var links: [InMemoryLinks]
+  private(set) var isClosed = false
   private var nextKeys: [Int64]
   let model: ManagedObjectModel
   let coordinatorOrdinal: UInt32
@@ -43,6 +43,15 @@ struct InMemoryState {
       entity.entityDescription.uniquenessConstraints.filter { !$0.isEmpty }
         .map { Constraint(entity: entity, properties: $0) }
     }
+  }
+
+  /// Replaces a row by one with other derived values.
+  mutating func replaceRow(of key: Int64, root: Int, by row: StoredRow) { tables[root][key] = row }
+
+  mutating func close() {
+    isClosed = true
+    tables = []
+    links = []
   }
 
   mutating func reserve(_ request: KeyReservation) throws(StoreError) -> Range<Int64> {
@@ -180,5 +189,153 @@ struct InMemoryState {
     do { return Array(try blob.load()) } catch {
       throw StoreError(.inputOutput, "the file of a binary value can't be read", detail: "\(error)")
     }
+  }
+}
+
+extension InMemoryState {
+  /// The rows that a save would leave with a reference to an object that it deletes and that has to do with them.
+  ///
+  /// Cost: a pass over the rows that can lead there.
+  func leadingToDeleted(_ rows: InMemoryRows) -> [StoreConflict] {
+    let deleted = Set(rows.deletes.map(\.id))
+    if deleted.isEmpty { return [] }
+    var found: [StoreConflict] = []
+    var known = deleted
+    for change in rows.updates + rows.inserts {
+      known.insert(change.id)
+      if let row = change.row, leads(row, to: deleted) {
+        found.append(StoreConflict(leadingToDeleted: change.id, stored: nil))
+      }
+    }
+    for root in rootsLeading(to: Set(deleted.map { Int($0.rootIndex) })) {
+      for (key, stored) in tables[root] where leads(stored.row, to: deleted) {
+        let entity = model.entities[Int(stored.row.entityIndex)]
+        let id = ManagedObjectID(key: key, entity: entity, coordinatorOrdinal: coordinatorOrdinal)
+        if !known.contains(id) { found.append(StoreConflict(leadingToDeleted: id, stored: stored)) }
+      }
+    }
+    return found
+  }
+
+  private func leads(_ row: Row, to deleted: Set<ManagedObjectID>) -> Bool {
+    layouts[Int(row.entityIndex)].references.contains { reference in
+      reference.isRuled && row.referenceIfPresent(reference.slot).map(deleted.contains) ?? false
+    }
+  }
+
+  /// The families that have relationships to others.
+  private func rootsLeading(to destinations: Set<Int>) -> Set<Int> {
+    var roots: Set<Int> = []
+    for (entity, layout) in zip(model.entities, layouts) {
+      let leads = layout.references.contains { reference in
+        guard reference.isRuled, let destination = entity.properties[reference.slot].destination else { return false }
+        return destinations.contains(destination.rootIndex)
+      }
+      if leads { roots.insert(entity.rootIndex) }
+    }
+    return roots
+  }
+}
+
+/// The links of one join table in memory, found from either side.
+struct InMemoryLinks {
+  private struct Orders {
+    var order: Int64?
+    var inverseOrder: Int64?
+  }
+
+  private var fromLeft: [Int64: [Int64: Orders]] = [:]
+  private var fromRight: [Int64: Set<Int64>] = [:]
+
+  /// The keys at the other end, and their places.
+  func links(of key: Int64, isLeft: Bool) -> [(key: Int64, order: Int64?)] {
+    if isLeft { return fromLeft[key]?.map { ($0.key, $0.value.order) } ?? [] }
+    return fromRight[key]?.map { ($0, fromLeft[$0]?[key]?.inverseOrder) } ?? []
+  }
+
+  mutating func apply(_ change: LinkChange) {
+    let (left, right) = (change.key.left.key, change.key.right.key)
+    guard change.isPresent else { return remove(left, right) }
+    var orders = fromLeft[left]?[right] ?? Orders()
+    orders.order = change.order ?? orders.order
+    orders.inverseOrder = change.inverseOrder ?? orders.inverseOrder
+    fromLeft[left, default: [:]][right] = orders
+    fromRight[right, default: []].insert(left)
+  }
+
+  private mutating func remove(_ left: Int64, _ right: Int64) {
+    fromLeft[left]?[right] = nil
+    if fromLeft[left]?.isEmpty == true { fromLeft[left] = nil }
+    fromRight[right]?.remove(left)
+    if fromRight[right]?.isEmpty == true { fromRight[right] = nil }
+  }
+
+  /// Removes the links of an object that is deleted.
+  mutating func removeAll(of key: Int64, onLeft: Bool, onRight: Bool) {
+    if onLeft { for right in fromLeft[key].map({ Array($0.keys) }) ?? [] { remove(key, right) } }
+    if onRight { for left in fromRight[key] ?? [] { remove(left, key) } }
+  }
+}
+
+/// The changes of a save as an in-memory store keeps them: without files, and without NaN, which no store keeps.
+struct InMemoryRows {
+  var deletes: [RowChange] = []
+  /// Updates and inserts with the rows to keep.
+  var updates: [RowChange] = []
+  var inserts: [RowChange] = []
+  var links: [LinkChange] = []
+
+  let checks: [RowChange]
+  /// The changes with the rows that contexts hold.
+  let sets: [ChangeSet]
+
+  init(_ request: StoreSaveRequest, model: ManagedObjectModel) throws(StoreError) {
+    checks = request.checks
+    sets = request.changes
+    for set in request.changes {
+      links += set.links
+      for var change in set.changes {
+        change.row = try change.row.map { row throws(StoreError) in try Self.kept(row, model) }
+        switch change.kind {
+        case .delete: deletes.append(change)
+        case .update: updates.append(change)
+        case .insert: inserts.append(change)
+        case .forget: break
+        }
+      }
+      for batch in set.batches {
+        for index in 0..<batch.count {
+          let row = try Self.kept(batch.row(at: index), model)
+          inserts.append(RowChange(.insert, batch.id(at: index), row: row, base: nil))
+        }
+      }
+    }
+  }
+
+  /// The rows to keep, once nothing can refuse them any more; tells those that contexts hold, too.
+  func committed() -> CommittedRows {
+    _ = CommittedRows(sets)
+    return CommittedRows([ChangeSet(deletes + updates + inserts)])
+  }
+
+  /// The row itself, or a copy if it has files or NaN.
+  private static func kept(_ row: Row, _ model: ManagedObjectModel) throws(StoreError) -> Row {
+    var kept = row
+    for property in model.entities[Int(row.entityIndex)].properties where !row.isNull(property.slot) {
+      switch property.storage {
+      case .blob:
+        let blob = row.blob(property.slot)
+        switch blob.content {
+        case .data, .object: continue
+        case .staged, .stored, .remote: break
+        }
+        do { kept.setBlob(Blob(try blob.load()), property.slot) } catch {
+          throw StoreError(.inputOutput, "the file of a binary value can't be read", detail: "\(error)")
+        }
+      case .real: if row.real(property.slot).isNaN { kept.setNull(property.slot) }
+      case .integer, .text, .bytes, .reference, .toMany: break
+      }
+    }
+    return kept
   }
 }

@@ -30,6 +30,7 @@ package final class InMemoryStore: PersistentStore {
   }
 
   package func save(_ request: StoreSaveRequest) throws(StoreError) -> StoreSaveResult {
+    try request.refuseCompanion(path: path)
     // Files are read before the lock is taken.
     let rows = try InMemoryRows(request, model: model)
     try transactionThread.checkOutside(nil)
@@ -74,11 +75,7 @@ package final class InMemoryStore: PersistentStore {
   }
 
   package func close(returning unused: [KeyBlock]) throws(StoreError) {
-    state.withLock { state in
-      state.isClosed = true
-      state.tables = []
-      state.links = []
-    }
+    state.withLock { $0.close() }
   }
 
   private func withState<Result: Sendable>(
@@ -96,4 +93,42 @@ extension PersistentStoreDescription {
   public static var inMemory: Self {
     Self { model, ordinal in InMemoryStore(model: model, coordinatorOrdinal: ordinal) }
   }
+}
+
+/// Reads and writes a copy of an in-memory store's state, which takes the state's place at the end.
+final class InMemoryTransaction: StoreTransaction {
+  private(set) var state: InMemoryState
+  private(set) var derived: [DerivedValue] = []
+  private let model: ManagedObjectModel
+
+  init(_ state: InMemoryState, model: ManagedObjectModel) {
+    self.state = state
+    self.model = model
+  }
+
+  var reader: InMemoryReader { InMemoryReader(tables: state.tables, links: state.links, model: model) }
+
+  func reserveKeys(_ request: KeyReservation) throws(StoreError) -> Range<Int64> { try state.reserve(request) }
+
+  func write(_ set: ChangeSet) throws(StoreError) -> [StoreConflict] {
+    let rows = try InMemoryRows(StoreSaveRequest([set]), model: model)
+    let conflicts = state.conflicts(of: rows)
+    if !conflicts.isEmpty { return conflicts }
+    derived += try state.write(rows, try state.uniqueEntries(of: rows))
+    return []
+  }
+
+  func row(for id: ManagedObjectID) throws(StoreError) -> StoredRow? { try reader.row(for: id) }
+
+  func rows(for ids: [ManagedObjectID]) throws(StoreError) -> [StoredRow?] { try reader.rows(for: ids) }
+
+  func links(of id: ManagedObjectID, _ property: Property) throws(StoreError) -> [Link] {
+    try reader.links(of: id, property)
+  }
+
+  func fetch(_ query: StoreQuery, _ body: (ManagedObjectID, StoredRow?) throws -> Bool) throws {
+    try reader.fetch(query, body)
+  }
+
+  func count(_ query: StoreQuery) throws -> Int { try reader.count(query) }
 }

@@ -12,7 +12,7 @@ extension PersistentStoreCoordinator {
 
   private func cacheFindings(_ store: any PersistentStore) throws -> [String] {
     try store.read { reader in
-      try cachedRows().compactMap { id, cached in
+      try sharedRows.all.compactMap { id, cached in
         guard let stored = try reader.row(for: id) else { return "\(id) is in the row cache and not in the store" }
         if stored.version != cached.version {
           return "\(id) is in the row cache in version \(cached.version), in the store in \(stored.version)"
@@ -29,4 +29,15 @@ extension PersistentStoreCoordinator {
       }
     }
   }
+}
+
+/// The findings of a check of invariants: a fault of the library, or damage to the store's files.
+public struct InvariantViolation: Error, Sendable, CustomStringConvertible {
+  /// The checked subject: the name of a context, or the path of a store.
+  public let subject: String
+  /// Each contradiction in a sentence, without values.
+  public let findings: [String]
+
+  /// The subject and all findings.
+  public var description: String { "\(subject): " + findings.joined(separator: "; ") }
 }

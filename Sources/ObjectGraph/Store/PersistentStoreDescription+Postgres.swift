@@ -4,7 +4,7 @@ extension PersistentStoreDescription {
   /// A schema of a PostgreSQL database, which is made if it is missing; others may have it open at the same time.
   ///
   /// Opening throws a `StoreError` if the server can't be reached, lets nobody in, or has something else in the schema,
-  /// or a store of a newer release or of a model that takes more than additions.
+  /// or a store of a newer release, or of a model from which the migration can't be inferred.
   ///
   /// - Parameters:
   ///   - url: the address as libpq reads it, such as `postgresql://ada@db.example.org/jobs`; several hosts are tried one

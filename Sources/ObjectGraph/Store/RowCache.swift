@@ -24,19 +24,13 @@ struct RowCache {
   private struct Exclusion: @unchecked Sendable {
     let evaluator: ConditionEvaluator
   }
-  /// Counts saves, so that a reader does not put rows here that a save has overtaken.
-  private let saveCount: SaveCount
   /// The objects that saves have deleted, which have no rows here.
-  private(set) var departed = RecentObjects()
+  private var departed = RecentObjects()
   /// The deleted objects that have been stored again.
-  private(set) var returned = RecentObjects()
-  /// Destinations of to-many relationships; any save may change them.
-  var relationships = RelationshipCache()
+  private var returned = RecentObjects()
+  private var relationships = RelationshipCache()
 
-  init(byteLimit: Int, saveCount: SaveCount) {
-    generationBytes = byteLimit / 2
-    self.saveCount = saveCount
-  }
+  init(byteLimit: Int) { generationBytes = byteLimit / 2 }
 
   /// A row that was read or written at that time or later.
   mutating func row(for id: ManagedObjectID, since oldest: RowTime) -> StoredRow? {
@@ -51,6 +45,17 @@ struct RowCache {
   func peek(_ id: ManagedObjectID) -> StoredRow? { (young[id] ?? old[id])?.row }
 
   func contains(_ id: ManagedObjectID) -> Bool { young[id] != nil || old[id] != nil }
+
+  /// Returns true if a save has lately deleted an object.
+  func hasDeparted(_ id: ManagedObjectID) -> Bool { departed.contains(id) }
+
+  /// Returns true if an object was stored again since a save deleted it.
+  func hasReturned(_ id: ManagedObjectID) -> Bool { returned.contains(id) }
+
+  /// The destinations of a relationship that were read at that time or later, and after the last save.
+  func destinations(of owner: ManagedObjectID, _ property: Property, since oldest: RowTime) -> [ManagedObjectID]? {
+    relationships.destinations(of: owner, property, since: oldest)
+  }
 
   /// All rows that are kept.
   var all: [ManagedObjectID: StoredRow] { old.merging(young) { $1 }.mapValues(\.row) }
@@ -69,6 +74,11 @@ struct RowCache {
     youngBytes += row.row.byteCount - (replaced?.byteCount ?? 0)
   }
 
+  /// Keeps the destinations of a relationship until the next save.
+  mutating func insert(
+    _ ids: [ManagedObjectID], asDestinationsOf owner: ManagedObjectID, property: Property, _ time: RowTime
+  ) { relationships.insert(ids, of: owner, property: property, time: time) }
+
   private static func tableBytes(_ rows: [ManagedObjectID: Entry]) -> Int {
     Allocation.byteCount(
       ofTable: rows.capacity, entry: MemoryLayout<ManagedObjectID>.stride + MemoryLayout<Entry>.stride)
@@ -85,7 +95,7 @@ struct RowCache {
   }
 
   /// Lets rows of an entity that meet a condition of their own attributes neither come in nor stay.
-  mutating func exclude(_ condition: Condition, _ entity: Entity) throws(ConditionError) {
+  mutating func exclude(_ condition: Condition, _ entity: Entity) throws {
     for entity in entity.withDescendants {
       let evaluator = try ConditionEvaluator(condition, entity: entity) { _ in nil }
       exclusions[UInt16(truncatingIfNeeded: entity.index)] = Exclusion(evaluator: evaluator)
@@ -99,48 +109,40 @@ struct RowCache {
     do { return try evaluator.matches(id: id, row: row.row) } catch { return false }
   }
 
-  /// Removes rows that others have changed; readers that began before must not bring them back.
-  mutating func forget(_ ids: some Sequence<ManagedObjectID>) {
-    for id in ids { remove(id) }
-    noteSave()
-  }
+  /// Removes rows that others have changed.
+  mutating func forget(_ ids: some Sequence<ManagedObjectID>) { for id in ids { remove(id) } }
 
   /// Removes all rows of some families, by the indexes of their root entities.
   mutating func forget(roots: Set<Int>) {
     func isStale(_ entry: (key: ManagedObjectID, value: Entry)) -> Bool { roots.contains(Int(entry.key.rootIndex)) }
     for entry in young where isStale(entry) { remove(entry.key) }
     if old.contains(where: isStale) { old = old.filter { !isStale($0) } }
-    noteSave()
   }
 
   mutating func removeAll() {
     young = [:]
     old = [:]
     youngBytes = 0
-    noteSave()
   }
 
-  private mutating func noteSave() {
-    saveCount.increment()
-    relationships = RelationshipCache()
-  }
+  /// Removes what relationships lead to, which any save may change.
+  mutating func forgetDestinations() { relationships = RelationshipCache() }
 
   /// The number of new rows that a save may add; all of a large one would only push out the rest.
   private static let newRowLimit = 1_000
 
-  /// Takes notice of what a save wrote: rows that were here are replaced.
+  /// Takes notice of what a save wrote and computed: rows that were here are replaced.
   ///
   /// - Parameters:
   ///   - returns: inserts of objects that have been in the store before.
   ///   - transientSlots: by entity index, what others must not see.
   ///   - time: when it was written.
   mutating func apply(
-    _ committed: CommittedRows, returns: [RowChange], transientSlots: [[Int]], _ time: RowTime
+    _ result: StoreSaveResult, returns: [RowChange], transientSlots: [[Int]], _ time: RowTime
   ) {
-    noteSave()
     for change in returns { returned.insert(change.id) }
     var newRows = 0
-    committed.forEachChange(skippingInserts: true) { change, row in
+    result.committed.forEachChange(skippingInserts: true) { change, row in
       let id = change.id
       if change.kind == .delete {
         remove(id)
@@ -153,6 +155,49 @@ struct RowCache {
       newRows += isKnown ? 0 : 1
       old.removeValue(forKey: id)
       insert(row.without(transients: transientSlots[Int(row.row.entityIndex)]), for: id, time)
+    }
+    for value in result.derived {
+      guard let row = peek(value.id) else { continue }
+      insert(row.with(derived: value.value, value.slot), for: value.id, time)
+    }
+  }
+}
+
+/// The destinations of to-many relationships as the store has them; bounded.
+private struct RelationshipCache {
+  private struct Key: Hashable {
+    let owner: ManagedObjectID
+    let slot: Int
+  }
+
+  private struct Entry {
+    let ids: [ManagedObjectID]
+    let time: RowTime
+  }
+
+  private var destinations: [Key: Entry] = [:]
+  /// The size of the lists, without their table.
+  private var byteCount = 0
+  /// The bytes that lists and table may take together; one list more drops all.
+  private static let limit = 4 << 20
+
+  /// The destinations in their order, or nil if nobody has asked for them since the last save, or since `oldest`.
+  func destinations(of owner: ManagedObjectID, _ property: Property, since oldest: RowTime) -> [ManagedObjectID]? {
+    destinations[Key(owner: owner, slot: property.slot)].flatMap { $0.time >= oldest ? $0.ids : nil }
+  }
+
+  /// - Parameter time: when the read of them began.
+  mutating func insert(_ ids: [ManagedObjectID], of owner: ManagedObjectID, property: Property, time: RowTime) {
+    let bytes = Allocation.byteCount(ofElements: ids.capacity * MemoryLayout<ManagedObjectID>.stride)
+    let table = Allocation.byteCount(
+      ofTable: destinations.capacity, entry: MemoryLayout<Key>.stride + MemoryLayout<Entry>.stride)
+    if byteCount + table + bytes > Self.limit { self = RelationshipCache() }
+    guard bytes <= Self.limit else { return }
+    let replaced = destinations.updateValue(
+      Entry(ids: ids, time: time), forKey: Key(owner: owner, slot: property.slot))
+    byteCount += bytes
+    if let replaced {
+      byteCount -= Allocation.byteCount(ofElements: replaced.ids.capacity * MemoryLayout<ManagedObjectID>.stride)
     }
   }
 }
@@ -181,11 +226,4 @@ struct RowTime: Comparable {
   }
 
   static func < (left: RowTime, right: RowTime) -> Bool { left.nanoseconds < right.nanoseconds }
-}
-
-/// The state before a read whose rows are to be kept.
-struct ReadStart {
-  /// The number of saves so far.
-  let saveCount: Int
-  let time: RowTime
 }

@@ -1,15 +1,16 @@
 import CPostgres
+import Dispatch
 import SQLGeneration
-import StoreInterface
+package import StoreInterface
 
 /// A statement with the values of its parameters.
-struct Request: Sendable {
+package struct Request: Sendable {
   let sql: String
   let parameters: Parameters
   /// True if it stays prepared for its next use; a prepared FETCH would remember the columns of another cursor.
   let isKept: Bool
 
-  init(_ sql: String, _ parameters: Parameters = Parameters(), isKept: Bool = true) {
+  package init(_ sql: String, _ parameters: Parameters = Parameters(), isKept: Bool = true) {
     self.sql = sql
     self.parameters = parameters
     self.isKept = isKept
@@ -17,14 +18,14 @@ struct Request: Sendable {
 }
 
 /// A connection to the database, with its prepared statements.
-final class Connection: @unchecked Sendable {
+package final class Connection: @unchecked Sendable {
   // @unchecked: one thread uses it at a time: a writer under the store's lock, a reader while it is out of the pool.
 
   /// The settings that all connections of a store have in common.
-  struct Settings: Sendable {
+  package struct Settings: Sendable {
     let target: ConnectionTarget
     var noticeLog: (@Sendable (String) -> Void)?
-    var statementLog: (@Sendable (String) -> Void)?
+    var statementLog: (@Sendable (StatementEvent) -> Void)?
     /// The uniqueness constraints of the model, by the names of their indexes.
     var constraints: [String: UniqueConstraint] = [:]
   }
@@ -37,26 +38,36 @@ final class Connection: @unchecked Sendable {
 
   private let link: ServerLink
   private let settings: Settings
+  /// The name by which the server's other sessions know it.
+  private var name: String
+  private let role: StatementEvent.Role
   private var prepared: [PreparedKey: String] = [:]
   private var preparedCount = 0
+  /// True if transactions are parts of one that somebody else has begun and will end.
+  var isEnclosed = false
   /// Prepared statements take the server's memory, for each connection.
   private static let preparedLimit = 256
 
-  init(_ settings: Settings) throws(StoreError) {
+  package init(_ settings: Settings, _ role: StatementEvent.Role = .writer) throws(StoreError) {
     self.settings = settings
+    self.role = role
+    name = settings.target.applicationName
     link = try ServerLink(settings.target, noticeLog: settings.noticeLog)
   }
 
   /// The servers and the database, for messages.
-  var place: String { settings.target.place }
+  package var place: String { settings.target.place }
 
   /// False once the connection broke: it is never used again.
-  var isUsable: Bool { link.isOpen }
+  package var isUsable: Bool { link.isOpen }
+
+  /// Statements such as BEGIN that go ahead of the next ones, without a wait of their own.
+  private var due: [String] = []
 
   /// True if a transaction is open, or has failed and is to be undone.
-  var isInTransaction: Bool { link.isInTransaction }
+  var isInTransaction: Bool { !due.isEmpty || link.isInTransaction }
 
-  func close() { link.close() }
+  package func close() { link.close() }
 
   /// Runs a statement and returns its whole result.
   func query(_ sql: String, _ bindings: [SQLBinding] = []) throws(StoreError) -> QueryResult {
@@ -72,8 +83,26 @@ final class Connection: @unchecked Sendable {
   ///
   /// Where no transaction is open they are one.
   /// - Throws: the error of the first statement that failed; those behind it did not run.
-  func pipeline(_ requests: [Request]) throws(StoreError) -> [QueryResult] {
+  @discardableResult
+  package func pipeline(_ requests: [Request]) throws(StoreError) -> [QueryResult] {
+    var ahead = takeDue()
+    var requests = requests
+    if let setting = settings.target.transactionSettings {
+      requests = requests.map { Request($0.sql, $0.parameters, isKept: false) }
+      if !link.isInTransaction { ahead.insert(setting, at: min(1, ahead.count)) }
+    }
+    if ahead.isEmpty { return try sendTogether(requests) }
+    return Array(try sendTogether(ahead.map { Request($0, isKept: false) } + requests).dropFirst(ahead.count))
+  }
+
+  private func takeDue() -> [String] {
+    defer { due = [] }
+    return due
+  }
+
+  private func sendTogether(_ requests: [Request]) throws(StoreError) -> [QueryResult] {
     if prepared.count > Self.preparedLimit { try dropPrepared() }
+    let start = started()
     let handle = try link.handle()
     link.restartClock()
     guard PQenterPipelineMode(handle) == 1 else { throw link.fail() }
@@ -98,8 +127,20 @@ final class Connection: @unchecked Sendable {
       for key in made { prepared[key] = nil }
       throw failure
     }
-    if let log = settings.statementLog { for request in requests { log(request.sql) } }
+    if settings.statementLog != nil {
+      for (request, result) in zip(requests, results) {
+        log(request.sql, since: start, rowCount: max(result.rowCount, result.changedRowCount))
+      }
+    }
     return results
+  }
+
+  /// The time at which a statement begins, for the log.
+  private func started() -> UInt64 { settings.statementLog == nil ? 0 : DispatchTime.now().uptimeNanoseconds }
+
+  private func log(_ sql: String, since start: UInt64, rowCount: Int) {
+    let duration = DispatchTime.now().uptimeNanoseconds - start
+    settings.statementLog?(StatementEvent(sql: sql, role: role, duration: duration, rowCount: rowCount))
   }
 
   private func send(
@@ -166,9 +207,20 @@ final class Connection: @unchecked Sendable {
     ServerFailure.error(of: result, place: place, constraints: settings.constraints, sql: sql)
   }
 
-  private func dropPrepared() throws(StoreError) {
+  /// Gives the prepared statements up, also because their tables have changed.
+  func dropPrepared() throws(StoreError) {
+    if prepared.isEmpty { return }
     prepared = [:]
     try control("DEALLOCATE ALL")
+  }
+}
+
+extension Connection.Settings {
+  /// The settings of connections that are no store's.
+  package init(_ url: String, options: PostgresStoreOptions) throws(StoreError) {
+    self.init(
+      target: try ConnectionTarget(url, options: options), noticeLog: options.noticeLog,
+      statementLog: options.statementLog)
   }
 }
 
@@ -176,12 +228,21 @@ final class Connection: @unchecked Sendable {
 extension Connection {
   /// Runs statements without parameters, such as BEGIN; answers how the last one was executed.
   @discardableResult
-  func control(_ sql: String) throws(StoreError) -> String {
+  package func control(_ sql: String) throws(StoreError) -> String {
     let handle = try link.handle()
     link.restartClock()
+    let sql = withSettings((takeDue() + [sql]).joined(separator: "; "))
     guard PQsendQuery(handle, sql) == 1 else { throw link.fail() }
     try link.flush()
     return try finish(sql)
+  }
+
+  /// The statements with the settings of their transaction, if they begin one and the connection does not keep them.
+  private func withSettings(_ sql: String) -> String {
+    guard let setting = settings.target.transactionSettings, !link.isInTransaction else { return sql }
+    guard sql.hasPrefix("BEGIN") else { return "\(setting); \(sql)" }
+    let end = sql.firstIndex(of: ";") ?? sql.endIndex
+    return "\(sql[..<end]); \(setting)\(sql[end...])"
   }
 
   /// Reads the results of a simple statement to the end.
@@ -199,10 +260,19 @@ extension Connection {
     return command
   }
 
+  /// Sends a statement that has no answer of interest ahead of the next one.
+  func sendLater(_ sql: String) { due.append(sql) }
+
+  /// Begins a transaction that writes, with its first statement.
+  func begin() { sendLater(beginSQL) }
+
+  private var beginSQL: String { isEnclosed ? "SAVEPOINT part" : "BEGIN" }
+
   /// Commits the open transaction.
   ///
   /// - Throws: ``StoreError/Code/inputOutput`` if the answer is lost, so that nobody knows the outcome.
   func commit() throws(StoreError) {
+    if isEnclosed { return _ = try control("RELEASE part") }
     let answer: String
     do throws(StoreError) { answer = try control("COMMIT") } catch {
       if isUsable { throw error }
@@ -217,23 +287,34 @@ extension Connection {
   }
 
   /// Undoes the open transaction, if any; where that fails the connection is closed, which undoes it, too.
-  func rollBack() {
-    guard isUsable, isInTransaction else { return }
-    do throws(StoreError) { try control("ROLLBACK") } catch { close() }
+  package func rollBack() {
+    // One that the server has not heard of ends here.
+    if takeDue().contains(beginSQL) { return }
+    guard isUsable, link.isInTransaction else { return }
+    do throws(StoreError) { try control(isEnclosed ? "ROLLBACK TO part; RELEASE part" : "ROLLBACK") } catch { close() }
   }
 
   /// Runs a body in a transaction; undoes it if the body or the commit fails.
-  func transaction<Result>(
-    _ begin: String = "BEGIN", _ body: () throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
+  package func transaction<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     do throws(StoreError) {
-      try control(begin)
+      begin()
       let result = try body()
       try commit()
       return result
     } catch {
       rollBack()
       throw error
+    }
+  }
+
+  /// Runs a transaction that may take as long as it needs, such as one that builds tables anew.
+  func patientTransaction(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+    let wasPatient = link.isPatient
+    link.isPatient = true
+    defer { link.isPatient = wasPatient }
+    try transaction { () throws(StoreError) in
+      try control("SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0")
+      try body()
     }
   }
 
@@ -251,21 +332,52 @@ extension Connection {
   }
 }
 
+/// The name by which others see this session, and the notifications that they send.
+extension Connection {
+  /// Has other sessions know this one by a name, such as those who may have to end it.
+  func rename(_ name: String) throws(StoreError) {
+    if name == self.name { return }
+    try control("SET application_name = \(SchemaName.literal(name))")
+    self.name = name
+  }
+
+  /// A copy of the socket's descriptor, to wait on; nil once the connection broke.
+  package var copyOfSocket: DescriptorCopy? { link.socket.flatMap { DescriptorCopy(of: $0) } }
+
+  /// The channels of the notifications that have arrived, without waiting for more.
+  ///
+  /// - Throws: ``StoreError/Code/unavailable`` if the connection broke.
+  package func arrivedNotifications() throws(StoreError) -> [String] { try link.arrivedNotifications() }
+}
+
+extension Connection {
+  /// Waits until other sessions notify a channel that this one listens to, or a descriptor can be read; true for the first.
+  ///
+  /// - Parameters:
+  ///   - other: the descriptor.
+  ///   - limit: the longest wait, in milliseconds.
+  func awaitNotices(orInputOf other: Int32, limit: Int32) throws(StoreError) -> Bool {
+    try link.awaitNotices(orInputOf: other, limit: limit)
+  }
+}
+
 /// Bulk loading.
 extension Connection {
   /// Runs `COPY ... FROM STDIN (FORMAT binary)` with the rows that the body writes; returns how many they were.
   func copy(
     _ sql: String, _ body: (inout CopyWriter) throws(StoreError) -> Void
   ) throws(StoreError) -> Int {
+    if !due.isEmpty { try control("") }
+    let start = started()
     let handle = try link.handle()
     link.restartClock()
     guard PQsendQuery(handle, sql) == 1 else { throw link.fail() }
     try link.flush()
-    guard let start = try link.nextResult() else { throw link.fail("COPY does not begin") }
-    let state = PQresultStatus(start)
-    defer { PQclear(start) }
+    guard let answer = try link.nextResult() else { throw link.fail("COPY does not begin") }
+    let state = PQresultStatus(answer)
+    defer { PQclear(answer) }
     guard state == PGRES_COPY_IN else {
-      let failure = error(of: start, sql)
+      let failure = error(of: answer, sql)
       _ = try? finish(sql)
       throw failure
     }
@@ -282,7 +394,7 @@ extension Connection {
       throw error
     }
     _ = try finish(sql)
-    settings.statementLog?(sql)
+    if settings.statementLog != nil { log(sql, since: start, rowCount: writer.rowCount) }
     return writer.rowCount
   }
 }

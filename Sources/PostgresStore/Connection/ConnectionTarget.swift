@@ -1,5 +1,6 @@
 import CPostgres
 import Foundation
+import SQLGeneration
 import StoreInterface
 
 /// The servers that a store's connections may lead to, and libpq's settings for them.
@@ -8,8 +9,12 @@ struct ConnectionTarget: Sendable {
   let place: String
   /// Libpq's keywords with their values.
   let settings: [String: String]
+  /// SQL that makes the settings of a transaction, where a connection can't keep them.
+  let transactionSettings: String?
   /// The time that connecting may take, for all servers together.
   let connectLimit: Duration
+  /// The name of its sessions on the server.
+  let applicationName: String
   /// The time that a statement may take, with some for the way.
   let answerLimit: Duration
 
@@ -37,6 +42,7 @@ struct ConnectionTarget: Sendable {
     if !destinations.allSatisfy(Self.isOnThisMachine) { try Self.demandVerifiedServer(&settings, place) }
     settings["client_encoding"] = "UTF8"
     settings["application_name"] = options.applicationName
+    applicationName = options.applicationName
     if let file = options.passwordFile { settings["passfile"] = file }
     let usual = [
       "connect_timeout": String(options.connectTimeout), "target_session_attrs": "read-write",
@@ -45,27 +51,34 @@ struct ConnectionTarget: Sendable {
     ]
     settings.merge(usual) { given, _ in given }
     let parameters = Self.parameters(options)
-    settings["options"] = ([settings["options"]].compactMap(\.self) + parameters).joined(separator: " ")
+    if options.isPooled {
+      let values = parameters.map { "set_config('\($0.name)', \(SchemaName.literal($0.value)), true)" }
+      transactionSettings = "SELECT " + values.joined(separator: ", ")
+    } else {
+      transactionSettings = nil
+      settings["options"] = ([settings["options"]].compactMap(\.self) + parameters.map(Self.commandLineSwitch))
+        .joined(separator: " ")
+    }
     self.settings = settings
     let seconds = Int(settings["connect_timeout"] ?? "") ?? options.connectTimeout
     // Libpq gives each address of each host the whole time.
     connectLimit = .seconds(max(2, seconds) * max(1, destinations.count) * 2)
-    answerLimit = .seconds(options.statementTimeout + 5)
+    answerLimit = options.answerLimit ?? .seconds(options.statementTimeout + 5)
   }
 
-  /// The settings that the server is told when a connection begins, as switches of its command line.
-  private static func parameters(_ options: PostgresStoreOptions) -> [String] {
-    let schema = "\"" + options.schemaName.replacing("\"", with: "\"\"") + "\""
-    let values = [
-      ("search_path", schema), ("statement_timeout", "\(options.statementTimeout)s"),
+  /// The settings that the store needs, of the connection or of each transaction.
+  private static func parameters(_ options: PostgresStoreOptions) -> [(name: String, value: String)] {
+    [
+      ("search_path", SchemaName.quoted(options.schemaName)), ("statement_timeout", "\(options.statementTimeout)s"),
       ("lock_timeout", "\(options.lockTimeout)s"), ("idle_in_transaction_session_timeout", "60s"), ("jit", "off"),
       ("client_min_messages", "warning"), ("bobbin.library", "yes"),
     ]
-    return values.map { name, value in
-      // Spaces and backslashes would end a switch.
-      let escaped = value.replacing("\\", with: "\\\\").replacing(" ", with: "\\ ")
-      return "-c \(name)=\(escaped)"
-    }
+  }
+
+  /// A setting as the server is told it when a connection begins.
+  private static func commandLineSwitch(_ name: String, _ value: String) -> String {
+    // Spaces and backslashes would end a switch.
+    "-c \(name)=\(value.replacing("\\", with: "\\\\").replacing(" ", with: "\\ "))"
   }
 
   private static func parse(_ url: String) throws(StoreError) -> [String: String] {

@@ -1,7 +1,7 @@
-import SQLGeneration
+package import SQLGeneration
 
 /// The types of parameters, by the numbers that PostgreSQL gives them for good (`pg_type.dat`).
-enum ParameterType: UInt32, Sendable {
+package enum ParameterType: UInt32, Sendable {
   case inferred = 0
   case binary = 17
   case integer = 20
@@ -21,7 +21,7 @@ enum ParameterType: UInt32, Sendable {
 }
 
 /// The values of a statement's parameters, in PostgreSQL's binary form.
-struct Parameters: Sendable {
+package struct Parameters: Sendable {
   private struct Place {
     let offset: Int
     /// Nil for null.
@@ -34,9 +34,9 @@ struct Parameters: Sendable {
   private var bytes: [UInt8] = [0]
   private var places: [Place] = []
 
-  init() {}
+  package init() {}
 
-  init(_ bindings: [SQLBinding]) { for binding in bindings { add(binding) } }
+  package init(_ bindings: [SQLBinding]) { for binding in bindings { add(binding) } }
 
   var count: Int { places.count }
 
@@ -56,7 +56,7 @@ struct Parameters: Sendable {
     places.append(Place(offset: 0, count: nil))
   }
 
-  mutating func add(_ number: Int64) { add(.integer) { $0.append(bigEndian: UInt64(bitPattern: number)) } }
+  package mutating func add(_ number: Int64) { add(.integer) { $0.append(bigEndian: UInt64(bitPattern: number)) } }
 
   mutating func add(_ number: Double) { add(.real) { $0.append(bigEndian: number.bitPattern) } }
 
@@ -80,7 +80,7 @@ struct Parameters: Sendable {
     add(array)
   }
 
-  mutating func add(_ array: ArrayParameter) {
+  package mutating func add(_ array: ArrayParameter) {
     types.append(array.type.array)
     let start = bytes.count
     array.write(to: &bytes)
@@ -114,13 +114,13 @@ struct Parameters: Sendable {
 }
 
 /// Values of one type for a parameter that is an array.
-struct ArrayParameter: Sendable {
+package struct ArrayParameter: Sendable {
   let type: ParameterType
   private var elements: [UInt8] = []
   private(set) var count = 0
   private var hasNulls = false
 
-  init(_ type: ParameterType) { self.type = type }
+  package init(_ type: ParameterType) { self.type = type }
 
   init(_ array: SQLArray) {
     switch array {
@@ -139,19 +139,19 @@ struct ArrayParameter: Sendable {
     }
   }
 
-  mutating func append(_ number: Int64) {
+  package mutating func append(_ number: Int64) {
     elements.append(bigEndian: UInt32(8))
     elements.append(bigEndian: UInt64(bitPattern: number))
     count += 1
   }
 
-  mutating func append(_ number: Double) {
+  package mutating func append(_ number: Double) {
     elements.append(bigEndian: UInt32(8))
     elements.append(bigEndian: number.bitPattern)
     count += 1
   }
 
-  mutating func append(_ text: String) {
+  package mutating func append(_ text: String) {
     elements.append(bigEndian: UInt32(text.utf8.count))
     elements += text.utf8
     count += 1
@@ -163,7 +163,7 @@ struct ArrayParameter: Sendable {
     count += 1
   }
 
-  mutating func appendNull() {
+  package mutating func appendNull() {
     elements.append(bigEndian: UInt32.max)
     hasNulls = true
     count += 1

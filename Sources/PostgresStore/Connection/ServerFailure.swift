@@ -17,9 +17,17 @@ enum ServerFailure {
     if state == "23505", let name = text(postgres_error_constraint(result)), let unique = constraints[name] {
       return StoreError(violated: unique.properties, of: unique.entity, path: place, detail: detail)
     }
+    if state == demandState {
+      return StoreError(
+        StoreError.Code(rawValue: primary), "a demand of \(primary) was not met: nothing was written", path: place,
+        detail: detail)
+    }
     let (code, message) = meaning(of: state)
     return StoreError(code, message, path: place, detail: detail)
   }
+
+  /// The SQLSTATE of statements that accompany a transaction and do not let it pass; the message is the error's code.
+  static let demandState = "BF000"
 
   /// The code and the message for people of an SQLSTATE; its first two characters are the class.
   private static func meaning(of state: String) -> (StoreError.Code, String) {
@@ -49,6 +57,12 @@ enum ServerFailure {
       return (.inputOutput, "the server could not read or write its files; look at its log and its disk")
     case "XX001", "XX002":
       return (.corrupt, "the database is damaged; look at the log of the server, and restore it from a backup")
+    case "42P01", "42703", "0A000":
+      return (
+        .incompatibleModel,
+        "the tables of the store are not those of this model any more: another host has brought them to another "
+          + "model; open the store anew, with that model"
+      )
     case "22021", "22P05":
       return (.unsupported, "a text holds the character U+0000, which PostgreSQL does not store")
     case "54000":

@@ -59,8 +59,26 @@ final class ServerLink {
     return open
   }
 
+  /// True while a statement may take a day.
+  var isPatient = false
+
   /// Gives what follows the whole limit.
-  func restartClock() { deadline = .now + limit }
+  func restartClock() { deadline = .now + (isPatient ? .seconds(86_400) : limit) }
+
+  /// The descriptor of the socket; nil once the link is broken.
+  var socket: Int32? { open.map(PQsocket) }
+
+  /// The channels of the notifications that have arrived, without waiting for more.
+  func arrivedNotifications() throws(StoreError) -> [String] {
+    let handle = try handle()
+    guard PQconsumeInput(handle) == 1 else { throw fail() }
+    var channels: [String] = []
+    while let notification = PQnotifies(handle) {
+      channels.append(String(cString: notification.pointee.relname))
+      PQfreemem(notification)
+    }
+    return channels
+  }
 
   /// Closes the link; the server undoes what is open.
   func close() {
@@ -165,11 +183,45 @@ final class ServerLink {
     return result
   }
 
+  /// Waits until the server passes on what other sessions tell, or a descriptor can be read.
+  ///
+  /// - Returns: true if another session has told something.
+  func awaitNotices(orInputOf other: Int32, limit: Int32) throws(StoreError) -> Bool {
+    let handle = try handle()
+    if takeNotices(handle) { return true }
+    var entries = [PQsocket(handle), other].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    guard Glibc.poll(&entries, nfds_t(entries.count), limit) > 0, entries[0].revents != 0 else { return false }
+    if PQconsumeInput(handle) == 0 { throw fail() }
+    return takeNotices(handle)
+  }
+
+  /// Takes what has come, and answers whether any of it is another session's.
+  private func takeNotices(_ handle: OpaquePointer) -> Bool {
+    var isForeign = false
+    while let notice = PQnotifies(handle) {
+      if notice.pointee.be_pid != PQbackendPID(handle) { isForeign = true }
+      PQfreemem(notice)
+    }
+    return isForeign
+  }
+
   private func receive(_ handle: OpaquePointer, _ events: Int16) throws(StoreError) {
     let ready = try poll(handle, events)
     if ready == 0 { throw fail("the server did not answer within \(limit)") }
     if ready & ~Int16(POLLOUT) != 0, PQconsumeInput(handle) == 0 { throw fail() }
   }
+}
+
+/// A descriptor of our own for a socket that libpq closes when it wants to.
+package final class DescriptorCopy: Sendable {
+  package let number: Int32
+
+  init?(of descriptor: Int32) {
+    number = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+    if number < 0 { return nil }
+  }
+
+  deinit { close(number) }
 }
 
 /// The receiver of a server's remarks; libpq holds its address.

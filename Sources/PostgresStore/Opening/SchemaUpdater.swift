@@ -6,8 +6,11 @@ import StoreInterface
 /// Makes the tables of a new store, and brings those of an old one to the model.
 struct SchemaUpdater {
   let connection: Connection
+  let settings: Connection.Settings
   let schema: Schema
-  let options: PostgresStoreOptions
+  var options: PostgresStoreOptions
+  /// Code for entities whose objects can't be inferred.
+  var policies: [EntityMigrationPolicy] = []
 
   /// Makes everything in one transaction.
   func create() throws(StoreError) {
@@ -28,32 +31,58 @@ struct SchemaUpdater {
 
   /// Brings tables and indexes in line with the model, in one transaction and by one host at a time.
   ///
-  /// - Throws: ``StoreError`` that names what is more than an addition; the store is as it was then.
+  /// - Throws: ``StoreError`` that names what can't be inferred; the store is as it was then.
   func update() throws(StoreError) {
-    if try StoredModel(connection).fits(schema.model), try missingIndexes().isEmpty { return }
-    try connection.transaction { () throws(StoreError) in
+    if try StoredModel(connection).fits(schema.model), try missingIndexes().isEmpty, try missingTriggers().isEmpty {
+      return
+    }
+    try connection.patientTransaction { () throws(StoreError) in
       // Whoever comes second waits here, and finds the work done.
-      _ = try connection.query("SELECT value FROM _metadata WHERE key = 'format' FOR UPDATE")
+      try lock()
       let stored = try StoredModel(connection)
-      if stored.fits(schema.model) { return try add() }
-      guard options.migratesAutomatically else {
-        throw StoreError(
-          .incompatibleModel, "the store was made with another model, and migrating is switched off for this store",
-          path: connection.place)
-      }
-      let migration = try AdditiveMigration(
-        from: try stored.model(place: connection.place), to: schema.model, place: connection.place)
-      try add(migration)
-      try DerivedColumns(schema, coordinatorOrdinal: 0).computeAll(connection)
+      if stored.fits(schema.model) { try add() } else { try migrate(stored) }
     }
   }
 
-  private func add(_ migration: AdditiveMigration? = nil) throws(StoreError) {
+  /// Keeps other hosts from changing the tables until the end of the transaction.
+  func lock() throws(StoreError) {
+    _ = try connection.query("SELECT value FROM _metadata WHERE key = 'format' FOR UPDATE")
+  }
+
+  private func migrate(_ stored: StoredModel) throws(StoreError) {
+    guard options.migratesAutomatically else {
+      throw incompatible("Migrating is switched off for this store")
+    }
+    guard let source = try stored.model(place: connection.place) else {
+      throw StoreError(
+        .corrupt, "the store does not tell its model; restore it from a backup", path: connection.place)
+    }
+    let choices = MigrationChoices(policies.flatMap(\.statements))
+    let proposal = try MigrationProposal(
+      stored, source, to: schema, choices: choices, keeping: policies.map(\.source), database: database)
+    if let refusal = proposal.refusal(instructions: nil) { throw incompatible(refusal) }
+    try proposal.run(on: database, keepsLostFamilies: false)
+    // They are of tables that were others.
+    try connection.dropPrepared()
+    try add()
+    try DerivedColumns(schema, coordinatorOrdinal: 0).computeAll(connection)
+    if policies.isEmpty { return }
+    try PolicyRun(policies, proposal.plan, on: database).run()
+  }
+
+  private var database: PostgresMigrationDatabase {
+    PostgresMigrationDatabase(connection: connection, settings: settings, options: options)
+  }
+
+  private func incompatible(_ text: String) -> StoreError {
+    StoreError(.incompatibleModel, "the store was made with another model: \(text)", path: connection.place)
+  }
+
+  private func add() throws(StoreError) {
     let present = try names("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
     for table in schema.tables {
       if !present.contains(table.name) {
         try connection.control(table.createSQL)
-        try connection.control(table.versionTrigger.sql)
         continue
       }
       let columns = try names(
@@ -64,13 +93,11 @@ struct SchemaUpdater {
       }
     }
     for table in schema.linkTables where !present.contains(table.name) { try connection.control(table.createSQL) }
-    if let migration { try fill(migration) }
+    for trigger in try missingTriggers() { try connection.control(trigger.sql) }
     for name in try staleIndexes() { try connection.control("DROP INDEX \(SchemaName.quoted(name))") }
     for index in try missingIndexes() {
       do throws(StoreError) { try connection.control(index.sql) } catch  where error.code == .constraint {
-        throw StoreError(
-          .incompatibleModel, "the model demands unique values now, and the store has objects with the same ones",
-          path: connection.place, detail: error.detail)
+        throw incompatible("\(error.message), which the model demands now")
       }
       // The server tells an index in words of its own, so the text that made it is kept beside it.
       try connection.control(
@@ -84,20 +111,6 @@ struct SchemaUpdater {
     }
     try setMetadata("model", schema.model.versionHash.description)
     try setMetadata(StoredModel.definitionKey, ModelText.xml(schema.model))
-  }
-
-  /// Gives the rows that are there the defaults of new attributes.
-  private func fill(_ migration: AdditiveMigration) throws(StoreError) {
-    for step in migration.defaults {
-      guard let property = step.entity.property(named: step.column) else { continue }
-      let table = schema.table(of: step.entity)
-      let family = step.entity.withDescendants.map { SchemaName.literal($0.name) }.joined(separator: ", ")
-      let condition = table.tellsEntity ? " AND _entity IN (\(family))" : ""
-      let column = SchemaName.quoted(table.columnName(of: property))
-      _ = try connection.query(
-        "UPDATE \(SchemaName.quoted(table.name)) SET \(column) = $1 WHERE \(column) IS NULL\(condition)",
-        [SQLBinding(step.value.converted(to: step.type) ?? .null, as: step.type)])
-    }
   }
 
   func setMetadata(_ key: String, _ value: String) throws(StoreError) {
@@ -121,6 +134,14 @@ struct SchemaUpdater {
     return indexes
   }
 
+  /// The triggers of the model's tables that are not there; those of one name may be of different tables.
+  private func missingTriggers() throws(StoreError) -> [SchemaTable.Trigger] {
+    let stored = try names(
+      "SELECT t.tgname || ' ' || c.relname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid "
+        + "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND NOT t.tgisinternal")
+    return schema.tables.filter { !stored.contains("\($0.versionTrigger.name) \($0.name)") }.map(\.versionTrigger)
+  }
+
   private func missingIndexes() throws(StoreError) -> [SchemaTable.Index] {
     let stored = try indexes()
     return schema.allIndexes.filter { stored[$0.name] != $0.sql }
@@ -130,5 +151,17 @@ struct SchemaUpdater {
   private func staleIndexes() throws(StoreError) -> [String] {
     let wanted = Dictionary(uniqueKeysWithValues: schema.allIndexes.map { ($0.name, $0.sql) })
     return try indexes().filter { wanted[$0.key] != $0.value }.map(\.key)
+  }
+}
+
+extension StoredModel {
+  /// Reads what the store tells of its model.
+  init(_ connection: Connection) throws(StoreError) {
+    let found = try connection.query("SELECT name, root, hash FROM _entity")
+    let entities = (0..<found.rowCount).map { row in
+      StoredEntity(found.text(row, 0), root: found.text(row, 1), hash: found.text(row, 2))
+    }
+    let definition = try connection.query("SELECT value FROM _metadata WHERE key = $1", [.text(Self.definitionKey)])
+    self.init(entities, definition: definition.rowCount == 0 ? nil : definition.text(0, 0))
   }
 }

@@ -44,16 +44,46 @@ struct StoreOpener {
     }
     let connection = try Connection(settings)
     try checkServer(connection)
-    let updater = SchemaUpdater(connection: connection, schema: schema, options: options)
+    let updater = updater(connection, schema)
     if try !isPresent(connection) { try create(updater) }
     try checkFormat(connection)
+    if let stages = options.stagedMigration { try migrate(stages, connection) }
     try updater.update()
     if options.tracksHistory { try HistorySchema(connection: connection).create() }
-    let identifier = try metadata("uuid", connection).flatMap(UUID.init(uuidString:))
-    guard let identifier else {
-      throw StoreError(.corrupt, "the store has no identifier; restore it from a backup", path: place)
+    return (connection, try Self.identifier(connection))
+  }
+
+  /// The identifier of a store.
+  static func identifier(_ connection: Connection) throws(StoreError) -> UUID {
+    let found = try connection.query("SELECT value FROM _metadata WHERE key = 'uuid'")
+    guard found.rowCount > 0, let identifier = UUID(uuidString: found.text(0, 0)) else {
+      throw StoreError(.corrupt, "the store has no identifier; restore it from a backup", path: connection.place)
     }
-    return (connection, identifier)
+    return identifier
+  }
+
+  private func updater(_ connection: Connection, _ schema: Schema) -> SchemaUpdater {
+    SchemaUpdater(connection: connection, settings: settings, schema: schema, options: options)
+  }
+
+  private func migrate(_ stages: StagedMigrationManager, _ connection: Connection) throws(StoreError) {
+    let database = PostgresMigrationDatabase(connection: connection, settings: settings, options: options)
+    let run = StageRun(database) { () throws(StoreError) in
+      try StoredModel(connection)
+    } transaction: { (body) throws(StoreError) in
+      try connection.patientTransaction { () throws(StoreError) in
+        try updater(connection, schema).lock()
+        connection.isEnclosed = true
+        defer { connection.isEnclosed = false }
+        try body()
+      }
+    } update: { (model, policies) throws(StoreError) in
+      var updater = updater(connection, Schema(model, dialect: .postgres))
+      updater.options.migratesAutomatically = true
+      updater.policies = policies
+      try updater.update()
+    }
+    try run.run(stages)
   }
 
   private func checkServer(_ connection: Connection) throws(StoreError) {
@@ -79,8 +109,15 @@ struct StoreOpener {
   /// True if the store is there; throws if the schema is something other than a store of ours.
   private func isPresent(_ connection: Connection) throws(StoreError) -> Bool {
     let tables = try connection.query(
-      "SELECT count(*), count(*) FILTER (WHERE tablename = '_metadata') FROM pg_tables WHERE schemaname = $1",
-      [.text(options.schemaName)])
+      "SELECT count(*), count(*) FILTER (WHERE tablename = '_metadata'), "
+        + "(SELECT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = $1), current_user "
+        + "FROM pg_tables WHERE schemaname = $1", [.text(options.schemaName)])
+    if !tables.isNull(0, 2), tables.integer(0, 2) == 0 {
+      throw StoreError(
+        .cannotOpen,
+        "the role \(tables.text(0, 3)) may not use the schema \(options.schemaName); its owner can GRANT USAGE ON SCHEMA",
+        path: connection.place)
+    }
     if tables.integer(0, 1) > 0 {
       let columns = try connection.query(
         "SELECT count(*) FROM information_schema.columns WHERE table_schema = $1 AND table_name = '_metadata' "

@@ -13,7 +13,7 @@ struct QueryRun {
   /// - Throws: ``ConditionError`` if the query does not fit its entity.
   init(
     _ query: StoreQuery, _ reader: SnapshotReader, isCount: Bool = false
-  ) throws(ConditionError) {
+  ) throws {
     self.query = query
     connection = reader.connection
     tables = reader.tables

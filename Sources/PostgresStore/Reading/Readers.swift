@@ -53,19 +53,29 @@ final class Readers: Sendable {
   private let pool = Mutex(Pool())
   private let tables: StoredTables
   private let open: @Sendable () throws(StoreError) -> Connection
+  /// The connection whose open transaction all reads are part of, and the names of its cursors.
+  private let enclosing: Connection?
+  // One thread uses an enclosed store at a time, and its cursors' names.
+  private nonisolated(unsafe) let cursors = CursorNames()
   /// More connections than this are closed after use: each is a process of the server.
   private static let idleLimit = 4
 
   /// One state for all statements of the transaction, from here on: BEGIN alone would leave the first of them to take it.
   private static let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1"
 
-  init(of tables: StoredTables, open: @escaping @Sendable () throws(StoreError) -> Connection) {
+  /// - Parameter connection: one in whose open transaction everything is to be read.
+  init(
+    of tables: StoredTables, within connection: Connection? = nil,
+    open: @escaping @Sendable () throws(StoreError) -> Connection
+  ) {
     self.tables = tables
     self.open = open
+    enclosing = connection
   }
 
   /// Calls the body with a reader that sees one state of the store.
   func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+    if let enclosing { return try body(SnapshotReader(connection: enclosing, tables: tables, cursors: cursors)) }
     let connection = try beginReading(Self.begin)
     defer { endReading(connection) }
     return try body(SnapshotReader(connection: connection, tables: tables, cursors: CursorNames()))

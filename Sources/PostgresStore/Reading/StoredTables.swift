@@ -69,13 +69,13 @@ final class StoredTables: Sendable {
 }
 
 /// Counts what SQL left to memory, so that tests notice a condition that it no longer answers.
-final class ResidualCount: Sendable {
+package final class ResidualCount: Sendable {
   private let counts = Mutex<(queries: Int, rows: Int)>((0, 0))
 
   /// The number of queries whose rows were tested or sorted in memory.
-  var queries: Int { counts.withLock { $0.queries } }
+  package var queries: Int { counts.withLock { $0.queries } }
   /// The number of rows that were read for that.
-  var rows: Int { counts.withLock { $0.rows } }
+  package var rows: Int { counts.withLock { $0.rows } }
 
   func add(rows: Int) { counts.withLock { $0 = ($0.queries + 1, $0.rows + rows) } }
 }

@@ -13,6 +13,9 @@ public final class PostgresStore: PersistentStore, Sendable {
   private let place: String
   package var path: String? { place }
 
+  /// The work that SQL has left to memory so far.
+  package var residuals: ResidualCount { tables.residuals }
+
   private let plan: WritingPlan
   private let options: PostgresStoreOptions
   private let tables: StoredTables
@@ -22,30 +25,61 @@ public final class PostgresStore: PersistentStore, Sendable {
   private let writer: SpareConnection
   /// Reserves keys and reads large values, also while the writer is in a transaction.
   private let spare: SpareConnection
+  private let notices = Mutex<CommitNotices?>(nil)
+  private let settings: Connection.Settings
   private let transactionThread = TransactionThread()
+  /// The companion of transactions that have none of their own.
+  private let companion = Mutex<(any TransactionCompanion)?>(nil)
+  /// True for a store that is being migrated: everything happens in a transaction that somebody else has begun.
+  private let isEnclosed: Bool
 
   /// Opens a store, or makes it.
   ///
   /// - Throws: ``StoreError`` that says what is wrong with the way to it, with its format or its model.
-  package init(
+  package convenience init(
     _ url: String, model: ManagedObjectModel, coordinatorOrdinal: UInt32, options: PostgresStoreOptions = .init()
   ) throws(StoreError) {
     let schema = Schema(model, dialect: .postgres)
     let opener = try StoreOpener(url, schema: schema, options: options)
     let (connection, identifier) = try opener.open()
-    let settings = opener.settings
+    self.init(
+      connection, opener.settings, schema: schema, identifier: identifier, ordinal: coordinatorOrdinal,
+      options: options, isEnclosed: false)
+  }
+
+  /// A store on a connection that is in the middle of a transaction: what is saved is part of that.
+  convenience init(
+    within connection: Connection, _ settings: Connection.Settings, model: ManagedObjectModel,
+    coordinatorOrdinal: UInt32, options: PostgresStoreOptions
+  ) throws(StoreError) {
+    self.init(
+      connection, settings, schema: Schema(model, dialect: .postgres),
+      identifier: try StoreOpener.identifier(connection),
+      ordinal: coordinatorOrdinal, options: options, isEnclosed: true)
+  }
+
+  private init(
+    _ connection: Connection, _ settings: Connection.Settings, schema: Schema, identifier: UUID,
+    ordinal coordinatorOrdinal: UInt32, options: PostgresStoreOptions, isEnclosed: Bool
+  ) {
     self.identifier = identifier
     self.options = options
+    self.settings = settings
+    self.isEnclosed = isEnclosed
     place = settings.target.place
     writer = SpareConnection(settings, connection)
-    let spare = SpareConnection(settings)
+    let spare = SpareConnection(settings, isEnclosed ? connection : nil)
     self.spare = spare
     let values = LargeValues(spare, place: settings.target.place)
     let tables = StoredTables(schema, coordinatorOrdinal: coordinatorOrdinal) { values.blob(named: $0) }
     self.tables = tables
-    readers = Readers(of: tables) { () throws(StoreError) in try Connection(settings) }
+    readers = Readers(of: tables, within: isEnclosed ? connection : nil) { () throws(StoreError) in
+      try Connection(settings, .reader)
+    }
     plan = WritingPlan(schema, coordinatorOrdinal: coordinatorOrdinal, threshold: options.externalDataThreshold)
   }
+
+  deinit { notices.withLock { $0 }?.stop() }
 
   package func reserveKeys(_ request: KeyReservation) throws(StoreError) -> Range<Int64> {
     try transactionThread.checkOutside(place)
@@ -59,33 +93,64 @@ public final class PostgresStore: PersistentStore, Sendable {
 
   package func save(_ request: StoreSaveRequest) throws(StoreError) -> StoreSaveResult {
     try transactionThread.checkOutside(place)
-    return try writer.lend { connection throws(StoreError) in
-      var transaction = saveTransaction(connection, from: request.origin)
+    let companion = try companion(of: request)
+    let result = try writer.lend { connection throws(StoreError) in
+      var transaction = saveTransaction(connection, from: request.origin, with: companion)
       return try transaction.run(request) { (reservation) throws(StoreError) in try self.reserve(reservation) }
     }
+    if result.conflicts.isEmpty { announce() }
+    return result
   }
 
   package func transaction<Result: Sendable>(
     from origin: TransactionOrigin, _ body: (any StoreTransaction) throws -> Result
   ) throws -> Result {
     try transactionThread.checkOutside(place)
-    return try writer.lendToAny { connection in
+    let companion = companion.withLock { $0 }
+    let result = try writer.lendToAny { connection in
       let transaction = WriteTransaction(
-        saveTransaction(connection, from: origin),
+        saveTransaction(connection, from: origin, with: companion),
         reader: SnapshotReader(connection: connection, tables: tables, cursors: CursorNames())
       ) { (reservation) throws(StoreError) in try self.reserve(reservation) }
       return try transactionThread.run { try transaction.run(body) }
     }
+    announce()
+    return result
   }
 
-  private func saveTransaction(_ connection: Connection, from origin: TransactionOrigin) -> SaveTransaction {
+  /// Lets other hosts know that there is something new.
+  private func announce() { notices.withLock { $0 }?.announce() }
+
+  package func observeForeignCommits(_ handler: @escaping @Sendable (ForeignCommit) -> Void) throws(StoreError) {
+    guard options.noticesOtherWriters, !options.isPooled, !isEnclosed else { return }
+    // Keys that others use are those that they have reserved.
+    let made = try CommitNotices(settings, schemaName: options.schemaName) { handler(ForeignCommit(highestKeys: [])) }
+    notices.withLock { $0 = made }
+  }
+
+  private func saveTransaction(
+    _ connection: Connection, from origin: TransactionOrigin, with companion: (any TransactionCompanion)?
+  ) -> SaveTransaction {
     SaveTransaction(
-      connection, plan, tables: tables, history: HistoryWriter(connection, from: origin, writer: instance))
+      connection, plan, tables: tables, history: HistoryWriter(connection, from: origin, writer: instance),
+      companion: companion)
+  }
+
+  /// Gives somebody a part in every transaction from now on that has nobody else's, so that none can be forgotten.
+  package func accompanyTransactions(by companion: any TransactionCompanion) {
+    self.companion.withLock { $0 = companion }
+  }
+
+  private func companion(of request: StoreSaveRequest) throws(StoreError) -> (any TransactionCompanion)? {
+    guard let own = request.companion else { return companion.withLock { $0 } }
+    if let companion = own as? any TransactionCompanion { return companion }
+    try request.refuseCompanion(path: place)
+    return nil
   }
 
   package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result { try readers.read(body) }
 
-  package func snapshot() throws -> (any StoreSnapshot)? { try readers.snapshot() }
+  package func snapshot() throws -> (any StoreSnapshot)? { isEnclosed ? nil : try readers.snapshot() }
 
   package var history: (any StoreHistory)? {
     let isPresent = try? spare.lend { connection throws(StoreError) in
@@ -111,20 +176,31 @@ public final class PostgresStore: PersistentStore, Sendable {
     }
   }
 
-  /// Refuses: an audit that looks at nothing would find nothing.
+  /// Looks at rows, references, links and large values; the server looks after its pages.
   package func findings() throws(StoreError) -> [String] {
-    throw StoreError(.unsupported, "a store in PostgreSQL can't be audited yet", path: place)
+    let schema = plan.schema
+    return try writer.lend { connection throws(StoreError) in
+      try connection.transaction { () throws(StoreError) in
+        let values = LargeValueAudit(connection: connection, schema: schema)
+        let tables = SchemaAudit(schema) { (rest) throws(StoreError) in try values.count(rest) }
+        return try tables.findings() + values.findings()
+      }
+    }
   }
 
   /// Closes the connections; a save under way is waited for, readers finish on their own.
   ///
   /// Closing twice does nothing.
   package func close(returning unused: [KeyBlock]) throws(StoreError) {
+    notices.withLock { $0 }?.stop()
     readers.close()
     let plan = plan
-    try writer.close { connection throws(StoreError) in
+    func giveBack(_ connection: Connection) throws(StoreError) {
       try KeyBlocks(connection, plan.schema).giveBack(unused)
     }
+    // A connection in somebody else's transaction is closed by whom it belongs to.
+    if isEnclosed { return try writer.lend { connection throws(StoreError) in try giveBack(connection) } }
+    try writer.close { connection throws(StoreError) in try giveBack(connection) }
     try spare.close()
   }
 }

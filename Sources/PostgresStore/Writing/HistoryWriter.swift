@@ -22,6 +22,11 @@ struct HistoryWriter {
     self.writer = writer
   }
 
+  var knowsIfKept: Bool { isKept != nil }
+
+  /// Takes the answer to the question whether the store keeps a history.
+  mutating func learn(_ isKept: Bool) { self.isKept = isKept }
+
   /// True if there is anything to be noted; asks the store once in a transaction.
   mutating func isActive() throws(StoreError) -> Bool {
     if let isKept { return isKept }
@@ -78,10 +83,13 @@ struct HistorySchema {
 
   let connection: Connection
 
+  /// Selects a row if the store keeps a history.
+  static let presenceSQL = "SELECT 1 FROM _metadata WHERE key = '\(versionKey)'"
+
   /// True if the store keeps a history.
   var isPresent: Bool {
     get throws(StoreError) {
-      try connection.query("SELECT 1 FROM _metadata WHERE key = '\(Self.versionKey)'").rowCount > 0
+      try connection.query(Self.presenceSQL).rowCount > 0
     }
   }
 

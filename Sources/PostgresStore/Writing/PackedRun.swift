@@ -133,12 +133,12 @@ extension SaveTransaction {
       return result
     }
     for attempt in 1... {
-      try connection.control("SAVEPOINT packed")
+      connection.sendLater("SAVEPOINT packed")
       do throws(StoreError) {
         try packed.make(connection)
         var run = PackedRun(batch, as: packed, plan, on: connection)
         let result = attempt == 1 ? try run.run() : try run.runInOrder()
-        try connection.control("RELEASE packed")
+        connection.sendLater("RELEASE packed")
         return result
       } catch {
         guard error.code == .constraint, attempt < Self.planLimit, connection.isUsable else { throw error }

@@ -11,17 +11,24 @@ struct SaveTransaction {
   /// The derived values that were computed from what was written.
   var derivedValues: [DerivedValue] = []
   let tables: StoredTables
+  private let companion: (any TransactionCompanion)?
+  /// All that was written, for the companion.
+  private var written: [ChangeSet] = []
   /// Large values of rows that are written, until they are.
   private var largeValues: [(name: String, bytes: Data)] = []
 
   /// From so many rows of an entity on, COPY is quicker than arrays in the same round trip as everything else.
   private static let copyThreshold = 256
 
-  init(_ connection: Connection, _ plan: WritingPlan, tables: StoredTables, history: HistoryWriter) {
+  init(
+    _ connection: Connection, _ plan: WritingPlan, tables: StoredTables, history: HistoryWriter,
+    companion: (any TransactionCompanion)?
+  ) {
     self.connection = connection
     self.plan = plan
     self.tables = tables
     self.history = history
+    self.companion = companion
   }
 
   /// - Parameter reserve: reserves keys outside the transaction.
@@ -45,22 +52,36 @@ struct SaveTransaction {
       undo()
       throw error
     }
+    written = request.changes
     try commit()
     return StoreSaveResult(CommittedRows(request.changes), reserved: reserved, derived: derivedValues)
   }
 
-  func begin() throws(StoreError) { try connection.control("BEGIN") }
+  func begin() throws(StoreError) {
+    guard let companion else { return connection.begin() }
+    try connection.rename(companion.sessionName)
+    try connection.pipeline([Request("BEGIN")] + companion.opening())
+  }
 
   func undo() { connection.rollBack() }
 
   mutating func commit() throws(StoreError) {
     do throws(StoreError) {
       try history.flush()
-      try connection.commit()
+      let closing = try companion?.closing(written) ?? []
+      if !closing.isEmpty { try connection.pipeline(closing) }
     } catch {
       undo()
       throw error
     }
+    do throws(StoreError) { try connection.commit() } catch {
+      undo()
+      guard error.code == .inputOutput, let companion else { throw error }
+      guard try companion.isWritten(error) else {
+        throw StoreError(.unavailable, "the connection broke before the commit: nothing was written", path: error.path)
+      }
+    }
+    companion?.noteWritten()
   }
 
   /// Writes one of several sets; where it meets conflicts or a violated constraint, nothing of the set is written.
@@ -68,11 +89,12 @@ struct SaveTransaction {
     let before = (history: history, derived: derivedValues)
     var conflicts: [StoreConflict] = []
     do throws(StoreError) {
-      try connection.control("SAVEPOINT step")
+      connection.sendLater("SAVEPOINT step")
       conflicts = try write([set])
       if conflicts.isEmpty {
-        try connection.control("RELEASE step")
+        connection.sendLater("RELEASE step")
         _ = CommittedRows([set])
+        written.append(set)
         return []
       }
     } catch {
@@ -95,7 +117,7 @@ struct SaveTransaction {
     if isFinal { return try lockedConflicts(writes) }
     guard writes.mayMoveUniqueValues(plan) else { return try attempt(writes, carefully: false) }
     let before = (history: history, derived: derivedValues)
-    try connection.control("SAVEPOINT attempt")
+    connection.sendLater("SAVEPOINT attempt")
     do throws(StoreError) { return try attempt(writes, carefully: false) } catch {
       guard error.code == .constraint, connection.isUsable else { throw error }
     }
@@ -117,6 +139,7 @@ struct SaveTransaction {
       if !conflicts.isEmpty { return conflicts }
     }
     var steps = PipelinedSteps()
+    steps.asksForHistory = !history.knowsIfKept
     for (root, changes) in writes.deletes { steps.expect(changes, plan.deletes.requests(root, changes)) }
     if carefully { steps.add(freeing(writes)) }
     for group in writes.updates { steps.expect(group.changes, try update(group)) }
@@ -124,7 +147,7 @@ struct SaveTransaction {
     for group in writes.inserts where group.changes.count < Self.copyThreshold { steps.add([try insert(group)]) }
     let hasMore = !large.isEmpty || writes.batches.contains { $0.count > 0 }
     if !hasMore { steps.add(linking(writes)) }
-    let conflicts = try conflicts(of: try steps.run(connection))
+    let conflicts = try conflicts(of: try steps.run(connection) { history.learn($0) })
     if !conflicts.isEmpty { return conflicts }
     for group in large { try copy(group) }
     for batch in writes.batches where batch.count > 0 { try copy(batch) }

@@ -93,6 +93,8 @@ struct Writes {
 
 /// Statements that run with one wait, some of which return the keys of the changes that they have written.
 struct PipelinedSteps {
+  /// True to find out with the same wait whether the store keeps a history.
+  var asksForHistory = false
   private var requests: [Request] = []
   private var expected: [(result: Int, changes: [RowChange])] = []
 
@@ -105,9 +107,13 @@ struct PipelinedSteps {
   }
 
   /// Runs the statements and returns the changes whose rows were not found as expected.
-  func run(_ connection: Connection) throws(StoreError) -> [RowChange] {
+  ///
+  /// - Parameter learn: called with whether the store keeps a history, if that is asked for.
+  func run(_ connection: Connection, _ learn: (Bool) -> Void) throws(StoreError) -> [RowChange] {
     if requests.isEmpty { return [] }
-    let results = try connection.pipeline(requests)
+    let question = asksForHistory ? [Request(HistorySchema.presenceSQL)] : []
+    var results = try connection.pipeline(requests + question)
+    if asksForHistory, let answer = results.popLast() { learn(answer.rowCount > 0) }
     var missed: [RowChange] = []
     for (place, changes) in expected where results[place].rowCount < changes.count {
       let result = results[place]

@@ -171,8 +171,7 @@ final class Connection: @unchecked Sendable {
     guard let log else { return }
     log(
       StatementEvent(
-        sql: sql, role: role, executor: StatementEvent.currentExecutor(),
-        duration: DispatchTime.now().uptimeNanoseconds - start, rowCount: rowCount))
+        sql: sql, role: role, duration: DispatchTime.now().uptimeNanoseconds - start, rowCount: rowCount))
   }
 
   /// The error of the last call on this connection.

@@ -1,5 +1,4 @@
 import CSQLite
-import Foundation
 import SQLGeneration
 import StoreInterface
 import Synchronization
@@ -128,42 +127,23 @@ final class Statement {
     return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
   }
 
+  /// The values of the row.
+  var values: [SQLBinding] {
+    (0..<sqlite3_column_count(handle)).map { column in
+      switch sqlite3_column_type(handle, column) {
+      case SQLITE_INTEGER: .integer(integer(column))
+      case SQLITE_FLOAT: .double(sqlite3_column_double(handle, column))
+      case SQLITE_TEXT: .text(text(column))
+      case SQLITE_BLOB: .blob(Array(blobBytes(column)))
+      default: .null
+      }
+    }
+  }
+
   func text(_ column: Int32) -> String { String(decoding: textBytes(column), as: UTF8.self) }
 
   func textIfPresent(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
 }
-
-/// A statement that a store ran.
-public struct StatementEvent: Sendable {
-  /// The purpose of a connection.
-  public enum Role: String, Sendable {
-    /// The one connection that writes.
-    case writer
-    /// One of several that read a snapshot each.
-    case reader
-  }
-
-  /// The SQL, without the values.
-  public let sql: String
-  /// The purpose of the connection that ran it.
-  public let role: Role
-  /// The label of the dispatch queue it ran on, else the name of the thread.
-  public let executor: String
-  /// The time that it ran, in nanoseconds, the body of a fetch included.
-  public let duration: UInt64
-  /// Rows that it returned, or wrote.
-  public let rowCount: Int
-
-  /// The label of the current queue, else the name of the current thread.
-  static func currentExecutor() -> String {
-    let label = String(cString: currentQueueLabel(nil))
-    return label.isEmpty ? Thread.current.name ?? "" : label
-  }
-}
-
-// Dispatch does not show Swift on Linux this function for the current queue, which null stands for.
-@_silgen_name("dispatch_queue_get_label")
-private func currentQueueLabel(_ queue: OpaquePointer?) -> UnsafePointer<CChar>
 
 /// Counts the statements of all connections of a store.
 final class StatementCounter: Sendable {

@@ -1,4 +1,5 @@
 package import ObjectModel
+public import StoreInterface
 
 /// The options with which an SQLite store is opened.
 public struct SQLiteStoreOptions: Sendable {

@@ -53,11 +53,11 @@ struct SchemaUpdater {
     guard options.migratesAutomatically else {
       throw incompatible("\(difference(stored)). Migrating is switched off for this store")
     }
-    guard let source = try stored.model(path: connection.path) else {
+    guard let source = try stored.model(place: connection.path) else {
       // Stores of the first releases do not keep their model; what is new can be added nevertheless.
       if let changed = stored.changedEntities(in: schema.model).first {
         throw incompatible(
-          "\(Self.difference(stored.properties[changed.name] ?? "", changed)). The store does not tell its model, so "
+          "\(Self.difference(stored.entity(changed.name)?.properties ?? "", changed)). The store does not tell its model, so "
             + "it can't be migrated; open it once with the model it was made with")
       }
       return nil
@@ -65,32 +65,31 @@ struct SchemaUpdater {
     var choices = options.migrationInstructions?.choices(from: source.versionHash) ?? MigrationChoices()
     choices.statements += policies.flatMap(\.statements)
     let proposal = try MigrationProposal(
-      stored, source, to: schema, choices: choices, keeping: policies.map(\.source), connection: connection)
+      stored, source, to: schema, choices: choices, keeping: policies.map(\.source), database: database)
     if let refusal = proposal.refusal(instructions: options.migrationInstructions?.file) { throw incompatible(refusal) }
     return (source, proposal)
   }
 
   private func migrate(_ stored: StoredModel) throws(StoreError) {
     guard let (source, proposal) = try proposal(stored) else {
-      return try add(schema.model.entities.filter { stored.hashes[$0.name] == nil })
+      return try add(schema.model.entities.filter { stored.entity($0.name) == nil })
     }
     let export = RowExport(
       connection: connection, schema: proposal.plan.source, files: files, hash: source.versionHash)
     for name in proposal.plan.mapping.choices.exports {
       if let entity = source.entitiesByName[name] { try export.run(entity) }
     }
-    try proposal.dropKeptFamilies(connection)
-    try Migrator(
-      connection: connection, plan: proposal.plan, files: files, keepsLostFamilies: options.keepsRemovedEntities
-    ).run()
+    try proposal.run(on: database, keepsLostFamilies: options.keepsRemovedEntities)
     do throws(StoreError) { try add(schema.model.entities) } catch  where error.code == .constraint {
       throw incompatible("\(error.message), which the model demands now")
     }
     try DerivedColumns(schema.model, coordinatorOrdinal: 0).computeAll(connection)
     if policies.isEmpty { return }
-    try PolicyRun(
-      connection: connection, plan: proposal.plan, policies: policies, files: files, options: options
-    ).run()
+    try PolicyRun(policies, proposal.plan, on: database).run()
+  }
+
+  private var database: SQLiteMigrationDatabase {
+    SQLiteMigrationDatabase(connection: connection, files: files, options: options)
   }
 
   private func incompatible(_ text: String) -> StoreError {
@@ -99,11 +98,11 @@ struct SchemaUpdater {
 
   private func difference(_ stored: StoredModel) -> String {
     if let changed = stored.changedEntities(in: schema.model).first {
-      return Self.difference(stored.properties[changed.name] ?? "", changed)
+      return Self.difference(stored.entity(changed.name)?.properties ?? "", changed)
     }
     let names = Set(schema.model.entities.map(\.name))
-    let added = names.subtracting(stored.hashes.keys).sorted().map { "\($0) is new" }
-    let removed = Set(stored.hashes.keys).subtracting(names).sorted().map { "\($0) is missing" }
+    let added = names.subtracting(stored.names).sorted().map { "\($0) is new" }
+    let removed = stored.names.subtracting(names).sorted().map { "\($0) is missing" }
     return (added + removed).joined(separator: ", ")
   }
 
@@ -224,57 +223,19 @@ struct SchemaUpdater {
   }
 }
 
-/// The model that a store was written with, as far as the store tells it.
-struct StoredModel {
-  static let definitionKey = "definition"
-
-  /// Version hashes by the entity's name.
-  private(set) var hashes: [String: String] = [:]
-  /// A line per property by the entity's name, for messages.
-  private(set) var properties: [String: String] = [:]
-  /// The name of each entity's root.
-  private(set) var roots: [String: String] = [:]
-  /// The model as XML; nil in stores of the first releases.
-  let definition: String?
-
+extension StoredModel {
+  /// Reads what the store tells of its model.
   init(_ connection: Connection) throws(StoreError) {
-    definition = try connection.controlResult(
+    let definition = try connection.controlResult(
       "SELECT value FROM _metadata WHERE key = '\(Self.definitionKey)'"
     ) { $0.text(0) }
-    var rows: [[String]] = []
+    var entities: [StoredEntity] = []
     try connection.runControl("SELECT name, root, hash, properties FROM _entity") { statement in
-      rows.append((0..<4).map { statement.text($0) })
+      entities.append(
+        StoredEntity(
+          statement.text(0), root: statement.text(1), hash: statement.text(2), properties: statement.text(3)))
       return true
     }
-    for row in rows {
-      roots[row[0]] = row[1]
-      hashes[row[0]] = row[2]
-      properties[row[0]] = row[3]
-    }
-  }
-
-  /// True if all entities of the model are there as they are, and no others but families that were kept.
-  func fits(_ model: ManagedObjectModel) -> Bool {
-    guard model.entities.allSatisfy({ hashes[$0.name] == $0.versionHash.description }) else { return false }
-    let families = Set(model.entities.map(\.root.name))
-    let others = hashes.keys.filter { model.entitiesByName[$0] == nil }
-    if others.contains(where: { roots[$0].map(families.contains) ?? true }) { return false }
-    guard let definition else { return true }
-    // Families that the store's own model does not have were kept on purpose.
-    func isDefined(_ name: String) -> Bool { definition.contains("<entity name=\"\(name)\"") }
-    return model.entities.allSatisfy { isDefined($0.name) } && !others.contains(where: isDefined)
-  }
-
-  /// The entities that both have and that differ.
-  func changedEntities(in model: ManagedObjectModel) -> [Entity] {
-    model.entities.filter { hashes[$0.name] != nil && hashes[$0.name] != $0.versionHash.description }
-  }
-
-  /// The model that the store was written with, or nil if it does not tell.
-  func model(path: String) throws(StoreError) -> ManagedObjectModel? {
-    guard let definition else { return nil }
-    do { return try ManagedObjectModel(xml: Data(definition.utf8), file: path) } catch {
-      throw StoreError(.corrupt, "the model that the store keeps can't be read: \(error)", path: path)
-    }
+    self.init(entities, definition: definition)
   }
 }

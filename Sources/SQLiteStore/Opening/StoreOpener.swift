@@ -46,11 +46,32 @@ struct StoreOpener {
     // A process that was killed may have left a long log on a disk that has no room for anything else.
     WriteAheadLog(connection).release()
     if let stages = options.stagedMigration {
-      try StagedMigration(path: path, options: options) { () throws(StoreError) in try connect(.writer) }.run(stages)
+      try migrate(stages, try connect(.writer))
     }
     try updater(connection).update()
     if options.tracksHistory { try HistorySchema(connection: connection).create() }
     return connection
+  }
+
+  private func migrate(_ stages: StagedMigrationManager, _ connection: Connection) throws(StoreError) {
+    let database = SQLiteMigrationDatabase(connection: connection, files: largeValues, options: options)
+    let run = StageRun(database) { () throws(StoreError) in
+      try StoredModel(connection)
+    } transaction: { (body) throws(StoreError) in
+      try connection.transaction { () throws(StoreError) in
+        connection.isEnclosed = true
+        defer { connection.isEnclosed = false }
+        try body()
+      }
+    } update: { [options, largeValues] (model, policies) throws(StoreError) in
+      var options = options
+      options.migratesAutomatically = true
+      var updater = SchemaUpdater(
+        connection: connection, schema: Schema(model), files: largeValues, options: options)
+      updater.policies = policies
+      try updater.update()
+    }
+    try run.run(stages)
   }
 
   private func updater(_ connection: Connection) -> SchemaUpdater {

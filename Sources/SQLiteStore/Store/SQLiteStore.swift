@@ -108,7 +108,8 @@ public final class SQLiteStore: PersistentStore, Sendable {
   }
 
   package func save(_ request: StoreSaveRequest) throws(StoreError) -> StoreSaveResult {
-    try withWriter { connection throws(StoreError) in
+    try request.refuseCompanion(path: path)
+    return try withWriter { connection throws(StoreError) in
       var transaction = saveTransaction(connection, from: request.origin)
       return try transaction.run(request)
     }
@@ -285,14 +286,5 @@ extension SQLiteStore {
       keys.append((table.root, highest ?? 0))
     }
     return ForeignCommit(highestKeys: keys)
-  }
-}
-
-extension MigratingStore {
-  /// Opens the store as it is now, for a coordinator.
-  package func open(coordinatorOrdinal: UInt32) throws(StoreError) -> any PersistentStore {
-    var options = options
-    options.noticesOtherWriters = false
-    return try SQLiteStore(within: connection, model: model, coordinatorOrdinal: coordinatorOrdinal, options: options)
   }
 }

@@ -26,12 +26,6 @@ struct KeyBlocks {
     return first..<end
   }
 
-  /// The first key of a table that nobody has drawn or used.
-  func next(_ table: String) throws(StoreError) -> Int64 {
-    let (next, highest) = try state(of: table)
-    return max(next, highest == .max ? .max : highest + 1)
-  }
-
   private func state(of table: String) throws(StoreError) -> (next: Int64, highest: Int64) {
     let known = try connection.first(
       "SELECT coalesce((SELECT next FROM _keys WHERE root = ?1), 1), "

@@ -6,9 +6,9 @@ extension Condition {
   /// After IN a variable may be given a collection. Variables that a subquery binds stay.
   ///
   /// - Throws: ``ConditionError`` for a value of a type that can't be compared.
-  public func substituting(_ variables: [String: Any?]) throws(ConditionError) -> Condition {
+  public func substituting(_ variables: [String: Any?]) throws -> Condition {
     let arguments = variables.mapValues { FormatArgument(value: $0) }
-    return try mapOperands { operands throws(ConditionError) in
+    return try mapOperands { operands in
       var result: [Operand] = []
       for operand in operands {
         guard case .variable(let name) = operand, let argument = arguments[name] else {
@@ -30,8 +30,8 @@ extension Condition {
   /// The condition with other operands where they are not composed; only after IN may their number change.
   ///
   /// What a subquery's variable stands for is not handed over.
-  package func mapOperands(_ map: ([Operand]) throws(ConditionError) -> [Operand]) throws(ConditionError) -> Condition {
-    try withoutActuallyEscaping(map) { map throws(ConditionError) in
+  package func mapOperands(_ map: ([Operand]) throws -> [Operand]) throws -> Condition {
+    try withoutActuallyEscaping(map) { map in
       try OperandMapping(map: map).condition(self)
     }
   }
@@ -39,11 +39,11 @@ extension Condition {
 
 /// Replaces the operands of a condition, those inside of others included.
 private struct OperandMapping {
-  let map: ([Operand]) throws(ConditionError) -> [Operand]
+  let map: ([Operand]) throws -> [Operand]
   /// The variables of the subqueries around.
   var bound: Set<String> = []
 
-  func condition(_ condition: Condition) throws(ConditionError) -> Condition {
+  func condition(_ condition: Condition) throws -> Condition {
     switch condition {
     case .constant: return condition
     case .compare(let left, let comparison, let right, let options):
@@ -64,7 +64,7 @@ private struct OperandMapping {
     }
   }
 
-  private func conditions(_ conditions: [Condition]) throws(ConditionError) -> [Condition] {
+  private func conditions(_ conditions: [Condition]) throws -> [Condition] {
     var result: [Condition] = []
     for condition in conditions { result.append(try self.condition(condition)) }
     return result
@@ -72,7 +72,7 @@ private struct OperandMapping {
 
   private func binding(_ variable: String) -> Self { Self(map: map, bound: bound.union([variable])) }
 
-  private func operand(_ operand: Operand) throws(ConditionError) -> Operand {
+  private func operand(_ operand: Operand) throws -> Operand {
     let result = try operands(operand)
     guard result.count == 1 else {
       throw ConditionError(.argument, "a collection can only follow IN", fragment: "\(operand)")
@@ -80,14 +80,14 @@ private struct OperandMapping {
     return result[0]
   }
 
-  private func operands(_ operand: Operand) throws(ConditionError) -> [Operand] {
+  private func operands(_ operand: Operand) throws -> [Operand] {
     switch operand {
     case .arithmetic(let left, let arithmetic, let right):
       return [.arithmetic(try self.operand(left), arithmetic, try self.operand(right))]
     case .function(let function, let inner): return [.function(function, try self.operand(inner))]
     case .aggregate(let aggregation, let collection, let variable, let inner):
       let element = binding(variable)
-      let mapped = try aggregation.mapping { operand throws(ConditionError) in try element.operand(operand) }
+      let mapped = try aggregation.mapping { operand in try element.operand(operand) }
       return [.aggregate(mapped, collection, variable: variable, try element.condition(inner))]
     case .entityName(let object): return [.entityName(try self.operand(object))]
     case .variable(let name), .variablePath(let name, _):

@@ -1,3 +1,5 @@
+package import ObjectModel
+
 /// A predicate's syntax tree: what both front ends make and both back ends evaluate.
 ///
 /// Names are resolved against an entity when a fetch request is executed or bound; see `Condition+Resolving`.
@@ -73,6 +75,23 @@ public indirect enum Condition: Sendable, Hashable {
   case or([Condition])
 }
 
+extension Condition {
+  /// The condition that a to-one relationship leads to an object.
+  package static func leads(_ relationship: Property, to id: ManagedObjectID) -> Condition {
+    .compare(.keyPath([relationship.name]), .equal, .object(id), [])
+  }
+
+  /// The condition that a to-one relationship leads to one of some objects.
+  package static func leads(_ relationship: Property, toAnyOf ids: some Sequence<ManagedObjectID>) -> Condition {
+    .isIn(.keyPath([relationship.name]), ids.map(Operand.object), [])
+  }
+
+  /// The condition to be one of some objects.
+  package static func isAny(of ids: some Sequence<ManagedObjectID>) -> Condition {
+    .isIn(.evaluatedObject, ids.map(Operand.object), [])
+  }
+}
+
 extension Condition.Comparison {
   /// The comparison with both sides exchanged; nil for those of texts.
   var mirrored: Self? {
@@ -141,12 +160,12 @@ extension Condition {
   /// property named like a keyword is written `#name`. Keywords may be in lower case.
   ///
   /// - Throws: ``ConditionError`` with the column and the offending part.
-  public init(format: String, _ arguments: Any?...) throws(ConditionError) {
+  public init(format: String, _ arguments: Any?...) throws {
     try self.init(format: format, arguments: arguments)
   }
 
   /// Reads a condition from a format string and an array of arguments.
-  public init(format: String, arguments: [Any?]) throws(ConditionError) {
+  public init(format: String, arguments: [Any?]) throws {
     var parser = try FormatParser(format, arguments)
     self = try parser.parse()
   }
@@ -156,12 +175,12 @@ extension Operand {
   /// Reads a value from a format string such as `age + %@` or `lowercase:(name)`; see ``Condition/init(format:_:)``.
   ///
   /// - Throws: ``ConditionError`` with the column and the offending part.
-  public init(format: String, _ arguments: (any Sendable)?...) throws(ConditionError) {
+  public init(format: String, _ arguments: (any Sendable)?...) throws {
     try self.init(format: format, arguments: arguments)
   }
 
   /// Reads a value from a format string such as `price * amount`.
-  package init(format: String, arguments: [Any?]) throws(ConditionError) {
+  package init(format: String, arguments: [Any?]) throws {
     var parser = try FormatParser(format, arguments)
     self = try parser.parseOperand()
   }

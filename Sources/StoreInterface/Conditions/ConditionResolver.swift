@@ -5,14 +5,14 @@ extension Condition {
   /// property's type and stand on the right, comparisons with nil are ``isNull(_:)``.
   /// - Throws: ``ConditionError`` that quotes the part that does not fit the entity.
   /// - Parameter includesTransient: whether the condition is for objects in memory, which have transient values too.
-  package func resolved(for entity: Entity, includesTransient: Bool = false) throws(ConditionError) -> Condition {
+  package func resolved(for entity: Entity, includesTransient: Bool = false) throws -> Condition {
     try ConditionResolver(scope: EntityScope(entity, includesTransient: includesTransient)).resolve(self, depth: 0)
   }
 }
 
 extension Operand {
   /// The same operand with names that exist, as ``Condition/resolved(for:includesTransient:)`` makes a condition.
-  package func resolved(in scope: EntityScope) throws(ConditionError) -> Operand {
+  package func resolved(in scope: EntityScope) throws -> Operand {
     try ConditionResolver(scope: scope).resolve(self)
   }
 }
@@ -24,7 +24,7 @@ struct ConditionResolver {
   /// SQLite refuses expressions 1,000 deep, and recursion needs an end.
   private static let depthLimit = 256
 
-  func resolve(_ condition: Condition, depth: Int) throws(ConditionError) -> Condition {
+  func resolve(_ condition: Condition, depth: Int) throws -> Condition {
     if depth > Self.depthLimit {
       throw ConditionError(.unsupported, "the predicate is nested more than \(Self.depthLimit) deep")
     }
@@ -53,7 +53,7 @@ struct ConditionResolver {
     }
   }
 
-  private func resolve(_ conditions: [Condition], depth: Int) throws(ConditionError) -> [Condition] {
+  private func resolve(_ conditions: [Condition], depth: Int) throws -> [Condition] {
     var result: [Condition] = []
     result.reserveCapacity(conditions.count)
     for condition in conditions { result.append(try resolve(condition, depth: depth)) }
@@ -61,14 +61,14 @@ struct ConditionResolver {
   }
 
   /// The type of a key path or of the object under test; nil if the operand is a constant.
-  private func type(of operand: Operand) throws(ConditionError) -> OperandType? {
+  private func type(of operand: Operand) throws -> OperandType? {
     try scope.type(of: operand)
   }
 
   private func resolve(
     _ left: Operand, _ comparison: Condition.Comparison, right: Operand, options: Condition.TextOptions,
     in condition: Condition
-  ) throws(ConditionError) -> Condition {
+  ) throws -> Condition {
     if comparison == .contains, let path = left.path, try scope.endOfToMany(path.names, from: path.variable) != nil {
       return try resolve(.quantified(.any, .compare(left, .equal, right, options)), depth: 1)
     }
@@ -117,7 +117,7 @@ struct ConditionResolver {
   private func resolveConstants(
     _ left: Operand, _ comparison: Condition.Comparison, right: Operand, options: Condition.TextOptions,
     in condition: Condition
-  ) throws(ConditionError) -> Condition {
+  ) throws -> Condition {
     if case .object(let first) = left, case .object(let second) = right {
       switch comparison {
       case .equal: return .constant(first == second)
@@ -145,7 +145,7 @@ struct ConditionResolver {
 
   private func resolve(
     _ operand: Operand, _ list: [Operand], options: Condition.TextOptions, in condition: Condition
-  ) throws(ConditionError) -> Condition {
+  ) throws -> Condition {
     let operand = try resolve(operand)
     var constants: [Operand] = []
     var others: [Condition] = []
@@ -168,7 +168,7 @@ struct ConditionResolver {
 
   private func check(
     _ type: OperandType, _ comparison: Condition.Comparison, options: Condition.TextOptions, in condition: Condition
-  ) throws(ConditionError) {
+  ) throws {
     if comparison.isOfTexts && !type.isText {
       throw mismatch("\(comparison.rawValue) compares texts, not \(type.name)", condition)
     }
@@ -183,7 +183,7 @@ struct ConditionResolver {
   /// A regular expression must be readable, and known before the first row is.
   private func check(
     _ comparison: Condition.Comparison, pattern: Operand, _ options: Condition.TextOptions, in condition: Condition
-  ) throws(ConditionError) {
+  ) throws {
     guard comparison == .matches else { return }
     switch pattern {
     case .value(.string(let pattern)):
@@ -198,7 +198,7 @@ struct ConditionResolver {
 
   private func converted(
     _ operand: Operand, to type: OperandType, for comparison: Condition.Comparison, in condition: Condition
-  ) throws(ConditionError) -> Operand {
+  ) throws -> Operand {
     switch operand {
     case .object(let id):
       guard case .object(let root, let index) = type else {
@@ -228,7 +228,7 @@ extension ConditionResolver {
   /// The condition of a subquery, in which the variable stands for an element of the collection.
   func resolve(
     _ condition: Condition, of collection: Operand.Collection, _ variable: String, depth: Int
-  ) throws(ConditionError) -> Condition {
+  ) throws -> Condition {
     let element = try scope.destination(of: collection)
     return try ConditionResolver(scope: scope.binding(variable, to: element)).resolve(condition, depth: depth + 1)
   }
@@ -236,7 +236,7 @@ extension ConditionResolver {
   /// ANY becomes a subquery, ALL is none that does not, NONE is not any.
   func resolve(
     _ quantifier: Condition.Quantifier, _ comparison: Condition, depth: Int
-  ) throws(ConditionError) -> Condition {
+  ) throws -> Condition {
     switch quantifier {
     case .any: return try any(comparison, isNegated: false, depth: depth)
     case .none: return .not(try any(comparison, isNegated: false, depth: depth))
@@ -246,7 +246,7 @@ extension ConditionResolver {
 
   private func any(
     _ comparison: Condition, isNegated: Bool, depth: Int, isInside: Bool = false
-  ) throws(ConditionError) -> Condition {
+  ) throws -> Condition {
     guard let left = comparison.leftOperand else {
       throw ConditionError(
         .unsupported, "ANY, ALL and NONE take a comparison of a path through a to-many relationship",
@@ -269,7 +269,7 @@ extension ConditionResolver {
   }
 
   /// The operand with the conditions of its subqueries, and the names that no property has, resolved.
-  func resolve(_ operand: Operand) throws(ConditionError) -> Operand {
+  func resolve(_ operand: Operand) throws -> Operand {
     switch operand {
     case .value, .object, .evaluatedObject, .variable: return operand
     case .keyPath(let names): return scope.meaning(of: names, from: nil) ?? operand
@@ -280,7 +280,7 @@ extension ConditionResolver {
     case .aggregate(let aggregation, let collection, let variable, let condition):
       let element = ConditionResolver(scope: scope.binding(variable, to: try scope.destination(of: collection)))
       return .aggregate(
-        try aggregation.mapping { operand throws(ConditionError) in try element.resolve(operand) }, collection,
+        try aggregation.mapping { operand in try element.resolve(operand) }, collection,
         variable: variable, try resolve(condition, of: collection, variable, depth: 1))
     case .entityName(let object): return .entityName(try resolve(object))
     }

@@ -26,7 +26,7 @@ package struct EntityScope: Sendable {
   /// The place of a variable among those around, innermost first in case of equal names; nil if it is not bound.
   package func index(of variable: String) -> Int? { variables.lastIndex { $0.name == variable } }
 
-  package func entity(of variable: String?) throws(ConditionError) -> Entity {
+  package func entity(of variable: String?) throws -> Entity {
     guard let variable else { return entity }
     guard let index = index(of: variable) else {
       throw ConditionError(
@@ -36,14 +36,14 @@ package struct EntityScope: Sendable {
   }
 
   /// The properties on a path from the object under test, or from a subquery's element.
-  package func path(_ names: [String], from variable: String?) throws(ConditionError) -> PropertyPath {
+  package func path(_ names: [String], from variable: String?) throws -> PropertyPath {
     try PropertyPath(names, from: try entity(of: variable), includesTransient: includesTransient)
   }
 
   // MARK: To-many relationships
 
   /// The to-one relationships that lead to a collection's owner, and the collection itself.
-  package func path(of collection: Operand.Collection) throws(ConditionError) -> (toOne: [Property], toMany: Property) {
+  package func path(of collection: Operand.Collection) throws -> (toOne: [Property], toMany: Property) {
     var owner = try entity(of: collection.variable)
     var toOne: [Property] = []
     guard let last = collection.path.last else {
@@ -70,7 +70,7 @@ package struct EntityScope: Sendable {
   }
 
   /// The entity of a collection's elements.
-  package func destination(of collection: Operand.Collection) throws(ConditionError) -> Entity {
+  package func destination(of collection: Operand.Collection) throws -> Entity {
     guard let destination = try path(of: collection).toMany.destination else {
       throw ConditionError(.unknownProperty, "the relationship leads nowhere", fragment: "\(collection)")
     }
@@ -78,7 +78,7 @@ package struct EntityScope: Sendable {
   }
 
   /// The index of the first to-many relationship on a path; nil if there is none.
-  func endOfToMany(_ names: [String], from variable: String?) throws(ConditionError) -> Int? {
+  func endOfToMany(_ names: [String], from variable: String?) throws -> Int? {
     var entity: Entity? = try entity(of: variable)
     for (index, name) in names.enumerated() {
       guard let property = entity?.property(named: name) else { return nil }
@@ -118,7 +118,7 @@ package struct EntityScope: Sendable {
   }
 
   /// The entity of the objects that an operand stands for, with those that inherit from it; nil for no objects.
-  package func entity(ofObjects operand: Operand) throws(ConditionError) -> Entity? {
+  package func entity(ofObjects operand: Operand) throws -> Entity? {
     switch operand.path {
     case (let variable, let names)?: names.isEmpty ? try entity(of: variable) : destination(of: names, from: variable)
     case nil: nil
@@ -128,7 +128,7 @@ package struct EntityScope: Sendable {
   // MARK: Types
 
   /// The type of what depends on an object; nil if the operand is a constant.
-  package func type(of operand: Operand) throws(ConditionError) -> OperandType? {
+  package func type(of operand: Operand) throws -> OperandType? {
     switch operand {
     case .value, .object: return nil
     case .variable(let name): return OperandType(objectsOf: try entity(of: name))
@@ -148,7 +148,7 @@ package struct EntityScope: Sendable {
   }
 
   /// Returns the type by which two operands of a resolved comparison are compared: decimal if one is, else the left's.
-  package func comparedType(_ left: Operand, _ right: Operand?) throws(ConditionError) -> OperandType {
+  package func comparedType(_ left: Operand, _ right: Operand?) throws -> OperandType {
     let leftType = try isBound(left) ? type(of: left) : nil
     var rightType: OperandType?
     if let right, isBound(right) { rightType = try type(of: right) }
@@ -164,13 +164,13 @@ package struct EntityScope: Sendable {
 /// The types of what is computed.
 extension EntityScope {
   /// The type of a constant, too.
-  private func anyType(of operand: Operand) throws(ConditionError) -> OperandType? {
+  private func anyType(of operand: Operand) throws -> OperandType? {
     if case .value(let value) = operand { return OperandType(value) }
     return try type(of: operand)
   }
 
   /// The type of a number; dates count as the seconds since 2001.
-  private func number(_ operand: Operand, _ whole: Operand) throws(ConditionError) -> OperandType {
+  private func number(_ operand: Operand, _ whole: Operand) throws -> OperandType {
     let type = try anyType(of: operand)
     switch type {
     case .integer?, .real?, .decimal?: return type ?? .real
@@ -185,7 +185,7 @@ extension EntityScope {
 
   func type(
     of arithmetic: Operand.Arithmetic, _ left: Operand, right: Operand, whole: Operand
-  ) throws(ConditionError) -> OperandType {
+  ) throws -> OperandType {
     let types = (try number(left, whole), try number(right, whole))
     let hasDecimal = types.0 == .decimal || types.1 == .decimal
     switch arithmetic {
@@ -206,7 +206,7 @@ extension EntityScope {
 
   func type(
     of function: Operand.Function, _ operand: Operand, _ whole: Operand
-  ) throws(ConditionError) -> OperandType {
+  ) throws -> OperandType {
     let type = try anyType(of: operand)
     switch function {
     case .absolute, .ceiling, .floor, .truncate: return try number(operand, whole)
@@ -234,7 +234,7 @@ extension EntityScope {
   }
 
   /// The type of an aggregation; this is the scope of its operand.
-  func type(of aggregation: Operand.Aggregation, _ whole: Operand) throws(ConditionError) -> OperandType {
+  func type(of aggregation: Operand.Aggregation, _ whole: Operand) throws -> OperandType {
     guard let operand = aggregation.operand else { return .integer }
     let type = try anyType(of: operand)
     switch (aggregation, type) {

@@ -21,7 +21,7 @@ package struct PropertyPath: Sendable {
   /// - Parameter includesTransient: whether transient attributes have values where the path is followed.
   /// - Throws: ``ConditionError`` that names the entity, the missing property and the one nearest to it, or the property
   ///   that no store can be asked for.
-  package init(_ names: [String], from entity: Entity, includesTransient: Bool = false) throws(ConditionError) {
+  package init(_ names: [String], from entity: Entity, includesTransient: Bool = false) throws {
     let fragment = names.joined(separator: ".")
     var properties: [Property] = []
     var entity = entity

@@ -12,7 +12,7 @@ package struct ConditionEvaluator {
   ///   - condition: a resolved condition.
   ///   - entity: the entity it was resolved for.
   ///   - related: a reader of the objects that relationships lead to.
-  package init(_ condition: Condition, entity: Entity, related: RelatedObjects) throws(ConditionError) {
+  package init(_ condition: Condition, entity: Entity, related: RelatedObjects) throws {
     test = try ConditionTest(condition, scope: EntityScope(entity))
     self.related = related
   }
@@ -22,7 +22,7 @@ package struct ConditionEvaluator {
   /// - Parameter related: the row of an object that a to-one relationship leads to, or nil if there is none.
   package init(
     _ condition: Condition, entity: Entity, related: @escaping (ManagedObjectID) throws -> Row?
-  ) throws(ConditionError) {
+  ) throws {
     try self.init(
       condition, entity: entity, related: RelatedObjects(row: related, destinations: { _, _ in [] }))
   }
@@ -102,7 +102,7 @@ package indirect enum ConditionTest: Sendable {
   case exists(CollectionTest)
 
   /// - Parameter scope: the scope that the condition was resolved in.
-  package init(_ condition: Condition, scope: EntityScope) throws(ConditionError) {
+  package init(_ condition: Condition, scope: EntityScope) throws {
     switch condition {
     case .constant(let truth): self = .constant(truth)
     case .compare(let left, let comparison, let right, let options):
@@ -127,7 +127,7 @@ package indirect enum ConditionTest: Sendable {
     }
   }
 
-  private static func tests(_ conditions: [Condition], _ scope: EntityScope) throws(ConditionError) -> [ConditionTest] {
+  private static func tests(_ conditions: [Condition], _ scope: EntityScope) throws -> [ConditionTest] {
     var tests: [ConditionTest] = []
     tests.reserveCapacity(conditions.count)
     for condition in conditions { tests.append(try Self(condition, scope: scope)) }
@@ -164,7 +164,7 @@ package struct ComparisonTest: Sendable {
   init(
     _ left: Operand, _ comparison: Condition.Comparison, to right: Operand, type: OperandType,
     options: Condition.TextOptions, scope: EntityScope
-  ) throws(ConditionError) {
+  ) throws {
     let transform = ScalarTransform(type, options)
     // A regular expression handles its options itself.
     let isPattern = comparison == .matches
@@ -193,7 +193,7 @@ package struct MembershipTest: Sendable {
 
   init(
     _ operand: Operand, _ list: [Operand], type: OperandType, options: Condition.TextOptions, scope: EntityScope
-  ) throws(ConditionError) {
+  ) throws {
     let transform = ScalarTransform(type, options)
     self.operand = try ScalarReader(operand, transform, scope: scope)
     constants = list.map { ConstantScalar($0, transform) }.sorted { $0.scalar.order($1.scalar) < 0 }
@@ -223,7 +223,7 @@ package struct CollectionTest: Sendable {
 
   init(
     _ collection: Operand.Collection, variable: String, condition: Condition, scope: EntityScope
-  ) throws(ConditionError) {
+  ) throws {
     let path = try scope.path(of: collection)
     origin = collection.variable.flatMap(scope.index)
     toOne = path.toOne.map(\.slot)

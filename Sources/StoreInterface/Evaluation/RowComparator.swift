@@ -10,7 +10,7 @@ package struct RowComparator {
   ///   - related: the row of an object that a to-one relationship leads to, or nil if there is none.
   package init(
     _ sorts: [ResolvedSort], entity: Entity, related: @escaping (ManagedObjectID) throws -> Row?
-  ) throws(ConditionError) {
+  ) throws {
     self.related = RelatedObjects(row: related, destinations: { _, _ in [] })
     var keys: [(reader: ScalarReader, isAscending: Bool)] = []
     for sort in sorts {

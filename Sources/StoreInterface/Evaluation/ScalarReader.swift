@@ -17,7 +17,7 @@ package struct ScalarReader: Sendable {
   private let source: Source
   private let transform: ScalarTransform
 
-  package init(_ operand: Operand, _ transform: ScalarTransform, scope: EntityScope) throws(ConditionError) {
+  package init(_ operand: Operand, _ transform: ScalarTransform, scope: EntityScope) throws {
     self.transform = transform
     switch operand {
     case .value, .object: source = .constant(ConstantScalar(operand, transform))
@@ -141,7 +141,7 @@ struct AggregateReader: Sendable {
   init(
     _ aggregation: Operand.Aggregation, _ path: Operand.Collection, variable: String, condition: Condition,
     scope: EntityScope
-  ) throws(ConditionError) {
+  ) throws {
     self.aggregation = aggregation
     collection = try CollectionTest(path, variable: variable, condition: condition, scope: scope)
     guard let operand = aggregation.operand else {
@@ -202,7 +202,7 @@ struct EntityNameReader: Sendable {
   /// The names by the entity's index.
   private let names: [UInt16: ConstantScalar]
 
-  init(_ operand: Operand, scope: EntityScope) throws(ConditionError) {
+  init(_ operand: Operand, scope: EntityScope) throws {
     object = try ScalarReader(operand, .none, scope: scope)
     isPath = operand.path?.names.isEmpty == false
     origin = operand.path?.variable.flatMap(scope.index)

@@ -32,6 +32,12 @@ public struct StoreError: Error, Sendable, CustomStringConvertible, CustomDebugS
     public static let expiredHistoryToken = Code(rawValue: "expired-history-token")
     /// A fetch can't be answered by this store.
     public static let unsupported = Code(rawValue: "unsupported")
+    /// This process may write no more, since others have its work: nothing was written.
+    package static let fenced = Code(rawValue: "fenced")
+    /// The transaction is not the next one of its slot: the process was fenced, or the same was written before.
+    package static let stale = Code(rawValue: "stale")
+    /// The fence held, and what is to be ended was not there: nothing was written, and the process must stop.
+    package static let contradiction = Code(rawValue: "contradiction")
   }
 
   /// The kind of failure.
@@ -59,6 +65,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible, CustomDebugS
     self.init(.constraint, "another object has the same \(names)", path: path, detail: detail)
     self.properties = properties
   }
+
+  /// True if nothing was written and trying again later may succeed: the disk is full, the store is busy or away.
+  public var isTransient: Bool { code == .full || code == .busy || code == .unavailable }
 
   /// The path and the message.
   public var description: String { (path.map { "\($0): " } ?? "") + message }

@@ -49,7 +49,7 @@ extension ResolvedSort {
   /// Returns the properties to sort by.
   ///
   /// - Throws: ``ConditionError`` if the path does not exist or its values have no order.
-  package func propertyPath(from entity: Entity) throws(ConditionError) -> PropertyPath {
+  package func propertyPath(from entity: Entity) throws -> PropertyPath {
     let path = try PropertyPath(keyPath, from: entity)
     let fragment = keyPath.joined(separator: ".")
     switch path.type {

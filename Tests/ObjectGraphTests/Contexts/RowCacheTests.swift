@@ -45,15 +45,15 @@ struct RowCacheTests {
     }
     let employees = try #require(
       People.model.entities.first { $0.name == "Department" }?.property(named: "employees"))
-    let start = stack.coordinator.readStart
+    let start = stack.coordinator.sharedRows.readStart
     let old = try #require(try stack.coordinator.row(for: ada))
     try stack.here.performAndWait { here in
       let ada = try #require(here.object(with: ada) as? Person)
       (ada.age, ada.department) = (9, nil)
       try here.save()
     }
-    stack.coordinator.keep([(ada, old)], start)
-    stack.coordinator.keep([ada], asDestinationsOf: department, property: employees, start: start)
+    stack.coordinator.sharedRows.keep([(ada, old)], start)
+    stack.coordinator.sharedRows.keep([ada], asDestinationsOf: department, property: employees, start: start)
     stack.there.performAndWait { there in
       #expect((there.object(with: ada) as? Person)?.age == 9)
       #expect((there.object(with: department) as? Department)?.employees == [])
@@ -78,11 +78,11 @@ struct RowCacheTests {
     }
     for id in ids { #expect(try coordinator.row(for: id) != nil) }
     // Each of the two generations begins anew once it is full, which it is noticed to be one row later.
-    #expect(coordinator.rowCacheByteCount <= 2 * limit)
+    #expect(coordinator.sharedRows.byteCount <= 2 * limit)
 
     // With room for one row, what comes next makes it one of the old generation.
     let rows = try ids.prefix(3).map { ($0, try #require(try coordinator.row(for: $0))) }
-    var cache = RowCache(byteLimit: 2, saveCount: SaveCount())
+    var cache = RowCache(byteLimit: 2)
     for (id, row) in rows.prefix(2) { cache.insert(row, for: id, .beginning) }
     #expect(cache.contains(ids[0]) && cache.contains(ids[1]))
     cache.remove(ids[0])
@@ -246,8 +246,8 @@ struct RowCacheTests {
           person.firstName = String(repeating: "n", count: round * 3)
         }
         try context.save()
-        most = max(most, coordinator.rowCacheByteCount)
-        #expect(coordinator.rowCacheByteCount < limit * 11 / 10)
+        most = max(most, coordinator.sharedRows.byteCount)
+        #expect(coordinator.sharedRows.byteCount < limit * 11 / 10)
         if round % 10 == 9 { context.reset() }
       }
       #expect(most > limit / 8)

@@ -3,9 +3,9 @@ import ObjectGraph
 import ObjectGraphTesting
 import TestSupport
 
-/// A coordinator with a fresh SQLite store, a writer and main; or the same on the store in memory.
+/// A coordinator with a fresh store, SQLite's or that of a suite's run, a writer and main; or the same on the store in memory.
 final class Stack: Sendable {
-  let directory: TemporaryDirectory
+  let place: StorePlace
   let coordinator: PersistentStoreCoordinator
   let writer: ManagedObjectContext
   let main: ManagedObjectContext
@@ -15,19 +15,20 @@ final class Stack: Sendable {
   let statements = StatementRecorder()
   let faults = StoreFaults()
 
-  var storePath: String { directory.path("store.sqlite") }
+  var directory: TemporaryDirectory { place.directory }
+  var storePath: String { place.storePath }
 
   /// - Parameters:
-  ///   - directory: where the store is, if it is another stack's; a fresh one if nil.
+  ///   - place: where the store is, if it is another stack's; a fresh one if nil.
   ///   - busyTimeout: how long to wait for other processes, in milliseconds.
   ///   - uptime: the clock of the row cache, if it is not the machine's.
   init(
-    _ model: ManagedObjectModel, inMemory: Bool = false, directory: TemporaryDirectory? = nil,
+    _ model: ManagedObjectModel, inMemory: Bool = false, place: StorePlace? = nil,
     tracksHistory: Bool = false, noticesOtherWriters: Bool = true, busyTimeout: Int32 = 10_000,
     uptime: (@Sendable () -> Duration)? = nil
   ) throws {
-    let directory = try directory ?? TemporaryDirectory()
-    self.directory = directory
+    let place = try place ?? StorePlace()
+    self.place = place
     coordinator =
       if let uptime {
         PersistentStoreCoordinator(model: model, uptime: uptime)
@@ -38,14 +39,10 @@ final class Stack: Sendable {
     main = ManagedObjectContext(parent: writer, name: "main")
     here = ManagedObjectContext(coordinator: coordinator, name: "here")
     there = ManagedObjectContext(coordinator: coordinator, name: "there")
-    var options = SQLiteStoreOptions()
-    options.statementLog = statements.record
-    options.failure = faults.strike
-    options.busyTimeout = busyTimeout
-    options.tracksHistory = tracksHistory
-    options.noticesOtherWriters = noticesOtherWriters
-    let url = URL(fileURLWithPath: directory.path("store.sqlite"))
-    try coordinator.open(inMemory ? .inMemory : .sqlite(at: url, options: options))
+    let store = place.description(
+      statements: statements, faults: faults, tracksHistory: tracksHistory, noticesOtherWriters: noticesOtherWriters,
+      busyTimeout: busyTimeout)
+    try coordinator.open(inMemory ? .inMemory : store)
   }
 
   /// Another context on the coordinator, beside the writer.

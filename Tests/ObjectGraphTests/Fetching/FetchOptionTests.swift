@@ -18,7 +18,7 @@ struct FetchOptionTests {
       }
       try writer.save()
     }
-    return try Stack(People.model, directory: stack.directory)
+    return try Stack(People.model, place: stack.place)
   }
 
   @Test("Limits and offsets count what is seen here, however many of the stored objects have changed")

@@ -95,8 +95,8 @@ struct InstrumentTests {
     #expect(try gallery.storeFiles() == before)
     try gallery.writer.performAndWait { try $0.save() }
     let changed = try gallery.storeFiles().changedFiles(since: before)
-    #expect(changed.contains("gallery.sqlite-wal"))
-    #expect(changed.contains { $0.hasPrefix("gallery_files/") && $0.hasSuffix(".100000") })
+    #expect(changed.contains("store.sqlite-wal"))
+    #expect(changed.contains { $0.hasPrefix("store_files/") && $0.hasSuffix(".100000") })
   }
 
   @Test("An executor has its context's name as its label, and tells whether the caller runs there")

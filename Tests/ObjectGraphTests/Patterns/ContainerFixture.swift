@@ -3,9 +3,9 @@ import ObjectGraph
 import ObjectGraphTesting
 import TestSupport
 
-/// A container on a fresh SQLite store, whose default context has an executor of its own.
+/// A container on a fresh store of the kind that the test is for, whose default context has an executor of its own.
 final class ContainerFixture: Sendable {
-  let directory: TemporaryDirectory
+  let place: StorePlace
   let container: PersistentContainer
   let statements = StatementRecorder()
   let faults = StoreFaults()
@@ -14,13 +14,9 @@ final class ContainerFixture: Sendable {
   var main: ManagedObjectContext { container.defaultContext }
 
   init(executor: ContextExecutor = ContextExecutor(label: "default")) throws {
-    directory = try TemporaryDirectory()
-    var options = SQLiteStoreOptions()
-    options.statementLog = statements.record
-    options.failure = faults.strike
-    let url = URL(fileURLWithPath: directory.path("people.sqlite"))
+    place = try StorePlace()
     container = try PersistentContainer(
-      model: People.model, store: .sqlite(at: url, options: options), executor: executor)
+      model: People.model, store: place.description(statements: statements, faults: faults), executor: executor)
   }
 
   /// Saves a person of that age to the store, by a context that no other one knows.
@@ -33,5 +29,5 @@ final class ContainerFixture: Sendable {
   }
 
   /// What another process reads.
-  func sqlite(_ sql: String) throws -> String { try SQLiteShell(path: directory.path("people.sqlite")).run(sql) }
+  func shell(_ sql: String) throws -> String { try place.shell(sql) }
 }

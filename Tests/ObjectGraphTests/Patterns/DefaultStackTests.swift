@@ -2,12 +2,15 @@ import Dispatch
 import Foundation
 import ObjectGraph
 import ObjectGraphTesting
+import PostgresTesting
 import TestSupport
 import Testing
 
-@Suite("P1 A ready-made stack with defaults")
+@Suite("P1 A ready-made stack with defaults", .onEachStore)
 struct DefaultStackTests {
-  @Test("1: setting up twice gives the same coordinator, and the second call does no I/O")
+  @Test(
+    "1: setting up twice gives the same coordinator, and the second call does no I/O",
+    .onlyOnSQLite("the default store is a file"))
   func settingUpTwice() async {
     await #expect(processExitsWith: .success) {
       let directory = try TemporaryDirectory()
@@ -33,7 +36,9 @@ struct DefaultStackTests {
     }
   }
 
-  @Test("2: the store is named after the process, or has a fallback name, and gets its suffix once")
+  @Test(
+    "2: the store is named after the process, or has a fallback name, and gets its suffix once",
+    .onlyOnSQLite("the default store is a file"))
   func storeName() throws {
     let process = ProcessInfo.processInfo.processName
     #expect(PersistentContainer.storeFileName() == (process.hasSuffix("sqlite") ? process : process + ".sqlite"))
@@ -83,7 +88,7 @@ struct DefaultStackTests {
       await child.perform { Person(context: $0).age = 1 }
       try await child.saveToPersistentStore()
     }
-    #expect(try fixture.sqlite("SELECT count(*) FROM Person") == "2")
+    #expect(try fixture.shell("SELECT count(*) FROM Person") == "2")
     let editing = fixture.container.newChildOfDefaultContext(sharesExecutor: true)
     let isShared = fixture.main.performAndWait { _ in editing.executor.isCurrent }
     #expect(isShared)
@@ -152,7 +157,7 @@ struct DefaultStackTests {
       await old.perform { Person(context: $0).age = 7 }
       try await old.saveToPersistentStore()
     }
-    #expect(try fixture.sqlite("SELECT age FROM Person") == "7")
+    #expect(try fixture.shell("SELECT age FROM Person") == "7")
   }
 
   @Test("8: save never runs its block on main; when it returns, rows are on disk and main sees them")
@@ -170,7 +175,7 @@ struct DefaultStackTests {
       (context.object(with: id) as? Person)?.age = 9
       Person(context: context).age = 10
     }
-    #expect(try fixture.sqlite("SELECT age FROM Person ORDER BY age") == "9\n10")
+    #expect(try fixture.shell("SELECT age FROM Person ORDER BY age") == "9\n10")
     try await fixture.main.perform { main in
       #expect((main.registeredObject(for: id) as? Person)?.age == 9)
       let count = try main.count(for: FetchRequest<Person>())
@@ -185,14 +190,14 @@ struct DefaultStackTests {
     let fixture = try ContainerFixture()
     await fixture.main.perform { Person(context: $0).age = 1 }
     _ = try await fixture.insertPerson(2)
-    #expect(try fixture.sqlite("SELECT age FROM Person") == "2")
+    #expect(try fixture.shell("SELECT age FROM Person") == "2")
     await #expect(throws: CancellationError.self) {
       try await fixture.container.save { context in
         Person(context: context).age = 3
         throw CancellationError()
       }
     }
-    #expect(try fixture.sqlite("SELECT age FROM Person") == "2")
+    #expect(try fixture.shell("SELECT age FROM Person") == "2")
   }
 
   @Test("9: saveOnlySelf goes one level up, saveToPersistentStore to the store: child, then each parent")
@@ -207,11 +212,11 @@ struct DefaultStackTests {
     try await child.saveOnlySelf()
     #expect(order.all == [child.name])
     #expect(await fixture.main.perform { $0.hasChanges })
-    #expect(try fixture.sqlite("SELECT count(*) FROM Person") == "0")
+    #expect(try fixture.shell("SELECT count(*) FROM Person") == "0")
     await child.perform { Person(context: $0).age = 2 }
     try await child.saveToPersistentStore()
     #expect(order.all.dropFirst() == [child.name, "default", "root"])
-    #expect(try fixture.sqlite("SELECT count(*) FROM Person") == "2")
+    #expect(try fixture.shell("SELECT count(*) FROM Person") == "2")
     withExtendedLifetime(observations) {}
   }
 
@@ -220,21 +225,20 @@ struct DefaultStackTests {
     let fixture = try ContainerFixture()
     let child = fixture.container.newChildOfDefaultContext()
     await child.perform { Person(context: $0).age = 1 }
-    fixture.faults.fail(with: .inputOutput, at: .insert)
+    try fixture.place.refuseWrites(true, to: "Person", fixture.faults)
     let error = await #expect(throws: StoreError.self) { try await child.saveToPersistentStore() }
     #expect(error?.code == .inputOutput)
     #expect(await !child.perform { $0.hasChanges })
     #expect(await !fixture.main.perform { $0.hasChanges })
     #expect(await fixture.root.perform { $0.hasChanges })
-    #expect(try fixture.sqlite("SELECT count(*) FROM Person") == "0")
+    #expect(try fixture.shell("SELECT count(*) FROM Person") == "0")
   }
 
   @Test("A validation error of the child leaves its parents untouched")
   func invalidChild() async throws {
-    let directory = try TemporaryDirectory()
-    let url = URL(fileURLWithPath: directory.path("zoo.sqlite"))
+    let place = try StorePlace()
     let container = try PersistentContainer(
-      model: Zoo.model, store: .sqlite(at: url), executor: ContextExecutor(label: "default"))
+      model: Zoo.model, store: place.description(), executor: ContextExecutor(label: "default"))
     let child = container.newChildOfDefaultContext()
     await child.perform { Keeper(context: $0).setValue(nil, forKey: "name") }
     await #expect(throws: ValidationError.self) { try await child.saveToPersistentStore() }
@@ -311,11 +315,26 @@ struct DefaultStackTests {
     func wait(until isWanted: @escaping @Sendable ([ManagedObjectID]) -> Bool) async throws {
       try await withTimeout { _ = await controller.snapshots().first { isWanted($0.objectIDs) } }
     }
-    _ = try fixture.sqlite("INSERT INTO Person (_version, firstName, age) VALUES (1, 'Cy', 3)")
+    let other = try SQLStore.current == .postgres ? Stack(People.model, place: fixture.place) : nil
+    /// Changes the store past the container: by SQLite's shell, or as another host does, which tells the server.
+    func change(_ sql: String, _ body: @Sendable (isolated ManagedObjectContext) throws -> Void) throws {
+      guard let other else { return _ = try fixture.shell(sql) }
+      try other.root().performAndWait { context in
+        try body(context)
+        try context.save()
+      }
+    }
+    try change("INSERT INTO Person (_version, firstName, age) VALUES (1, 'Cy', 3)") { context in
+      let cy = Person(context: context)
+      cy.firstName = "Cy"
+      cy.age = 3
+    }
     try await wait { $0.count == 3 && $0.prefix(2) == [ada, bea] }
-    _ = try fixture.sqlite("UPDATE Person SET age = 50 WHERE age = 1")
+    try change("UPDATE Person SET age = 50 WHERE age = 1") { try $0.fetch(.people(1...1)).first?.age = 50 }
     try await wait { $0.last == ada }
-    _ = try fixture.sqlite("DELETE FROM Person WHERE age = 2")
+    try change("DELETE FROM Person WHERE age = 2") { context in
+      for person in try context.fetch(FetchRequest.people(2...2)) { context.delete(person) }
+    }
     try await wait { $0.count == 2 }
     await fixture.main.perform { main in
       #expect((main.registeredObject(for: ada) as? Person)?.age == 50)
@@ -325,11 +344,13 @@ struct DefaultStackTests {
     #expect(kinds.all == [.insert, .move, .delete])
     // Main's own work goes on beside it.
     _ = try await fixture.insertPerson(60)
-    #expect(try fixture.sqlite("SELECT group_concat(age) FROM (SELECT age FROM Person ORDER BY age)") == "3,50,60")
+    #expect(try fixture.place.list("SELECT age FROM Person ORDER BY age") == "3,50,60")
     withExtendedLifetime(observation) {}
   }
 
-  @Test("15: a store of another model is deleted with its journal and files only if that is asked for")
+  @Test(
+    "15: a store of another model is deleted with its journal and files only if that is asked for",
+    .onlyOnSQLite("nobody deletes a store that other hosts may use"))
   func deletingIncompatibleStores() throws {
     let directory = try TemporaryDirectory()
     let url = URL(fileURLWithPath: directory.path("old.sqlite"))
@@ -365,7 +386,7 @@ struct DefaultStackTests {
     try second.close()
   }
 
-  @Test("A file of another program is not deleted")
+  @Test("A file of another program is not deleted", .onlyOnSQLite("it is a file"))
   func foreignFiles() throws {
     let directory = try TemporaryDirectory()
     let url = URL(fileURLWithPath: directory.path("letter.sqlite"))

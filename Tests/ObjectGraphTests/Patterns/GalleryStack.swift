@@ -5,32 +5,36 @@ import TestSupport
 
 /// The stack of the first design on a real store: coordinator, writer, main; workers are made where they are needed.
 final class GalleryStack: Sendable {
-  let directory: TemporaryDirectory?
-  let storePath: String
+  /// The place of a store of the stack's own.
+  let place: StorePlace?
   let coordinator: PersistentStoreCoordinator
   let writer: ManagedObjectContext
   let main: ManagedObjectContext
   let occupation = OccupationRecorder()
   let statements = StatementRecorder()
 
-  /// - Parameter storePath: an existing store; a fresh one that goes with the stack if nil.
-  init(storePath: String? = nil) throws {
-    directory = storePath == nil ? try TemporaryDirectory() : nil
-    self.storePath = storePath ?? directory?.path("gallery.sqlite") ?? ""
+  /// - Parameter address: the store of another process; a fresh one that goes with the stack if nil.
+  init(address: String? = nil) throws {
+    let place = address == nil ? try StorePlace() : nil
+    self.place = place
     coordinator = PersistentStoreCoordinator(model: Gallery.model)
     writer = ManagedObjectContext(coordinator: coordinator, name: "writer")
     main = ManagedObjectContext(
       parent: writer, name: "main", executor: ContextExecutor(label: "main", occupation: occupation))
-    var options = SQLiteStoreOptions()
-    options.statementLog = statements.record
-    try coordinator.open(.sqlite(at: URL(fileURLWithPath: self.storePath), options: options))
+    try coordinator.open(place?.description(statements: statements) ?? StorePlace.description(address: address ?? ""))
   }
 
   func worker(_ name: String = "worker") -> ManagedObjectContext {
     ManagedObjectContext(parent: main, name: name)
   }
 
-  /// The hashes of the store's files, to tell whether anything was written.
+  /// What another process opens the store by.
+  var address: String { place?.address ?? "" }
+
+  /// The path of the store, if it is SQLite's.
+  var storePath: String { place?.storePath ?? "" }
+
+  /// The hashes of the store's files, to tell whether anything was written; empty for a database of a server.
   func storeFiles() throws -> StoreFileHashes { try StoreFileHashes(of: URL(fileURLWithPath: storePath)) }
 
   /// The files of large values beside the store.

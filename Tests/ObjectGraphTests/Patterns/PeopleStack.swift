@@ -24,7 +24,7 @@ extension Stack {
   }
 
   /// Reads rows by nobody's cache: a second coordinator on the same file.
-  func freshCoordinator() throws -> Stack { try Stack(People.model, directory: directory) }
+  func freshCoordinator() throws -> Stack { try Stack(People.model, place: place) }
 
   /// The statements that selected rows with values, with the number of rows of each.
   func rowReads(_ body: () throws -> Void) rethrows -> [Int] {

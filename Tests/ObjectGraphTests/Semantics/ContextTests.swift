@@ -253,7 +253,7 @@ struct ContextTests {
 
   @Test("While another process writes, a save throws busy when its patience is over, and succeeds afterwards")
   func lockedDatabase() throws {
-    let patient = try Stack(People.model, directory: stack.directory, busyTimeout: 20)
+    let patient = try Stack(People.model, place: stack.place, busyTimeout: 20)
     let (inSave, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     stack.faults.beforeEachStep { point in
       guard point.step == .commit else { return }

@@ -26,8 +26,8 @@ struct HistoryTests {
     return try ManagedObjectModel(entities)
   }
 
-  private func stack(_ model: ManagedObjectModel? = nil, _ directory: TemporaryDirectory? = nil) throws -> Stack {
-    try Stack(try model ?? Self.model(), directory: directory, tracksHistory: true)
+  private func stack(_ model: ManagedObjectModel? = nil, _ place: StorePlace? = nil) throws -> Stack {
+    try Stack(try model ?? Self.model(), place: place, tracksHistory: true)
   }
 
   private func history(
@@ -247,7 +247,7 @@ struct HistoryTests {
   func staysOn() throws {
     let first = try stack()
     try first.coordinator.close()
-    let second = try Stack(try Self.model(), directory: first.directory)
+    let second = try Stack(try Self.model(), place: first.place)
     try second.writer.performAndWait { writer in
       _ = person("a", writer)
       try writer.save()
@@ -261,7 +261,7 @@ struct HistoryTests {
   @Test("Another coordinator on the same file merges transactions from the history")
   func otherCoordinators() throws {
     let here = try stack()
-    let there = try stack(nil, here.directory)
+    let there = try stack(nil, here.place)
     let start = try here.coordinator.currentHistoryToken()
     let ids = try there.writer.performAndWait { writer in
       let (ada, bea) = (person("Ada", writer), person("Bea", writer))
@@ -305,7 +305,7 @@ struct HistoryTests {
       entities[0].relationships[1].destinationEntity = "Human"
       entities[1].relationships[0].destinationEntity = "Human"
     }
-    let second = try Stack(renamed, directory: first.directory)
+    let second = try Stack(renamed, place: first.place)
     let changes = try history(second).flatMap(\.changes)
     #expect(Set(changes.compactMap { $0.objectID.entity?.name }) == ["Human", "Club"])
     let human = try #require(changes.first { $0.objectID.entity?.name == "Human" })

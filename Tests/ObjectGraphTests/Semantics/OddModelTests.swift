@@ -11,12 +11,12 @@ private final class Address: Sendable {
 
 @Suite("Model, migration, special properties: what old models have")
 struct OddModelTests {
-  private let directory: TemporaryDirectory
+  private let place: StorePlace
 
-  init() throws { directory = try TemporaryDirectory() }
+  init() throws { place = try StorePlace() }
 
   /// A stack of its own on the store, as after a restart.
-  private func stack() throws -> Stack { try Stack(Oddities.model, directory: directory) }
+  private func stack() throws -> Stack { try Stack(Oddities.model, place: place) }
 
   @Test("A fetched object has its transient defaults and can be changed and saved")
   func transientDefaults() throws {

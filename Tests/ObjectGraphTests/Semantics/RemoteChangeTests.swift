@@ -36,7 +36,7 @@ struct RemoteChangeTests {
 
   @Test("A change made by another process on the same file is announced to every coordinator on it")
   func everyCoordinator() async throws {
-    let other = try Stack(People.model, directory: stack.directory)
+    let other = try Stack(People.model, place: stack.place)
     let others = other.coordinator.remoteChanges()
     _ = try sqlite("INSERT INTO Person (_version, age) VALUES (1, 5)")
     for changes in [changes, others] {
@@ -49,7 +49,7 @@ struct RemoteChangeTests {
   @Test("A change of another coordinator in the same process is announced, and read from the history if there is one")
   func history() async throws {
     let here = try Stack(People.model, tracksHistory: true)
-    let there = try Stack(People.model, directory: here.directory)
+    let there = try Stack(People.model, place: here.place)
     // What opening has reserved is a commit too, of nothing that anybody could see.
     let noticed = here.coordinator.remoteChanges()
     let ada = try there.savedPerson("Ada", age: 1)
@@ -172,7 +172,7 @@ struct RemoteChangeTests {
   @Test("A store that is not to notice others does not")
   func switchedOff() async throws {
     let quiet = try quietStack()
-    let other = try Stack(People.model, directory: quiet.directory)
+    let other = try Stack(People.model, place: quiet.place)
     let noticed = other.coordinator.remoteChanges()
     let seen = Recorder<PersistentStoreRemoteChange>()
     let observation = quiet.coordinator.observeRemoteChanges { seen.append($0) }
@@ -188,7 +188,7 @@ struct RemoteChangeTests {
   func closing() async throws {
     try stack.coordinator.close()
     _ = try sqlite("INSERT INTO Person (_version, age) VALUES (1, 5)")
-    let again = try Stack(People.model, directory: stack.directory)
+    let again = try Stack(People.model, place: stack.place)
     let noticed = again.coordinator.remoteChanges()
     _ = try sqlite("INSERT INTO Person (_version, age) VALUES (1, 6)")
     _ = try await next(noticed)

@@ -17,7 +17,7 @@ struct StalenessTests {
   /// A stack, and another on the same file that writes to it without being noticed.
   private func stacks(_ clock: StandingClock = StandingClock()) throws -> (Stack, Stack) {
     let stack = try Stack(People.model, noticesOtherWriters: false) { clock.uptime }
-    return (stack, try Stack(People.model, directory: stack.directory, noticesOtherWriters: false))
+    return (stack, try Stack(People.model, place: stack.place, noticesOtherWriters: false))
   }
 
   /// Changes a person by way of another coordinator.

@@ -2,7 +2,7 @@ import Foundation
 import ObjectGraph
 import Testing
 
-@Suite("Migrating through the versions of a bundle")
+@Suite("Migrating through the versions of a bundle", .onEachStore)
 struct HundredVersionsTests {
   private static let names = ["Ada", "Bob", "Eve"]
   private static let photo = Data(repeating: 9, count: 100_000)
@@ -23,7 +23,7 @@ struct HundredVersionsTests {
         for cycle in VersionedBundle.cycles(number) { try Self.check(cycle, number, context) }
       }
     }
-    #expect(try SQLiteStoreOpeningTests.sqlite(fixture.url, "PRAGMA integrity_check") == "ok")
+    #expect(try fixture.integrity() == "ok")
   }
 
   private static func insertPeople(_ context: isolated ManagedObjectContext) throws {

@@ -2,7 +2,7 @@ import Foundation
 import ObjectGraph
 import Testing
 
-@Suite("Migrating a store")
+@Suite("Migrating a store", .onEachStore)
 struct MigrationTests {
   private static func person(_ attributes: [AttributeDescription]) -> EntityDescription {
     EntityDescription("Person", attributes: attributes)
@@ -218,7 +218,7 @@ struct MigrationTests {
     try fixture.with(model: first) { context in
       for name in ["Ada", "Bob"] { _ = context.insert("Person", ["name": name]) }
     }
-    var options = SQLiteStoreOptions()
+    var options = MigrationFixture.Options()
     options.stagedMigration = StagedMigrationManager([
       .custom(
         "fill titles", from: first, to: both,
@@ -243,14 +243,14 @@ struct MigrationTests {
     let error = #expect(throws: StoreError.self) { try fixture.with([unique]) { _ in } }
     #expect(error?.code == .incompatibleModel && error?.message.contains("Person.name") == true)
     #expect(try fixture.with([Self.person([Self.name])]) { try $0.all("Person").count } == 2)
-    #expect(try SQLiteStoreOpeningTests.sqlite(fixture.url, "PRAGMA integrity_check") == "ok")
+    #expect(try fixture.integrity() == "ok")
   }
 
   @Test("does not migrate where it is switched off")
   func switchedOff() throws {
     let fixture = try MigrationFixture()
     try fixture.with([Self.person([Self.name])]) { _ in }
-    var options = SQLiteStoreOptions()
+    var options = MigrationFixture.Options()
     options.migratesAutomatically = false
     let grown = [Self.person([Self.name, AttributeDescription("age", .integer64)])]
     let error = #expect(throws: StoreError.self) { try fixture.with(grown, options: options) { _ in } }
@@ -278,7 +278,7 @@ struct MigrationTests {
     let both = try ManagedObjectModel([Self.person([Self.name, given, family])])
     let last = try ManagedObjectModel([Self.person([given, family])])
     try fixture.with(model: first) { _ = $0.insert("Person", ["name": "Ada Lovelace"]) }
-    var options = SQLiteStoreOptions()
+    var options = MigrationFixture.Options()
     options.stagedMigration = StagedMigrationManager([
       .custom(
         "split names", from: first, to: both,

@@ -2,7 +2,7 @@ import Foundation
 import ObjectGraph
 import Testing
 
-@Suite("Migrating numbers from type to type")
+@Suite("Migrating numbers from type to type", .onEachStore)
 struct NumberMigrationTests {
   static let numbers: [AttributeType] = [.boolean, .integer16, .integer32, .integer64, .float, .double, .decimal]
 

@@ -2,14 +2,14 @@ import Foundation
 import ObjectGraph
 import Testing
 
-@Suite("Migrating with policies")
+@Suite("Migrating with policies", .onEachStore)
 struct PolicyTests {
   private static let name = AttributeDescription("name", .string)
 
   private static func options(
     _ first: ManagedObjectModel, _ last: ManagedObjectModel, _ policies: [EntityMigrationPolicy]
-  ) -> SQLiteStoreOptions {
-    var options = SQLiteStoreOptions()
+  ) -> MigrationFixture.Options {
+    var options = MigrationFixture.Options()
     options.stagedMigration = StagedMigrationManager([
       .custom("policies", from: first, to: last, policies: policies)
     ])
@@ -72,9 +72,7 @@ struct PolicyTests {
       }
       _ = context.insert("Contact", ["given": "new"])
     }
-    let tables = try SQLiteStoreOpeningTests.sqlite(
-      fixture.url, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name GLOB '_[on]*'")
-    #expect(tables == "0")
+    #expect(try fixture.leftovers() == "0")
     try fixture.with(model: last) { context in
       #expect(try context.all("Contact").count == 1_202)
       try context.coordinator.checkInvariants()
@@ -160,7 +158,7 @@ struct PolicyTests {
         #expect(people.count == 700 && people[650][attribute: "name"] == "G650 F650")
         #expect((people[2].value(forKey: "firm") as? ManagedObject)?[attribute: "name"] == "A")
       }
-      #expect(try SQLiteStoreOpeningTests.sqlite(fixture.url, "PRAGMA integrity_check") == "ok")
+      #expect(try fixture.integrity() == "ok")
     }
     try fixture.with(model: last, options: Self.options(first, last, [Self.split])) { context in
       let count = try context.all("Contact").count
@@ -173,16 +171,15 @@ struct PolicyTests {
     let fixture = try MigrationFixture()
     let (first, last) = try Self.people()
     try fixture.with(model: first) { try Self.insertPeople(700, $0) }
-    let folder = fixture.folder.path
-    await #expect(processExitsWith: .signal(SIGKILL)) { [folder = folder as String] in
+    let address = fixture.address
+    await #expect(processExitsWith: .signal(SIGKILL)) { [address = address as String] in
       let (first, last) = try PolicyTests.people()
       let deadly = EntityMigrationPolicy.transform("Person", into: "Contact") { person, contact, _ in
         contact.setValue("x", forKey: "given")
         if try person.value("name", as: String.self) == "G650 F650" { raise(SIGKILL) }
       }
       let coordinator = PersistentStoreCoordinator(model: last)
-      let url = URL(fileURLWithPath: folder).appendingPathComponent("test.sqlite")
-      try coordinator.open(.sqlite(at: url, options: PolicyTests.options(first, last, [deadly])))
+      try coordinator.open(MigrationFixture.description(address, PolicyTests.options(first, last, [deadly])))
     }
     try fixture.with(model: first) { context in
       let count = try context.all("Person").count
@@ -192,6 +189,6 @@ struct PolicyTests {
       let count = try context.all("Contact").count
       #expect(count == 700)
     }
-    #expect(try SQLiteStoreOpeningTests.sqlite(fixture.url, "PRAGMA integrity_check") == "ok")
+    #expect(try fixture.integrity() == "ok")
   }
 }

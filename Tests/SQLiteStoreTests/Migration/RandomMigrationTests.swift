@@ -3,7 +3,7 @@ import ObjectGraph
 import Testing
 
 /// Models, objects and changes of both, drawn by chance: what comes out of the store is compared with plain values.
-@Suite("Random migrations")
+@Suite("Random migrations", .onEachStore)
 struct RandomMigrationTests {
   @Test(
     "give each object the values and links that a plain model says, or refuse and change nothing", arguments: 0..<60)
@@ -23,7 +23,7 @@ struct RandomMigrationTests {
     } else {
       try fixture.with(last.entities) { [last] in try last.check($0, comment) }
     }
-    #expect(try SQLiteStoreOpeningTests.sqlite(fixture.url, "PRAGMA integrity_check") == "ok", comment)
+    #expect(try fixture.integrity() == "ok", comment)
   }
 }
 

@@ -2,7 +2,7 @@ import Foundation
 import ObjectGraph
 import Testing
 
-@Suite("Migrating relationships, files and derived attributes")
+@Suite("Migrating relationships, files and derived attributes", .onEachStore)
 struct RelationshipMigrationTests {
   private static let name = AttributeDescription("name", .string)
 
@@ -172,7 +172,7 @@ struct RelationshipMigrationTests {
       let part = context.insert("Part", ["name": "q"])
       whole.setValue(isToMany ? [part] : part, forKey: "parts")
     }
-    #expect(try SQLiteStoreOpeningTests.sqlite(fixture.url, "PRAGMA integrity_check") == "ok")
+    #expect(try fixture.integrity() == "ok")
   }
 
   @Test("A relationship to an entity that is no more keeps the links to what is left of its family")
@@ -211,19 +211,15 @@ struct RelationshipMigrationTests {
       description.renamingIdentifier = "Person"
       return [description]
     }
-    func fileCount() throws -> Int {
-      let folder = fixture.folder.appendingPathComponent("test_files").path
-      return try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".300000") }.count
-    }
     try fixture.with(model("Person", "photo", external: true)) { _ = $0.insert("Person", ["photo": data]) }
-    #expect(try fileCount() == 1)
+    #expect(try fixture.largeValueCount(300_000) == 1)
     for (attribute, external) in [("image", true), ("image", false), ("photo", true)] {
       try fixture.with(model("Human", attribute, external: external)) { context in
         let human = try #require(try context.all("Human").first)
         #expect(human.value(forKey: attribute) as? Data == data)
       }
     }
-    #expect(try fileCount() == 0)
+    #expect(try fixture.largeValueCount(300_000) == 0)
   }
 
   @Test("A derived attribute that a model adds or defines anew is computed for the objects that are there")
@@ -257,7 +253,7 @@ struct RelationshipMigrationTests {
       ])
     }
     try fixture.with(model: models[0]) { _ = $0.insert("Person", ["name": "Ada"]) }
-    var options = SQLiteStoreOptions()
+    var options = MigrationFixture.Options()
     options.stagedMigration = StagedMigrationManager([
       .lightweight([models[0], models[1]]),
       .custom(

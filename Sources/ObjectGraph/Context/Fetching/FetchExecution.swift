@@ -25,7 +25,7 @@ struct FetchExecution {
     if query.batchSize > 0 || !query.includesPropertyValues {
       return registry.objects(with: try ids(), batchSize: query.batchSize).map { $0.typed(as: type) }
     }
-    let start = registry.coordinator.readStart
+    let start = registry.coordinator.sharedRows.readStart
     let hasChanges = registry.pending.hasCurrentChanges
     var list = ObjectList<Object>()
     var kept: [(ManagedObjectID, StoredRow)] = []
@@ -55,7 +55,7 @@ struct FetchExecution {
         return true
       }
     }
-    if !kept.isEmpty { registry.coordinator.keep(kept, start) }
+    if !kept.isEmpty { registry.coordinator.sharedRows.keep(kept, start) }
     let objects = list.drain()
     for path in query.prefetching { try registry.prefetch(path, for: objects) }
     return objects
@@ -107,7 +107,7 @@ struct FetchExecution {
     let families = RelatedFamilies(destinationsOf: property)
     func isStored(_ levels: [[Pending]]) -> Bool { !levels.joined().contains { $0.touches(families) } }
     if isStored(levels), let known = registry.usableCachedDestinations(of: id, property) { return known }
-    let start = coordinator.readStart
+    let start = coordinator.sharedRows.readStart
     let found = try read { view in
       let ids =
         if property.joinTable != nil {
@@ -119,7 +119,7 @@ struct FetchExecution {
         }
       return (ids: ids, isStored: view.pinNumber == nil && isStored(view.levels))
     }
-    if found.isStored { coordinator.keep(found.ids, asDestinationsOf: id, property: property, start: start) }
+    if found.isStored { coordinator.sharedRows.keep(found.ids, asDestinationsOf: id, property: property, start: start) }
     return found.ids
   }
 

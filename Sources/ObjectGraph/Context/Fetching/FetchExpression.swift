@@ -55,7 +55,7 @@ public struct FetchExpression: Sendable, Hashable, ExpressibleByStringLiteral {
   /// - Throws: ``ConditionError`` with the column and the offending part of the text.
   public static func expression(
     _ format: String, _ arguments: Any?..., as name: String
-  ) throws(ConditionError) -> Self {
+  ) throws -> Self {
     Self(name, .computed(try Operand(format: format, arguments: arguments)))
   }
 

@@ -25,7 +25,7 @@ struct FetchQuery {
 
 extension FetchQuery {
   /// - Throws: ``ConditionError`` that names what does not exist in the model.
-  init<Object>(_ request: FetchRequest<Object>, _ model: ManagedObjectModel) throws(ConditionError) {
+  init<Object>(_ request: FetchRequest<Object>, _ model: ManagedObjectModel) throws {
     guard let entity = model.entitiesByName[request.entityName] else {
       throw ConditionError(.unknownEntity, "the model has no entity \"\(request.entityName)\"")
     }

@@ -71,7 +71,7 @@ public struct FetchRequest<Object: ManagedObject>: PersistentStoreRequest {
   /// - Throws: ``ConditionError`` if a part of the predicate has no equivalent in a store.
   public init(
     _ predicate: Foundation.Predicate<Object>, sortBy sortDescriptors: [Sort<Object>] = [], limit: Int? = nil
-  ) throws(ConditionError) {
+  ) throws {
     self.init(try Condition(predicate), sortBy: sortDescriptors, limit: limit)
   }
 
@@ -81,7 +81,7 @@ public struct FetchRequest<Object: ManagedObject>: PersistentStoreRequest {
   public init(
     entity entityName: String? = nil, format: String, _ arguments: Any?..., sortBy sortDescriptors: [Sort<Object>] = [],
     limit: Int? = nil
-  ) throws(ConditionError) {
+  ) throws {
     self.init(
       entity: entityName ?? Object.entityName, try Condition(format: format, arguments: arguments),
       sortBy: sortDescriptors, limit: limit)
@@ -116,7 +116,7 @@ extension FetchRequest {
   /// - Throws: ``ConditionError`` if there is no such template, or its predicate can't be parsed.
   public init(
     template name: String, of model: ManagedObjectModel, substituting variables: [String: (any Sendable)?] = [:]
-  ) throws(ConditionError) {
+  ) throws {
     guard let template = model.fetchRequestTemplates[name] else {
       throw ConditionError(.unknownEntity, "the model has no fetch request \"\(name)\"")
     }

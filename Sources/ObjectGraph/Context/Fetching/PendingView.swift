@@ -35,7 +35,7 @@ final class PendingView {
   func row(for id: ManagedObjectID) throws -> Row? {
     switch pendingChange(of: id) {
     case .some(let change): change.row
-    case nil: try ((usesRowCache ? coordinator.cachedRow(for: id) : nil) ?? reader.row(for: id))?.row
+    case nil: try ((usesRowCache ? coordinator.sharedRows.row(for: id) : nil) ?? reader.row(for: id))?.row
     }
   }
 
@@ -52,7 +52,7 @@ final class PendingView {
   func links(of id: ManagedObjectID, _ property: Property, includingDeleted: Bool = false) throws -> [Link] {
     guard let table = property.joinTable else { return [] }
     var links: [ManagedObjectID: Link] = [:]
-    if !coordinator.isTemporary(id) {
+    if !coordinator.keys.isTemporary(id) {
       for link in try reader.links(of: id, property) { links[link.destination] = link }
     }
     for (distance, layers) in levels.enumerated().reversed() {
@@ -74,7 +74,9 @@ final class PendingView {
     return links.values.filter { link in
       if includingDeleted { return true }
       // An object neither pending nor stored was dropped before it was saved.
-      guard let change = pendingChange(of: link.destination) else { return !coordinator.isTemporary(link.destination) }
+      guard let change = pendingChange(of: link.destination) else {
+        return !coordinator.keys.isTemporary(link.destination)
+      }
       return change.row != nil
     }.sorted { left, right in
       (left.order ?? .min, left.destination.key) < (right.order ?? .min, right.destination.key)
@@ -93,10 +95,9 @@ final class PendingView {
     guard let destination = property.destination, let inverse = property.inverse else { return [] }
     let overlay = overlay(of: destination.root)
     var found: [(id: ManagedObjectID, row: Row)] = []
-    if !coordinator.isTemporary(id) {
+    if !coordinator.keys.isTemporary(id) {
       let query = StoreQuery(
-        entity: destination, condition: .compare(.keyPath([inverse.name]), .equal, .object(id), []),
-        coordinatorOrdinal: coordinator.ordinal)
+        entity: destination, condition: .leads(inverse, to: id), coordinatorOrdinal: coordinator.ordinal)
       try reader.fetch(query) { id, row in
         if let row, !overlay.contains(id) { found.append((id, row.row)) }
         return true

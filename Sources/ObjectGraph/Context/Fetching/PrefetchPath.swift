@@ -6,13 +6,13 @@ struct PrefetchPath: Sendable {
   let relationships: [Property]
 
   /// - Throws: ``ConditionError`` that names what is no relationship of its entity.
-  static func paths(_ keyPaths: [String], from entity: Entity) throws(ConditionError) -> [PrefetchPath] {
+  static func paths(_ keyPaths: [String], from entity: Entity) throws -> [PrefetchPath] {
     var paths: [PrefetchPath] = []
     for keyPath in keyPaths { paths.append(try PrefetchPath(keyPath, from: entity)) }
     return paths
   }
 
-  private init(_ keyPath: String, from entity: Entity) throws(ConditionError) {
+  private init(_ keyPath: String, from entity: Entity) throws {
     var relationships: [Property] = []
     var source = entity
     for name in keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init) {

@@ -9,7 +9,7 @@ struct RelatedFamilies {
   private(set) var joinTables: Set<Int> = []
 
   /// - Parameter condition: a resolved condition.
-  init(_ condition: Condition?, _ sorts: [ResolvedSort], entity: Entity) throws(ConditionError) {
+  init(_ condition: Condition?, _ sorts: [ResolvedSort], entity: Entity) throws {
     if let condition { try add(condition, EntityScope(entity)) }
     for sort in sorts { add(try PropertyPath(sort.keyPath, from: entity).relationships) }
   }
@@ -22,7 +22,7 @@ struct RelatedFamilies {
     if let table = property.joinTable { joinTables.insert(table.index) }
   }
 
-  private mutating func add(_ condition: Condition, _ scope: EntityScope) throws(ConditionError) {
+  private mutating func add(_ condition: Condition, _ scope: EntityScope) throws {
     switch condition {
     case .constant: break
     case .compare(let left, _, let right, _): for operand in [left, right] { try add(operand, scope) }
@@ -37,7 +37,7 @@ struct RelatedFamilies {
     }
   }
 
-  private mutating func add(_ operand: Operand, _ scope: EntityScope) throws(ConditionError) {
+  private mutating func add(_ operand: Operand, _ scope: EntityScope) throws {
     switch operand {
     case .value, .object, .evaluatedObject, .variable: break
     case .keyPath(let names): add(try scope.path(names, from: nil).relationships)
@@ -58,7 +58,7 @@ struct RelatedFamilies {
 
   private mutating func add(
     _ collection: Operand.Collection, _ variable: String, condition: Condition, scope: EntityScope
-  ) throws(ConditionError) {
+  ) throws {
     let path = try scope.path(of: collection)
     add(path.toOne)
     if let table = path.toMany.joinTable { joinTables.insert(table.index) }

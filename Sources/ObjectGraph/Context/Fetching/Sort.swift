@@ -63,7 +63,7 @@ public struct Sort<Object: ManagedObject>: Sendable, Hashable {
   }
 
   /// - Throws: ``ConditionError`` if the entity has no such path, or its values have no order.
-  package func resolved(for entity: Entity) throws(ConditionError) -> ResolvedSort {
+  package func resolved(for entity: Entity) throws -> ResolvedSort {
     if let failure { throw failure }
     let sort = ResolvedSort(keyPath: keyPath, isAscending: isAscending, textOrder: textOrder)
     _ = try sort.propertyPath(from: entity)

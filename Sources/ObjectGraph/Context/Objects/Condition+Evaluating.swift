@@ -32,7 +32,7 @@ extension Sequence where Element: ManagedObject {
 private struct LiveEvaluator {
   private let test: ConditionTest
 
-  init(_ condition: Condition, entity: Entity) throws(ConditionError) {
+  init(_ condition: Condition, entity: Entity) throws {
     let scope = EntityScope(entity, includesTransient: true)
     test = try ConditionTest(try condition.resolved(for: entity, includesTransient: true), scope: scope)
   }

@@ -167,7 +167,7 @@ extension ManagedObject {
     }
     var request = FetchRequest<ManagedObject>(entity: property.entity, nil)
     request.condition = try property.predicate.map { predicate in
-      try Condition(format: predicate).mapOperands { operands throws(ConditionError) in
+      try Condition(format: predicate).mapOperands { operands in
         var result: [Operand] = []
         for operand in operands { result.append(try self.substitute(operand, property)) }
         return result
@@ -191,7 +191,7 @@ extension ManagedObject {
 
   private func substitute(
     _ operand: Operand, _ fetched: EntityDescription.FetchedProperty
-  ) throws(ConditionError) -> Operand {
+  ) throws -> Operand {
     switch operand {
     case .variable("FETCH_SOURCE"): return .object(objectID)
     case .variablePath("FETCH_SOURCE", let names): return try constant(at: names)
@@ -203,7 +203,7 @@ extension ManagedObject {
   }
 
   /// Returns the value at the end of a path of to-one relationships.
-  private func constant(at names: [String]) throws(ConditionError) -> Operand {
+  private func constant(at names: [String]) throws -> Operand {
     var object: ManagedObject = self
     for name in names.dropLast() {
       let property = try PropertyPath([name], from: object.entity).last

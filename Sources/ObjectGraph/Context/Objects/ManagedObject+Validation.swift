@@ -29,7 +29,7 @@ extension ManagedObject {
   }
 
   /// Checks the model's rules on a value that a property has or could have.
-  final func checkRules(of property: Property, _ value: () -> Value) throws(ValidationError) {
+  final func checkRules(of property: Property, _ value: () -> Value) throws {
     guard let (_, rules) = registry?.rules[entity].first(where: { $0.0 === property }) else { return }
     if property.storage == .toMany { return try checkRules(of: property, nil) }
     let value = value()
@@ -48,7 +48,7 @@ extension ManagedObject {
   }
 
   /// Checks the rules on the property's present value in place.
-  private func checkRules(of property: Property, _ rules: AttributeRules?) throws(ValidationError) {
+  private func checkRules(of property: Property, _ rules: AttributeRules?) throws {
     switch property.kind {
     case .attribute(let attribute):
       if row.isNull(property.slot) {
@@ -98,7 +98,7 @@ extension ManagedObject {
     }
   }
 
-  private func validateCount(_ relationship: RelationshipDescription, _ property: Property) throws(ValidationError) {
+  private func validateCount(_ relationship: RelationshipDescription, _ property: Property) throws {
     guard let count = registry?.toManyIDs(of: self, property.slot).count, count > 0 else { return }
     func fail(_ rule: ValidationError.Rule, _ message: String) -> ValidationError {
       ValidationError(self, property: property.name, value: .integer(Int64(count)), rule: rule, message: message)

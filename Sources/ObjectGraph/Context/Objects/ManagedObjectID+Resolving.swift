@@ -11,7 +11,7 @@ extension ManagedObjectID {
   public var entity: Entity? { coordinator?.model.entities[Int(entityIndex)] }
 
   /// True if no save has brought the object to a store yet.
-  public var isTemporaryID: Bool { coordinator?.isTemporary(self) ?? false }
+  public var isTemporaryID: Bool { coordinator?.keys.isTemporary(self) ?? false }
 
   /// A URI that stands for the object: `x-coredata://STORE/ENTITY/pKEY`, or nil if its coordinator is gone.
   ///

@@ -21,13 +21,15 @@ extension RecentObjects {
     if dropped.objectCount > Self.generationLimit { return }
     noteForgotten(dropped, coordinator)
     for set in dropped.sets() {
-      for change in set.changes where change.kind == .insert && coordinator.isTemporary(change.id) { insert(change.id) }
+      for change in set.changes where change.kind == .insert && coordinator.keys.isTemporary(change.id) {
+        insert(change.id)
+      }
       for batch in set.batches { for index in 0..<batch.count { insert(batch.id(at: index)) } }
     }
   }
 
   /// Notes cancelled inserts of new objects; a stored object that was inserted again is as it was before.
   mutating func noteForgotten(_ changes: Pending, _ coordinator: PersistentStoreCoordinator) {
-    changes.forEachDeparted([.forget]) { if coordinator.isTemporary($0) { insert($0) } }
+    changes.forEachDeparted([.forget]) { if coordinator.keys.isTemporary($0) { insert($0) } }
   }
 }

@@ -312,8 +312,7 @@ extension PendingChanges.State {
 
   fileprivate mutating func clearGoneReferences(_ coordinator: PersistentStoreCoordinator) {
     if gone.isEmpty { return }
-    let gone = self.gone.filter { isGone($0, coordinator) }
-    let late = lateReferences
+    let (gone, late) = (self.gone.filter { isGone($0, coordinator) }, lateReferences)
     self.gone = []
     lateReferences = []
     // Its objects have removed their links themselves.
@@ -331,7 +330,8 @@ extension PendingChanges.State {
     _ id: ManagedObjectID, _ layers: [Pending], departed: RecentObjects, coordinator: PersistentStoreCoordinator
   ) -> Bool {
     for layer in layers { if let isGone = layer.isGone(id) { return isGone } }
-    return departed.contains(id) && !coordinator.hasReturned(id) && !layers.contains { $0.change(of: id) != nil }
+    return departed.contains(id) && !coordinator.sharedRows.hasReturned(id)
+      && !layers.contains { $0.change(of: id) != nil }
   }
 
   /// Adds changes of children to the current ones.

@@ -33,7 +33,8 @@ extension ObjectRegistry {
   /// Realizes a fault with its fetched row if nothing was saved since the fetch; returns false otherwise.
   @inline(__always)
   private func takesFetchedRow(_ object: ManagedObject) -> Bool {
-    guard object.hasRow, ancestors.isEmpty, object.readMark == UInt32(truncatingIfNeeded: coordinator.saveCount),
+    guard object.hasRow, ancestors.isEmpty,
+      object.readMark == UInt32(truncatingIfNeeded: coordinator.sharedRows.saveCount),
       !limitsAge
     else { return false }
     object.state.remove(.fault)
@@ -55,7 +56,7 @@ extension ObjectRegistry {
   func freshestRow(ofFault object: ManagedObject) throws -> Row? {
     if !object.hasRow || object.row.version == 0 { return try row(ofFault: object) }
     if let change = ancestorsChange(of: object.objectID) { return change.row }
-    guard !pin.isActive, let cached = coordinator.cachedRow(for: object.objectID) else { return object.row }
+    guard !pin.isActive, let cached = coordinator.sharedRows.row(for: object.objectID) else { return object.row }
     return cached.version > object.row.version ? cached.row : object.row
   }
 
@@ -150,18 +151,18 @@ extension ObjectRegistry {
 
   /// The earliest time at which a row must have been read or written to be used again.
   var oldestUsableTime: RowTime {
-    if settings.stalenessInterval > 0 { return coordinator.now.before(seconds: settings.stalenessInterval) }
+    if settings.stalenessInterval > 0 { return coordinator.sharedRows.now.before(seconds: settings.stalenessInterval) }
     return limitsAge ? .end : .beginning
   }
 
   /// Returns the cached row of an object, if this context may use it.
   func usableCachedRow(for id: ManagedObjectID) -> StoredRow? {
-    pin.isActive ? nil : coordinator.cachedRow(for: id, since: oldestUsableTime)
+    pin.isActive ? nil : coordinator.sharedRows.row(for: id, since: oldestUsableTime)
   }
 
   /// Returns the cached destinations of a relationship, if this context may use them.
   func usableCachedDestinations(of id: ManagedObjectID, _ property: Property) -> [ManagedObjectID]? {
-    pin.isActive ? nil : coordinator.cachedDestinations(of: id, property, since: oldestUsableTime)
+    pin.isActive ? nil : coordinator.sharedRows.destinations(of: id, property, since: oldestUsableTime)
   }
 
   /// True if a fault may use the row that a fetch gave it, if it has one, or a newer one in memory.

@@ -90,7 +90,7 @@ extension ObjectRegistry {
   private func isBehind(_ object: ManagedObject) -> Bool {
     let id = object.objectID
     guard pending.isRelinked(id) else { return false }
-    let above = ancestorsChange(of: id).map(\.row) ?? coordinator.cachedRow(for: id)?.row
+    let above = ancestorsChange(of: id).map(\.row) ?? coordinator.sharedRows.row(for: id)?.row
     return above.map { !$0.changedSlots(from: object.row, layout: layout(of: object)).isEmpty } ?? true
   }
 

@@ -72,36 +72,37 @@ extension ObjectRegistry {
     object.toMany = nil
     if let change = ancestorsChange(of: id) {
       if let fresh = change.row { update(object, to: fresh) } else { mergeDelete(of: object) }
-    } else if coordinator.isTemporary(id) {
+    } else if coordinator.keys.isTemporary(id) {
       // It was dropped before it was stored.
       mergeDelete(of: object)
-    } else if let cached = coordinator.cachedRow(for: id) {
+    } else if let cached = coordinator.sharedRows.row(for: id) {
       update(object, to: cached.row)
-    } else if !object.hasChanges, !coordinator.hasDeparted(id) {
+    } else if !object.hasChanges, !coordinator.sharedRows.hasDeparted(id) {
       forgetRow(of: object)
     }
   }
 
   /// True if a delete is out of date because the object has been stored again since.
   private func isStoredAgain(_ change: RowChange) -> Bool {
-    change.kind == .delete && ancestorsChange(of: change.id) == nil && coordinator.hasReturned(change.id)
+    change.kind == .delete && ancestorsChange(of: change.id) == nil && coordinator.sharedRows.hasReturned(change.id)
   }
 
   /// True if an object that was deleted is known to be gone: in an ancestor, in the store, or before it came there.
   ///
   /// The delete that a child saved is none if the parent rolled back.
   private func isKnownDelete(_ change: RowChange) -> Bool {
-    change.kind != .delete || ancestorsChange(of: change.id) != nil || coordinator.isTemporary(change.id)
-      || coordinator.hasDeparted(change.id)
+    change.kind != .delete || ancestorsChange(of: change.id) != nil || coordinator.keys.isTemporary(change.id)
+      || coordinator.sharedRows.hasDeparted(change.id)
   }
 
   /// Returns the newest row of a saved object in memory; nil if it was deleted. Does no I/O.
   private func freshRow(_ change: RowChange) -> Row? {
     if let pending = ancestorsChange(of: change.id) { return pending.row }
     // It was dropped before it was stored.
-    if coordinator.isTemporary(change.id) { return nil }
+    if coordinator.keys.isTemporary(change.id) { return nil }
     guard let row = change.row.map(coordinator.withoutTransients) else { return nil }
-    guard let cached = coordinator.cachedRow(for: change.id), cached.version >= row.version, cached.version > 0 else {
+    guard let cached = coordinator.sharedRows.row(for: change.id), cached.version >= row.version, cached.version > 0
+    else {
       return row
     }
     // Same version, but perhaps with values that the save derived.

@@ -19,10 +19,8 @@ extension ObjectRegistry {
   private func prefetchToOne(_ relationship: Property, of sources: [ManagedObject]) throws -> [ManagedObject] {
     let ids = try sources.compactMap { try knownRow(of: $0)?.referenceIfPresent(relationship.slot) }
     let destinations = ids.map { object(with: $0) }.unique
-    let unread = destinations.filter(isUnread).map { Operand.object($0.objectID) }
-    if let entity = relationship.destination, !unread.isEmpty {
-      _ = try related(entity, .isIn(.evaluatedObject, unread, []))
-    }
+    let unread = destinations.filter(isUnread).map(\.objectID)
+    if let entity = relationship.destination, !unread.isEmpty { _ = try related(entity, .isAny(of: unread)) }
     return destinations
   }
 
@@ -33,9 +31,9 @@ extension ObjectRegistry {
     let slot = relationship.slot
     let isCurrent: (ManagedObject) -> Bool = { $0.toMany?[slot]?.generation == self.relationships.generation }
     let asking = sources.filter { !isCurrent($0) }
-    let owners = asking.map { Operand.object($0.objectID) }
+    let owners = asking.map(\.objectID)
     let order = relationship.isOrdered ? inverse.orderProperty : nil
-    let found = owners.isEmpty ? [] : try related(entity, .isIn(.keyPath([inverse.name]), owners, []), by: order)
+    let found = owners.isEmpty ? [] : try related(entity, .leads(inverse, toAnyOf: owners), by: order)
     var ids: [ManagedObjectID: [ManagedObjectID]] = [:]
     for object in found {
       guard let owner = try knownRow(of: object)?.referenceIfPresent(inverse.slot) else { continue }

@@ -143,7 +143,7 @@ extension ObjectRegistry {
       var query = FetchQuery(entity: destination)
       if property.joinTable == nil {
         guard let inverse = property.inverse else { return nil }
-        query.condition = .compare(.keyPath([inverse.name]), .equal, .object(object.objectID), [])
+        query.condition = .leads(inverse, to: object.objectID)
         if property.isOrdered, let order = inverse.orderProperty {
           query.sorts = [ResolvedSort(keyPath: [order.name], isAscending: true)]
         }

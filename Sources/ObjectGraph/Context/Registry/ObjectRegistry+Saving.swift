@@ -7,7 +7,7 @@ extension ObjectRegistry {
   /// Calls `willSave` on changed objects, and again on those that it changed.
   ///
   /// - Throws: ``EndlessWillSave`` if that does not end.
-  func runWillSave() throws(EndlessWillSave) {
+  func runWillSave() throws {
     // They may have been propagated at the end of the event or not: now they are.
     propagateDeletes()
     publishChanges()
@@ -156,5 +156,82 @@ extension Row {
     row.set(derived.value, derived.slot)
     row.stamp(version: version)
     return row
+  }
+}
+
+/// The rows by which a context detects conflicts of objects that its next save does not write, or must not overwrite.
+final class ConflictChecks {
+  /// Rows of unchanged objects that the next save must find unchanged in the store too.
+  private var rows: [ManagedObjectID: Row] = [:]
+  /// The stored rows that conflict with unsaved changes, as a merge found them; nil for a stored delete.
+  private(set) var storedRows: [ManagedObjectID: Row?] = [:]
+
+  /// True if the next save has no unchanged object to check.
+  var isEmpty: Bool { rows.isEmpty }
+
+  /// Makes the next save check that an object's row is still this one.
+  func add(_ id: ManagedObjectID, _ row: Row) { rows[id] = row }
+
+  /// Returns the rows that a save must find unchanged although it does not write them.
+  func rows(besides sets: [ChangeSet]) -> [RowChange] {
+    rows.compactMap { id, row in
+      let isWritten = sets.contains { $0.change(of: id) != nil }
+      return isWritten ? nil : RowChange(.update, id, row: row, base: row)
+    }
+  }
+
+  /// Notes the stored row, or the stored delete, that conflicts with an object's unsaved changes.
+  func noteStored(_ row: Row?, of id: ManagedObjectID) { storedRows[id] = .some(row) }
+
+  /// Removes and returns the stored row that conflicts with an object's changes.
+  func removeStored(of id: ManagedObjectID) -> Row?? { storedRows.removeValue(forKey: id) }
+
+  /// Forgets an object.
+  func remove(_ id: ManagedObjectID) {
+    rows[id] = nil
+    storedRows[id] = nil
+  }
+
+  /// Forgets the rows of unchanged objects.
+  func removeRows() { rows = [:] }
+
+  func removeAll() {
+    rows = [:]
+    storedRows = [:]
+  }
+}
+
+/// The failures of one context that properties and initializers could not throw; its next save throws them.
+final class DeferredFailures {
+  /// The first read error.
+  private var readFailure: (any Error)?
+  /// The error that left a new object without a key; saves throw it while such objects are registered.
+  private var keyFailure: StoreError?
+  private var keylessCount: Int64 = 0
+
+  /// Notes an error that could not be thrown; later ones are usually its consequences.
+  func note(_ error: any Error) { readFailure = readFailure ?? error }
+
+  /// Removes and returns the first error.
+  func pop() -> (any Error)? {
+    defer { readFailure = nil }
+    return readFailure
+  }
+
+  /// Notes why the store has no key for a new object, and returns a negative one, which can't be saved.
+  func substituteKey(_ error: StoreError) -> Int64 {
+    keyFailure = error
+    keylessCount += 1
+    return -keylessCount
+  }
+
+  /// - Throws: the error that left the object without a key.
+  func checkKey(of id: ManagedObjectID) throws(StoreError) {
+    if id.key < 0, let keyFailure { throw keyFailure }
+  }
+
+  func removeAll() {
+    readFailure = nil
+    keyFailure = nil
   }
 }

@@ -85,7 +85,7 @@ extension ObjectRegistry {
   /// again. Does I/O only if the delete is not known to have reached the store.
   private func isBack(_ id: ManagedObjectID) -> Bool {
     if let change = ancestorsChange(of: id) { return change.row != nil }
-    if coordinator.hasDeparted(id) { return false }
+    if coordinator.sharedRows.hasDeparted(id) { return false }
     do { return try usableCachedRow(for: id) != nil || storedRow(for: id) != nil } catch {
       failures.note(error)
       return false

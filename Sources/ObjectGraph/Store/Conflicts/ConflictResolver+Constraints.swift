@@ -166,8 +166,7 @@ extension ConflictResolver {
             property.destination?.root.index == Int(id.rootIndex)
           {
             let query = StoreQuery(
-              entity: entity, condition: .compare(.keyPath([property.name]), .equal, .object(id), []),
-              coordinatorOrdinal: coordinator.ordinal)
+              entity: entity, condition: .leads(property, to: id), coordinatorOrdinal: coordinator.ordinal)
             try reader.fetch(query) { source, row in
               guard let row = row?.row, !written.contains(source) else { return true }
               let change = changes[source] ?? RowChange(.update, source, row: row, base: row)
@@ -304,6 +303,7 @@ struct ConstraintSearch {
   private func holder(
     _ entity: Entity, _ names: [String], key: [Key], reader: any StoreReader
   ) throws -> (id: ManagedObjectID, row: Row)? {
+    // By hand, since which properties are unique together is the model's to say.
     let parts = zip(names, key).map { name, key in
       switch key {
       case .attribute(let value): Condition.compare(.keyPath([name]), .equal, .value(value), [])

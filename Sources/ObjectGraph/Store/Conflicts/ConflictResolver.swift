@@ -34,12 +34,13 @@ struct ConflictResolver {
   /// again. Cost: a look at the keys, unless there are such objects.
   mutating func setsToWrite() -> [ChangeSet] {
     returns = []
-    return draft.sets.map { coordinator.areTemporary($0.insertedKeys) ? $0 : withLaterVersions($0) }
+    return draft.sets.map { coordinator.keys.areTemporary($0.insertedKeys) ? $0 : withLaterVersions($0) }
   }
 
   private mutating func withLaterVersions(_ set: ChangeSet) -> ChangeSet {
     var changes = set.changes
-    for index in changes.indices where changes[index].kind == .insert && !coordinator.isTemporary(changes[index].id) {
+    for index in changes.indices
+    where changes[index].kind == .insert && !coordinator.keys.isTemporary(changes[index].id) {
       let past = Row(coordinator.layouts[Int(changes[index].row?.entityIndex ?? changes[index].id.entityIndex)])
       // From the clock, so later than any version counted by this or another process.
       past.stamp(version: coordinator.drawOrder())
@@ -137,12 +138,30 @@ struct ConflictResolver {
   /// Returns the change rebased on the stored row, if this stack's own save in between caused the conflict.
   private func mergedWithinStack(_ conflict: StoreConflict) -> RowChange? {
     guard let base = conflict.change.base, let stored = conflict.stored?.row,
-      coordinator.canMerge(conflict, base, stored: stored, root: root)
+      isWithinStack(conflict, base, stored: stored)
     else { return nil }
     var change = conflict.change
     change.base = stored
     change.row = change.row.map { stored.applying(changesFrom: base, to: $0, layout: layout(of: stored)) }
     return change
+  }
+
+  /// Returns true if a conflict only looks like one, because another context of the same stack saved in between.
+  private func isWithinStack(_ conflict: StoreConflict, _ base: Row, stored: Row) -> Bool {
+    // Who holds values of an object that never were stored has them from the stack that inserted it.
+    if base.version == 0 && stored.version == 1 { return true }
+    let first = base.version == 0 ? stored.version : base.version + 1
+    if first <= stored.version,
+      coordinator.ownWrites.contain(first...stored.version, of: conflict.change.id, root: root)
+    {
+      return true
+    }
+    // A base that never was stored itself, because a parent had merged it: its changed values must be the stored ones.
+    guard base.version == 0, let row = conflict.change.row else { return false }
+    let layout = layout(of: stored)
+    return row.changedSlots(from: base, layout: layout).allSatisfy {
+      base.hasSameValue(as: stored, $0, layout.storage[$0])
+    }
   }
 
   private func decision(_ resolution: MergeResolution, _ conflict: MergeConflict) -> Decision {

@@ -18,7 +18,7 @@ struct FormatLexer {
     return ConditionError(code, message, fragment: fragment, column: text(0..<range.lowerBound).count + 1)
   }
 
-  mutating func next() throws(ConditionError) -> FormatToken {
+  mutating func next() throws -> FormatToken {
     while let scalar = peek(), scalar.properties.isWhitespace { position += 1 }
     let start = position
     guard let scalar = peek() else { return FormatToken(kind: .end, start: start, end: start) }
@@ -30,7 +30,7 @@ struct FormatLexer {
     position + distance < scalars.count ? scalars[position + distance] : nil
   }
 
-  private mutating func kind(beginningWith scalar: Unicode.Scalar) throws(ConditionError) -> FormatToken.Kind {
+  private mutating func kind(beginningWith scalar: Unicode.Scalar) throws -> FormatToken.Kind {
     let start = position
     switch scalar {
     case "'", "\"": return .string(try string(scalar))
@@ -65,7 +65,7 @@ struct FormatLexer {
     return text(start..<position)
   }
 
-  private mutating func number() throws(ConditionError) -> String {
+  private mutating func number() throws -> String {
     let start = position
     if peek() == "0", let mark = peek(1), "xXoObB".unicodeScalars.contains(mark) {
       position += 2
@@ -94,7 +94,7 @@ struct FormatLexer {
     while let digit = peek(), ("0"..."9").contains(digit) { position += 1 }
   }
 
-  private mutating func argument() throws(ConditionError) -> String {
+  private mutating func argument() throws -> String {
     let start = position
     position += 1
     for specifier in [
@@ -110,7 +110,7 @@ struct FormatLexer {
     throw error(.syntax, "not an argument; use %@, %K, %d, %ld or %f", range: start..<position)
   }
 
-  private mutating func symbol() throws(ConditionError) -> String {
+  private mutating func symbol() throws -> String {
     for symbol in ["==", "=>", "=<", "!=", "<>", "<=", ">=", "&&", "||", "**", ":="] {
       if position + 2 <= scalars.count, text(position..<(position + 2)) == symbol {
         position += 2
@@ -126,7 +126,7 @@ struct FormatLexer {
     return symbol
   }
 
-  private mutating func string(_ quote: Unicode.Scalar) throws(ConditionError) -> String {
+  private mutating func string(_ quote: Unicode.Scalar) throws -> String {
     let start = position
     position += 1
     var value = String.UnicodeScalarView()
@@ -139,7 +139,7 @@ struct FormatLexer {
   }
 
   /// The scalar that an escape stands for, the backslash being read already.
-  private mutating func escape() throws(ConditionError) -> Unicode.Scalar {
+  private mutating func escape() throws -> Unicode.Scalar {
     let start = position - 1
     guard let scalar = peek() else { throw error(.syntax, "nothing follows the backslash", range: start..<position) }
     position += 1

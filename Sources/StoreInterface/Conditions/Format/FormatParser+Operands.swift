@@ -10,18 +10,18 @@ extension FormatParser {
   ]
 
   /// A sum or difference of products of powers.
-  mutating func operand() throws(ConditionError) -> Operand {
-    try chain(["+": .add, "-": .subtract]) { parser throws(ConditionError) in
-      try parser.chain(["*": .multiply, "/": .divide]) { parser throws(ConditionError) in
-        try parser.chain(["**": .power]) { parser throws(ConditionError) in try parser.primary() }
+  mutating func operand() throws -> Operand {
+    try chain(["+": .add, "-": .subtract]) { parser in
+      try parser.chain(["*": .multiply, "/": .divide]) { parser in
+        try parser.chain(["**": .power]) { parser in try parser.primary() }
       }
     }
   }
 
   /// Operands with signs of one rank between them, which bind from the left.
   private mutating func chain(
-    _ signs: [String: Operand.Arithmetic], _ part: (inout Self) throws(ConditionError) -> Operand
-  ) throws(ConditionError) -> Operand {
+    _ signs: [String: Operand.Arithmetic], _ part: (inout Self) throws -> Operand
+  ) throws -> Operand {
     var result = try part(&self)
     var count = 0
     while case .symbol(let symbol) = token.kind, let sign = signs[symbol] {
@@ -33,7 +33,7 @@ extension FormatParser {
     return result
   }
 
-  private mutating func primary() throws(ConditionError) -> Operand {
+  private mutating func primary() throws -> Operand {
     depth += 1
     defer { depth -= 1 }
     if depth > Self.depthLimit { throw error("nested more than \(Self.depthLimit) deep") }
@@ -62,12 +62,12 @@ extension FormatParser {
     }
   }
 
-  private mutating func literal(_ value: Value) throws(ConditionError) -> Operand {
+  private mutating func literal(_ value: Value) throws -> Operand {
     try advance()
     return .value(value)
   }
 
-  private mutating func number(_ text: String, isNegative: Bool) throws(ConditionError) -> Operand {
+  private mutating func number(_ text: String, isNegative: Bool) throws -> Operand {
     if let radix = ["0x": 16, "0o": 8, "0b": 2][text.prefix(2).lowercased()] {
       let digits = (isNegative ? "-" : "") + text.dropFirst(2)
       guard let number = Int64(digits, radix: radix) else { throw error("not a number of 64 bits") }
@@ -81,7 +81,7 @@ extension FormatParser {
     throw error("the number is too large")
   }
 
-  private mutating func named(_ name: String) throws(ConditionError) -> Operand {
+  private mutating func named(_ name: String) throws -> Operand {
     switch name.uppercased() {
     case "TRUE", "YES": return try literal(.boolean(true))
     case "FALSE", "NO": return try literal(.boolean(false))
@@ -100,7 +100,7 @@ extension FormatParser {
   }
 
   /// The names after the first, which is the current word; or what a function computes.
-  private mutating func keyPath(_ first: String) throws(ConditionError) -> Operand {
+  private mutating func keyPath(_ first: String) throws -> Operand {
     let place = token
     try advance()
     if token.isSymbol("(") { throw error("functions are written name:(argument)", .unsupported) }
@@ -109,7 +109,7 @@ extension FormatParser {
   }
 
   /// The rest of a path, each name after a dot, perhaps with an aggregation at its end.
-  private mutating func path(_ names: [String], from variable: String?) throws(ConditionError) -> Operand {
+  private mutating func path(_ names: [String], from variable: String?) throws -> Operand {
     var names = names
     while try skip(".") {
       switch token.kind {
@@ -130,7 +130,7 @@ extension FormatParser {
     return Operand(path: names, from: variable)
   }
 
-  private mutating func argument(_ specifier: String) throws(ConditionError) -> Operand {
+  private mutating func argument(_ specifier: String) throws -> Operand {
     guard let argument = arguments.next() else { throw error("there is no argument for this", .argument) }
     let operand: Operand?
     switch specifier {
@@ -148,7 +148,7 @@ extension FormatParser {
   }
 
   /// The bounds of BETWEEN.
-  mutating func bounds() throws(ConditionError) -> [Operand] {
+  mutating func bounds() throws -> [Operand] {
     guard case .argument("@") = token.kind else {
       if let list = try list() { return list }
       throw error("two bounds in braces, or a collection of two, were expected")
@@ -162,7 +162,7 @@ extension FormatParser {
   }
 
   /// `{a, b}` or an argument that is a collection; nil if something else follows.
-  mutating func list() throws(ConditionError) -> [Operand]? {
+  mutating func list() throws -> [Operand]? {
     if case .argument("@") = token.kind, let list = arguments.peek()?.list {
       _ = arguments.next()
       try advance()
@@ -188,7 +188,7 @@ extension FormatParser {
   /// `name:(argument)`, `name:word:(first, second)` or `now()`, the current word being the first colon.
   ///
   /// - Parameter place: where the name is.
-  mutating func function(_ name: String, _ place: FormatToken) throws(ConditionError) -> Operand {
+  mutating func function(_ name: String, _ place: FormatToken) throws -> Operand {
     var selector = name
     while try skip(":") {
       selector += ":"
@@ -218,7 +218,7 @@ extension FormatParser {
   }
 
   /// `CAST(value, 'NSDate')`; constants are cast here and now.
-  mutating func cast() throws(ConditionError) -> Operand {
+  mutating func cast() throws -> Operand {
     try advance()
     try expect("(")
     let operand = try operand()
@@ -240,7 +240,7 @@ extension FormatParser {
   /// `@count`, or `@sum.path` and the like, the current word being the sign.
   mutating func aggregate(
     of collection: Operand.Collection, variable: String, _ condition: Condition
-  ) throws(ConditionError) -> Operand {
+  ) throws -> Operand {
     try advance()
     let place = token
     guard case .name(let name) = token.kind else { throw error("@count, @sum, @min, @max or @avg was expected") }
@@ -262,7 +262,7 @@ extension FormatParser {
   }
 
   /// `SUBQUERY(path, $variable, condition).@count`.
-  mutating func subquery() throws(ConditionError) -> Operand {
+  mutating func subquery() throws -> Operand {
     try advance()
     try expect("(")
     let place = token

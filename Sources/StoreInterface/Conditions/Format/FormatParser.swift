@@ -10,7 +10,7 @@ struct FormatParser {
   /// Deeper nesting is refused, so that hostile text can't exhaust the stack.
   static let depthLimit = 128
 
-  init(_ format: String, _ arguments: [Any?]) throws(ConditionError) {
+  init(_ format: String, _ arguments: [Any?]) throws {
     lexer = FormatLexer(format)
     operandParentheses = Self.operandParentheses(lexer)
     self.arguments = FormatArguments(arguments)
@@ -18,20 +18,20 @@ struct FormatParser {
   }
 
   /// Reads the whole text as a condition.
-  mutating func parse() throws(ConditionError) -> Condition {
+  mutating func parse() throws -> Condition {
     let condition = try disjunction()
     try expectEnd("AND, OR or the end was expected")
     return condition
   }
 
   /// Reads the whole text as a value.
-  mutating func parseOperand() throws(ConditionError) -> Operand {
+  mutating func parseOperand() throws -> Operand {
     let operand = try operand()
     try expectEnd("an operator or the end was expected")
     return operand
   }
 
-  private func expectEnd(_ message: String) throws(ConditionError) {
+  private func expectEnd(_ message: String) throws {
     if token.kind != .end { throw error(message) }
     if arguments.remaining > 0 {
       let given = arguments.used + arguments.remaining
@@ -42,16 +42,16 @@ struct FormatParser {
 
   // MARK: Words
 
-  mutating func advance() throws(ConditionError) { token = try lexer.next() }
+  mutating func advance() throws { token = try lexer.next() }
 
   /// Moves on if the word is that symbol; returns false if it is not.
-  mutating func skip(_ symbol: String) throws(ConditionError) -> Bool {
+  mutating func skip(_ symbol: String) throws -> Bool {
     guard token.isSymbol(symbol) else { return false }
     try advance()
     return true
   }
 
-  mutating func expect(_ symbol: String) throws(ConditionError) {
+  mutating func expect(_ symbol: String) throws {
     if try !skip(symbol) { throw error("\(symbol) was expected") }
   }
 
@@ -62,7 +62,7 @@ struct FormatParser {
 
   // MARK: Logic
 
-  mutating func disjunction() throws(ConditionError) -> Condition {
+  mutating func disjunction() throws -> Condition {
     var parts = [try conjunction()]
     while token.keyword == "OR" || token.isSymbol("||") {
       try advance()
@@ -71,7 +71,7 @@ struct FormatParser {
     return parts.count == 1 ? parts[0] : .or(parts)
   }
 
-  private mutating func conjunction() throws(ConditionError) -> Condition {
+  private mutating func conjunction() throws -> Condition {
     var parts = [try negation()]
     while token.keyword == "AND" || token.isSymbol("&&") {
       try advance()
@@ -80,7 +80,7 @@ struct FormatParser {
     return parts.count == 1 ? parts[0] : .and(parts)
   }
 
-  private mutating func negation() throws(ConditionError) -> Condition {
+  private mutating func negation() throws -> Condition {
     depth += 1
     defer { depth -= 1 }
     if depth > Self.depthLimit { throw error("nested more than \(Self.depthLimit) deep") }
@@ -97,7 +97,7 @@ struct FormatParser {
     return try predicate()
   }
 
-  private mutating func quantified(_ quantifier: Condition.Quantifier) throws(ConditionError) -> Condition {
+  private mutating func quantified(_ quantifier: Condition.Quantifier) throws -> Condition {
     try advance()
     return .quantified(quantifier, try comparison())
   }
@@ -120,7 +120,7 @@ struct FormatParser {
     return found
   }
 
-  private mutating func predicate() throws(ConditionError) -> Condition {
+  private mutating func predicate() throws -> Condition {
     switch token.keyword {
     case "TRUEPREDICATE":
       try advance()
@@ -145,7 +145,7 @@ extension FormatParser {
     "BEGINSWITH": .beginsWith, "ENDSWITH": .endsWith, "CONTAINS": .contains, "LIKE": .like, "MATCHES": .matches,
   ]
 
-  mutating func comparison() throws(ConditionError) -> Condition {
+  mutating func comparison() throws -> Condition {
     let isSubquery = token.keyword == "SUBQUERY"
     let left = try operand()
     if token.keyword == "IN" {
@@ -182,7 +182,7 @@ extension FormatParser {
   /// Parses IN: the rest of a test for an element of a list, of a to-many relationship, or for a part of a text.
   private mutating func membership(
     of left: Operand, _ options: Condition.TextOptions
-  ) throws(ConditionError) -> Condition {
+  ) throws -> Condition {
     if let list = try list() { return .isIn(left, list, options) }
     let place = token
     let whole = try operand()
@@ -197,7 +197,7 @@ extension FormatParser {
   }
 
   /// `[c]`, `[d]`, `[cd]`, `[n]` or nothing; `n` says that the texts are prepared, so that nothing is disregarded.
-  private mutating func options() throws(ConditionError) -> Condition.TextOptions {
+  private mutating func options() throws -> Condition.TextOptions {
     guard try skip("[") else { return [] }
     var options: Condition.TextOptions = []
     guard case .name(let letters) = token.kind else { throw error("c, d or cd was expected") }

@@ -18,7 +18,7 @@ struct DictionaryFetch {
   /// - Throws: ``ConditionError`` for unknown names, and for what a group has no single value of.
   init<Object>(
     _ request: FetchRequest<Object>, includingPendingChanges: Bool, _ registry: ObjectRegistry
-  ) throws(ConditionError) {
+  ) throws {
     let isGrouped =
       !request.propertiesToGroupBy.isEmpty
       || request.propertiesToFetch.contains { if case .aggregate = $0.kind { true } else { false } }
@@ -50,7 +50,7 @@ struct DictionaryFetch {
     }
   }
 
-  private func checkRules(_ groupNames: [String]) throws(ConditionError) {
+  private func checkRules(_ groupNames: [String]) throws {
     if having != nil && groupNames.isEmpty {
       throw ConditionError(.unsupported, "havingCondition chooses groups, so it needs propertiesToGroupBy")
     }

@@ -18,7 +18,7 @@ struct FetchColumn {
   var isValue: Bool { if case .value = source { true } else { false } }
 
   /// - Throws: ``ConditionError`` for what does not exist, or what the function can't be applied to.
-  init(_ expression: FetchExpression, _ entity: Entity) throws(ConditionError) {
+  init(_ expression: FetchExpression, _ entity: Entity) throws {
     name = expression.name
     switch expression.kind {
     case .property(let names): source = .property(try PropertyPath(names, from: entity))
@@ -42,7 +42,7 @@ struct FetchColumn {
   }
 
   /// All stored attributes and to-one relationships of an entity.
-  static func all(of entity: Entity) throws(ConditionError) -> [FetchColumn] {
+  static func all(of entity: Entity) throws -> [FetchColumn] {
     var columns: [FetchColumn] = []
     for property in entity.properties where property.isPersistent && !property.isHidden {
       columns.append(try FetchColumn(.property(property.name), entity))

@@ -20,7 +20,7 @@ struct GroupTable {
     _ groups: [[Value]], having condition: Condition?, sorts: [ResolvedSort]
   ) throws -> [[Value]] {
     if condition == nil && sorts.isEmpty { return groups }
-    let resolved = try condition?.mapOperands { operands throws(ConditionError) in
+    let resolved = try condition?.mapOperands { operands in
       var mapped: [Operand] = []
       for operand in operands { mapped.append(try self.operand(operand)) }
       return mapped
@@ -48,7 +48,7 @@ struct GroupTable {
     return row
   }
 
-  private func operand(_ operand: Operand) throws(ConditionError) -> Operand {
+  private func operand(_ operand: Operand) throws -> Operand {
     switch operand {
     case .keyPath(let names): return .keyPath([try name(names)])
     case .evaluatedObject:
@@ -57,7 +57,7 @@ struct GroupTable {
     }
   }
 
-  private func name(_ keyPath: [String]) throws(ConditionError) -> String {
+  private func name(_ keyPath: [String]) throws -> String {
     let joined = keyPath.joined(separator: ".")
     guard let index = columns.firstIndex(where: { $0.name == joined }) else {
       throw ConditionError(

@@ -1,0 +1,219 @@
+import Configuration
+import Fleet
+import Foundation
+import JSONText
+import JobSchedule
+import Jobs
+import ObjectGraph
+import Synchronization
+
+/// Admits jobs to a fleet: writes them to its ledger, in one transaction; the lead applies unique keys, dependencies and
+/// limits.
+///
+/// Not thread-safe, as ``Admission`` is not.
+final class FleetAdmission: Sendable {
+  /// Keys that are reserved at a time.
+  private static let keyCount = 10_000
+
+  private let main: ManagedObjectContext
+  private let coordinator: PersistentStoreCoordinator
+  private let handlers: HandlerTable
+  private let scheduler: Scheduler
+  private let policy: JobPolicy
+  private let membership: Membership
+  private let payloadDirectory: String
+  private let keys = Mutex<Range<Int64>>(0..<0)
+
+  init(
+    main: ManagedObjectContext, coordinator: PersistentStoreCoordinator, handlers: HandlerTable, scheduler: Scheduler,
+    policy: JobPolicy, membership: Membership, payloadDirectory: String
+  ) {
+    self.main = main
+    self.coordinator = coordinator
+    self.handlers = handlers
+    self.scheduler = scheduler
+    self.policy = policy
+    self.membership = membership
+    self.payloadDirectory = payloadDirectory
+  }
+
+  /// The spool of this host.
+  var spool: String { membership.spool }
+
+  /// Writes the jobs of files to the ledger, and enters them into this host's schedule.
+  ///
+  /// - Parameter files: the files, each with its jobs.
+  /// - Returns: the result for each file, in their order.
+  func admit(
+    _ files: [(candidate: Admission.Candidate, jobs: [JobSpecification])]
+  ) throws -> [Result<AdmittedFile, AdmissionRefusal>] {
+    while true {
+      // Each time, jobs of another host are known that were not before.
+      do { return try admitOnce(files) } catch is AdmissionRace { continue }
+    }
+  }
+
+  private func admitOnce(
+    _ files: [(candidate: Admission.Candidate, jobs: [JobSpecification])]
+  ) throws -> [Result<AdmittedFile, AdmissionRefusal>] {
+    let names = files.flatMap { $0.jobs.flatMap { [$0.id ?? ""] + $0.after + $0.afterAny } }
+    var known = try read(names)
+    var round = Round()
+    let admitted = try files.map { candidate, jobs in
+      do throws(AdmissionRefusal) {
+        for job in jobs { try known.checkOrigin(of: job, submitter: Int64(candidate.file.submitter)) }
+      } catch {
+        return Result<AdmittedFile, AdmissionRefusal>.failure(error)
+      }
+      return .success(try admit(candidate, jobs, known: &known, round: &round))
+    }
+    // Before they are in the ledger: the lead may assign them to this host before the answer is here.
+    scheduler.add(round.placeholders)
+    do {
+      if !round.jobs.isEmpty { try membership.admit(round.jobs) }
+      try dropRepetitions(round.jobs)
+    } catch {
+      scheduler.change { schedule, now in for job in round.placeholders { schedule.drop(job.id, at: now) } }
+      throw error
+    }
+    membership.watch(round.watched)
+    return admitted
+  }
+
+  /// The new jobs of some files.
+  private struct Round {
+    var jobs: [FleetJob] = []
+    var placeholders: [NewJob] = []
+    /// Other spools' jobs for which one of the files waits.
+    var watched: [ManagedObjectID] = []
+  }
+
+  private func read(_ names: [String]) throws -> KnownJobs {
+    try ManagedObjectContext(parent: main, name: "admission").performAndWait { context in
+      try KnownJobs(names, context, scheduler: nil)
+    }
+  }
+
+  private func admit(
+    _ candidate: Admission.Candidate, _ jobs: [JobSpecification], known: inout KnownJobs, round: inout Round
+  ) throws -> AdmittedFile {
+    let name = candidate.file.name
+    let isOver = candidate.isOver && jobs.contains { known[$0.id ?? ""] != nil }
+    var admitted = AdmittedFile(
+      file: LiveFile(name: name, jobCount: 0, isOfEarlierRun: candidate.isTakenUp), isTakenUp: candidate.isTakenUp,
+      ids: jobs.map { $0.id ?? "" })
+    admitted.isScheduled = true
+    for job in jobs {
+      let id = job.id ?? ""
+      guard let earlier = known[id] else {
+        if !isOver { try insert(job, id, of: candidate.file, into: &admitted, known: &known, round: &round) }
+        continue
+      }
+      admitted.objectIDs.append(earlier.objectID)
+      if earlier.state.isFinal {
+        if earlier.state.isFailure && earlier.state != .cancelled {
+          admitted.earlierFailures.append("\(id): \(earlier.failure ?? "failed")")
+        }
+      } else if isOver {
+        continue
+      } else if earlier.file == name.description && earlier.spool == membership.spool {
+        // Of this very file: an earlier run of this host, or an admission whose answer was lost, has written it.
+        let isHere = scheduler.read { schedule, _ in schedule.contains(earlier.objectID) }
+        if isHere {
+          admitted.duplicatesOfLive.append(earlier.objectID)
+        } else {
+          expect(earlier.objectID, job, in: &admitted, round: &round)
+        }
+      } else {
+        admitted.duplicatesOfLive.append(earlier.objectID)
+        if earlier.spool != membership.spool { watch(earlier.objectID, job, round: &round) }
+      }
+    }
+    return admitted
+  }
+
+  private func insert(
+    _ job: JobSpecification, _ id: String, of file: ClaimedFile, into admitted: inout AdmittedFile,
+    known: inout KnownJobs, round: inout Round
+  ) throws {
+    let objectID = try drawID()
+    var specification = job
+    specification.ownMaxAttempts = job.maxAttempts
+    specification.maxAttempts = policy.maxAttempts(of: job, handlers[job.type])
+    var new = FleetJob(
+      id: objectID, name: id, specification: specification, place: place(of: job), created: Moment.now().wall)
+    new.file = file.name.description
+    new.submitter = Int64(file.submitter)
+    new.spool = membership.spool
+    round.jobs.append(new)
+    admitted.objectIDs.append(objectID)
+    known[id] = KnownJobs.Entry(
+      objectID: objectID, state: .available, failure: nil,
+      origin: KnownJobs.Origin(submitter: new.submitter, type: job.type), file: new.file, spool: membership.spool)
+    expect(objectID, job, in: &admitted, round: &round)
+  }
+
+  /// Expects the end of a job of this spool.
+  private func expect(
+    _ id: ManagedObjectID, _ job: JobSpecification, in admitted: inout AdmittedFile, round: inout Round
+  ) {
+    admitted.file.expectJob()
+    let new = NewJob(elsewhere: id, file: admitted.file, type: job.type, queue: job.queue, name: job.id ?? "")
+    admitted.jobs.append(new)
+    round.placeholders.append(new)
+  }
+
+  /// Expects the end of a job of another spool, of which nobody tells this one.
+  private func watch(_ id: ManagedObjectID, _ job: JobSpecification, round: inout Round) {
+    round.watched.append(id)
+    if scheduler.read({ schedule, _ in schedule.contains(id) }) { return }
+    round.placeholders.append(NewJob(elsewhere: id, file: nil, type: job.type, queue: job.queue, name: job.id ?? ""))
+  }
+
+  /// The host that a job has to run at: this one, if it names files that not all hosts see.
+  private func place(of job: JobSpecification) -> String? {
+    let shared = policy.configuration.value.fleet.sharedFolders
+    let isLocal = (handlers[job.type]?.paths(in: job.arguments) ?? []).contains { path in
+      let path = path.hasPrefix("/") ? path : payloadDirectory + "/" + path
+      // Whoever climbs out of a folder has not named it.
+      return path.contains("/../") || !shared.contains { path.hasPrefix($0.hasSuffix("/") ? $0 : $0 + "/") }
+    }
+    return isLocal ? membership.spool : nil
+  }
+
+  private func drawID() throws -> ManagedObjectID {
+    guard let entity = coordinator.model.entitiesByName[Job.entityName] else {
+      throw StoreError(.incompatibleModel, "the model has no entity \(Job.entityName)")
+    }
+    let key = try keys.withLock { keys in
+      if keys.isEmpty {
+        keys = try coordinator.openStore().reserveKeys(KeyReservation(root: entity.root, count: Self.keyCount))
+      }
+      defer { keys = keys.dropFirst() }
+      return keys.lowerBound
+    }
+    return ManagedObjectID(key: key, entity: entity, coordinatorOrdinal: coordinator.ordinal)
+  }
+
+  /// Drops from the schedule what somebody else has admitted under the same IDs in the same moment.
+  private func dropRepetitions(_ jobs: [FleetJob]) throws {
+    if jobs.isEmpty { return }
+    let written = try read(jobs.map(\.name))
+    let others = jobs.filter { job in written[job.name].map { $0.objectID != job.id } ?? false }
+    if others.isEmpty { return }
+    throw AdmissionRace()
+  }
+}
+
+/// Two hosts have admitted jobs of the same ID in the same moment: the files are to be admitted once more, when the
+/// other's jobs are known.
+struct AdmissionRace: Error {}
+
+extension NewJob {
+  /// A job that only an assignment starts.
+  init(elsewhere id: ManagedObjectID, file: LiveFile?, type: String, queue: String, name: String) {
+    self.init(
+      id: id, file: file, specification: JobSpecification(type: type, id: name, queue: queue), name: name,
+      place: Scheduler.elsewhere)
+  }
+}

@@ -1,0 +1,123 @@
+import Dispatch
+import Fleet
+import Foundation
+import JobSchedule
+import Jobs
+import ObjectGraph
+import SystemSupport
+
+/// Brings the jobs that the lead assigns to this host's workers, and the ends of this spool's jobs to its files.
+final class FleetJobs: Sendable {
+  private static let chunkSize = 1_000
+  /// The delay before what met no database is tried again.
+  private static let retryDelay = Duration.milliseconds(500)
+
+  private let main: ManagedObjectContext
+  private let scheduler: Scheduler
+  private let releaser: Releaser
+  private let waiters: ReleaseWaiters
+  private let intake: Intake
+  private let membership: Membership
+  private let log: DaemonLog
+  private let queue = DispatchQueue(label: "fleet jobs")
+  private let looks: Coalescer
+
+  init(
+    main: ManagedObjectContext, scheduler: Scheduler, releaser: Releaser, waiters: ReleaseWaiters, intake: Intake,
+    membership: Membership, log: DaemonLog
+  ) {
+    self.main = main
+    self.scheduler = scheduler
+    self.releaser = releaser
+    self.waiters = waiters
+    self.intake = intake
+    self.membership = membership
+    self.log = log
+    looks = Coalescer(queue: queue)
+  }
+
+  // MARK: Assigned runs
+
+  /// Has workers begin runs, whose jobs are read first, past what is cached of earlier attempts.
+  func begin(_ runs: [Run]) {
+    queue.async { [self] in
+      do {
+        let others = try read(runs.map(\.job)) { [membership] job -> NewJob? in
+          guard let spool = job.spool, spool != membership.spool else { return nil }
+          membership.note(spool, of: job.objectID)
+          return NewJob(elsewhere: job.objectID, file: nil, type: job.type, queue: job.queue, name: job.id)
+        }
+        let here = scheduler.read { schedule, _ in runs.filter { schedule.contains($0.job) } }
+        // Of this spool and not awaited by a file: their admission had no answer before the daemon's last end.
+        let strays = Set(runs).subtracting(here).map(\.job).filter { id in !others.contains { $0.id == id } }
+        let own = try read(strays) { job -> NewJob? in
+          NewJob(elsewhere: job.objectID, file: nil, type: job.type, queue: job.queue, name: job.id)
+        }
+        scheduler.begin(runs, of: others + own)
+      } catch {
+        // The assignments stay, and so do the jobs when the daemon ends.
+        if membership.isClosed { return }
+        log.debug("jobs that were assigned to this host can't be read yet: \(error)")
+        queue.async(after: Self.retryDelay) { [weak self] in self?.begin(runs) }
+      }
+    }
+  }
+
+  // MARK: Outcomes
+
+  /// Reads which jobs of this spool have ended elsewhere, and releases their files.
+  func readOutcomes() {
+    looks.request { [weak self] in
+      guard let self else { return }
+      // Behind admissions under way, whose files are only then expected.
+      intake.afterAdmissions { self.releaseOutcomes() }
+    }
+  }
+
+  private func releaseOutcomes() {
+    do {
+      let ledger = try membership.reader()
+      let outcomes = try ledger.outcomes(of: membership.spool)
+      let watched = membership.watched
+      try release(outcomes.flatMap(\.jobs) + watched.prefix(Self.chunkSize))
+      if !outcomes.isEmpty { try ledger.forget(outcomes) }
+    } catch {
+      // The next beat that is answered tells of them again.
+      log.debug("outcomes can't be read: \(error)")
+    }
+  }
+
+  private func release(_ ids: [ManagedObjectID]) throws {
+    let waiting = scheduler.read { schedule, _ in ids.filter { schedule.contains($0) } }
+    let jobs = try read(waiting) { job -> (ManagedObjectID, String, JobState, String?)? in
+      (job.objectID, job.id, job.currentState, job.failure)
+    }
+    var finished: [FinishedJob] = []
+    for (id, name, state, failure) in jobs {
+      if state == .held { waiters.tellHeld(id) }
+      guard state.isFinal else { continue }
+      let file = scheduler.change { schedule, now in
+        _ = schedule.cancel(id)
+        _ = schedule.finish(id, as: state, at: now)
+        return schedule.job(id)?.file
+      }
+      finished.append(FinishedJob(objectID: id, id: name, state: state, failure: failure, file: file))
+    }
+    membership.unwatch(finished.lazy.map(\.objectID))
+    if !finished.isEmpty { releaser.release(finished) }
+  }
+
+  /// Reads jobs as they are in the store now.
+  private func read<Value: Sendable>(
+    _ ids: [ManagedObjectID], _ body: @Sendable (Job) throws -> Value?
+  ) throws -> [Value] {
+    var values: [Value] = []
+    for start in stride(from: 0, to: ids.count, by: Self.chunkSize) {
+      let chunk = ids[start..<min(start + Self.chunkSize, ids.count)]
+      values += try ManagedObjectContext(parent: main, name: "fleet").performAndWait { context in
+        try context.fetch(FetchRequest<Job>(objectIDs: chunk)).compactMap(body)
+      }
+    }
+    return values
+  }
+}

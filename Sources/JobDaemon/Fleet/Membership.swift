@@ -1,0 +1,215 @@
+import Dispatch
+import Fleet
+import Foundation
+import JobSchedule
+import Jobs
+import ObjectGraph
+import PostgresFleet
+import PostgresStore
+import Synchronization
+import SystemSupport
+
+/// This host's membership of a fleet: its driver, and what the daemon's parts have to do with it.
+final class Membership: Sendable {
+  private struct State {
+    var driver: MemberDriver?
+    var number: Int?
+    /// The wait for the admission under way; told whether it is written.
+    var admission: (@Sendable (Bool) -> Void)?
+    /// The spools of the jobs that run here and came to other hosts.
+    var spools: [ManagedObjectID: String] = [:]
+    /// Other spools' jobs for which files of this one wait.
+    var watched: Set<ManagedObjectID> = []
+    var isAway = false
+    var isClosed = false
+  }
+
+  private static let joinLimit = Duration.seconds(60)
+
+  /// The root of this host's spool, by which other hosts name it.
+  let spool: String
+  private let database: FleetDatabase
+  private let agingStep: Int64
+  private let events: DaemonEvents
+  private let log: DaemonLog
+  private let state = Mutex(State())
+
+  /// - Parameters:
+  ///   - database: the database that the hosts share.
+  ///   - spool: the root of this host's spool.
+  init(_ database: FleetDatabase, spool: String, agingStep: Duration, events: DaemonEvents, log: DaemonLog) {
+    self.database = database
+    self.spool = spool
+    self.agingStep = agingStep.milliseconds
+    self.events = events
+    self.log = log
+  }
+
+  /// The number with which this host has joined; nil before.
+  var number: Int? { state.withLock { $0.number } }
+
+  /// True if this host may begin runs.
+  func mayBegin(at moment: Moment) -> Bool { driver?.mayBegin(at: moment) ?? false }
+
+  private var driver: MemberDriver? { state.withLock { $0.driver } }
+
+  // MARK: Start and stop
+
+  /// Joins the fleet; whoever was there under the same root is dead, and is buried.
+  ///
+  /// - Parameters:
+  ///   - store: the store, whose transactions are fenced from then on.
+  ///   - slots: the number of jobs that this host runs at a time.
+  ///   - types: the types that it has handlers for.
+  ///   - places: the places that it offers, beside its own spool.
+  /// - Throws: ``StoreError`` if the database does not answer within a minute.
+  func join(_ store: PostgresStore, slots: Int, types: [String], places: [String]) throws {
+    let joined = DispatchSemaphore(value: 0)
+    let host = FleetHost(root: spool, slots: slots, types: Set(types), places: Set(places + [spool]))
+    let driver = MemberDriver(
+      database, host: host, agingStep: agingStep, queue: DispatchQueue(label: "fleet"),
+      log: { [log] error in log.debug("a request to the fleet's database has no answer: \(error)") },
+      report: { [weak self] report in
+        self?.handle(report, store)
+        if case .joined = report { joined.signal() }
+      })
+    state.withLock { $0.driver = driver }
+    driver.start()
+    guard joined.wait(timeout: DispatchTime(after: Self.joinLimit)) == .success else {
+      driver.stop()
+      throw StoreError(.unavailable, "the fleet's database does not let this host join; its server's log tells why")
+    }
+  }
+
+  /// Refuses admissions from now on, and ends the wait of the one under way: its file is read again at the next start.
+  func endAdmission() {
+    let admission = state.withLock { state in
+      state.isClosed = true
+      defer { state.admission = nil }
+      return state.admission
+    }
+    admission?(false)
+  }
+
+  /// True once the daemon is ending.
+  var isClosed: Bool { state.withLock { $0.isClosed } }
+
+  /// Leaves the fleet: runs that have not ended are given to others at once.
+  func leave() {
+    endAdmission()
+    do throws(LedgerError) { try driver?.leave() } catch {
+      log.notice("the fleet's database was not told of the end (\(error)); the other hosts notice it in 4 seconds")
+    }
+  }
+
+  // MARK: Reports
+
+  private func handle(_ report: MemberDriver.Report, _ store: PostgresStore) {
+    switch report {
+    case .joined(let number): noteJoined(number, store)
+    case .assigned(let runs): events.send(.assigned(runs))
+    // No handler says that it must not run twice at a time.
+    case .stopExclusive: break
+    case .admitted:
+      let admission = state.withLock { state in
+        defer { state.admission = nil }
+        return state.admission
+      }
+      admission?(true)
+    case .beaten(let beat):
+      let wasAway = noteAway(false)
+      if wasAway {
+        log.notice("the database of the fleet is back")
+        events.send(.mayBegin)
+      }
+      if wasAway || beat.hasOutcomes || !watched.isEmpty { events.send(.outcomesKnown) }
+    case .missed:
+      if !noteAway(true) { log.warning("the database of the fleet does not answer; what is computed waits for it") }
+    case .recorded(let ended): hintSpools(of: ended)
+    case .hinted: events.send(.outcomesKnown)
+    case .end(.fenced): events.send(.fatal(.fenced))
+    case .end(.contradiction):
+      events.send(.fatal(.storeFailure("the ledger of the fleet contradicts what this host has begun")))
+    }
+  }
+
+  private func noteJoined(_ number: Int, _ store: PostgresStore) {
+    guard let driver else { return }
+    do throws(StoreError) { store.accompanyTransactions(by: try driver.participant(number)) } catch {
+      return events.send(.fatal(.storeFailure("\(error)")))
+    }
+    state.withLock { $0.number = number }
+    log.notice("joined the fleet as host \(number)")
+  }
+
+  /// Returns whether it was away before.
+  private func noteAway(_ isAway: Bool) -> Bool {
+    state.withLock { state in
+      defer { state.isAway = isAway }
+      return state.isAway
+    }
+  }
+
+  // MARK: Events
+
+  /// Sets the limits of queues and types, which count for the fleet while this host leads.
+  func setLimits(_ limits: [ResourceLimits]) { driver?.handle(.limited(limits)) }
+
+  /// Ends a run of which the store was told nothing.
+  func end(_ run: Run, _ event: JobEvent) {
+    state.withLock { _ = $0.spools.removeValue(forKey: run.job) }
+    driver?.handle(.finished(EndedRun(run: run, event: event)))
+  }
+
+  /// Records an operator's order; the lead carries it out.
+  func order(_ order: Order) { driver?.handle(.order(order)) }
+
+  /// The connection for reading beside the member's requests.
+  ///
+  /// - Throws: ``StoreError`` before the host has joined, and after its end.
+  func reader() throws(StoreError) -> PostgresLedger {
+    guard let reader = driver?.reader else { throw StoreError(.unavailable, "this host is not in the fleet now") }
+    return reader
+  }
+
+  /// Has jobs written to the ledger, and waits for that, even while the database is away.
+  ///
+  /// - Throws: ``StoreError/Code/unavailable`` if the database is away already, or the daemon ends.
+  func admit(_ jobs: [FleetJob]) throws(StoreError) {
+    let answered = DispatchSemaphore(value: 0)
+    let isWritten = Mutex(false)
+    let isFree = state.withLock { state in
+      if state.isClosed || state.isAway { return false }
+      state.admission = { outcome in
+        isWritten.withLock { $0 = outcome }
+        answered.signal()
+      }
+      return true
+    }
+    guard isFree, let driver else { throw StoreError(.unavailable, "the database of the fleet does not answer") }
+    driver.handle(.admit(jobs))
+    // The member tries until they are written or it is fenced, which ends the process; so does the daemon's end.
+    answered.wait()
+    if !isWritten.withLock({ $0 }) { throw StoreError(.unavailable, "the daemon is stopping") }
+  }
+
+  // MARK: Spools
+
+  /// Notes to which spool the job of a run came.
+  func note(_ spool: String, of job: ManagedObjectID) { state.withLock { $0.spools[job] = spool } }
+
+  /// Hints to other spools that attempts at jobs of theirs, which ran here, are on record.
+  private func hintSpools(of ended: [EndedRun]) {
+    let spools = state.withLock { state in Set(ended.compactMap { state.spools.removeValue(forKey: $0.run.job) }) }
+    if !spools.isEmpty { driver?.hint(spools: spools) }
+  }
+
+  /// Watches jobs of other spools for which a file of this one waits.
+  func watch(_ jobs: some Sequence<ManagedObjectID>) { state.withLock { $0.watched.formUnion(jobs) } }
+
+  /// Ends the watch of jobs.
+  func unwatch(_ jobs: some Sequence<ManagedObjectID>) { state.withLock { $0.watched.subtract(jobs) } }
+
+  /// The watched jobs.
+  var watched: Set<ManagedObjectID> { state.withLock { $0.watched } }
+}

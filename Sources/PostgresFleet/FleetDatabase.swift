@@ -1,0 +1,115 @@
+package import Fleet
+package import ObjectModel
+package import PostgresStore
+package import StoreInterface
+
+/// The database of a fleet: the schema of a store, in which the ledger lies as well.
+package struct FleetDatabase: Sendable {
+  private let url: String
+  private let options: PostgresStoreOptions
+  private let jobs: JobRows
+  /// The name of the fleet among all on the server, with which the names of its sessions and channels begin.
+  private let fleet: String
+
+  /// Finds the ledger in the schema of a store, or makes it.
+  ///
+  /// - Parameters:
+  ///   - url: the address of the store.
+  ///   - options: the options of the store, which the ledger's connections have as well.
+  ///   - job: the entity Job of the coordinator's model.
+  ///   - coordinatorOrdinal: the ordinal that goes into the IDs of jobs.
+  /// - Throws: ``StoreError`` that says what is wrong with the way to it, or with its format.
+  package init(
+    _ url: String, options: PostgresStoreOptions = .init(), job: Entity, coordinatorOrdinal: UInt32
+  ) throws(StoreError) {
+    self.url = url
+    self.options = options
+    jobs = JobRows(job, coordinatorOrdinal: coordinatorOrdinal)
+    let connection = try Connection(Connection.Settings(url, options: options))
+    defer { connection.close() }
+    try LedgerTables(connection: connection, place: connection.place).make()
+    let found = try connection.pipeline([Request("SELECT value FROM _metadata WHERE key = 'uuid'")])[0]
+    guard found.rowCount == 1 else {
+      throw StoreError(.corrupt, "the store has no identifier; restore it from a backup", path: connection.place)
+    }
+    fleet = "bobbin-" + found.text(0, 0).lowercased().prefix(8)
+  }
+
+  /// A ledger on a connection of its own.
+  ///
+  /// - Parameters:
+  ///   - name: the role of the connection, for those who look at the server's sessions.
+  ///   - host: the host whose connection it is, which a takeover ends; nil before the host has joined.
+  ///   - answerLimit: the time after which a request is given up that has no answer; nil for the store's.
+  ///   - listener: told of hints for the host.
+  ///   - log: told of the reason why a request has no answer.
+  package func ledger(
+    _ name: String, of host: Int? = nil, answerLimit: Duration? = nil, listener: PostgresLedger.HintListener? = nil,
+    log: @escaping @Sendable (StoreError) -> Void = { _ in }
+  ) throws(StoreError) -> PostgresLedger {
+    var options = options
+    options.answerLimit = answerLimit
+    options.applicationName = session(name, of: host)
+    return PostgresLedger(
+      try Connection.Settings(url, options: options), jobs: jobs, fleet: fleet,
+      channel: host.map { Self.channel(of: $0, fleet: fleet) }, listener: listener, log: log)
+  }
+
+  /// The name of a session. A takeover finds those of a host by it.
+  private func session(_ name: String, of host: Int?) -> String {
+    host.map { "\(fleet)/\($0)/\(name)" } ?? "\(fleet)//\(name)"
+  }
+
+  static func channel(of host: Int, fleet: String) -> String { "\(fleet)/\(host)" }
+
+  /// The part of the ledger in a save that makes attempts durable: the fence, the ends of their runs, and news of them.
+  ///
+  /// A fence that does not hold fails the save with ``StoreError/Code/stale``, runs that are not there with
+  /// ``StoreError/Code/contradiction``; nothing is written then. If the outcome of the save is unknown
+  /// (``StoreError/Code/inputOutput``), ``LedgerRequest/outcome(of:)`` tells it.
+  /// - Parameters:
+  ///   - ended: attempts whose effects and records are in the save.
+  ///   - admitted: new jobs that are in the save.
+  ///   - receipt: the number of the transaction in its slot.
+  package func companion(
+    ending ended: [EndedRun] = [], admitting admitted: [FleetJob] = [], _ receipt: Receipt
+  ) -> CompanionStatements {
+    var closing: [Request] = []
+    if !ended.isEmpty {
+      closing += [
+        LedgerStatements.endRuns(ended), LedgerStatements.tell(.ended, NewsText.text(of: ended)),
+      ]
+    }
+    if !admitted.isEmpty {
+      if let placing = JobRows.place(admitted) { closing.append(placing) }
+      closing.append(LedgerStatements.tell(admitted: admitted.map(\.id.key).sorted()))
+    }
+    return CompanionStatements(
+      sessionName: session("store", of: receipt.host), opening: [LedgerStatements.fence(receipt)],
+      closing: closing)
+  }
+
+  /// A host's part in all transactions of its store.
+  ///
+  /// - Parameters:
+  ///   - host: the number of the host.
+  ///   - spool: the root of its spool.
+  ///   - log: told of the reasons why requests had no answer.
+  ///   - recorded: called after each transaction that has ended runs, with their ends.
+  package func participant(
+    _ host: Int, spool: String, log: @escaping @Sendable (StoreError) -> Void = { _ in },
+    recorded: @escaping @Sendable ([EndedRun]) -> Void
+  ) throws(StoreError) -> StoreParticipant {
+    StoreParticipant(
+      host: host, spool: spool, job: jobs.entity, ledger: try ledger("receipts", of: host, log: log),
+      sessionName: session("store", of: host), recorded: recorded)
+  }
+
+  /// The fence for all other transactions of a host's store: they are let pass as long as it is not fenced.
+  ///
+  /// Nobody can ask for their outcome, so they must be such that doing them again is noticed.
+  package func fence(of host: Int) -> CompanionStatements {
+    CompanionStatements(
+      sessionName: session("store", of: host), opening: [LedgerStatements.standingFence(host)])
+  }
+}

@@ -1,0 +1,237 @@
+import Fleet
+import Foundation
+import Jobs
+import ObjectModel
+import PostgresStore
+import SQLGeneration
+import StoreInterface
+
+/// The rows of the entity Job, which the store keeps: jobs are admitted and read there, and their states are written.
+///
+/// Each change raises the version of its row, so that contexts notice it.
+struct JobRows: Sendable {
+  let entity: Entity
+  private let coordinatorOrdinal: UInt32
+
+  /// Beyond so many attempts one that was lost with its host is not made up for, so that a job that ends its host
+  /// itself does not do so for ever.
+  private static let lossLimit = 100
+  /// The seconds from 1970 to the beginning of a date's count.
+  private static let dateOffset: Double = Date.timeIntervalBetween1970AndReferenceDate
+  private static let now = "extract(epoch FROM now())::float8 - \(Int(dateOffset))"
+  private static let finalStates = JobState.allCases.filter(\.isFinal).map { "'\($0.rawValue)'" }.joined(
+    separator: ", ")
+
+  /// - Parameters:
+  ///   - entity: the entity Job of the coordinator's model.
+  ///   - coordinatorOrdinal: the ordinal that goes into the IDs of objects.
+  init(_ entity: Entity, coordinatorOrdinal: UInt32) {
+    self.entity = entity
+    self.coordinatorOrdinal = coordinatorOrdinal
+  }
+
+  func id(_ key: Int64) -> ManagedObjectID {
+    ManagedObjectID(key: key, entity: entity, coordinatorOrdinal: coordinatorOrdinal)
+  }
+
+  func run(_ result: QueryResult, _ row: Int) -> Run {
+    Run(
+      job: id(result.integer(row, 0)), host: Int(result.integer(row, 1)), attempt: Int(result.integer(row, 2)))
+  }
+
+  func runs(_ result: QueryResult) -> [Run] { (0..<result.rowCount).map { run(result, $0) } }
+
+  // MARK: Admission
+
+  /// Inserts jobs whose IDs are new, and tells of them.
+  static func admit(_ jobs: [FleetJob]) -> Request {
+    var keys = ArrayParameter(.integer)
+    var integers = [ArrayParameter](repeating: ArrayParameter(.integer), count: 4)
+    var texts = [ArrayParameter](repeating: ArrayParameter(.text), count: 10)
+    var dues = ArrayParameter(.real)
+    for job in jobs {
+      let specification = job.specification
+      keys.append(job.id.key)
+      let numbers = [
+        Int64(specification.priority), Int64(job.attempt), Int64(specification.maxAttempts ?? 1), job.submitter,
+      ]
+      for (place, number) in numbers.enumerated() { integers[place].append(number) }
+      let values = [
+        job.name, specification.type, specification.queue, job.state.rawValue, specification.arguments.serialized(),
+        job.file, specification.batch, specification.options, job.place, job.spool,
+      ]
+      for (place, value) in values.enumerated() {
+        if let value { texts[place].append(value) } else { texts[place].appendNull() }
+      }
+      if let due = due(job) { dues.append(due) } else { dues.appendNull() }
+    }
+    var parameters = Parameters()
+    for array in [keys] + integers + texts + [dues] { parameters.add(array) }
+    return Request(
+      """
+      WITH new AS (INSERT INTO "Job" (_key, _version, "priority", "attempt", "maxAttempts", "submitter", "id", "type", \
+      "queue", "state", "arguments", "file", "batch", "options", _place, "spool", "dueAt", "createdAt", "crashes") \
+      SELECT n.key, 1, n.priority, n.attempt, n.most, n.submitter, n.id, n.type, n.queue, n.state, n.arguments, n.file, \
+      n.batch, n.options, n.place, n.spool, n.due, \(now), 0 \
+      FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) WITH ORDINALITY \
+      AS n (key, priority, attempt, most, submitter, id, type, queue, state, arguments, file, batch, options, place, \
+      spool, due, turn) ORDER BY n.id, n.turn ON CONFLICT ("id") DO NOTHING RETURNING _key) \
+      INSERT INTO _inbox (kind, keys) SELECT 'admitted', array_agg(_key ORDER BY _key) FROM new HAVING count(*) > 0
+      """, parameters)
+  }
+
+  /// Notes the places of jobs that a save has inserted.
+  static func place(_ jobs: [FleetJob]) -> Request? {
+    let placed = jobs.compactMap { job in job.place.map { (job.id.key, $0) } }
+    if placed.isEmpty { return nil }
+    return Request(
+      """
+      UPDATE "Job" AS j SET _place = p.place FROM unnest($1, $2) AS p (job, place) WHERE j._key = p.job
+      """, [.keys(placed.map(\.0)), .texts(placed.map(\.1))])
+  }
+
+  /// The date in the row: the time of the next attempt, or before the first one the moment to wait for.
+  private static func due(_ job: FleetJob) -> Double? {
+    job.retryTime.map(seconds) ?? job.specification.notBefore?.timeIntervalSinceReferenceDate
+  }
+
+  private static func seconds(_ time: Int64) -> Double { Double(time) / 1000 - dateOffset }
+
+  // MARK: Reading
+
+  /// The columns that ``job(_:_:from:)`` reads, in their order.
+  static func columns(of table: String) -> String {
+    let names = [
+      #"_key"#, #""id""#, #""type""#, #""queue""#, #""priority""#, #""state""#, #""attempt""#, #""maxAttempts""#,
+      #""createdAt""#, #""dueAt""#, #""batch""#, #""options""#, "_place", #""file""#, #""submitter""#, #""spool""#,
+    ]
+    return names.map { "\(table).\($0)" }.joined(separator: ", ")
+  }
+
+  /// The unfinished jobs, in the order of their admission.
+  static let unfinished = """
+    SELECT \(columns(of: "j")) FROM "Job" AS j WHERE j."state" NOT IN (\(finalStates)) \
+    ORDER BY j."createdAt", j._key
+    """
+
+  /// A job as its row tells it, without the arguments, which only its handler needs.
+  ///
+  /// - Parameter first: the first of its columns.
+  func job(_ result: QueryResult, _ row: Int, from first: Int) -> FleetJob {
+    func text(_ column: Int) -> String { result.text(row, first + column) }
+    func optional(_ column: Int) -> String? { result.textIfPresent(row, first + column) }
+    func integer(_ column: Int) -> Int64 { result.integer(row, first + column) }
+    func date(_ column: Int) -> Double? { result.isNull(row, first + column) ? nil : result.real(row, first + column) }
+    var specification = JobSpecification(
+      type: text(2), id: text(1), queue: text(3), priority: Int(integer(4)), maxAttempts: Int(integer(7)))
+    let plain = specification
+    specification.batch = optional(10)
+    // A record that somebody has made unreadable is reported when the job starts.
+    if let options = optional(11), (try? specification.readOptions(options)) == nil { specification = plain }
+    let attempt = Int(integer(6))
+    let due = date(9)
+    if attempt == 0 { specification.notBefore = due.map { Date(timeIntervalSinceReferenceDate: $0) } }
+    var job = FleetJob(
+      id: id(integer(0)), name: text(1), specification: specification, place: optional(12),
+      created: date(8).map(Self.milliseconds) ?? 0)
+    job.state = JobState(rawValue: text(5)) ?? .held
+    job.attempt = attempt
+    if attempt > 0 { job.retryTime = due.map(Self.milliseconds) }
+    job.file = optional(13)
+    job.submitter = integer(14)
+    job.spool = optional(15)
+    return job
+  }
+
+  private static func milliseconds(_ date: Double) -> Int64 {
+    Int64(exactly: ((date + dateOffset) * 1000).rounded()) ?? .max
+  }
+
+  /// The jobs of some names.
+  static func named(_ names: Set<String>) -> Request {
+    Request(#"SELECT "id", _key, "state" FROM "Job" WHERE "id" = ANY($1)"#, [.texts(names.sorted())])
+  }
+
+  func named(_ result: QueryResult) -> [String: NamedJob] {
+    var known: [String: NamedJob] = [:]
+    for row in 0..<result.rowCount {
+      known[result.text(row, 0)] = NamedJob(
+        id: id(result.integer(row, 1)), state: JobState(rawValue: result.text(row, 2)) ?? .held)
+    }
+    return known
+  }
+
+  /// The names by which jobs name others.
+  static func names(in jobs: some Sequence<FleetJob>) -> Set<String> {
+    var names: Set<String> = []
+    for job in jobs {
+      names.formUnion(job.specification.after)
+      names.formUnion(job.specification.afterAny)
+    }
+    return names
+  }
+
+  /// Counts the unfinished jobs by state; one that is assigned counts as running.
+  static let countUnfinished = Request(
+    """
+    SELECT CASE WHEN r.job IS NULL THEN j."state" ELSE 'running' END, count(*) FROM "Job" AS j \
+    LEFT JOIN _run AS r ON r.job = j._key WHERE j."state" NOT IN (\(finalStates)) GROUP BY 1
+    """)
+
+  // MARK: Changes
+
+  /// Records the ends of attempts; one that was cut short through no fault of its own is made up for.
+  static func record(_ ended: [EndedRun]) -> Request {
+    var dues = ArrayParameter(.real)
+    for one in ended { if let time = one.retryTime { dues.append(seconds(time)) } else { dues.appendNull() } }
+    var parameters = Parameters([
+      .keys(ended.map(\.run.job.key)), .integers(ended.map(\.run.attempt)),
+      .texts(ended.map { (JobState.running.after($0.event) ?? .available).rawValue }),
+    ])
+    parameters.add(dues)
+    parameters.add(Int64(ended.count))
+    return Request(
+      """
+      WITH noted AS (UPDATE "Job" AS j SET "state" = e.state, "attempt" = e.attempt, "dueAt" = e.due, \
+      "finishedAt" = \(finished("e.state")), _version = j._version + 1, \
+      "maxAttempts" = j."maxAttempts" + CASE WHEN e.state IN ('available', 'held') THEN 1 ELSE 0 END \
+      FROM unnest($1, $2, $3, $4) AS e (job, attempt, state, due) WHERE j._key = e.job RETURNING 1) \
+      SELECT \(LedgerStatements.demand("count(*) = $5", .contradiction)) FROM noted
+      """, parameters)
+  }
+
+  /// Records states that the lead has decided, and tells the spools of the jobs; of several for one job the last.
+  static func record(_ states: [(job: ManagedObjectID, state: JobState)]) -> Request {
+    let last = Dictionary(states.map { ($0.job.key, $0.state) }) { _, last in last }.sorted { $0.key < $1.key }
+    return Request(
+      """
+      WITH noted AS (UPDATE "Job" AS j SET "state" = \
+      CASE WHEN s.state = 'available' AND j."attempt" > 0 AND j."dueAt" IS NOT NULL THEN 'retryable' ELSE s.state END, \
+      "finishedAt" = \(finished("s.state")), _version = j._version + 1 \
+      FROM unnest($1, $2) AS s (job, state) WHERE j._key = s.job RETURNING j._key, j."spool", s.state), \
+      told AS (INSERT INTO _outcome (spool, jobs) SELECT "spool", array_agg(_key) FROM noted \
+      WHERE "spool" IS NOT NULL AND state <> 'available' GROUP BY "spool") \
+      SELECT \(LedgerStatements.demand("count(*) = $3", .contradiction)) FROM noted
+      """, [.keys(last.map(\.key)), .texts(last.map(\.value.rawValue)), .integer(last.count)])
+  }
+
+  private static func finished(_ state: String) -> String {
+    #"CASE WHEN \#(state) IN (\#(finalStates)) THEN \#(now) ELSE j."finishedAt" END"#
+  }
+
+  /// Deletes the runs of hosts, and has their jobs wait again; answers the runs.
+  ///
+  /// - Parameter hosts: a query for the numbers of the hosts.
+  static func deleteRuns(ofHosts hosts: String, _ values: [SQLBinding]) -> Request {
+    Request(
+      """
+      WITH lost AS (DELETE FROM _run WHERE host IN (\(hosts)) RETURNING job, host, attempt), \
+      noted AS (UPDATE "Job" AS j SET "attempt" = l.attempt, _version = j._version + 1, \
+      "state" = CASE WHEN j."state" = 'running' THEN 'available' ELSE j."state" END, \
+      "dueAt" = CASE WHEN j."attempt" = 0 THEN NULL ELSE j."dueAt" END, \
+      "maxAttempts" = j."maxAttempts" + CASE WHEN l.attempt < \(lossLimit) THEN 1 ELSE 0 END \
+      FROM lost AS l WHERE j._key = l.job) \
+      SELECT job, host, attempt FROM lost ORDER BY job
+      """, values)
+  }
+}

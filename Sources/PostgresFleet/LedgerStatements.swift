@@ -1,0 +1,283 @@
+import Fleet
+import PostgresStore
+import SQLGeneration
+import StoreInterface
+
+extension Request {
+  init(_ sql: String, _ values: [SQLBinding]) { self.init(sql, Parameters(values)) }
+}
+
+extension SQLBinding {
+  static func integer(_ number: Int) -> SQLBinding { .integer(Int64(number)) }
+  static func integers(_ numbers: some Sequence<Int>) -> SQLBinding { .array(.integers(numbers.map(Int64.init))) }
+  static func keys(_ numbers: [Int64]) -> SQLBinding { .array(.integers(numbers)) }
+  static func texts(_ texts: some Sequence<String>) -> SQLBinding { .array(.texts(Array(texts))) }
+}
+
+/// Statements of the ledger's tables; what one of them demands and does not find ends its transaction, with nothing written.
+enum LedgerStatements {
+  /// The demand that nothing else has come in between: what is refused may be asked again.
+  static let refused = StoreError.Code(rawValue: "refused")
+  /// The slot whose row is only locked, by transactions that nobody asks for their outcome; it is never replaced.
+  static let standingSlot = -1
+
+  static func demand(_ condition: String, _ code: StoreError.Code) -> String {
+    "_demand(\(condition), '\(code.rawValue)')"
+  }
+
+  // MARK: Hosts
+
+  /// The fence and the receipt of a transaction in one.
+  static func fence(_ receipt: Receipt) -> Request {
+    Request(
+      """
+      WITH held AS (UPDATE _session SET number = $3 WHERE host = $1 AND slot = $2 AND number = $3 - 1 RETURNING 1) \
+      SELECT \(demand("count(*) = 1", .stale)) FROM held
+      """, [.integer(receipt.host), .integer(receipt.slot), .integer(receipt.number)])
+  }
+
+  /// The fence of a transaction that has no receipt: a takeover waits for the row, and then nobody finds it.
+  static func standingFence(_ host: Int) -> Request {
+    Request(
+      """
+      WITH held AS (SELECT 1 FROM _session WHERE host = $1 AND slot = $2 FOR KEY SHARE) \
+      SELECT \(demand("count(*) = 1", .fenced)) FROM held
+      """, [.integer(host), .integer(standingSlot)])
+  }
+
+  static func outcome(of receipt: Receipt) -> Request {
+    Request(
+      "SELECT number FROM _session WHERE host = $1 AND slot = $2 FOR UPDATE",
+      [.integer(receipt.host), .integer(receipt.slot)])
+  }
+
+  /// Enters a host; answers its number.
+  static func enter(_ host: FleetHost) -> Request {
+    Request(
+      """
+      WITH new AS (INSERT INTO _host (root, slots, types, places) VALUES ($1, $2, $3, $4) RETURNING number), \
+      beat AS (INSERT INTO _beat (host, seen) SELECT number, now() FROM new), \
+      slots AS (INSERT INTO _session (host, slot, number) SELECT number, s, 0 FROM new, generate_series($5, 2) AS s), \
+      news AS (INSERT INTO _inbox (kind, host) SELECT 'joined', number FROM new) \
+      SELECT number FROM new
+      """,
+      [
+        .text(host.root), .integer(host.slots), .texts(host.types.sorted()), .texts(host.places.sorted()),
+        .integer(standingSlot),
+      ])
+  }
+
+  /// Drops what is known of hosts that have long been gone.
+  static let dropOldHosts = Request("DELETE FROM _host WHERE ended < now() - interval '7 days'")
+
+  static func replaceSlot(_ host: Int, old: Int, new: Int) -> [Request] {
+    [
+      Request(
+        """
+        WITH alive AS (SELECT 1 FROM _host WHERE number = $1 AND state = 'alive' FOR UPDATE) \
+        SELECT \(demand("count(*) = 1", .fenced)) FROM alive
+        """, [.integer(host)]),
+      // Where the old one is gone it was replaced before.
+      Request(
+        """
+        WITH old AS (DELETE FROM _session WHERE host = $1 AND slot = $2 RETURNING host) \
+        INSERT INTO _session (host, slot, number) SELECT host, $3, 0 FROM old
+        """, [.integer(host), .integer(old), .integer(new)]),
+    ]
+  }
+
+  /// The milliseconds since a beat.
+  private static func silence(_ table: String) -> String {
+    "greatest(0, floor(extract(epoch FROM clock_timestamp() - \(table).seen) * 1000))::bigint"
+  }
+
+  /// The statements of a beat: it is noted, and answers the term, the lead with its silence, the number of runs, whether
+  /// there are news, and to the lead who else has been silent for how long.
+  static func beat(_ host: Int) -> [Request] {
+    [
+      Request("UPDATE _beat SET seen = greatest(seen, now()) WHERE host = $1", [.integer(host)]),
+      Request(
+        """
+        SELECT l.term, l.host, \(silence("b")), b.host IS NOT NULL, (SELECT count(*) FROM _run WHERE host = $1), \
+        l.host = $1 AND EXISTS (SELECT 1 FROM _inbox), \
+        EXISTS (SELECT 1 FROM _outcome AS o JOIN _host AS h ON h.root = o.spool WHERE h.number = $1) FROM _lead AS l LEFT JOIN _beat AS b ON b.host = l.host
+        """, [.integer(host)]),
+      Request(
+        """
+        SELECT b.host, \(silence("b")) FROM _beat AS b JOIN _lead AS l ON l.host = $1 WHERE b.host <> $1 \
+        ORDER BY b.seen, b.host
+        """, [.integer(host)]),
+    ]
+  }
+
+  // MARK: For people and spools
+
+  static let lead = Request("SELECT term, host FROM _lead")
+
+  static let livingHosts = Request(
+    """
+    SELECT h.number, h.root, h.slots, to_json(h.types)::text, to_json(h.places)::text, \(silence("b")), \
+    (SELECT count(*) FROM _run AS r WHERE r.host = h.number) FROM _host AS h JOIN _beat AS b ON b.host = h.number \
+    WHERE h.state = 'alive' ORDER BY h.number
+    """)
+
+  /// All that are there: a lower number may be committed after a higher one.
+  static func outcomes(of spool: String) -> Request {
+    Request(
+      """
+      SELECT o.number, j.key FROM _outcome AS o, unnest(o.jobs) AS j (key) WHERE o.spool = $1 ORDER BY o.number, j.key
+      """, [.text(spool)])
+  }
+
+  /// Tells other spools that jobs of theirs have ended.
+  static func tellSpools(of ended: [EndedRun], but spool: String) -> Request {
+    Request(
+      """
+      INSERT INTO _outcome (spool, jobs) SELECT "spool", array_agg(_key ORDER BY _key) FROM "Job" \
+      WHERE _key = ANY($1) AND "spool" <> $2 AND "state" <> 'retryable' GROUP BY "spool"
+      """, [.keys(ended.map(\.run.job.key)), .text(spool)])
+  }
+
+  static func forgetOutcomes(_ numbers: [Int64]) -> Request {
+    Request("DELETE FROM _outcome WHERE number = ANY($1)", [.keys(numbers)])
+  }
+
+  // MARK: The lead
+
+  /// Locks the lead's row, if a host may become the lead after a term.
+  static func candidacy(after term: Int64, of host: Int) -> Request {
+    Request(
+      """
+      WITH open AS (SELECT 1 FROM _lead WHERE term = $1 AND host IS DISTINCT FROM $2 FOR UPDATE) \
+      SELECT \(demand("count(*) = 1", refused)) FROM open
+      """, [.integer(term), .integer(host)])
+  }
+
+  static func become(lead host: Int) -> Request {
+    Request("UPDATE _lead SET term = term + 1, host = $1 RETURNING term", [.integer(host)])
+  }
+
+  // MARK: Runs
+
+  static func runs(of host: Int) -> Request {
+    Request("SELECT job, host, attempt FROM _run WHERE host = $1 ORDER BY job", [.integer(host)])
+  }
+
+  static let allRuns = Request("SELECT job, host, attempt FROM _run ORDER BY job")
+
+  /// Inserts assignments, of jobs that nobody runs.
+  static func assign(_ runs: [Run]) -> Request {
+    Request(
+      """
+      WITH made AS (INSERT INTO _run (job, host, attempt) SELECT * FROM unnest($1, $2, $3) \
+      ON CONFLICT (job) DO NOTHING RETURNING 1) \
+      SELECT \(demand("count(*) = $4", .contradiction)) FROM made
+      """,
+      [
+        .keys(runs.map(\.job.key)), .integers(runs.map(\.host)), .integers(runs.map(\.attempt)), .integer(runs.count),
+      ])
+  }
+
+  /// Deletes the runs of attempts that have ended, all of them.
+  static func endRuns(_ ended: [EndedRun]) -> Request {
+    Request(
+      """
+      WITH gone AS (DELETE FROM _run AS r USING unnest($1, $2, $3) AS e (job, host, attempt) \
+      WHERE r.job = e.job AND r.host = e.host AND r.attempt = e.attempt RETURNING 1) \
+      SELECT \(demand("count(*) = $4", .contradiction)) FROM gone
+      """,
+      [
+        .keys(ended.map(\.run.job.key)), .integers(ended.map(\.run.host)), .integers(ended.map(\.run.attempt)),
+        .integer(ended.count),
+      ])
+  }
+
+  // MARK: Orders and news
+
+  static func pause(_ name: (kind: String, name: String), _ isPaused: Bool) -> Request {
+    let values: [SQLBinding] = [.text(name.kind), .text(name.name)]
+    return isPaused
+      ? Request("INSERT INTO _pause (kind, name) VALUES ($1, $2) ON CONFLICT DO NOTHING", values)
+      : Request("DELETE FROM _pause WHERE kind = $1 AND name = $2", values)
+  }
+
+  static func tell(_ kind: NewsText.Kind, _ body: String) -> Request {
+    Request("INSERT INTO _inbox (kind, body) VALUES ($1, $2)", [.text(kind.rawValue), .text(body)])
+  }
+
+  /// Tells of jobs that were admitted, by their keys.
+  static func tell(admitted keys: [Int64]) -> Request {
+    Request("INSERT INTO _inbox (kind, keys) VALUES ('admitted', $1)", [.keys(keys)])
+  }
+}
+
+/// The end of hosts that are certainly gone, or whose silence decides.
+struct Takeover {
+  /// A query for the numbers of the hosts; a parameter of its own is `$1`.
+  private let hosts: String
+  private let values: [SQLBinding]
+  /// The beginning of the names of the fleet's sessions.
+  private let fleet: String
+
+  private init(_ hosts: String, _ values: [SQLBinding], fleet: String) {
+    self.hosts = hosts
+    self.values = values
+    self.fleet = fleet
+  }
+
+  /// The place of the statement that answers the runs, among ``requests(first:)``.
+  static let runsPlace = 4
+
+  /// One host that has been silent for so long, or else it is refused.
+  static func silent(_ host: Int, for silence: Int64, fleet: String) -> [Request] {
+    let takeover = Takeover("SELECT $1::bigint", [.integer(host)], fleet: fleet)
+    return takeover.requests(first: takeover.deleteBeats(silentFor: silence, "1"))
+  }
+
+  /// The lead, if it is alive and has been silent for so long; refused if it has not. The row of the lead is locked.
+  static func lead(silentFor silence: Int64, fleet: String) -> [Request] {
+    let alive = "SELECT h.number FROM _host AS h JOIN _lead AS l ON l.host = h.number WHERE h.state = 'alive'"
+    let takeover = Takeover(alive, [], fleet: fleet)
+    return takeover.requests(first: takeover.deleteBeats(silentFor: silence, "(SELECT count(*) FROM (\(alive)) AS a)"))
+  }
+
+  /// All that are alive under a root, whose lock the caller holds; the lead is told.
+  static func burial(under root: String, fleet: String) -> [Request] {
+    let takeover = Takeover("SELECT number FROM _host WHERE root = $1 AND state = 'alive'", [.text(root)], fleet: fleet)
+    let beats = Request("DELETE FROM _beat WHERE host IN (\(takeover.hosts))", takeover.values)
+    let news = Request(
+      "INSERT INTO _inbox (kind, host) SELECT 'buried', number FROM (\(takeover.hosts)) AS h ORDER BY number",
+      takeover.values)
+    return takeover.requests(first: beats, last: [news])
+  }
+
+  /// The decision: a beat waits for its host's row, and then finds none.
+  private func deleteBeats(silentFor silence: Int64, _ expected: String) -> Request {
+    Request(
+      """
+      WITH gone AS (DELETE FROM _beat WHERE host IN (\(hosts)) \
+      AND seen <= now() - $\(values.count + 1)::bigint * interval '1 millisecond' RETURNING 1) \
+      SELECT \(LedgerStatements.demand("count(*) = \(expected)", LedgerStatements.refused)) FROM gone
+      """, values + [.integer(silence)])
+  }
+
+  /// The statements in this order: ending the backends frees what a silent host has locked; the host's row keeps a new
+  /// slot from being made meanwhile; and who has still written when its session goes has ended its runs.
+  private func requests(first: Request, last: [Request] = []) -> [Request] {
+    let prefix = "$\(values.count + 1)"
+    return [
+      first,
+      Request(
+        """
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() \
+        AND usename = current_user AND pid <> pg_backend_pid() AND split_part(application_name, '/', 1) = \(prefix) \
+        AND split_part(application_name, '/', 2) IN (SELECT h.number::text FROM (\(hosts)) AS h (number))
+        """, values + [.text(fleet)]),
+      Request("SELECT 1 FROM _host WHERE number IN (\(hosts)) FOR UPDATE", values),
+      Request("DELETE FROM _session WHERE host IN (\(hosts))", values),
+      JobRows.deleteRuns(ofHosts: hosts, values),
+    ] + last + [
+      Request("UPDATE _host SET state = 'lost', ended = now() WHERE number IN (\(hosts)) AND state = 'alive'", values)
+    ]
+  }
+}

@@ -1,0 +1,232 @@
+import Fleet
+import Jobs
+import PostgresStore
+import SQLGeneration
+import StoreInterface
+
+/// Carries out requests on one connection: each is one transaction, and most are one pipeline with one wait.
+struct LedgerTransaction {
+  let connection: Connection
+  let jobs: JobRows
+  /// The name of the fleet, with which the names of its sessions begin.
+  let fleet: String
+
+  /// The error of a transaction that was written, and of which not all could be read.
+  static let answerLost = StoreError.Code(rawValue: "answer-lost")
+
+  func perform(_ request: LedgerRequest) throws(StoreError) -> LedgerReply {
+    switch request {
+    case .join(let host):
+      let statements =
+        Takeover.burial(under: host.root, fleet: fleet) + [
+          LedgerStatements.dropOldHosts, LedgerStatements.enter(host),
+        ]
+      let number = try commit(statements).last.map { $0.integer(0, 0) }
+      return .joined(host: Int(number ?? 0))
+    case .beat(let host): return try beat(host)
+    case .readRuns(let host):
+      return .runs(jobs.runs(try connection.pipeline([LedgerStatements.runs(of: host)])[0]))
+    case .admit(let new, let receipt):
+      try commit([LedgerStatements.fence(receipt), JobRows.admit(new)])
+      return .written
+    case .order(let order, let receipt):
+      var statements = [LedgerStatements.fence(receipt)]
+      if case .pause(let resource, let isPaused) = order {
+        statements.append(LedgerStatements.pause(NewsText.name(of: resource), isPaused))
+      }
+      try commit(statements + [LedgerStatements.tell(.ordered, NewsText.text(of: order))])
+      return .written
+    case .flush(let ended, let receipt):
+      try commit([
+        LedgerStatements.fence(receipt), LedgerStatements.endRuns(ended), JobRows.record(ended),
+        LedgerStatements.tell(.ended, NewsText.text(of: ended)),
+      ])
+      return .written
+    case .replaceSlot(let host, let old, let new):
+      try commit(LedgerStatements.replaceSlot(host, old: old, new: new))
+      return .written
+    case .outcome(let receipt):
+      let found = try commit([LedgerStatements.outcome(of: receipt)])[0]
+      guard found.rowCount > 0 else { throw fenced() }
+      return .outcome(isWritten: found.integer(0, 0) >= receipt.number)
+    case .lead(let term, let silence, let receipt):
+      let statements =
+        [LedgerStatements.fence(receipt), LedgerStatements.candidacy(after: term, of: receipt.host)]
+        + Takeover.lead(silentFor: silence, fleet: fleet) + [LedgerStatements.become(lead: receipt.host)]
+      return .leads(term: try commit(statements).last?.integer(0, 0) ?? 0)
+    case .load(let receipt): return .loaded(try load(receipt))
+    case .round(let round, let receipt): return try perform(round, receipt)
+    case .fence(let host, let silence, let receipt):
+      let results = try commit(
+        [LedgerStatements.fence(receipt)] + Takeover.silent(host, for: silence, fleet: fleet))
+      return .tookOver(jobs.runs(results[1 + Takeover.runsPlace]))
+    case .bury(let root):
+      try commit(Takeover.burial(under: root, fleet: fleet))
+      return .written
+    }
+  }
+
+  /// Runs statements as one transaction, with one wait; returns their results.
+  @discardableResult
+  private func commit(_ statements: [Request]) throws(StoreError) -> [QueryResult] {
+    Array(try connection.pipeline([Request("BEGIN")] + statements + [Request("COMMIT")])[1...].dropLast())
+  }
+
+  private func fenced() -> StoreError { StoreError(.fenced, "the host was fenced") }
+
+  // MARK: For people and spools
+
+  func outcomes(of spool: String) throws(StoreError) -> [Outcome] {
+    let found = try connection.pipeline([LedgerStatements.outcomes(of: spool)])[0]
+    var outcomes: [Outcome] = []
+    for row in 0..<found.rowCount {
+      let number = found.integer(row, 0)
+      if outcomes.last?.number != number { outcomes.append(Outcome(number: number, jobs: [])) }
+      outcomes[outcomes.count - 1].jobs.append(jobs.id(found.integer(row, 1)))
+    }
+    return outcomes
+  }
+
+  func forget(_ outcomes: [Outcome]) throws(StoreError) {
+    try commit([LedgerStatements.forgetOutcomes(outcomes.map(\.number))])
+  }
+
+  func overview() throws(StoreError) -> FleetOverview {
+    let results = try connection.pipeline([
+      LedgerStatements.lead, LedgerStatements.livingHosts, JobRows.countUnfinished,
+    ])
+    let (lead, hosts, counts) = (results[0], results[1], results[2])
+    var states: [JobState: Int] = [:]
+    for row in 0..<counts.rowCount {
+      states[JobState(rawValue: counts.text(row, 0)) ?? .held, default: 0] += Int(counts.integer(row, 1))
+    }
+    return FleetOverview(
+      term: lead.integer(0, 0), lead: lead.isNull(0, 1) ? nil : Int(lead.integer(0, 1)),
+      hosts: (0..<hosts.rowCount).map { row in
+        let host = host(hosts, row, from: 1)
+        return FleetOverview.Host(
+          number: Int(hosts.integer(row, 0)), root: host.root, slots: host.slots, places: host.places,
+          silence: hosts.integer(row, 5), runCount: Int(hosts.integer(row, 6)))
+      }, jobs: states)
+  }
+
+  // MARK: Beats
+
+  private func beat(_ host: Int) throws(StoreError) -> LedgerReply {
+    let results = try connection.pipeline(LedgerStatements.beat(host))
+    guard results[0].changedRowCount == 1 else { throw fenced() }
+    let (fleet, others) = (results[1], results[2])
+    return .beaten(
+      Beat(
+        term: fleet.integer(0, 0), lead: fleet.isNull(0, 1) ? nil : Int(fleet.integer(0, 1)),
+        leadSilence: fleet.integer(0, 3) == 1 ? fleet.integer(0, 2) : nil,
+        silences: (0..<others.rowCount).map { (host: Int(others.integer($0, 0)), time: others.integer($0, 1)) },
+        runCount: Int(fleet.integer(0, 4)), hasNews: fleet.integer(0, 5) == 1,
+        hasOutcomes: fleet.integer(0, 6) == 1))
+  }
+
+  // MARK: The lead
+
+  private static let readHosts = Request(
+    "SELECT number, root, slots, to_json(types)::text, to_json(places)::text FROM _host WHERE state = 'alive'")
+  private static let readPauses = Request("SELECT kind, name FROM _pause")
+  /// The rows that are read with one wait.
+  private static let chunk = 10_000
+
+  private func load(_ receipt: Receipt) throws(StoreError) -> FleetState {
+    // A prepared FETCH would remember the columns of an earlier cursor.
+    let next = Request("FETCH \(Self.chunk) FROM unfinished", isKept: false)
+    let results = try connection.pipeline([
+      Request("BEGIN ISOLATION LEVEL REPEATABLE READ"), LedgerStatements.fence(receipt),
+      Request("DELETE FROM _inbox"), Self.readHosts, LedgerStatements.allRuns, Self.readPauses,
+      Request("DECLARE unfinished NO SCROLL CURSOR FOR \(JobRows.unfinished)", isKept: false), next,
+    ])
+    var unfinished: [FleetJob] = []
+    var read = results[7]
+    while true {
+      for row in 0..<read.rowCount { unfinished.append(jobs.job(read, row, from: 0)) }
+      if read.rowCount < Self.chunk { break }
+      read = try connection.pipeline([next])[0]
+    }
+    let names = JobRows.names(in: unfinished)
+    let end = try connection.pipeline([JobRows.named(names), Request("CLOSE unfinished"), Request("COMMIT")])
+    var hosts: [Int: FleetHost] = [:]
+    for row in 0..<results[3].rowCount { hosts[Int(results[3].integer(row, 0))] = host(results[3], row, from: 1) }
+    let paused = (0..<results[5].rowCount).compactMap { row in
+      NewsText.resource(results[5].text(row, 0), results[5].text(row, 1))
+    }
+    return FleetState(
+      hosts: hosts, runs: jobs.runs(results[4]), jobs: unfinished, known: jobs.named(end[0]), paused: Set(paused))
+  }
+
+  private func host(_ result: QueryResult, _ row: Int, from first: Int) -> FleetHost {
+    FleetHost(
+      root: result.text(row, first), slots: result.integer(row, first + 1), types: result.text(row, first + 2),
+      places: result.text(row, first + 3))
+  }
+
+  private func perform(_ round: LeadRound, _ receipt: Receipt) throws(StoreError) -> LedgerReply {
+    var statements = [LedgerStatements.fence(receipt), Self.takeNews(above: round.floor)]
+    if !round.gone.isEmpty {
+      statements.append(JobRows.deleteRuns(ofHosts: "SELECT unnest($1)", [.integers(round.gone)]))
+    }
+    if !round.states.isEmpty { statements.append(JobRows.record(round.states)) }
+    if !round.runs.isEmpty { statements.append(LedgerStatements.assign(round.runs)) }
+    let taken = try commit(statements)[1]
+    // It is written by now: a lead that can't have the news loads what they say.
+    do throws(StoreError) { return .news(try news(taken)) } catch {
+      throw StoreError(Self.answerLost, error.message, path: error.path, detail: error.detail)
+    }
+  }
+
+  /// Deletes news and reads them, with the rows of the hosts and jobs that they are about.
+  private static func takeNews(above floor: Int64) -> Request {
+    Request(
+      """
+      WITH news AS (DELETE FROM _inbox WHERE number > $1 RETURNING number, kind, host, keys, body) \
+      SELECT n.number, n.kind, n.host, n.body, h.root, h.slots, to_json(h.types)::text, to_json(h.places)::text, \
+      \(JobRows.columns(of: "j")) FROM news AS n LEFT JOIN _host AS h ON n.kind = 'joined' AND h.number = n.host \
+      LEFT JOIN LATERAL unnest(n.keys) AS k (key) ON true \
+      LEFT JOIN LATERAL (SELECT * FROM "Job" WHERE _key = k.key LIMIT 1) AS j ON true \
+      ORDER BY n.number, j._key
+      """, [.integer(floor)])
+  }
+
+  private func news(_ taken: QueryResult) throws(StoreError) -> [(number: Int64, news: News)] {
+    var news: [(number: Int64, news: News)] = []
+    var admitted: [(number: Int64, jobs: [FleetJob])] = []
+    for row in 0..<taken.rowCount {
+      let number = taken.integer(row, 0)
+      switch NewsText.Kind(rawValue: taken.text(row, 1)) {
+      case .joined:
+        if !taken.isNull(row, 4) {
+          news.append((number, .joined(Int(taken.integer(row, 2)), host(taken, row, from: 4))))
+        }
+      case .buried: news.append((number, .buried(Int(taken.integer(row, 2)))))
+      case .admitted:
+        if admitted.last?.number != number { admitted.append((number, [])) }
+        if !taken.isNull(row, 8) { admitted[admitted.count - 1].jobs.append(jobs.job(taken, row, from: 8)) }
+      case .ended:
+        guard let ended = NewsText.ended(taken.text(row, 3), id: jobs.id) else { throw unreadable() }
+        news.append((number, .ended(ended)))
+      case .ordered:
+        guard let order = NewsText.order(taken.text(row, 3), id: jobs.id) else { throw unreadable() }
+        news.append((number, .ordered(order)))
+      case nil: throw unreadable()
+      }
+    }
+    let names = JobRows.names(in: admitted.lazy.flatMap(\.jobs))
+    // What is known may be newer than the news, as it may be newer than the lead anyway.
+    let known = names.isEmpty ? [:] : jobs.named(try connection.pipeline([JobRows.named(names)])[0])
+    for (number, new) in admitted {
+      let own = known.isEmpty ? [:] : known.filter { JobRows.names(in: new).contains($0.key) }
+      news.append((number, .admitted(new, known: own)))
+    }
+    return news.sorted { $0.number < $1.number }
+  }
+
+  private func unreadable() -> StoreError {
+    StoreError(
+      .unsupported, "news in the fleet's inbox can't be read: they are of a newer release", path: connection.place)
+  }
+}

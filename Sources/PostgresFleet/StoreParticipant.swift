@@ -1,0 +1,151 @@
+import Fleet
+import Foundation
+import Jobs
+import ObjectModel
+package import PostgresStore
+package import StoreInterface
+import Synchronization
+
+/// A host's part in each transaction of its store: the fence, the ends of the runs whose jobs it writes, and news of them.
+///
+/// The ends come out of the rows: a transaction that changes the state of a job ends its run. So a job's results, its
+/// outcome and the end of its assignment can't be torn apart, and nobody has to pass a list beside them.
+package final class StoreParticipant: TransactionCompanion {
+  private struct State {
+    var slot = LedgerStatements.standingSlot
+    /// The number of the last transaction that was written in the slot.
+    var number: Int64 = 0
+    var ended: [EndedRun] = []
+  }
+
+  /// The transactions of one slot, before it is replaced: old versions of its row are left behind.
+  private static let slotLife: Int64 = 1_000
+  /// The time for finding out about a lost answer, after which the host ends.
+  private static let searchLimit = Duration.seconds(10)
+
+  package let sessionName: String
+  private let host: Int
+  private let spool: String
+  private let job: Entity
+  private let ledger: PostgresLedger
+  private let recorded: @Sendable ([EndedRun]) -> Void
+  private let state = Mutex(State())
+
+  /// - Parameters:
+  ///   - host: the number of the host.
+  ///   - spool: the root of its spool, whose jobs' ends it need not tell.
+  ///   - job: the entity Job.
+  ///   - ledger: a connection for finding out about lost answers and replacing slots.
+  ///   - recorded: called after each transaction that has ended runs.
+  init(
+    host: Int, spool: String, job: Entity, ledger: PostgresLedger, sessionName: String,
+    recorded: @escaping @Sendable ([EndedRun]) -> Void
+  ) {
+    self.host = host
+    self.spool = spool
+    self.job = job
+    self.ledger = ledger
+    self.sessionName = sessionName
+    self.recorded = recorded
+  }
+
+  private func receipt(_ state: State) -> Receipt { Receipt(host: host, slot: state.slot, number: state.number + 1) }
+
+  package func opening() throws(StoreError) -> [Request] {
+    try replaceOldSlot()
+    let next = state.withLock { state in
+      state.ended = []
+      return receipt(state)
+    }
+    return [LedgerStatements.fence(next)]
+  }
+
+  private func replaceOldSlot() throws(StoreError) {
+    let state = state.withLock { $0 }
+    if state.number < Self.slotLife { return }
+    do throws(LedgerError) {
+      // Slots of members are numbered upwards, and those of stores downwards.
+      _ = try ledger.perform(.replaceSlot(host: host, old: state.slot, new: state.slot - 1))
+    } catch {
+      // One that was replaced though the answer was lost is replaced once more, which changes nothing.
+      throw error == .fenced ? fenced : StoreError(.unavailable, "the database of the fleet does not answer")
+    }
+    self.state.withLock { next in
+      next.slot -= 1
+      next.number = 0
+    }
+  }
+
+  package func closing(_ changes: [ChangeSet]) -> [Request] {
+    let ended = changes.flatMap { $0.changes.compactMap(end) }
+    state.withLock { $0.ended = ended }
+    if ended.isEmpty { return [] }
+    return [
+      LedgerStatements.endRuns(ended), LedgerStatements.tell(.ended, NewsText.text(of: ended)),
+      LedgerStatements.tellSpools(of: ended, but: spool),
+    ]
+  }
+
+  /// The end of a run, if a change is that of a job's state.
+  private func end(_ change: RowChange) -> EndedRun? {
+    guard change.kind == .update, change.id.rootIndex == job.index, let row = change.row, let slots = slots,
+      let state = JobState(rawValue: row.text(slots.state)),
+      change.base.map({ $0.isNull(slots.state) || $0.text(slots.state) != state.rawValue }) ?? true,
+      let event = Self.event(of: state)
+    else { return nil }
+    let run = Run(job: change.id, host: host, attempt: Int(row.integer(slots.attempt)))
+    let due = row.isNull(slots.due) ? nil : row.real(slots.due)
+    let retry = event == .failed ? due.map { Int64((($0 + Self.dateOffset) * 1000).rounded()) } : nil
+    return EndedRun(run: run, event: event, retryTime: retry)
+  }
+
+  private static let dateOffset: Double = Date.timeIntervalBetween1970AndReferenceDate
+
+  private var slots: (state: Int, attempt: Int, due: Int)? {
+    guard let state = job.property(named: "state"), let attempt = job.property(named: "attempt"),
+      let due = job.property(named: "dueAt")
+    else { return nil }
+    return (state.slot, attempt.slot, due.slot)
+  }
+
+  /// The event by which an attempt has ended in a state; nil if none has.
+  private static func event(of state: JobState) -> JobEvent? {
+    switch state {
+    case .completed: .succeeded
+    case .retryable: .failed
+    case .discarded: .gaveUp
+    case .cancelled: .cancelled
+    case .quarantined: .quarantined
+    case .held: .held
+    case .available, .scheduled, .waiting, .running: nil
+    }
+  }
+
+  package func isWritten(_ lost: StoreError) throws(StoreError) -> Bool {
+    let receipt = receipt(state.withLock { $0 })
+    let end = ContinuousClock.now + Self.searchLimit
+    let pause = DispatchSemaphore(value: 0)
+    while true {
+      do throws(LedgerError) {
+        guard case .outcome(let isWritten) = try ledger.perform(.outcome(of: receipt)) else { throw .contradiction }
+        return isWritten
+      } catch {
+        if error == .fenced { throw fenced }
+        if error == .contradiction || ContinuousClock.now >= end { throw lost }
+      }
+      // The transaction can't go on before this is known, and nobody signals that the server is back.
+      _ = pause.wait(timeout: .now() + .milliseconds(200))
+    }
+  }
+
+  package func noteWritten() {
+    let ended = state.withLock { state in
+      state.number += 1
+      defer { state.ended = [] }
+      return state.ended
+    }
+    if !ended.isEmpty { recorded(ended) }
+  }
+
+  private var fenced: StoreError { StoreError(.fenced, "other hosts of the fleet have this one's work") }
+}

@@ -1,0 +1,71 @@
+import Dispatch
+import ObjectGraph
+import PostgresTesting
+import Testing
+
+@testable import Fleet
+@testable import PostgresFleet
+
+@Suite("Hints between hosts", .enabled(if: PostgresCluster.isAvailable()))
+struct HintTests {
+  private let fixture: FleetFixture
+  private let queue = DispatchQueue(label: "listening")
+  private let heard = DispatchSemaphore(value: 0)
+
+  init() throws {
+    fixture = try FleetFixture()
+    for root in ["a", "b"] {
+      _ = try fixture.ledger().perform(.join(FleetHost(root: root, slots: 2, types: ["work"], places: [])))
+    }
+  }
+
+  private func listener() throws -> PostgresLedger {
+    let heard = heard
+    let ledger = try fixture.fleet.ledger("beat", of: 1, listener: .init(on: queue) { heard.signal() })
+    try queue.sync { try ledger.connect() }
+    return ledger
+  }
+
+  private func isHinted(within limit: DispatchTimeInterval = .seconds(10)) -> Bool {
+    heard.wait(timeout: .now() + limit) == .success
+  }
+
+  @Test("wake who listens, though it asks for nothing; others hear nothing of it")
+  func wake() throws {
+    let listener = try listener()
+    let other = try fixture.ledger("beat", of: 2)
+    other.hint([1])
+    #expect(isHinted())
+    other.hint([2, 11])
+    other.hint([1])
+    #expect(isHinted())
+    #expect(!isHinted(within: .milliseconds(100)))
+    withExtendedLifetime(listener) {}
+  }
+
+  @Test("that come together with an answer are heard as well")
+  func together() throws {
+    let listener = try listener()
+    let other = try fixture.ledger("beat", of: 2)
+    let answered = DispatchSemaphore(value: 0)
+    queue.async {
+      other.hint([1])
+      _ = try? listener.perform(.beat(host: 1))
+      answered.signal()
+    }
+    #expect(answered.wait(timeout: .now() + 10) == .success)
+    #expect(isHinted())
+  }
+
+  @Test("are heard again after the connection broke, from the next beat on")
+  func reconnected() throws {
+    let listener = try listener()
+    let session = try fixture.session("beat", of: 1)
+    try fixture.run(
+      "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = '\(session)'")
+    // The beat may be the first to notice.
+    queue.sync { for _ in 0..<2 { _ = try? listener.perform(.beat(host: 1)) } }
+    try fixture.ledger("beat", of: 2).hint([1])
+    #expect(isHinted())
+  }
+}

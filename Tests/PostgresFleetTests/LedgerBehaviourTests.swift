@@ -1,0 +1,314 @@
+import Foundation
+import Jobs
+import ObjectGraph
+import Testing
+
+@testable import Fleet
+@testable import FleetSimulation
+
+/// What each request does and refuses, alike in memory and on PostgreSQL.
+@Suite("A ledger", .serialized)
+struct LedgerBehaviourTests {
+  @Test(
+    "gives each host a number of its own, and buries who was alive under the same root", arguments: LedgerKind.available
+  )
+  func join(_ kind: LedgerKind) throws {
+    let fixture = try LedgerFixture(kind)
+    let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
+    #expect(a < b)
+    let runs = try fixture.assign([1, 2])
+    guard case .joined(let again) = try ledger.perform(.join(LedgerFixture.host("a"))) else {
+      Issue.record("it did not join")
+      return
+    }
+    #expect(again > b)
+    #expect(throws: LedgerError.fenced) { try ledger.perform(.beat(host: a)) }
+    #expect(throws: LedgerError.stale) {
+      try ledger.perform(.flush([EndedRun(run: runs[0], event: .succeeded)], fixture.receipt(a, 0)))
+    }
+    #expect(throws: LedgerError.fenced) { try ledger.perform(.outcome(of: fixture.receipt(a, 1))) }
+    #expect(try fixture.runs(of: a).isEmpty)
+    let news = try ledger.perform(.round(LeadRound(floor: 0), fixture.receipt(b, 2))).news ?? []
+    #expect(news.count == 2)
+    guard case .buried(a)? = news.first, case .joined(again, let host)? = news.last else {
+      Issue.record("the lead is not told")
+      return
+    }
+    #expect(host == LedgerFixture.host("a"))
+    let state = try fixture.load(by: b)
+    #expect(Set(state.hosts.keys) == [b, again])
+    #expect(state.jobs.map(\.attempt) == [1, 1])
+    #expect(state.jobs.allSatisfy { $0.state == .available })
+  }
+
+  @Test("answers a beat with how the fleet is", arguments: LedgerKind.available)
+  func beat(_ kind: LedgerKind) throws {
+    let fixture = try LedgerFixture(kind)
+    let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
+    var beat = try #require(try ledger.perform(.beat(host: a)).beat)
+    #expect(beat.term == 0 && beat.lead == nil && beat.leadSilence == nil && beat.runCount == 0 && !beat.hasNews)
+    _ = try fixture.assign([1, 2, 3])
+    try fixture.pass(900)
+    beat = try #require(try ledger.perform(.beat(host: a)).beat)
+    #expect(beat.term == 1 && beat.lead == b && beat.runCount == 3)
+    #expect((900..<60_000).contains(beat.leadSilence ?? 0))
+    #expect(beat.silences.isEmpty && !beat.hasNews)
+    _ = try ledger.perform(.order(.cancel(fixture.id(9)), fixture.receipt(a, 1)))
+    try fixture.pass(2_000)
+    beat = try #require(try ledger.perform(.beat(host: b)).beat)
+    #expect(beat.hasNews && beat.runCount == 0)
+    #expect(beat.silences.map(\.host) == [a])
+    #expect((2_000..<60_000).contains(beat.silences.first?.time ?? 0))
+    #expect((0..<1_000).contains(beat.leadSilence ?? -1))
+  }
+
+  @Test("admits each name once, and tells the lead of it with the jobs that it names", arguments: LedgerKind.available)
+  func admit(_ kind: LedgerKind) throws {
+    let fixture = try LedgerFixture(kind)
+    let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
+    let moment = Date(timeIntervalSince1970: 1_900_000_000.125)
+    var first = try fixture.job(1) {
+      $0.queue = "slow"
+      $0.priority = -7
+      $0.notBefore = moment
+      $0.unique = "u"
+      $0.limit = JobLimit(key: "k", concurrent: 2, rate: .init(3, per: .seconds(1)))
+      $0.batch = "batch"
+    }
+    first.file = "a.json"
+    first.submitter = 1_000
+    let second = try fixture.job(2) { $0.after = ["job1", "job7"] }
+    let receipt = fixture.receipt(a, 1)
+    #expect(try ledger.perform(.admit([first, second], receipt)).isWritten)
+    #expect(throws: LedgerError.stale) { try ledger.perform(.admit([try fixture.job(3)], receipt)) }
+    var repeated = try fixture.job(4)
+    repeated = FleetJob(id: repeated.id, name: "job1", specification: repeated.specification, created: 0)
+    #expect(try ledger.perform(.admit([repeated, try fixture.job(5)], fixture.receipt(a, 1))).isWritten)
+    #expect(try ledger.perform(.admit([repeated], fixture.receipt(a, 1))).isWritten)
+    _ = try ledger.perform(.lead(after: 0, silence: 3_500, fixture.receipt(b, 2)))
+    let news = try #require(try ledger.perform(.round(LeadRound(floor: 0), fixture.receipt(b, 2))).news)
+    var admitted: [[Int64]] = []
+    for case .admitted(let jobs, let known) in news {
+      admitted.append(jobs.map(\.id.key))
+      #expect(known.mapValues(\.id.key) == (jobs.count == 2 ? ["job1": 1] : [:]))
+    }
+    #expect(admitted == [[1, 2], [5]])
+    let state = try fixture.load(by: b)
+    #expect(state.jobs.map(\.name) == ["job1", "job2", "job5"])
+    let loaded = try #require(state.jobs.first)
+    #expect(loaded.specification.notBefore == moment && loaded.retryTime == nil)
+    #expect(loaded.specification.queue == "slow" && loaded.specification.priority == -7)
+    #expect(loaded.specification.limit == first.specification.limit && loaded.specification.unique == "u")
+    #expect(loaded.specification.batch == "batch" && loaded.place == "home of a")
+    #expect(loaded.file == "a.json" && loaded.submitter == 1_000)
+    #expect(loaded.created > 0 && state.jobs[1].created == loaded.created)
+    #expect(state.known.mapValues(\.id.key) == ["job1": 1])
+  }
+
+  @Test("keeps what is paused, and passes orders on to the lead", arguments: LedgerKind.available)
+  func order(_ kind: LedgerKind) throws {
+    let fixture = try LedgerFixture(kind)
+    let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
+    _ = try ledger.perform(.lead(after: 0, silence: 3_500, fixture.receipt(b, 2)))
+    let orders: [Order] = [
+      .pause(.queue("q"), true), .pause(.everything, true), .pause(.queue("q"), true), .pause(.everything, false),
+      .cancel(fixture.id(3)), .hold(fixture.id(4), true), .hold(fixture.id(4), false),
+    ]
+    for order in orders { #expect(try ledger.perform(.order(order, fixture.receipt(a, 1))).isWritten) }
+    let news = try #require(try ledger.perform(.round(LeadRound(floor: 0), fixture.receipt(b, 2))).news)
+    let ordered = news.compactMap { if case .ordered(let order) = $0 { "\(order)" } else { nil } }
+    #expect(ordered == orders.map { "\($0)" })
+    #expect(try fixture.load(by: b).paused == [.queue("q")])
+  }
+
+  @Test("records ends of runs that are there, all or none", arguments: LedgerKind.available)
+  func flush(_ kind: LedgerKind) throws {
+    let fixture = try LedgerFixture(kind)
+    let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
+    let runs = try fixture.assign([1, 2, 3, 4, 5])
+    #expect(try fixture.runs(of: a) == runs)
+    let stranger = EndedRun(run: Run(job: fixture.id(2), host: a, attempt: 2), event: .succeeded)
+    let first = fixture.receipt(a, 0)
+    #expect(throws: LedgerError.contradiction) {
+      try ledger.perform(.flush([EndedRun(run: runs[0], event: .succeeded), stranger], first))
+    }
+    #expect(try fixture.runs(of: a).count == 5)
+    let ended = [
+      EndedRun(run: runs[0], event: .succeeded), EndedRun(run: runs[1], event: .failed, retryTime: 1_800_000_000_123),
+      EndedRun(run: runs[2], event: .gaveUp), EndedRun(run: runs[3], event: .interrupted),
+    ]
+    #expect(try ledger.perform(.flush(ended, first)).isWritten)
+    #expect(try fixture.runs(of: a) == [runs[4]])
+    #expect(throws: LedgerError.contradiction) {
+      try ledger.perform(.flush([EndedRun(run: runs[0], event: .succeeded)], fixture.receipt(a, 0)))
+    }
+    let news = try #require(try ledger.perform(.round(LeadRound(floor: 0), fixture.receipt(b, 2))).news)
+    guard case .ended(let told)? = news.first, news.count == 1 else {
+      Issue.record("the lead is not told")
+      return
+    }
+    #expect(told.map(\.run) == ended.map(\.run) && told.map(\.event) == ended.map(\.event))
+    #expect(told.map(\.retryTime) == ended.map(\.retryTime))
+    let state = try fixture.load(by: b)
+    #expect(state.jobs.map(\.id.key) == [2, 4, 5])
+    #expect(state.jobs.map(\.state) == [.retryable, .available, .available])
+    #expect(state.jobs.map(\.attempt) == [1, 1, 0])
+    #expect(state.jobs.map(\.retryTime) == [1_800_000_000_123, nil, nil])
+    #expect(state.runs == [runs[4]])
+  }
+
+  @Test("replaces a slot once, and none of a host that was fenced", arguments: LedgerKind.available)
+  func replaceSlot(_ kind: LedgerKind) throws {
+    let fixture = try LedgerFixture(kind)
+    let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
+    let old = fixture.receipt(a, 0)
+    for _ in 0..<2 { #expect(try ledger.perform(.replaceSlot(host: a, old: 0, new: 3)).isWritten) }
+    #expect(throws: LedgerError.stale) { try ledger.perform(.flush([], old)) }
+    #expect(throws: LedgerError.fenced) { try ledger.perform(.outcome(of: old)) }
+    #expect(try ledger.perform(.flush([], fixture.receipt(a, 3))).isWritten)
+    // A repetition that comes late does not set the number back.
+    #expect(try ledger.perform(.replaceSlot(host: a, old: 0, new: 3)).isWritten)
+    #expect(try ledger.perform(.outcome(of: Receipt(host: a, slot: 3, number: 1))).isOutcomeWritten == true)
+    _ = try ledger.perform(.lead(after: 0, silence: 3_500, fixture.receipt(b, 2)))
+    try fixture.pass(4_000)
+    #expect(try ledger.perform(.fence(host: a, silence: 3_500, fixture.receipt(b, 2))).lost == [])
+    #expect(throws: LedgerError.fenced) { try ledger.perform(.replaceSlot(host: a, old: 3, new: 6)) }
+  }
+
+  @Test("tells whether a transaction was written", arguments: LedgerKind.available)
+  func outcome(_ kind: LedgerKind) throws {
+    let fixture = try LedgerFixture(kind)
+    let (ledger, a) = (fixture.ledger, fixture.a)
+    let (first, second) = (fixture.receipt(a, 0), fixture.receipt(a, 0))
+    #expect(try ledger.perform(.outcome(of: first)).isOutcomeWritten == false)
+    #expect(try ledger.perform(.flush([], first)).isWritten)
+    #expect(try ledger.perform(.outcome(of: first)).isOutcomeWritten == true)
+    #expect(try ledger.perform(.outcome(of: second)).isOutcomeWritten == false)
+    #expect(throws: LedgerError.stale) { try ledger.perform(.flush([], first)) }
+    let third = fixture.receipt(a, 0)
+    #expect(throws: LedgerError.stale) { try ledger.perform(.flush([], third)) }
+    #expect(try ledger.perform(.flush([], second)).isWritten)
+    #expect(try ledger.perform(.outcome(of: first)).isOutcomeWritten == true)
+  }
+
+  @Test("lets one host lead a term, and takes over a lead that is silent", arguments: LedgerKind.available)
+  func lead(_ kind: LedgerKind) throws {
+    let fixture = try LedgerFixture(kind)
+    let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
+    let candidate = fixture.receipt(a, 2)
+    #expect(try ledger.perform(.lead(after: 1, silence: 3_500, candidate)).isRefused)
+    guard case .leads(term: 1) = try ledger.perform(.lead(after: 0, silence: 3_500, fixture.receipt(b, 2))) else {
+      Issue.record("nobody leads")
+      return
+    }
+    for term: Int64 in [0, 1] {
+      #expect(try ledger.perform(.lead(after: term, silence: 3_500, candidate)).isRefused)
+    }
+    #expect(try ledger.perform(.lead(after: 1, silence: 0, fixture.receipt(b, 2))).isRefused)
+    let run = Run(job: fixture.id(1), host: b, attempt: 1)
+    _ = try ledger.perform(.admit([try fixture.job(1)], fixture.receipt(a, 1)))
+    // A refused request has used no number.
+    let next = Receipt(host: b, slot: 2, number: 2)
+    #expect(try ledger.perform(.round(LeadRound(floor: 0, runs: [run]), next)).news?.count == 3)
+    try fixture.pass(4_000)
+    _ = try ledger.perform(.beat(host: a))
+    guard case .leads(term: 2) = try ledger.perform(.lead(after: 1, silence: 3_500, candidate)) else {
+      Issue.record("a silent lead stays")
+      return
+    }
+    #expect(throws: LedgerError.fenced) { try ledger.perform(.beat(host: b)) }
+    #expect(throws: LedgerError.stale) {
+      try ledger.perform(.round(LeadRound(floor: 0), Receipt(host: b, slot: 2, number: 3)))
+    }
+    #expect(try fixture.runs(of: b).isEmpty)
+    let beat = try #require(try ledger.perform(.beat(host: a)).beat)
+    #expect(beat.term == 2 && beat.lead == a)
+    let state = try fixture.load(by: a)
+    #expect(Array(state.hosts.keys) == [a] && state.jobs.map(\.attempt) == [1])
+  }
+
+  @Test("lets anybody lead after a lead that was buried", arguments: LedgerKind.available)
+  func buriedLead(_ kind: LedgerKind) throws {
+    let fixture = try LedgerFixture(kind)
+    let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
+    _ = try ledger.perform(.lead(after: 0, silence: 3_500, fixture.receipt(b, 2)))
+    #expect(try ledger.perform(.bury(root: "b")).isWritten)
+    #expect(try ledger.perform(.bury(root: "nobody")).isWritten)
+    let beat = try #require(try ledger.perform(.beat(host: a)).beat)
+    #expect(beat.lead == b && beat.leadSilence == nil)
+    guard case .leads(term: 2) = try ledger.perform(.lead(after: 1, silence: 3_500, fixture.receipt(a, 2))) else {
+      Issue.record("nobody leads")
+      return
+    }
+  }
+
+  @Test("writes a round whole or not at all", arguments: LedgerKind.available)
+  func round(_ kind: LedgerKind) throws {
+    let fixture = try LedgerFixture(kind)
+    let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
+    let runs = try fixture.assign([1, 2, 3])
+    let taken = Run(job: fixture.id(3), host: b, attempt: 2)
+    let receipt = fixture.receipt(b, 2)
+    var round = LeadRound(floor: 0, runs: [taken], states: [(job: fixture.id(2), state: .held)])
+    #expect(throws: LedgerError.contradiction) { try ledger.perform(.round(round, receipt)) }
+    round = LeadRound(floor: 0, states: [(job: fixture.id(99), state: .held)])
+    #expect(throws: LedgerError.contradiction) { try ledger.perform(.round(round, receipt)) }
+    _ = try ledger.perform(
+      .flush([EndedRun(run: runs[0], event: .failed, retryTime: 5_000)], fixture.receipt(a, 0)))
+    _ = try ledger.perform(.admit([try fixture.job(4), try fixture.job(5)], fixture.receipt(a, 1)))
+    round = LeadRound(
+      floor: 0, runs: [Run(job: fixture.id(4), host: b, attempt: 1)],
+      states: [
+        (job: fixture.id(1), state: .held), (job: fixture.id(1), state: .available),
+        (job: fixture.id(5), state: .cancelled),
+      ], gone: [a])
+    #expect(try ledger.perform(.round(round, receipt)).news?.count == 2)
+    let state = try fixture.load(by: b)
+    #expect(state.runs == round.runs)
+    #expect(state.jobs.map(\.id.key) == [1, 2, 3, 4])
+    #expect(state.jobs.map(\.attempt) == [1, 1, 1, 0])
+    #expect(state.jobs.map(\.state) == [.retryable, .available, .available, .available])
+  }
+
+  @Test("gives news once, and none below the floor", arguments: LedgerKind.available)
+  func floor(_ kind: LedgerKind) throws {
+    let fixture = try LedgerFixture(kind)
+    let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
+    _ = try fixture.assign([1])
+    for key: Int64 in [2, 3] { _ = try ledger.perform(.order(.cancel(fixture.id(key)), fixture.receipt(a, 1))) }
+    guard case .news(let news) = try ledger.perform(.round(LeadRound(floor: 0), fixture.receipt(b, 2))) else { return }
+    #expect(news.count == 2 && news[0].number < news[1].number)
+    let none = try ledger.perform(.round(LeadRound(floor: 0), fixture.receipt(b, 2)))
+    #expect(none.news?.isEmpty == true)
+    _ = try ledger.perform(.order(.cancel(fixture.id(4)), fixture.receipt(a, 1)))
+    _ = try ledger.perform(.order(.cancel(fixture.id(5)), fixture.receipt(a, 1)))
+    let floor = news[1].number + 1
+    let above = try ledger.perform(.round(LeadRound(floor: floor), fixture.receipt(b, 2)))
+    #expect(above.news?.count == 1)
+    // A new lead has them in its tables.
+    _ = try fixture.load(by: b)
+    let after = try ledger.perform(.round(LeadRound(floor: 0), fixture.receipt(b, 2)))
+    #expect(after.news?.isEmpty == true)
+  }
+
+  @Test("fences a host that is silent, and none that has beaten", arguments: LedgerKind.available)
+  func fence(_ kind: LedgerKind) throws {
+    let fixture = try LedgerFixture(kind)
+    let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
+    let runs = try fixture.assign([1, 2])
+    let receipt = fixture.receipt(b, 2)
+    #expect(try ledger.perform(.fence(host: a, silence: 3_500, receipt)).isRefused)
+    try fixture.pass(4_000)
+    _ = try ledger.perform(.beat(host: a))
+    #expect(try ledger.perform(.fence(host: a, silence: 3_500, receipt)).isRefused)
+    #expect(try fixture.runs(of: a) == runs)
+    try fixture.pass(4_000)
+    #expect(try ledger.perform(.fence(host: a, silence: 3_500, receipt)).lost == runs)
+    let next = fixture.receipt(b, 2)
+    #expect(try ledger.perform(.fence(host: a, silence: 3_500, next)).isRefused)
+    #expect(throws: LedgerError.fenced) { try ledger.perform(.beat(host: a)) }
+    #expect(throws: LedgerError.stale) { try ledger.perform(.admit([try fixture.job(9)], fixture.receipt(a, 1))) }
+    guard case .loaded(let state) = try ledger.perform(.load(next)) else { return }
+    #expect(state.runs.isEmpty && Array(state.hosts.keys) == [b] && state.jobs.map(\.attempt) == [1, 1])
+  }
+}

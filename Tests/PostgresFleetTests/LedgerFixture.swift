@@ -1,0 +1,163 @@
+import Foundation
+import JobSchedule
+import Jobs
+import ObjectGraph
+import PostgresTesting
+import Testing
+
+@testable import Fleet
+@testable import FleetSimulation
+@testable import PostgresFleet
+@testable import PostgresStore
+
+/// The ledgers that have to behave alike.
+enum LedgerKind: String, CaseIterable, CustomTestStringConvertible {
+  case memory, postgres
+
+  static var available: [LedgerKind] { PostgresCluster.isAvailable() ? allCases : [.memory] }
+
+  var testDescription: String { rawValue }
+}
+
+/// A database with a store, in which a fleet keeps its ledger.
+final class FleetFixture {
+  static let ordinal: UInt32 = 3
+  let database: TestDatabase
+  let model: ManagedObjectModel
+  let job: Entity
+  let fleet: FleetDatabase
+  let store: PostgresStore
+
+  init() throws {
+    database = try PostgresCluster.makeDatabase()
+    model = try BuiltInModel.merged(withModelsIn: "/nonexistent")
+    job = try #require(model.entitiesByName["Job"])
+    store = try PostgresStore(database.url, model: model, coordinatorOrdinal: Self.ordinal)
+    fleet = try FleetDatabase(database.url, job: job, coordinatorOrdinal: Self.ordinal)
+  }
+
+  deinit { try? store.close() }
+
+  func ledger(_ name: String = "test", of host: Int? = nil) throws -> PostgresLedger {
+    try fleet.ledger(name, of: host)
+  }
+
+  /// Runs SQL in the store's schema; answers the first value, as text.
+  @discardableResult
+  func run(_ sql: String) throws -> String? { try database.run("SET search_path TO bobbin; \(sql)") }
+
+  /// A connection as a ledger has them, for statements one by one.
+  ///
+  /// - Parameter name: the name of its session.
+  func connection(named name: String) throws -> Connection {
+    var options = PostgresStoreOptions()
+    options.applicationName = name
+    return try Connection(Connection.Settings(database.url, options: options))
+  }
+
+  /// The name of a session of a host.
+  func session(_ name: String, of host: Int) throws -> String {
+    let uuid = try #require(try run("SELECT value FROM _metadata WHERE key = 'uuid'"))
+    return "bobbin-\(uuid.lowercased().prefix(8))/\(host)/\(name)"
+  }
+
+  /// Waits until a session waits for what another one holds.
+  func awaitLock(of session: String) throws {
+    let deadline = ContinuousClock.now + .seconds(20)
+    let sql = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = '\(session)'"
+    while try run(sql) == "0" {
+      if ContinuousClock.now > deadline { throw NotInTime(what: "\(session) does not wait for a lock") }
+    }
+  }
+}
+
+struct NotInTime: Error { let what: String }
+
+/// A ledger of one kind, with two hosts and what a test of its behaviour needs.
+final class LedgerFixture {
+  let ledger: any FleetLedger
+  private let memory: MemoryLedger?
+  private let postgres: FleetFixture?
+  let a: Int
+  let b: Int
+  private var numbers: [Int: [Int: Int64]] = [:]
+
+  init(_ kind: LedgerKind) throws {
+    switch kind {
+    case .memory:
+      let memory = MemoryLedger()
+      memory.now = 1_000_000
+      (self.memory, postgres, ledger) = (memory, nil, memory)
+    case .postgres:
+      let fixture = try FleetFixture()
+      (memory, postgres, ledger) = (nil, fixture, try fixture.ledger())
+    }
+    var joined: [Int] = []
+    for root in ["a", "b"] {
+      guard case .joined(let number) = try ledger.perform(.join(Self.host(root))) else {
+        throw LedgerError.contradiction
+      }
+      joined.append(number)
+    }
+    (a, b) = (joined[0], joined[1])
+  }
+
+  static func host(_ root: String) -> FleetHost {
+    FleetHost(root: root, slots: 2, types: ["work", "other"], places: ["home of \(root)"])
+  }
+
+  /// Lets so many milliseconds pass for all beats.
+  func pass(_ time: Int64) throws {
+    memory?.now += time
+    try postgres?.run("UPDATE _beat SET seen = seen - \(time) * interval '1 ms'")
+  }
+
+  func job(_ key: Int64, _ change: (inout JobSpecification) -> Void = { _ in }) throws -> FleetJob {
+    var specification = JobSpecification(type: "work", id: "job\(key)")
+    change(&specification)
+    return FleetJob(id: id(key), name: "job\(key)", specification: specification, place: "home of a", created: 0)
+  }
+
+  func id(_ key: Int64) -> ManagedObjectID {
+    guard let postgres else {
+      return ManagedObjectID(key: key, entityIndex: 0, rootIndex: 0, coordinatorOrdinal: FleetFixture.ordinal)
+    }
+    return ManagedObjectID(key: key, entity: postgres.job, coordinatorOrdinal: FleetFixture.ordinal)
+  }
+
+  /// The next receipt of a slot.
+  func receipt(_ host: Int, _ slot: Int) -> Receipt {
+    let number = numbers[host]?[slot] ?? 0
+    numbers[host, default: [:]][slot] = number + 1
+    return Receipt(host: host, slot: slot, number: number + 1)
+  }
+
+  /// Has a host lead, loads, and assigns jobs to `a`.
+  func assign(_ keys: [Int64], admitting isAdmitting: Bool = true) throws -> [Run] {
+    if isAdmitting { _ = try ledger.perform(.admit(try keys.map { try job($0) }, receipt(a, 1))) }
+    _ = try ledger.perform(.lead(after: 0, silence: 3_500, receipt(b, 2)))
+    let runs = keys.map { Run(job: id($0), host: a, attempt: 1) }
+    _ = try ledger.perform(.round(LeadRound(floor: 0, runs: runs), receipt(b, 2)))
+    return runs
+  }
+
+  /// The state that a new lead would load, by whoever leads.
+  func load(by host: Int) throws -> FleetState {
+    guard case .loaded(let state) = try ledger.perform(.load(receipt(host, 2))) else { throw LedgerError.contradiction }
+    return state
+  }
+
+  func runs(of host: Int) throws -> [Run] {
+    guard case .runs(let runs) = try ledger.perform(.readRuns(host: host)) else { throw LedgerError.contradiction }
+    return runs
+  }
+}
+
+extension LedgerReply {
+  var isWritten: Bool { if case .written = self { true } else { false } }
+  var isRefused: Bool { if case .refused = self { true } else { false } }
+  var lost: [Run]? { if case .tookOver(let runs) = self { runs } else { nil } }
+  var news: [News]? { if case .news(let news) = self { news.map(\.news) } else { nil } }
+  var beat: Beat? { if case .beaten(let beat) = self { beat } else { nil } }
+  var isOutcomeWritten: Bool? { if case .outcome(let isWritten) = self { isWritten } else { nil } }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import Jobs
+import ObjectGraph
+import PostgresTesting
+import Testing
+
+@testable import Fleet
+@testable import PostgresFleet
+@testable import PostgresStore
+
+/// Connections that break at a commit: whether it was written is found out, and written once it is.
+@Suite("A lost answer to a commit", .enabled(if: PostgresCluster.isAvailable()))
+struct LostAnswerTests {
+  private let fixture: FleetFixture
+  private let proxy: CuttingProxy
+  private let direct: PostgresLedger
+  private let url: String
+  private let run: Run
+
+  init() throws {
+    fixture = try FleetFixture()
+    proxy = try CuttingProxy(to: fixture.database.socketFolder)
+    let host = proxy.socketFolder.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+    url = "postgresql://postgres@\(host)/\(fixture.database.name)"
+    direct = try fixture.ledger("direct", of: 1)
+    _ = try direct.perform(.join(FleetHost(root: "a", slots: 2, types: ["work"], places: [])))
+    let id = ManagedObjectID(key: 1, entity: fixture.job, coordinatorOrdinal: FleetFixture.ordinal)
+    run = Run(job: id, host: 1, attempt: 1)
+    let job = FleetJob(id: id, name: "j", specification: JobSpecification(type: "work"), created: 0)
+    _ = try direct.perform(.admit([job], Receipt(host: 1, slot: 1, number: 1)))
+    _ = try direct.perform(.lead(after: 0, silence: 3_500, Receipt(host: 1, slot: 2, number: 1)))
+    _ = try direct.perform(.round(LeadRound(floor: 0, runs: [run]), Receipt(host: 1, slot: 2, number: 2)))
+  }
+
+  private var ended: [EndedRun] { [EndedRun(run: run, event: .succeeded)] }
+  private func receipt(_ slot: Int, _ number: Int64 = 1) -> Receipt { Receipt(host: 1, slot: slot, number: number) }
+
+  private func ledger() throws -> PostgresLedger {
+    let fleet = try FleetDatabase(url, job: fixture.job, coordinatorOrdinal: FleetFixture.ordinal)
+    return try fleet.ledger("proxied", of: 1)
+  }
+
+  /// Makes a request whose commit is cut off, asks for its outcome, and makes it again if it was not written.
+  private func check(_ request: LedgerRequest, _ receipt: Receipt, _ cut: CuttingProxy.Cut) throws {
+    let ledger = try ledger()
+    // The connection is there, so that it breaks with the request.
+    _ = try ledger.perform(.readRuns(host: 1))
+    proxy.cutNext(cut)
+    #expect(throws: LedgerError.unknown) { try ledger.perform(request) }
+    #expect(proxy.hasCut)
+    #expect(try ledger.perform(.outcome(of: receipt)).isOutcomeWritten == (cut == .afterCommit))
+    if cut == .beforeCommit { #expect(throws: Never.self) { try ledger.perform(request) } }
+    #expect(throws: LedgerError.stale) { try ledger.perform(request) }
+    #expect(try ledger.perform(.outcome(of: receipt)).isOutcomeWritten == true)
+  }
+
+  @Test("of a flush is found out, and nothing is written twice", arguments: CuttingProxy.Cut.allCases)
+  func flush(_ cut: CuttingProxy.Cut) throws {
+    try check(.flush(ended, receipt(0)), receipt(0), cut)
+    #expect(try fixture.run(#"SELECT "state" || "attempt" FROM "Job""#) == "completed1")
+    #expect(try fixture.run("SELECT count(*) FROM _run") == "0")
+    #expect(try fixture.run("SELECT count(*) FROM _inbox WHERE kind = 'ended'") == "1")
+  }
+
+  @Test("of an admission is found out, and nothing is written twice", arguments: CuttingProxy.Cut.allCases)
+  func admission(_ cut: CuttingProxy.Cut) throws {
+    let id = ManagedObjectID(key: 2, entity: fixture.job, coordinatorOrdinal: FleetFixture.ordinal)
+    let job = FleetJob(id: id, name: "k", specification: JobSpecification(type: "work"), created: 0)
+    try check(.admit([job], receipt(1, 2)), receipt(1, 2), cut)
+    #expect(try fixture.run(#"SELECT count(*) FROM "Job""#) == "2")
+    #expect(try fixture.run("SELECT count(*) FROM _inbox WHERE kind = 'admitted'") == "1")
+  }
+
+  @Test("of a lead's round is found out, and nothing is written twice", arguments: CuttingProxy.Cut.allCases)
+  func round(_ cut: CuttingProxy.Cut) throws {
+    let id = ManagedObjectID(key: 7, entity: fixture.job, coordinatorOrdinal: FleetFixture.ordinal)
+    let round = LeadRound(floor: 0, runs: [Run(job: id, host: 1, attempt: 1)])
+    try check(.round(round, receipt(2, 3)), receipt(2, 3), cut)
+    #expect(try fixture.run("SELECT count(*) FROM _run") == "2")
+  }
+
+  @Test("of a save is found out, and nothing is written twice", arguments: CuttingProxy.Cut.allCases)
+  func save(_ cut: CuttingProxy.Cut) throws {
+    let store = try PostgresStore(url, model: fixture.model, coordinatorOrdinal: FleetFixture.ordinal)
+    defer { try? store.close() }
+    let companion = fixture.fleet.companion(ending: ended, receipt(0))
+    func save() throws { _ = try store.save(StoreSaveRequest([], companion: companion)) }
+    proxy.cutNext(cut)
+    let error = #expect(throws: StoreError.self) { try save() }
+    #expect(error?.code == .inputOutput)
+    #expect(try direct.perform(.outcome(of: receipt(0))).isOutcomeWritten == (cut == .afterCommit))
+    if cut == .beforeCommit { try save() }
+    let again = #expect(throws: StoreError.self) { try save() }
+    #expect(again?.code == .stale)
+    #expect(try fixture.run("SELECT count(*) FROM _inbox WHERE kind = 'ended'") == "1")
+  }
+
+  @Test("is no lost answer where there is no server: nothing was written")
+  func noServer() throws {
+    let ledger = try ledger()
+    let role = "ALTER ROLE postgres IN DATABASE \(fixture.database.name)"
+    // Sessions that can't write are not taken for the primary's.
+    try fixture.database.run("\(role) SET default_transaction_read_only = on")
+    #expect(throws: LedgerError.unavailable) { try ledger.perform(.flush(ended, receipt(0))) }
+    #expect(throws: LedgerError.unavailable) { try ledger.perform(.beat(host: 1)) }
+    try fixture.database.run("BEGIN READ WRITE; \(role) RESET default_transaction_read_only; COMMIT")
+    #expect(try ledger.perform(.flush(ended, receipt(0))).isWritten)
+  }
+}

@@ -1,0 +1,164 @@
+import DaemonTesting
+import Foundation
+import Glibc
+import JSONText
+import PostgresTesting
+import SystemSupport
+import TestSupport
+import Testing
+
+extension SystemTests {
+  @Suite("A fleet of daemons on one PostgreSQL", .enabled(if: PostgresCluster.isAvailable()))
+  struct Fleet {
+    private let database: TestDatabase
+
+    init() throws { database = try PostgresCluster.makeDatabase() }
+
+    private func root(_ name: String, _ more: String = "") throws -> DaemonRoot {
+      try DaemonRoot(
+        """
+        [Store]
+        Url=\(database.url)
+        [Fleet]
+        Name=\(name)
+        [Workers]
+        Count=2
+        \(DaemonRoot.quickFlushes)\(more)
+        """)
+    }
+
+    /// A host whose jobs of the type `pause` insert a row and take a while.
+    private func slowRoot(_ name: String) throws -> DaemonRoot {
+      let root = try root(name)
+      let path = root.directory.path("pause.sh")
+      let row = #"{"insert": {"entity": "Reading", "values": {"job": "'$BOBBIN_JOB_ID'", "number": 1}}}"#
+      try root.write("sleep 0.3\necho '\(row)'\n", to: path)
+      try root.write("[Handler]\nType=pause\nExecStart=/bin/sh \(path)\n", to: root.paths.handlers + "/pause.conf")
+      return root
+    }
+
+    /// The states of all jobs, with the number of jobs in each.
+    private func ends() throws -> String? {
+      try database.run(
+        """
+        SELECT string_agg(state || ' ' || n, ', ' ORDER BY state)
+        FROM (SELECT state, count(*) AS n FROM bobbin."Job" GROUP BY 1) AS s
+        """)
+    }
+
+    @Test("Jobs dropped into any spool run once, on whichever host is free, and every file leaves its spool")
+    func everywhere() async throws {
+      let roots = [try root("a"), try root("b"), try root("c")]
+      var daemons: [DaemonProcess] = []
+      for root in roots { daemons.append(try await DaemonProcess.ready(root)) }
+      for number in 0..<200 {
+        try roots[number % 2].drop(#"{"type": "noop", "id": "job-\#(number)"}"#, as: FileName("job-\(number).json"))
+      }
+      for daemon in daemons { try await daemon.waitUntilSpoolIsEmpty() }
+      #expect(try ends() == "completed 200")
+      #expect(try database.run("SELECT count(*) FROM bobbin._run") == "0")
+      for daemon in daemons {
+        let end = try await daemon.stop()
+        #expect(end == .exited(code: 0), "\(daemon.logText)")
+      }
+      for root in roots { #expect(try root.failedFiles.isEmpty) }
+    }
+
+    @Test("A daemon alone on PostgreSQL is a fleet of one: imports, failures, dependencies, repetitions and a restart")
+    func alone() async throws {
+      let root = try root("a")
+      let daemon = try await DaemonProcess.ready(root)
+      try root.payload("in.csv", "job,number\nx,1\nx,2\nx,3\n")
+      try root.drop(TestModel.importJob("import", "in.csv"), as: "import.json")
+      try root.drop(#"{"type": "noop", "id": "last", "after": ["import"]}"#, as: "last.json")
+      let bad = TestModel.importJob("bad", "missing.csv")
+      try root.drop(bad.replacing("{\"type\"", with: "{\"maxAttempts\": 1, \"type\""), as: "bad.json")
+      try await daemon.waitUntilSpoolIsEmpty()
+      let states = try database.run(#"SELECT string_agg(id || ' ' || state, ', ' ORDER BY id) FROM bobbin."Job""#)
+      #expect(states == "bad discarded, import completed, last completed")
+      #expect(try database.run(#"SELECT count(*) || ' ' || sum(number) FROM bobbin."Reading""#) == "3 6")
+      #expect(try root.failedFiles.contains("bad.json"))
+      try root.drop(TestModel.importJob("import", "in.csv"), as: "again.json")
+      try await daemon.waitUntilSpoolIsEmpty()
+      #expect(try database.run(#"SELECT count(*) FROM bobbin."Reading""#) == "3")
+      try await daemon.kill()
+      try root.drop(#"{"type": "noop", "id": "later"}"#, as: "later.json")
+      let next = try await DaemonProcess.ready(root)
+      try await next.waitUntilSpoolIsEmpty()
+      #expect(try database.run(#"SELECT state FROM bobbin."Job" WHERE id = 'later'"#) == "completed")
+      let end = try await next.stop()
+      #expect(end == .exited(code: 0), "\(next.logText)")
+    }
+
+    @Test("The jobs of a host that is killed run on another within seconds, once each")
+    func takeover() async throws {
+      let (first, second) = (try slowRoot("a"), try slowRoot("b"))
+      let victim = try await DaemonProcess.ready(first)
+      let survivor = try await DaemonProcess.ready(second)
+      for number in 0..<40 {
+        try second.drop(
+          #"{"type": "pause", "id": "job-\#(number)"}"#, as: FileName("job-\(number).json"))
+      }
+      try await survivor.wait { [database] _ in
+        try database.run("SELECT count(*) FROM bobbin._run WHERE host = 1").flatMap { Int($0) } ?? 0 > 0
+          || (try database.run(#"SELECT count(*) FROM bobbin."Job" WHERE state = 'completed'"#)) == "40"
+      }
+      try await victim.kill()
+      try await survivor.waitUntilSpoolIsEmpty()
+      #expect(try ends() == "completed 40")
+      #expect(try database.run(#"SELECT count(*) || ' ' || count(DISTINCT job) FROM bobbin."Reading""#) == "40 40")
+      let end = try await survivor.stop()
+      #expect(end == .exited(code: 0), "\(survivor.logText)")
+    }
+
+    @Test("Any host lists, holds, releases and cancels what waits, and pauses a type for all")
+    func orders() async throws {
+      let (first, second) = (try root("a"), try root("b"))
+      let one = try await DaemonProcess.ready(first)
+      let other = try await DaemonProcess.ready(second)
+      let late = first.directory.path("late.json")
+      try first.write(#"{"type": "noop", "id": "late", "notBefore": "2099-01-01T00:00:00Z"}"#, to: late)
+      #expect(try await one.tool("submit", late).code == 0)
+      #expect(try await other.tool("hold", "late").code == 0)
+      // The lead carries out what a host asks for in its order.
+      try second.drop(#"{"type": "noop", "id": "mark"}"#, as: "mark.json")
+      try await other.waitUntilSpoolIsEmpty()
+      let list = try await other.tool("list", "--state", "held")
+      #expect(list.output.contains("late"), "\(list.output)\(list.errors)")
+      #expect(try await other.tool("cancel", "late").code == 0)
+      try await one.waitUntilSpoolIsEmpty()
+      #expect(try ends() == "cancelled 1, completed 1")
+      #expect(try await other.tool("pause", "--type", "noop").code == 0)
+      let paused = second.directory.path("paused.json")
+      try second.write(#"{"type": "noop", "id": "paused"}"#, to: paused)
+      let wait = try await other.tool("submit", "--wait=1", paused)
+      #expect(wait.output.contains("available"), "\(wait.output)\(wait.errors)")
+      #expect(try ends() == "available 1, cancelled 1, completed 1")
+      #expect(try await one.tool("resume", "--type", "noop").code == 0)
+      try await other.waitUntilSpoolIsEmpty()
+      #expect(try ends() == "cancelled 1, completed 2")
+      let fleet = try await one.tool("fleet")
+      #expect(fleet.output.contains("a:") && fleet.output.contains("b:") && fleet.output.contains("lead"))
+      for daemon in [one, other] { _ = try await daemon.stop() }
+    }
+
+    @Test("A host that stood still for too long ends with status 75, and has written nothing of what others did")
+    func fenced() async throws {
+      let (first, second) = (try root("a"), try root("b"))
+      let sleeper = try await DaemonProcess.ready(first)
+      let other = try await DaemonProcess.ready(second)
+      try sleeper.child.kill(SIGSTOP)
+      for number in 0..<20 {
+        try second.drop(#"{"type": "noop", "id": "job-\#(number)"}"#, as: FileName("job-\(number).json"))
+      }
+      try await other.wait { [database] _ in
+        try database.run("SELECT count(*) FROM bobbin._host WHERE state = 'alive'") == "1"
+      }
+      try sleeper.child.kill(SIGCONT)
+      #expect(try await sleeper.waitForEnd() == .exited(code: 75), "\(sleeper.logText)")
+      try await other.waitUntilSpoolIsEmpty()
+      #expect(try ends() == "completed 20")
+      _ = try await other.stop()
+    }
+  }
+}
