@@ -1,5 +1,6 @@
 #pragma once
 #include <microhttpd.h>
+#include <stdbool.h>
 
 // MHD_start_daemon is variadic, which Swift can't import, and MHD_start_daemon_va takes a va_list that Swift can't
 // build for pointers to C functions: all options go through the one array that MHD_OPTION_ARRAY accepts.
@@ -38,4 +39,13 @@ static inline int cmhd_connection_descriptor(struct MHD_Connection *connection) 
 static inline void *cmhd_socket_context(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
   return info == NULL ? NULL : info->socket_context;
+}
+
+// Makes the library look at a connection that is resumed before it reads from it, or ends that. A resumed connection
+// counts as readable; if its client has ended its sending, reading finds the end of the stream, and the library 0.9.75
+// closes the connection although the reply to its request is ready. Of connections with the daemon's timeout it looks at
+// the oldest only, of those with a timeout of their own at all (MHD_epoll in daemon.c). Call it on the library's thread.
+static inline void cmhd_set_early_look(struct MHD_Connection *connection, bool looks) {
+  // So long that our own deadlines come first; in seconds, of which the library makes milliseconds in 32 bits.
+  MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, looks ? 1000000u : 0u);
 }

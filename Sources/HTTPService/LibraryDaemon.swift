@@ -112,6 +112,7 @@ enum LibraryCallbacks {
     case .receiving:
       return core.handle(exchange, on: handle)
     case .suspended:
+      cmhd_set_early_look(handle, false)
       return core.removeAnswer(exchange.id).map { core.send($0, for: exchange, on: handle) } ?? .NO
     case .answered:
       return .YES

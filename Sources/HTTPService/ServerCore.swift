@@ -143,6 +143,7 @@ final class ServerCore: ExchangeOwner {
     let id = exchange.id
     return state.withLock { state in
       guard !state.isStopping, state.suspensions.count < limits.waitingRequests else { return false }
+      cmhd_set_early_look(suspension.handle, true)
       MHD_suspend_connection(suspension.handle)
       state.suspensions[id] = suspension
       state.setDeadline(of: suspension.connection, after: duration ?? limits.replyTimeout)

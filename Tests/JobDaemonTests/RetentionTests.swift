@@ -38,8 +38,8 @@ struct RetentionTests {
   func needed() async throws {
     let fixture = try DaemonFixture("[Retention]\nCompletedAgeSec=1s\n")
     try fixture.start()
-    try await fixture.run(jobs(3, "a"))
     _ = try fixture.submit(#"{"type": "noop", "id": "waiting", "after": ["a1", "never"]}"#)
+    try await fixture.run(jobs(3, "a"))
     try await fixture.waitForJobCount(atMost: 2)
     #expect(try fixture.record("a1") { $0.currentState } == .completed)
     #expect(try fixture.record("waiting") { $0.currentState } == .waiting)
