@@ -176,7 +176,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "ObjectGraphTests",
-      dependencies: ["ObjectGraph", "ObjectGraphTesting", "PostgresTesting", "TestSupport"],
+      dependencies: ["ObjectGraph", "ObjectGraphTesting", "PostgresTesting", "StoreTesting", "TestSupport"],
       swiftSettings: strict, plugins: ["CompileModel"]),
     // Random programs on contexts and on a plain model of them; "make fuzz-graph" runs many.
     .target(
@@ -193,13 +193,16 @@ let package = Package(
       name: "SQLiteStoreTests",
       dependencies: [
         "ObjectModel", "ObjectGraph", "ObjectGraphTesting", "PostgresTesting", "SQLGeneration", "SQLiteStore",
-        "TestSupport",
+        "StoreTesting", "TestSupport",
       ],
       swiftSettings: strict),
     // A private PostgreSQL server for tests.
     .target(
       name: "PostgresTesting", dependencies: ["CPostgres", "SystemSupport", "TestSupport"],
       path: "Tests/PostgresTesting", swiftSettings: strict),
+    // Whole suites on each store.
+    .target(
+      name: "StoreTesting", dependencies: ["PostgresTesting"], path: "Tests/StoreTesting", swiftSettings: strict),
     .testTarget(
       name: "PostgresStoreTests",
       dependencies: ["ObjectModel", "PostgresStore", "PostgresTesting", "StoreInterface", "TestSupport"],

@@ -25,7 +25,7 @@ package struct ConfigurationProblem: Error, Sendable, Equatable, CustomStringCon
   package var line: Int?
   package var section: String?
   package var key: String?
-  package var value: String?
+  package private(set) var value: String?
   /// The mistake, and what is allowed instead.
   package let message: String
 
@@ -38,8 +38,13 @@ package struct ConfigurationProblem: Error, Sendable, Equatable, CustomStringCon
     self.line = line
     self.section = section
     self.key = key
-    self.value = value
-    self.message = message
+    self.value = value.map(Self.withoutPassword)
+    self.message = Self.withoutPassword(message)
+  }
+
+  /// A text with dots for passwords in addresses: they would get into logs and onto screens.
+  private static func withoutPassword(_ text: String) -> String {
+    text.replacing(/:\/\/([^:\s]*):\S*@/) { "://\($0.1):...@" }.replacing(/password=[^&\s]*/) { _ in "password=..." }
   }
 
   /// `FILE:LINE: [Section] Key=Value: MESSAGE`, on one line.

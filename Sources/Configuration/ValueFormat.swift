@@ -137,7 +137,7 @@ extension ValueFormat where Value == String {
     text("a URL such as postgresql://user@host/database, without a password") { text in
       let rest = ["postgresql://", "postgres://"].first { text.hasPrefix($0) }.map { text.dropFirst($0.count) }
       guard let rest else { return false }
-      let authority = rest.prefix { $0 != "/" && $0 != "?" }
+      let authority = rest.prefix { $0 != "?" }
       let user = authority.lastIndex(of: "@").map { authority[..<$0] } ?? ""
       return !user.contains(":") && !rest.contains("password=")
     }

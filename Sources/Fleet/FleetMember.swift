@@ -5,8 +5,6 @@ package import ObjectGraph
 /// Something that happens to a host of the fleet.
 package enum MemberEvent: Sendable {
   case beatDue
-  /// The time at which the lease would end has come.
-  case leaseDue
   /// A request has an answer, or is known to have none; `sentAt` is on the host's steady clock.
   case answered(MemberChannel, Result<LedgerReply, LedgerError>, sentAt: Int64)
   case retryDue(MemberChannel)
@@ -42,8 +40,6 @@ package enum MemberAction: Sendable {
   case wake(MemberEvent, after: Int64)
   /// Start a handler.
   case start(Run)
-  /// Stop handlers that must not run twice at a time: others may soon have their jobs.
-  case stopExclusive
   /// These jobs are in the ledger.
   case admitted([ManagedObjectID])
   /// Send hints to hosts, apart from any transaction that writes.
@@ -128,9 +124,6 @@ package struct FleetMember: Sendable {
     if lease.phase(at: now.steady) == .fenced { return [] }
     switch event {
     case .beatDue: return beat()
-    case .leaseDue:
-      if now.steady < lease.end { return [.wake(.leaseDue, after: lease.end - now.steady)] }
-      return [.stopExclusive]
     case .answered(.beat, let result, let sent): return handleBeat(result, sent, at: now)
     case .answered(.runs, let result, _): return handleRuns(result, at: now)
     case .answered(let channel, let result, _): return handle(result, channel, at: now)
@@ -181,7 +174,7 @@ package struct FleetMember: Sendable {
       let wasDoubtful = lease.phase(at: now.steady) != .alive
       lease.noteAnswer(toBeatSentAt: sent)
       (term, leader) = (beat.term, beat.lead)
-      var actions = [next, .wake(.leaseDue, after: max(0, lease.end - now.steady))]
+      var actions = [next]
       actions += watch(beat, at: now)
       // A hint may have been lost.
       if beat.runCount > runs.count || wasDoubtful { actions += read() }

@@ -33,9 +33,6 @@ package struct HostLease: Sendable {
     return now - lastSent < times.stop ? .alive : .doubtful
   }
 
-  /// The time at which it becomes doubtful, if no other beat is answered.
-  package var end: Int64 { lastSent + times.stop }
-
   /// True if the database has been there for so long that the silence of others counts.
   package func hasHadDatabase(at now: Int64) -> Bool {
     phase(at: now) == .alive && !hasMissed && now - presentSince >= times.grace

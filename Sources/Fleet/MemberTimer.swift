@@ -1,7 +1,6 @@
 /// A timer of a member, by which a ``MemberAction/wake(_:after:)`` comes back as an event; there is one of each.
 package enum MemberTimer: Hashable, Sendable {
   case beat
-  case lease
   case retry(MemberChannel)
   case round
   case candidacy
@@ -10,7 +9,6 @@ package enum MemberTimer: Hashable, Sendable {
   package init?(_ event: MemberEvent) {
     switch event {
     case .beatDue: self = .beat
-    case .leaseDue: self = .lease
     case .retryDue(let channel): self = .retry(channel)
     case .roundDue: self = .round
     case .candidacyDue: self = .candidacy
@@ -22,7 +20,6 @@ package enum MemberTimer: Hashable, Sendable {
   package var event: MemberEvent {
     switch self {
     case .beat: .beatDue
-    case .lease: .leaseDue
     case .retry(let channel): .retryDue(channel)
     case .round: .roundDue
     case .candidacy: .candidacyDue

@@ -62,33 +62,6 @@ package struct FleetDatabase: Sendable {
 
   static func channel(of host: Int, fleet: String) -> String { "\(fleet)/\(host)" }
 
-  /// The part of the ledger in a save that makes attempts durable: the fence, the ends of their runs, and news of them.
-  ///
-  /// A fence that does not hold fails the save with ``StoreError/Code/stale``, runs that are not there with
-  /// ``StoreError/Code/contradiction``; nothing is written then. If the outcome of the save is unknown
-  /// (``StoreError/Code/inputOutput``), ``LedgerRequest/outcome(of:)`` tells it.
-  /// - Parameters:
-  ///   - ended: attempts whose effects and records are in the save.
-  ///   - admitted: new jobs that are in the save.
-  ///   - receipt: the number of the transaction in its slot.
-  package func companion(
-    ending ended: [EndedRun] = [], admitting admitted: [FleetJob] = [], _ receipt: Receipt
-  ) -> CompanionStatements {
-    var closing: [Request] = []
-    if !ended.isEmpty {
-      closing += [
-        LedgerStatements.endRuns(ended), LedgerStatements.tell(.ended, NewsText.text(of: ended)),
-      ]
-    }
-    if !admitted.isEmpty {
-      if let placing = JobRows.place(admitted) { closing.append(placing) }
-      closing.append(LedgerStatements.tell(admitted: admitted.map(\.id.key).sorted()))
-    }
-    return CompanionStatements(
-      sessionName: session("store", of: receipt.host), opening: [LedgerStatements.fence(receipt)],
-      closing: closing)
-  }
-
   /// A host's part in all transactions of its store.
   ///
   /// - Parameters:
@@ -103,13 +76,5 @@ package struct FleetDatabase: Sendable {
     StoreParticipant(
       host: host, spool: spool, job: jobs.entity, ledger: try ledger("receipts", of: host, log: log),
       sessionName: session("store", of: host), recorded: recorded)
-  }
-
-  /// The fence for all other transactions of a host's store: they are let pass as long as it is not fenced.
-  ///
-  /// Nobody can ask for their outcome, so they must be such that doing them again is noticed.
-  package func fence(of host: Int) -> CompanionStatements {
-    CompanionStatements(
-      sessionName: session("store", of: host), opening: [LedgerStatements.standingFence(host)])
   }
 }

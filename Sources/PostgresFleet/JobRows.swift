@@ -80,16 +80,6 @@ struct JobRows: Sendable {
       """, parameters)
   }
 
-  /// Notes the places of jobs that a save has inserted.
-  static func place(_ jobs: [FleetJob]) -> Request? {
-    let placed = jobs.compactMap { job in job.place.map { (job.id.key, $0) } }
-    if placed.isEmpty { return nil }
-    return Request(
-      """
-      UPDATE "Job" AS j SET _place = p.place FROM unnest($1, $2) AS p (job, place) WHERE j._key = p.job
-      """, [.keys(placed.map(\.0)), .texts(placed.map(\.1))])
-  }
-
   /// The date in the row: the time of the next attempt, or before the first one the moment to wait for.
   private static func due(_ job: FleetJob) -> Double? {
     job.retryTime.map(seconds) ?? job.specification.notBefore?.timeIntervalSinceReferenceDate

@@ -18,8 +18,8 @@ extension SQLBinding {
 enum LedgerStatements {
   /// The demand that nothing else has come in between: what is refused may be asked again.
   static let refused = StoreError.Code(rawValue: "refused")
-  /// The slot whose row is only locked, by transactions that nobody asks for their outcome; it is never replaced.
-  static let standingSlot = -1
+  /// The first slot of a host's store: slots of members are numbered upwards, and those of stores downwards.
+  static let firstStoreSlot = -1
 
   static func demand(_ condition: String, _ code: StoreError.Code) -> String {
     "_demand(\(condition), '\(code.rawValue)')"
@@ -28,21 +28,14 @@ enum LedgerStatements {
   // MARK: Hosts
 
   /// The fence and the receipt of a transaction in one.
-  static func fence(_ receipt: Receipt) -> Request {
+  ///
+  /// - Parameter failure: the error if it does not hold.
+  static func fence(_ receipt: Receipt, orElse failure: StoreError.Code = .stale) -> Request {
     Request(
       """
       WITH held AS (UPDATE _session SET number = $3 WHERE host = $1 AND slot = $2 AND number = $3 - 1 RETURNING 1) \
-      SELECT \(demand("count(*) = 1", .stale)) FROM held
+      SELECT \(demand("count(*) = 1", failure)) FROM held
       """, [.integer(receipt.host), .integer(receipt.slot), .integer(receipt.number)])
-  }
-
-  /// The fence of a transaction that has no receipt: a takeover waits for the row, and then nobody finds it.
-  static func standingFence(_ host: Int) -> Request {
-    Request(
-      """
-      WITH held AS (SELECT 1 FROM _session WHERE host = $1 AND slot = $2 FOR KEY SHARE) \
-      SELECT \(demand("count(*) = 1", .fenced)) FROM held
-      """, [.integer(host), .integer(standingSlot)])
   }
 
   static func outcome(of receipt: Receipt) -> Request {
@@ -63,7 +56,7 @@ enum LedgerStatements {
       """,
       [
         .text(host.root), .integer(host.slots), .texts(host.types.sorted()), .texts(host.places.sorted()),
-        .integer(standingSlot),
+        .integer(firstStoreSlot),
       ])
   }
 
@@ -203,11 +196,6 @@ enum LedgerStatements {
 
   static func tell(_ kind: NewsText.Kind, _ body: String) -> Request {
     Request("INSERT INTO _inbox (kind, body) VALUES ($1, $2)", [.text(kind.rawValue), .text(body)])
-  }
-
-  /// Tells of jobs that were admitted, by their keys.
-  static func tell(admitted keys: [Int64]) -> Request {
-    Request("INSERT INTO _inbox (kind, keys) VALUES ('admitted', $1)", [.keys(keys)])
   }
 }
 

@@ -16,8 +16,6 @@ package final class MemberDriver: Sendable {
     case joined(Int)
     /// Start handlers; each end is told by the store's participant or by ``MemberEvent/finished(_:)``.
     case assigned([Run])
-    /// Stop handlers that must not run twice at a time.
-    case stopExclusive
     /// These jobs are in the ledger.
     case admitted([ManagedObjectID])
     /// These ends are on record; on the queue of the store's transaction.
@@ -216,7 +214,6 @@ package final class MemberDriver: Sendable {
     case .send(let request, let channel): send(request, channel)
     case .wake(let event, let delay): wake(event, after: delay)
     case .start(let run): report(.assigned([run]))
-    case .stopExclusive: report(.stopExclusive)
     case .admitted(let jobs): report(.admitted(jobs))
     case .hint(let hosts): hint(hosts)
     case .end(let reason):

@@ -12,7 +12,7 @@ import Synchronization
 /// outcome and the end of its assignment can't be torn apart, and nobody has to pass a list beside them.
 package final class StoreParticipant: TransactionCompanion {
   private struct State {
-    var slot = LedgerStatements.standingSlot
+    var slot = LedgerStatements.firstStoreSlot
     /// The number of the last transaction that was written in the slot.
     var number: Int64 = 0
     var ended: [EndedRun] = []
@@ -57,14 +57,14 @@ package final class StoreParticipant: TransactionCompanion {
       state.ended = []
       return receipt(state)
     }
-    return [LedgerStatements.fence(next)]
+    // Nobody executes a transaction of this slot late: whoever asks for its outcome waits for its backend.
+    return [LedgerStatements.fence(next, orElse: .fenced)]
   }
 
   private func replaceOldSlot() throws(StoreError) {
     let state = state.withLock { $0 }
     if state.number < Self.slotLife { return }
     do throws(LedgerError) {
-      // Slots of members are numbered upwards, and those of stores downwards.
       _ = try ledger.perform(.replaceSlot(host: host, old: state.slot, new: state.slot - 1))
     } catch {
       // One that was replaced though the answer was lost is replaced once more, which changes nothing.

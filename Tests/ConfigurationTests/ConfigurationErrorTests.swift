@@ -39,6 +39,13 @@ struct ConfigurationErrorTests {
         "a.conf:2: [Store] ExternalDataThreshold=64k: expected a size from 1K to 1G, "
           + "in bytes or with K, M, G or T, such as 64K"),
       Case(
+        "[Store]\nUrl=postgresql://bobbin:se/c@ret@db/jobs?password=secret&port=1\n",
+        "a.conf:2: [Store] Url=postgresql://bobbin:...@db/jobs?password=...&port=1: expected a URL such as "
+          + "postgresql://user@host/database, without a password"),
+      Case(
+        "[Store]\nurl=postgresql://bobbin:secret@db/jobs\n",
+        "a.conf:2: [Store] url=postgresql://bobbin:...@db/jobs: unknown key; did you mean Url?"),
+      Case(
         "[Status]\nReadAccess=nobody\n",
         "a.conf:2: [Status] ReadAccess=nobody: expected one of everyone, group, owner"),
       Case(

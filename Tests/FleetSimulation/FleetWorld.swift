@@ -220,7 +220,6 @@ final class FleetWorld {
         judge.note(.startWithoutLease, at: now)
       }
       enqueue(.finish(process, run), at: now + (jobs[Int(run.job.key)]?.duration ?? 1))
-    case .stopExclusive: break
     case .admitted(let ids): process.machine.spool.removeAll { ids.contains($0.id) }
     case .hint(let hosts):
       if now < deafUntil { return }

@@ -2,6 +2,7 @@ import Foundation
 import Jobs
 import ObjectGraph
 import PostgresTesting
+import Synchronization
 import Testing
 
 @testable import Fleet
@@ -79,20 +80,37 @@ struct LostAnswerTests {
     #expect(try fixture.run("SELECT count(*) FROM _run") == "2")
   }
 
-  @Test("of a save is found out, and nothing is written twice", arguments: CuttingProxy.Cut.allCases)
-  func save(_ cut: CuttingProxy.Cut) throws {
-    let store = try PostgresStore(url, model: fixture.model, coordinatorOrdinal: FleetFixture.ordinal)
-    defer { try? store.close() }
-    let companion = fixture.fleet.companion(ending: ended, receipt(0))
-    func save() throws { _ = try store.save(StoreSaveRequest([], companion: companion)) }
-    proxy.cutNext(cut)
-    let error = #expect(throws: StoreError.self) { try save() }
-    #expect(error?.code == .inputOutput)
-    #expect(try direct.perform(.outcome(of: receipt(0))).isOutcomeWritten == (cut == .afterCommit))
-    if cut == .beforeCommit { try save() }
-    let again = #expect(throws: StoreError.self) { try save() }
-    #expect(again?.code == .stale)
+  @Test("of a save is found out before anything else is written", arguments: CuttingProxy.Cut.allCases)
+  func save(_ cut: CuttingProxy.Cut) async throws {
+    let coordinator = PersistentStoreCoordinator(model: fixture.model)
+    try coordinator.open(.postgresql(url: url))
+    let store = try #require(try coordinator.openStore() as? PostgresStore)
+    let recorded = Mutex<[Run]>([])
+    store.accompanyTransactions(
+      by: try fixture.fleet.participant(1, spool: "a") { ended in recorded.withLock { $0 += ended.map(\.run) } })
+    let context = ManagedObjectContext(coordinator: coordinator)
+    let proxy = proxy
+    try await context.perform { context in
+      let job = try #require(try context.fetch(FetchRequest<Job>(ids: ["j"])).first)
+      (job.currentState, job.attempt) = (.completed, 1)
+      proxy.cutNext(cut)
+      if cut == .beforeCommit {
+        let error = #expect(throws: StoreError.self) { try context.save() }
+        #expect(error?.code == .unavailable)
+        #expect(context.hasChanges)
+      }
+      try context.save()
+      #expect(!context.hasChanges)
+      Image(context: context).title = "the next transaction"
+      try context.save()
+    }
+    #expect(proxy.hasCut)
+    #expect(recorded.withLock { $0 } == [run])
+    #expect(try fixture.run(#"SELECT "state" || "attempt" || _version FROM "Job""#) == "completed12")
+    #expect(try fixture.run("SELECT count(*) FROM _run") == "0")
+    #expect(try fixture.run(#"SELECT count(*) FROM "Image""#) == "1")
     #expect(try fixture.run("SELECT count(*) FROM _inbox WHERE kind = 'ended'") == "1")
+    #expect(try fixture.run("SELECT number FROM _session WHERE slot = -1") == "2")
   }
 
   @Test("is no lost answer where there is no server: nothing was written")

@@ -137,7 +137,7 @@ private final class TestHost: Sendable {
           board.note { $0.numbers[name] = number }
         case .assigned(let runs): TestHost.work(runs, on: work, finish, board)
         case .end(let reason): board.note { $0.ends[name] = reason }
-        case .stopExclusive, .admitted, .recorded, .beaten, .missed, .hinted: break
+        case .admitted, .recorded, .beaten, .missed, .hinted: break
         }
       })
     self.name = name

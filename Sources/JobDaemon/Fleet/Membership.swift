@@ -14,8 +14,8 @@ final class Membership: Sendable {
   private struct State {
     var driver: MemberDriver?
     var number: Int?
-    /// The wait for the admission under way; told whether it is written.
-    var admission: (@Sendable (Bool) -> Void)?
+    /// The wait for the admission under way, and its first job; told whether it is written.
+    var admission: (job: ManagedObjectID, answer: @Sendable (Bool) -> Void)?
     /// The spools of the jobs that run here and came to other hosts.
     var spools: [ManagedObjectID: String] = [:]
     /// Other spools' jobs for which files of this one wait.
@@ -25,6 +25,8 @@ final class Membership: Sendable {
   }
 
   private static let joinLimit = Duration.seconds(60)
+  /// The time for writing jobs to the ledger, after which their files are tried again.
+  private static let admissionLimit = Duration.seconds(60)
 
   /// The root of this host's spool, by which other hosts name it.
   let spool: String
@@ -88,7 +90,7 @@ final class Membership: Sendable {
       defer { state.admission = nil }
       return state.admission
     }
-    admission?(false)
+    admission?.answer(false)
   }
 
   /// True once the daemon is ending.
@@ -108,14 +110,7 @@ final class Membership: Sendable {
     switch report {
     case .joined(let number): noteJoined(number, store)
     case .assigned(let runs): events.send(.assigned(runs))
-    // No handler says that it must not run twice at a time.
-    case .stopExclusive: break
-    case .admitted:
-      let admission = state.withLock { state in
-        defer { state.admission = nil }
-        return state.admission
-      }
-      admission?(true)
+    case .admitted(let jobs): noteAdmitted(jobs)
     case .beaten(let beat):
       let wasAway = noteAway(false)
       if wasAway {
@@ -172,25 +167,40 @@ final class Membership: Sendable {
     return reader
   }
 
-  /// Has jobs written to the ledger, and waits for that, even while the database is away.
+  /// Has jobs written to the ledger, and waits for that, at most a minute.
   ///
-  /// - Throws: ``StoreError/Code/unavailable`` if the database is away already, or the daemon ends.
-  func admit(_ jobs: [FleetJob]) throws(StoreError) {
+  /// - Throws: ``StoreError/Code/unavailable`` if the database is away already, so that nothing was written, and
+  ///   ``UnansweredAdmission`` if the jobs may be written later.
+  func admit(_ jobs: [FleetJob]) throws {
+    guard let first = jobs.first?.id else { return }
     let answered = DispatchSemaphore(value: 0)
     let isWritten = Mutex(false)
     let isFree = state.withLock { state in
       if state.isClosed || state.isAway { return false }
-      state.admission = { outcome in
-        isWritten.withLock { $0 = outcome }
-        answered.signal()
-      }
+      state.admission = (
+        first,
+        { outcome in
+          isWritten.withLock { $0 = outcome }
+          answered.signal()
+        }
+      )
       return true
     }
     guard isFree, let driver else { throw StoreError(.unavailable, "the database of the fleet does not answer") }
     driver.handle(.admit(jobs))
-    // The member tries until they are written or it is fenced, which ends the process; so does the daemon's end.
-    answered.wait()
-    if !isWritten.withLock({ $0 }) { throw StoreError(.unavailable, "the daemon is stopping") }
+    // The member goes on until they are written or it is fenced, however long nobody waits any more.
+    _ = answered.wait(timeout: DispatchTime(after: Self.admissionLimit))
+    if !isWritten.withLock({ $0 }) { throw UnansweredAdmission() }
+  }
+
+  private func noteAdmitted(_ jobs: [ManagedObjectID]) {
+    let admission = state.withLock { state -> (job: ManagedObjectID, answer: @Sendable (Bool) -> Void)? in
+      // It may be an earlier one, for which nobody waits any more.
+      guard let admission = state.admission, jobs.first == admission.job else { return nil }
+      state.admission = nil
+      return admission
+    }
+    admission?.answer(true)
   }
 
   // MARK: Spools
@@ -213,3 +223,6 @@ final class Membership: Sendable {
   /// The watched jobs.
   var watched: Set<ManagedObjectID> { state.withLock { $0.watched } }
 }
+
+/// Jobs whose admission has had no answer in time: they may be in the ledger, or come into it.
+struct UnansweredAdmission: Error {}

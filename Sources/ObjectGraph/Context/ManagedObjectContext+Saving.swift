@@ -9,24 +9,16 @@ extension ManagedObjectContext {
   /// - Throws: ``ValidationError``, ``ValidationErrors``, ``EndlessWillSave``, ``SaveConflicts`` or ``StoreError``.
   public func save() throws { try saveReporting() }
 
-  /// Saves a root context together with something else that its store takes into the same transaction.
-  ///
-  /// The transaction is made even if there are no changes; if it fails, all changes are kept.
-  package func save(with companion: any SaveCompanion) throws {
-    precondition(parent == nil, "only the save of a root context is a transaction")
-    try saveReporting(with: companion)
-  }
-
   /// Saves, and returns the event that reports it; nil if there was nothing to save.
   @discardableResult
-  func saveReporting(with companion: (any SaveCompanion)? = nil) throws -> ContextDidSave? {
+  func saveReporting() throws -> ContextDidSave? {
     enter()
     registry.propagateDeletes()
     registry.processPendingChanges()
     reportChanges()
     if let failure = registry.failures.pop() { throw failure }
     // Objects that were inserted and deleted again leave without an event.
-    if pending.isEmpty && registry.conflicts.isEmpty && companion == nil {
+    if pending.isEmpty && registry.conflicts.isEmpty {
       pending.forgetCancelled()
       registry.finishSave(SaveOutcome(sets: []))
       registry.forgetDeparted()
@@ -37,7 +29,7 @@ extension ManagedObjectContext {
     try registry.runWillSave()
     try registry.validate()
     reportChanges()
-    return if let parent { try saveToParent(parent) } else { try saveToStore(with: companion) }
+    return if let parent { try saveToParent(parent) } else { try saveToStore() }
   }
 
   private func saveToParent(_ parent: ManagedObjectContext) throws -> ContextDidSave {
@@ -69,16 +61,15 @@ extension ManagedObjectContext {
     if !conflicts.isEmpty { throw SaveConflicts(conflicts) }
   }
 
-  private func saveToStore(with companion: (any SaveCompanion)?) throws -> ContextDidSave {
+  private func saveToStore() throws -> ContextDidSave {
     let origin = transactionOrigin
     let sets = pending.beginSave()
     var outcome = SaveOutcome(sets: sets)
     do {
       let checks = registry.conflicts.rows(besides: sets)
-      if !sets.isEmpty || !checks.isEmpty || companion != nil {
+      if !sets.isEmpty || !checks.isEmpty {
         outcome = try coordinator.save(
-          sets, from: pending.rootNumber, policy: mergePolicy, checks: checks, origin: origin,
-          companion: companion)
+          sets, from: pending.rootNumber, policy: mergePolicy, checks: checks, origin: origin)
       }
     } catch {
       pending.abortSave()

@@ -30,7 +30,6 @@ package final class InMemoryStore: PersistentStore {
   }
 
   package func save(_ request: StoreSaveRequest) throws(StoreError) -> StoreSaveResult {
-    try request.refuseCompanion(path: path)
     // Files are read before the lock is taken.
     let rows = try InMemoryRows(request, model: model)
     try transactionThread.checkOutside(nil)

@@ -136,16 +136,14 @@ extension PersistentStoreCoordinator {
   ///   - root: the number of the root context, from ``drawRootNumber()``.
   ///   - checks: rows that are not written, and must not have changed either.
   ///   - origin: who saves, for the history.
-  ///   - companion: something else for the transaction, which is made even if there are no changes then.
   /// - Throws: ``StoreError``, or ``SaveConflicts`` with all conflicts; nothing was written then.
   func save(
-    _ sets: [ChangeSet], from root: Int, policy: MergePolicy, checks: [RowChange] = [], origin: TransactionOrigin,
-    companion: (any SaveCompanion)? = nil
+    _ sets: [ChangeSet], from root: Int, policy: MergePolicy, checks: [RowChange] = [], origin: TransactionOrigin
   ) throws -> SaveOutcome {
     let (store, reservations) = (try openStore(), keys.dueReservations)
     let changes = sets.map { $0.withoutUpdates(changesTransientsOnly) }
     var resolver = ConflictResolver(self, policy: policy, root: root, sets: changes, checks: checks)
-    let result = try write(&resolver, to: store, reservations, from: origin, with: companion)
+    let result = try write(&resolver, to: store, reservations, from: origin)
     keys.add(result.reserved, for: reservations)
     keys.noteStored(result.committed.sets)
     sharedRows.apply(result, returns: resolver.returns)
@@ -158,16 +156,16 @@ extension PersistentStoreCoordinator {
   /// Tries to write until no conflict is left.
   private func write(
     _ resolver: inout ConflictResolver, to store: any PersistentStore, _ reservations: [KeyReservation],
-    from origin: TransactionOrigin, with companion: (any SaveCompanion)?
+    from origin: TransactionOrigin
   ) throws -> StoreSaveResult {
     var attempts = 0
     while attempts < Self.saveAttemptLimit {
       let cached = sharedRows.conflicts(with: resolver.draft.sets, resolver.request)
       if !cached.isEmpty { try resolver.resolve(cached) { _ in .contextAgainstRowCache } }
       let sets = resolver.setsToWrite()
-      if sets.isEmpty && !resolver.hasChecks && companion == nil { return StoreSaveResult(conflicts: []) }
+      if sets.isEmpty && !resolver.hasChecks { return StoreSaveResult(conflicts: []) }
       let request = StoreSaveRequest(
-        sets, reservations: reservations, checks: resolver.request, origin: origin, companion: companion)
+        sets, reservations: reservations, checks: resolver.request, origin: origin)
       do {
         let start = sharedRows.readStart
         let result = try store.save(request)

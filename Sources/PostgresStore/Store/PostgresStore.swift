@@ -28,7 +28,7 @@ public final class PostgresStore: PersistentStore, Sendable {
   private let notices = Mutex<CommitNotices?>(nil)
   private let settings: Connection.Settings
   private let transactionThread = TransactionThread()
-  /// The companion of transactions that have none of their own.
+  /// The companion of all transactions.
   private let companion = Mutex<(any TransactionCompanion)?>(nil)
   /// True for a store that is being migrated: everything happens in a transaction that somebody else has begun.
   private let isEnclosed: Bool
@@ -93,9 +93,8 @@ public final class PostgresStore: PersistentStore, Sendable {
 
   package func save(_ request: StoreSaveRequest) throws(StoreError) -> StoreSaveResult {
     try transactionThread.checkOutside(place)
-    let companion = try companion(of: request)
     let result = try writer.lend { connection throws(StoreError) in
-      var transaction = saveTransaction(connection, from: request.origin, with: companion)
+      var transaction = saveTransaction(connection, from: request.origin)
       return try transaction.run(request) { (reservation) throws(StoreError) in try self.reserve(reservation) }
     }
     if result.conflicts.isEmpty { announce() }
@@ -106,10 +105,9 @@ public final class PostgresStore: PersistentStore, Sendable {
     from origin: TransactionOrigin, _ body: (any StoreTransaction) throws -> Result
   ) throws -> Result {
     try transactionThread.checkOutside(place)
-    let companion = companion.withLock { $0 }
     let result = try writer.lendToAny { connection in
       let transaction = WriteTransaction(
-        saveTransaction(connection, from: origin, with: companion),
+        saveTransaction(connection, from: origin),
         reader: SnapshotReader(connection: connection, tables: tables, cursors: CursorNames())
       ) { (reservation) throws(StoreError) in try self.reserve(reservation) }
       return try transactionThread.run { try transaction.run(body) }
@@ -128,24 +126,15 @@ public final class PostgresStore: PersistentStore, Sendable {
     notices.withLock { $0 = made }
   }
 
-  private func saveTransaction(
-    _ connection: Connection, from origin: TransactionOrigin, with companion: (any TransactionCompanion)?
-  ) -> SaveTransaction {
+  private func saveTransaction(_ connection: Connection, from origin: TransactionOrigin) -> SaveTransaction {
     SaveTransaction(
       connection, plan, tables: tables, history: HistoryWriter(connection, from: origin, writer: instance),
-      companion: companion)
+      companion: companion.withLock { $0 })
   }
 
-  /// Gives somebody a part in every transaction from now on that has nobody else's, so that none can be forgotten.
+  /// Gives somebody a part in every transaction from now on, so that none can be forgotten.
   package func accompanyTransactions(by companion: any TransactionCompanion) {
     self.companion.withLock { $0 = companion }
-  }
-
-  private func companion(of request: StoreSaveRequest) throws(StoreError) -> (any TransactionCompanion)? {
-    guard let own = request.companion else { return companion.withLock { $0 } }
-    if let companion = own as? any TransactionCompanion { return companion }
-    try request.refuseCompanion(path: place)
-    return nil
   }
 
   package func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result { try readers.read(body) }

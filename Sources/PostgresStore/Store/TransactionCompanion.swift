@@ -4,7 +4,7 @@ package import StoreInterface
 ///
 /// A statement that does not let the transaction pass raises an exception of the SQLSTATE `BF000`, and nothing is written;
 /// the exception's message is the code of the error that is thrown. The store has one transaction at a time.
-package protocol TransactionCompanion: SaveCompanion {
+package protocol TransactionCompanion: Sendable {
   /// The name by which other sessions know the one of the transaction.
   var sessionName: String { get }
 
@@ -23,26 +23,4 @@ package protocol TransactionCompanion: SaveCompanion {
 
   /// Notes that the transaction is on disk.
   func noteWritten()
-}
-
-/// Statements that are known before the transaction.
-package struct CompanionStatements: TransactionCompanion {
-  private let openingStatements: [Request]
-  private let closingStatements: [Request]
-  package let sessionName: String
-
-  package init(sessionName: String, opening: [Request], closing: [Request] = []) {
-    self.sessionName = sessionName
-    openingStatements = opening
-    closingStatements = closing
-  }
-
-  package func opening() -> [Request] { openingStatements }
-
-  package func closing(_ changes: [ChangeSet]) -> [Request] { closingStatements }
-
-  /// Whoever has made the statements has to find out.
-  package func isWritten(_ lost: StoreError) throws(StoreError) -> Bool { throw lost }
-
-  package func noteWritten() {}
 }

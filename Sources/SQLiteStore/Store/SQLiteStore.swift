@@ -108,7 +108,6 @@ public final class SQLiteStore: PersistentStore, Sendable {
   }
 
   package func save(_ request: StoreSaveRequest) throws(StoreError) -> StoreSaveResult {
-    try request.refuseCompanion(path: path)
     return try withWriter { connection throws(StoreError) in
       var transaction = saveTransaction(connection, from: request.origin)
       return try transaction.run(request)

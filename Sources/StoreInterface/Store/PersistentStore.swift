@@ -94,31 +94,17 @@ package struct StoreSaveRequest: Sendable {
   package let checks: [RowChange]
   /// The origin of the save, for the history.
   package let origin: TransactionOrigin
-  /// Something else that goes into the same transaction.
-  package let companion: (any SaveCompanion)?
 
   package init(
     _ changes: [ChangeSet], reservations: [KeyReservation] = [], checks: [RowChange] = [],
-    origin: TransactionOrigin = TransactionOrigin(), companion: (any SaveCompanion)? = nil
+    origin: TransactionOrigin = TransactionOrigin()
   ) {
     self.changes = changes
     self.reservations = reservations
     self.checks = checks
     self.origin = origin
-    self.companion = companion
-  }
-
-  /// Refuses a companion, for stores that take none.
-  package func refuseCompanion(path: String?) throws(StoreError) {
-    if companion == nil { return }
-    throw StoreError(.unsupported, "this store can't take anything else into the transaction of a save", path: path)
   }
 }
-
-/// Something that goes into the transaction of a save for somebody who keeps tables beside the store's own.
-///
-/// Each store says which type it takes, and refuses others.
-package protocol SaveCompanion: Sendable {}
 
 /// The result of a save.
 package struct StoreSaveResult: Sendable {

@@ -3,6 +3,7 @@ import Foundation
 import ObjectGraph
 import PostgresTesting
 import TestSupport
+import StoreTesting
 import Testing
 
 @Suite("P3 Fetch IDs in the background, use objects on main", .onEachStore)

@@ -5,6 +5,7 @@ import ObjectGraphTesting
 import PostgresTesting
 import Synchronization
 import TestSupport
+import StoreTesting
 import Testing
 
 @Suite("P2 A context per thread, merged on save", .onEachStore)

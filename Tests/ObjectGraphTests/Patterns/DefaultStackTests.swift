@@ -4,6 +4,7 @@ import ObjectGraph
 import ObjectGraphTesting
 import PostgresTesting
 import TestSupport
+import StoreTesting
 import Testing
 
 @Suite("P1 A ready-made stack with defaults", .onEachStore)

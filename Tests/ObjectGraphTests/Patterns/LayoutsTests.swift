@@ -5,6 +5,7 @@ import ObjectGraphTesting
 import PostgresTesting
 import Synchronization
 import TestSupport
+import StoreTesting
 import Testing
 
 @Suite("P4 The four layouts, and editing that can be cancelled", .onEachStore)

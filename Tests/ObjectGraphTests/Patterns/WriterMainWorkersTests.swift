@@ -6,6 +6,7 @@ import ObjectGraphTesting
 import PostgresTesting
 import SystemSupport
 import TestSupport
+import StoreTesting
 import Testing
 
 @Suite("P0 Writer, main and workers", .onEachStore)

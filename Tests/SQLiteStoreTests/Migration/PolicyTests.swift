@@ -1,5 +1,6 @@
 import Foundation
 import ObjectGraph
+import StoreTesting
 import Testing
 
 @Suite("Migrating with policies", .onEachStore)

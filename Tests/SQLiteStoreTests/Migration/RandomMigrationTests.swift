@@ -1,5 +1,6 @@
 import Foundation
 import ObjectGraph
+import StoreTesting
 import Testing
 
 /// Models, objects and changes of both, drawn by chance: what comes out of the store is compared with plain values.

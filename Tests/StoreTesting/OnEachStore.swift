@@ -1,11 +1,11 @@
 import PostgresTesting
-import Testing
+package import Testing
 
 /// Runs each test of a suite once for each SQL store that can be had here.
-struct OnEachStore: SuiteTrait, TestTrait, TestScoping {
-  var isRecursive: Bool { true }
+package struct OnEachStore: SuiteTrait, TestTrait, TestScoping {
+  package var isRecursive: Bool { true }
 
-  func provideScope(
+  package func provideScope(
     for test: Test, testCase: Test.Case?, performing body: @Sendable () async throws -> Void
   ) async throws {
     for store in SQLStore.available {
@@ -22,10 +22,12 @@ struct OnEachStore: SuiteTrait, TestTrait, TestScoping {
 }
 
 /// Leaves a test of such a suite to one store.
-struct OnlyOnStore: TestTrait, TestScoping {
-  let store: SQLStore
+package struct OnlyOnStore: TestTrait, TestScoping {
+  private let store: SQLStore
 
-  func provideScope(
+  fileprivate init(_ store: SQLStore) { self.store = store }
+
+  package func provideScope(
     for test: Test, testCase: Test.Case?, performing body: @Sendable () async throws -> Void
   ) async throws {
     if SQLStore.current == store { try await body() }
@@ -34,10 +36,10 @@ struct OnlyOnStore: TestTrait, TestScoping {
 
 extension Trait where Self == OnEachStore {
   /// Once for each SQL store.
-  static var onEachStore: Self { Self() }
+  package static var onEachStore: Self { Self() }
 }
 
 extension Trait where Self == OnlyOnStore {
   /// On SQLite only, for a reason that holds for no other store.
-  static func onlyOnSQLite(_ reason: String) -> Self { Self(store: .sqlite) }
+  package static func onlyOnSQLite(_ reason: String) -> Self { Self(.sqlite) }
 }

@@ -23,6 +23,8 @@ final class FleetAdmission: Sendable {
   private let membership: Membership
   private let payloadDirectory: String
   private let keys = Mutex<Range<Int64>>(0..<0)
+  /// The names of jobs whose admission had no answer: it may be written behind that of the same files' next try.
+  private let unanswered = Mutex<Set<String>>([])
 
   init(
     main: ManagedObjectContext, coordinator: PersistentStoreCoordinator, handlers: HandlerTable, scheduler: Scheduler,
@@ -65,13 +67,13 @@ final class FleetAdmission: Sendable {
       } catch {
         return Result<AdmittedFile, AdmissionRefusal>.failure(error)
       }
+      round.givenNames.formUnion(candidate.contents.jobs.compactMap(\.id))
       return .success(try admit(candidate, jobs, known: &known, round: &round))
     }
     // Before they are in the ledger: the lead may assign them to this host before the answer is here.
     scheduler.add(round.placeholders)
     do {
-      if !round.jobs.isEmpty { try membership.admit(round.jobs) }
-      try dropRepetitions(round.jobs)
+      try write(round)
     } catch {
       scheduler.change { schedule, now in for job in round.placeholders { schedule.drop(job.id, at: now) } }
       throw error
@@ -83,6 +85,8 @@ final class FleetAdmission: Sendable {
   /// The new jobs of some files.
   private struct Round {
     var jobs: [FleetJob] = []
+    /// The names among theirs that files have given, which those of other spools may give as well.
+    var givenNames: Set<String> = []
     var placeholders: [NewJob] = []
     /// Other spools' jobs for which one of the files waits.
     var watched: [ManagedObjectID] = []
@@ -195,13 +199,25 @@ final class FleetAdmission: Sendable {
     return ManagedObjectID(key: key, entity: entity, coordinatorOrdinal: coordinator.ordinal)
   }
 
-  /// Drops from the schedule what somebody else has admitted under the same IDs in the same moment.
-  private func dropRepetitions(_ jobs: [FleetJob]) throws {
-    if jobs.isEmpty { return }
-    let written = try read(jobs.map(\.name))
-    let others = jobs.filter { job in written[job.name].map { $0.objectID != job.id } ?? false }
-    if others.isEmpty { return }
-    throw AdmissionRace()
+  /// Writes new jobs to the ledger.
+  ///
+  /// - Throws: ``AdmissionRace`` if another job has one of their names by then.
+  private func write(_ round: Round) throws {
+    if round.jobs.isEmpty { return }
+    let names = round.jobs.map(\.name)
+    do { try membership.admit(round.jobs) } catch is UnansweredAdmission {
+      unanswered.withLock { $0.formUnion(names) }
+      throw StoreError(.unavailable, "the database of the fleet has not answered in time")
+    }
+    let doubtful = unanswered.withLock { unanswered in
+      defer { unanswered.subtract(names) }
+      return unanswered
+    }
+    let asked = names.filter { round.givenNames.contains($0) || doubtful.contains($0) }
+    if asked.isEmpty { return }
+    let written = try read(asked)
+    let isOthers = { (job: FleetJob) in written[job.name].map { $0.objectID != job.id } ?? false }
+    if round.jobs.contains(where: isOthers) { throw AdmissionRace() }
   }
 }
 

@@ -1,0 +1,154 @@
+import Foundation
+import Jobs
+import ObjectGraph
+import PostgresTesting
+import Synchronization
+import Testing
+
+@testable import Fleet
+@testable import PostgresFleet
+@testable import PostgresStore
+
+/// What a host's part in all transactions of its store makes of its saves.
+@Suite("A save on a host of a fleet", .enabled(if: PostgresCluster.isAvailable()))
+struct StoreParticipantTests {
+  private let fixture: FleetFixture
+  private let ledger: PostgresLedger
+  private let coordinator: PersistentStoreCoordinator
+  private let runs: [Run]
+  private let recorded = Recorded()
+
+  /// The runs of which the host was told that they have ended.
+  private final class Recorded: Sendable {
+    private let runs = Mutex<[Run]>([])
+
+    var all: [Run] { runs.withLock { $0 } }
+
+    func add(_ ended: [EndedRun]) { runs.withLock { $0 += ended.map(\.run) } }
+  }
+
+  init() throws {
+    fixture = try FleetFixture()
+    ledger = try fixture.ledger("test", of: 2)
+    for root in ["a", "b"] {
+      _ = try ledger.perform(.join(FleetHost(root: root, slots: 2, types: ["work"], places: [])))
+    }
+    let job = fixture.job
+    runs = (1...2).map {
+      Run(job: ManagedObjectID(key: $0, entity: job, coordinatorOrdinal: FleetFixture.ordinal), host: 1, attempt: 1)
+    }
+    let jobs = runs.map {
+      FleetJob(id: $0.job, name: "job\($0.job.key)", specification: JobSpecification(type: "work"), created: 0)
+    }
+    _ = try ledger.perform(.admit(jobs, Receipt(host: 1, slot: 1, number: 1)))
+    _ = try ledger.perform(.lead(after: 0, silence: 3_500, Receipt(host: 2, slot: 2, number: 1)))
+    _ = try ledger.perform(.round(LeadRound(floor: 0, runs: runs), Receipt(host: 2, slot: 2, number: 2)))
+    coordinator = PersistentStoreCoordinator(model: fixture.model)
+    try coordinator.open(.postgresql(url: fixture.database.url))
+    let store = try #require(try coordinator.openStore() as? PostgresStore)
+    let recorded = recorded
+    store.accompanyTransactions(by: try fixture.fleet.participant(1, spool: "a") { recorded.add($0) })
+  }
+
+  private func takeOver() throws {
+    try fixture.run("UPDATE _beat SET seen = seen - interval '10 s' WHERE host = 1")
+    _ = try ledger.perform(.fence(host: 1, silence: 3_500, Receipt(host: 2, slot: 2, number: 3)))
+  }
+
+  /// Changes jobs in a context, and saves that.
+  private func change(_ names: String..., body: @Sendable (Job) -> Void) async throws {
+    try await ManagedObjectContext(coordinator: coordinator).perform { context in
+      for job in try context.fetch(FetchRequest<Job>(ids: names)) { body(job) }
+      Image(context: context).title = "an effect"
+      try context.save()
+    }
+  }
+
+  @Test("ends the runs of jobs whose states it changes, with their effects, and the lead hears of it")
+  func together() async throws {
+    try await change("job1", "job2") { ($0.currentState, $0.attempt) = (.completed, 1) }
+    #expect(try fixture.run("SELECT count(*) FROM _run") == "0")
+    #expect(try fixture.run(#"SELECT "state" || _version FROM "Job" WHERE _key = 1"#) == "completed2")
+    #expect(try fixture.run(#"SELECT count(*) FROM "Image""#) == "1")
+    let outcome = try ledger.perform(.outcome(of: Receipt(host: 1, slot: -1, number: 1)))
+    #expect(outcome.isOutcomeWritten == true)
+    let news = try ledger.perform(.round(LeadRound(floor: 0), Receipt(host: 2, slot: 2, number: 3))).news ?? []
+    guard case .ended(let ended)? = news.first, news.count == 1 else {
+      Issue.record("the lead is not told")
+      return
+    }
+    #expect(ended.map(\.run) == runs && recorded.all == runs)
+  }
+
+  @Test("leaves runs of jobs alone of which it changes something else")
+  func otherChanges() async throws {
+    try await change("job1") { $0.cursor = "half" }
+    #expect(try fixture.run("SELECT count(*) FROM _run") == "2")
+    #expect(recorded.all.isEmpty)
+  }
+
+  @Test("tells the spool of another host that a job of its has ended, and not its own")
+  func spools() async throws {
+    try fixture.run(#"UPDATE "Job" SET "spool" = CASE _key WHEN 1 THEN 'a' ELSE 'b' END"#)
+    try await change("job1", "job2") { ($0.currentState, $0.attempt) = (.completed, 1) }
+    #expect(try fixture.run("SELECT string_agg(spool || ' ' || jobs::text, ', ') FROM _outcome") == "b {2}")
+  }
+
+  @Test("of a fenced host writes nothing, and the context keeps its changes")
+  func fenced() async throws {
+    try takeOver()
+    let context = ManagedObjectContext(coordinator: coordinator)
+    let codes = await context.perform { context -> [StoreError.Code?] in
+      Image(context: context).title = "too late"
+      return (0..<2).map { _ in
+        do { try context.save() } catch { return (error as? StoreError)?.code }
+        return nil
+      }
+    }
+    #expect(codes == [.fenced, .fenced])
+    #expect(await context.perform { $0.hasChanges })
+    #expect(try fixture.run(#"SELECT count(*) FROM "Image""#) == "0")
+  }
+
+  @Test("that is under way when a takeover ends its session writes nothing, then or later")
+  func endedSession() async throws {
+    try await change("none") { _ in }
+    try takeOver()
+    let context = ManagedObjectContext(coordinator: coordinator)
+    let codes = await context.perform { context -> [StoreError.Code?] in
+      Image(context: context).title = "too late"
+      return (0..<2).map { _ in
+        do { try context.save() } catch { return (error as? StoreError)?.code }
+        return nil
+      }
+    }
+    // The first is on the session that was ended.
+    #expect(codes == [.unavailable, .fenced])
+    #expect(try fixture.run(#"SELECT count(*) FROM "Image""#) == "1")
+  }
+
+  @Test("that ends a run which is not there writes nothing")
+  func contradiction() async throws {
+    try fixture.run("UPDATE _run SET attempt = 9")
+    let error = await #expect(throws: StoreError.self) {
+      try await change("job1") { ($0.currentState, $0.attempt) = (.completed, 1) }
+    }
+    #expect(error?.code == .contradiction)
+    #expect(try fixture.run(#"SELECT "state" FROM "Job" WHERE _key = 1"#) == "available")
+    #expect(recorded.all.isEmpty)
+  }
+
+  @Test("is fenced in whatever transaction: one past the contexts is, too")
+  func everyTransaction() throws {
+    let image = try #require(fixture.model.entitiesByName["Image"])
+    let store = try #require(try coordinator.openStore() as? PostgresStore)
+    try takeOver()
+    let error = #expect(throws: StoreError.self) {
+      let id = ManagedObjectID(key: 1, entity: image, coordinatorOrdinal: FleetFixture.ordinal)
+      let set = ChangeSet([RowChange(.insert, id, row: Row(RowLayout(image)), base: nil)])
+      _ = try store.transaction(from: TransactionOrigin()) { try $0.write(set) }
+    }
+    #expect(error?.code == .fenced)
+    #expect(try fixture.run(#"SELECT count(*) FROM "Image""#) == "0")
+  }
+}
