@@ -156,8 +156,11 @@ final class StoreOpening: Sendable {
     guard let job = coordinator.model.entitiesByName[Job.entityName] else {
       throw StoreError(.incompatibleModel, "the model has no entity \(Job.entityName)")
     }
+    let founder = FleetFounder(spool: configuration.fleet.spoolName(paths)) { [paths] name in
+      [paths.spoolCurrent, paths.spoolNew].contains { access("\($0)/\(name)", F_OK) == 0 }
+    }
     return try FleetDatabase(
-      configuration.store.url, options: options, job: job, coordinatorOrdinal: coordinator.ordinal)
+      configuration.store.url, options: options, job: job, coordinatorOrdinal: coordinator.ordinal, founder: founder)
   }
 
   /// Restricts the store's folder to the daemon's user: whoever can open the store's files can read everything jobs

@@ -75,6 +75,9 @@ package struct Configuration: Sendable, Equatable {
 
     /// The name of this host, given or the system's.
     package var hostName: String { name.isEmpty ? ProcessInfo.processInfo.hostName : name }
+
+    /// The name of this host's spool among those of the fleet.
+    package func spoolName(_ paths: Paths) -> String { hostName + ":" + paths.spool }
   }
 
   /// `[Import]`: the job type `import`.

@@ -97,10 +97,9 @@ package final class Daemon: Sendable {
     policy = JobPolicy(configuration: configuration)
     let events = DaemonEvents()
     handlers = HandlerTable(parts.handlers)
-    let membership = parts.fleet.map { [paths, log] database in
-      Membership(
-        database, spool: settings.fleet.hostName + ":" + paths.spool, agingStep: settings.jobs.aging, events: events,
-        log: log)
+    let spoolName = settings.fleet.spoolName(paths)
+    let membership = parts.fleet.map { [log] database in
+      Membership(database, spool: spoolName, agingStep: settings.jobs.aging, events: events, log: log)
     }
     self.membership = membership
     let scheduler = Scheduler(
@@ -129,7 +128,8 @@ package final class Daemon: Sendable {
         membership: membership, payloadDirectory: paths.payload)
     }
     admission = Admission(
-      main: main, handlers: handlers, scheduler: scheduler, policy: policy, fleet: fleetAdmission)
+      main: main, handlers: handlers, scheduler: scheduler, policy: policy, spool: spoolName,
+      fleet: fleetAdmission)
     let intake = Intake(
       spool: spool, admission: admission, scheduler: scheduler, flusher: flusher, refuser: refuser, log: log,
       configuration: settings.spool, events: events)

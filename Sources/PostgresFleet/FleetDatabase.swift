@@ -18,16 +18,18 @@ package struct FleetDatabase: Sendable {
   ///   - options: the options of the store, which the ledger's connections have as well.
   ///   - job: the entity Job of the coordinator's model.
   ///   - coordinatorOrdinal: the ordinal that goes into the IDs of jobs.
+  ///   - founder: the host that takes over the jobs of a store that was copied here, if it is the first.
   /// - Throws: ``StoreError`` that says what is wrong with the way to it, or with its format.
   package init(
-    _ url: String, options: PostgresStoreOptions = .init(), job: Entity, coordinatorOrdinal: UInt32
+    _ url: String, options: PostgresStoreOptions = .init(), job: Entity, coordinatorOrdinal: UInt32,
+    founder: FleetFounder? = nil
   ) throws(StoreError) {
     self.url = url
     self.options = options
     jobs = JobRows(job, coordinatorOrdinal: coordinatorOrdinal)
     let connection = try Connection(Connection.Settings(url, options: options))
     defer { connection.close() }
-    try LedgerTables(connection: connection, place: connection.place).make()
+    try LedgerTables(connection: connection, founder: founder, place: connection.place).make()
     let found = try connection.pipeline([Request("SELECT value FROM _metadata WHERE key = 'uuid'")])[0]
     guard found.rowCount == 1 else {
       throw StoreError(.corrupt, "the store has no identifier; restore it from a backup", path: connection.place)

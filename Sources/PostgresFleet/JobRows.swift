@@ -168,6 +168,41 @@ struct JobRows: Sendable {
     LEFT JOIN _run AS r ON r.job = j._key WHERE j."state" NOT IN (\(finalStates)) GROUP BY 1
     """)
 
+  // MARK: The jobs of a store that was copied
+
+  /// Selects the files of unfinished jobs that came to no spool of a fleet; as many as make sure whose they are.
+  static let filesOfOwnerless = Request(
+    """
+    SELECT DISTINCT j."file" FROM "Job" AS j WHERE j."state" NOT IN (\(finalStates)) AND j."spool" IS NULL \
+    AND j."file" IS NOT NULL LIMIT 1000
+    """)
+
+  /// Gives unfinished jobs a spool, if they have none, and their spool as their place; attempts that were cut short are
+  /// made up for, unless the job was told to end.
+  static func adopt(_ spool: String) -> Request {
+    let state = """
+      CASE WHEN j."state" <> 'running' THEN j."state" WHEN j."stopEvent" IS NULL THEN 'available' \
+      WHEN j."stopEvent" = 'held' THEN 'held' ELSE 'cancelled' END
+      """
+    return Request(
+      """
+      UPDATE "Job" AS j SET "spool" = coalesce(j."spool", $1), _place = coalesce(j."spool", $1), "state" = a.state, \
+      "finishedAt" = \(finished("a.state")), _version = j._version + 1, \
+      "failure" = CASE WHEN a.state = 'cancelled' THEN coalesce(j."stopReason", j."failure") ELSE j."failure" END, \
+      "dueAt" = CASE WHEN j."state" = 'running' THEN NULL ELSE j."dueAt" END, \
+      "maxAttempts" = j."maxAttempts" \
+      + CASE WHEN j."state" = 'running' AND j."attempt" < \(lossLimit) THEN 1 ELSE 0 END \
+      FROM (SELECT j._key AS job, \(state) AS state FROM "Job" AS j WHERE j."state" NOT IN (\(finalStates))) AS a \
+      WHERE j._key = a.job
+      """, [.text(spool)])
+  }
+
+  /// Moves the pauses of a host that was alone to where a fleet has them.
+  static let adoptPauses = [
+    Request(#"INSERT INTO _pause (kind, name) SELECT "kind", "name" FROM "Pause" ON CONFLICT DO NOTHING"#),
+    Request(#"DELETE FROM "Pause""#),
+  ]
+
   // MARK: Changes
 
   /// Records the ends of attempts; one that was cut short through no fault of its own is made up for.

@@ -46,6 +46,8 @@ struct LedgerTables {
   ]
 
   let connection: Connection
+  /// The host that makes them.
+  var founder: FleetFounder?
   /// The servers and the database, for messages.
   let place: String
 
@@ -60,7 +62,24 @@ struct LedgerTables {
       try connection.pipeline([Request("SELECT value FROM _metadata WHERE key = 'format' FOR UPDATE")])
       if let found = try version() { return try check(found) }
       for statement in Self.statements { try connection.control(statement) }
+      if let founder { try adoptJobs(by: founder) }
     }
+  }
+
+  /// Takes over what a host left that had the store for itself, before it was copied here.
+  ///
+  /// Its unfinished jobs belong to the founder's spool and run there, since they may name its files, and what it had
+  /// paused is paused for the fleet.
+  /// - Throws: ``StoreError/Code/unsupported`` if the files of these jobs lie elsewhere, so that it is another host's turn.
+  private func adoptJobs(by founder: FleetFounder) throws(StoreError) {
+    let files = try connection.pipeline([JobRows.filesOfOwnerless])[0]
+    if files.rowCount > 0, !(0..<files.rowCount).contains(where: { founder.hasFile(files.text($0, 0)) }) {
+      throw StoreError(
+        .unsupported,
+        "the store was copied here with unfinished jobs, such as that of the file \(files.text(0, 0)), which this host's "
+          + "spool does not have; start the daemon of the host that the store comes from first", path: place)
+    }
+    try connection.pipeline([JobRows.adopt(founder.spool)] + JobRows.adoptPauses)
   }
 
   private func version() throws(StoreError) -> Int? {
@@ -82,5 +101,19 @@ struct LedgerTables {
       .incompatibleModel,
       "the ledger of the fleet has format \(version), of a newer release than this one, which reads up to \(Self.format)",
       path: place)
+  }
+}
+
+/// The first host of a fleet, which makes the ledger.
+package struct FleetFounder: Sendable {
+  let spool: String
+  let hasFile: @Sendable (String) -> Bool
+
+  /// - Parameters:
+  ///   - spool: the name of its spool.
+  ///   - hasFile: whether a job file of a name lies in that, claimed or not.
+  package init(spool: String, hasFile: @escaping @Sendable (_ name: String) -> Bool) {
+    self.spool = spool
+    self.hasFile = hasFile
   }
 }

@@ -25,7 +25,7 @@ struct AdmissionTests {
     fixture = try WriterFixture("FlushIntervalSec=1h")
     admission = Admission(
       main: fixture.main, handlers: HandlerTable([NoopHandler(), OtherHandler()]), scheduler: fixture.scheduler,
-      policy: JobPolicy(configuration: ConfigurationBox(Configuration())))
+      policy: JobPolicy(configuration: ConfigurationBox(Configuration())), spool: "a:/spool")
   }
 
   private func candidate(_ name: FileName, _ text: String, by user: UInt32 = 7) throws -> Admission.Candidate {
@@ -54,6 +54,31 @@ struct AdmissionTests {
     let count = try fixture.main.performAndWait { try $0.count(for: FetchRequest<Job>()) }
     #expect(count == 2)
     #expect(fixture.scheduler.read { schedule, _ in schedule.count } == 2)
+  }
+
+  @Test("A file in cur/ is known again under the ID that it had in a fleet, and only that very file")
+  func moved() throws {
+    let data = Data(#"{"type": "noop"}"#.utf8)
+    func candidate(_ name: FileName) throws -> Admission.Candidate {
+      let status = try Directory(path: "/").status()
+      let file = ClaimedFile(name: name, data: data, submitter: 7, status: status, birthTime: 5)
+      var candidate = Admission.Candidate(file: file, contents: try admission.parse(file))
+      candidate.isTakenUp = true
+      return candidate
+    }
+    let (known, stranger) = (try candidate("x.json"), try candidate("y.json"))
+    let id = known.file.defaultID(in: "a:/spool")
+    try fixture.main.performAndWait { context in
+      for (file, name) in [(known.file, "x.json"), (stranger.file, "other.json")] {
+        let job = Job(context: context)
+        (job.id, job.type, job.file, job.spool) = (file.defaultID(in: "a:/spool"), "noop", name, "a:/spool")
+        job.currentState = .completed
+      }
+      try context.save()
+    }
+    let admitted = try admit(known, stranger)
+    #expect(admitted.map(\.ids) == [[id], [stranger.file.defaultID]])
+    #expect(admitted.map(\.jobs.count) == [0, 1])
   }
 
   @Test("A job that is over is not run again; its failure is told again")

@@ -15,13 +15,17 @@ final class Admission: Sendable {
   private let scheduler: Scheduler
   private let policy: JobPolicy
   private let fleet: FleetAdmission?
+  private let spool: String
 
-  /// - Parameter fleet: nil without a fleet.
+  /// - Parameters:
+  ///   - spool: the name of this host's spool among those of a fleet.
+  ///   - fleet: nil without a fleet.
   init(
-    main: ManagedObjectContext, handlers: HandlerTable, scheduler: Scheduler, policy: JobPolicy,
+    main: ManagedObjectContext, handlers: HandlerTable, scheduler: Scheduler, policy: JobPolicy, spool: String,
     fleet: FleetAdmission? = nil
   ) {
     self.main = main
+    self.spool = spool
     self.handlers = handlers
     self.scheduler = scheduler
     self.policy = policy
@@ -62,7 +66,7 @@ final class Admission: Sendable {
   ///
   /// - Returns: the result for each file, in their order.
   func admit(_ candidates: [Candidate]) throws -> [Result<AdmittedFile, AdmissionRefusal>] {
-    let jobs = candidates.map { $0.jobs(spool: fleet?.spool) }
+    let jobs = try specifications(of: candidates)
     if let fleet { return try fleet.admit(Array(zip(candidates, jobs))) }
     let names = jobs.joined().flatMap { [$0.id ?? ""] + $0.after + $0.afterAny }
     let context = ManagedObjectContext(parent: main, name: "admission")
@@ -76,6 +80,31 @@ final class Admission: Sendable {
       try context.save()
       return admitted
     }
+  }
+
+  /// The jobs of files, under the IDs that the store knows them by.
+  ///
+  /// A store that was moved from a host of its own to a fleet, or back, has the jobs of files in `cur/` under the other
+  /// form of their default IDs; under the usual one they would run once more.
+  private func specifications(of candidates: [Candidate]) throws -> [[JobSpecification]] {
+    var jobs = candidates.map { $0.jobs(spool: fleet == nil ? nil : spool) }
+    let named = candidates.indices.filter { place in
+      candidates[place].isTakenUp && candidates[place].contents.jobs.contains { $0.id == nil }
+    }
+    if named.isEmpty { return jobs }
+    let others = named.map { (place: $0, jobs: candidates[$0].jobs(spool: fleet == nil ? spool : nil)) }
+    let known = try ManagedObjectContext(parent: main, name: "admission").performAndWait { context in
+      try KnownJobs(others.flatMap { $0.jobs.compactMap(\.id) }, context, scheduler: nil)
+    }
+    for (place, other) in others {
+      let file = candidates[place].file.name.description
+      let isKnown = zip(candidates[place].contents.jobs, other).contains { given, job in
+        guard given.id == nil, let entry = known[job.id ?? ""] else { return false }
+        return entry.file == file && (entry.spool ?? spool) == spool
+      }
+      if isKnown { jobs[place] = other }
+    }
+    return jobs
   }
 }
 

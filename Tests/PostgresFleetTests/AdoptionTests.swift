@@ -1,0 +1,72 @@
+import Foundation
+import Jobs
+import ObjectGraph
+import PostgresTesting
+import Testing
+
+@testable import Fleet
+@testable import PostgresFleet
+@testable import PostgresStore
+
+/// The first start of a fleet on a store that was copied from a host that had it for itself.
+@Suite("The founder of a fleet", .enabled(if: PostgresCluster.isAvailable()))
+struct AdoptionTests {
+  private let database: TestDatabase
+  private let model: ManagedObjectModel
+  private let coordinator: PersistentStoreCoordinator
+
+  init() throws {
+    database = try PostgresCluster.makeDatabase()
+    model = try BuiltInModel.merged(withModelsIn: "/nonexistent")
+    coordinator = PersistentStoreCoordinator(model: model)
+    try coordinator.open(.postgresql(url: database.url))
+    try ManagedObjectContext(coordinator: coordinator).performAndWait { context in
+      for (id, state) in [("a", JobState.available), ("b", .running), ("c", .running), ("d", .completed), ("e", .held)]
+      {
+        let job = Job(context: context)
+        (job.id, job.type, job.file, job.attempt, job.maxAttempts) = (id, "noop", "\(id).json", 1, 1)
+        job.currentState = state
+        if id == "c" { job.setPendingStop(.cancelled, "not wanted") }
+      }
+      let pause = Pause(context: context)
+      (pause.kind, pause.name) = ("queue", "slow")
+      try context.save()
+    }
+  }
+
+  private func join(_ spool: String, files: Set<String>) throws {
+    _ = try FleetDatabase(
+      database.url, job: try #require(model.entitiesByName["Job"]), coordinatorOrdinal: 1,
+      founder: FleetFounder(spool: spool) { files.contains($0) })
+  }
+
+  private func jobs() throws -> String {
+    try database.output(
+      #"SELECT id, state, spool, _place, maxAttempts, failure, finishedAt IS NULL FROM Job ORDER BY id"#)
+  }
+
+  @Test("takes over unfinished jobs, once: they belong to its spool, and lost attempts are made up for")
+  func adoption() throws {
+    try join("one:/spool", files: ["a.json"])
+    let expected = """
+      a|available|one:/spool|one:/spool|1||t
+      b|available|one:/spool|one:/spool|2||t
+      c|cancelled|one:/spool|one:/spool|2|not wanted|f
+      d|completed|||1||t
+      e|held|one:/spool|one:/spool|1||t
+      """
+    #expect(try jobs() == expected)
+    #expect(try database.output("SELECT kind, name, (SELECT count(*) FROM Pause) FROM _pause") == "queue|slow|0")
+    try join("two:/spool", files: [])
+    #expect(try jobs() == expected)
+  }
+
+  @Test("is refused where another host has the files of these jobs, and nothing is changed")
+  func stranger() throws {
+    let error = #expect(throws: StoreError.self) { try join("two:/spool", files: ["z.json"]) }
+    #expect(error?.message.contains("start the daemon of the host that the store comes from first") == true)
+    #expect(try database.output("SELECT to_regclass('_host') IS NULL, count(*) FROM Job WHERE spool IS NULL") == "t|5")
+    try join("one:/spool", files: ["a.json", "b.json"])
+    #expect(try database.output("SELECT count(*) FROM Job WHERE spool IS NULL") == "1")
+  }
+}
