@@ -97,10 +97,12 @@ struct LostAnswerTests {
       if cut == .beforeCommit {
         let error = #expect(throws: StoreError.self) { try context.save() }
         #expect(error?.code == .unavailable)
-        #expect(context.hasChanges)
+        let keepsChanges = context.hasChanges
+        #expect(keepsChanges)
       }
       try context.save()
-      #expect(!context.hasChanges)
+      let hasChanges = context.hasChanges
+      #expect(!hasChanges)
       Image(context: context).title = "the next transaction"
       try context.save()
     }
