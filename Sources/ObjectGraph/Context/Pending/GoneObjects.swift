@@ -41,13 +41,21 @@ extension Row {
 
 /// Changes adapted to a context where some objects are gone.
 struct AdaptedChanges {
+  /// The changes as they were made.
+  let original: ChangeSet
   let set: ChangeSet
   /// The objects whose changes were altered or dropped.
   var altered: [ManagedObjectID] = []
   /// The objects to delete because their owner is gone.
   var doomed: [ManagedObjectID] = []
 
-  init(_ set: ChangeSet, altered: [ManagedObjectID] = [], doomed: [ManagedObjectID] = []) {
+  /// True if other changes may lead to objects that these delete.
+  var deletesObjects: Bool { !doomed.isEmpty || set.hasDeletes }
+
+  init(
+    _ set: ChangeSet, of original: ChangeSet? = nil, altered: [ManagedObjectID] = [], doomed: [ManagedObjectID] = []
+  ) {
+    self.original = original ?? set
     self.set = set
     self.altered = altered
     self.doomed = doomed
@@ -93,6 +101,71 @@ extension ChangeSet {
     }
     let set = ChangeSet(
       kept, batches: batches, links: links.filter { !leadsToGone($0) }, relinked: relinked.filter { !isGoneHere($0) })
-    return AdaptedChanges(set, altered: altered, doomed: doomed)
+    return AdaptedChanges(set, of: self, altered: altered, doomed: doomed)
+  }
+}
+
+extension Pending {
+  /// True if an object is known to be gone here; nil if nothing is known of it.
+  func isGone(_ id: ManagedObjectID) -> Bool? {
+    guard let kind = latestKind(of: id) else { return nil }
+    return kind == .delete || kind == .forget
+  }
+
+  /// Clears references to objects that are gone, and applies cascades.
+  ///
+  /// Cost: a look at each change here, once; then one look-up for each object that is gone.
+  /// - Parameters:
+  ///   - late: the references that were made when their destination was gone already.
+  ///   - below: an older layer, with its references indexed. What becomes of its changes is added here.
+  ///   - unlinks: true to remove links of objects that are gone.
+  /// - Returns: the objects whose changes were altered.
+  mutating func clearReferences(
+    toGone gone: [ManagedObjectID], doomed: [ManagedObjectID], late: Set<PendingReference> = [], below: Pending? = nil,
+    unlinks: Bool = true, layouts: [RowLayout]
+  ) -> [ManagedObjectID] {
+    var queue = gone
+    var altered: [ManagedObjectID] = []
+    func delete(_ id: ManagedObjectID, _ row: Row, from pending: inout Pending) {
+      pending.absorb(ChangeSet([RowChange(.delete, id, row: nil, base: row)]), layouts: layouts)
+      queue.append(id)
+      altered.append(id)
+    }
+    for id in doomed { if let row = row(of: id, over: below, layouts) { delete(id, row, from: &self) } }
+    if queue.isEmpty { return altered }
+    indexReferences(layouts)
+    var all: Set<ManagedObjectID> = []
+    while let id = queue.popLast() {
+      guard all.insert(id).inserted else { continue }
+      let wasNeverSaved = latestKind(of: id) == .forget || below?.change(of: id)?.kind == .insert
+      let owners = owners(ofReferencesTo: id, layouts: layouts)
+      for owner in owners + (below?.owners(ofReferencesTo: id, layouts: layouts) ?? []) {
+        guard let row = row(of: owner, over: below, layouts) else { continue }
+        var changed = row
+        var isDoomed = false
+        let isNew = wasNeverSaved || late.contains(PendingReference(owner: owner, destination: id))
+        for reference in layouts[Int(row.entityIndex)].references
+        where changed.referenceIfPresent(reference.slot) == id {
+          switch reference.effect(isNew: isNew) {
+          case .cleared: changed.clear(reference)
+          case .deletesOwner: isDoomed = true
+          case .stays: break
+          }
+        }
+        if isDoomed {
+          delete(owner, row, from: &self)
+        } else if !changed.isIdentical(to: row) {
+          absorb(ChangeSet([RowChange(.update, owner, row: changed, base: row)]), layouts: layouts)
+          altered.append(owner)
+        }
+      }
+    }
+    if unlinks { unlink { all.contains($0.left) || all.contains($0.right) } }
+    return altered
+  }
+
+  /// Returns the values that an object has with these changes on top of an older layer's.
+  private func row(of id: ManagedObjectID, over below: Pending?, _ layouts: [RowLayout]) -> Row? {
+    if let below { [self, below][...].change(of: id, layouts: layouts)?.row } else { change(of: id)?.row }
   }
 }

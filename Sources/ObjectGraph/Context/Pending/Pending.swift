@@ -55,14 +55,16 @@ struct Pending {
   /// Returns the kind of the latest change of an object; nil if there is none, or only an insert in `bulk`.
   func latestKind(of id: ManagedObjectID) -> RowChange.Kind? { positions[id].map { changes[$0].kind } }
 
-  /// Returns the objects whose pending rows refer to another, or did before. The first call costs a pass over the
-  /// changes.
-  mutating func owners(ofReferencesTo id: ManagedObjectID, layouts: [RowLayout]) -> [ManagedObjectID] {
-    if references == nil {
-      var made = ReferenceIndex()
-      for index in changes.indices { made.add(changes[index], layouts) }
-      references = made
-    }
+  /// Makes the index of references, if there is none yet. Cost: a pass over the changes.
+  mutating func indexReferences(_ layouts: [RowLayout]) {
+    if references != nil { return }
+    var made = ReferenceIndex()
+    for index in changes.indices { made.add(changes[index], layouts) }
+    references = made
+  }
+
+  /// Returns the objects whose pending rows refer to another, or did before; ``indexReferences(_:)`` must come first.
+  func owners(ofReferencesTo id: ManagedObjectID, layouts: [RowLayout]) -> [ManagedObjectID] {
     var owners = references?.owners(ofReferencesTo: id) ?? []
     for set in bulk { owners += set.owners(ofReferencesTo: id, layouts: layouts) }
     return owners
@@ -240,69 +242,6 @@ enum PendingState {
   case changed(RowChange)
   /// Relationships have changed that no column of its row tells of, and its values are those of the level above.
   case relinked
-}
-
-// MARK: - Deletes and references, see GoneObjects.swift
-
-extension Pending {
-  /// True if an object is known to be gone here; nil if nothing is known of it.
-  func isGone(_ id: ManagedObjectID) -> Bool? {
-    guard let kind = latestKind(of: id) else { return nil }
-    return kind == .delete || kind == .forget
-  }
-
-  /// Clears references to objects that are gone, and applies cascades.
-  ///
-  /// Cost: a look at each change here, once; then one look-up for each object that is gone.
-  /// - Parameters:
-  ///   - late: the references that were made when their destination was gone already.
-  ///   - unlinks: true to remove links of objects that are gone.
-  /// - Returns: the objects whose changes were altered.
-  mutating func clearReferences(
-    toGone gone: [ManagedObjectID], doomed: [ManagedObjectID], late: Set<PendingReference> = [], unlinks: Bool = true,
-    layouts: [RowLayout]
-  ) -> [ManagedObjectID] {
-    var queue = gone
-    var altered: [ManagedObjectID] = []
-    for id in doomed { delete(id, queue: &queue, altered: &altered, layouts: layouts) }
-    if queue.isEmpty { return altered }
-    var all: Set<ManagedObjectID> = []
-    while let id = queue.popLast() {
-      guard all.insert(id).inserted else { continue }
-      let wasNeverSaved = latestKind(of: id) == .forget
-      for owner in owners(ofReferencesTo: id, layouts: layouts) {
-        guard let row = change(of: owner)?.row else { continue }
-        var changed = row
-        var isDoomed = false
-        let isNew = wasNeverSaved || late.contains(PendingReference(owner: owner, destination: id))
-        for reference in layouts[Int(row.entityIndex)].references
-        where changed.referenceIfPresent(reference.slot) == id {
-          switch reference.effect(isNew: isNew) {
-          case .cleared: changed.clear(reference)
-          case .deletesOwner: isDoomed = true
-          case .stays: break
-          }
-        }
-        if isDoomed {
-          delete(owner, queue: &queue, altered: &altered, layouts: layouts)
-        } else if !changed.isIdentical(to: row) {
-          absorb(ChangeSet([RowChange(.update, owner, row: changed, base: row)]), layouts: layouts)
-          altered.append(owner)
-        }
-      }
-    }
-    if unlinks { unlink { all.contains($0.left) || all.contains($0.right) } }
-    return altered
-  }
-
-  private mutating func delete(
-    _ id: ManagedObjectID, queue: inout [ManagedObjectID], altered: inout [ManagedObjectID], layouts: [RowLayout]
-  ) {
-    guard let row = change(of: id)?.row else { return }
-    absorb(ChangeSet([RowChange(.delete, id, row: nil, base: row)]), layouts: layouts)
-    queue.append(id)
-    altered.append(id)
-  }
 }
 
 // MARK: - Effects on conditions, and invariants

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// - in flight: what a save is writing;
 /// - current: what the next save will write, and what the context's objects show;
-/// - arrived: what children saved and the context has not processed yet.
+/// - arrived: what children saved and the context has not processed yet, with what its deletes do to the current ones.
 ///
 /// The context itself sees the first two, its children all three.
 package final class PendingChanges: Sendable {
@@ -16,8 +16,8 @@ package final class PendingChanges: Sendable {
     var inFlight: Pending?
     var current = Pending()
     var arrived = Pending()
-    /// The arrived sets as they came, for observers.
-    var news: [ChangeSet] = []
+    /// The arrived sets one by one.
+    var news: [AdaptedChanges] = []
     /// The contributors of the changes that the next save will write.
     var contributors = Contributors.nobody
     var contributorsInFlight = Contributors.nobody
@@ -31,8 +31,6 @@ package final class PendingChanges: Sendable {
     var lateReferences: Set<PendingReference> = []
     /// Objects whose current changes were altered because of deletes, unknown to their makers.
     var altered: [ManagedObjectID] = []
-    /// The same among what has arrived.
-    var alteredArrivals: [ManagedObjectID] = []
     /// A counter of saves that moved changes on, so that a reader notices one between two looks.
     var moves = 0
 
@@ -98,7 +96,7 @@ package final class PendingChanges: Sendable {
   var hasNews: Bool { state.withLock { !$0.news.isEmpty } }
 
   /// The sets that children saved and the context has not processed.
-  var news: [ChangeSet] { state.withLock { $0.news } }
+  var news: [ChangeSet] { state.withLock { $0.news.map(\.set) } }
 
   /// Makes the children's changes current, if there are exactly `count` sets.
   ///
@@ -118,13 +116,12 @@ package final class PendingChanges: Sendable {
         state.current.absorb(state.arrived, layouts: layouts)
       } else {
         state.departed.noteForgotten(state.arrived, coordinator)
-        for set in state.arrived.sets() { state.makeCurrent(set, coordinator) }
+        for news in news { state.makeCurrent(news.original, coordinator) }
       }
-      state.altered += state.alteredArrivals
-      state.alteredArrivals = []
+      state.altered += news.flatMap(\.altered)
       state.arrived = Pending()
       state.news = []
-      return news
+      return news.map(\.set)
     }
   }
 
@@ -143,6 +140,12 @@ package final class PendingChanges: Sendable {
 
   /// True if the next save has any change, cancelled ones included.
   var hasCurrentChanges: Bool { state.withLock { !$0.current.isUnused } }
+
+  /// True if the next save has deletes, cancelled ones included.
+  var hasCurrentDeletes: Bool { state.withLock { $0.current.hasDeletes } }
+
+  /// True if the next save deletes an object, or if its insert was cancelled.
+  func isCurrentlyGone(_ id: ManagedObjectID) -> Bool { state.withLock { $0.current.isGone(id) ?? false } }
 
   /// Returns all changes that the next save will write.
   func currentSets() -> [ChangeSet] { state.withLock { $0.current.sets() } }
@@ -185,7 +188,6 @@ package final class PendingChanges: Sendable {
       state.gone = []
       state.lateReferences = []
       state.altered = []
-      state.alteredArrivals = []
       state.news = []
       state.contributors = .nobody
     }
@@ -336,32 +338,36 @@ extension PendingChanges.State {
 
   /// Adds changes of children to the current ones.
   fileprivate mutating func makeCurrent(_ set: ChangeSet, _ coordinator: PersistentStoreCoordinator) {
-    let added = Self.add(
-      set, to: &current, above: inFlightLayers, departed: departed, coordinator: coordinator)
+    let adapted = adapted(set, to: layers(withArrivals: false), coordinator)
+    let added = Self.add(adapted, to: &current, above: inFlightLayers, coordinator: coordinator)
     // Observers get the news as it arrived, so they have to be told of changes that were dropped since, too.
     altered += added.altered
   }
 
   /// Adds changes of a child to those that have arrived. Changes of which nothing is left are no news.
   fileprivate mutating func receive(_ set: ChangeSet, _ coordinator: PersistentStoreCoordinator) {
+    let adapted = adapted(set, to: layers(withArrivals: true), coordinator)
+    // Readers must not find what leads to gone objects until the context has processed this.
+    let mayAlterCurrent = adapted.deletesObjects && !current.isUnused
+    if mayAlterCurrent { current.indexReferences(coordinator.layouts) }
     let added = Self.add(
-      set, to: &arrived, above: layers(withArrivals: false), departed: departed, coordinator: coordinator)
-    if added.set.isEmpty { return }
-    alteredArrivals += added.altered
-    news.append(added.set)
+      adapted, to: &arrived, above: layers(withArrivals: false), altering: mayAlterCurrent ? current : nil,
+      coordinator: coordinator)
+    if !added.set.isEmpty { news.append(added) }
   }
 
-  /// Adds changes of a child to the top layer, without changes of gone objects and references to them.
+  /// Adds adapted changes of a child to the top layer.
   ///
+  /// - Parameter below: the layer whose references to what they delete are cleared, in the top layer.
   /// - Returns: the added changes, and the objects whose changes were altered by that.
   private static func add(
-    _ set: ChangeSet, to top: inout Pending, above lower: [Pending], departed: RecentObjects,
+    _ changes: AdaptedChanges, to top: inout Pending, above lower: [Pending], altering below: Pending? = nil,
     coordinator: PersistentStoreCoordinator
   ) -> AdaptedChanges {
+    if changes.set.isEmpty { return changes }
     let layouts = coordinator.layouts
+    var adapted = changes
     let before = top.isUnused ? lower : [top] + lower
-    var adapted = adapted(set, coordinator, layers: before, departed: departed)
-    if adapted.set.isEmpty { return adapted }
     let former = before.formerPartners(of: adapted.set, layouts)
     top.absorb(adapted.set, layouts: layouts)
     if !former.isEmpty {
@@ -371,30 +377,17 @@ extension PendingChanges.State {
       }
     }
     adapted.altered += top.clearReferences(
-      toGone: adapted.set.deletedIDs, doomed: adapted.doomed, layouts: layouts)
+      toGone: adapted.set.deletedIDs, doomed: adapted.doomed, below: below, layouts: layouts)
     return adapted
   }
 
-  private static func adapted(
-    _ set: ChangeSet, _ coordinator: PersistentStoreCoordinator, layers: [Pending], departed: RecentObjects
+  /// Returns changes of a child without those of gone objects and references to them.
+  private func adapted(
+    _ set: ChangeSet, to layers: [Pending], _ coordinator: PersistentStoreCoordinator
   ) -> AdaptedChanges {
     if departed.isEmpty, !layers.contains(where: \.hasDeletes) { return AdaptedChanges(set) }
-    return set.adapted(coordinator.layouts) { isGone($0, layers, departed: departed, coordinator: coordinator) }
-  }
-}
-
-/// The makers of some changes, as far as known: nobody, one child of a context, or several.
-private enum Contributors {
-  case nobody
-  case one(TransactionOrigin)
-  case several
-
-  mutating func add(_ others: Contributors) {
-    switch (self, others) {
-    case (_, .nobody): break
-    case (.nobody, _): self = others
-    case (.one(let mine), .one(let theirs)) where mine == theirs: break
-    default: self = .several
+    return set.adapted(coordinator.layouts) {
+      Self.isGone($0, layers, departed: departed, coordinator: coordinator)
     }
   }
 }
