@@ -100,9 +100,10 @@ extension GraphModel {
   mutating func assign(_ others: [Int], to number: Int, _ end: Schema.End, _ context: Int) {
     let present = destinations(number, end, context)
     if end.storage == .links {
-      // Links to what this event has deleted still stand.
-      for (other, _, _) in contexts[context].departing where isLinked(number, end, other, context) {
-        remove(other, from: number, end, context)
+      // Links to what was deleted here and not unlinked by a rule still stand.
+      for key in links(of: end.relation, context).keys {
+        let (own, other) = end.isLeft ? (key.left, key.right) : (key.right, key.left)
+        if own == number, isDeleted(other, context) { remove(other, from: number, end, context) }
       }
     } else if let inverse = end.inverse.map({ schema.ends[$0] }) {
       // Nor do the rules of such an object concern one that it does not lead to any more.
@@ -116,11 +117,6 @@ extension GraphModel {
     }
     for other in present where !others.contains(other) { remove(other, from: number, end, context) }
     for other in others where !present.contains(other) { add(other, to: number, end, context) }
-  }
-
-  private func isLinked(_ number: Int, _ end: Schema.End, _ other: Int, _ context: Int) -> Bool {
-    let (left, right) = end.isLeft ? (number, other) : (other, number)
-    return links(of: end.relation, context)[LinkKey(relation: end.relation, left: left, right: right)] != nil
   }
 
   private mutating func setLink(
@@ -201,8 +197,9 @@ extension GraphModel {
     if end.storage == .links {
       // Those to other objects that are deleted go too: nothing may lead from what is gone to what is gone.
       for key in links(of: end.relation, context).keys {
-        let other = end.isLeft && key.left == number ? key.right : key.right == number ? key.left : nil
-        guard let other, valueChange(other, context) != nil || !isDeletedAbove(other, context) else { continue }
+        // A relationship to itself that is not its own inverse has this object at the other end of links, too.
+        let (own, other) = end.isLeft ? (key.left, key.right) : (key.right, key.left)
+        guard own == number, valueChange(other, context) != nil || !isDeletedAbove(other, context) else { continue }
         setLink(number, end, other, isPresent: false, nil, nil, context)
       }
       return

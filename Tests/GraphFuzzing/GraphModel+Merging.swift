@@ -48,8 +48,9 @@ extension GraphModel {
       } else {
         // Who relinked an object does not tell of its values, and so not that it is gone.
         if change.kind == .touch, !byIDs, rows[number] == nil, commits[number] != nil { continue }
-        // What never was stored was taken back; of what was deleted since, nobody has told yet.
-        fresh = rows[number]?.row ?? (byIDs || commits[number] == nil ? nil : change.row)
+        // What never was stored as it was is read; of what was deleted since, nobody has told yet.
+        let wasStored = change.row?.identity.map { stamps[$0] != nil } ?? false
+        fresh = rows[number]?.row ?? (byIDs || !wasStored ? nil : change.row)
       }
       if byIDs, change.kind != .delete, contexts[context].changes[number]?.kind == .delete { continue }
       if let fresh { merge(fresh, number, context) } else { mergeDelete(number, context) }
@@ -80,9 +81,16 @@ extension GraphModel {
         contexts[context].conflicting[number] = fresh
       }
     }
-    let row = identified(newBase.applying(changesFrom: base, to: mine))
+    let row = rebased(mine, from: base, onto: newBase, kind: change.kind)
     contexts[context].changes[number] = Change(kind: change.kind, row: row, base: newBase)
     if contexts[context].held[number] != nil { contexts[context].held[number] = newBase }
+  }
+
+  /// A row's changes on top of another; an update is a row of its own, also if nothing is different any more.
+  private mutating func rebased(_ row: Row, from base: Row, onto newBase: Row, kind: Change.Kind) -> Row {
+    var result = newBase.applying(changesFrom: base, to: row)
+    if kind == .update, result.identity == newBase.identity { result.identity = nil }
+    return identified(result)
   }
 
   private func isNewer(_ row: Row, than other: Row) -> Bool {
@@ -122,7 +130,7 @@ extension GraphModel {
       return revertPartners(of: number, change, context)
     }
     guard let base = change.base, let fresh = rowAbove(number, context) else { return }
-    let row = change.row.map { identified(fresh.applying(changesFrom: base, to: $0)) }
+    let row = change.row.map { rebased($0, from: base, onto: fresh, kind: change.kind) }
     contexts[context].changes[number] = Change(kind: change.kind, row: row, base: fresh)
     clearGone(ofRebased: [number], in: context)
   }

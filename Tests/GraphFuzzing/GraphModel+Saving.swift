@@ -207,7 +207,7 @@ extension GraphModel {
   // MARK: Conflicts
 
   private func decision(_ number: Int, _ change: Change, _ context: Int) -> Decision {
-    if change.kind == .insert { return .write(change) }
+    if change.kind == .insert { return decisionOnInsert(number, change, context) }
     guard let stored = rows[number] else {
       // A delete by this stack is final, and what never was stored was taken back by this stack.
       if commits[number]?.last.map({ $0.root == context }) ?? true { return .drop }
@@ -219,9 +219,24 @@ extension GraphModel {
       var merged = change
       merged.base = stored.row
       merged.row = change.row.map { stored.row.applying(changesFrom: base, to: $0) }
+      merged.row?.identity = nil
       return .write(merged)
     }
     return onChanged(change, base, stored.row, context)
+  }
+
+  /// An insert by an undo may find the object still stored, because the delete that it undoes was taken back above.
+  private func decisionOnInsert(_ number: Int, _ change: Change, _ context: Int) -> Decision {
+    guard let stored = rows[number], let commits = commits[number] else { return .write(change) }
+    if commits.count == 1 || commits.last?.root == context {
+      return .write(Change(kind: .update, row: change.row, base: stored.row))
+    }
+    switch places[context].policy {
+    case .error: return .conflict
+    case .rollback, .mergeByPropertyStoreTrump: return .drop
+    case .overwrite, .mergeByPropertyObjectTrump:
+      return .write(Change(kind: .update, row: change.row, base: stored.row))
+    }
   }
 
   /// Whether another root wrote the object since the change's base.

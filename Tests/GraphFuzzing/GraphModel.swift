@@ -237,7 +237,7 @@ extension GraphModel {
   }
 
   /// True if a delete waits in a context, or cancelled an insert there.
-  private func isDeleted(_ number: Int, _ context: Int) -> Bool {
+  func isDeleted(_ number: Int, _ context: Int) -> Bool {
     valueChange(number, context).map { $0.row == nil } ?? false
   }
 

@@ -3,8 +3,9 @@ extension ManagedObjectContext {
   ///
   /// Unsaved edits of this context stay. Where both changed one property, this context's value stays until it saves;
   /// then its ``mergePolicy`` decides. Saves of this context itself, of another coordinator, and into a level that this
-  /// context does not read from are ignored. Observers get one did-change. Cost: no I/O, and time in proportion to the
-  /// changes or to the objects in memory, whichever are fewer.
+  /// context does not read from are ignored. Observers get one did-change. Cost: time in proportion to the changes or
+  /// to the objects in memory, whichever are fewer; no I/O, unless a child's save was handed on since and concerns objects
+  /// with changes here.
   ///
   ///     background.observe { event in
   ///       guard case .didSave(let save) = event else { return }

@@ -163,6 +163,14 @@ extension PersistentStoreCoordinator {
       let cached = sharedRows.conflicts(with: resolver.draft.sets, resolver.request)
       if !cached.isEmpty { try resolver.resolve(cached) { _ in .contextAgainstRowCache } }
       let sets = resolver.setsToWrite()
+      if !resolver.returns.isEmpty {
+        let present = try store.read { try resolver.conflictsOfReturns($0) }
+        if !present.isEmpty {
+          attempts += 1
+          try resolver.resolve(present, kind: kind(of:))
+          continue
+        }
+      }
       if sets.isEmpty && !resolver.hasChecks { return StoreSaveResult(conflicts: []) }
       let request = StoreSaveRequest(
         sets, reservations: reservations, checks: resolver.request, origin: origin)

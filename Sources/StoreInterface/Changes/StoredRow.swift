@@ -41,7 +41,10 @@ package struct CommittedRows: Sendable {
       let changes = set.changes
       for index in changes.indices {
         switch changes[index].kind {
-        case .insert, .update: changes[index].row?.stamp(version: changes[index].version)
+        case .insert, .update:
+          // Else its base would get the new version, too, and tell it to all who read that before.
+          assert(!changes[index].isEmptyUpdate, "an update shares its row with its base")
+          changes[index].row?.stamp(version: changes[index].version)
         case .delete, .forget: break
         }
       }

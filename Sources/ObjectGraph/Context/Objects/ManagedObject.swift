@@ -20,6 +20,9 @@ open class ManagedObject {
     static let held = State(rawValue: 32)
     /// The row is gone from the store; the values are nil.
     static let inaccessible = State(rawValue: 64)
+
+    /// Drops what was known of a row that is gone, because it is there or will be looked for again.
+    mutating func forgetMissing() { if contains(.inaccessible) { subtract([.inaccessible, .deleted]) } }
   }
 
   /// The object's identity, the same in every context.
@@ -157,8 +160,10 @@ extension ManagedObject {
   /// True if the object's values have not been read yet.
   public final var isFault: Bool { state.contains(.fault) }
 
-  /// True if the object has changes that its context has not saved.
-  public final var hasChanges: Bool { !state.isDisjoint(with: [.inserted, .updated, .deleted]) }
+  /// True if the object has changes that its context has not saved; a delete by others that it was found gone by is none.
+  public final var hasChanges: Bool {
+    !state.isDisjoint(with: [.inserted, .updated]) || state.contains(.deleted) && !state.contains(.inaccessible)
+  }
 }
 
 extension ManagedObject: CustomStringConvertible {

@@ -68,15 +68,19 @@ extension ObjectRegistry {
     if property.joinTable == nil || object.toMany?[property.slot]?.generation == relationships.generation {
       return destinations(of: object, property)
     }
+    return linkedIDs(of: object, property).map { self.object(with: $0) }
+  }
+
+  /// Returns the objects that links of an object lead to, those included whose delete is pending here.
+  func linkedIDs(of object: ManagedObject, _ property: Property) -> [ManagedObjectID] {
     publishChanges()
     do {
       let execution = FetchExecution(self, FetchQuery(entity: object.entity))
       let links = try execution.links(of: object.objectID, property, includingDeleted: true)
       // An object that was deleted in an ancestor counts only if it has changes here.
-      let present = links.filter { link in
-        pending.currentChange(of: link.destination) != nil || ancestorsChange(of: link.destination)?.kind != .delete
+      return links.map(\.destination).filter { id in
+        pending.currentChange(of: id) != nil || ancestorsChange(of: id)?.kind != .delete
       }
-      return present.map { self.object(with: $0.destination) }
     } catch {
       failures.note(error)
       return []

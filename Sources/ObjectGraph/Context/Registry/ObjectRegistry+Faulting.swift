@@ -117,6 +117,7 @@ extension ObjectRegistry {
   func turnIntoFault(_ object: ManagedObject) {
     let wasFault = object.isFault
     if !wasFault { object.willTurnIntoFault() }
+    object.state.forgetMissing()
     object.state.insert(.fault)
     object.hasRow = false
     object.toMany = nil
@@ -261,7 +262,7 @@ extension ObjectRegistry {
     if object.row.isIdentical(to: row) || object.state.contains(.touched) { return }
     object.row = row
     object.toMany = nil
-    object.state.remove(.inaccessible)
+    object.state.forgetMissing()
   }
 }
 

@@ -54,7 +54,7 @@ extension ObjectRegistry {
     if object.registry !== self { found.append("\(object) is registered and belongs elsewhere") }
     if retainsObjects, !isRetained(object) { found.append("\(object) is registered and not retained") }
     let isListed = object.state.contains(.held)
-    if object.hasChanges, !isListed, !object.state.contains(.inaccessible) {
+    if object.hasChanges, !isListed {
       found.append("\(object) has changes and is not held")
     }
     if !isListed, object.published != nil || object.base != nil {

@@ -11,8 +11,11 @@ extension ObjectRegistry {
     checkExecutor()
     relationships.invalidateCaches()
     var inserted: [ManagedObject] = []
+    var stale: [ManagedObject] = []
     for set in sets {
-      forEachRegistered(set) { object, change in merge(change, into: object, isStored: isStored) }
+      forEachRegistered(set) { object, change in
+        if !merge(change, into: object, isStored: isStored) { stale.append(object) }
+      }
       for id in set.relinked { if let object = registeredObject(for: id) { mergeRelinked(object) } }
       guard isObserved || retainsObjects else { continue }
       for change in set.changes where change.kind == .insert {
@@ -20,6 +23,7 @@ extension ObjectRegistry {
         inserted.append(object(with: change.id, fetched: row))
       }
     }
+    read(stale)
     clearGoneReferences()
     assertInvariants()
     return inserted
@@ -59,11 +63,25 @@ extension ObjectRegistry {
     }
   }
 
-  private func merge(_ change: RowChange, into object: ManagedObject, isStored: Bool) {
-    if let fresh = freshRow(change) { return update(object, to: fresh) }
-    if !isStoredAgain(change), isStored || isKnownDelete(change) { return mergeDelete(of: object) }
-    // Its values are only in the store, and the policy decides about edits.
-    if !object.hasChanges { forgetRow(of: object) }
+  /// - Returns: false if the object has changes, and what they are to be put on is only in the store.
+  private func merge(_ change: RowChange, into object: ManagedObject, isStored: Bool) -> Bool {
+    if let fresh = freshRow(change) {
+      update(object, to: fresh)
+    } else if !isHandedOn(change), !isStoredAgain(change), isStored || isKnownDelete(change) {
+      mergeDelete(of: object)
+    } else if !object.hasChanges {
+      forgetRow(of: object)
+    } else {
+      return !isHandedOn(change)
+    }
+    return true
+  }
+
+  /// True if what a child saved does not wait above any more, and was not stored as it was: it was changed since, or
+  /// dropped.
+  private func isHandedOn(_ change: RowChange) -> Bool {
+    guard let row = change.row else { return false }
+    return row.version == 0 && !coordinator.keys.isTemporary(change.id) && ancestorsChange(of: change.id) == nil
   }
 
   /// Updates an object that another context has relinked to the newest values in memory; what it knew is not told.
@@ -95,7 +113,7 @@ extension ObjectRegistry {
       || coordinator.sharedRows.hasDeparted(change.id)
   }
 
-  /// Returns the newest row of a saved object in memory; nil if it was deleted. Does no I/O.
+  /// Returns the newest row of a saved object in memory; nil if it was deleted, or is only in the store. Does no I/O.
   private func freshRow(_ change: RowChange) -> Row? {
     if let pending = ancestorsChange(of: change.id) { return pending.row }
     // It was dropped before it was stored.
@@ -103,7 +121,7 @@ extension ObjectRegistry {
     guard let row = change.row.map(coordinator.withoutTransients) else { return nil }
     guard let cached = coordinator.sharedRows.row(for: change.id), cached.version >= row.version, cached.version > 0
     else {
-      return row
+      return row.version == 0 ? nil : row
     }
     // Same version, but perhaps with values that the save derived.
     return cached.row
@@ -112,7 +130,7 @@ extension ObjectRegistry {
   /// Updates an object to the next level's current values; its unsaved changes stay on top.
   func update(_ object: ManagedObject, to fresh: Row) {
     if object.state.contains(.inaccessible) {
-      object.state.subtract([.inaccessible, .deleted])
+      object.state.forgetMissing()
       object.state.insert(.fault)
     }
     if object.isInserted || object.isDeleted { return }
@@ -171,7 +189,7 @@ extension ObjectRegistry {
       object.published = newBase
       return
     }
-    object.row = newBase.applying(changesFrom: base, to: mine, layout: layout)
+    object.row = mine.rebased(from: base, onto: newBase, layout: layout)
     object.published = object.row
     pending.replace(RowChange(.update, object.objectID, row: object.row, base: newBase))
   }
@@ -210,8 +228,9 @@ extension ObjectRegistry {
     relationships.invalidateCaches()
     var stale: [ManagedObject] = []
     forEachRegistered(set) { object, change in
-      if change.kind == .delete, !isStoredAgain(change) {
-        guard ancestorsChange(of: change.id)?.row == nil else { return }
+      // An ancestor may still have what another one lacks.
+      let isThere = isStoredAgain(change) || ancestorsChange(of: change.id)?.row != nil
+      if change.kind == .delete, !isThere {
         if isKnownDelete(change) { mergeDelete(of: object) } else { stale.append(object) }
       } else if !object.isInserted && !object.isDeleted {
         object.toMany = nil
@@ -269,11 +288,9 @@ extension ObjectRegistry {
     relationships.invalidateCaches()
     var withTransients: [ManagedObject] = []
     for object in allObjects {
-      if object.state.contains(.inaccessible) { object.state.subtract([.inaccessible, .deleted]) }
+      object.state.forgetMissing()
       if object.hasChanges {
-        guard pending.isRelinked(object.objectID), !hasTransientValues(object) else { continue }
-        (object.base, object.published) = (nil, nil)
-        forgetRow(of: object)
+        if pending.isRelinked(object.objectID), !hasTransientValues(object) { forgetRow(ofRelinked: object) }
         continue
       }
       if hasTransientValues(object) { withTransients.append(object) } else { forgetRow(of: object) }
@@ -284,6 +301,12 @@ extension ObjectRegistry {
     assertInvariants()
   }
 
+  /// Turns an object that was only relinked into a fault, which stays relinked.
+  func forgetRow(ofRelinked object: ManagedObject) {
+    (object.base, object.published) = (nil, nil)
+    forgetRow(of: object)
+  }
+
   /// Turns an unchanged object into a fault that will be read together with others.
   func forgetRow(of object: ManagedObject) {
     turnIntoFault(object)
@@ -292,6 +315,13 @@ extension ObjectRegistry {
 }
 
 extension Row {
+  /// Returns these changes of one row on top of another; a row of its own even if nothing differs, because the save
+  /// gives it a version of its own.
+  func rebased(from base: Row, onto newBase: Row, layout: RowLayout) -> Row {
+    let row = newBase.applying(changesFrom: base, to: self, layout: layout)
+    return row.isIdentical(to: newBase) ? row.unversioned : row
+  }
+
   /// True if both are stored versions, and this is the same or a later one.
   fileprivate func isNewer(than other: Row) -> Bool { version > 0 && other.version > 0 && version >= other.version }
 }

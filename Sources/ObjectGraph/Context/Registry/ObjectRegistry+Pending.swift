@@ -62,6 +62,11 @@ extension ObjectRegistry {
     return before?.isIdentical(to: object.row) ?? false
   }
 
+  /// True if an object has values that were not published yet.
+  func hasUnpublishedValues(_ object: ManagedObject) -> Bool {
+    object.state.contains(.touched) && !object.isDeleted && !isRelinked(object)
+  }
+
   /// Returns the row that an object had when the event began, if it has changed since; `.some(nil)` if it is new.
   func rowBeforeEvent(of object: ManagedObject) -> Row?? {
     if let change = report.firstChange(of: object.objectID) {

@@ -194,12 +194,14 @@ extension ObjectRegistry {
     if property.isOrdered { order(destinations, of: object, property) }
   }
 
-  /// Returns the destinations that a new value of a relationship replaces: until its end, those that this event has
-  /// deleted are among them, whether the relationship was read before or not.
+  /// Returns the destinations that a new value of a relationship replaces, whether it was read before or not: those that
+  /// this event has deleted are among them, and those that are still linked after an earlier one.
   private func replaceableDestinations(of object: ManagedObject, _ property: Property) -> Set<ManagedObjectID> {
-    if !hasQueuedDeletes { return toManyIDs(of: object, property.slot) }
-    guard property.joinTable == nil else { return Set(linkedObjects(of: object, property).map(\.objectID)) }
     var present = toManyIDs(of: object, property.slot)
+    if property.joinTable != nil {
+      if !hasQueuedDeletes && !pending.hasCurrentDeletes { return present }
+      return present.union(linkedIDs(of: object, property).filter(pending.isCurrentlyGone))
+    }
     guard let inverse = property.inverse, let entity = property.destination else { return present }
     for deleted in queuedDeletes where deleted.entity.isKind(of: entity) {
       if deleted.readable.referenceIfPresent(inverse.slot) == object.objectID { present.insert(deleted.objectID) }
@@ -259,13 +261,24 @@ extension ObjectRegistry {
     note(
       object, property, to: destination, table: table, isPresent: isPresent, order: orders.own,
       inverseOrder: orders.inverse)
+    noteLink(of: object, property, to: destination, isPresent: isPresent)
+    if let inverse = property.inverse { noteLink(of: destination, inverse, to: object, isPresent: isPresent) }
+  }
+
+  /// Notes a changed link at one of its ends. What a fetch would not find is not shown from memory either.
+  private func noteLink(
+    of object: ManagedObject, _ property: Property, to destination: ManagedObject, isPresent: Bool
+  ) {
     knowToMany(of: object, property)
-    object.toMany?[property.slot]?.set(destination.objectID, isPresent: isPresent)
+    object.toMany?[property.slot]?.set(destination.objectID, isPresent: isPresent && isFindable(destination))
     noteRelationshipChange(of: object, property.slot, firesFault: isPresent)
-    guard let inverse = property.inverse else { return }
-    knowToMany(of: destination, inverse)
-    destination.toMany?[inverse.slot]?.set(object.objectID, isPresent: isPresent)
-    noteRelationshipChange(of: destination, inverse.slot, firesFault: isPresent)
+  }
+
+  /// False if an object was taken back or deleted above, and nothing but relationships of it has changed here.
+  private func isFindable(_ object: ManagedObject) -> Bool {
+    if object.isInserted || hasUnpublishedValues(object) { return true }
+    let change = pending.currentChange(of: object.objectID) ?? ancestorsChange(of: object.objectID)
+    return change.map { $0.row != nil } ?? !coordinator.keys.isTemporary(object.objectID)
   }
 
   /// Sets the place of a destination that is linked.

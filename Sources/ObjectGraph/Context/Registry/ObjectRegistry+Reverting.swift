@@ -119,7 +119,7 @@ extension ObjectRegistry {
       (object.row, object.base, object.published) = (newBase, newBase, newBase)
       return awake(object, from: .refresh)
     }
-    object.row = newBase.applying(changesFrom: base, to: object.row, layout: layout(of: object))
+    object.row = object.row.rebased(from: base, onto: newBase, layout: layout(of: object))
     object.base = newBase
     // Published here, since an undo can't reverse it.
     object.published = object.isDeleted ? nil : object.row

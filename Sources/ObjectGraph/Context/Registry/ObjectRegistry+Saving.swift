@@ -38,8 +38,9 @@ extension ObjectRegistry {
   func validate() throws {
     var errors: [any Error] = []
     for object in changedObjects where mustValidate(object) {
+      let wasUnread = object.isFault
       do {
-        // Only one that a child has relinked can be unread; if it is gone, there is nothing to check.
+        // Only one that was relinked can be unread; if it is gone, there is nothing to check.
         if try realize(object) { try validate(object) }
       } catch let several as ValidationErrors {
         errors += several.errors
@@ -48,9 +49,16 @@ extension ObjectRegistry {
       } catch {
         errors.append(error)
       }
+      // Nobody has asked for its values yet, and the save itself may change those that are above.
+      if wasUnread, isUnchangedSinceRead(object) { forgetRow(ofRelinked: object) }
     }
     if errors.count == 1 { throw errors[0] }
     if !errors.isEmpty { throw ValidationErrors(errors: errors) }
+  }
+
+  /// True if an object has no values of its own, also after its validation.
+  private func isUnchangedSinceRead(_ object: ManagedObject) -> Bool {
+    !object.isFault && !object.state.contains(.touched) && pending.isRelinked(object.objectID)
   }
 
   /// True if there is anything to check: the object is deleted, its entity has rules, or its class may override a

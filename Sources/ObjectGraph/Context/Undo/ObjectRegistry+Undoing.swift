@@ -33,12 +33,12 @@ extension ObjectRegistry {
       guard let object = instance(of: change) else { continue }
       let now = object.isDeleted ? nil : object.row
       let wasClean = !object.hasChanges
-      let mayBecomeClean = change.wasClean && !isSaved && !linked.contains(change.id)
+      let mayBecomeClean = change.wasClean && !linked.contains(change.id)
       switch (change.before, change.after) {
       case (nil, _): remove(object)
       case (let before?, nil):
         restore(object, before)
-        if mayBecomeClean, becomesClean(object, before, reportedAs: .insert) { cleaned.append(object) }
+        if mayBecomeClean, !isSaved, becomesClean(object, before, reportedAs: .insert) { cleaned.append(object) }
       case (let before?, let after?):
         let row = object.row.applying(changesFrom: after, to: before, layout: layout(of: object))
         if mayBecomeClean, becomesClean(object, row, reportedAs: .update) {

@@ -50,6 +50,15 @@ struct ConflictResolver {
     return ChangeSet(changes, batches: set.batches, links: set.links)
   }
 
+  /// Returns the returning objects that are still stored: their delete was taken back above, and not only undone.
+  func conflictsOfReturns(_ reader: any StoreReader) throws -> [StoreConflict] {
+    try Dictionary(grouping: returns, by: \.id.rootIndex).values.flatMap { changes in
+      zip(changes, try reader.rows(for: changes.map(\.id))).compactMap { change, stored in
+        stored.map { StoreConflict(RowChange(.insert, change.id, row: change.row, base: nil), stored: $0) }
+      }
+    }
+  }
+
   private enum Decision {
     case write(RowChange)
     case drop
@@ -106,17 +115,19 @@ struct ConflictResolver {
       })
   }
 
-  /// Returns the relationships of a row that lead to one of these objects.
-  private func slots(of row: Row, leadingTo gone: Set<ManagedObjectID>) -> [Property] {
-    coordinator.model.entities[Int(row.entityIndex)].properties.filter { property in
-      property.storage == .reference && row.referenceIfPresent(property.slot).map(gone.contains) == true
+  /// Returns the relationships that a change makes lead to one of these objects.
+  private func slots(of change: RowChange, leadingTo gone: Set<ManagedObjectID>) -> [Property] {
+    guard let row = change.row else { return [] }
+    return coordinator.model.entities[Int(row.entityIndex)].properties.filter { property in
+      guard property.storage == .reference, let id = row.referenceIfPresent(property.slot) else { return false }
+      return gone.contains(id) && change.base?.referenceIfPresent(property.slot) != id
     }
   }
 
   /// True if a required relationship of a change leads to that object.
   private func isRequired(_ id: ManagedObjectID) -> Bool {
     draft.sets.contains { set in
-      set.changes.contains { $0.row.map { slots(of: $0, leadingTo: [id]).contains { !$0.isOptional } } ?? false }
+      set.changes.contains { slots(of: $0, leadingTo: [id]).contains { !$0.isOptional } }
     }
   }
 
@@ -126,7 +137,7 @@ struct ConflictResolver {
     var cleared: [ManagedObjectID: RowChange] = [:]
     for change in draft.sets.lazy.flatMap(\.changes) {
       guard var row = change.row else { continue }
-      let slots = slots(of: row, leadingTo: gone).map(\.slot)
+      let slots = slots(of: change, leadingTo: gone).map(\.slot)
       if slots.isEmpty { continue }
       for slot in slots { row.setNull(slot) }
       cleared[change.id] = RowChange(change.kind, change.id, row: row, base: change.base)
@@ -137,12 +148,19 @@ struct ConflictResolver {
 
   /// Returns the change rebased on the stored row, if this stack's own save in between caused the conflict.
   private func mergedWithinStack(_ conflict: StoreConflict) -> RowChange? {
-    guard let base = conflict.change.base, let stored = conflict.stored?.row,
-      isWithinStack(conflict, base, stored: stored)
-    else { return nil }
+    guard let stored = conflict.stored?.row else { return nil }
+    if conflict.change.kind == .insert {
+      // The values are those of an object that nobody else has changed since it was stored.
+      let isOurs =
+        stored.version == 1
+        || coordinator.ownWrites.contain(stored.version...stored.version, of: conflict.change.id, root: root)
+      return isOurs
+        ? conflict.change.row.map { RowChange(.update, conflict.change.id, row: $0.unversioned, base: stored) } : nil
+    }
+    guard let base = conflict.change.base, isWithinStack(conflict, base, stored: stored) else { return nil }
     var change = conflict.change
     change.base = stored
-    change.row = change.row.map { stored.applying(changesFrom: base, to: $0, layout: layout(of: stored)) }
+    change.row = change.row.map { $0.rebased(from: base, onto: stored, layout: layout(of: stored)) }
     return change
   }
 
@@ -174,6 +192,7 @@ struct ConflictResolver {
     case .overwrite: return .write(update(conflict, stored, to: mine))
     case .objectTrump:
       return .write(update(conflict, stored, to: stored.applying(changesFrom: base, to: mine, layout: layout)))
+    case .storeTrump where conflict.change.base == nil: return .drop
     case .storeTrump:
       // The store's changes win over the context's.
       let merged = mine.applying(changesFrom: base, to: stored, layout: layout)
