@@ -55,6 +55,10 @@ let package = Package(
     .target(
       name: "PostgresStore", dependencies: ["CPostgres", "ObjectModel", "SQLGeneration", "StoreInterface"],
       swiftSettings: strict),
+    // Copies a store from one database to another, and compares two; needs no contexts.
+    .target(
+      name: "StoreCopy", dependencies: ["CCrypto", "PostgresStore", "SQLGeneration", "SQLiteStore", "StoreInterface"],
+      swiftSettings: strict),
     // Contexts and objects; passes on what users need of the modules beneath it.
     .target(
       name: "ObjectGraph",
@@ -139,7 +143,7 @@ let package = Package(
       name: "bobbinctl",
       dependencies: [
         "Configuration", "ControlClient", "DelimitedText", "Doctor", "JSONText", "RecordInput", "StatusReplies",
-        "SystemSupport", "TextSupport",
+        "StoreCopy", "StoreInterface", "SystemSupport", "TextSupport",
       ],
       swiftSettings: strict),
     .executableTarget(
@@ -288,6 +292,12 @@ let package = Package(
         "TestSupport", "socket-crowd",
       ],
       path: "Tests/System", swiftSettings: strict),
+    .testTarget(
+      name: "StoreCopyTests",
+      dependencies: [
+        "ObjectGraph", "ObjectModel", "PostgresTesting", "StoreCopy", "SystemSupport", "TestSupport", "bobbinctl",
+      ],
+      swiftSettings: strict),
     .testTarget(
       name: "DoctorTests", dependencies: ["Configuration", "DaemonTesting", "Doctor", "SystemSupport", "TestSupport"],
       swiftSettings: strict),

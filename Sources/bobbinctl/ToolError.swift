@@ -27,16 +27,18 @@ enum ExitCode: Int32 {
   case notFound = 2
   /// A job is held, so waiting for it is pointless.
   case jobHeld = 3
+  /// Two stores differ.
+  case different = 4
   case usage = 64
-  /// A job file was refused.
+  /// A job file was refused, or a store can't be copied as it is.
   case refused = 65
-  /// A file can't be read.
+  /// A file can't be read, or a store can't be opened.
   case unreadableFile = 66
-  /// The daemon doesn't answer, or not in words that this version understands.
+  /// The daemon doesn't answer, or not in words that this version understands; a database can't be reached.
   case unavailable = 69
-  /// Standard output can't be written.
+  /// Standard output can't be written, or a store.
   case outputFailed = 74
-  /// The wait ran out, or the daemon takes nothing for now.
+  /// The wait ran out, the daemon takes nothing for now, or somebody uses the store.
   case tryAgain = 75
   case notPermitted = 77
 }

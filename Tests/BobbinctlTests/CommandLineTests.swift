@@ -12,7 +12,7 @@ struct CommandLineTests {
         [],
         [
           "a command is missing: status, submit, list, show, why, log, rejects, queues, cancel, hold, release, retry, "
-            + "redrive, priority, pause, resume, flush, fleet, model or doctor"
+            + "redrive, priority, pause, resume, flush, fleet, model, store or doctor"
         ]
       ),
       (["stauts"], [#"there is no command "stauts"; do you mean "status"?"#]),
@@ -41,6 +41,14 @@ struct CommandLineTests {
       (["list", "--type", "a", "--type", "b"], ["--type is given twice"]),
       (["submit", "--wait=", "-"], ["a value is missing after --wait="]),
       (["submit", "--wait=soon", "-"], [#"--wait takes a whole number from 0 to 86400, not "soon""#]),
+      (
+        ["store", "move", "x"],
+        [
+          "an action and the places of stores are missing: store copy [--dry-run] [--json] [FROM] TO, "
+            + "store verify [--json] FROM TO"
+        ]
+      ), (["store", "copy", "x", "sqlite:x"], ["FROM and TO are the same store"]),
+      (["store", "verify", "--dry-run", "a", "b"], ["verify changes nothing anyway; leave --dry-run out"]),
       (["status", "--json=1", "--root="], ["--json takes no value", "--root needs a value: --root DIR"]),
     ])
   func mistakes(arguments: [String], problems: [String]) async throws {

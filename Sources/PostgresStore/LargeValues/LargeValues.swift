@@ -12,7 +12,7 @@ struct LargeValues: Sendable {
   ]
 
   /// The bytes of a part; one larger than a page of the database lies in rows of two thousand bytes anyway.
-  private static let partSize = 256 * 1024
+  static let partSize = 256 * 1024
 
   private let spare: SpareConnection
   private let place: String

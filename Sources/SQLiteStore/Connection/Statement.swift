@@ -106,6 +106,12 @@ final class Statement {
   func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
 
   @inline(__always)
+  func isText(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_TEXT }
+
+  /// Makes all parameters null.
+  func clearBindings() { sqlite3_clear_bindings(handle) }
+
+  @inline(__always)
   func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
   @inline(__always)

@@ -179,6 +179,9 @@ final class FolderLock: Sendable {
 
   deinit { close(descriptor) }
 
+  /// Takes the lock for this holder alone; false if others have it too.
+  func takeAlone() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+
   /// Lets others have the lock too.
   func share() throws(StoreError) {
     try FileSystem.call("lock", path) { flock(descriptor, LOCK_SH) }

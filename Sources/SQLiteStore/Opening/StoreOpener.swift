@@ -133,52 +133,14 @@ struct StoreOpener {
   }
 
   /// True if the file is there; throws if it is something other than a store of ours, without touching it.
-  func checkHeader() throws(StoreError) -> Bool {
-    let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-    if descriptor < 0 {
-      let code = errno
-      if code == ENOENT { return false }
-      throw StoreError(.cannotOpen, "the store can't be opened: \(String(cString: strerror(code)))", path: path)
-    }
-    defer { close(descriptor) }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      throw StoreError(.cannotOpen, "the store can't be opened: it is no regular file", path: path)
-    }
-    var header = [UInt8](repeating: 0, count: 100)
-    let count = try FileSystem.call("read", path) { pread(descriptor, &header, 100, 0) }
-    guard count == 100, header.starts(with: Array("SQLite format 3\0".utf8)) else {
-      throw StoreError(
-        .notAStore,
-        status.st_size == 0 ? "the file is empty; remove it to have a new store made" : "the file is no store",
-        path: path)
-    }
-    func number(at offset: Int) -> Int32 {
-      header[offset..<offset + 4].reduce(0) { $0 << 8 | Int32(bitPattern: UInt32($1)) }
-    }
-    guard number(at: 68) == Self.applicationID else {
-      throw StoreError(.notAStore, "the file is an SQLite database of another program", path: path)
-    }
-    try checkVersion(number(at: 60))
-    return true
-  }
+  func checkHeader() throws(StoreError) -> Bool { try StoreHeader(path: path).check() }
 
   private func checkFormat(_ connection: Connection) throws(StoreError) {
     guard !connection.isReadOnly else {
       throw StoreError(.readOnly, "the store can't be written; check the permissions of the file", path: path)
     }
     let version = try connection.controlResult("PRAGMA user_version") { Int32(truncatingIfNeeded: $0.integer(0)) }
-    try checkVersion(version ?? 0)
-  }
-
-  private func checkVersion(_ version: Int32) throws(StoreError) {
-    guard version <= Self.formatVersion else {
-      throw StoreError(
-        .incompatibleModel,
-        "the store has format \(version), of a newer release than this one, which reads up to \(Self.formatVersion)",
-        path: path)
-    }
-    guard version > 0 else { throw StoreError(.corrupt, "the store's header tells no format version", path: path) }
+    try StoreHeader(path: path).checkVersion(version ?? 0)
   }
 
   /// Makes a store beside its place and gives it its name when it is complete and on disk.
@@ -192,6 +154,11 @@ struct StoreOpener {
     let temporary = "\(path).\(UUID().uuidString).new"
     defer { for suffix in ["", "-wal", "-shm", "-journal"] { FileSystem.remove(temporary + suffix) } }
     try writeNewStore(temporary)
+    try putInPlace(temporary)
+  }
+
+  /// Gives a complete store its name.
+  func putInPlace(_ temporary: String) throws(StoreError) {
     try FileSystem.sync(temporary)
     // A link, unlike a rename, does not replace a store that another process made meanwhile.
     if link(temporary, path) != 0 {
@@ -204,7 +171,8 @@ struct StoreOpener {
     try FileSystem.sync(URL(fileURLWithPath: path).deletingLastPathComponent().path)
   }
 
-  private func writeNewStore(_ temporary: String) throws(StoreError) {
+  /// Makes a store under another name.
+  func writeNewStore(_ temporary: String) throws(StoreError) {
     // An empty file is a new database, and has the rights that it is made with.
     if options.isPrivate {
       try FileSystem.write(UnsafeRawBufferPointer(start: nil, count: 0), to: temporary, mode: 0o600)
