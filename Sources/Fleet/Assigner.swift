@@ -4,40 +4,22 @@ import ObjectGraph
 
 /// The schedule of the whole fleet, and who runs what: the lead's value, made of the ledger and kept up to date by news.
 package struct Assigner: Sendable {
-  private struct Host: Sendable {
-    let host: FleetHost
-    var used = 0
-
-    var free: Int { max(0, host.slots - used) }
-  }
-
-  /// The demands of a job on its host; the schedule knows them by one name.
-  private struct Need: Sendable {
-    let type: String
-    let place: String?
-
-    func isMet(by host: FleetHost) -> Bool {
-      host.types.contains(type) && (place.map(host.places.contains) ?? true)
-    }
-  }
-
   package private(set) var schedule: Schedule
-  private var hosts: [Int: Host] = [:]
-  /// The hosts in the order in which they are offered jobs.
-  private var order: [Int] = []
-  private var cursor = 0
+  private var hosts = HostSlots()
   private var runs: [ManagedObjectID: Run] = [:]
   private var runsOfHosts: [Int: Set<ManagedObjectID>] = [:]
-  private var needs: [String: Need] = [:]
-  /// The free slots of hosts that meet each need.
-  private var freeSlots: [String: Int] = [:]
+  /// The orders to end runs, until they have ended.
+  private var stops: [ManagedObjectID: RunStop] = [:]
   /// The last attempts of unfinished jobs that have had one.
   private var lastAttempts: [ManagedObjectID: Int] = [:]
-  /// States to be recorded in the next round.
-  private var states: [(job: ManagedObjectID, state: JobState)] = []
-  /// Refused jobs, which never entered the schedule, by their names.
+  /// Orders that are to be answered, some of them after the next round.
+  private var orders: [PlacedOrder] = []
+  /// Cancelled jobs of which something is left that only a host can revert, while there is none that could.
+  private var stranded: [ManagedObjectID: String] = [:]
+  /// The round that is being made.
+  private var next = LeadRound(floor: 0)
+  /// Jobs that are being cancelled and are not in the schedule, by their names.
   private var refused: [ManagedObjectID: String] = [:]
-  private var gone: [Int] = []
 
   // MARK: Making it
 
@@ -50,32 +32,21 @@ package struct Assigner: Sendable {
     for name in state.paused { schedule.setPaused(true, name, at: now) }
     for (number, host) in state.hosts.sorted(by: { $0.key < $1.key }) { join(number, host, at: now) }
     let assigned = Dictionary(uniqueKeysWithValues: state.runs.map { ($0.job, $0) })
-    for job in Self.membersFirst(state.jobs) {
+    for job in state.jobsWithMembersFirst {
       let run = assigned[job.id]
       admit(job, known: state.known, isBegun: run != nil || job.attempt > 0, isKnown: true, at: now)
       guard let run else { continue }
       lastAttempts[job.id] = run.attempt
-      if hosts[run.host] == nil {
-        if !gone.contains(run.host) { gone.append(run.host) }
+      if !hosts.contains(run.host) {
+        if !next.gone.contains(run.host) { next.gone.append(run.host) }
       } else if schedule.restart(job.id, at: now) {
         note(run, at: now)
       }
     }
-  }
-
-  /// The jobs with those that wait for a batch after its members, else in their order: members may have come later.
-  private static func membersFirst(_ jobs: [FleetJob]) -> [FleetJob] {
-    var late = jobs.filter { $0.specification.afterBatch != nil }
-    if late.isEmpty { return jobs }
-    var sorted = jobs.filter { $0.specification.afterBatch == nil }
-    while !late.isEmpty {
-      let batches = Set(late.compactMap(\.specification.batch))
-      let free = late.filter { !batches.contains($0.specification.afterBatch ?? "") }
-      // A circle is opened somewhere.
-      sorted += free.isEmpty ? late : free
-      late = free.isEmpty ? [] : late.filter { batches.contains($0.specification.afterBatch ?? "") }
-    }
-    return sorted
+    for stop in state.stops where runs[stop.run.job] == stop.run { stops[stop.run.job] = stop }
+    for job in state.jobs { if let stop = job.stop { carryOut(stop.event, stop.reason, of: job.id, at: now) } }
+    orders = state.orders
+    obeyOrders(at: now)
   }
 
   /// Applies new limits of queues and types.
@@ -91,13 +62,13 @@ package struct Assigner: Sendable {
       revert(Array(runsOfHosts[number] ?? []).compactMap { runs[$0] }, at: now)
       leave(number, at: now)
       // A round may have given it more at the same time.
-      gone.append(number)
+      next.gone.append(number)
     case .admitted(let jobs, let known):
-      for job in jobs where !schedule.contains(job.id) && refused[job.id] == nil {
+      for job in jobs where !job.state.isFinal && !schedule.contains(job.id) && refused[job.id] == nil {
         admit(job, known: known, isBegun: job.attempt > 0, at: now)
       }
     case .ended(let ended): for one in ended { end(one, at: now) }
-    case .ordered(let order): obey(order, at: now)
+    case .ordered(let order): orders.append(order)
     }
   }
 
@@ -108,16 +79,16 @@ package struct Assigner: Sendable {
   }
 
   private mutating func join(_ number: Int, _ host: FleetHost, at now: Moment) {
-    if hosts[number] != nil { return }
-    hosts[number] = Host(host: host)
-    order.append(number)
-    for (name, need) in needs where need.isMet(by: host) { changeFree(name, by: host.slots, at: now) }
+    turn(hosts.join(number, host), at: now)
+    let waiting = stranded
+    stranded = [:]
+    for (id, reason) in waiting { revert(id, reason, at: now) }
   }
 
-  private mutating func leave(_ number: Int, at now: Moment) {
-    guard let host = hosts.removeValue(forKey: number) else { return }
-    order.removeAll { $0 == number }
-    for (name, need) in needs where need.isMet(by: host.host) { changeFree(name, by: -host.free, at: now) }
+  private mutating func leave(_ number: Int, at now: Moment) { turn(hosts.leave(number), at: now) }
+
+  private mutating func turn(_ turns: [HostSlots.Turn], at now: Moment) {
+    for turn in turns { schedule.setRoom(turn.hasRoom, at: turn.need, now: now) }
   }
 
   /// - Parameters:
@@ -129,27 +100,47 @@ package struct Assigner: Sendable {
   ) {
     let specification = job.specification
     if job.attempt > 0 { lastAttempts[job.id] = job.attempt }
-    if let unique = specification.unique, schedule.uniqueOwners[unique] != nil { return refuse(job) }
-    guard var blockers = isBegun ? [] : blockers(of: specification, known) else { return refuse(job) }
+    if let unique = specification.unique, schedule.uniqueOwners[unique] != nil {
+      return refuse(job, "another unfinished job has the unique key \"\(unique)\"")
+    }
+    var blockers: [NewJob.Blocker] = []
+    if !isBegun {
+      switch self.blockers(of: specification, known) {
+      case .success(let found): blockers = found
+      case .failure(let lack): return refuse(job, lack.reason)
+      }
+    }
     if schedule.closesCircle(job.name, blockers, batch: specification.batch) {
-      if !isKnown { return refuse(job) }
+      if !isKnown { return refuse(job, "it waits for a job that waits for it") }
       // Its batch was empty when it came, and has members that wait for it.
       blockers.removeAll { if case .batch = $0.subject { true } else { false } }
     }
-    let place = name(of: Need(type: specification.type, place: job.place), at: now)
     schedule.add(
       NewJob(
         id: job.id, file: nil, specification: specification, name: job.name, isHeld: job.state == .held,
-        retryTime: job.retryTime, blockers: blockers, age: max(0, now.wall - job.created), place: place), at: now)
+        retryTime: job.retryTime, blockers: blockers, age: max(0, now.wall - job.created),
+        place: place(of: job, at: now)),
+      at: now)
   }
 
-  private mutating func refuse(_ job: FleetJob) {
+  /// The name by which the schedule knows what a job needs.
+  private mutating func place(of job: FleetJob, at now: Moment) -> String {
+    let need = HostSlots.Need(type: job.specification.type, place: job.place)
+    if let first = hosts.add(need) { turn([first], at: now) }
+    return need.name
+  }
+
+  private mutating func refuse(_ job: FleetJob, _ reason: String) {
     refused[job.id] = job.name
-    states.append((job.id, .cancelled))
+    next.changes.append(JobChange(job.id, .state(.cancelled, .text(reason))))
   }
 
-  /// The blockers of a new job; nil if one of them has failed.
-  private func blockers(of job: JobSpecification, _ known: [String: NamedJob]) -> [NewJob.Blocker]? {
+  /// The reason why a job can't wait for others any more.
+  private struct Lack: Error { let reason: String }
+
+  private func blockers(
+    of job: JobSpecification, _ known: [String: NamedJob]
+  ) -> Result<[NewJob.Blocker], Lack> {
     var blockers: [NewJob.Blocker] = []
     for (names, mayFail) in [(job.after, false), (job.afterAny, true)] {
       for name in names {
@@ -160,36 +151,31 @@ package struct Assigner: Sendable {
         // The ledger may know of an end whose news is still to come, and of a job that is.
         let state = schedule.state(of: other.id) ?? other.state
         if state.isFinal, !state.isFailure || mayFail { continue }
-        if state.isFailure && state != .quarantined { return nil }
+        if state.isFailure && state != .quarantined {
+          return .failure(Lack(reason: FinishedJob.reasonForOthers(of: name, state)))
+        }
         let isKnown = schedule.contains(other.id) || state.isFinal
         blockers.append(NewJob.Blocker(subject: isKnown ? .job(other.id) : .name(name), mayFail: mayFail))
       }
     }
     if let batch = job.afterBatch { blockers.append(NewJob.Blocker(subject: .batch(batch), mayFail: true)) }
-    return blockers
+    return .success(blockers)
   }
 
   private mutating func end(_ ended: EndedRun, at now: Moment) {
     let id = ended.run.job
     guard runs[id] == ended.run else { return }
-    vacate(ended.run, at: now)
+    let stop = vacate(ended.run, at: now)
     let delay = ended.retryTime.map { max(0, $0 - now.wall) } ?? 0
     let lost = schedule.endAttempt(of: id, ended.event, delay: delay, at: now)
     if schedule.state(of: id)?.isFinal == true { drop(id, at: now) }
-    cancel(lost)
+    cancel(lost, .end(of: id))
+    // It ended before it was told to.
+    if let stop { carryOut(stop.event, stop.reason, of: id, at: now) }
   }
 
-  private mutating func obey(_ order: Order, at now: Moment) {
-    switch order {
-    case .pause(let name, let isPaused): schedule.setPaused(isPaused, name, at: now)
-    case .cancel(let id): cancel([id])
-    case .hold(let id, true): if schedule.hold(id) { states.append((id, .held)) }
-    case .hold(let id, false): if schedule.resume(id, at: now) { states.append((id, .available)) }
-    }
-  }
-
-  private mutating func cancel(_ jobs: [ManagedObjectID]) {
-    for id in jobs where schedule.cancel(id) { states.append((id, .cancelled)) }
+  private mutating func cancel(_ jobs: [ManagedObjectID], _ reason: JobChange.Reason) {
+    for id in jobs where schedule.cancel(id) { next.changes.append(JobChange(id, .state(.cancelled, reason))) }
   }
 
   private mutating func drop(_ id: ManagedObjectID, at now: Moment) {
@@ -197,52 +183,168 @@ package struct Assigner: Sendable {
     lastAttempts[id] = nil
   }
 
+  // MARK: Orders
+
+  /// Answers the orders whose jobs are not just being ended.
+  package mutating func obeyOrders(at now: Moment) {
+    let taken = orders
+    orders = []
+    for order in taken { obey(order, at: now) }
+  }
+
+  private mutating func obey(_ placed: PlacedOrder, at now: Moment) {
+    let content: OrderAnswer.Content
+    switch placed.order {
+    case .pause(let name, let isPaused):
+      schedule.setPaused(isPaused, name, at: now)
+      content = .done
+    case .command(let command, let targets):
+      // Their ends are on record after the next round.
+      if targets.contains(where: { schedule.state(of: $0.job)?.isFinal == true || refused[$0.job] != nil }) {
+        return orders.append(placed)
+      }
+      let rows = Dictionary(placed.jobs.map { ($0.id, $0) }) { first, _ in first }
+      content = .outcomes(targets.map { obey(command, $0, row: rows[$0.job], at: now) })
+    case .explain(let id):
+      content = .explanation(schedule.state(of: id), schedule.obstacles(of: id, at: now))
+    case .find(let selection):
+      let (found, total) = schedule.find(selection)
+      content = .found(found, total: total)
+    }
+    next.answers.append(OrderAnswer(host: placed.host, ticket: placed.ticket, content: content))
+  }
+
+  private mutating func obey(
+    _ command: JobCommand, _ target: Order.Target, row: FleetJob?, at now: Moment
+  ) -> OrderAnswer.Outcome {
+    let id = target.job
+    guard let row else { return .unknown }
+    let state = schedule.state(of: id) ?? row.state
+    if stranded[id] != nil { return command.isCancel ? .done : .impossible(state) }
+    switch command {
+    case .cancel(let reason):
+      if state == .running { return stop(id, .cancelled, because: reason) ? .done : .impossible(state) }
+      if state.isFinal && state != .quarantined { return .impossible(state) }
+      end(row, reason, at: now)
+    case .hold:
+      if state == .running { return stop(id, .held, because: nil) ? .done : .impossible(state) }
+      guard schedule.hold(id) else { return .impossible(state) }
+      next.changes.append(JobChange(id, .state(.held, nil)))
+    case .release:
+      guard schedule.resume(id, at: now) else { return .impossible(state) }
+      next.changes.append(JobChange(id, .state(.available, nil)))
+    case .setPriority(let priority):
+      guard schedule.setPriority(priority, of: id, at: now) else { return .impossible(state) }
+      next.changes.append(JobChange(id, .priority(priority)))
+    case .retry:
+      guard schedule.forgetTime(of: id) else { return putBack(row, target, from: state, after: .retried, at: now) }
+      _ = schedule.resume(id, at: now)
+      next.changes.append(JobChange(id, .again(attempts: target.attempts)))
+    case .redrive: return putBack(row, target, from: state, after: .redriven, at: now)
+    }
+    return .done
+  }
+
+  /// Puts a final job back into the schedule.
+  private mutating func putBack(
+    _ row: FleetJob, _ target: Order.Target, from state: JobState, after event: JobEvent, at now: Moment
+  ) -> OrderAnswer.Outcome {
+    guard state.isFinal, state.after(event) != nil else { return .impossible(state) }
+    if let owner = row.specification.unique.flatMap({ schedule.uniqueOwners[$0] }) {
+      return .keyTaken(state, owner: owner)
+    }
+    enter(row, isHeld: false, at: now)
+    next.changes.append(JobChange(row.id, .again(attempts: target.attempts)))
+    return .done
+  }
+
+  /// Enters a job into the schedule once more; it waits for nothing.
+  private mutating func enter(_ row: FleetJob, isHeld: Bool, at now: Moment) {
+    if row.attempt > 0 { lastAttempts[row.id] = row.attempt }
+    var specification = row.specification
+    specification.notBefore = nil
+    schedule.add(
+      NewJob(
+        id: row.id, file: nil, specification: specification, name: row.name, isHeld: isHeld,
+        place: place(of: row, at: now)), at: now)
+  }
+
+  /// Tells a run to end; false if an earlier reason outweighs this one.
+  private mutating func stop(_ id: ManagedObjectID, _ event: JobEvent, because reason: String?) -> Bool {
+    guard let run = runs[id] else { return false }
+    if let earlier = stops[id], earlier.event == .cancelled || earlier.event == event { return earlier.event == event }
+    let stop = RunStop(run: run, event: event, reason: reason)
+    stops[id] = stop
+    next.stops.append(stop)
+    return true
+  }
+
+  /// Does with a job that does not run what its attempt was told.
+  private mutating func carryOut(_ event: JobEvent, _ reason: String?, of id: ManagedObjectID, at now: Moment) {
+    guard let state = schedule.state(of: id), !state.isFinal else { return }
+    if event != .held { return revert(id, reason ?? "cancelled", at: now) }
+    if schedule.hold(id) { next.changes.append(JobChange(id, .state(.held, nil))) }
+  }
+
+  /// Cancels a job that does not run.
+  private mutating func end(_ row: FleetJob, _ reason: String, at now: Moment) {
+    if row.isPartial {
+      if !schedule.contains(row.id) { enter(row, isHeld: true, at: now) }
+      revert(row.id, reason, at: now)
+    } else if schedule.contains(row.id) {
+      cancel([row.id], .text(reason))
+    } else {
+      refused[row.id] = row.name
+      next.changes.append(JobChange(row.id, .state(.cancelled, .text(reason))))
+    }
+  }
+
+  /// Gives a job to a host that is to revert what its checkpoints have saved, and to cancel it: now, whatever its limits.
+  private mutating func revert(_ id: ManagedObjectID, _ reason: String, at now: Moment) {
+    guard let job = schedule.job(id), !job.state.isFinal, job.state != .running else { return }
+    guard let host = hosts.next(meeting: schedule.place(of: job), mustBeFree: false), schedule.restart(id, at: now)
+    else {
+      stranded[id] = reason
+      _ = schedule.hold(id)
+      return next.changes.append(JobChange(id, .stop(.cancelled, reason)))
+    }
+    let run = assign(id, to: host, at: now)
+    next.runs.append(run)
+    let stop = RunStop(run: run, event: .cancelled, reason: reason)
+    stops[id] = stop
+    next.stops.append(stop)
+  }
+
   // MARK: Runs
+
+  private mutating func assign(_ id: ManagedObjectID, to host: Int, at now: Moment) -> Run {
+    let run = Run(job: id, host: host, attempt: (lastAttempts[id] ?? 0) + 1)
+    lastAttempts[id] = run.attempt
+    note(run, at: now)
+    return run
+  }
 
   private mutating func note(_ run: Run, at now: Moment) {
     runs[run.job] = run
     runsOfHosts[run.host, default: []].insert(run.job)
-    use(run.host, 1, at: now)
+    turn(hosts.use(run.host, 1), at: now)
   }
 
-  private mutating func vacate(_ run: Run, at now: Moment) {
+  /// Returns what the run was told.
+  private mutating func vacate(_ run: Run, at now: Moment) -> RunStop? {
     runs[run.job] = nil
     runsOfHosts[run.host]?.remove(run.job)
     if runsOfHosts[run.host]?.isEmpty == true { runsOfHosts[run.host] = nil }
-    use(run.host, -1, at: now)
-  }
-
-  private mutating func use(_ number: Int, _ step: Int, at now: Moment) {
-    guard let host = hosts[number] else { return }
-    hosts[number]?.used += step
-    let change = (hosts[number]?.free ?? 0) - host.free
-    if change == 0 { return }
-    for (name, need) in needs where need.isMet(by: host.host) { changeFree(name, by: change, at: now) }
-  }
-
-  private mutating func changeFree(_ need: String, by step: Int, at now: Moment) {
-    let before = freeSlots[need] ?? 0
-    freeSlots[need] = before + step
-    if (before > 0) != (before + step > 0) { schedule.setRoom(before + step > 0, at: need, now: now) }
+    turn(hosts.use(run.host, -1), at: now)
+    return stops.removeValue(forKey: run.job)
   }
 
   private mutating func revert(_ lost: [Run], at now: Moment) {
     for run in lost where runs[run.job] == run {
-      vacate(run, at: now)
+      let stop = vacate(run, at: now)
       _ = schedule.endAttempt(of: run.job, .interrupted, at: now)
+      if let stop { carryOut(stop.event, stop.reason, of: run.job, at: now) }
     }
-  }
-
-  /// The name by which the schedule knows a need.
-  private mutating func name(of need: Need, at now: Moment) -> String {
-    let name = need.place.map { "\(need.type) at \($0)" } ?? need.type
-    if needs[name] == nil {
-      needs[name] = need
-      let free = hosts.values.reduce(0) { $0 + (need.isMet(by: $1.host) ? $1.free : 0) }
-      freeSlots[name] = free
-      schedule.setRoom(free > 0, at: name, now: now)
-    }
-    return name
   }
 
   // MARK: Rounds
@@ -257,50 +359,40 @@ package struct Assigner: Sendable {
   ///
   /// - Parameter limit: the most assignments.
   package mutating func nextRound(floor: Int64, limit: Int = 1_000, at now: Moment) -> LeadRound {
-    var round = LeadRound(floor: floor)
-    (round.states, states) = (states, [])
-    (round.gone, gone) = (gone, [])
+    var round = next
+    round.floor = floor
+    next = LeadRound(floor: 0)
     while round.runs.count < limit, let job = schedule.next(at: now) {
-      guard let host = host(for: job) else {
+      guard let host = hosts.next(meeting: schedule.place(of: job)) else {
         // Can't be, as the schedule knows which needs have room; the job waits for the next round.
         _ = schedule.endAttempt(of: job.id, .interrupted, at: now)
         break
       }
-      let run = Run(job: job.id, host: host, attempt: (lastAttempts[job.id] ?? 0) + 1)
-      lastAttempts[job.id] = run.attempt
-      note(run, at: now)
-      round.runs.append(run)
+      round.runs.append(assign(job.id, to: host, at: now))
     }
     return round
   }
 
   /// True if the next round has something to write, whatever the schedule says.
-  package var hasStates: Bool { !states.isEmpty || !gone.isEmpty }
+  package var hasStates: Bool { !next.isEmpty }
 
   /// Notes that a round is durable: those who wait for what was cancelled are unblocked, or cancelled too.
   package mutating func noteWritten(_ round: LeadRound, at now: Moment) {
-    for (id, state) in round.states where state.isFinal {
+    var ends: [ManagedObjectID: JobState] = [:]
+    for change in round.changes {
+      guard let state = change.end else { continue }
+      let id = change.job
+      ends[id] = state
       if let name = refused.removeValue(forKey: id) {
         schedule.resolve(name: name, as: id)
-        cancel(schedule.unblock(waitingFor: id, as: state, at: now))
+        cancel(schedule.unblock(waitingFor: id, as: state, at: now), .end(of: id))
       } else {
         let lost = schedule.finish(id, as: state, at: now)
         drop(id, at: now)
-        cancel(lost)
+        cancel(lost, .end(of: id))
       }
     }
-  }
-
-  /// The next host with a free slot that meets a job's need, in turn.
-  private mutating func host(for job: ScheduledJob) -> Int? {
-    guard let need = schedule.place(of: job).flatMap({ needs[$0] }) else { return nil }
-    for step in 1...max(1, order.count) where !order.isEmpty {
-      let index = (cursor + step) % order.count
-      if let host = hosts[order[index]], host.free > 0, need.isMet(by: host.host) {
-        cursor = index
-        return order[index]
-      }
-    }
-    return nil
+    if ends.isEmpty { return }
+    for order in orders.indices { orders[order].note(ends) }
   }
 }

@@ -1,6 +1,3 @@
-package import Jobs
-package import ObjectGraph
-
 /// The database that the hosts of a fleet share, as far as they and the lead work with it.
 ///
 /// Each request is one transaction at READ COMMITTED, if it does not say otherwise. Every request with a ``Receipt``
@@ -56,12 +53,12 @@ package enum LedgerRequest: Sendable {
   case join(FleetHost)
   /// `UPDATE _beat SET seen = now() WHERE host`; no row: ``LedgerError/fenced``. Answered by ``LedgerReply/beaten(_:)``.
   case beat(host: Int)
-  /// Reads the runs of a host. Answered by ``LedgerReply/runs(_:)``.
+  /// Reads the runs of a host, and which of them are told to end. Answered by ``LedgerReply/runs(_:stops:)``.
   case readRuns(host: Int)
   /// Inserts jobs whose names are new, and news of them. Answered by ``LedgerReply/written``.
   case admit([FleetJob], Receipt)
-  /// Records an order, and news of it. Answered by ``LedgerReply/written``.
-  case order(Order, Receipt)
+  /// Records an order under a number of its host's, and news of it. Answered by ``LedgerReply/written``.
+  case order(Order, ticket: Int64, Receipt)
   /// Deletes runs of this host, all of them or ``LedgerError/contradiction``, with the effects and outcomes of their
   /// attempts, and inserts news of them. Answered by ``LedgerReply/written``.
   case flush([EndedRun], Receipt)
@@ -94,19 +91,30 @@ package struct LeadRound: Sendable {
   package var floor: Int64
   /// New assignments.
   package var runs: [Run] = []
-  /// Jobs that are cancelled, or held or resumed, without having run.
-  package var states: [(job: ManagedObjectID, state: JobState)] = []
+  /// Changes of jobs, in their order.
+  package var changes: [JobChange] = []
+  /// Runs that are told to end, as far as they have not.
+  package var stops: [RunStop] = []
+  /// Answers to orders.
+  package var answers: [OrderAnswer] = []
   /// Hosts that are gone: runs that were still assigned to them are deleted once more.
   package var gone: [Int] = []
 
-  package var isEmpty: Bool { runs.isEmpty && states.isEmpty && gone.isEmpty }
+  package var isEmpty: Bool {
+    runs.isEmpty && changes.isEmpty && stops.isEmpty && answers.isEmpty && gone.isEmpty
+  }
+
+  /// The hosts for which there is something in it.
+  var addressees: Set<Int> {
+    Set(runs.map(\.host)).union(stops.map(\.run.host)).union(answers.map(\.host))
+  }
 }
 
 /// The answer to a request.
 package enum LedgerReply: Sendable {
   case joined(host: Int)
   case beaten(Beat)
-  case runs([Run])
+  case runs([Run], stops: [RunStop])
   case written
   case outcome(isWritten: Bool)
   case leads(term: Int64)
@@ -128,20 +136,24 @@ package struct Beat: Sendable {
   package var silences: [(host: Int, time: Int64)]
   /// The number of runs of the host that beats.
   package var runCount: Int
+  /// The number of them that are told to end.
+  package var stopCount: Int
   /// True if the inbox is not empty; for the lead only.
   package var hasNews: Bool
   /// True if jobs of the host's spool have ended on other hosts, and it has not forgotten that yet.
   package var hasOutcomes: Bool
 
   package init(
-    term: Int64, lead: Int?, leadSilence: Int64?, silences: [(host: Int, time: Int64)], runCount: Int, hasNews: Bool,
-    hasOutcomes: Bool = false
+    term: Int64, lead: Int?, leadSilence: Int64?, silences: [(host: Int, time: Int64)], runCount: Int,
+    stopCount: Int = 0,
+    hasNews: Bool, hasOutcomes: Bool = false
   ) {
     self.term = term
     self.lead = lead
     self.leadSilence = leadSilence
     self.silences = silences
     self.runCount = runCount
+    self.stopCount = stopCount
     self.hasNews = hasNews
     self.hasOutcomes = hasOutcomes
   }

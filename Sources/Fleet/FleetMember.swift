@@ -21,7 +21,7 @@ package enum MemberEvent: Sendable {
   /// The configured limits of queues and types.
   case limited([ResourceLimits])
   case admit([FleetJob])
-  case order(Order)
+  case order(Order, ticket: Int64)
 }
 
 /// A connection of a host to the database; each has at most one request under way.
@@ -40,6 +40,8 @@ package enum MemberAction: Sendable {
   case wake(MemberEvent, after: Int64)
   /// Start a handler.
   case start(Run)
+  /// Tell a handler to end; one that has not started yet ends at once.
+  case stop(RunStop)
   /// These jobs are in the ledger.
   case admitted([ManagedObjectID])
   /// Send hints to hosts, apart from any transaction that writes.
@@ -79,6 +81,8 @@ package struct FleetMember: Sendable {
 
   /// Attempts that were started here, and whose ends are not durable.
   private var runs: [ManagedObjectID: Run] = [:]
+  /// The orders to those among them that are to end.
+  private var stopped: [Run: RunStop] = [:]
   private var finished: [EndedRun] = []
   private var flushing: [EndedRun] = []
   /// Attempts whose ends are durable: a list of runs that was read before may still name them.
@@ -97,7 +101,7 @@ package struct FleetMember: Sendable {
 
   private enum Intake: Sendable {
     case jobs([FleetJob])
-    case order(Order)
+    case order(Order, ticket: Int64)
   }
 
   /// - Parameters:
@@ -149,8 +153,8 @@ package struct FleetMember: Sendable {
     case .admit(let jobs):
       intake.append(.jobs(jobs))
       return goOn(.intake, at: now)
-    case .order(let order):
-      intake.append(.order(order))
+    case .order(let order, let ticket):
+      intake.append(.order(order, ticket: ticket))
       return goOn(.intake, at: now)
     }
   }
@@ -177,7 +181,7 @@ package struct FleetMember: Sendable {
       var actions = [next]
       actions += watch(beat, at: now)
       // A hint may have been lost.
-      if beat.runCount > runs.count || wasDoubtful { actions += read() }
+      if beat.runCount > runs.count || beat.stopCount > stopped.count || wasDoubtful { actions += read() }
       if beat.hasNews { lead?.noteHint() }
       return actions + goOn(.lead, at: now)
     default:
@@ -241,12 +245,16 @@ package struct FleetMember: Sendable {
   private mutating func handleRuns(_ result: Result<LedgerReply, LedgerError>, at now: Moment) -> [MemberAction] {
     isReading = false
     var actions: [MemberAction] = []
-    if case .success(.runs(let read)) = result {
+    if case .success(.runs(let read, let stops)) = result {
       // What it was before the read is not among these runs any more, unless somebody else wrote it.
       let isMine = lease.phase(at: now.steady) == .alive
       for run in read where isMine && runs[run.job] == nil && !durable.contains(run) {
         runs[run.job] = run
         actions.append(.start(run))
+      }
+      for stop in stops where runs[stop.run.job] == stop.run && stopped[stop.run] != stop {
+        stopped[stop.run] = stop
+        actions.append(.stop(stop))
       }
       durable.subtract(durableBeforeRead)
     }
@@ -301,7 +309,10 @@ package struct FleetMember: Sendable {
   }
 
   private mutating func noteDurable(_ ended: [EndedRun]) {
-    for one in ended where runs[one.run.job] == one.run { runs[one.run.job] = nil }
+    for one in ended where runs[one.run.job] == one.run {
+      runs[one.run.job] = nil
+      stopped[one.run] = nil
+    }
     durable.formUnion(ended.lazy.map(\.run))
   }
 
@@ -342,7 +353,7 @@ package struct FleetMember: Sendable {
       case .jobs(let jobs):
         admitting = jobs.map(\.id)
         return begin(.intake) { .admit(jobs, $0) }
-      case .order(let order): return begin(.intake) { .order(order, $0) }
+      case .order(let order, let ticket): return begin(.intake) { .order(order, ticket: ticket, $0) }
       }
     case .lead:
       switch lead?.next(at: now) {

@@ -26,7 +26,7 @@ package struct FleetJob: Sendable {
   package let id: ManagedObjectID
   /// The ID by which clients and other jobs name it.
   package let name: String
-  package let specification: JobSpecification
+  package var specification: JobSpecification
   /// The place where it has to run; nil for any host.
   package let place: String?
   /// The moment of its admission, in milliseconds of the server's clock.
@@ -43,6 +43,10 @@ package struct FleetJob: Sendable {
   package var submitter: Int64 = -1
   /// The root of the spool that it came to, whose host is told of its end.
   package var spool: String?
+  /// True if checkpoints of its attempts have saved something, which is reverted if it is cancelled.
+  package var isPartial = false
+  /// An order to its last attempt, whose host is gone.
+  package var stop: (event: JobEvent, reason: String?)?
 
   package init(
     id: ManagedObjectID, name: String, specification: JobSpecification, place: String? = nil, created: Int64
@@ -84,15 +88,6 @@ package struct EndedRun: Sendable {
   }
 }
 
-/// An operator's order, which any host takes and the lead carries out.
-package enum Order: Sendable {
-  case pause(Resource.Name, Bool)
-  /// Cancels a job that does not run.
-  case cancel(ManagedObjectID)
-  /// Holds a job that does not run, or resumes it.
-  case hold(ManagedObjectID, Bool)
-}
-
 /// A known job, as far as others that name it have to know it.
 package struct NamedJob: Sendable {
   package let id: ManagedObjectID
@@ -112,27 +107,51 @@ package enum News: Sendable {
   /// Jobs were admitted; by name, those among the jobs that they wait for which are known.
   case admitted([FleetJob], known: [String: NamedJob])
   case ended([EndedRun])
-  case ordered(Order)
+  case ordered(PlacedOrder)
 }
 
 /// The tables of which a new lead makes its schedule, in one snapshot.
 package struct FleetState: Sendable {
   package var hosts: [Int: FleetHost]
   package var runs: [Run]
+  /// The runs among them that are told to end.
+  package var stops: [RunStop]
   /// The unfinished jobs, in the order of their admission.
   package var jobs: [FleetJob]
   /// By name, those among the jobs that they wait for which are known.
   package var known: [String: NamedJob]
   package var paused: Set<Resource.Name>
+  /// The orders that have no answer.
+  package var orders: [PlacedOrder]
 
   package init(
-    hosts: [Int: FleetHost], runs: [Run], jobs: [FleetJob], known: [String: NamedJob], paused: Set<Resource.Name>
+    hosts: [Int: FleetHost], runs: [Run], stops: [RunStop] = [], jobs: [FleetJob], known: [String: NamedJob],
+    paused: Set<Resource.Name>, orders: [PlacedOrder] = []
   ) {
     self.hosts = hosts
     self.runs = runs
+    self.stops = stops
     self.jobs = jobs
     self.known = known
     self.paused = paused
+    self.orders = orders
+  }
+}
+
+extension FleetState {
+  /// The jobs with those that wait for a batch after its members, else in their order: members may have come later.
+  var jobsWithMembersFirst: [FleetJob] {
+    var late = jobs.filter { $0.specification.afterBatch != nil }
+    if late.isEmpty { return jobs }
+    var sorted = jobs.filter { $0.specification.afterBatch == nil }
+    while !late.isEmpty {
+      let batches = Set(late.compactMap(\.specification.batch))
+      let free = late.filter { !batches.contains($0.specification.afterBatch ?? "") }
+      // A circle is opened somewhere.
+      sorted += free.isEmpty ? late : free
+      late = free.isEmpty ? [] : late.filter { batches.contains($0.specification.afterBatch ?? "") }
+    }
+    return sorted
   }
 }
 
@@ -144,6 +163,22 @@ package struct Outcome: Sendable, Equatable {
   package init(number: Int64, jobs: [ManagedObjectID]) {
     self.number = number
     self.jobs = jobs
+  }
+}
+
+/// The host where a job runs, for people.
+package struct RunPlace: Sendable {
+  package let root: String
+  package let attempt: Int
+  /// True if the attempt is told to end, with the reason.
+  package let isStopped: Bool
+  package let reason: String?
+
+  package init(root: String, attempt: Int, isStopped: Bool, reason: String?) {
+    self.root = root
+    self.attempt = attempt
+    self.isStopped = isStopped
+    self.reason = reason
   }
 }
 

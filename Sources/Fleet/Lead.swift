@@ -87,13 +87,15 @@ package struct Lead: Sendable {
       // It has beaten since, or is gone by another way.
       if !suspects.isEmpty { suspects.removeFirst() }
     case .news(let news):
-      let hosts = Set(round?.runs.map(\.host) ?? [])
+      let hosts = round?.addressees ?? []
       if let round { assigner?.noteWritten(round, at: now) }
       round = nil
       for (number, one) in news {
         highest = max(highest, number)
         assigner?.apply(one, at: now)
       }
+      // The rows that came with orders are as new as all other news.
+      assigner?.obeyOrders(at: now)
       return hosts.sorted()
     default: break
     }

@@ -103,7 +103,8 @@ package final class Daemon: Sendable {
     }
     self.membership = membership
     let scheduler = Scheduler(
-      agingStep: settings.jobs.aging, events: events, mayBegin: { membership?.mayBegin(at: $0) ?? true })
+      agingStep: settings.jobs.aging, events: events, mayBegin: { membership?.mayBegin(at: $0) ?? true },
+      stop: { run in membership?.stop(of: run).map { RunningJob.Stop($0) } })
     self.scheduler = scheduler
     memoryReturn = MemoryReturn { scheduler.allRunning.isEmpty }
     waiters = ReleaseWaiters()
@@ -295,6 +296,7 @@ package final class Daemon: Sendable {
       intake.pause(.stopping)
       onFatal(.storeFailure("\(error)"))
     case .assigned(let runs): fleetJobs?.begin(runs)
+    case .toldToEnd(let stop): engine.stop(stop)
     case .mayBegin: scheduler.beginAssigned()
     case .outcomesKnown: fleetJobs?.readOutcomes()
     case .fatal(let failure): onFatal(failure)

@@ -21,7 +21,12 @@ package struct FinishedJob: Sendable {
   }
 
   /// The reason for the cancellation of jobs that depend on it.
-  package var reasonForOthers: String { "the job \"\(id)\", which must be completed before it, is \(state)" }
+  package var reasonForOthers: String { Self.reasonForOthers(of: id, state) }
+
+  /// The reason for the cancellation of jobs that depend on one that has ended.
+  package static func reasonForOthers(of id: String, _ state: JobState) -> String {
+    "the job \"\(id)\", which must be completed before it, is \(state)"
+  }
 
   /// Its line in the reason of a refused file; cancelled jobs need none.
   package var failureText: String? {

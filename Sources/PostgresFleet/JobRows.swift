@@ -1,5 +1,6 @@
 import Fleet
 import Foundation
+import JobSchedule
 import Jobs
 import ObjectModel
 import PostgresStore
@@ -19,7 +20,7 @@ struct JobRows: Sendable {
   /// The seconds from 1970 to the beginning of a date's count.
   private static let dateOffset: Double = Date.timeIntervalBetween1970AndReferenceDate
   private static let now = "extract(epoch FROM now())::float8 - \(Int(dateOffset))"
-  private static let finalStates = JobState.allCases.filter(\.isFinal).map { "'\($0.rawValue)'" }.joined(
+  fileprivate static let finalStates = JobState.allCases.filter(\.isFinal).map { "'\($0.rawValue)'" }.joined(
     separator: ", ")
 
   /// - Parameters:
@@ -40,6 +41,15 @@ struct JobRows: Sendable {
   }
 
   func runs(_ result: QueryResult) -> [Run] { (0..<result.rowCount).map { run(result, $0) } }
+
+  /// The runs that are told to end, where their rows tell that.
+  func stops(_ result: QueryResult) -> [RunStop] {
+    (0..<result.rowCount).compactMap { row in
+      result.textIfPresent(row, 3).flatMap(JobEvent.init).map {
+        RunStop(run: run(result, row), event: $0, reason: result.textIfPresent(row, 4))
+      }
+    }
+  }
 
   // MARK: Admission
 
@@ -89,13 +99,17 @@ struct JobRows: Sendable {
 
   // MARK: Reading
 
+  /// The number of columns that ``job(_:_:from:)`` reads.
+  static let columnCount = 19
+
   /// The columns that ``job(_:_:from:)`` reads, in their order.
   static func columns(of table: String) -> String {
     let names = [
-      #"_key"#, #""id""#, #""type""#, #""queue""#, #""priority""#, #""state""#, #""attempt""#, #""maxAttempts""#,
+      "_key", #""id""#, #""type""#, #""queue""#, #""priority""#, #""state""#, #""attempt""#, #""maxAttempts""#,
       #""createdAt""#, #""dueAt""#, #""batch""#, #""options""#, "_place", #""file""#, #""submitter""#, #""spool""#,
+      #""stopEvent""#, #""stopReason""#,
     ]
-    return names.map { "\(table).\($0)" }.joined(separator: ", ")
+    return names.map { "\(table).\($0)" }.joined(separator: ", ") + #", \#(table)."cursor" IS NOT NULL"#
   }
 
   /// The unfinished jobs, in the order of their admission.
@@ -130,6 +144,8 @@ struct JobRows: Sendable {
     job.file = optional(13)
     job.submitter = integer(14)
     job.spool = optional(15)
+    job.stop = optional(16).flatMap(JobEvent.init).map { ($0, optional(17)) }
+    job.isPartial = integer(18) == 1
     return job
   }
 
@@ -225,22 +241,54 @@ struct JobRows: Sendable {
       """, parameters)
   }
 
-  /// Records states that the lead has decided, and tells the spools of the jobs; of several for one job the last.
-  static func record(_ states: [(job: ManagedObjectID, state: JobState)]) -> Request {
-    let last = Dictionary(states.map { ($0.job.key, $0.state) }) { _, last in last }.sorted { $0.key < $1.key }
-    return Request(
-      """
-      WITH noted AS (UPDATE "Job" AS j SET "state" = \
-      CASE WHEN s.state = 'available' AND j."attempt" > 0 AND j."dueAt" IS NOT NULL THEN 'retryable' ELSE s.state END, \
-      "finishedAt" = \(finished("s.state")), _version = j._version + 1 \
-      FROM unnest($1, $2) AS s (job, state) WHERE j._key = s.job RETURNING j._key, j."spool", s.state), \
-      told AS (INSERT INTO _outcome (spool, jobs) SELECT "spool", array_agg(_key) FROM noted \
-      WHERE "spool" IS NOT NULL AND state <> 'available' GROUP BY "spool") \
-      SELECT \(LedgerStatements.demand("count(*) = $3", .contradiction)) FROM noted
-      """, [.keys(last.map(\.key)), .texts(last.map(\.value.rawValue)), .integer(last.count)])
+  /// Records what the lead has decided, in its order.
+  static func record(_ changes: [JobChange]) -> [Request] {
+    var requests: [Request] = []
+    var rest = changes[...]
+    while let first = rest.first {
+      let same = rest.prefix { $0.kind.name == first.kind.name }
+      rest = rest.dropFirst(same.count)
+      // Of several for one job the last counts.
+      let last = Dictionary(same.map { ($0.job.key, $0) }) { _, last in last }.values.sorted { $0.job.key < $1.job.key }
+      requests.append(record(alike: last))
+    }
+    return requests
   }
 
-  private static func finished(_ state: String) -> String {
+  /// - Parameter changes: changes of one kind, of different jobs.
+  private static func record(alike changes: [JobChange]) -> Request {
+    var states = ArrayParameter(.text)
+    var reasons = ArrayParameter(.text)
+    var numbers = ArrayParameter(.integer)
+    for change in changes {
+      var (state, reason, number): (String?, String?, Int64?) = (nil, nil, nil)
+      switch change.kind {
+      case .state(let new, let cause):
+        state = new.rawValue
+        if case .text(let text)? = cause { reason = text }
+        if case .end(let other)? = cause { number = other.key }
+      case .stop(let event, let text): (state, reason) = (event.rawValue, text)
+      case .priority(let priority): number = Int64(priority)
+      case .again(let attempts): number = Int64(attempts)
+      }
+      if let state { states.append(state) } else { states.appendNull() }
+      if let reason { reasons.append(reason) } else { reasons.appendNull() }
+      if let number { numbers.append(number) } else { numbers.appendNull() }
+    }
+    var parameters = Parameters([.keys(changes.map(\.job.key))])
+    for array in [states, reasons, numbers] { parameters.add(array) }
+    parameters.add(Int64(changes.count))
+    let (settings, told) = changes.first.map { ($0.kind.settings, $0.kind.told) } ?? ("", "")
+    return Request(
+      """
+      WITH noted AS (UPDATE "Job" AS j SET \(settings), _version = j._version + 1 \
+      FROM unnest($1, $2, $3, $4) AS s (job, state, reason, number) LEFT JOIN "Job" AS c ON c._key = s.number \
+      WHERE j._key = s.job RETURNING j._key, j."spool", s.state)\(told) \
+      SELECT \(LedgerStatements.demand("count(*) = $5", .contradiction)) FROM noted
+      """, parameters)
+  }
+
+  fileprivate static func finished(_ state: String) -> String {
     #"CASE WHEN \#(state) IN (\#(finalStates)) THEN \#(now) ELSE j."finishedAt" END"#
   }
 
@@ -250,13 +298,77 @@ struct JobRows: Sendable {
   static func deleteRuns(ofHosts hosts: String, _ values: [SQLBinding]) -> Request {
     Request(
       """
-      WITH lost AS (DELETE FROM _run WHERE host IN (\(hosts)) RETURNING job, host, attempt), \
+      WITH lost AS (DELETE FROM _run WHERE host IN (\(hosts)) RETURNING job, host, attempt, stop, reason), \
       noted AS (UPDATE "Job" AS j SET "attempt" = l.attempt, _version = j._version + 1, \
       "state" = CASE WHEN j."state" = 'running' THEN 'available' ELSE j."state" END, \
       "dueAt" = CASE WHEN j."attempt" = 0 THEN NULL ELSE j."dueAt" END, \
-      "maxAttempts" = j."maxAttempts" + CASE WHEN l.attempt < \(lossLimit) THEN 1 ELSE 0 END \
+      "maxAttempts" = j."maxAttempts" + CASE WHEN l.attempt < \(lossLimit) THEN 1 ELSE 0 END, \
+      "stopEvent" = coalesce(l.stop, j."stopEvent"), "stopReason" = coalesce(l.reason, j."stopReason") \
       FROM lost AS l WHERE j._key = l.job) \
       SELECT job, host, attempt FROM lost ORDER BY job
       """, values)
   }
+}
+
+extension JobChange.Kind {
+  /// Changes of one name are written by one statement.
+  fileprivate var name: String {
+    switch self {
+    case .state: "state"
+    case .stop: "stop"
+    case .priority: "priority"
+    case .again: "again"
+    }
+  }
+
+  /// The columns that it sets, of the rows `j`, `s` and, if another job is the reason, `c`.
+  fileprivate var settings: String {
+    switch self {
+    case .state:
+      """
+      "state" = CASE WHEN s.state = 'available' AND j."attempt" > 0 AND j."dueAt" IS NOT NULL THEN 'retryable' \
+      ELSE s.state END, "finishedAt" = \(JobRows.finished("s.state")), "stopEvent" = NULL, "stopReason" = NULL, \
+      "failure" = coalesce(s.reason, \(FinishedJob.reasonForOthers), j."failure")
+      """
+    case .stop: #""stopEvent" = s.state, "stopReason" = s.reason"#
+    case .priority: #""priority" = s.number"#
+    // What checkpoints had saved was reverted when it was given up; in quarantine it is kept, to continue from.
+    case .again:
+      """
+      "maxAttempts" = j."attempt" + s.number, "state" = 'available', "dueAt" = NULL, "crashes" = 0, \
+      "stopEvent" = NULL, "stopReason" = NULL, \
+      "cursor" = CASE WHEN \(JobRows.isOver) AND j."state" <> 'quarantined' THEN NULL ELSE j."cursor" END, \
+      "failure" = \(JobRows.keptIfUnfinished("failure")), "result" = \(JobRows.keptIfUnfinished("result")), \
+      "startedAt" = \(JobRows.keptIfUnfinished("startedAt")), "file" = \(JobRows.keptIfUnfinished("file")), \
+      "finishedAt" = NULL
+      """
+    }
+  }
+
+  /// Another statement: it tells the spools of jobs that are held or have ended.
+  fileprivate var told: String {
+    guard case .state = self else { return "" }
+    return """
+      , told AS (INSERT INTO _outcome (spool, jobs) SELECT "spool", array_agg(_key) FROM noted \
+      WHERE "spool" IS NOT NULL AND state <> 'available' GROUP BY "spool")
+      """
+  }
+}
+
+extension JobRows {
+  fileprivate static var isOver: String { #"j."state" IN (\#(finalStates))"# }
+
+  fileprivate static func keptIfUnfinished(_ column: String) -> String {
+    #"CASE WHEN \#(isOver) THEN NULL ELSE j."\#(column)" END"#
+  }
+}
+
+extension FinishedJob {
+  /// The reason for the cancellation of jobs that depend on the row `c`; null if there is none.
+  fileprivate static let reasonForOthers = {
+    // As for one host, with the values in their places.
+    let words = reasonForOthers(of: "\u{1}", .completed).split(separator: "\u{1}", omittingEmptySubsequences: false)
+    let end = words[1].dropLast(JobState.completed.rawValue.count)
+    return "'\(words[0])' || c.\"id\" || '\(end)' || c.\"state\""
+  }()
 }

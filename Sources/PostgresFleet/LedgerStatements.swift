@@ -84,16 +84,18 @@ enum LedgerStatements {
     "greatest(0, floor(extract(epoch FROM clock_timestamp() - \(table).seen) * 1000))::bigint"
   }
 
-  /// The statements of a beat: it is noted, and answers the term, the lead with its silence, the number of runs, whether
-  /// there are news, and to the lead who else has been silent for how long.
+  /// The statements of a beat: it is noted, and answers the term, the lead with its silence, the numbers of runs and of
+  /// those told to end, whether there are news, and to the lead who else has been silent for how long.
   static func beat(_ host: Int) -> [Request] {
     [
       Request("UPDATE _beat SET seen = greatest(seen, now()) WHERE host = $1", [.integer(host)]),
       Request(
         """
-        SELECT l.term, l.host, \(silence("b")), b.host IS NOT NULL, (SELECT count(*) FROM _run WHERE host = $1), \
-        l.host = $1 AND EXISTS (SELECT 1 FROM _inbox), \
-        EXISTS (SELECT 1 FROM _outcome AS o JOIN _host AS h ON h.root = o.spool WHERE h.number = $1) FROM _lead AS l LEFT JOIN _beat AS b ON b.host = l.host
+        SELECT l.term, l.host, \(silence("b")), b.host IS NOT NULL, r.count, \
+        r.stops, l.host = $1 AND EXISTS (SELECT 1 FROM _inbox), \
+        EXISTS (SELECT 1 FROM _outcome AS o JOIN _host AS h ON h.root = o.spool WHERE h.number = $1) \
+        FROM _lead AS l LEFT JOIN _beat AS b ON b.host = l.host, \
+        (SELECT count(*) AS count, count(stop) AS stops FROM _run WHERE host = $1) AS r
         """, [.integer(host)]),
       Request(
         """
@@ -153,10 +155,36 @@ enum LedgerStatements {
   // MARK: Runs
 
   static func runs(of host: Int) -> Request {
-    Request("SELECT job, host, attempt FROM _run WHERE host = $1 ORDER BY job", [.integer(host)])
+    Request("SELECT job, host, attempt, stop, reason FROM _run WHERE host = $1 ORDER BY job", [.integer(host)])
   }
 
-  static let allRuns = Request("SELECT job, host, attempt FROM _run ORDER BY job")
+  static let allRuns = Request("SELECT job, host, attempt, stop, reason FROM _run ORDER BY job")
+
+  /// The hosts that run jobs, and their attempts.
+  static func runs(ofJobs keys: [Int64]) -> Request {
+    Request(
+      """
+      SELECT r.job, h.root, r.attempt, r.stop IS NOT NULL, r.reason FROM _run AS r JOIN _host AS h ON h.number = r.host \
+      WHERE r.job = ANY($1)
+      """, [.keys(keys)])
+  }
+
+  /// Tells runs to end, as far as they have not.
+  static func stop(_ stops: [RunStop]) -> Request {
+    var reasons = ArrayParameter(.text)
+    for stop in stops { if let reason = stop.reason { reasons.append(reason) } else { reasons.appendNull() } }
+    var parameters = Parameters([
+      .keys(stops.map(\.run.job.key)), .integers(stops.map(\.run.host)), .integers(stops.map(\.run.attempt)),
+      .texts(stops.map(\.event.rawValue)),
+    ])
+    parameters.add(reasons)
+    return Request(
+      """
+      UPDATE _run AS r SET stop = s.stop, reason = s.reason \
+      FROM unnest($1, $2, $3, $4, $5) AS s (job, host, attempt, stop, reason) \
+      WHERE r.job = s.job AND r.host = s.host AND r.attempt = s.attempt
+      """, parameters)
+  }
 
   /// Inserts assignments, of jobs that nobody runs.
   static func assign(_ runs: [Run]) -> Request {
@@ -194,6 +222,33 @@ enum LedgerStatements {
       : Request("DELETE FROM _pause WHERE kind = $1 AND name = $2", values)
   }
 
+  /// Records an order, and tells of it.
+  static func place(_ order: Order, ticket: Int64, by host: Int) -> Request {
+    Request(
+      """
+      WITH new AS (INSERT INTO _order (host, ticket, body, keys) VALUES ($1, $2, $3, $4)) \
+      INSERT INTO _inbox (kind, host, ticket) VALUES ('ordered', $1, $2)
+      """, [.integer(host), .integer(ticket), .text(OrderText.text(of: order)), .keys(order.jobs.map(\.key))])
+  }
+
+  static func answer(_ answers: [OrderAnswer]) -> Request {
+    Request(
+      """
+      UPDATE _order AS o SET answer = a.answer FROM unnest($1, $2, $3) AS a (host, ticket, answer) \
+      WHERE o.host = a.host AND o.ticket = a.ticket
+      """,
+      [
+        .integers(answers.map(\.host)), .keys(answers.map(\.ticket)),
+        .texts(answers.map { OrderText.text(of: $0.content) }),
+      ])
+  }
+
+  /// The answered orders of a host, which are deleted with that.
+  static func takeAnswers(of host: Int) -> Request {
+    Request(
+      "DELETE FROM _order WHERE host = $1 AND answer IS NOT NULL RETURNING ticket, answer", [.integer(host)])
+  }
+
   static func tell(_ kind: NewsText.Kind, _ body: String) -> Request {
     Request("INSERT INTO _inbox (kind, body) VALUES ($1, $2)", [.text(kind.rawValue), .text(body)])
   }
@@ -214,7 +269,7 @@ struct Takeover {
   }
 
   /// The place of the statement that answers the runs, among ``requests(first:)``.
-  static let runsPlace = 4
+  static let runsPlace = 5
 
   /// One host that has been silent for so long, or else it is refused.
   static func silent(_ host: Int, for silence: Int64, fleet: String) -> [Request] {
@@ -263,6 +318,7 @@ struct Takeover {
         """, values + [.text(fleet)]),
       Request("SELECT 1 FROM _host WHERE number IN (\(hosts)) FOR UPDATE", values),
       Request("DELETE FROM _session WHERE host IN (\(hosts))", values),
+      Request("DELETE FROM _order WHERE host IN (\(hosts))", values),
       JobRows.deleteRuns(ofHosts: hosts, values),
     ] + last + [
       Request("UPDATE _host SET state = 'lost', ended = now() WHERE number IN (\(hosts)) AND state = 'alive'", values)

@@ -23,12 +23,16 @@ struct LedgerTables {
     "INSERT INTO _lead (term) VALUES (0)",
     """
     CREATE TABLE _run (job bigint PRIMARY KEY, host bigint NOT NULL, attempt bigint NOT NULL, \
-    started timestamptz NOT NULL DEFAULT now())
+    started timestamptz NOT NULL DEFAULT now(), stop text, reason text)
     """,
     "CREATE INDEX _run_host ON _run (host)",
     """
     CREATE TABLE _inbox (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind text NOT NULL, host bigint, \
-    keys bigint[], body text)
+    keys bigint[], body text, ticket bigint)
+    """,
+    """
+    CREATE TABLE _order (host bigint, ticket bigint, body text NOT NULL, keys bigint[] NOT NULL, answer text, \
+    PRIMARY KEY (host, ticket))
     """,
     """
     CREATE TABLE _outcome (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, spool text NOT NULL, \

@@ -25,16 +25,17 @@ struct LedgerTransaction {
       return .joined(host: Int(number ?? 0))
     case .beat(let host): return try beat(host)
     case .readRuns(let host):
-      return .runs(jobs.runs(try connection.pipeline([LedgerStatements.runs(of: host)])[0]))
+      let found = try connection.pipeline([LedgerStatements.runs(of: host)])[0]
+      return .runs(jobs.runs(found), stops: jobs.stops(found))
     case .admit(let new, let receipt):
       try commit([LedgerStatements.fence(receipt), JobRows.admit(new)])
       return .written
-    case .order(let order, let receipt):
+    case .order(let order, let ticket, let receipt):
       var statements = [LedgerStatements.fence(receipt)]
       if case .pause(let resource, let isPaused) = order {
-        statements.append(LedgerStatements.pause(NewsText.name(of: resource), isPaused))
+        statements.append(LedgerStatements.pause(OrderText.name(of: resource), isPaused))
       }
-      try commit(statements + [LedgerStatements.tell(.ordered, NewsText.text(of: order))])
+      try commit(statements + [LedgerStatements.place(order, ticket: ticket, by: receipt.host)])
       return .written
     case .flush(let ended, let receipt):
       try commit([
@@ -91,6 +92,29 @@ struct LedgerTransaction {
     try commit([LedgerStatements.forgetOutcomes(outcomes.map(\.number))])
   }
 
+  /// Takes the answers to a host's orders, by their numbers.
+  func takeAnswers(of host: Int) throws(StoreError) -> [Int64: OrderAnswer.Content] {
+    let found = try commit([LedgerStatements.takeAnswers(of: host)])[0]
+    var answers: [Int64: OrderAnswer.Content] = [:]
+    for row in 0..<found.rowCount {
+      guard let answer = OrderText.answer(found.text(row, 1), id: jobs.id) else { throw unreadable("an answer") }
+      answers[found.integer(row, 0)] = answer
+    }
+    return answers
+  }
+
+  /// The hosts that run some of these jobs.
+  func places(of ids: [ManagedObjectID]) throws(StoreError) -> [ManagedObjectID: RunPlace] {
+    let found = try connection.pipeline([LedgerStatements.runs(ofJobs: ids.map(\.key))])[0]
+    var places: [ManagedObjectID: RunPlace] = [:]
+    for row in 0..<found.rowCount {
+      places[jobs.id(found.integer(row, 0))] = RunPlace(
+        root: found.text(row, 1), attempt: Int(found.integer(row, 2)), isStopped: found.integer(row, 3) == 1,
+        reason: found.textIfPresent(row, 4))
+    }
+    return places
+  }
+
   func overview() throws(StoreError) -> FleetOverview {
     let results = try connection.pipeline([
       LedgerStatements.lead, LedgerStatements.livingHosts, JobRows.countUnfinished,
@@ -121,8 +145,8 @@ struct LedgerTransaction {
         term: fleet.integer(0, 0), lead: fleet.isNull(0, 1) ? nil : Int(fleet.integer(0, 1)),
         leadSilence: fleet.integer(0, 3) == 1 ? fleet.integer(0, 2) : nil,
         silences: (0..<others.rowCount).map { (host: Int(others.integer($0, 0)), time: others.integer($0, 1)) },
-        runCount: Int(fleet.integer(0, 4)), hasNews: fleet.integer(0, 5) == 1,
-        hasOutcomes: fleet.integer(0, 6) == 1))
+        runCount: Int(fleet.integer(0, 4)), stopCount: Int(fleet.integer(0, 5)), hasNews: fleet.integer(0, 6) == 1,
+        hasOutcomes: fleet.integer(0, 7) == 1))
   }
 
   // MARK: The lead
@@ -130,6 +154,13 @@ struct LedgerTransaction {
   private static let readHosts = Request(
     "SELECT number, root, slots, to_json(types)::text, to_json(places)::text FROM _host WHERE state = 'alive'")
   private static let readPauses = Request("SELECT kind, name FROM _pause")
+  /// The orders that have no answer, with the rows of their jobs.
+  private static let readOrders = Request(
+    """
+    SELECT o.host, o.ticket, o.body, \(JobRows.columns(of: "j")) FROM _order AS o \
+    LEFT JOIN LATERAL unnest(o.keys) AS k (key) ON true LEFT JOIN "Job" AS j ON j._key = k.key \
+    WHERE o.answer IS NULL ORDER BY o.host, o.ticket, j._key
+    """)
   /// The rows that are read with one wait.
   private static let chunk = 10_000
 
@@ -138,11 +169,11 @@ struct LedgerTransaction {
     let next = Request("FETCH \(Self.chunk) FROM unfinished", isKept: false)
     let results = try connection.pipeline([
       Request("BEGIN ISOLATION LEVEL REPEATABLE READ"), LedgerStatements.fence(receipt),
-      Request("DELETE FROM _inbox"), Self.readHosts, LedgerStatements.allRuns, Self.readPauses,
+      Request("DELETE FROM _inbox"), Self.readHosts, LedgerStatements.allRuns, Self.readPauses, Self.readOrders,
       Request("DECLARE unfinished NO SCROLL CURSOR FOR \(JobRows.unfinished)", isKept: false), next,
     ])
     var unfinished: [FleetJob] = []
-    var read = results[7]
+    var read = results[8]
     while true {
       for row in 0..<read.rowCount { unfinished.append(jobs.job(read, row, from: 0)) }
       if read.rowCount < Self.chunk { break }
@@ -153,10 +184,11 @@ struct LedgerTransaction {
     var hosts: [Int: FleetHost] = [:]
     for row in 0..<results[3].rowCount { hosts[Int(results[3].integer(row, 0))] = host(results[3], row, from: 1) }
     let paused = (0..<results[5].rowCount).compactMap { row in
-      NewsText.resource(results[5].text(row, 0), results[5].text(row, 1))
+      OrderText.resource(results[5].text(row, 0), results[5].text(row, 1))
     }
     return FleetState(
-      hosts: hosts, runs: jobs.runs(results[4]), jobs: unfinished, known: jobs.named(end[0]), paused: Set(paused))
+      hosts: hosts, runs: jobs.runs(results[4]), stops: jobs.stops(results[4]), jobs: unfinished,
+      known: jobs.named(end[0]), paused: Set(paused), orders: try orders(results[6]))
   }
 
   private func host(_ result: QueryResult, _ row: Int, from first: Int) -> FleetHost {
@@ -166,13 +198,16 @@ struct LedgerTransaction {
   }
 
   private func perform(_ round: LeadRound, _ receipt: Receipt) throws(StoreError) -> LedgerReply {
-    var statements = [LedgerStatements.fence(receipt), Self.takeNews(above: round.floor)]
+    var statements = [LedgerStatements.fence(receipt)]
     if !round.gone.isEmpty {
       statements.append(JobRows.deleteRuns(ofHosts: "SELECT unnest($1)", [.integers(round.gone)]))
     }
-    if !round.states.isEmpty { statements.append(JobRows.record(round.states)) }
+    statements += JobRows.record(round.changes)
     if !round.runs.isEmpty { statements.append(LedgerStatements.assign(round.runs)) }
-    let taken = try commit(statements)[1]
+    if !round.stops.isEmpty { statements.append(LedgerStatements.stop(round.stops)) }
+    if !round.answers.isEmpty { statements.append(LedgerStatements.answer(round.answers)) }
+    // Last, so that the rows that come with orders know of these changes.
+    let taken = try commit(statements + [Self.takeNews(above: round.floor)])[statements.count]
     // It is written by now: a lead that can't have the news loads what they say.
     do throws(StoreError) { return .news(try news(taken)) } catch {
       throw StoreError(Self.answerLost, error.message, path: error.path, detail: error.detail)
@@ -183,10 +218,12 @@ struct LedgerTransaction {
   private static func takeNews(above floor: Int64) -> Request {
     Request(
       """
-      WITH news AS (DELETE FROM _inbox WHERE number > $1 RETURNING number, kind, host, keys, body) \
-      SELECT n.number, n.kind, n.host, n.body, h.root, h.slots, to_json(h.types)::text, to_json(h.places)::text, \
-      \(JobRows.columns(of: "j")) FROM news AS n LEFT JOIN _host AS h ON n.kind = 'joined' AND h.number = n.host \
-      LEFT JOIN LATERAL unnest(n.keys) AS k (key) ON true \
+      WITH news AS (DELETE FROM _inbox WHERE number > $1 RETURNING number, kind, host, keys, body, ticket) \
+      SELECT n.number, n.kind, n.host, coalesce(n.body, o.body), h.root, h.slots, to_json(h.types)::text, \
+      to_json(h.places)::text, \(JobRows.columns(of: "j")), n.ticket FROM news AS n \
+      LEFT JOIN _host AS h ON n.kind = 'joined' AND h.number = n.host \
+      LEFT JOIN _order AS o ON o.host = n.host AND o.ticket = n.ticket \
+      LEFT JOIN LATERAL unnest(coalesce(n.keys, o.keys)) AS k (key) ON true \
       LEFT JOIN LATERAL (SELECT * FROM "Job" WHERE _key = k.key LIMIT 1) AS j ON true \
       ORDER BY n.number, j._key
       """, [.integer(floor)])
@@ -195,6 +232,7 @@ struct LedgerTransaction {
   private func news(_ taken: QueryResult) throws(StoreError) -> [(number: Int64, news: News)] {
     var news: [(number: Int64, news: News)] = []
     var admitted: [(number: Int64, jobs: [FleetJob])] = []
+    var placed: [(number: Int64, order: PlacedOrder)] = []
     for row in 0..<taken.rowCount {
       let number = taken.integer(row, 0)
       switch NewsText.Kind(rawValue: taken.text(row, 1)) {
@@ -210,8 +248,14 @@ struct LedgerTransaction {
         guard let ended = NewsText.ended(taken.text(row, 3), id: jobs.id) else { throw unreadable() }
         news.append((number, .ended(ended)))
       case .ordered:
-        guard let order = NewsText.order(taken.text(row, 3), id: jobs.id) else { throw unreadable() }
-        news.append((number, .ordered(order)))
+        // That of a host which is gone by now is gone with it.
+        guard let body = taken.textIfPresent(row, 3) else { continue }
+        if placed.last?.number != number {
+          guard let order = OrderText.order(body, id: jobs.id) else { throw unreadable() }
+          let ticket = taken.integer(row, 8 + JobRows.columnCount)
+          placed.append((number, PlacedOrder(host: Int(taken.integer(row, 2)), ticket: ticket, order: order, jobs: [])))
+        }
+        if !taken.isNull(row, 8) { placed[placed.count - 1].order.jobs.append(jobs.job(taken, row, from: 8)) }
       case nil: throw unreadable()
       }
     }
@@ -222,11 +266,24 @@ struct LedgerTransaction {
       let own = known.isEmpty ? [:] : known.filter { JobRows.names(in: new).contains($0.key) }
       news.append((number, .admitted(new, known: own)))
     }
+    for (number, order) in placed { news.append((number, .ordered(order))) }
     return news.sorted { $0.number < $1.number }
   }
 
-  private func unreadable() -> StoreError {
-    StoreError(
-      .unsupported, "news in the fleet's inbox can't be read: they are of a newer release", path: connection.place)
+  private func orders(_ read: QueryResult) throws(StoreError) -> [PlacedOrder] {
+    var orders: [PlacedOrder] = []
+    for row in 0..<read.rowCount {
+      let (host, ticket) = (Int(read.integer(row, 0)), read.integer(row, 1))
+      if orders.last?.host != host || orders.last?.ticket != ticket {
+        guard let order = OrderText.order(read.text(row, 2), id: jobs.id) else { throw unreadable("an order") }
+        orders.append(PlacedOrder(host: host, ticket: ticket, order: order, jobs: []))
+      }
+      if !read.isNull(row, 3) { orders[orders.count - 1].jobs.append(jobs.job(read, row, from: 3)) }
+    }
+    return orders
+  }
+
+  private func unreadable(_ what: String = "news in the fleet's inbox") -> StoreError {
+    StoreError(.unsupported, "\(what) can't be read: a newer release has written it", path: connection.place)
   }
 }

@@ -16,6 +16,8 @@ package final class MemberDriver: Sendable {
     case joined(Int)
     /// Start handlers; each end is told by the store's participant or by ``MemberEvent/finished(_:)``.
     case assigned([Run])
+    /// Tell the attempt of a run to end.
+    case stopped(RunStop)
     /// These jobs are in the ledger.
     case admitted([ManagedObjectID])
     /// These ends are on record; on the queue of the store's transaction.
@@ -182,8 +184,9 @@ package final class MemberDriver: Sendable {
       return state.member?.handle(event, at: .now()) ?? []
     }
     var runs: [Run] = []
-    for action in actions { if case .start(let run) = action { runs.append(run) } else { perform(action) } }
+    for action in actions { if case .start(let run) = action { runs.append(run) } }
     if !runs.isEmpty { report(.assigned(runs)) }
+    for action in actions { perform(action) }
   }
 
   /// True if the host may begin runs.
@@ -213,7 +216,9 @@ package final class MemberDriver: Sendable {
     switch action {
     case .send(let request, let channel): send(request, channel)
     case .wake(let event, let delay): wake(event, after: delay)
-    case .start(let run): report(.assigned([run]))
+    // Reported together before.
+    case .start: break
+    case .stop(let stop): report(.stopped(stop))
     case .admitted(let jobs): report(.admitted(jobs))
     case .hint(let hosts): hint(hosts)
     case .end(let reason):

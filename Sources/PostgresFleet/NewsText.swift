@@ -44,75 +44,11 @@ enum NewsText {
     return ended
   }
 
-  // MARK: Orders
-
-  static func text(of order: Order) -> String {
-    var object: JSONObject = ["version": .integer(version)]
-    switch order {
-    case .pause(let resource, let isPaused):
-      let (kind, name) = self.name(of: resource)
-      object["order"] = .string("pause")
-      object["kind"] = .string(kind)
-      object["name"] = .string(name)
-      object["value"] = .bool(isPaused)
-    case .cancel(let job):
-      object["order"] = .string("cancel")
-      object["job"] = .integer(job.key)
-    case .hold(let job, let isHeld):
-      object["order"] = .string("hold")
-      object["job"] = .integer(job.key)
-      object["value"] = .bool(isHeld)
-    }
-    return JSONValue.object(object).serialized()
-  }
-
-  /// - Parameter id: makes the ID of a job of its key.
-  /// - Returns: nil if the text is of a newer release, or damaged.
-  static func order(_ text: String, id: (Int64) -> ManagedObjectID) -> Order? {
-    guard let object = object(text) else { return nil }
-    switch object["order"]?.string {
-    case "pause":
-      guard let kind = object["kind"]?.string, let name = object["name"]?.string,
-        let resource = resource(kind, name), let value = object["value"]?.bool
-      else { return nil }
-      return .pause(resource, value)
-    case "cancel": return object["job"]?.integer.map { .cancel(id($0)) }
-    case "hold":
-      guard let job = object["job"]?.integer, let value = object["value"]?.bool else { return nil }
-      return .hold(id(job), value)
-    default: return nil
-    }
-  }
-
   private static func object(_ text: String) -> JSONObject? {
     guard let object = (try? JSONValue(parsing: text.utf8))?.object, object["version"] == .integer(version) else {
       return nil
     }
     return object
-  }
-
-  // MARK: Names of resources
-
-  static func name(of resource: Resource.Name) -> (kind: String, name: String) {
-    switch resource {
-    case .everything: ("all", "")
-    case .queue(let name): ("queue", name)
-    case .type(let name): ("type", name)
-    case .key(let name): ("key", name)
-    case .place(let name): ("place", name)
-    }
-  }
-
-  /// The resource of a name; nil for a kind that only a later version knows.
-  static func resource(_ kind: String, _ name: String) -> Resource.Name? {
-    switch kind {
-    case "all": .everything
-    case "queue": .queue(name)
-    case "type": .type(name)
-    case "key": .key(name)
-    case "place": .place(name)
-    default: nil
-    }
   }
 }
 

@@ -82,6 +82,16 @@ package final class PostgresLedger: FleetLedger, Sendable {
     try apart { (transaction) throws(StoreError) in try transaction.forget(outcomes) }
   }
 
+  /// Takes the answers to orders of a host, by their numbers; they are gone then.
+  package func takeAnswers(of host: Int) throws(StoreError) -> [Int64: OrderAnswer.Content] {
+    try apart { (transaction) throws(StoreError) in try transaction.takeAnswers(of: host) }
+  }
+
+  /// Reads which hosts run some of these jobs.
+  package func places(of jobs: [ManagedObjectID]) throws(StoreError) -> [ManagedObjectID: RunPlace] {
+    try apart { (transaction) throws(StoreError) in try transaction.places(of: jobs) }
+  }
+
   /// Makes a transaction that has nothing to do with what the member knows.
   private func apart<Result: Sendable>(
     _ body: (LedgerTransaction) throws(StoreError) -> Result

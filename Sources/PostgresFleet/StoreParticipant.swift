@@ -90,13 +90,19 @@ package final class StoreParticipant: TransactionCompanion {
   private func end(_ change: RowChange) -> EndedRun? {
     guard change.kind == .update, change.id.rootIndex == job.index, let row = change.row, let slots = slots,
       let state = JobState(rawValue: row.text(slots.state)),
-      change.base.map({ $0.isNull(slots.state) || $0.text(slots.state) != state.rawValue }) ?? true,
-      let event = Self.event(of: state)
+      change.base.map({ isEnd(row, of: $0, slots) }) ?? true, let event = Self.event(of: state)
     else { return nil }
     let run = Run(job: change.id, host: host, attempt: Int(row.integer(slots.attempt)))
     let due = row.isNull(slots.due) ? nil : row.real(slots.due)
     let retry = event == .failed ? due.map { Int64((($0 + Self.dateOffset) * 1000).rounded()) } : nil
     return EndedRun(run: run, event: event, retryTime: retry)
+  }
+
+  /// True if an attempt has ended between two rows: an attempt that fails again only gets another time.
+  private func isEnd(_ row: Row, of base: Row, _ slots: (state: Int, attempt: Int, due: Int)) -> Bool {
+    if base.isNull(slots.state) || base.text(slots.state) != row.text(slots.state) { return true }
+    if row.text(slots.state) != JobState.retryable.rawValue || row.isNull(slots.due) { return false }
+    return base.isNull(slots.due) || base.real(slots.due) != row.real(slots.due)
   }
 
   private static let dateOffset: Double = Date.timeIntervalBetween1970AndReferenceDate

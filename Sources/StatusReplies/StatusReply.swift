@@ -149,7 +149,6 @@ package struct CommandReply: Decodable, Sendable {
     package static let notFound = Self(rawValue: "not-found")
     package static let reverting = Self(rawValue: "reverting")
     package static let notPossible = Self(rawValue: "not-possible")
-    package static let notOnFleet = Self(rawValue: "not-on-fleet")
   }
 
   package struct Job: Decodable, Sendable {

@@ -96,8 +96,6 @@ struct JobCommand: Sendable {
     case (.notFound, _): "there is no job \"\(job.id)\""
     case (.reverting, _):
       "the job \"\(job.id)\" is cancelled, and its checkpoints are still being reverted; try again in a moment"
-    case (.notOnFleet, _):
-      "the job \"\(job.id)\" can't be \(participle): the hosts of a fleet can cancel, hold and release jobs only"
     case (_, let owner?):
       "the job \"\(job.id)\" can't be \(participle): the unfinished job \"\(owner)\" has its unique key"
     default: "the job \"\(job.id)\" can't be \(participle): it is \(job.state?.rawValue ?? "in another state")"

@@ -50,6 +50,8 @@ package struct FleetProgram: Sendable {
     case pause(queue: Int, Bool)
     case cancel(job: Int)
     case hold(job: Int, Bool)
+    case retry(job: Int)
+    case priority(job: Int, Int)
   }
 
   /// A job; its number is its name.
@@ -174,8 +176,14 @@ extension FleetProgram {
     case 7: return .outage(random.time(100..<12_000))
     case 8: return .deafness(random.time(500..<4_000))
     case 9: return .order(machine: machine, .pause(queue: random.number(0..<2), random.chance(60)))
-    case 10: return .order(machine: machine, .cancel(job: random.number(0..<jobCount)))
-    case 11: return .order(machine: machine, .hold(job: random.number(0..<jobCount), random.chance(60)))
+    case 10, 11:
+      let job = random.number(0..<jobCount)
+      switch random.number(0..<6) {
+      case 0, 1: return .order(machine: machine, .cancel(job: job))
+      case 2, 3: return .order(machine: machine, .hold(job: job, random.chance(60)))
+      case 4: return .order(machine: machine, .retry(job: job))
+      default: return .order(machine: machine, .priority(job: job, random.number(-3..<4)))
+      }
     default:
       let disturbance: Disturbance =
         switch random.number(0..<6) {

@@ -14,7 +14,7 @@ extension FleetWorld {
       machine.spool += files
       judge.noteAccepted(files)
       deliver(.admit(files), to: machine)
-    case .order(let number, let wish): deliver(.order(order(wish)), to: machines[number])
+    case .order(let number, let wish): give(wish, to: machines[number])
     case .kill(let number, let restart): kill(machines[number], restart: restart)
     case .killLead(let restart):
       guard let machine = machines.first(where: { $0.process?.member?.lead != nil && $0.process?.isDead == false })
@@ -45,11 +45,16 @@ extension FleetWorld {
   func undoWishes() {
     for case .order(let machine, let wish) in program.steps.map(\.action) {
       switch wish {
-      case .pause(let queue, true): deliver(.order(order(.pause(queue: queue, false))), to: machines[machine])
-      case .hold(let job, true): deliver(.order(order(.hold(job: job, false))), to: machines[machine])
+      case .pause(let queue, true): give(.pause(queue: queue, false), to: machines[machine])
+      case .hold(let job, true): give(.hold(job: job, false), to: machines[machine])
       default: break
       }
     }
+  }
+
+  private func give(_ wish: FleetProgram.Wish, to machine: Machine) {
+    lastTicket += 1
+    deliver(.order(order(wish), ticket: lastTicket), to: machine)
   }
 
   private func excuse(_ machine: Machine, for duration: Int64) {
@@ -84,9 +89,15 @@ extension FleetWorld {
   private func order(_ wish: FleetProgram.Wish) -> Order {
     switch wish {
     case .pause(let queue, let isPaused): .pause(.queue("queue\(queue)"), isPaused)
-    case .cancel(let job): .cancel(Self.id(job))
-    case .hold(let job, let isHeld): .hold(Self.id(job), isHeld)
+    case .cancel(let job): command(.cancel(reason: "a wish"), job)
+    case .hold(let job, let isHeld): command(isHeld ? .hold : .release, job)
+    case .retry(let job): command(.retry, job)
+    case .priority(let job, let priority): command(.setPriority(priority), job)
     }
+  }
+
+  private func command(_ command: JobCommand, _ job: Int) -> Order {
+    .command(command, [Order.Target(Self.id(job), attempts: 3)])
   }
 
   private func fleetJob(_ job: FleetProgram.Job) -> FleetJob {

@@ -32,6 +32,10 @@ final class Process {
   var member: FleetMember?
   var isDead = false
   var timers: [MemberTimer: Int64] = [:]
+  /// The runs whose handlers have ended.
+  var ended: Set<Run> = []
+  /// What its runs were told.
+  var stops: [Run: JobEvent] = [:]
   var leadsSince: Int64?
 
   init(on machine: Machine) { self.machine = machine }
@@ -97,6 +101,7 @@ final class FleetWorld {
   private(set) var lastTrouble: Int64 = 1_000_000
   /// The time of the last step, or of the last start of a process.
   var lastStart: Int64 = 0
+  var lastTicket: Int64 = 0
 
   static let start: Int64 = 1_000_000
 
@@ -220,6 +225,9 @@ final class FleetWorld {
         judge.note(.startWithoutLease, at: now)
       }
       enqueue(.finish(process, run), at: now + (jobs[Int(run.job.key)]?.duration ?? 1))
+    case .stop(let stop):
+      process.stops[stop.run] = stop.event
+      enqueue(.finish(process, stop.run), at: now + random.time(1..<60))
     case .admitted(let ids): process.machine.spool.removeAll { ids.contains($0.id) }
     case .hint(let hosts):
       if now < deafUntil { return }
@@ -236,8 +244,9 @@ final class FleetWorld {
   }
 
   private func finish(_ run: Run, _ process: Process) {
-    guard let job = jobs[Int(run.job.key)] else { return }
-    let event: JobEvent = run.attempt > job.failures ? .succeeded : job.failures >= 10 ? .gaveUp : .failed
+    guard let job = jobs[Int(run.job.key)], process.ended.insert(run).inserted else { return }
+    let event: JobEvent =
+      process.stops[run] ?? (run.attempt > job.failures ? .succeeded : job.failures >= 10 ? .gaveUp : .failed)
     let ended = EndedRun(run: run, event: event, retryTime: event == .failed ? now + 300 : nil)
     deliver(.finished(ended), to: process)
   }

@@ -70,7 +70,9 @@ final class Judge {
       used[run.host, default: 0] += 1
       if let limit = ledger.jobs.row(run.job, for: 0)?.specification.limit { running[limit.key, default: 0] += 1 }
     }
-    for run in round.runs {
+    let stopped = Set(round.stops.map(\.run))
+    // One that is only to be reverted has no limits.
+    for run in round.runs where !stopped.contains(run) {
       guard let job = ledger.jobs.row(run.job, for: 0) else { throw fail(world, "an unknown job was assigned") }
       if job.state.isFinal { throw fail(world, "job \(run.job.key) was assigned though it is \(job.state)") }
       if run.attempt <= job.attempt { throw fail(world, "attempt \(run.attempt) of job \(run.job.key) came twice") }

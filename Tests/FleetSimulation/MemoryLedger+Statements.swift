@@ -11,16 +11,16 @@ extension MemoryLedger {
     switch request {
     case .join(let host): buryStatements(root: host.root) + [{ try self.enter(host, $0) }]
     case .beat(let host): [{ try self.beat(host, $0) }]
-    case .readRuns(let host): [{ $0.reply = .runs(self.runs(of: host, $0)) }]
+    case .readRuns(let host): [{ $0.reply = .runs(self.runs(of: host, $0), stops: self.stops(of: host, $0)) }]
     case .admit(let jobs, let receipt): [fence(receipt), { try self.admit(jobs, $0) }]
-    case .order(let order, let receipt):
+    case .order(let order, let ticket, let receipt):
       [
         fence(receipt),
         { transaction in
           if case .pause(let name, let isPaused) = order {
             try self.paused.write(name, isPaused ? true : nil, for: transaction.id)
           }
-        }, { try self.tell(.ordered(order), $0) },
+        }, { try self.place(order, ticket: ticket, by: receipt.host, $0) },
       ]
     case .flush(let ended, let receipt):
       [
@@ -33,9 +33,9 @@ extension MemoryLedger {
     case .load(let receipt): [fence(receipt), { try self.load($0) }]
     case .round(let round, let receipt):
       [
-        fence(receipt), { try self.readNews(above: round.floor, $0) }, { try self.write(round, $0) },
+        fence(receipt), { try self.write(round, $0) },
         // A job that the round has cancelled is not to be waited for.
-        { self.addKnown($0) },
+        { try self.readNews(above: round.floor, $0) }, { self.addKnown($0) },
       ]
     case .fence(let host, let silence, let receipt): [fence(receipt)] + takeover({ _ in [host] }, silence: silence)
     case .bury(let root): buryStatements(root: root)
@@ -70,7 +70,7 @@ extension MemoryLedger {
     transaction.reply = .beaten(
       Beat(
         term: term, lead: leader, leadSilence: leader.flatMap { beats.row($0, for: id) }.map { now - $0 },
-        silences: silences, runCount: runs(of: host, transaction).count,
+        silences: silences, runCount: runs(of: host, transaction).count, stopCount: stops(of: host, transaction).count,
         hasNews: isLead && !inbox.all(for: id).isEmpty))
   }
 
@@ -145,6 +145,9 @@ extension MemoryLedger {
           ?? self.sessions.all(for: transaction.id).map(\.key).filter { transaction.dead.contains($0.host) }
         transaction.doomed = doomed
         for key in doomed { try self.sessions.write(key, nil, for: transaction.id) }
+        for (key, _) in self.orders.all(for: transaction.id) where transaction.dead.contains(key.host) {
+          try self.orders.write(key, nil, for: transaction.id)
+        }
       },
       { transaction in
         let lost = try transaction.dead.flatMap { try self.deleteRuns(of: $0, transaction) }
@@ -194,13 +197,44 @@ extension MemoryLedger {
     runs.all(for: transaction.id).lazy.map(\.row).filter { $0.host == host }.sorted { $0.job.key < $1.job.key }
   }
 
+  private func stops(of host: Int, _ transaction: Transaction) -> [RunStop] {
+    runs(of: host, transaction).compactMap { stop(of: $0, transaction) }
+  }
+
+  private func stop(of run: Run, _ transaction: Transaction) -> RunStop? {
+    let stop = stops.row(run.job, for: transaction.id)
+    return stop?.run == run ? stop : nil
+  }
+
   private func deleteRuns(of host: Int, _ transaction: Transaction) throws -> [Run] {
     let lost = runs(of: host, transaction)
     for run in lost {
+      let stop = stop(of: run, transaction)
       try runs.write(run.job, nil, for: transaction.id)
-      try change(run.job, transaction) { $0.attempt = run.attempt }
+      try change(run.job, transaction) { job in
+        job.attempt = run.attempt
+        if let stop { job.stop = (stop.event, stop.reason ?? job.stop?.reason) }
+      }
     }
     return lost
+  }
+
+  // MARK: Orders
+
+  private func place(_ order: Order, ticket: Int64, by host: Int, _ transaction: Transaction) throws {
+    let key = OrderKey(host: host, ticket: ticket)
+    try orders.write(key, PlacedOrder(host: host, ticket: ticket, order: order, jobs: []), for: transaction.id)
+    lastNews += 1
+    try inbox.write(
+      lastNews, .ordered(PlacedOrder(host: host, ticket: ticket, order: order, jobs: [])), for: transaction.id)
+  }
+
+  /// The order with the rows of its jobs as they are now; nil if it is gone with its host.
+  private func withRows(_ placed: PlacedOrder, _ transaction: Transaction) -> PlacedOrder? {
+    let key = OrderKey(host: placed.host, ticket: placed.ticket)
+    guard var order = orders.row(key, for: transaction.id) else { return nil }
+    order.jobs = order.order.jobs.sorted { $0.key < $1.key }.compactMap { jobs.row($0, for: transaction.id) }
+    return order
   }
 
   private func change(
@@ -258,7 +292,13 @@ extension MemoryLedger {
     var news: [(number: Int64, news: News)] = []
     for (number, row) in inbox.all(for: transaction.id) where number > floor {
       try inbox.write(number, nil, for: transaction.id)
-      news.append((number, row))
+      switch row {
+      case .ordered(let placed):
+        if let order = withRows(placed, transaction) { news.append((number, .ordered(order))) }
+      case .admitted(let admitted, let known):
+        news.append((number, .admitted(admitted.compactMap { jobs.row($0.id, for: transaction.id) }, known: known)))
+      default: news.append((number, row))
+      }
     }
     transaction.reply = .news(news.sorted { $0.number < $1.number })
   }
@@ -300,22 +340,48 @@ extension MemoryLedger {
     let unfinished = jobs.all(for: id).lazy.map(\.row).filter { !$0.state.isFinal }
       .sorted { ($0.created, $0.id.key) < ($1.created, $1.id.key) }
     let alive = hosts.all(for: id).filter(\.row.isAlive).map { ($0.key, $0.row.host) }
+    let assigned = runs.all(for: id).map(\.row)
+    let open = orders.all(for: id).map(\.row).filter { answers.row(OrderKey($0), for: id) == nil }
+      .sorted { ($0.host, $0.ticket) < ($1.host, $1.ticket) }
     return FleetState(
-      hosts: Dictionary(uniqueKeysWithValues: alive), runs: runs.all(for: id).map(\.row), jobs: unfinished,
-      known: known(unfinished, transaction), paused: Set(paused.all(for: id).map(\.key)))
+      hosts: Dictionary(uniqueKeysWithValues: alive), runs: assigned,
+      stops: assigned.compactMap { stop(of: $0, transaction) }, jobs: unfinished,
+      known: known(unfinished, transaction), paused: Set(paused.all(for: id).map(\.key)),
+      orders: open.compactMap { withRows($0, transaction) })
   }
 
   private func write(_ round: LeadRound, _ transaction: Transaction) throws {
     for host in round.gone { _ = try deleteRuns(of: host, transaction) }
-    for (id, state) in round.states {
-      try change(id, transaction) { job in
-        job.state = state == .available && job.retryTime != nil ? .retryable : state
-      }
+    for one in round.changes {
+      try change(one.job, transaction) { apply(one.kind, to: &$0) }
+      // Another life may have other effects.
+      if case .again = one.kind { try effects.write(one.job, nil, for: transaction.id) }
     }
     for run in round.runs {
       try runs.lock(run.job, for: transaction.id)
       guard runs.row(run.job, for: transaction.id) == nil else { throw Undone.failed(.contradiction) }
       try runs.write(run.job, run, for: transaction.id)
+    }
+    for stop in round.stops where runs.row(stop.run.job, for: transaction.id) == stop.run {
+      try stops.write(stop.run.job, stop, for: transaction.id)
+    }
+    for answer in round.answers {
+      let key = OrderKey(host: answer.host, ticket: answer.ticket)
+      if orders.row(key, for: transaction.id) != nil { try answers.write(key, answer, for: transaction.id) }
+    }
+  }
+
+  private func apply(_ change: JobChange.Kind, to job: inout FleetJob) {
+    switch change {
+    case .state(let state, _):
+      job.state = state == .available && job.attempt > 0 && job.retryTime != nil ? .retryable : state
+      job.stop = nil
+    case .stop(let event, let reason): job.stop = (event, reason)
+    case .priority(let priority): job.specification.priority = priority
+    case .again:
+      job.state = .available
+      (job.retryTime, job.stop) = (nil, nil)
+      job.specification.notBefore = nil
     }
   }
 }

@@ -54,6 +54,14 @@ package final class MemoryLedger: FleetLedger {
     let slot: Int
   }
 
+  struct OrderKey: Hashable {
+    let host: Int
+    let ticket: Int64
+
+    init(host: Int, ticket: Int64) { (self.host, self.ticket) = (host, ticket) }
+    init(_ order: PlacedOrder) { self.init(host: order.host, ticket: order.ticket) }
+  }
+
   /// The server's clock, in milliseconds.
   package var now: Int64 = 0
   /// True if a takeover ends the backends of the host, which it can't behind a pooler.
@@ -64,7 +72,11 @@ package final class MemoryLedger: FleetLedger {
   var sessions = RowTable<SessionKey, Int64>()
   var lead = RowTable<Int, (term: Int64, host: Int?)>()
   var runs = RowTable<ManagedObjectID, Run>()
+  /// What runs were told, by their jobs; one of an earlier run means nothing.
+  var stops = RowTable<ManagedObjectID, RunStop>()
   var inbox = RowTable<Int64, News>()
+  var orders = RowTable<OrderKey, PlacedOrder>()
+  var answers = RowTable<OrderKey, OrderAnswer>()
   var jobs = RowTable<ManagedObjectID, FleetJob>()
   var names = RowTable<String, ManagedObjectID>()
   var paused = RowTable<Resource.Name, Bool>()
@@ -133,6 +145,9 @@ package final class MemoryLedger: FleetLedger {
     sessions.end(id, isCommitted: isCommitted)
     lead.end(id, isCommitted: isCommitted)
     runs.end(id, isCommitted: isCommitted)
+    stops.end(id, isCommitted: isCommitted)
+    orders.end(id, isCommitted: isCommitted)
+    answers.end(id, isCommitted: isCommitted)
     inbox.end(id, isCommitted: isCommitted)
     jobs.end(id, isCommitted: isCommitted)
     names.end(id, isCommitted: isCommitted)

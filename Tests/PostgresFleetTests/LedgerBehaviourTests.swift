@@ -53,7 +53,7 @@ struct LedgerBehaviourTests {
     #expect(beat.term == 1 && beat.lead == b && beat.runCount == 3)
     #expect((900..<60_000).contains(beat.leadSilence ?? 0))
     #expect(beat.silences.isEmpty && !beat.hasNews)
-    _ = try ledger.perform(.order(.cancel(fixture.id(9)), fixture.receipt(a, 1)))
+    _ = try ledger.perform(.order(.explain(fixture.id(9)), ticket: 1, fixture.receipt(a, 1)))
     try fixture.pass(2_000)
     beat = try #require(try ledger.perform(.beat(host: b)).beat)
     #expect(beat.hasNews && beat.runCount == 0)
@@ -105,20 +105,68 @@ struct LedgerBehaviourTests {
     #expect(state.known.mapValues(\.id.key) == ["job1": 1])
   }
 
-  @Test("keeps what is paused, and passes orders on to the lead", arguments: LedgerKind.available)
+  @Test(
+    "keeps what is paused, and passes orders on to the lead with the rows of their jobs",
+    arguments: LedgerKind.available)
   func order(_ kind: LedgerKind) throws {
     let fixture = try LedgerFixture(kind)
     let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
+    _ = try ledger.perform(.admit([try fixture.job(3), try fixture.job(4)], fixture.receipt(a, 1)))
     _ = try ledger.perform(.lead(after: 0, silence: 3_500, fixture.receipt(b, 2)))
+    let targets = [3, 4, 99].map { Order.Target(fixture.id($0), attempts: Int($0)) }
     let orders: [Order] = [
       .pause(.queue("q"), true), .pause(.everything, true), .pause(.queue("q"), true), .pause(.everything, false),
-      .cancel(fixture.id(3)), .hold(fixture.id(4), true), .hold(fixture.id(4), false),
+      .command(.cancel(reason: "\"enough\""), targets), .command(.setPriority(-3), targets),
+      .explain(fixture.id(4)),
+      .find(Order.Selection(queue: "q", type: nil, batch: "b", states: [.held], offset: 1, limit: 2)),
     ]
-    for order in orders { #expect(try ledger.perform(.order(order, fixture.receipt(a, 1))).isWritten) }
+    for (ticket, order) in orders.enumerated() {
+      #expect(try ledger.perform(.order(order, ticket: Int64(ticket), fixture.receipt(a, 1))).isWritten)
+    }
     let news = try #require(try ledger.perform(.round(LeadRound(floor: 0), fixture.receipt(b, 2))).news)
-    let ordered = news.compactMap { if case .ordered(let order) = $0 { "\(order)" } else { nil } }
-    #expect(ordered == orders.map { "\($0)" })
+    let ordered = news.compactMap { if case .ordered(let order) = $0 { order } else { nil } }
+    #expect(ordered.map(\.order) == orders)
+    #expect(ordered.map(\.host) == orders.map { _ in a })
+    #expect(ordered.map { $0.jobs.map(\.id.key) } == [[], [], [], [], [3, 4], [3, 4], [4], []])
     #expect(try fixture.load(by: b).paused == [.queue("q")])
+  }
+
+  @Test("keeps orders until they are answered, also for the next lead", arguments: LedgerKind.available)
+  func unanswered(_ kind: LedgerKind) throws {
+    let fixture = try LedgerFixture(kind)
+    let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
+    _ = try fixture.assign([1])
+    for ticket: Int64 in 1...3 {
+      _ = try ledger.perform(.order(.explain(fixture.id(1)), ticket: ticket, fixture.receipt(a, 1)))
+    }
+    var round = LeadRound(floor: 0)
+    _ = try ledger.perform(.round(round, fixture.receipt(b, 2)))
+    round.answers = [OrderAnswer(host: a, ticket: 2, content: .explanation(.running, []))]
+    _ = try ledger.perform(.round(round, fixture.receipt(b, 2)))
+    #expect(try fixture.load(by: b).orders.map(\.ticket) == [1, 3])
+    _ = try ledger.perform(.bury(root: "a"))
+    #expect(try fixture.load(by: b).orders.isEmpty)
+  }
+
+  @Test("has a run that is to end say so, until it has, and its job afterwards", arguments: LedgerKind.available)
+  func stop(_ kind: LedgerKind) throws {
+    let fixture = try LedgerFixture(kind)
+    let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
+    let runs = try fixture.assign([1, 2])
+    let stops = [
+      RunStop(run: runs[0], event: .cancelled, reason: "enough"), RunStop(run: runs[1], event: .held, reason: nil),
+    ]
+    let late = RunStop(run: Run(job: fixture.id(1), host: a, attempt: 7), event: .held, reason: nil)
+    _ = try ledger.perform(.round(LeadRound(floor: 0, stops: stops + [late]), fixture.receipt(b, 2)))
+    guard case .runs(_, let told) = try ledger.perform(.readRuns(host: a)) else { throw LedgerError.contradiction }
+    #expect(told == stops)
+    #expect(try ledger.perform(.beat(host: a)).beat?.stopCount == 2)
+    _ = try ledger.perform(.flush([EndedRun(run: runs[1], event: .held)], fixture.receipt(a, 0)))
+    #expect(try fixture.load(by: b).stops == [stops[0]])
+    _ = try ledger.perform(.bury(root: "a"))
+    let jobs = try fixture.load(by: b).jobs
+    #expect(jobs.map { $0.stop?.event } == [.cancelled, nil] && jobs[0].stop?.reason == "enough")
+    #expect(jobs.map(\.state) == [.available, .held])
   }
 
   @Test("records ends of runs that are there, all or none", arguments: LedgerKind.available)
@@ -249,18 +297,18 @@ struct LedgerBehaviourTests {
     let runs = try fixture.assign([1, 2, 3])
     let taken = Run(job: fixture.id(3), host: b, attempt: 2)
     let receipt = fixture.receipt(b, 2)
-    var round = LeadRound(floor: 0, runs: [taken], states: [(job: fixture.id(2), state: .held)])
+    var round = LeadRound(floor: 0, runs: [taken], changes: [JobChange(fixture.id(2), .state(.held, nil))])
     #expect(throws: LedgerError.contradiction) { try ledger.perform(.round(round, receipt)) }
-    round = LeadRound(floor: 0, states: [(job: fixture.id(99), state: .held)])
+    round = LeadRound(floor: 0, changes: [JobChange(fixture.id(99), .state(.held, nil))])
     #expect(throws: LedgerError.contradiction) { try ledger.perform(.round(round, receipt)) }
     _ = try ledger.perform(
       .flush([EndedRun(run: runs[0], event: .failed, retryTime: 5_000)], fixture.receipt(a, 0)))
     _ = try ledger.perform(.admit([try fixture.job(4), try fixture.job(5)], fixture.receipt(a, 1)))
     round = LeadRound(
       floor: 0, runs: [Run(job: fixture.id(4), host: b, attempt: 1)],
-      states: [
-        (job: fixture.id(1), state: .held), (job: fixture.id(1), state: .available),
-        (job: fixture.id(5), state: .cancelled),
+      changes: [
+        JobChange(fixture.id(1), .state(.held, nil)), JobChange(fixture.id(1), .state(.available, nil)),
+        JobChange(fixture.id(5), .state(.cancelled, .text("enough"))),
       ], gone: [a])
     #expect(try ledger.perform(.round(round, receipt)).news?.count == 2)
     let state = try fixture.load(by: b)
@@ -275,13 +323,16 @@ struct LedgerBehaviourTests {
     let fixture = try LedgerFixture(kind)
     let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
     _ = try fixture.assign([1])
-    for key: Int64 in [2, 3] { _ = try ledger.perform(.order(.cancel(fixture.id(key)), fixture.receipt(a, 1))) }
+    let order = { (ticket: Int64) in
+      try ledger.perform(.order(.pause(.everything, true), ticket: ticket, fixture.receipt(a, 1)))
+    }
+    for ticket: Int64 in [2, 3] { _ = try order(ticket) }
     guard case .news(let news) = try ledger.perform(.round(LeadRound(floor: 0), fixture.receipt(b, 2))) else { return }
     #expect(news.count == 2 && news[0].number < news[1].number)
     let none = try ledger.perform(.round(LeadRound(floor: 0), fixture.receipt(b, 2)))
     #expect(none.news?.isEmpty == true)
-    _ = try ledger.perform(.order(.cancel(fixture.id(4)), fixture.receipt(a, 1)))
-    _ = try ledger.perform(.order(.cancel(fixture.id(5)), fixture.receipt(a, 1)))
+    _ = try order(4)
+    _ = try order(5)
     let floor = news[1].number + 1
     let above = try ledger.perform(.round(LeadRound(floor: floor), fixture.receipt(b, 2)))
     #expect(above.news?.count == 1)

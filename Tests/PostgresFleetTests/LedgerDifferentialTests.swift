@@ -43,6 +43,7 @@ private final class RandomHistory {
   private var slots: [Int: [Int]] = [:]
   private var hosts: [Int] = []
   private var lastKey: Int64 = 0
+  private var lastTicket: Int64 = 0
   private var highest: (memory: Int64, postgres: Int64) = (0, 0)
   private var log: [String] = []
 
@@ -56,7 +57,7 @@ private final class RandomHistory {
 
   /// The first difference; nil if there is none.
   func run() throws -> String? {
-    for table in ["_host", "_beat", "_session", "_run", "_inbox", "_pause", "\"Job\""] {
+    for table in ["_host", "_beat", "_session", "_run", "_inbox", "_order", "_pause", "\"Job\""] {
       try raw.control("DELETE FROM \(table)")
       // Nobody else removes what histories leave behind.
       try raw.control("VACUUM \(table)")
@@ -107,7 +108,9 @@ private final class RandomHistory {
     case ..<14: return .beat(host: host)
     case ..<20: return .readRuns(host: host)
     case ..<36: return .admit(newJobs(), receipt(1))
-    case ..<41: return .order(newOrder(), receipt(1))
+    case ..<42:
+      lastTicket += 1
+      return .order(newOrder(), ticket: lastTicket, receipt(1))
     case ..<54: return .flush(ends(), receipt(0))
     case ..<58:
       let role = random.number(0..<3)
@@ -157,12 +160,40 @@ private final class RandomHistory {
   }
 
   private func newOrder() -> Order {
-    switch random.number(0..<4) {
-    case 0: .pause(.queue("q\(random.number(0..<2))"), random.chance(60))
-    case 1: .pause(pick([.everything, .type("t"), .key("k"), .place("p")]) ?? .everything, random.chance(60))
-    case 2: .cancel(someJob())
-    default: .hold(someJob(), random.chance(50))
+    switch random.number(0..<6) {
+    case 0: return .pause(.queue("q\(random.number(0..<2))"), random.chance(60))
+    case 1: return .pause(pick([.everything, .type("t"), .key("k"), .place("p")]) ?? .everything, random.chance(60))
+    case 2: return .explain(someJob())
+    case 3:
+      return .find(Order.Selection(queue: "q", type: nil, batch: "\"", states: [.held], offset: 3, limit: 9))
+    default:
+      let command: JobCommand? = pick([
+        .cancel(reason: "it's \"over\""), .hold, .release, .retry, .redrive, .setPriority(-7),
+      ])
+      let jobs = Set((0..<random.number(1..<4)).map { _ in someJob() }).sorted { $0.key < $1.key }
+      return .command(command ?? .hold, jobs.map { Order.Target($0, attempts: random.number(1..<5)) })
     }
+  }
+
+  private func newChange() -> JobChange {
+    let other = someJob()
+    let kinds: [JobChange.Kind] = [
+      .state(.cancelled, .text("by order")), .state(.cancelled, .end(of: other)), .state(.held, nil),
+      .state(.available, nil), .stop(.cancelled, "a host is needed"), .priority(random.number(-9..<10)),
+      .again(attempts: random.number(1..<4)),
+    ]
+    return JobChange(someJob(), pick(kinds) ?? .priority(0))
+  }
+
+  private func newAnswer() -> OrderAnswer? {
+    guard let key = pick(memory.orders.all(for: 0).map(\.key).sorted { ($0.host, $0.ticket) < ($1.host, $1.ticket) })
+    else { return nil }
+    let contents: [OrderAnswer.Content] = [
+      .done, .outcomes([.done, .unknown, .impossible(.held), .keyTaken(.cancelled, owner: someJob())]),
+      .explanation(.waiting, [.held, .job(someJob()), .rate(.key("k"), 12), .queue(0), .place(.place("a at b"))]),
+      .explanation(nil, []), .found([.init(job: someJob(), state: .retryable)], total: 77),
+    ]
+    return OrderAnswer(host: key.host, ticket: key.ticket, content: pick(contents) ?? .done)
   }
 
   private func currentRuns() -> [Run] { memory.runs.all(for: 0).map(\.row).sorted { $0.job.key < $1.job.key } }
@@ -184,10 +215,12 @@ private final class RandomHistory {
       round.runs.append(Run(job: job.id, host: pick(hosts) ?? 1, attempt: job.attempt + 1))
     }
     if random.chance(3), let run = currentRuns().first { round.runs.append(run) }
-    for _ in 0..<random.number(0..<3) {
-      let state = pick([JobState.cancelled, .held, .available]) ?? .held
-      if !memory.jobs.isEmpty { round.states.append((job: someJob(), state: state)) }
+    for _ in 0..<random.number(0..<4) where !memory.jobs.isEmpty { round.changes.append(newChange()) }
+    for run in currentRuns() + round.runs where random.chance(15) {
+      let isHeld = random.chance(40)
+      round.stops.append(RunStop(run: run, event: isHeld ? .held : .cancelled, reason: isHeld ? nil : "no longer"))
     }
+    if random.chance(60), let answer = newAnswer() { round.answers.append(answer) }
     if random.chance(10) { round.gone = [pick(hosts) ?? 1] }
     return round
   }
@@ -223,13 +256,14 @@ private final class RandomHistory {
     case .failure(let error): "\(error)"
     case .success(.beaten(let beat)):
       "beat \(beat.term) \(beat.lead ?? 0) \(beat.leadSilence != nil) \(beat.silences.map(\.host).sorted()) "
-        + "\(beat.runCount) \(beat.hasNews)"
+        + "\(beat.runCount) \(beat.stopCount) \(beat.hasNews)"
     case .success(.loaded(let state)):
       "hosts \(state.hosts.sorted { $0.key < $1.key }.map { "\($0.key): \(text($0.value))" }) "
         + "runs \(state.runs.sorted { $0.job.key < $1.job.key }.map(text)) jobs \(state.jobs.map(text)) "
-        + "known \(text(state.known)) paused \(state.paused.map { "\($0)" }.sorted())"
+        + "known \(text(state.known)) paused \(state.paused.map { "\($0)" }.sorted()) "
+        + "stops \(state.stops.map(text).sorted()) orders \(state.orders.map(text))"
     case .success(.news(let news)): "news \(news.map { text($0.news) })"
-    case .success(.runs(let runs)): "runs \(runs.map(text))"
+    case .success(.runs(let runs, let stops)): "runs \(runs.map(text)) stops \(stops.map(text))"
     case .success(.tookOver(let runs)): "took over \(runs.sorted { $0.job.key < $1.job.key }.map(text))"
     case .success(let reply): "\(reply)"
     }
@@ -241,8 +275,14 @@ private final class RandomHistory {
     case .buried(let number): "buried \(number)"
     case .admitted(let jobs, let known): "admitted \(jobs.map(text)) known \(text(known))"
     case .ended(let ended): "ended \(ended.map { "\(text($0.run)) \($0.event) \($0.retryTime ?? -1)" })"
-    case .ordered(let order): "ordered \(order)"
+    case .ordered(let order): "ordered \(text(order))"
     }
+  }
+
+  private func text(_ stop: RunStop) -> String { "\(text(stop.run)) \(stop.event) \(stop.reason ?? "-")" }
+
+  private func text(_ order: PlacedOrder) -> String {
+    "\(order.host)/\(order.ticket) \(order.order) of \(order.jobs.map(text))"
   }
 
   private func text(_ run: Run) -> String { "\(run.job.key)@\(run.host)#\(run.attempt)" }
@@ -262,7 +302,8 @@ private final class RandomHistory {
     return "\(job.id.key) \(job.name) \(job.state) \(job.attempt) \(job.retryTime ?? -1) \(job.place ?? "-") "
       + "\(specification.type) \(specification.queue) \(specification.priority) \(moment ?? 0) "
       + "\(specification.after) \(specification.afterAny) \(specification.batch ?? "-") "
-      + "\(specification.afterBatch ?? "-") \(specification.unique ?? "-")"
+      + "\(specification.afterBatch ?? "-") \(specification.unique ?? "-") "
+      + (job.stop.map { "\($0.event) \($0.reason ?? "-")" } ?? "-")
   }
 
   private func memoryTables() -> [String] {
@@ -276,7 +317,19 @@ private final class RandomHistory {
       memory.jobs.all(for: 0).map(\.row).sorted { $0.id.key < $1.id.key }
         .map { "\($0.id.key) \($0.name) \($0.state) \($0.attempt)" }.joined(separator: ","),
       memory.inbox.all(for: 0).count.description,
+      memory.orders.all(for: 0).map(\.key).sorted { ($0.host, $0.ticket) < ($1.host, $1.ticket) }
+        .map { "\($0.host)/\($0.ticket) \(text(memory.answers.row($0, for: 0)?.content))" }.joined(separator: ","),
     ]
+  }
+
+  private func text(_ answer: OrderAnswer.Content?) -> String { answer.map { "\($0)" } ?? "-" }
+
+  private func orders() throws -> String {
+    let found = try raw.pipeline([Request("SELECT host, ticket, answer FROM _order ORDER BY host, ticket")])[0]
+    return (0..<found.rowCount).map { row in
+      let answer = found.textIfPresent(row, 2).flatMap { OrderText.answer($0, id: id) }
+      return "\(found.integer(row, 0))/\(found.integer(row, 1)) \(text(answer))"
+    }.joined(separator: ",")
   }
 
   private func postgresTables() throws -> [String] {
@@ -290,7 +343,7 @@ private final class RandomHistory {
       try list("term || ' ' || coalesce(host, 0)", "term", "_lead"),
       try list("job || '@' || host || '#' || attempt", "job", "_run"),
       try list(#"_key || ' ' || "id" || ' ' || "state" || ' ' || "attempt""#, "_key", #""Job""#),
-      try list("number::text", "number", "_inbox").split(separator: ",").count.description,
+      try list("number::text", "number", "_inbox").split(separator: ",").count.description, try orders(),
     ]
   }
 }

@@ -148,7 +148,7 @@ final class LedgerFixture {
   }
 
   func runs(of host: Int) throws -> [Run] {
-    guard case .runs(let runs) = try ledger.perform(.readRuns(host: host)) else { throw LedgerError.contradiction }
+    guard case .runs(let runs, _) = try ledger.perform(.readRuns(host: host)) else { throw LedgerError.contradiction }
     return runs
   }
 }

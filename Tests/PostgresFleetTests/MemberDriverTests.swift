@@ -137,7 +137,7 @@ private final class TestHost: Sendable {
           board.note { $0.numbers[name] = number }
         case .assigned(let runs): TestHost.work(runs, on: work, finish, board)
         case .end(let reason): board.note { $0.ends[name] = reason }
-        case .admitted, .recorded, .beaten, .missed, .hinted: break
+        case .stopped, .admitted, .recorded, .beaten, .missed, .hinted: break
         }
       })
     self.name = name

@@ -142,6 +142,106 @@ extension SystemTests {
       for daemon in [one, other] { _ = try await daemon.stop() }
     }
 
+    /// A host whose jobs of the type `long` run until somebody ends them, or makes the file `go`.
+    private func patientRoot(_ name: String, go: String) throws -> DaemonRoot {
+      let root = try root(name)
+      let script = root.directory.path("long.sh")
+      try root.write("[ -e \(go) ] || sleep 60\n", to: script)
+      try root.write("[Handler]\nType=long\nExecStart=/bin/sh \(script)\n", to: root.paths.handlers + "/long.conf")
+      let failing = "[Handler]\nType=fail\nExecStart=/bin/false\n"
+      try root.write(failing, to: root.paths.handlers + "/fail.conf")
+      return root
+    }
+
+    @Test("Any host ends, holds, explains and retries jobs that run on other hosts, and each ends as on one host")
+    func ordersForRunning() async throws {
+      let folder = try TemporaryDirectory()
+      let go = folder.path("go")
+      let (first, second) = (try patientRoot("a", go: go), try patientRoot("b", go: go))
+      let one = try await DaemonProcess.ready(first)
+      let other = try await DaemonProcess.ready(second)
+      for number in 0..<5 {
+        try first.drop(#"{"type": "long", "id": "long-\#(number)"}"#, as: FileName("long-\(number).json"))
+      }
+      try first.drop(#"{"type": "noop", "id": "behind", "after": ["long-1"]}"#, as: "behind.json")
+      // Each host has two workers, and the fifth waits for one.
+      try await running(4, seenBy: other)
+      let list = try await other.request("GET", "/v1/jobs", query: ["state": "running"]).body
+      #expect(list["total"]?.integer == 4)
+      #expect(list["jobs"]?.array?.allSatisfy { $0["state"]?.string == "running" } == true)
+      var places: Set<String> = []
+      for job in list["jobs"]?.array ?? [] {
+        let why = try await one.get("/v1/jobs/\(job["id"]?.string ?? "")/why")
+        #expect(why["state"]?.string == "running")
+        places.formUnion((why["reasons"]?.array ?? []).compactMap(\.string))
+      }
+      #expect(places.count == 2 && places.allSatisfy { $0.hasPrefix("it runs at ") }, "\(places)")
+      let behind = try await other.get("/v1/jobs/behind/why")
+      #expect(behind["state"]?.string == "waiting")
+      #expect(behind["reasons"]?.array?.first?.string?.contains("\"long-1\"") == true)
+      let all = ["long-0", "long-1", "long-2", "long-3", "long-4"]
+      let hold = try await other.tool("hold", all[0], all[1], all[2], all[3], all[4])
+      #expect(hold.code == 0, "\(hold.output)\(hold.errors)")
+      try await states("held 5, waiting 1", seenBy: one)
+      #expect(try await one.tool("cancel", "--reason", "enough of it", all[0], all[1], all[2]).code == 0)
+      #expect(try ends() == "available 1, cancelled 3, held 2" || (try ends()) == "cancelled 4, held 2")
+      #expect(try await other.tool("release", all[3]).code == 0)
+      try await running(1, seenBy: one)
+      // A running job, which is told by whoever is asked.
+      #expect(try await one.tool("cancel", "--reason", "enough of it", all[3]).code == 0)
+      try await states("held 1", seenBy: other)
+      let reasons = try database.run(
+        #"SELECT string_agg(id || ': ' || failure, ', ' ORDER BY id) FROM bobbin."Job" WHERE state = 'cancelled'"#)
+      #expect(
+        reasons == "behind: the job \"long-1\", which must be completed before it, is cancelled, long-0: enough of it, "
+          + "long-1: enough of it, long-2: enough of it, long-3: enough of it")
+      try first.write("", to: go)
+      for id in ["long-0", "long-3", "behind"] { #expect(try await other.tool("retry", id).code == 0) }
+      #expect(try await one.tool("priority", "9", "long-4").code == 0)
+      #expect(try await one.tool("release", "long-4").code == 0)
+      try await one.waitUntilSpoolIsEmpty()
+      try await states("", seenBy: other)
+      #expect(try ends() == "cancelled 2, completed 4")
+      #expect(try database.run(#"SELECT priority FROM bobbin."Job" WHERE id = 'long-4'"#) == "9")
+      for daemon in [one, other] { #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)") }
+    }
+
+    @Test("A job that fails has all its attempts, on whichever host")
+    func attempts() async throws {
+      let root = try patientRoot("a", go: "/nonexistent")
+      let daemon = try await DaemonProcess.ready(root)
+      let backoff = #""backoff": {"kind": "fixed", "base": "20ms"}"#
+      try root.drop(#"{"type": "fail", "id": "f", "maxAttempts": 4, \#(backoff)}"#, as: "fail.json")
+      try await daemon.waitUntilSpoolIsEmpty()
+      #expect(try database.run(#"SELECT state || attempt FROM bobbin."Job""#) == "discarded4")
+      _ = try await daemon.stop()
+    }
+
+    /// Waits until so many jobs run, as a host sees the fleet.
+    private func running(_ count: Int, seenBy daemon: DaemonProcess) async throws {
+      try await states(seenBy: daemon) { $0["running"]?.integer == Int64(count) }
+    }
+
+    /// Waits until the unfinished jobs are in these states, as a host sees the fleet.
+    private func states(_ text: String, seenBy daemon: DaemonProcess) async throws {
+      try await states(seenBy: daemon) { jobs in
+        jobs.filter { $0.value.integer != 0 }.map { "\($0.key) \($0.value.integer ?? 0)" }.sorted()
+          .joined(separator: ", ") == text
+      }
+    }
+
+    private func states(seenBy daemon: DaemonProcess, _ isReached: (JSONObject) -> Bool) async throws {
+      let deadline = ContinuousClock.now + .seconds(30)
+      while true {
+        var jobs: JSONObject = [:]
+        for state in ["available", "scheduled", "waiting", "held", "running", "retryable"] {
+          jobs[state] = try await daemon.request("GET", "/v1/jobs", query: ["limit": "1", "state": state]).body["total"]
+        }
+        if isReached(jobs) { return }
+        try #require(ContinuousClock.now < deadline, "\(jobs)\n\(daemon.logText)")
+      }
+    }
+
     @Test("A host that stood still for too long ends with status 75, and has written nothing of what others did")
     func fenced() async throws {
       let (first, second) = (try root("a"), try root("b"))

@@ -26,6 +26,8 @@ enum DaemonEvent: Sendable {
   case nameFree(FileName)
   /// The membership: the lead has assigned these runs to this host.
   case assigned([Run])
+  /// The membership: the lead has this run end.
+  case toldToEnd(RunStop)
   /// The membership: after a pause this host may begin runs again.
   case mayBegin
   /// The membership: jobs of this spool may have ended on other hosts.

@@ -7,7 +7,7 @@ import ObjectGraph
 /// Commands, for one job.
 extension JobControl {
   /// A command, and its deadline for the ends of jobs to be on disk, however many it concerns.
-  struct Order {
+  struct TimedCommand {
     let command: Command
     let deadline = DispatchTime.now() + .seconds(5)
 
@@ -17,8 +17,7 @@ extension JobControl {
   /// Carries a command out for one job.
   ///
   /// - Parameter recorded: the state in its record.
-  func perform(_ order: Order, _ id: ManagedObjectID, recorded: JobState) throws -> Reply {
-    if let membership = engine.membership { return try perform(order, id, recorded: recorded, on: membership) }
+  func perform(_ order: TimedCommand, _ id: ManagedObjectID, recorded: JobState) throws -> Reply {
     let scheduler = engine.scheduler
     let state = scheduler.read { schedule, _ in schedule.state(of: id) } ?? recorded
     if reverting.contains(id) { return order.command.isCancel ? .done : .reverting }
@@ -52,25 +51,6 @@ extension JobControl {
       }
       scheduler.change { _ = $0.resume(id, at: $1) }
     case .redrive: return try putBack(id, state, after: .redriven, by: order.deadline)
-    }
-    return .done
-  }
-
-  /// Has the lead of the fleet carry a command out, or does so for an attempt that runs here.
-  private func perform(
-    _ order: Order, _ id: ManagedObjectID, recorded: JobState, on membership: Membership
-  ) throws -> Reply {
-    if recorded.isFinal { return .impossible(recorded) }
-    let isRunning = engine.scheduler.running(id) != nil
-    switch order.command {
-    case .cancel(let reason):
-      if isRunning { return try stop(id, .cancelled(reason)) ? .done : .impossible(.running) }
-      membership.order(.cancel(id))
-    case .hold:
-      if isRunning { return try stop(id, .held) ? .done : .impossible(.running) }
-      membership.order(.hold(id, true))
-    case .release: membership.order(.hold(id, false))
-    case .setPriority, .retry, .redrive: return .notOnFleet
     }
     return .done
   }
@@ -117,7 +97,7 @@ extension JobControl {
   }
 
   /// The number of attempts of a new job: that in its file, or that of its type.
-  private static func attempts(of job: Job, _ engine: JobEngine) throws -> Int {
+  static func attempts(of job: Job, _ engine: JobEngine) throws -> Int {
     var specification = try JobSpecification(record: job, withArguments: false)
     specification.maxAttempts = specification.ownMaxAttempts
     return engine.policy.maxAttempts(of: specification, engine.handlers[job.type])

@@ -18,17 +18,7 @@ final class JobControl: Sendable {
 
   init(_ engine: JobEngine) { self.engine = engine }
 
-  /// An operator's command.
-  enum Command: Sendable, Equatable {
-    case cancel(reason: String)
-    case hold
-    case release
-    case retry
-    case redrive
-    case setPriority(Int)
-
-    var isCancel: Bool { if case .cancel = self { true } else { false } }
-  }
+  typealias Command = JobCommand
 
   /// The result of a command for one job.
   enum Reply: Sendable, Equatable {
@@ -41,8 +31,6 @@ final class JobControl: Sendable {
     case keyTaken(JobState, owner: String)
     /// The job is cancelled, and what its checkpoints have saved is still being reverted.
     case reverting
-    /// The hosts of a fleet can't do it yet.
-    case notOnFleet
   }
 
   /// A command that came too late: its effects might not be on disk before the daemon has ended.
@@ -54,9 +42,12 @@ final class JobControl: Sendable {
   ) {
     enqueue(answer) { [self] in
       let found = try context().performAndWait { [engine] context in
-        try KnownJobs(ids, context, scheduler: engine.wholeSchedule)
+        try KnownJobs(ids, context, scheduler: engine.unfinished.scheduler)
       }
-      let order = Order(command)
+      if let membership = engine.membership {
+        return try perform(command, ids.map { found[$0]?.objectID }, on: membership)
+      }
+      let order = TimedCommand(command)
       return try ids.map { id in
         try found[id].map { try perform(order, $0.objectID, recorded: $0.state) } ?? .unknown
       }
@@ -69,17 +60,17 @@ final class JobControl: Sendable {
   ) {
     enqueue({ [self] (found: Result<[JobSelection.Found], any Error>) in
       switch found {
-      case .success(let found): perform(Order(command), onNext: found[...], done: 0, answer)
+      case .success(let found): perform(TimedCommand(command), onNext: found[...], done: 0, answer)
       case .failure(let error): answer(.failure(error))
       }
-    }) { [self] in try context().performAndWait { [engine] in try selection.find($0, engine.wholeSchedule) } }
+    }) { [self] in try context().performAndWait { [engine] in try selection.find($0, engine.unfinished) } }
   }
 
   /// Jobs of a selection that are processed before others' commands have their turn.
   private static let sliceSize = 1_000
 
   private func perform(
-    _ order: Order, onNext jobs: ArraySlice<JobSelection.Found>, done: Int,
+    _ order: TimedCommand, onNext jobs: ArraySlice<JobSelection.Found>, done: Int,
     _ answer: @escaping @Sendable (Result<Int, any Error>) -> Void
   ) {
     let rest = jobs.dropFirst(Self.sliceSize)
@@ -88,6 +79,9 @@ final class JobControl: Sendable {
       perform(order, onNext: rest, done: done + count, answer)
     }) { [self] in
       let slice = jobs.prefix(Self.sliceSize)
+      if let membership = engine.membership {
+        return try perform(order.command, slice.map(\.objectID), on: membership).count { $0 == .done }
+      }
       guard case .cancel(let reason) = order.command else { return try each(slice, order) }
       // Quarantined jobs are reverted one by one.
       let quarantined = slice.filter { $0.state == .quarantined }
@@ -96,7 +90,7 @@ final class JobControl: Sendable {
     }
   }
 
-  private func each(_ jobs: ArraySlice<JobSelection.Found>, _ order: Order) throws -> Int {
+  private func each(_ jobs: ArraySlice<JobSelection.Found>, _ order: TimedCommand) throws -> Int {
     try jobs.count { try perform(order, $0.objectID, recorded: $0.state) == .done }
   }
 
@@ -105,7 +99,10 @@ final class JobControl: Sendable {
     _ isPaused: Bool, _ resource: Resource.Name, answer: @escaping @Sendable (Result<Void, any Error>) -> Void
   ) {
     enqueue(answer) { [self] in
-      if let membership = engine.membership { return membership.order(.pause(resource, isPaused)) }
+      if let membership = engine.membership {
+        _ = try membership.ask(.pause(resource, isPaused))
+        return
+      }
       engine.scheduler.change { $0.setPaused(isPaused, resource, at: $1) }
       try record(isPaused, resource)
     }

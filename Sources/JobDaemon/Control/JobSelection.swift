@@ -1,5 +1,5 @@
+import Fleet
 import Foundation
-import JobSchedule
 import Jobs
 import ObjectGraph
 
@@ -19,19 +19,23 @@ struct JobSelection: Sendable, Equatable {
     let state: JobState
   }
 
-  /// The jobs: unfinished ones where no state is asked for.
-  ///
-  /// - Parameter scheduler: the schedule of all unfinished jobs; nil in a fleet, whose hosts know the records only.
-  func find(_ context: isolated ManagedObjectContext, _ scheduler: Scheduler?) throws -> [Found] {
-    var found = hasUnfinished ? scheduler?.read { schedule, _ in schedule.jobs(matching: self) } ?? [] : []
-    let isRecorded = { (state: JobState) in state.isFinal || scheduler == nil }
-    let asked = states.isEmpty ? Set(JobState.allCases.filter { !$0.isFinal }) : states
-    for state in JobState.allCases where asked.contains(state) && isRecorded(state) {
+  /// The jobs, in the order of their arrival: unfinished ones where no state is asked for.
+  func find(_ context: isolated ManagedObjectContext, _ unfinished: UnfinishedJobs) throws -> [Found] {
+    var found: [Found] = []
+    if hasUnfinished {
+      found = try unfinished.find(selection(limit: unfinished.limit, offset: 0)).jobs.reversed()
+        .map { Found(objectID: $0.id, state: $0.state) }
+    }
+    for state in JobState.allCases where states.contains(state) && state.isFinal {
       let request = FetchRequest<Job>(try condition([state]), limit: Self.limit - found.count)
       found += try context.fetchIDs(request).map { Found(objectID: $0, state: state) }
       if found.count >= Self.limit { break }
     }
     return found
+  }
+
+  private func selection(limit: Int, offset: Int) -> Order.Selection {
+    Order.Selection(queue: queue, type: type, batch: batch, states: states, offset: offset, limit: limit)
   }
 
   /// True if unfinished jobs may be selected.
@@ -51,46 +55,35 @@ struct JobSelection: Sendable, Equatable {
   }
 }
 
-extension Schedule {
-  /// The unfinished jobs that a selection matches, in the order of their arrival.
-  func jobs(matching selection: JobSelection) -> [JobSelection.Found] {
-    jobs(inQueue: selection.queue, ofType: selection.type, ofBatch: selection.batch, in: selection.states)
-      .map { JobSelection.Found(objectID: $0.id, state: $0.state) }
-  }
-}
-
 extension JobSelection {
-  /// Some of the jobs, and how many there are.
-  typealias Page = (ids: [ManagedObjectID], total: Int)
+  /// Some of the jobs, how many there are, and the states of those that are in the schedule.
+  typealias Page = (ids: [ManagedObjectID], total: Int, states: [ManagedObjectID: JobState])
 
   /// Some of the jobs, the last accepted first, and how many there are.
   ///
   /// Unfinished states are looked up in the schedule, since records tell the state at the last save.
-  /// - Parameter scheduler: the schedule of all unfinished jobs; nil in a fleet, whose hosts know the records only.
   func page(
-    _ context: isolated ManagedObjectContext, _ scheduler: Scheduler?, limit: Int, offset: Int
+    _ context: isolated ManagedObjectContext, _ schedule: UnfinishedJobs, limit: Int, offset: Int
   ) throws -> Page {
-    guard let scheduler else { return try recordedPage(states, context, limit: limit, offset: offset) }
     let final = states.filter(\.isFinal)
     if states.isEmpty || !hasUnfinished { return try recordedPage(final, context, limit: limit, offset: offset) }
     if !states.contains(where: \.isFinal) {
-      return try unfinishedPage(context, scheduler, limit: limit, offset: offset)
+      return try unfinishedPage(schedule, limit: limit, offset: offset)
     }
     // Of both kinds, as many as the page may hold.
-    let unfinished = try unfinishedPage(context, scheduler, limit: offset + limit, offset: 0)
+    let unfinished = try unfinishedPage(schedule, limit: offset + limit, offset: 0)
     let recorded = try recordedPage(final, context, limit: offset + limit, offset: 0)
     let shown = Set(unfinished.ids)
     let ids = unfinished.ids + recorded.ids.filter { !shown.contains($0) }
     let jobs = try context.fetch(FetchRequest<Job>(objectIDs: ids))
       .sorted { ($0.createdAt ?? .distantPast) > ($1.createdAt ?? .distantPast) }
-    return (jobs.dropFirst(offset).prefix(limit).map(\.objectID), unfinished.total + recorded.total)
+    let page = jobs.dropFirst(offset).prefix(limit).map(\.objectID)
+    return (page, unfinished.total + recorded.total, unfinished.states)
   }
 
-  private func unfinishedPage(
-    _ context: isolated ManagedObjectContext, _ scheduler: Scheduler, limit: Int, offset: Int
-  ) throws -> Page {
-    let found = scheduler.read { schedule, _ in schedule.jobs(matching: self) }
-    return (found.reversed().dropFirst(offset).prefix(limit).map(\.objectID), found.count)
+  private func unfinishedPage(_ schedule: UnfinishedJobs, limit: Int, offset: Int) throws -> Page {
+    let (found, total) = try schedule.find(selection(limit: limit, offset: offset))
+    return (found.map(\.id), total, Dictionary(found.map { ($0.id, $0.state) }) { first, _ in first })
   }
 
   private func recordedPage(
@@ -101,6 +94,6 @@ extension JobSelection {
     request.sortDescriptors = [.descending("createdAt")]
     request.fetchLimit = limit
     request.fetchOffset = offset
-    return (try context.fetchIDs(request), total)
+    return (try context.fetchIDs(request), total, [:])
   }
 }

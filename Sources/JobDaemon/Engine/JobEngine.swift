@@ -1,4 +1,5 @@
 import Configuration
+import Fleet
 import Jobs
 import ObjectGraph
 
@@ -17,8 +18,8 @@ struct JobEngine: Sendable {
   /// Nil without a fleet.
   let membership: Membership?
 
-  /// The schedule of all unfinished jobs; nil in a fleet, where only the lead has one.
-  var wholeSchedule: Scheduler? { membership == nil ? scheduler : nil }
+  /// The unfinished jobs: of this host, or of its fleet.
+  var unfinished: UnfinishedJobs { membership.map(UnfinishedJobs.ofFleet) ?? .here(scheduler) }
 
   /// Logs the error that made an operation fail; an I/O error of the store ends the daemon, since none of its reads or
   /// writes can be relied on any more.
@@ -39,6 +40,11 @@ struct JobEngine: Sendable {
     guard let job = scheduler.running(id), job.stop(reason) else { return false }
     scheduler.remind(of: job, after: stopLimit(of: job))
     return true
+  }
+
+  /// Tells the attempt of a run to end, as the fleet's lead has decided; one that has not begun ends when it does.
+  func stop(_ stop: RunStop) {
+    if scheduler.running(stop.run.job)?.run == stop.run { _ = self.stop(stop.run.job, RunningJob.Stop(stop)) }
   }
 
   /// Ends an attempt of which nothing is written: its job is run again, or held until an operator has seen to it.

@@ -18,15 +18,22 @@ final class Membership: Sendable {
     var admission: (job: ManagedObjectID, answer: @Sendable (Bool) -> Void)?
     /// The spools of the jobs that run here and came to other hosts.
     var spools: [ManagedObjectID: String] = [:]
+    /// The runs of this host that are to end.
+    var stops: [Run: RunStop] = [:]
     /// Other spools' jobs for which files of this one wait.
     var watched: Set<ManagedObjectID> = []
     var isAway = false
     var isClosed = false
+    /// The waits for answers to orders, by their numbers.
+    var questions: [Int64: @Sendable (OrderAnswer.Content) -> Void] = [:]
+    var lastTicket: Int64 = 0
   }
 
   private static let joinLimit = Duration.seconds(60)
   /// The time for writing jobs to the ledger, after which their files are tried again.
   private static let admissionLimit = Duration.seconds(60)
+  /// The time for an answer of the lead: another host may have to take its place first.
+  private static let answerLimit = Duration.seconds(10)
 
   /// The root of this host's spool, by which other hosts name it.
   let spool: String
@@ -35,6 +42,7 @@ final class Membership: Sendable {
   private let events: DaemonEvents
   private let log: DaemonLog
   private let state = Mutex(State())
+  private let answers = Coalescer(queue: DispatchQueue(label: "answers"))
 
   /// - Parameters:
   ///   - database: the database that the hosts share.
@@ -110,6 +118,10 @@ final class Membership: Sendable {
     switch report {
     case .joined(let number): noteJoined(number, store)
     case .assigned(let runs): events.send(.assigned(runs))
+    case .stopped(let stop):
+      // First, for whoever is just about to begin it.
+      state.withLock { $0.stops[stop.run] = stop }
+      events.send(.toldToEnd(stop))
     case .admitted(let jobs): noteAdmitted(jobs)
     case .beaten(let beat):
       let wasAway = noteAway(false)
@@ -118,10 +130,15 @@ final class Membership: Sendable {
         events.send(.mayBegin)
       }
       if wasAway || beat.hasOutcomes || !watched.isEmpty { events.send(.outcomesKnown) }
+      readAnswers()
     case .missed:
       if !noteAway(true) { log.warning("the database of the fleet does not answer; what is computed waits for it") }
-    case .recorded(let ended): hintSpools(of: ended)
-    case .hinted: events.send(.outcomesKnown)
+    case .recorded(let ended):
+      state.withLock { state in for one in ended { state.stops[one.run] = nil } }
+      hintSpools(of: ended)
+    case .hinted:
+      readAnswers()
+      events.send(.outcomesKnown)
     case .end(.fenced): events.send(.fatal(.fenced))
     case .end(.contradiction):
       events.send(.fatal(.storeFailure("the ledger of the fleet contradicts what this host has begun")))
@@ -150,14 +167,60 @@ final class Membership: Sendable {
   /// Sets the limits of queues and types, which count for the fleet while this host leads.
   func setLimits(_ limits: [ResourceLimits]) { driver?.handle(.limited(limits)) }
 
+  /// The reason why a run of this host is to end, if it is.
+  func stop(of run: Run) -> RunStop? { state.withLock { $0.stops[run] } }
+
   /// Ends a run of which the store was told nothing.
   func end(_ run: Run, _ event: JobEvent) {
-    state.withLock { _ = $0.spools.removeValue(forKey: run.job) }
+    state.withLock { state in
+      state.spools[run.job] = nil
+      state.stops[run] = nil
+    }
     driver?.handle(.finished(EndedRun(run: run, event: event)))
   }
 
-  /// Records an operator's order; the lead carries it out.
-  func order(_ order: Order) { driver?.handle(.order(order)) }
+  // MARK: Orders
+
+  /// Has the lead obey an order, and waits for its answer.
+  ///
+  /// - Throws: ``NoAnswer`` after ten seconds; it may be obeyed later.
+  func ask(_ order: Order) throws -> OrderAnswer.Content {
+    let answered = DispatchSemaphore(value: 0)
+    let answer = Mutex<OrderAnswer.Content?>(nil)
+    let ticket = state.withLock { state -> Int64? in
+      if state.isClosed || state.isAway { return nil }
+      state.lastTicket += 1
+      state.questions[state.lastTicket] = { content in
+        answer.withLock { $0 = content }
+        answered.signal()
+      }
+      return state.lastTicket
+    }
+    guard let ticket, let driver else { throw NoAnswer() }
+    driver.handle(.order(order, ticket: ticket))
+    _ = answered.wait(timeout: DispatchTime(after: Self.answerLimit))
+    state.withLock { _ = $0.questions.removeValue(forKey: ticket) }
+    guard let content = answer.withLock({ $0 }) else { throw NoAnswer() }
+    return content
+  }
+
+  /// Takes the answers that the lead has given; those for which nobody waits any more are dropped.
+  private func readAnswers() {
+    if state.withLock({ $0.questions.isEmpty }) { return }
+    answers.request { [weak self] in
+      guard let self, let number else { return }
+      do {
+        let answers = try reader().takeAnswers(of: number)
+        let waiting = state.withLock { state in answers.map { (state.questions.removeValue(forKey: $0), $1) } }
+        for (answer, content) in waiting { answer?(content) }
+      } catch {
+        // The next beat that is answered leads here again.
+        log.debug("answers of the fleet's lead can't be read: \(error)")
+      }
+    }
+  }
+
+  // MARK: Reading
 
   /// The connection for reading beside the member's requests.
   ///
@@ -222,6 +285,11 @@ final class Membership: Sendable {
 
   /// The watched jobs.
   var watched: Set<ManagedObjectID> { state.withLock { $0.watched } }
+}
+
+/// The lead of the fleet has not answered: nobody leads at the moment, or the database is away.
+struct NoAnswer: Error, CustomStringConvertible {
+  let description = "no host leads the fleet at the moment, or its database is away"
 }
 
 /// Jobs whose admission has had no answer in time: they may be in the ledger, or come into it.

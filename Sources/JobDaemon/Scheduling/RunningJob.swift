@@ -211,6 +211,9 @@ struct AttemptState {
 }
 
 extension AttemptState.Stop {
+  /// The order of a fleet's lead.
+  init(_ stop: RunStop) { self = stop.event == .held ? .held : .cancelled(stop.reason ?? "cancelled") }
+
   /// The event for the job, where an operator asks for one.
   var event: JobEvent? {
     switch self {

@@ -33,6 +33,8 @@ final class Scheduler: Sendable {
   private let now: @Sendable () -> Moment
   /// True if this host may still begin what was assigned to it.
   private let mayBegin: @Sendable (Moment) -> Bool
+  /// The reason why a run is to end that was assigned to this host, if it is.
+  private let stop: @Sendable (Run) -> RunningJob.Stop?
 
   /// The place of jobs that wait for an assignment.
   static let elsewhere = "elsewhere"
@@ -42,15 +44,19 @@ final class Scheduler: Sendable {
 
   /// - Parameters:
   ///   - mayBegin: asked before a run of a fleet begins.
+  ///   - stop: asked then whether the run is to end at once.
   ///   - now: the clocks.
   init(
     agingStep: Duration, events: DaemonEvents = DaemonEvents(),
-    mayBegin: @escaping @Sendable (Moment) -> Bool = { _ in true }, now: @escaping @Sendable () -> Moment = { .now() }
+    mayBegin: @escaping @Sendable (Moment) -> Bool = { _ in true },
+    stop: @escaping @Sendable (Run) -> RunningJob.Stop? = { _ in nil },
+    now: @escaping @Sendable () -> Moment = { .now() }
   ) {
     var schedule = Schedule(agingStep: agingStep.milliseconds)
     schedule.setRoom(false, at: Self.elsewhere, now: now())
     state = Mutex(State(schedule: schedule))
     self.mayBegin = mayBegin
+    self.stop = stop
     let queue = DispatchQueue(label: "scheduler")
     steadyTimer = OneShotTimer(queue: queue)
     wallTimer = OneShotTimer(queue: queue)
@@ -165,7 +171,9 @@ final class Scheduler: Sendable {
       guard mayBegin(moment) else { return nil }
       state.assigned.removeFirst()
       if state.schedule.restart(run.job, at: moment), let job = state.schedule.job(run.job) {
-        return RunningJob(job, run)
+        let running = RunningJob(job, run)
+        if let stop = stop(run) { running.stop(stop) }
+        return running
       }
     }
     return nil

@@ -1,3 +1,4 @@
+import Fleet
 import Foundation
 import JSONText
 import JobSchedule
@@ -79,11 +80,25 @@ struct LiveView: Sendable {
   var failure: String?
 }
 
+extension LiveView {
+  /// A job that another host of the fleet runs.
+  init(_ place: RunPlace) {
+    self.init(state: .running, attempt: place.attempt)
+    if place.isStopped { ending = place.reason ?? "it is to be held" }
+  }
+}
+
 extension Daemon {
   /// Returns a job's state in memory; nil once its end is durable.
-  func live(_ job: Job) -> LiveView? {
+  ///
+  /// - Parameter place: the host of a fleet that runs it.
+  func live(_ job: Job, place: RunPlace? = nil) -> LiveView? {
     let id = job.objectID
-    guard let state = scheduler.read({ schedule, _ in schedule.state(of: id) }) else { return nil }
+    guard let state = scheduler.read({ schedule, _ in schedule.state(of: id) }) else {
+      return place.map { LiveView($0) }
+    }
+    // The schedule of a fleet's host knows what runs here, and what ends.
+    if membership != nil, !state.isFinal, state != .running { return place.map { LiveView($0) } }
     var view = LiveView(state: state)
     let running = state == .running ? scheduler.running(id) : nil
     view.ending = running?.stop?.description

@@ -107,6 +107,7 @@ extension StatusService {
     case .failure(is JobControl.IsClosed):
       _ = responder.respond(
         .failure(503, code: "draining", message: "the daemon is stopping; try again when it is back"))
+    case .failure(let error as NoAnswer): _ = responder.respond(Self.noLead(error))
     case .failure(let error):
       daemon.engine.report(error, "a command can't be carried out")
       _ = responder.respond(.failure(500, code: "store", message: "it can't be carried out: \(error)"))
@@ -205,7 +206,6 @@ extension CommandReply.Job {
     case .done: self.init(id: id, result: .done)
     case .unknown: self.init(id: id, result: .notFound)
     case .reverting: self.init(id: id, result: .reverting)
-    case .notOnFleet: self.init(id: id, result: .notOnFleet)
     case .impossible(let state):
       self.init(id: id, result: .notPossible, state: .init(rawValue: state.rawValue))
     case .keyTaken(let state, let owner):

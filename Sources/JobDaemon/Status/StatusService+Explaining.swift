@@ -22,12 +22,15 @@ extension StatusService {
   private func why(_ id: String, _ request: HTTPRequest) -> HTTPReply {
     read(request) { context, daemon in
       guard let job = try Self.job(id, context) else { return Self.noJob(id) }
-      let objectID = job.objectID
-      let state = daemon.live(job)?.state ?? job.currentState
-      let obstacles = daemon.scheduler.read { schedule, now in schedule.obstacles(of: objectID, at: now) }
-      let failure = daemon.live(job)?.failure ?? job.failure
+      let unfinished = daemon.engine.unfinished
+      let (known, obstacles) = job.currentState.isFinal ? (nil, []) : try unfinished.explain(job.objectID)
+      let place = known == .running ? try unfinished.places(of: [job.objectID])[job.objectID] : nil
+      let live = daemon.live(job, place: place)
+      let state = live?.state ?? known ?? job.currentState
+      let failure = live?.failure ?? job.failure
       var reasons = try obstacles.map { try Self.words($0, failure, context: context) }
-      if let ending = daemon.live(job)?.ending { reasons.append("it runs, and was told to end: \(ending)") }
+      if let place { reasons.append("it runs at \(place.root)") }
+      if let ending = live?.ending { reasons.append("it runs, and was told to end: \(ending)") }
       if reasons.isEmpty || state == .held, let failure { reasons.append(failure) }
       return Self.json(WhyReply(id: id, state: .init(rawValue: state.rawValue), reasons: reasons).json)
     }
@@ -49,7 +52,8 @@ extension StatusService {
     case .paused(let name): "\(name) is paused; `\(name.resumeCommand)` ends the pause"
     case .concurrency(let name, let limit): "\(name) has reached its limit of \(limit) running jobs"
     case .rate(let name, let time): "\(name) lets the next job start in \(span(time))"
-    case .place(let name): "no host of \(name) has a free worker"
+    case .place(.place(let need)): "no host that can run it (\(need)) is there and has a free worker"
+    case .place(let name): "\(name) has no room"
     case .queue(let count):
       count == 0 ? "it is the next to run" : "\(count) jobs are ahead of it"
     }

@@ -136,8 +136,8 @@ package final class StatusService: Sendable {
     case .failure(let refusal): return .now(.failure(400, code: "bad-request", message: refusal.reason))
     }
     return read(request) { context, daemon in
-      let (ids, total) = try selection.page(context, daemon.engine.wholeSchedule, limit: limit, offset: offset)
-      var body = try Self.list(ids, context, daemon: daemon)
+      let (ids, total, states) = try selection.page(context, daemon.engine.unfinished, limit: limit, offset: offset)
+      var body = try Self.list(ids, context, daemon: daemon, states: states)
       body.append(contentsOf: ",\"total\":\(total)}".utf8)
       return .json(data: body)
     }
@@ -162,7 +162,9 @@ package final class StatusService: Sendable {
   private func job(_ id: String, _ request: HTTPRequest) -> HTTPReply {
     read(request) { context, daemon in
       guard let job = try Self.job(id, context) else { return Self.noJob(id) }
-      var reply = JobReply(job, live: daemon.live(job), withArguments: true)
+      let places = try daemon.engine.unfinished.places(of: job.currentState.isFinal ? [] : [job.objectID])
+      let live = daemon.live(job, place: places[job.objectID])
+      var reply = JobReply(job, live: live, withArguments: true)
       if let handler = daemon.handlers[job.type] as? any OwnHandler {
         reply.rejects = try handler.rejectCount(of: job, in: context).map(JSONValue.integer)
       }
@@ -190,6 +192,8 @@ package final class StatusService: Sendable {
         ManagedObjectContext(parent: self.daemon.main, name: "status").perform { context in
           do {
             turn.respond(try body(context, self.daemon))
+          } catch let error as NoAnswer {
+            turn.respond(Self.noLead(error))
           } catch {
             self.daemon.engine.report(error, "a status request can't be answered")
             turn.respond(.failure(500, code: "store", message: "the store can't be read: \(error)"))
@@ -197,6 +201,11 @@ package final class StatusService: Sendable {
         }
       }
     }
+  }
+
+  static func noLead(_ error: NoAnswer) -> HTTPResponse {
+    .failure(
+      503, code: "no-lead", message: "\(error); try again in a moment", hint: "`bobbinctl fleet` shows who leads")
   }
 
   private func acquireTurn(
@@ -314,13 +323,16 @@ package final class StatusService: Sendable {
   }
 
   /// The beginning of an object with jobs, `{"jobs":[...]`; read a few hundred at a time, since there may be very many.
+  ///
+  /// - Parameter states: the states of jobs that only the lead of a fleet knows.
   private static func list(
-    _ ids: [ManagedObjectID], _ context: isolated ManagedObjectContext, daemon: Daemon
+    _ ids: [ManagedObjectID], _ context: isolated ManagedObjectContext, daemon: Daemon,
+    states: [ManagedObjectID: JobState] = [:]
   ) throws -> Data {
     var body = Data("{\"jobs\":[".utf8)
     for start in stride(from: 0, to: ids.count, by: 500) {
       let part = ids[start..<min(start + 500, ids.count)]
-      let list = try Self.jobs(part, context, daemon: daemon)
+      let list = try Self.jobs(part, context, daemon: daemon, states: states)
       if body.last != UInt8(ascii: "[") && !list.isEmpty { body.append(UInt8(ascii: ",")) }
       body.append(contentsOf: list)
       context.reset()
@@ -331,13 +343,18 @@ package final class StatusService: Sendable {
 
   /// Jobs as JSON, with commas between them.
   private static func jobs(
-    _ ids: ArraySlice<ManagedObjectID>, _ context: isolated ManagedObjectContext, daemon: Daemon
+    _ ids: ArraySlice<ManagedObjectID>, _ context: isolated ManagedObjectContext, daemon: Daemon,
+    states: [ManagedObjectID: JobState]
   ) throws -> [UInt8] {
     // Most are released, so one look at the schedule is enough for all.
     let unreleased = daemon.scheduler.read { schedule, _ in Set(ids.filter(schedule.contains)) }
     var jobs: [ManagedObjectID: [UInt8]] = [:]
-    for job in try context.fetch(FetchRequest<Job>(objectIDs: ids)) {
-      let live = unreleased.contains(job.objectID) ? daemon.live(job) : nil
+    let found = try context.fetch(FetchRequest<Job>(objectIDs: ids))
+    let places = try daemon.engine.unfinished.places(of: found.filter { !$0.currentState.isFinal }.map(\.objectID))
+    for job in found {
+      var live = unreleased.contains(job.objectID) ? daemon.live(job, place: places[job.objectID]) : nil
+      if live == nil, let place = places[job.objectID] { live = LiveView(place) }
+      if live == nil, let state = states[job.objectID] { live = LiveView(state: state) }
       jobs[job.objectID] = JobReply(job, live: live, withArguments: false).json.serializedBytes()
     }
     return Array(ids.compactMap { jobs[$0] }.joined(separator: [UInt8(ascii: ",")]))

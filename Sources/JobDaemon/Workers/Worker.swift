@@ -97,7 +97,8 @@ actor Worker {
       let object = try context.job(with: objectID)
       let specification = try JobSpecification(record: object)
       let number = run?.attempt ?? Int(object.attempt) + 1
-      if number > specification.maxAttempts ?? 1 {
+      // One that is told to end has nothing to do but revert what others have left.
+      if number > specification.maxAttempts ?? 1 && job.stop == nil {
         throw JobFailure("the daemon ended in each of its \(number - 1) attempts")
       }
       // A fleet has it on record already.

@@ -81,7 +81,7 @@ package final class PostgresCopySource: CopySource {
     let library = [
       "_metadata", "_entity", "_keys", "_file", "_transaction", "_change", "_copy", "_host", "_beat", "_session",
       "_lead",
-      "_run", "_inbox", "_outcome", "_pause",
+      "_run", "_inbox", "_order", "_outcome", "_pause",
     ]
     let found = try connection.query("SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1")
     return (0..<found.rowCount).map { found.text($0, 0) }.filter { !own.contains($0) && !library.contains($0) }

@@ -1,0 +1,253 @@
+import Foundation
+import JobSchedule
+import Jobs
+import ObjectGraph
+import Testing
+
+@testable import Fleet
+@testable import FleetSimulation
+
+/// Orders that any host takes, what the lead makes of them, and what it tells the hosts.
+@Suite("An order to a fleet")
+struct OrderTests {
+  /// A lead at host 2, which is asked and answered by hand, and a host 1 with two slots.
+  fileprivate final class Desk {
+    let ledger = MemoryLedger()
+    private var lead: Lead
+    private var numbers: [Int: Int64] = [:]
+    private var orderNumbers: Int64 = 0
+
+    init(_ jobs: [FleetJob]) throws {
+      ledger.now = 1_000_000
+      lead = Lead(term: 1, times: FleetTimes(), agingStep: 60_000, limits: [])
+      for root in ["a", "b"] {
+        let host = FleetHost(root: root, slots: 2, types: ["work"], places: [root])
+        _ = try ledger.perform(.join(host))
+      }
+      _ = try ledger.perform(.admit(jobs, receipt(1, 1)))
+      _ = try ledger.perform(.lead(after: 0, silence: 3_500, receipt(2, 2)))
+      try settle()
+    }
+
+    func receipt(_ host: Int, _ slot: Int) -> Receipt {
+      let key = host * 10 + slot
+      numbers[key, default: 0] += 1
+      return Receipt(host: host, slot: slot, number: numbers[key] ?? 1)
+    }
+
+    private var now: Moment { Moment(steady: ledger.now, wall: ledger.now) }
+
+    /// Has the lead make rounds until there is nothing left to do.
+    func settle() throws {
+      lead.noteHint()
+      for _ in 0..<20 {
+        ledger.now += 20
+        guard case .request(let make) = lead.next(at: now) else { continue }
+        _ = lead.handle(try ledger.perform(make(receipt(2, 2))), at: now)
+      }
+    }
+
+    /// Another lead takes its place, and reads everything.
+    func replaceLead() throws {
+      lead = Lead(term: 2, times: FleetTimes(), agingStep: 60_000, limits: [])
+      try settle()
+    }
+
+    func place(_ order: Order) throws -> Int64 {
+      orderNumbers += 1
+      _ = try ledger.perform(.order(order, ticket: orderNumbers, receipt(1, 1)))
+      return orderNumbers
+    }
+
+    func answer(_ ticket: Int64) -> OrderAnswer.Content? {
+      ledger.answers.row(.init(host: 1, ticket: ticket), for: 0)?.content
+    }
+
+    func ask(_ order: Order) throws -> OrderAnswer.Content? {
+      let ticket = try place(order)
+      try settle()
+      return answer(ticket)
+    }
+
+    func ask(_ command: JobCommand, _ job: Int64) throws -> OrderAnswer.Outcome? {
+      guard case .outcomes(let outcomes)? = try ask(.command(command, [Order.Target(id(job), attempts: 2)])) else {
+        return nil
+      }
+      return outcomes.first
+    }
+
+    func job(_ key: Int64) -> FleetJob? { ledger.jobs.row(id(key), for: 0) }
+    func run(_ key: Int64) -> Run? { ledger.runs.row(id(key), for: 0) }
+    func stop(_ key: Int64) -> RunStop? { ledger.stops.row(id(key), for: 0) }
+
+    func end(_ key: Int64, _ event: JobEvent) throws {
+      let run = try #require(self.run(key))
+      let retry = event == .failed ? ledger.now + 60_000 : nil
+      _ = try ledger.perform(.flush([EndedRun(run: run, event: event, retryTime: retry)], receipt(run.host, 0)))
+      try settle()
+    }
+  }
+
+  private static func id(_ key: Int64) -> ManagedObjectID {
+    ManagedObjectID(key: key, entityIndex: 0, rootIndex: 0, coordinatorOrdinal: 0)
+  }
+
+  private static func job(_ key: Int64, place: String? = nil, _ change: (inout JobSpecification) -> Void = { _ in })
+    -> FleetJob
+  {
+    var specification = JobSpecification(type: "work", id: "job\(key)", queue: "q")
+    change(&specification)
+    return FleetJob(id: id(key), name: "job\(key)", specification: specification, place: place, created: 0)
+  }
+
+  /// Jobs that wait until queue r is resumed, and one that runs.
+  private func desk() throws -> Desk {
+    let late = Date(timeIntervalSince1970: 4_000_000_000)
+    return try Desk([Self.job(1), Self.job(2) { $0.notBefore = late }, Self.job(3) { $0.after = ["job1"] }])
+  }
+
+  @Test("to cancel what waits is carried out by the lead, and those that depend on it go with it")
+  func cancelWaiting() throws {
+    let desk = try Desk([
+      Self.job(1) { $0.notBefore = Date(timeIntervalSince1970: 4_000_000_000) }, Self.job(2) { $0.after = ["job1"] },
+    ])
+    #expect(try desk.ask(.cancel(reason: "enough"), 1) == .done)
+    #expect(desk.job(1)?.state == .cancelled && desk.job(2)?.state == .cancelled)
+    #expect(try desk.ask(.cancel(reason: "enough"), 1) == .impossible(.cancelled))
+    #expect(try desk.ask(.hold, 99) == .unknown)
+  }
+
+  @Test("to cancel or hold what runs is told to the host that runs it", arguments: [JobEvent.cancelled, .held])
+  func stopRunning(_ event: JobEvent) throws {
+    let desk = try desk()
+    let run = try #require(desk.run(1))
+    #expect(try desk.ask(event == .held ? .hold : .cancel(reason: "enough"), 1) == .done)
+    #expect(desk.stop(1) == RunStop(run: run, event: event, reason: event == .held ? nil : "enough"))
+    #expect(desk.job(1)?.state == .available)
+    var member = FleetMember(number: run.host, joinSentAt: 0, times: FleetTimes(), agingStep: 1)
+    let reply = try desk.ledger.perform(.readRuns(host: run.host))
+    let now = Moment(steady: 10, wall: 10)
+    let actions = member.handle(.hinted, at: now) + member.handle(.answered(.runs, .success(reply), sentAt: 0), at: now)
+    let told = actions.compactMap { if case .stop(let stop) = $0 { stop.event } else { nil } }
+    #expect(told == [event])
+    try desk.end(1, event)
+    #expect(desk.job(1)?.state == JobState.running.after(event))
+    #expect(desk.job(3)?.state == (event == .held ? .available : .cancelled))
+  }
+
+  @Test("to a run that has ended otherwise is carried out for its job")
+  func lateStop() throws {
+    let desk = try desk()
+    #expect(try desk.ask(.cancel(reason: "enough"), 1) == .done)
+    try desk.end(1, .failed)
+    // A host reverts what its checkpoints may have left, and ends it.
+    #expect(desk.stop(1)?.run == desk.run(1) && desk.run(1)?.attempt == 2)
+    try desk.end(1, .cancelled)
+    #expect(desk.job(1)?.state == .cancelled && desk.job(3)?.state == .cancelled)
+  }
+
+  @Test("to a run whose host dies is carried out by another, also if the lead dies with it", arguments: [false, true])
+  func deadHost(isLeadReplaced: Bool) throws {
+    let desk = try Desk([Self.job(1)])
+    let first = try #require(desk.run(1))
+    #expect(try desk.ask(.cancel(reason: "enough"), 1) == .done)
+    _ = try desk.ledger.perform(.bury(root: first.host == 1 ? "a" : "b"))
+    if first.host == 2 { return }
+    if isLeadReplaced { try desk.replaceLead() } else { try desk.settle() }
+    #expect(desk.run(1)?.host == 2 && desk.stop(1)?.run == desk.run(1))
+    try desk.end(1, .cancelled)
+    #expect(desk.job(1)?.state == .cancelled)
+  }
+
+  @Test("that the lead has taken and not answered is obeyed by the next one")
+  func deadLead() throws {
+    let desk = try desk()
+    let ticket = try desk.place(.command(.hold, [Order.Target(Self.id(2), attempts: 1)]))
+    // The round that reads the news is the last of this lead.
+    _ = try desk.ledger.perform(.round(LeadRound(floor: 0), desk.receipt(2, 2)))
+    #expect(desk.answer(ticket) == nil)
+    try desk.replaceLead()
+    #expect(desk.answer(ticket) == .outcomes([.done]))
+    #expect(desk.job(2)?.state == .held)
+  }
+
+  @Test("to retry puts a final job back, once, with a new number for its attempt")
+  func retry() throws {
+    let desk = try desk()
+    #expect(try desk.ask(.retry, 1) == .impossible(.running))
+    try desk.end(1, .gaveUp)
+    #expect(desk.job(3)?.state == .cancelled)
+    #expect(try desk.ask(.redrive, 1) == .impossible(.discarded))
+    #expect(try desk.ask(.retry, 1) == .done)
+    #expect(desk.run(1)?.attempt == 2)
+    try desk.end(1, .quarantined)
+    #expect(try desk.ask(.retry, 1) == .impossible(.quarantined))
+    #expect(try desk.ask(.redrive, 1) == .done)
+    try desk.end(1, .failed)
+    // It need not wait for its next attempt.
+    #expect(desk.run(1) == nil)
+    #expect(try desk.ask(.retry, 1) == .done)
+    #expect(desk.run(1)?.attempt == 4)
+  }
+
+  @Test("to retry right behind one to cancel is obeyed when the cancellation is on record")
+  func cancelAndRetry() throws {
+    let desk = try desk()
+    let target = [Order.Target(Self.id(2), attempts: 1)]
+    let tickets = try [
+      desk.place(.command(.cancel(reason: "enough"), target)), desk.place(.command(.retry, target)),
+    ]
+    try desk.settle()
+    #expect(tickets.map(desk.answer) == [.outcomes([.done]), .outcomes([.done])])
+    #expect(desk.run(2)?.attempt == 1)
+  }
+
+  @Test("to retry is refused while another job has its unique key")
+  func uniqueKey() throws {
+    let desk = try Desk([Self.job(1) { $0.unique = "u" }])
+    try desk.end(1, .gaveUp)
+    _ = try desk.ledger.perform(.admit([Self.job(2) { $0.unique = "u" }], desk.receipt(1, 1)))
+    try desk.settle()
+    #expect(try desk.ask(.retry, 1) == .keyTaken(.discarded, owner: Self.id(2)))
+  }
+
+  @Test("to cancel what checkpoints have saved waits for a host that can revert it")
+  func partial() throws {
+    var job = Self.job(1, place: "c")
+    (job.state, job.isPartial, job.attempt) = (.quarantined, true, 3)
+    let desk = try Desk([job])
+    #expect(try desk.ask(.cancel(reason: "enough"), 1) == .done)
+    #expect(desk.run(1) == nil && desk.job(1)?.stop?.event == .cancelled)
+    #expect(try desk.ask(.retry, 1) == .impossible(.held))
+    _ = try desk.ledger.perform(.join(FleetHost(root: "c", slots: 1, types: ["work"], places: ["c"])))
+    try desk.settle()
+    #expect(desk.run(1) == Run(job: Self.id(1), host: 3, attempt: 4))
+    #expect(desk.stop(1)?.reason == "enough")
+  }
+
+  @Test("to raise a priority brings a job before others")
+  func priority() throws {
+    let desk = try Desk((1...6).map { Self.job($0) })
+    #expect((1...4).allSatisfy { desk.run($0) != nil } && desk.run(6) == nil)
+    #expect(try desk.ask(.setPriority(50), 6) == .done)
+    #expect(desk.job(6)?.specification.priority == 50)
+    try desk.end(1, .succeeded)
+    #expect(desk.run(6) != nil && desk.run(5) == nil)
+  }
+
+  @Test("may be a question: why a job does not run, and which jobs are in a state")
+  func questions() throws {
+    let desk = try desk()
+    #expect(try desk.ask(.explain(Self.id(3))) == .explanation(.waiting, [.job(Self.id(1))]))
+    #expect(try desk.ask(.explain(Self.id(1))) == .explanation(.running, []))
+    #expect(try desk.ask(.explain(Self.id(99))) == .explanation(nil, []))
+    let all = Order.Selection(queue: "q", type: nil, batch: nil, states: [.running, .waiting], offset: 0, limit: 1)
+    #expect(try desk.ask(.find(all)) == .found([.init(job: Self.id(3), state: .waiting)], total: 2))
+  }
+}
+
+extension OrderTests.Desk {
+  fileprivate func id(_ key: Int64) -> ManagedObjectID {
+    ManagedObjectID(key: key, entityIndex: 0, rootIndex: 0, coordinatorOrdinal: 0)
+  }
+}
