@@ -17,7 +17,7 @@ SOURCES := Sources Tests Plugins Examples Benchmarks Package.swift
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-own-daemon test-system test-differential test-tsan test-asan test-kill test-faults \
-  plant-faults fuzz-graph fuzz-fleet fuzz-predicates fuzz-jobs fuzz-records demo demo-fleet bench lint format docs check-units install uninstall clean
+  test-fleet plant-faults fuzz-graph fuzz-fleet fuzz-predicates fuzz-jobs fuzz-records demo demo-fleet bench lint format docs check-units install uninstall clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -69,6 +69,12 @@ test-faults: ## Do every fault to a real daemon, and look for what is lost or do
 	@scripts/install-dependencies test
 	$(SWIFT) build --build-tests $(STRICT)
 	BOBBIN_FAULTS=all scripts/run-tests --skip-build $(STRICT) --filter 'FaultTests$(if $(FILTER),.$(FILTER))'
+
+# BOBBIN_FAULTS_FLEET=100 for fewer.
+test-fleet: ## Do 1,000 faults to four daemons and two PostgreSQL servers, and look for what is lost or done twice
+	@scripts/install-dependencies test
+	$(SWIFT) build --build-tests $(STRICT)
+	BOBBIN_FAULTS=all scripts/run-tests --skip-build $(STRICT) --filter 'FleetChaosTests'
 
 plant-faults: ## Plant hundreds of faults, one at a time, and name those that no test notices (FAULTS='--module Jobs')
 	@scripts/plant-faults $(FAULTS)

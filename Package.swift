@@ -304,7 +304,8 @@ let package = Package(
     .testTarget(
       name: "FaultTests",
       dependencies: [
-        "Configuration", "ControlClient", "DaemonTesting", "JSONText", "SystemSupport", "TestSupport",
+        "Configuration", "ControlClient", "DaemonTesting", "JSONText", "PostgresTesting", "SystemSupport",
+        "TestSupport",
       ],
       path: "Tests/Faults", swiftSettings: strict),
   ],

@@ -5,6 +5,7 @@ import ObjectModel
 package import PostgresStore
 package import StoreInterface
 import Synchronization
+import SystemSupport
 
 /// A host's part in each transaction of its store: the fence, the ends of the runs whose jobs it writes, and news of them.
 ///
@@ -130,7 +131,7 @@ package final class StoreParticipant: TransactionCompanion {
   package func isWritten(_ lost: StoreError) throws(StoreError) -> Bool {
     let receipt = receipt(state.withLock { $0 })
     let end = ContinuousClock.now + Self.searchLimit
-    let pause = DispatchSemaphore(value: 0)
+    let pause = Latch()
     while true {
       do throws(LedgerError) {
         guard case .outcome(let isWritten) = try ledger.perform(.outcome(of: receipt)) else { throw .contradiction }
@@ -140,7 +141,7 @@ package final class StoreParticipant: TransactionCompanion {
         if error == .contradiction || ContinuousClock.now >= end { throw lost }
       }
       // The transaction can't go on before this is known, and nobody signals that the server is back.
-      _ = pause.wait(timeout: .now() + .milliseconds(200))
+      _ = pause.wait(for: .milliseconds(200))
     }
   }
 

@@ -78,7 +78,7 @@ package final class PostgresCluster: Sendable {
   }
 
   /// The folder of the newest server's programs, where Debian puts them.
-  private static func binaries() throws(Missing) -> String {
+  static func binaries() throws(Missing) -> String {
     let root = "/usr/lib/postgresql"
     let versions = ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []).compactMap { Int($0) }
     guard
@@ -90,7 +90,7 @@ package final class PostgresCluster: Sendable {
   }
 
   /// The beginning of a command that runs as somebody whom the server accepts, to whom the folder belongs then.
-  private static func unprivileged(_ folder: String) throws -> [String] {
+  static func unprivileged(_ folder: String) throws -> [String] {
     guard Credentials.effectiveUser == 0 else { return [] }
     guard let account = try UserAccount.find("postgres") ?? UserAccount.find("nobody") else {
       throw Missing(description: "there is neither a user postgres nor nobody")
@@ -144,7 +144,7 @@ package final class PostgresCluster: Sendable {
     }
   }
 
-  private static func awaitReady(_ answers: borrowing FileDescriptor) throws {
+  static func awaitReady(_ answers: borrowing FileDescriptor) throws {
     var text = ""
     var bytes = [UInt8](repeating: 0, count: 4096)
     while true {

@@ -1,5 +1,6 @@
 import CPostgres
 import Foundation
+import Glibc
 import Synchronization
 
 /// A database for one test; dropped with this object, whoever is connected.
@@ -57,16 +58,42 @@ package final class TestDatabase: Sendable {
   package struct Failure: Error, CustomStringConvertible { package let description: String }
 
   @discardableResult
-  private static func run(_ sql: String, _ url: String) throws -> String? { try rows(sql, url).first?.first ?? nil }
+  package static func run(_ sql: String, _ url: String) throws -> String? { try rows(sql, url).first?.first ?? nil }
+
+  /// Waits until a condition in SQL holds, which is looked at whenever somebody notifies a channel.
+  package static func wait(
+    for condition: String, at url: String, channel: String, seconds: Double
+  ) throws {
+    let connection = try connect(url)
+    defer { PQfinish(connection) }
+    _ = try rows("LISTEN \(channel)", connection)
+    let end = ContinuousClock.now.advanced(by: .seconds(seconds))
+    while try rows("SELECT 1 WHERE \(condition)", connection).isEmpty {
+      let left = ContinuousClock.now.duration(to: end) / .milliseconds(1)
+      var entry = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
+      guard left > 0, poll(&entry, 1, Int32(left)) > 0 else { throw Failure(description: "still not \(condition)") }
+      PQconsumeInput(connection)
+      while let notice = PQnotifies(connection) { PQfreemem(notice) }
+    }
+  }
 
   /// The rows of the last statement.
-  private static func rows(_ sql: String, _ url: String) throws -> [[String?]] {
-    let options = "-c%20statement_timeout%3D60s%20-c%20default_transaction_read_only%3Doff"
-    let connection = PQconnectdb(url + "?connect_timeout=10&options=" + options)
+  package static func rows(_ sql: String, _ url: String) throws -> [[String?]] {
+    let connection = try connect(url)
     defer { PQfinish(connection) }
-    guard PQstatus(connection) == CONNECTION_OK else {
-      throw Failure(description: String(cString: PQerrorMessage(connection)))
-    }
+    return try rows(sql, connection)
+  }
+
+  private static func connect(_ url: String) throws -> OpaquePointer? {
+    let options = "-c%20statement_timeout%3D60s%20-c%20default_transaction_read_only%3Doff"
+    let first = url.contains("?") ? "&" : "?"
+    let connection = PQconnectdb(url + first + "connect_timeout=10&options=" + options)
+    if PQstatus(connection) == CONNECTION_OK { return connection }
+    defer { PQfinish(connection) }
+    throw Failure(description: String(cString: PQerrorMessage(connection)))
+  }
+
+  private static func rows(_ sql: String, _ connection: OpaquePointer?) throws -> [[String?]] {
     let result = PQexec(connection, sql)
     defer { PQclear(result) }
     switch PQresultStatus(result) {

@@ -3,6 +3,7 @@ import Foundation
 import JobSchedule
 import Jobs
 import ObjectGraph
+import SystemSupport
 
 /// Commands, for one job.
 extension JobControl {
@@ -105,10 +106,10 @@ extension JobControl {
 
   /// Waits until the end of a job is on disk, lest it be mixed up with its new start; false if that takes too long.
   private func waitForRelease(of id: ManagedObjectID, by deadline: DispatchTime) -> Bool {
-    let released = DispatchSemaphore(value: 0)
-    engine.waiters.add([id], to: engine.scheduler) { released.signal() }
+    let released = Latch()
+    engine.waiters.add([id], to: engine.scheduler) { released.open() }
     engine.flusher.flushSoon()
-    return released.wait(timeout: deadline) == .success
+    return released.wait(until: deadline)
   }
 
   private func finishQuarantined(_ id: ManagedObjectID, _ reason: String, by deadline: DispatchTime) throws -> Reply {

@@ -74,18 +74,18 @@ final class Membership: Sendable {
   ///   - places: the places that it offers, beside its own spool.
   /// - Throws: ``StoreError`` if the database does not answer within a minute.
   func join(_ store: PostgresStore, slots: Int, types: [String], places: [String]) throws {
-    let joined = DispatchSemaphore(value: 0)
+    let joined = Latch()
     let host = FleetHost(root: spool, slots: slots, types: Set(types), places: Set(places + [spool]))
     let driver = MemberDriver(
       database, host: host, agingStep: agingStep, queue: DispatchQueue(label: "fleet"),
       log: { [log] error in log.debug("a request to the fleet's database has no answer: \(error)") },
       report: { [weak self] report in
         self?.handle(report, store)
-        if case .joined = report { joined.signal() }
+        if case .joined = report { joined.open() }
       })
     state.withLock { $0.driver = driver }
     driver.start()
-    guard joined.wait(timeout: DispatchTime(after: Self.joinLimit)) == .success else {
+    guard joined.wait(for: Self.joinLimit) else {
       driver.stop()
       throw StoreError(.unavailable, "the fleet's database does not let this host join; its server's log tells why")
     }
@@ -236,7 +236,7 @@ final class Membership: Sendable {
   ///   ``UnansweredAdmission`` if the jobs may be written later.
   func admit(_ jobs: [FleetJob]) throws {
     guard let first = jobs.first?.id else { return }
-    let answered = DispatchSemaphore(value: 0)
+    let answered = Latch()
     let isWritten = Mutex(false)
     let isFree = state.withLock { state in
       if state.isClosed || state.isAway { return false }
@@ -244,7 +244,7 @@ final class Membership: Sendable {
         first,
         { outcome in
           isWritten.withLock { $0 = outcome }
-          answered.signal()
+          answered.open()
         }
       )
       return true
@@ -252,7 +252,7 @@ final class Membership: Sendable {
     guard isFree, let driver else { throw StoreError(.unavailable, "the database of the fleet does not answer") }
     driver.handle(.admit(jobs))
     // The member goes on until they are written or it is fenced, however long nobody waits any more.
-    _ = answered.wait(timeout: DispatchTime(after: Self.admissionLimit))
+    _ = answered.wait(for: Self.admissionLimit)
     if !isWritten.withLock({ $0 }) { throw UnansweredAdmission() }
   }
 

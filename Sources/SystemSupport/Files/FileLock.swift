@@ -42,12 +42,12 @@ package final class FileLock: Sendable {
 
   /// Waits for the lock; false if that takes too long.
   private static func wait(for number: Int32) -> Bool {
-    let taken = DispatchSemaphore(value: 0)
+    let taken = Latch()
     // The call has no time limit, and what it waits on ends with this process.
     Thread.detachNewThread {
-      if (try? systemCall("flock") { flock(number, LOCK_EX) }) != nil { taken.signal() }
+      if (try? systemCall("flock") { flock(number, LOCK_EX) }) != nil { taken.open() }
     }
-    return taken.wait(timeout: .now() + .seconds(5)) == .success
+    return taken.wait(for: .seconds(5))
   }
 
   private static func holder(_ descriptor: borrowing FileDescriptor) -> Int32? {

@@ -3,10 +3,10 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// Passes on what a client and a server on a Unix socket say, and cuts them off each other at a commit.
-final class CuttingProxy: Sendable {
+/// Passes on what clients and a server on a Unix socket say, and cuts them off each other: at a commit, or for a while.
+package final class CuttingProxy: Sendable {
   /// The moment of the cut.
-  enum Cut: Sendable, CaseIterable {
+  package enum Cut: Sendable, CaseIterable {
     /// What commits does not arrive.
     case beforeCommit
     /// It arrives, and the answer does not.
@@ -17,18 +17,22 @@ final class CuttingProxy: Sendable {
   private let target: String
   private let listener: Int32
   private let cut = Mutex<Cut?>(nil)
+  /// Locked while nothing is passed on.
+  private let isolation = NSCondition()
+  // Under the lock of `isolation`.
+  private nonisolated(unsafe) var isIsolated = false
 
   /// The folder of the socket, as an address of the server.
-  var socketFolder: String { folder.path }
+  package var socketFolder: String { folder.path }
 
   /// - Parameter target: the folder of the server's socket.
-  init(to target: String) throws {
+  package init(to target: String) throws {
     folder = try TemporaryDirectory()
     self.target = target
     let number = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     let isListening = Self.withAddress(folder.path(Self.socketName)) { bind(number, $0, $1) == 0 }
     listener = number
-    guard isListening, listen(number, 16) == 0 else { throw NotInTime(what: "no socket") }
+    guard isListening, listen(number, 16) == 0 else { throw TestDatabase.Failure(description: "no socket") }
     Thread.detachNewThread { [weak self] in
       while true {
         let client = accept(number, nil, nil)
@@ -46,10 +50,33 @@ final class CuttingProxy: Sendable {
   private static let socketName = ".s.PGSQL.5432"
 
   /// Cuts the next transaction off.
-  func cutNext(_ moment: Cut) { cut.withLock { $0 = moment } }
+  package func cutNext(_ moment: Cut) { cut.withLock { $0 = moment } }
 
   /// True once the cut was made.
-  var hasCut: Bool { cut.withLock { $0 == nil } }
+  package var hasCut: Bool { cut.withLock { $0 == nil } }
+
+  /// Passes nothing on from now on, in either direction, without closing anything: as a network that is gone.
+  package func isolate() {
+    isolation.withLock { isIsolated = true }
+  }
+
+  /// Lets new connections through again; those that have said something meanwhile are closed.
+  package func restore() {
+    isolation.withLock {
+      isIsolated = false
+      isolation.broadcast()
+    }
+  }
+
+  /// Waits for the network; answers whether it was gone.
+  private func waitForNetwork() -> Bool {
+    isolation.withLock {
+      let wasIsolated = isIsolated
+      let limit = Date(timeIntervalSinceNow: 60)
+      while isIsolated, isolation.wait(until: limit) {}
+      return wasIsolated
+    }
+  }
 
   private static func withAddress<Result>(
     _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
@@ -63,16 +90,14 @@ final class CuttingProxy: Sendable {
   }
 
   private func connect(_ client: Int32) {
-    let server = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    guard Self.withAddress("\(target)/\(Self.socketName)", { Glibc.connect(server, $0, $1) == 0 }) else {
-      close(server)
-      close(client)
-      return
-    }
-    Thread.detachNewThread { [weak self] in
-      self?.pass(client, server)
-      close(client)
-      close(server)
+    Thread.detachNewThread { [weak self, target] in
+      defer { close(client) }
+      _ = self?.waitForNetwork()
+      let server = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+      defer { close(server) }
+      if Self.withAddress("\(target)/\(Self.socketName)", { Glibc.connect(server, $0, $1) == 0 }) {
+        self?.pass(client, server)
+      }
     }
   }
 
@@ -84,7 +109,7 @@ final class CuttingProxy: Sendable {
       var entries = [
         pollfd(fd: client, events: Int16(POLLIN), revents: 0), pollfd(fd: server, events: Int16(POLLIN), revents: 0),
       ]
-      guard poll(&entries, 2, 60_000) > 0 else { return }
+      guard poll(&entries, 2, 600_000) > 0, !waitForNetwork() else { return }
       if entries[0].revents != 0 {
         let count = read(client, &bytes, bytes.count)
         if count <= 0 { return }

@@ -1,0 +1,120 @@
+import DaemonTesting
+import Foundation
+import Glibc
+import PostgresTesting
+import TestSupport
+import Testing
+
+/// Faults done to four real daemons that share a real PostgreSQL with a synchronous standby, while files come.
+///
+/// `make test-fleet` does many, every test run a few; ``FaultPlan`` says how many.
+@Suite("Chaos in a fleet", .serialized, .enabled(if: PostgresCluster.isAvailable()))
+struct FleetChaosTests {
+  enum Fault: String, CaseIterable {
+    /// SIGKILL, and a start when others have the jobs.
+    case killHost
+    /// SIGKILL, and a start at once.
+    case restartHost
+    /// SIGKILL to the one that leads.
+    case killLead
+    /// SIGTERM, and a start.
+    case stopHost
+    /// SIGSTOP for seven seconds.
+    case suspendHost
+    /// Nothing comes through between a host and the servers for seven seconds.
+    case isolateHost
+    /// SIGKILL to all processes of the primary, which is started again.
+    case killServer
+    /// SIGKILL to the primary for good: the standby takes its place.
+    case failOver
+    /// A host's wall clock is set.
+    case setClock
+  }
+
+  /// The time that others may take to know a silent host for lost, in seconds.
+  private static let takeoverLimit = 4.5
+
+  @Test("Whatever happens to hosts and servers, every job has its effects once, and no limit is exceeded")
+  func chaos() async throws {
+    let trial = try await FleetTrial(hosts: ["a", "b", "c", "d"])
+    let count = FaultPlan.count("FLEET", short: 9, whole: 1_000)
+    var figures = FaultFigures("chaos in a fleet")
+    var faults: [Fault] = []
+    var tried: [Fault: Int] = [:]
+    for number in 0..<count {
+      // Each kind comes as often as the others.
+      if faults.isEmpty { faults = Fault.allCases }
+      let fault = faults.remove(at: await trial.number(in: 0...(faults.count - 1)))
+      try await trial.drop(files: await trial.number(in: 2...8))
+      // The moment is the fault, nothing waits for it.
+      try await Task.sleep(for: .milliseconds(await trial.number(in: 0...500)))
+      do {
+        try await strike(fault, trial)
+        try await trial.restartEnded(after: fault.rawValue)
+        if number % 10 == 9 || number == count - 1 { try await trial.settle() }
+      } catch {
+        let state = await trial.state()
+        Issue.record("\(fault), the fault \(number) of seed \(FaultPlan.seed): \(error)\n\(state)")
+        return
+      }
+      tried[fault, default: 0] += 1
+      figures.faults += 1
+      // What is wrong once stays so.
+      if await trial.problems.contains(where: { $0.kind != .other }) { break }
+    }
+    try await trial.stop()
+    let problems = await trial.problems
+    figures.count(problems)
+    figures.jobs = await trial.jobCount
+    let takeovers = await trial.takeovers.sorted()
+    let slow = takeovers.filter { $0 >= Self.takeoverLimit }
+    let kinds = tried.map { "\($0.value) \($0.key)" }.sorted().joined(separator: ", ")
+    let text = takeovers.map { String(format: "%.2f", $0) }
+    figures.struck = figures.faults
+    figures.tell(
+      "\(takeovers.count) takeovers after \(text.first ?? "-") to \(text.last ?? "-") s, "
+        + "half of them within \(text.isEmpty ? "-" : text[text.count / 2]) s; \(kinds)")
+    #expect(problems.isEmpty, "seed \(FaultPlan.seed): \(problems.map(\.description).joined(separator: "\n"))")
+    // A machine that does other things as well may be late.
+    if FaultPlan.isWhole { #expect(slow.isEmpty, "takeovers after \(slow) s") }
+  }
+
+  private func strike(_ fault: Fault, _ trial: FleetTrial) async throws {
+    switch fault {
+    case .killHost, .killLead:
+      let host = try await fault == .killLead ? trial.lead() : trial.anyHost()
+      try await trial.lose(host) { daemon, _ in try await daemon.kill() }
+      try await trial.start(host)
+    case .restartHost:
+      let host = try await trial.anyHost()
+      try await trial.daemon(host).kill()
+      try await trial.start(host)
+    case .stopHost:
+      let host = try await trial.anyHost()
+      let end = try await trial.daemon(host).stop()
+      #expect(end == .exited(code: 0))
+      try await trial.start(host)
+    case .suspendHost:
+      let host = try await trial.anyHost()
+      let start = ContinuousClock.now
+      try await trial.lose(host) { daemon, _ in try daemon.child.kill(SIGSTOP) }
+      try await Task.sleep(until: start.advanced(by: .seconds(7)))
+      try await trial.daemon(host).child.kill(SIGCONT)
+      try await trial.expectFenced(host)
+      try await trial.start(host)
+    case .isolateHost:
+      let host = try await trial.anyHost()
+      let start = ContinuousClock.now
+      let links = await trial.hosts[host].links
+      try await trial.lose(host) { _, links in for link in links { link.isolate() } }
+      try await Task.sleep(until: start.advanced(by: .seconds(7)))
+      for link in links { link.restore() }
+      try await trial.expectFenced(host)
+      try await trial.start(host)
+    case .killServer: try await trial.restartServer()
+    case .failOver: try await trial.failOver()
+    case .setClock:
+      try await trial.setClock(try await trial.anyHost(), ahead: await trial.pick([-86_400, -60, 0, 60, 86_400]))
+    }
+  }
+}

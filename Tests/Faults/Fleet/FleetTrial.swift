@@ -1,0 +1,277 @@
+import DaemonTesting
+import Foundation
+import Glibc
+import PostgresTesting
+import SystemSupport
+import TestSupport
+import Testing
+
+/// Hosts that share one replicated database, the jobs that they were given, and what the database noticed of them.
+actor FleetTrial {
+  /// A daemon's root and what lies between it and the servers.
+  struct Host {
+    let name: String
+    let root: DaemonRoot
+    let links: [CuttingProxy]
+    let clock: SettableClock
+    var daemon: DaemonProcess?
+  }
+
+  let servers: ReplicatedCluster
+  private(set) var hosts: [Host] = []
+  private(set) var primary = 0
+  /// The rows that each job inserts.
+  private var expected: [String: Int] = [:]
+  private(set) var problems: [Problem] = []
+  /// The time from a fault until the database knew the host for lost, in seconds.
+  private(set) var takeovers: [Double] = []
+  private var random = SeededGenerator(seed: FaultPlan.seed)
+
+  private static let database = "bobbin"
+  private static let channel = "trial"
+  /// The most jobs of the type `narrow` that may run at a time, on all hosts together.
+  private static let narrowLimit = 2
+  /// The number of rows of an import.
+  private static let importRows = 50
+
+  private var url: String { servers.url(of: Self.database) }
+  var jobCount: Int { expected.count }
+
+  init(hosts names: [String]) async throws {
+    servers = try ReplicatedCluster()
+    try TestDatabase.run("CREATE DATABASE \(Self.database)", servers.url(of: "postgres"))
+    for name in names { hosts.append(try await makeHost(name)) }
+    for index in hosts.indices { try await start(index) }
+    try watch()
+  }
+
+  private func makeHost(_ name: String) async throws -> Host {
+    let links = try (0...1).map { try CuttingProxy(to: servers.socketFolder($0)) }
+    let url = ReplicatedCluster.url(of: Self.database, socketFolders: links.map(\.socketFolder))
+    let root = try DaemonRoot(
+      "[Store]\nUrl=\(url)\n[Fleet]\nName=\(name)\n[Workers]\nCount=3\n\(DaemonRoot.quickFlushes)")
+    let row = #"{"insert": {"entity": "Reading", "values": {"job": "'$BOBBIN_JOB_ID'", "number": 1}}}"#
+    for type in ["wide", "narrow"] {
+      let path = root.directory.path("\(type).sh")
+      // Some jobs are over before a fault, others are met by it.
+      try root.write("sleep 0.$(($$ % 4))\necho '\(row)'\n", to: path)
+      try root.write("[Handler]\nType=\(type)\nExecStart=/bin/sh \(path)\n", to: root.paths.handlers + "/\(type).conf")
+    }
+    let numbers = (0..<Self.importRows).map { "\($0)\n" }.joined()
+    try root.payload("numbers.csv", "number\n" + numbers)
+    return Host(name: name, root: root, links: links, clock: try await SettableClock())
+  }
+
+  /// Has the database note what must not be, and when it knew hosts for lost.
+  private func watch() throws {
+    try TestDatabase.run(
+      """
+      CREATE SCHEMA trial;
+      CREATE TABLE trial.violation (what text);
+      CREATE TABLE trial.ended (host bigint, at timestamptz DEFAULT clock_timestamp());
+      CREATE FUNCTION trial.count_narrow() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE n bigint; BEGIN
+        SELECT count(*) INTO n FROM bobbin._run r JOIN bobbin."Job" j ON j._key = r.job WHERE j.type = 'narrow';
+        IF n > \(Self.narrowLimit) THEN INSERT INTO trial.violation VALUES (n || ' of a limit of \(Self.narrowLimit)'); END IF;
+        RETURN NULL; END $$;
+      CREATE TRIGGER narrow AFTER INSERT ON bobbin._run FOR EACH STATEMENT EXECUTE FUNCTION trial.count_narrow();
+      CREATE FUNCTION trial.compare_terms() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NEW.term < OLD.term THEN INSERT INTO trial.violation VALUES ('the term fell to ' || NEW.term); END IF;
+        RETURN NULL; END $$;
+      CREATE TRIGGER terms AFTER UPDATE ON bobbin._lead FOR EACH ROW EXECUTE FUNCTION trial.compare_terms();
+      CREATE FUNCTION trial.note_end() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NEW.state <> 'alive' THEN
+          INSERT INTO trial.ended (host) VALUES (NEW.number);
+          NOTIFY \(Self.channel);
+        END IF;
+        RETURN NULL; END $$;
+      CREATE TRIGGER ended AFTER UPDATE OF state ON bobbin._host FOR EACH ROW EXECUTE FUNCTION trial.note_end();
+      """, url)
+  }
+
+  // MARK: Jobs
+
+  /// Drops files of random kinds into the spools of random hosts, whether they run or not.
+  func drop(files count: Int) throws {
+    for _ in 0..<count {
+      let id = "job-\(expected.count)"
+      let host = hosts[Int.random(in: hosts.indices, using: &random)]
+      let text: String
+      switch Int.random(in: 0..<8, using: &random) {
+      case 0:
+        let columns = #""columns": {"number": "number"}, "values": {"job": "\#(id)"}"#
+        text = #"""
+          {"type": "import", "id": "\#(id)",
+           "arguments": {"input": "numbers.csv", "entity": "Reading", \#(columns)}}
+          """#
+        expected[id] = Self.importRows
+      case 1...3:
+        text = #"""
+          {"type": "narrow", "id": "\#(id)", "limit": {"key": "narrow", "concurrent": \#(Self.narrowLimit)}}
+          """#
+        expected[id] = 1
+      case 4 where !expected.isEmpty:
+        text = #"{"type": "noop", "id": "\#(id)", "after": ["job-\#(expected.count - 1)"]}"#
+        expected[id] = 0
+      default:
+        text = #"{"type": "wide", "id": "\#(id)"}"#
+        expected[id] = 1
+      }
+      try host.root.drop(text, as: FileName("\(id).json"))
+    }
+  }
+
+  /// Waits until all jobs are over, and looks at what there is.
+  func settle() async throws {
+    for index in hosts.indices { try await start(index) }
+    for host in hosts { try await host.daemon?.waitUntilSpoolIsEmpty(seconds: 60) }
+    let rows = try TestDatabase.rows(
+      """
+      SELECT j.id, j.state, (SELECT count(*) FROM bobbin."Reading" WHERE job = j.id),
+        (SELECT count(DISTINCT number) FROM bobbin."Reading" WHERE job = j.id) FROM bobbin."Job" AS j
+      """, url)
+    var found: Set<String> = []
+    for row in rows {
+      let (id, state) = (row[0] ?? "", row[1] ?? "")
+      if !found.insert(id).inserted { note(.repetition, "two jobs \(id)") }
+      let wanted = expected[id].map { ["completed", "\($0)", "\($0)"] } ?? []
+      if Array(row.dropFirst()) == wanted { continue }
+      let count = row[2].flatMap { Int($0) } ?? 0
+      let isRepeated = state == "completed" && count > expected[id] ?? 0
+      note(isRepeated ? .repetition : .loss, "\(id) is \(row.dropFirst()), not \(wanted)")
+    }
+    for id in expected.keys where !found.contains(id) { note(.loss, "\(id) is gone") }
+    for row in try TestDatabase.rows("DELETE FROM trial.violation RETURNING what", url) {
+      note(.other, row[0] ?? "a violation")
+    }
+    let rest = try TestDatabase.rows("SELECT count(*) FROM bobbin._run", url)[0][0]
+    if rest != "0" { note(.other, "\(rest ?? "") runs are left") }
+    for host in hosts where try !host.root.failedFiles.isEmpty { note(.other, "\(host.name) refused files") }
+  }
+
+  private func note(_ kind: Problem.Kind, _ text: String) { problems.append(Problem(kind: kind, description: text)) }
+
+  // MARK: Hosts
+
+  /// Starts a host that does not run.
+  func start(_ index: Int) async throws {
+    if let daemon = hosts[index].daemon, try daemon.end == nil { return }
+    let host = hosts[index]
+    hosts[index].daemon = try await DaemonProcess.ready(host.root, environment: host.clock.environment, seconds: 60)
+  }
+
+  /// What the servers and the hosts are at, for who looks into a failure.
+  func state() -> String {
+    func table(_ sql: String) -> String {
+      do {
+        let rows = try TestDatabase.rows(sql, url)
+        return sql + "\n" + rows.map { $0.map { $0 ?? "-" }.joined(separator: " | ") }.joined(separator: "\n")
+      } catch { return "\(sql): \(error)" }
+    }
+    let tables = [
+      """
+      SELECT application_name, state, wait_event, pg_blocking_pids(pid)::text, pid, now() - xact_start, left(query, 120)
+      FROM pg_stat_activity WHERE datname = '\(Self.database)'
+      """,
+      "SELECT number, state, ended - started, right(root, 12) FROM bobbin._host ORDER BY number",
+      "SELECT *, now() - (SELECT seen FROM bobbin._beat b WHERE b.host = l.host) FROM bobbin._lead l",
+      "SELECT * FROM bobbin._run", "SELECT number, kind, host, keys::text, left(body, 100) FROM bobbin._inbox",
+      "SELECT * FROM bobbin._outcome",
+      "SELECT _key, id, state, type, attempt, host, right(_place, 12) FROM bobbin.\"Job\" WHERE state <> 'completed'",
+    ]
+    let logs = hosts.map { host in
+      let files = (try? host.root.currentFiles + host.root.newFiles).map { "\($0)" } ?? "-"
+      return "\(host.name) \(host.root.directory.path) \(files)\n\(host.daemon?.logText.suffix(3000) ?? "")"
+    }
+    return (tables.map(table) + logs).joined(separator: "\n\n")
+  }
+
+  func daemon(_ index: Int) throws -> DaemonProcess {
+    try #require(hosts[index].daemon)
+  }
+
+  /// Draws a host that runs.
+  func anyHost() throws -> Int {
+    let running = try hosts.indices.filter { try hosts[$0].daemon.map { try $0.end == nil } ?? false }
+    return try #require(running.randomElement(using: &random))
+  }
+
+  /// The host that leads, or any if none does just now.
+  func lead() throws -> Int {
+    let root = try TestDatabase.run(
+      "SELECT h.root FROM bobbin._lead l JOIN bobbin._host h ON h.number = l.host", url)
+    return try hosts.firstIndex { root?.contains($0.root.directory.path) ?? false } ?? anyHost()
+  }
+
+  /// Does something to a host that makes it silent, and waits until the database knows it for lost.
+  func lose(_ index: Int, _ fault: (DaemonProcess, [CuttingProxy]) async throws -> Void) async throws {
+    let daemon = try daemon(index)
+    let path = hosts[index].root.directory.path
+    let number = try TestDatabase.run(
+      "SELECT max(number) FROM bobbin._host WHERE state = 'alive' AND position('\(path)' IN root) > 0", url)
+    guard let number else { return note(.other, "\(hosts[index].name) is not in the fleet") }
+    let start = Date()
+    try await fault(daemon, hosts[index].links)
+    let url = url
+    try await onThread {
+      try TestDatabase.wait(
+        for: "EXISTS (SELECT 1 FROM trial.ended WHERE host = \(number))", at: url, channel: Self.channel, seconds: 20)
+    }
+    let moment = try TestDatabase.run(
+      "SELECT extract(epoch FROM at) FROM trial.ended WHERE host = \(number)", url)
+    takeovers.append((moment.flatMap { Double($0) } ?? 0) - start.timeIntervalSince1970)
+  }
+
+  /// Waits for the end of a host that others have taken the jobs of.
+  func expectFenced(_ index: Int) async throws {
+    let daemon = try daemon(index)
+    let end = try await daemon.waitForEnd(seconds: 30)
+    if end != .exited(code: 75) { note(.other, "\(hosts[index].name), fenced, \(end)\n\(daemon.logText.suffix(2000))") }
+  }
+
+  /// Counts hosts that have ended though nothing was done to them, and starts them.
+  func restartEnded(after fault: String) async throws {
+    for index in hosts.indices {
+      guard let daemon = hosts[index].daemon, let end = try daemon.end else { continue }
+      note(.other, "\(hosts[index].name) \(end) after \(fault)\n\(daemon.logText.suffix(2000))")
+      try await start(index)
+    }
+  }
+
+  // MARK: Servers
+
+  func restartServer() async throws {
+    let (servers, primary) = (servers, primary)
+    try await onThread {
+      try servers.kill(primary)
+      try servers.start(primary)
+    }
+  }
+
+  /// Kills the primary, promotes its standby, and makes a new standby of the old one.
+  func failOver() async throws {
+    let (servers, old) = (servers, primary)
+    primary = 1 - old
+    try await onThread { [primary] in
+      try servers.kill(old)
+      try servers.promote(primary)
+      try servers.rebuild(old)
+    }
+  }
+
+  func setClock(_ index: Int, ahead seconds: Int64) throws { try hosts[index].clock.set(ahead: seconds) }
+
+  func pick<Element>(_ elements: [Element]) -> Element {
+    elements[Int.random(in: elements.indices, using: &random)]
+  }
+
+  func number(in range: ClosedRange<Int>) -> Int { .random(in: range, using: &random) }
+
+  /// Ends all hosts in order.
+  func stop() async throws {
+    for host in hosts {
+      guard let daemon = host.daemon, try daemon.end == nil else { continue }
+      let end = try await daemon.stop()
+      if end != .exited(code: 0) { note(.other, "\(host.name), stopped, \(end)\n\(daemon.logText.suffix(2000))") }
+    }
+  }
+}
