@@ -185,20 +185,20 @@ final class Membership: Sendable {
   ///
   /// - Throws: ``NoAnswer`` after ten seconds; it may be obeyed later.
   func ask(_ order: Order) throws -> OrderAnswer.Content {
-    let answered = DispatchSemaphore(value: 0)
+    let answered = Latch()
     let answer = Mutex<OrderAnswer.Content?>(nil)
     let ticket = state.withLock { state -> Int64? in
       if state.isClosed || state.isAway { return nil }
       state.lastTicket += 1
       state.questions[state.lastTicket] = { content in
         answer.withLock { $0 = content }
-        answered.signal()
+        answered.open()
       }
       return state.lastTicket
     }
     guard let ticket, let driver else { throw NoAnswer() }
     driver.handle(.order(order, ticket: ticket))
-    _ = answered.wait(timeout: DispatchTime(after: Self.answerLimit))
+    _ = answered.wait(for: Self.answerLimit)
     state.withLock { _ = $0.questions.removeValue(forKey: ticket) }
     guard let content = answer.withLock({ $0 }) else { throw NoAnswer() }
     return content
