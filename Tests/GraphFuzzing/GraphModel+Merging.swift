@@ -50,11 +50,6 @@ extension GraphModel {
         if change.kind == .touch, !byIDs, rows[number] == nil, commits[number] != nil { continue }
         // What never was stored as it was is read; of what was deleted since, nobody has told yet.
         let wasStored = change.row?.identity.map { stamps[$0] != nil } ?? false
-        if !byIDs, !wasStored, rows[number] != nil, contexts[context].changes[number] == nil {
-          // It becomes a fault, which is read when it is needed.
-          contexts[context].held[number] = nil
-          continue
-        }
         fresh = rows[number]?.row ?? (byIDs || !wasStored ? nil : change.row)
       }
       if byIDs, change.kind != .delete, contexts[context].changes[number]?.kind == .delete { continue }
