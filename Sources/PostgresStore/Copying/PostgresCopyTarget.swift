@@ -6,9 +6,6 @@ package import StoreInterface
 
 /// A store in PostgreSQL that is being filled; no daemon opens it before it is complete.
 package final class PostgresCopyTarget: CopyTarget {
-  /// The key in `_metadata` of what is being copied, while the store is not complete.
-  static let copyKey = "copy"
-
   package let place: String
   package private(set) var progress: [String: CopyKey] = [:]
   private let source: CopiedStore
@@ -75,7 +72,7 @@ package final class PostgresCopyTarget: CopyTarget {
       for index in schema.allIndexes { try connection.control("DROP INDEX \(SchemaName.quoted(index.name))") }
       try connection.control("CREATE TABLE _copy (name text PRIMARY KEY, last text NOT NULL)")
       try updater.setMetadata("uuid", source.identifier.uuidString)
-      try updater.setMetadata(Self.copyKey, Self.identity(source))
+      try updater.setMetadata(StoreInspection.copyKey, Self.identity(source))
       // Releases that don't know of copies see that it is no store of theirs.
       try updater.setMetadata("format", "copying")
     }
@@ -83,7 +80,7 @@ package final class PostgresCopyTarget: CopyTarget {
 
   private static func checkUnfinished(_ inspection: StoreInspection, _ identity: String) throws(StoreError) {
     let remedy = "DROP SCHEMA \(inspection.schemaName) CASCADE removes it"
-    guard let found = try inspection.metadata(copyKey) else {
+    guard let found = try inspection.metadata(StoreInspection.copyKey) else {
       throw StoreError(
         .cannotOpen, "there is a store already, and it is not overwritten; \(remedy)", path: inspection.connection.place
       )
@@ -179,7 +176,7 @@ package final class PostgresCopyTarget: CopyTarget {
       if let history = source.history { try finish(history) }
       try updater.update()
       try updater.setMetadata("format", String(StoreOpener.formatVersion))
-      _ = try connection.query("DELETE FROM _metadata WHERE key = $1", [.text(Self.copyKey)])
+      _ = try connection.query("DELETE FROM _metadata WHERE key = $1", [.text(StoreInspection.copyKey)])
       try connection.control("DROP TABLE _copy")
     }
     // The planner knows nothing of the rows otherwise, until the server looks by itself.

@@ -3,6 +3,9 @@ import StoreInterface
 
 /// Looks at a server, and at what is in the schema of a store, before anything is done there.
 struct StoreInspection {
+  /// The key in `_metadata` of what is being copied, while the store is not complete.
+  static let copyKey = "copy"
+
   let connection: Connection
   let schemaName: String
 
@@ -53,7 +56,7 @@ struct StoreInspection {
   }
 
   func checkFormat() throws(StoreError) {
-    if try metadata(PostgresCopyTarget.copyKey) != nil {
+    if try metadata(Self.copyKey) != nil {
       throw StoreError(
         .notAStore,
         "the schema \(schemaName) of the database holds a copy that was not finished; go on with it by bobbinctl store copy",
