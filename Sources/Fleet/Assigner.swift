@@ -168,7 +168,10 @@ package struct Assigner: Sendable {
     let stop = vacate(ended.run, at: now)
     let delay = ended.retryTime.map { max(0, $0 - now.wall) } ?? 0
     let lost = schedule.endAttempt(of: id, ended.event, delay: delay, at: now)
-    if schedule.state(of: id)?.isFinal == true { drop(id, at: now) }
+    if let state = schedule.state(of: id), state.isFinal {
+      drop(id, at: now)
+      orders.note(ended.run, endedAs: state)
+    }
     cancel(lost, .end(of: id))
     // It ended before it was told to.
     if let stop { carryOut(stop.event, stop.reason, of: id, at: now) }
@@ -392,7 +395,6 @@ package struct Assigner: Sendable {
         cancel(lost, .end(of: id))
       }
     }
-    if ends.isEmpty { return }
-    for order in orders.indices { orders[order].note(ends) }
+    orders.note(ends)
   }
 }

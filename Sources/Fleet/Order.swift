@@ -76,10 +76,27 @@ package struct PlacedOrder: Sendable {
     self.order = order
     self.jobs = jobs
   }
+}
 
+/// Orders that wait know their jobs by rows, which others write meanwhile.
+extension [PlacedOrder] {
   /// Notes that jobs have ended since their rows were read.
   mutating func note(_ ends: [ManagedObjectID: JobState]) {
-    for job in jobs.indices { if let end = ends[jobs[job].id] { jobs[job].state = end } }
+    note { job in if let end = ends[job.id] { job.state = end } }
+  }
+
+  /// Notes that an attempt has ended a job since its row was read, with all that it may have left.
+  mutating func note(_ run: Run, endedAs state: JobState) {
+    note { job in
+      if job.id != run.job { return }
+      (job.state, job.attempt, job.isPartial) = (state, run.attempt, false)
+    }
+  }
+
+  private mutating func note(_ change: (inout FleetJob) -> Void) {
+    for order in indices {
+      for job in self[order].jobs.indices { change(&self[order].jobs[job]) }
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 package import JSONText
+import SystemSupport
 import TextSupport
 
 /// Reads a handler's arguments, naming the key in each error.
@@ -28,6 +29,16 @@ package struct ArgumentReader {
     guard let value = object[key] else { return nil }
     guard let text = value.string else { throw error("must be a string, not \(value.kindName)", key) }
     return text
+  }
+
+  /// A text of one line, without characters that hide or reorder what people read.
+  package func line(_ key: String, limit: Int) throws(JobFileError) -> String? {
+    guard let line = try text(key) else { return nil }
+    if line.utf8.count > limit { throw error("is longer than \(limit) bytes", key) }
+    if line.unicodeScalars.contains(where: \.isControlOrFormat) {
+      throw error("must not contain control or invisible characters", key)
+    }
+    return line
   }
 
   package func requiredText(_ key: String) throws(JobFileError) -> String {

@@ -194,10 +194,11 @@ struct JobRows: Sendable {
     """)
 
   /// Gives unfinished jobs a spool, if they have none, and their spool as their place; attempts that were cut short are
-  /// made up for, unless the job was told to end.
+  /// made up for, unless the job was told to end. One that has left rows behind is reverted by a host first.
   static func adopt(_ spool: String) -> Request {
     let state = """
-      CASE WHEN j."state" <> 'running' THEN j."state" WHEN j."stopEvent" IS NULL THEN 'available' \
+      CASE WHEN j."state" <> 'running' THEN j."state" \
+      WHEN j."stopEvent" IS NULL OR j."cursor" IS NOT NULL THEN 'available' \
       WHEN j."stopEvent" = 'held' THEN 'held' ELSE 'cancelled' END
       """
     return Request(

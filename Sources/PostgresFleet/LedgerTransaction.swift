@@ -251,7 +251,8 @@ struct LedgerTransaction {
         // That of a host which is gone by now is gone with it.
         guard let body = taken.textIfPresent(row, 3) else { continue }
         if placed.last?.number != number {
-          guard let order = OrderText.order(body, id: jobs.id) else { throw unreadable() }
+          // Whoever gave an order that only a newer release understands is told that it has no answer.
+          guard let order = OrderText.order(body, id: jobs.id) else { continue }
           let ticket = taken.integer(row, 8 + JobRows.columnCount)
           placed.append((number, PlacedOrder(host: Int(taken.integer(row, 2)), ticket: ticket, order: order, jobs: [])))
         }
@@ -275,7 +276,7 @@ struct LedgerTransaction {
     for row in 0..<read.rowCount {
       let (host, ticket) = (Int(read.integer(row, 0)), read.integer(row, 1))
       if orders.last?.host != host || orders.last?.ticket != ticket {
-        guard let order = OrderText.order(read.text(row, 2), id: jobs.id) else { throw unreadable("an order") }
+        guard let order = OrderText.order(read.text(row, 2), id: jobs.id) else { continue }
         orders.append(PlacedOrder(host: host, ticket: ticket, order: order, jobs: []))
       }
       if !read.isNull(row, 3) { orders[orders.count - 1].jobs.append(jobs.job(read, row, from: 3)) }

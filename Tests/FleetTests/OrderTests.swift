@@ -38,13 +38,14 @@ struct OrderTests {
     private var now: Moment { Moment(steady: ledger.now, wall: ledger.now) }
 
     /// Has the lead make rounds until there is nothing left to do.
-    func settle() throws {
+    func settle() throws { for _ in 0..<20 { try step() } }
+
+    /// Has the lead make one request.
+    func step() throws {
       lead.noteHint()
-      for _ in 0..<20 {
-        ledger.now += 20
-        guard case .request(let make) = lead.next(at: now) else { continue }
-        _ = lead.handle(try ledger.perform(make(receipt(2, 2))), at: now)
-      }
+      ledger.now += 20
+      guard case .request(let make) = lead.next(at: now) else { return }
+      _ = lead.handle(try ledger.perform(make(receipt(2, 2))), at: now)
     }
 
     /// Another lead takes its place, and reads everything.
@@ -81,10 +82,14 @@ struct OrderTests {
     func stop(_ key: Int64) -> RunStop? { ledger.stops.row(id(key), for: 0) }
 
     func end(_ key: Int64, _ event: JobEvent) throws {
+      try tellEnd(key, event)
+      try settle()
+    }
+
+    func tellEnd(_ key: Int64, _ event: JobEvent) throws {
       let run = try #require(self.run(key))
       let retry = event == .failed ? ledger.now + 60_000 : nil
       _ = try ledger.perform(.flush([EndedRun(run: run, event: event, retryTime: retry)], receipt(run.host, 0)))
-      try settle()
     }
   }
 
@@ -133,6 +138,21 @@ struct OrderTests {
     try desk.end(1, event)
     #expect(desk.job(1)?.state == JobState.running.after(event))
     #expect(desk.job(3)?.state == (event == .held ? .available : .cancelled))
+  }
+
+  @Test("that waits for the end of one job leaves another alone that is completed meanwhile", arguments: 0..<25)
+  func waiting(steps: Int) throws {
+    let late = Date(timeIntervalSince1970: 4_000_000_000)
+    let desk = try Desk([Self.job(1), Self.job(2) { $0.notBefore = late }, Self.job(3) { $0.after = ["job2"] }])
+    let targets = { (keys: [Int64]) in keys.map { Order.Target(Self.id($0), attempts: 2) } }
+    _ = try desk.place(.command(.cancel(reason: "enough"), targets([2])))
+    for _ in 0..<steps % 5 { try desk.step() }
+    let ticket = try desk.place(.command(.cancel(reason: "enough"), targets([3, 1])))
+    for _ in 0..<steps / 5 { try desk.step() }
+    try desk.tellEnd(1, .succeeded)
+    try desk.settle()
+    #expect(desk.job(1)?.state == .completed && desk.job(3)?.state == .cancelled)
+    #expect(desk.answer(ticket) != nil)
   }
 
   @Test("to a run that has ended otherwise is carried out for its job")

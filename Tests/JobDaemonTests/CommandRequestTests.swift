@@ -22,6 +22,8 @@ struct CommandRequestTests {
       (#"{"command": "cancel", "jobs": ["a"], "where": {"queue": "a"}}"#, "where"),
       (#"{"command": "cancel", "jobs": [1]}"#, "jobs"), (#"{"command": "priority", "jobs": ["a"]}"#, "value"),
       (#"{"command": "priority", "value": 101, "jobs": ["a"]}"#, "value"), (#"{"command": "end", "jobs": []}"#, "end"),
+      (#"{"command": "cancel", "jobs": ["a"], "reason": "a\u0000"}"#, "reason"),
+      (#"{"command": "cancel", "jobs": ["a"], "reason": "\#(String(repeating: "a", count: 1_001))"}"#, "1000 bytes"),
     ])
   func refused(text: String, named: String) throws {
     let error = #expect(throws: JobFileError.self) { try request(text) }

@@ -66,7 +66,7 @@ extension StatusService {
     let reader = try ArgumentReader(body, path: "")
     try reader.allow(["queue", "type"])
     let resource: Resource.Name
-    switch (try reader.text("queue"), try reader.text("type")) {
+    switch (try reader.line("queue", limit: 100), try reader.line("type", limit: 100)) {
     case (let queue?, nil): resource = .queue(queue)
     case (nil, let type?): resource = .type(type)
     case (nil, nil): resource = .everything
@@ -140,7 +140,8 @@ struct CommandRequest: Sendable, Equatable {
     try reader.allow(["command", "jobs", "where", "value", "reason"])
     let name = try reader.requiredText("command")
     switch name {
-    case "cancel": command = .cancel(reason: try reader.text("reason") ?? "cancelled by user \(user)")
+    case "cancel":
+      command = .cancel(reason: try reader.line("reason", limit: 1_000) ?? "cancelled by user \(user)")
     case "hold": command = .hold
     case "release": command = .release
     case "retry": command = .retry

@@ -127,8 +127,8 @@ package final class StatusService: Sendable {
   private func jobs(_ request: HTTPRequest) -> HTTPReply {
     let limit = request.query("limit").map { Int($0) } ?? 100
     let offset = request.query("offset").map { Int($0) } ?? 0
-    guard let limit, (1...10_000).contains(limit), let offset, offset >= 0 else {
-      return .now(.failure(400, code: "bad-request", message: "limit is 1 to 10000, offset 0 or more"))
+    guard let limit, (1...10_000).contains(limit), let offset, (0...1_000_000).contains(offset) else {
+      return .now(.failure(400, code: "bad-request", message: "limit is 1 to 10000, offset 0 to 1000000"))
     }
     let selection: JobSelection
     switch Self.selection(request) {
