@@ -101,6 +101,9 @@ package final class CuttingProxy: Sendable {
     }
   }
 
+  /// The other side may have gone, which is no reason for a signal.
+  private static let quietly = Int32(MSG_NOSIGNAL)
+
   /// Passes bytes on in both directions until one side ends.
   private func pass(_ client: Int32, _ server: Int32) {
     var bytes = [UInt8](repeating: 0, count: 64 * 1024)
@@ -117,13 +120,13 @@ package final class CuttingProxy: Sendable {
         let moment = commits ? cut.withLock { cut in cut.take() } : nil
         if moment == .beforeCommit { return }
         isDeaf = isDeaf || moment == .afterCommit
-        if write(server, bytes, count) != count { return }
+        if send(server, bytes, count, Self.quietly) != count { return }
       }
       if entries[1].revents != 0 {
         let count = read(server, &bytes, bytes.count)
         // The answer to the commit has come, so it is written.
         if count <= 0 || isDeaf { return }
-        if write(client, bytes, count) != count { return }
+        if send(client, bytes, count, Self.quietly) != count { return }
       }
     }
   }
