@@ -21,12 +21,15 @@ struct AdoptionTests {
     coordinator = PersistentStoreCoordinator(model: model)
     try coordinator.open(.postgresql(url: database.url))
     try ManagedObjectContext(coordinator: coordinator).performAndWait { context in
-      for (id, state) in [("a", JobState.available), ("b", .running), ("c", .running), ("d", .completed), ("e", .held)]
-      {
+      for (id, state) in [
+        ("a", JobState.available), ("b", .running), ("c", .running), ("d", .completed), ("e", .held), ("f", .running),
+      ] {
         let job = Job(context: context)
         (job.id, job.type, job.file, job.attempt, job.maxAttempts) = (id, "noop", "\(id).json", 1, 1)
         job.currentState = state
-        if id == "c" { job.setPendingStop(.cancelled, "not wanted") }
+        if id == "c" || id == "f" { job.setPendingStop(.cancelled, "not wanted") }
+        // What its checkpoints have saved is reverted before it is called cancelled.
+        if id == "f" { job.cursor = "half" }
       }
       let pause = Pause(context: context)
       (pause.kind, pause.name) = ("queue", "slow")
@@ -54,6 +57,7 @@ struct AdoptionTests {
       c|cancelled|one:/spool|one:/spool|2|not wanted|f
       d|completed|||1||t
       e|held|one:/spool|one:/spool|1||t
+      f|available|one:/spool|one:/spool|2||t
       """
     #expect(try jobs() == expected)
     #expect(try database.output("SELECT kind, name, (SELECT count(*) FROM Pause) FROM _pause") == "queue|slow|0")
@@ -65,7 +69,7 @@ struct AdoptionTests {
   func stranger() throws {
     let error = #expect(throws: StoreError.self) { try join("two:/spool", files: ["z.json"]) }
     #expect(error?.message.contains("start the daemon of the host that the store comes from first") == true)
-    #expect(try database.output("SELECT to_regclass('_host') IS NULL, count(*) FROM Job WHERE spool IS NULL") == "t|5")
+    #expect(try database.output("SELECT to_regclass('_host') IS NULL, count(*) FROM Job WHERE spool IS NULL") == "t|6")
     try join("one:/spool", files: ["a.json", "b.json"])
     #expect(try database.output("SELECT count(*) FROM Job WHERE spool IS NULL") == "1")
   }

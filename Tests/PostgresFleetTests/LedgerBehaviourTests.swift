@@ -1,6 +1,7 @@
 import Foundation
 import Jobs
 import ObjectGraph
+import PostgresTesting
 import Testing
 
 @testable import Fleet
@@ -129,6 +130,23 @@ struct LedgerBehaviourTests {
     #expect(ordered.map(\.host) == orders.map { _ in a })
     #expect(ordered.map { $0.jobs.map(\.id.key) } == [[], [], [], [], [3, 4], [3, 4], [4], []])
     #expect(try fixture.load(by: b).paused == [.queue("q")])
+  }
+
+  @Test(
+    "passes over an order that it can't read, in its news and when a lead loads them",
+    .enabled(if: PostgresCluster.isAvailable()))
+  func unreadable() throws {
+    let fixture = try LedgerFixture(.postgres)
+    let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
+    _ = try fixture.assign([1])
+    for ticket: Int64 in 1...2 {
+      _ = try ledger.perform(.order(.pause(.queue("q\(ticket)"), true), ticket: ticket, fixture.receipt(a, 1)))
+    }
+    try fixture.spoilOrder(1)
+    let news = try ledger.perform(.round(LeadRound(floor: 0), fixture.receipt(b, 2))).news ?? []
+    let orders = news.compactMap { if case .ordered(let order) = $0 { order.ticket } else { nil } }
+    #expect(orders == [2])
+    #expect(try fixture.load(by: b).orders.map(\.ticket) == [2])
   }
 
   @Test("keeps orders until they are answered, also for the next lead", arguments: LedgerKind.available)

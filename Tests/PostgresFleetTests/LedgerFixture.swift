@@ -112,6 +112,11 @@ final class LedgerFixture {
     try postgres?.run("UPDATE _beat SET seen = seen - \(time) * interval '1 ms'")
   }
 
+  /// Makes an order one that only a newer release can read.
+  func spoilOrder(_ ticket: Int64) throws {
+    try postgres?.run(#"UPDATE _order SET body = '{"version":2,"order":"dance"}' WHERE ticket = \#(ticket)"#)
+  }
+
   func job(_ key: Int64, _ change: (inout JobSpecification) -> Void = { _ in }) throws -> FleetJob {
     var specification = JobSpecification(type: "work", id: "job\(key)")
     change(&specification)

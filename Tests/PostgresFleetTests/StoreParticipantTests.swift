@@ -94,17 +94,22 @@ struct StoreParticipantTests {
     #expect(try fixture.run("SELECT string_agg(spool || ' ' || jobs::text, ', ') FROM _outcome") == "b {2}")
   }
 
-  @Test("of a fenced host writes nothing, and the context keeps its changes")
-  func fenced() async throws {
-    try takeOver()
-    let context = ManagedObjectContext(coordinator: coordinator)
-    let codes = await context.perform { context -> [StoreError.Code?] in
+  /// Inserts an object and saves twice; answers the error of each save.
+  private func saveTwice(_ context: ManagedObjectContext) async -> [StoreError.Code?] {
+    await context.perform { context in
       Image(context: context).title = "too late"
       return (0..<2).map { _ in
         do { try context.save() } catch { return (error as? StoreError)?.code }
         return nil
       }
     }
+  }
+
+  @Test("of a fenced host writes nothing, and the context keeps its changes")
+  func fenced() async throws {
+    try takeOver()
+    let context = ManagedObjectContext(coordinator: coordinator)
+    let codes = await saveTwice(context)
     #expect(codes == [.fenced, .fenced])
     #expect(await context.perform { $0.hasChanges })
     #expect(try fixture.run(#"SELECT count(*) FROM "Image""#) == "0")
@@ -114,14 +119,7 @@ struct StoreParticipantTests {
   func endedSession() async throws {
     try await change("none") { _ in }
     try takeOver()
-    let context = ManagedObjectContext(coordinator: coordinator)
-    let codes = await context.perform { context -> [StoreError.Code?] in
-      Image(context: context).title = "too late"
-      return (0..<2).map { _ in
-        do { try context.save() } catch { return (error as? StoreError)?.code }
-        return nil
-      }
-    }
+    let codes = await saveTwice(ManagedObjectContext(coordinator: coordinator))
     // The first is on the session that was ended.
     #expect(codes == [.unavailable, .fenced])
     #expect(try fixture.run(#"SELECT count(*) FROM "Image""#) == "1")

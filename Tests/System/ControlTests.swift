@@ -26,6 +26,19 @@ extension SystemTests {
       try await daemon.get("/v1/jobs/\(id)")["state"]?.string
     }
 
+    @Test("A list from beyond all jobs is empty, and one from a number that no list reaches is refused")
+    func offsets() async throws {
+      let root = try DaemonRoot()
+      let daemon = try await DaemonProcess.ready(root)
+      func list(_ offset: Int) async throws -> (status: Int, body: JSONValue) {
+        try await daemon.request("GET", "/v1/jobs", query: ["state": "held,completed", "offset": "\(offset)"])
+      }
+      let far = try await list(1_000_000)
+      #expect(far.status == 200 && far.body["jobs"]?.array?.isEmpty == true)
+      #expect(try await list(.max).status == 400)
+      #expect(try await daemon.stop() == .exited(code: 0))
+    }
+
     @Test("A paused queue starts nothing, also after a restart, until it is resumed")
     func pause() async throws {
       let root = try DaemonRoot("[Writer]\nFlushIntervalSec=5ms\n")

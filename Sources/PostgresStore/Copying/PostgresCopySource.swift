@@ -205,7 +205,7 @@ private final class PostgresRowReader: CopyRowReader {
   private let entityColumn: Int?
   /// The columns of the names of large values, by the columns of the values.
   private let fileColumns: [Int?]
-  private var masks: [String: [Bool]] = [:]
+  private var masks: EntityMasks
   private var result: QueryResult?
   private var row = 0
   private var isAtEnd = false
@@ -216,6 +216,7 @@ private final class PostgresRowReader: CopyRowReader {
     // A prepared one would remember the columns of an earlier cursor.
     fetch = Request("FETCH \(rowsPerFetch) FROM copied", isKept: false)
     entityColumn = table.entityColumn
+    masks = EntityMasks(table, place: connection.place)
     var next = table.columns.count
     fileColumns = table.columns.map { column in
       guard column.fileColumn != nil else { return nil }
@@ -273,15 +274,6 @@ private final class PostgresRowReader: CopyRowReader {
 
   private func mask(_ result: QueryResult) throws(StoreError) -> [Bool]? {
     guard let entityColumn else { return nil }
-    let name = result.text(row, entityColumn)
-    if let known = masks[name] { return known }
-    guard let made = table.mask(ofEntity: name) else {
-      throw StoreError(
-        .corrupt,
-        "the row of \(table.name) with the key \(result.integer(row, 0)) is of the entity \"\(name)\", which the model does "
-          + "not have", path: connection.place)
-    }
-    masks[name] = made
-    return made
+    return try masks.mask(of: result.text(row, entityColumn), key: result.integer(row, 0))
   }
 }

@@ -1,4 +1,5 @@
 package import ObjectModel
+package import StoreInterface
 
 /// A table as stores are copied and compared: its columns hold the same in every database, whatever they are called there.
 package struct CopiedTable: Sendable {
@@ -140,10 +141,32 @@ extension CopiedTable.Form {
   }
 }
 
-extension CopiedTable {
-  /// Tells whether the objects of an entity have a value in each column; nil if the table has no such objects.
-  package func mask(ofEntity name: String) -> [Bool]? {
-    guard members.contains(name) else { return nil }
-    return columns.map { $0.entities?.contains(name) ?? true }
+/// The columns of a table in which the objects of each of its entities have values.
+package struct EntityMasks {
+  private let table: CopiedTable
+  /// The database, for messages.
+  private let place: String
+  private var known: [String: [Bool]] = [:]
+
+  package init(_ table: CopiedTable, place: String) {
+    self.table = table
+    self.place = place
+  }
+
+  /// Tells for each column whether the objects of an entity have a value in it.
+  ///
+  /// - Parameter key: the key of the row that tells the entity, for messages.
+  /// - Throws: ``StoreError/Code/corrupt`` if the table has no such objects.
+  package mutating func mask(of entity: String, key: Int64) throws(StoreError) -> [Bool] {
+    if let mask = known[entity] { return mask }
+    guard table.members.contains(entity) else {
+      throw StoreError(
+        .corrupt,
+        "the row of \(table.name) with the key \(key) is of the entity \"\(entity)\", which the model does not have",
+        path: place)
+    }
+    let mask = table.columns.map { $0.entities?.contains(entity) ?? true }
+    known[entity] = mask
+    return mask
   }
 }

@@ -163,8 +163,7 @@ private final class SQLiteRowReader: CopyRowReader {
   private let connection: Connection
   private let table: CopiedTable
   private let entityColumn: Int32?
-  /// The columns in which the objects of an entity have a value.
-  private var masks: [String: [Bool]] = [:]
+  private var masks: EntityMasks
   private var isAtEnd = false
 
   init(_ statement: Statement, _ connection: Connection, table: CopiedTable) {
@@ -172,6 +171,7 @@ private final class SQLiteRowReader: CopyRowReader {
     self.connection = connection
     self.table = table
     entityColumn = table.entityColumn.map(Int32.init)
+    masks = EntityMasks(table, place: connection.path)
   }
 
   deinit { connection.recycle(statement) }
@@ -193,16 +193,7 @@ private final class SQLiteRowReader: CopyRowReader {
 
   private func mask() throws(StoreError) -> [Bool]? {
     guard let entityColumn else { return nil }
-    let name = statement.text(entityColumn)
-    if let known = masks[name] { return known }
-    guard let made = table.mask(ofEntity: name) else {
-      throw StoreError(
-        .corrupt,
-        "the row of \(table.name) with the key \(statement.integer(0)) is of the entity \"\(name)\", which the "
-          + "model does not have", path: connection.path)
-    }
-    masks[name] = made
-    return made
+    return try masks.mask(of: statement.text(entityColumn), key: statement.integer(0))
   }
 
   /// Appends a value as the library would read it, whatever a foreign client has written.

@@ -52,6 +52,7 @@ struct FleetChaosTests {
       // The moment is the fault, nothing waits for it.
       try await Task.sleep(for: .milliseconds(await trial.number(in: 0...500)))
       do {
+        if try await trial.hasWork { figures.struck += 1 }
         try await strike(fault, trial)
         try await trial.restartEnded(after: fault.rawValue)
         if number % 10 == 9 || number == count - 1 { try await trial.settle() }
@@ -73,7 +74,6 @@ struct FleetChaosTests {
     let slow = takeovers.filter { $0 >= Self.takeoverLimit }
     let counts = tried.map { "\($0.value) \($0.key)" }.sorted().joined(separator: ", ")
     let text = takeovers.map { String(format: "%.2f", $0) }
-    figures.struck = figures.faults
     figures.tell(
       "\(takeovers.count) takeovers after \(text.first ?? "-") to \(text.last ?? "-") s, "
         + "half of them within \(text.isEmpty ? "-" : text[text.count / 2]) s; \(counts)")

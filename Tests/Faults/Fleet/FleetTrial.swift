@@ -36,6 +36,8 @@ actor FleetTrial {
 
   private var url: String { servers.url(of: Self.database) }
   var jobCount: Int { expected.count }
+  /// True if a spool has files.
+  var hasWork: Bool { get throws { try hosts.contains { try !$0.root.isSpoolEmpty } } }
 
   init(hosts names: [String]) async throws {
     servers = try ReplicatedCluster()
