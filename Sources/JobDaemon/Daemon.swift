@@ -234,7 +234,7 @@ package final class Daemon: Sendable {
     let contents = try admission.parse(draft)
     let file = try spool.store(data, as: name, submitter: submitter)
     do {
-      return try intake.admit(Admission.Candidate(file: file, contents: contents))
+      return try intake.admit(AdmissionCandidate(file: file, contents: contents))
     } catch {
       // A file that the client is told was refused must not run at the next start.
       do { try spool.release(name) } catch let leftover {

@@ -71,7 +71,7 @@ struct AdmissionRoundTests {
         policy: JobPolicy(configuration: ConfigurationBox(Configuration())), handlers: HandlerTable([NoopHandler()]))
       let fates = try files.map { file in
         let data = Data(#"{"type": "noop"}"#.utf8)
-        var candidate = Admission.Candidate(
+        var candidate = AdmissionCandidate(
           file: ClaimedFile(name: file.name, data: data, submitter: file.user), contents: try JobFile(data))
         candidate.isOver = file.isOver
         do throws(AdmissionRefusal) {

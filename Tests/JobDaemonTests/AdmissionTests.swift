@@ -28,13 +28,13 @@ struct AdmissionTests {
       policy: JobPolicy(configuration: ConfigurationBox(Configuration())), spool: "a:/spool")
   }
 
-  private func candidate(_ name: FileName, _ text: String, by user: UInt32 = 7) throws -> Admission.Candidate {
+  private func candidate(_ name: FileName, _ text: String, by user: UInt32 = 7) throws -> AdmissionCandidate {
     let file = ClaimedFile(name: name, data: Data(text.utf8), submitter: user)
-    return Admission.Candidate(file: file, contents: try admission.parse(file))
+    return AdmissionCandidate(file: file, contents: try admission.parse(file))
   }
 
   /// Admits files and puts their jobs into the schedule, as the intake does.
-  private func admit(_ candidates: Admission.Candidate...) throws -> [AdmittedFile] {
+  private func admit(_ candidates: AdmissionCandidate...) throws -> [AdmittedFile] {
     let admitted = try admission.admit(candidates).map { try $0.get() }
     fixture.scheduler.add(admitted.flatMap(\.jobs))
     return admitted
@@ -59,10 +59,10 @@ struct AdmissionTests {
   @Test("A file in cur/ is known again under the ID that it had in a fleet, and only that very file")
   func moved() throws {
     let data = Data(#"{"type": "noop"}"#.utf8)
-    func candidate(_ name: FileName) throws -> Admission.Candidate {
+    func candidate(_ name: FileName) throws -> AdmissionCandidate {
       let status = try Directory(path: "/").status()
       let file = ClaimedFile(name: name, data: data, submitter: 7, status: status, birthTime: 5)
-      var candidate = Admission.Candidate(file: file, contents: try admission.parse(file))
+      var candidate = AdmissionCandidate(file: file, contents: try admission.parse(file))
       candidate.isTakenUp = true
       return candidate
     }

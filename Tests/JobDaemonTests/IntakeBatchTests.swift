@@ -6,10 +6,10 @@ import Testing
 
 @Suite("A batch of job files")
 struct IntakeBatchTests {
-  private func candidate(jobs: Int, bytes: Int) throws -> Admission.Candidate {
+  private func candidate(jobs: Int, bytes: Int) throws -> AdmissionCandidate {
     let list = Array(repeating: #"{"type": "noop"}"#, count: jobs).joined(separator: ",")
     let file = ClaimedFile(name: "a.json", data: Data(count: bytes), submitter: 0)
-    return Admission.Candidate(file: file, contents: try JobFile(Data("{\"jobs\": [\(list)]}".utf8)))
+    return AdmissionCandidate(file: file, contents: try JobFile(Data("{\"jobs\": [\(list)]}".utf8)))
   }
 
   @Test("It is full at its limit of jobs or bytes, so that few small files can't hold very many jobs")

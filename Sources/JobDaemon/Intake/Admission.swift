@@ -47,25 +47,12 @@ final class Admission: Sendable {
     "there is no job type \"\(type)\"; there are \(handlers.types.joined(separator: ", "))"
   }
 
-  /// A claimed file, with its jobs.
-  struct Candidate: Sendable {
-    let file: ClaimedFile
-    let contents: JobFile
-    /// True if its jobs were admitted before, and all those that were to run for it are final.
-    ///
-    /// Then an unknown job has been removed by retention, and an unfinished one was put back; neither concerns the file
-    /// any more. If none of its jobs is known, it is another file of the same name.
-    var isOver = false
-    /// True if it lay in `cur/` already.
-    var isTakenUp = false
-  }
-
   /// Inserts the jobs of files together, in one save; the caller schedules them.
   ///
   /// A job whose ID is known is not run again, whether it is final or not.
   ///
   /// - Returns: the result for each file, in their order.
-  func admit(_ candidates: [Candidate]) throws -> [Result<AdmittedFile, AdmissionRefusal>] {
+  func admit(_ candidates: [AdmissionCandidate]) throws -> [Result<AdmittedFile, AdmissionRefusal>] {
     let jobs = try specifications(of: candidates)
     if let fleet { return try fleet.admit(Array(zip(candidates, jobs))) }
     let names = jobs.joined().flatMap { [$0.id ?? ""] + $0.after + $0.afterAny }
@@ -86,7 +73,7 @@ final class Admission: Sendable {
   ///
   /// A store that was moved from a host of its own to a fleet, or back, has the jobs of files in `cur/` under the other
   /// form of their default IDs; under the usual one they would run once more.
-  private func specifications(of candidates: [Candidate]) throws -> [[JobSpecification]] {
+  private func specifications(of candidates: [AdmissionCandidate]) throws -> [[JobSpecification]] {
     var jobs = candidates.map { $0.jobs(spool: fleet == nil ? nil : spool) }
     let named = candidates.indices.filter { place in
       candidates[place].isTakenUp && candidates[place].contents.jobs.contains { $0.id == nil }
@@ -106,32 +93,6 @@ final class Admission: Sendable {
     }
     return jobs
   }
-}
-
-extension Admission.Candidate {
-  /// The file's jobs, with IDs and batches where the file gives none.
-  ///
-  /// - Parameter spool: the spool of a fleet's host, which tells its files from those of others.
-  fileprivate func jobs(spool: String?) -> [JobSpecification] {
-    var jobs = contents.jobs
-    let defaultID = spool.map { file.defaultID(in: $0) } ?? file.defaultID
-    let batch = contents.batch ?? (contents.hasCallback ? defaultID : nil)
-    for index in jobs.indices {
-      let isCallback = contents.hasCallback && index == jobs.count - 1
-      if jobs[index].id == nil {
-        jobs[index].id =
-          isCallback
-          ? defaultID + ".callback" : jobs.count == 1 ? defaultID : "\(defaultID).\(index + 1)"
-      }
-      if isCallback { jobs[index].afterBatch = batch } else { jobs[index].batch = jobs[index].batch ?? batch }
-    }
-    return jobs
-  }
-}
-
-/// The reason why a file whose jobs are valid by themselves can't be admitted.
-struct AdmissionRefusal: Error, Sendable, Equatable {
-  let reason: String
 }
 
 /// The admission of several files in one save: later ones know of earlier ones.
@@ -156,7 +117,7 @@ struct AdmissionRound {
   ///
   /// - Throws: the reason why the file can't be admitted.
   mutating func admit(
-    _ candidate: Admission.Candidate, _ jobs: [JobSpecification], in context: isolated ManagedObjectContext
+    _ candidate: AdmissionCandidate, _ jobs: [JobSpecification], in context: isolated ManagedObjectContext
   ) throws(AdmissionRefusal) -> AdmittedFile {
     let file = candidate.file
     for job in jobs { try known.checkOrigin(of: job, submitter: Int64(file.submitter)) }

@@ -47,7 +47,7 @@ final class FleetAdmission: Sendable {
   /// - Parameter files: the files, each with its jobs.
   /// - Returns: the result for each file, in their order.
   func admit(
-    _ files: [(candidate: Admission.Candidate, jobs: [JobSpecification])]
+    _ files: [(candidate: AdmissionCandidate, jobs: [JobSpecification])]
   ) throws -> [Result<AdmittedFile, AdmissionRefusal>] {
     while true {
       // Each time, jobs of another host are known that were not before.
@@ -56,7 +56,7 @@ final class FleetAdmission: Sendable {
   }
 
   private func admitOnce(
-    _ files: [(candidate: Admission.Candidate, jobs: [JobSpecification])]
+    _ files: [(candidate: AdmissionCandidate, jobs: [JobSpecification])]
   ) throws -> [Result<AdmittedFile, AdmissionRefusal>] {
     let names = files.flatMap { $0.jobs.flatMap { [$0.id ?? ""] + $0.after + $0.afterAny } }
     var known = try read(names)
@@ -99,7 +99,7 @@ final class FleetAdmission: Sendable {
   }
 
   private func admit(
-    _ candidate: Admission.Candidate, _ jobs: [JobSpecification], known: inout KnownJobs, round: inout Round
+    _ candidate: AdmissionCandidate, _ jobs: [JobSpecification], known: inout KnownJobs, round: inout Round
   ) throws -> AdmittedFile {
     let name = candidate.file.name
     let isOver = candidate.isOver && jobs.contains { known[$0.id ?? ""] != nil }

@@ -193,7 +193,7 @@ final class Intake: Sendable {
     actions.forEach(perform)
   }
 
-  private func claim(_ sighted: PendingNames.Sighted, _ sizeLimit: Int) throws(SystemError) -> Admission.Candidate? {
+  private func claim(_ sighted: PendingNames.Sighted, _ sizeLimit: Int) throws(SystemError) -> AdmissionCandidate? {
     let name = sighted.name
     switch try spool.claim(name, sizeLimit: sizeLimit, as: sighted.sighting) {
     case .nothing: break
@@ -212,10 +212,10 @@ final class Intake: Sendable {
     return nil
   }
 
-  private func parse(_ file: ClaimedFile) -> Admission.Candidate? {
+  private func parse(_ file: ClaimedFile) -> AdmissionCandidate? {
     let problem: String
     do throws(JobFileError) {
-      return Admission.Candidate(file: file, contents: try admission.parse(file))
+      return AdmissionCandidate(file: file, contents: try admission.parse(file))
     } catch {
       problem = error.description
     }
@@ -226,7 +226,7 @@ final class Intake: Sendable {
   // MARK: Admitting
 
   /// Admits files that lie in `cur/`. While the store has no room they are kept and tried again, before any others.
-  private func admit(_ candidates: [Admission.Candidate]) throws {
+  private func admit(_ candidates: [AdmissionCandidate]) throws {
     if candidates.isEmpty { return }
     var rest = candidates
     do {
@@ -251,12 +251,12 @@ final class Intake: Sendable {
 
   /// The files to be admitted in one save. One whose jobs wait for others is alone, so that it finds the earlier ones in
   /// the schedule.
-  private static func nextRound(of candidates: [Admission.Candidate]) -> ArraySlice<Admission.Candidate> {
+  private static func nextRound(of candidates: [AdmissionCandidate]) -> ArraySlice<AdmissionCandidate> {
     let simple = candidates.prefix { !$0.contents.hasCallback && !$0.contents.jobs.contains(where: \.hasDependencies) }
     return simple.isEmpty ? candidates.prefix(1) : simple
   }
 
-  private func admitAgain(_ candidates: [Admission.Candidate]) {
+  private func admitAgain(_ candidates: [AdmissionCandidate]) {
     do {
       for pause in [IntakeState.Pause.admissionFull, .admissionBusy] { resume(pause) }
       try admit(candidates)
@@ -268,7 +268,7 @@ final class Intake: Sendable {
   /// Admits a file that came over the socket and lies in `cur/` already.
   ///
   /// - Throws: ``AdmissionRefusal`` if it can't be admitted, and the store's errors; nothing is admitted then.
-  func admit(_ candidate: Admission.Candidate) throws -> [ManagedObjectID] {
+  func admit(_ candidate: AdmissionCandidate) throws -> [ManagedObjectID] {
     try queue.sync {
       let admitted = try admission.admit([candidate]).map { try $0.get() }
       events.send(.admitted(admitted))
@@ -319,7 +319,7 @@ final class Intake: Sendable {
 
   private func readAgain(
     _ name: FileName, sizeLimit: Int, isOver: Bool
-  ) throws(SystemError) -> Admission.Candidate? {
+  ) throws(SystemError) -> AdmissionCandidate? {
     switch try spool.reread(name, sizeLimit: sizeLimit) {
     case .success(let file):
       var candidate = parse(file)

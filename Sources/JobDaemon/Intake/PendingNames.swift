@@ -108,7 +108,7 @@ struct UnfinishedFiles {
 struct IntakeBatch {
   private let jobLimit: Int
   private let byteLimit: Int
-  private(set) var candidates: [Admission.Candidate] = []
+  private(set) var candidates: [AdmissionCandidate] = []
   private var jobs = 0
   private var bytes = 0
 
@@ -121,7 +121,7 @@ struct IntakeBatch {
   var isFull: Bool { jobs >= jobLimit || bytes >= byteLimit }
 
   /// Adds a claimed file; nil, from a claim that yielded none, changes nothing.
-  mutating func add(_ candidate: Admission.Candidate?) {
+  mutating func add(_ candidate: AdmissionCandidate?) {
     guard let candidate else { return }
     candidates.append(candidate)
     jobs += candidate.contents.jobs.count

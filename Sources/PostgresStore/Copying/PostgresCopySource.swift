@@ -71,7 +71,7 @@ package final class PostgresCopySource: CopySource {
         newest: newest.integer(0, 0), purged: try inspection.metadata(HistorySchema.purgedKey).flatMap { Int64($0) })
     }
     return CopiedStore(
-      identifier: try StoreOpener.identifier(connection), model: model, nextKeys: nextKeys, history: history,
+      identifier: try PostgresStore.identifier(connection), model: model, nextKeys: nextKeys, history: history,
       foreignTables: try foreignTables(connection, besides: Schema(model, dialect: .postgres)),
       obstacles: stored.lostEntities(besides: model))
   }

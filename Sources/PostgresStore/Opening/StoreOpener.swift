@@ -51,16 +51,7 @@ struct StoreOpener {
     if let stages = options.stagedMigration { try migrate(stages, connection) }
     try updater.update()
     if options.tracksHistory { try HistorySchema(connection: connection).create() }
-    return (connection, try Self.identifier(connection))
-  }
-
-  /// The identifier of a store.
-  static func identifier(_ connection: Connection) throws(StoreError) -> UUID {
-    let found = try connection.query("SELECT value FROM _metadata WHERE key = 'uuid'")
-    guard found.rowCount > 0, let identifier = UUID(uuidString: found.text(0, 0)) else {
-      throw StoreError(.corrupt, "the store has no identifier; restore it from a backup", path: connection.place)
-    }
-    return identifier
+    return (connection, try PostgresStore.identifier(connection))
   }
 
   private func updater(_ connection: Connection, _ schema: Schema) -> SchemaUpdater {

@@ -33,20 +33,6 @@ public final class PostgresStore: PersistentStore, Sendable {
   /// True for a store that is being migrated: everything happens in a transaction that somebody else has begun.
   private let isEnclosed: Bool
 
-  /// Opens a store, or makes it.
-  ///
-  /// - Throws: ``StoreError`` that says what is wrong with the way to it, with its format or its model.
-  package convenience init(
-    _ url: String, model: ManagedObjectModel, coordinatorOrdinal: UInt32, options: PostgresStoreOptions = .init()
-  ) throws(StoreError) {
-    let schema = Schema(model, dialect: .postgres)
-    let opener = try StoreOpener(url, schema: schema, options: options)
-    let (connection, identifier) = try opener.open()
-    self.init(
-      connection, opener.settings, schema: schema, identifier: identifier, ordinal: coordinatorOrdinal,
-      options: options, isEnclosed: false)
-  }
-
   /// A store on a connection that is in the middle of a transaction: what is saved is part of that.
   convenience init(
     within connection: Connection, _ settings: Connection.Settings, model: ManagedObjectModel,
@@ -54,11 +40,14 @@ public final class PostgresStore: PersistentStore, Sendable {
   ) throws(StoreError) {
     self.init(
       connection, settings, schema: Schema(model, dialect: .postgres),
-      identifier: try StoreOpener.identifier(connection),
+      identifier: try Self.identifier(connection),
       ordinal: coordinatorOrdinal, options: options, isEnclosed: true)
   }
 
-  private init(
+  /// A store on a connection to a schema that is set up, and fits the model.
+  ///
+  /// - Parameter isEnclosed: true if everything happens in a transaction that somebody else has begun on it.
+  init(
     _ connection: Connection, _ settings: Connection.Settings, schema: Schema, identifier: UUID,
     ordinal coordinatorOrdinal: UInt32, options: PostgresStoreOptions, isEnclosed: Bool
   ) {
@@ -77,6 +66,15 @@ public final class PostgresStore: PersistentStore, Sendable {
       try Connection(settings, .reader)
     }
     plan = WritingPlan(schema, coordinatorOrdinal: coordinatorOrdinal, threshold: options.externalDataThreshold)
+  }
+
+  /// The identifier of a store.
+  static func identifier(_ connection: Connection) throws(StoreError) -> UUID {
+    let found = try connection.query("SELECT value FROM _metadata WHERE key = 'uuid'")
+    guard found.rowCount > 0, let identifier = UUID(uuidString: found.text(0, 0)) else {
+      throw StoreError(.corrupt, "the store has no identifier; restore it from a backup", path: connection.place)
+    }
+    return identifier
   }
 
   deinit { notices.withLock { $0 }?.stop() }

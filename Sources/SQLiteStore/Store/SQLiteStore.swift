@@ -41,20 +41,6 @@ public final class SQLiteStore: PersistentStore, Sendable {
   /// The connection in whose transaction everything happens, for a store that is being migrated.
   private let enclosing: Connection?
 
-  package convenience init(
-    at url: URL, model: ManagedObjectModel, coordinatorOrdinal: UInt32, options: SQLiteStoreOptions = .init()
-  ) throws(StoreError) {
-    let path = url.standardizedFileURL.path
-    let counter = StatementCounter()
-    let schema = Schema(model)
-    let opener = StoreOpener(path: path, schema: schema, options: options, counter: counter)
-    let connection = try opener.open()
-    try self.init(connection, schema, options: options, counter: counter, ordinal: coordinatorOrdinal, enclosing: nil) {
-      () throws(StoreError) in try opener.connect(.reader)
-    }
-    try FileSweep(connection: connection, schema: schema, files: files).run()
-  }
-
   /// A store on a connection that is in the middle of a transaction: what is saved is part of that.
   convenience init(
     within connection: Connection, model: ManagedObjectModel, coordinatorOrdinal: UInt32, options: SQLiteStoreOptions
@@ -65,7 +51,12 @@ public final class SQLiteStore: PersistentStore, Sendable {
     ) { () throws(StoreError) in connection }
   }
 
-  private init(
+  /// A store on a connection that is set up, and fits the schema.
+  ///
+  /// - Parameters:
+  ///   - enclosing: the connection in whose transaction everything happens, if there is one.
+  ///   - connect: makes another connection, for reading.
+  init(
     _ connection: Connection, _ schema: Schema, options: SQLiteStoreOptions, counter: StatementCounter,
     ordinal coordinatorOrdinal: UInt32, enclosing: Connection?,
     connect: @escaping @Sendable () throws(StoreError) -> Connection

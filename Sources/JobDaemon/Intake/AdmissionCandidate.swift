@@ -1,0 +1,38 @@
+import Jobs
+
+/// A claimed file, with its jobs.
+struct AdmissionCandidate: Sendable {
+  let file: ClaimedFile
+  let contents: JobFile
+  /// True if its jobs were admitted before, and all those that were to run for it are final.
+  ///
+  /// Then an unknown job has been removed by retention, and an unfinished one was put back; neither concerns the file
+  /// any more. If none of its jobs is known, it is another file of the same name.
+  var isOver = false
+  /// True if it lay in `cur/` already.
+  var isTakenUp = false
+
+  /// The file's jobs, with IDs and batches where the file gives none.
+  ///
+  /// - Parameter spool: the spool of a fleet's host, which tells its files from those of others.
+  func jobs(spool: String?) -> [JobSpecification] {
+    var jobs = contents.jobs
+    let defaultID = spool.map { file.defaultID(in: $0) } ?? file.defaultID
+    let batch = contents.batch ?? (contents.hasCallback ? defaultID : nil)
+    for index in jobs.indices {
+      let isCallback = contents.hasCallback && index == jobs.count - 1
+      if jobs[index].id == nil {
+        jobs[index].id =
+          isCallback
+          ? defaultID + ".callback" : jobs.count == 1 ? defaultID : "\(defaultID).\(index + 1)"
+      }
+      if isCallback { jobs[index].afterBatch = batch } else { jobs[index].batch = jobs[index].batch ?? batch }
+    }
+    return jobs
+  }
+}
+
+/// The reason why a file whose jobs are valid by themselves can't be admitted.
+struct AdmissionRefusal: Error, Sendable, Equatable {
+  let reason: String
+}
