@@ -68,7 +68,7 @@ test-kill: ## Kill a saving process 200 times at random statements, and look at 
 test-faults: ## Do every fault to a real daemon, and look for what is lost or done twice (root for all of them)
 	@scripts/install-dependencies test
 	$(SWIFT) build --build-tests $(STRICT)
-	BOBBIN_FAULTS=all scripts/run-tests --skip-build $(STRICT) --filter 'FaultTests$(if $(FILTER),.$(FILTER))'
+	BOBBIN_FAULTS=all scripts/run-tests --skip-build $(STRICT) --filter 'FaultTests$(if $(FILTER),.$(FILTER))' --skip FleetChaosTests
 
 # BOBBIN_FAULTS_FLEET=100 for fewer.
 test-fleet: ## Do 1,000 faults to four daemons and two PostgreSQL servers, and look for what is lost or done twice

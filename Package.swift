@@ -295,7 +295,8 @@ let package = Package(
     .testTarget(
       name: "StoreCopyTests",
       dependencies: [
-        "ObjectGraph", "ObjectModel", "PostgresTesting", "StoreCopy", "SystemSupport", "TestSupport", "bobbinctl",
+        "ObjectGraph", "ObjectModel", "PostgresStore", "PostgresTesting", "SQLGeneration", "StoreCopy", "SystemSupport",
+        "TestSupport", "bobbinctl",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -13,9 +13,11 @@ struct DaemonRun {
 
   /// Starts a daemon that knows the suite's model.
   ///
-  /// - Parameter configuration: what `bobbin.conf` says.
-  init(_ workplace: Workplace, configuration: String = "") throws {
-    root = try workplace.emptyFolder("d")
+  /// - Parameters:
+  ///   - folder: the name of its folder.
+  ///   - configuration: what `bobbin.conf` says.
+  init(_ workplace: Workplace, folder: String = "d", configuration: String = "") throws {
+    root = try workplace.emptyFolder(folder)
     let models = root + "/etc/models"
     try FileManager.default.createDirectory(atPath: models, withIntermediateDirectories: true)
     try FileManager.default.copyItem(

@@ -6,7 +6,7 @@ struct Options {
   private(set) var pairs = 5
   /// Whether inputs are a tenth of the size; targets are meant for the full one.
   private(set) var isQuick = false
-  /// Whether the figure of a long life takes ten times as much.
+  /// Whether the figures of long lives take ten times as long.
   private(set) var isLong = false
   private(set) var showsHelp = false
   /// What this process was started for by the suite itself.
@@ -20,7 +20,8 @@ struct Options {
       --only NAME   measure this group only: \(Suite.groupNames.joined(separator: ", "))
       --pairs N     measure both sides N times, in turn (default: 5)
       --quick       take a tenth of the input; a hint, not a verdict
-      --long        measure "life" with 10,000,000 jobs and 100,000,000 rows, which takes half an hour
+      --long        measure "life" with 10,000,000 jobs and 100,000,000 rows, which takes half an hour, and "fleet-depth"
+                    with a snapshot that is open for ten minutes
 
     exit status: 0 all targets hold, 1 one is missed, 64 wrong arguments, 70 a measurement failed
     """

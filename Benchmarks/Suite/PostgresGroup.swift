@@ -19,7 +19,7 @@ struct PostgresGroup: BenchGroup {
   }
 
   func run() async throws -> [Figure] {
-    let server = try PostgresCluster(in: try workplace.emptyFolder("server"), isDurable: true)
+    let server = try PostgresCluster(in: workplace.serverPath, isDurable: true)
     let peer = Program(try await workplace.peer("postgres_rows", "-I/usr/include/postgresql", "-lpq"))
     var (imported, copied, updated, staged): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
     var (objects, overlapped, inserted): ([Double], [Double], [Double]) = ([], [], [])

@@ -5,13 +5,18 @@ import SystemSupport
 /// The folder that all measurements use, on the build folder's disk, and the programs that take part.
 final class Workplace: Sendable {
   let path: String
+  /// The folder of database servers, which remove what is theirs when they end, on the same disk.
+  let serverPath: String
   private let programs: String
 
   init() throws {
     path = FileManager.default.currentDirectoryPath + "/.build/bench"
+    serverPath = FileManager.default.currentDirectoryPath + "/.build/bench-servers"
     programs = try Executable.ownDirectory()
     if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    for folder in [path, serverPath] {
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
   }
 
   deinit {

@@ -114,7 +114,7 @@ final class StoreOpening: Sendable {
 
   /// Tries the models on the store without changing it.
   static func trial(_ paths: Paths, _ configuration: Configuration, model: ManagedObjectModel) throws -> [String] {
-    if !configuration.store.url.isEmpty { return ["the models were not tried on the database of the fleet"] }
+    if !configuration.store.url.isEmpty { return try fleetTrial(paths, configuration, model: model) }
     let options = try options(paths, configuration)
     let outcome: StoreTrial.Outcome
     do { outcome = try StoreTrial.run(at: URL(fileURLWithPath: paths.store), model: model, options: options) } catch {
@@ -126,6 +126,31 @@ final class StoreOpening: Sendable {
       .filter { $0.hasSuffix(".xcmappingmodel") }
       .map { "\(paths.models)/\($0) is not read: mapping models need classes of Core Data's" }
     return ["the next start migrates \(paths.store):"] + changes.map { "  " + $0 } + mappings
+  }
+
+  private static func fleetTrial(
+    _ paths: Paths, _ configuration: Configuration, model: ManagedObjectModel
+  ) throws -> [String] {
+    let changes: [String]
+    do {
+      changes = try PostgresStore.changes(
+        byOpening: configuration.store.url, model: model, options: fleetOptions(paths, configuration))
+    } catch {
+      guard [.unavailable, .cannotOpen, .readOnly, .busy].contains(error.code) else { throw error }
+      return ["the models were not tried on the database of the fleet: \(error)"]
+    }
+    return changes.isEmpty ? [] : ["the next start changes the database of the fleet:"] + changes.map { "  " + $0 }
+  }
+
+  private static func fleetOptions(_ paths: Paths, _ configuration: Configuration) -> PostgresStoreOptions {
+    var options = PostgresStoreOptions()
+    options.applicationName = "bobbind"
+    // A host reads a job anew when it is assigned to it.
+    options.noticesOtherWriters = false
+    options.externalDataThreshold = configuration.store.externalDataThreshold
+    // A model file may be missing on this host, or others have not got it yet.
+    options.sharing = FleetDatabase.sharing(besides: configuration.fleet.spoolName(paths))
+    return options
   }
 
   private func open() throws -> Opened {
@@ -141,11 +166,7 @@ final class StoreOpening: Sendable {
       try coordinator.open(.sqlite(at: URL(fileURLWithPath: paths.store), options: options))
       return Opened(lock: lock, coordinator: coordinator, fleet: nil)
     }
-    var options = PostgresStoreOptions()
-    options.applicationName = "bobbind"
-    // A host reads a job anew when it is assigned to it.
-    options.noticesOtherWriters = false
-    options.externalDataThreshold = configuration.store.externalDataThreshold
+    let options = Self.fleetOptions(paths, configuration)
     try coordinator.open(.postgresql(url: url, options: options))
     return Opened(lock: lock, coordinator: coordinator, fleet: try fleet(coordinator, options))
   }

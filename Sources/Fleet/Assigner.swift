@@ -6,20 +6,19 @@ import ObjectGraph
 package struct Assigner: Sendable {
   package private(set) var schedule: Schedule
   private var hosts = HostSlots()
-  private var runs: [ManagedObjectID: Run] = [:]
-  private var runsOfHosts: [Int: Set<ManagedObjectID>] = [:]
-  /// The orders to end runs, until they have ended.
-  private var stops: [ManagedObjectID: RunStop] = [:]
-  /// The last attempts of unfinished jobs that have had one.
-  private var lastAttempts: [ManagedObjectID: Int] = [:]
-  /// Orders that are to be answered, some of them after the next round.
-  private var orders: [PlacedOrder] = []
-  /// Cancelled jobs of which something is left that only a host can revert, while there is none that could.
-  private var stranded: [ManagedObjectID: String] = [:]
+  /// The queues and types that have limits.
+  private let limited: Set<Resource.Name>
+  private var runs = RunBook()
+  private var desk = OrderDesk()
+  /// Jobs that are to end and of which something is left that only a host can revert, while there is none that could.
+  private var stranded: [ManagedObjectID: Ending] = [:]
   /// The round that is being made.
   private var next = LeadRound(floor: 0)
   /// Jobs that are being cancelled and are not in the schedule, by their names.
   private var refused: [ManagedObjectID: String] = [:]
+
+  /// The event by which a run or a job is told to end, and the reason.
+  private typealias Ending = (event: JobEvent, reason: String?)
 
   // MARK: Making it
 
@@ -29,28 +28,43 @@ package struct Assigner: Sendable {
   package init(_ state: FleetState, agingStep: Int64, limits: [ResourceLimits] = [], at now: Moment) {
     schedule = Schedule(agingStep: agingStep, unknownBefore: now.steady)
     schedule.setLimits(limits, at: now)
+    limited = ResourceLimits.names(limits)
     for name in state.paused { schedule.setPaused(true, name, at: now) }
     for (number, host) in state.hosts.sorted(by: { $0.key < $1.key }) { join(number, host, at: now) }
     let assigned = Dictionary(uniqueKeysWithValues: state.runs.map { ($0.job, $0) })
     for job in state.jobsWithMembersFirst {
       let run = assigned[job.id]
-      admit(job, known: state.known, isBegun: run != nil || job.attempt > 0, isKnown: true, at: now)
+      if job.state.isFinal {
+        // In quarantine, and cancelled: what it has saved is being reverted.
+        enter(job, isHeld: true, at: now)
+      } else {
+        admit(job, known: state.known, isBegun: run != nil || job.attempt > 0, isKnown: true, at: now)
+      }
       guard let run else { continue }
-      lastAttempts[job.id] = run.attempt
+      runs.note(attempt: run.attempt, of: job.id)
       if !hosts.contains(run.host) {
         if !next.gone.contains(run.host) { next.gone.append(run.host) }
       } else if schedule.restart(job.id, at: now) {
-        note(run, at: now)
+        begin(run, at: now)
       }
     }
-    for stop in state.stops where runs[stop.run.job] == stop.run { stops[stop.run.job] = stop }
-    for job in state.jobs { if let stop = job.stop { carryOut(stop.event, stop.reason, of: job.id, at: now) } }
-    orders = state.orders
+    for stop in state.stops {
+      if runs[stop.run.job] == stop.run {
+        runs.tell(stop)
+      } else {
+        carryOut((stop.event, stop.reason), of: stop.run.job, at: now)
+      }
+    }
+    for job in state.jobs { if let stop = job.stop { carryOut(stop, of: job.id, at: now) } }
+    for order in state.orders { desk.receive(order) }
     obeyOrders(at: now)
   }
 
-  /// Applies new limits of queues and types.
-  package mutating func setLimits(_ limits: [ResourceLimits], at now: Moment) { schedule.setLimits(limits, at: now) }
+  /// Applies new limits of queues and types; false if others have limits than before, so that it has to be made anew.
+  package mutating func setLimits(_ limits: [ResourceLimits], at now: Moment) -> Bool {
+    schedule.setLimits(limits, at: now)
+    return ResourceLimits.names(limits) == limited
+  }
 
   // MARK: News
 
@@ -59,8 +73,7 @@ package struct Assigner: Sendable {
     switch news {
     case .joined(let number, let host): join(number, host, at: now)
     case .buried(let number):
-      revert(Array(runsOfHosts[number] ?? []).compactMap { runs[$0] }, at: now)
-      leave(number, at: now)
+      fence(number, hosts.runs(of: number), at: now)
       // A round may have given it more at the same time.
       next.gone.append(number)
     case .admitted(let jobs, let known):
@@ -68,27 +81,22 @@ package struct Assigner: Sendable {
         admit(job, known: known, isBegun: job.attempt > 0, at: now)
       }
     case .ended(let ended): for one in ended { end(one, at: now) }
-    case .ordered(let order): orders.append(order)
+    case .ordered(let order): desk.receive(order)
     }
   }
 
   /// Has the jobs of a fenced host wait again.
   package mutating func fence(_ host: Int, _ lost: [Run], at now: Moment) {
+    // First, so that nothing is given to it once more.
+    hosts.leave(host, telling: &schedule, at: now)
     revert(lost, at: now)
-    leave(host, at: now)
   }
 
   private mutating func join(_ number: Int, _ host: FleetHost, at now: Moment) {
-    turn(hosts.join(number, host), at: now)
+    hosts.join(number, host, telling: &schedule, at: now)
     let waiting = stranded
     stranded = [:]
-    for (id, reason) in waiting { revert(id, reason, at: now) }
-  }
-
-  private mutating func leave(_ number: Int, at now: Moment) { turn(hosts.leave(number), at: now) }
-
-  private mutating func turn(_ turns: [HostSlots.Turn], at now: Moment) {
-    for turn in turns { schedule.setRoom(turn.hasRoom, at: turn.need, now: now) }
+    for (id, ending) in waiting { revert(id, ending, at: now) }
   }
 
   /// - Parameters:
@@ -99,15 +107,14 @@ package struct Assigner: Sendable {
     _ job: FleetJob, known: [String: NamedJob], isBegun: Bool, isKnown: Bool = false, at now: Moment
   ) {
     let specification = job.specification
-    if job.attempt > 0 { lastAttempts[job.id] = job.attempt }
+    runs.note(attempt: job.attempt, of: job.id)
     if let unique = specification.unique, schedule.uniqueOwners[unique] != nil {
       return refuse(job, "another unfinished job has the unique key \"\(unique)\"")
     }
     var blockers: [NewJob.Blocker] = []
     if !isBegun {
-      switch self.blockers(of: specification, known) {
-      case .success(let found): blockers = found
-      case .failure(let lack): return refuse(job, lack.reason)
+      do throws(Lack) { blockers = try schedule.blockers(of: specification, known) } catch {
+        return refuse(job, error.reason)
       }
     }
     if schedule.closesCircle(job.name, blockers, batch: specification.batch) {
@@ -125,8 +132,8 @@ package struct Assigner: Sendable {
 
   /// The name by which the schedule knows what a job needs.
   private mutating func place(of job: FleetJob, at now: Moment) -> String {
-    let need = HostSlots.Need(type: job.specification.type, place: job.place)
-    if let first = hosts.add(need) { turn([first], at: now) }
+    let need = HostSlots.Need(job, limited: limited)
+    hosts.add(need, telling: &schedule, at: now)
     return need.name
   }
 
@@ -135,46 +142,19 @@ package struct Assigner: Sendable {
     next.changes.append(JobChange(job.id, .state(.cancelled, .text(reason))))
   }
 
-  /// The reason why a job can't wait for others any more.
-  private struct Lack: Error { let reason: String }
-
-  private func blockers(
-    of job: JobSpecification, _ known: [String: NamedJob]
-  ) -> Result<[NewJob.Blocker], Lack> {
-    var blockers: [NewJob.Blocker] = []
-    for (names, mayFail) in [(job.after, false), (job.afterAny, true)] {
-      for name in names {
-        guard let other = known[name] else {
-          blockers.append(NewJob.Blocker(subject: .name(name), mayFail: mayFail))
-          continue
-        }
-        // The ledger may know of an end whose news is still to come, and of a job that is.
-        let state = schedule.state(of: other.id) ?? other.state
-        if state.isFinal, !state.isFailure || mayFail { continue }
-        if state.isFailure && state != .quarantined {
-          return .failure(Lack(reason: FinishedJob.reasonForOthers(of: name, state)))
-        }
-        let isKnown = schedule.contains(other.id) || state.isFinal
-        blockers.append(NewJob.Blocker(subject: isKnown ? .job(other.id) : .name(name), mayFail: mayFail))
-      }
-    }
-    if let batch = job.afterBatch { blockers.append(NewJob.Blocker(subject: .batch(batch), mayFail: true)) }
-    return .success(blockers)
-  }
-
   private mutating func end(_ ended: EndedRun, at now: Moment) {
     let id = ended.run.job
     guard runs[id] == ended.run else { return }
-    let stop = vacate(ended.run, at: now)
+    let stop = vacate(ended.run, hasWorked: ended.event != .interrupted, at: now)
     let delay = ended.retryTime.map { max(0, $0 - now.wall) } ?? 0
     let lost = schedule.endAttempt(of: id, ended.event, delay: delay, at: now)
     if let state = schedule.state(of: id), state.isFinal {
       drop(id, at: now)
-      orders.note(ended.run, endedAs: state)
+      desk.note(ended.run, endedAs: state)
     }
     cancel(lost, .end(of: id))
     // It ended before it was told to.
-    if let stop { carryOut(stop.event, stop.reason, of: id, at: now) }
+    if let stop { carryOut((stop.event, stop.reason), of: id, at: now) }
   }
 
   private mutating func cancel(_ jobs: [ManagedObjectID], _ reason: JobChange.Reason) {
@@ -183,17 +163,18 @@ package struct Assigner: Sendable {
 
   private mutating func drop(_ id: ManagedObjectID, at now: Moment) {
     schedule.remove(id, at: now)
-    lastAttempts[id] = nil
+    runs.forget(id)
   }
 
   // MARK: Orders
 
-  /// Answers the orders whose jobs are not just being ended.
+  /// Obeys and answers the orders whose jobs are not just being ended.
   package mutating func obeyOrders(at now: Moment) {
-    let taken = orders
-    orders = []
-    for order in taken { obey(order, at: now) }
+    for order in desk.takeOrders() { obey(order, at: now) }
   }
+
+  /// Answers questions, as many as leave time for everything else.
+  package mutating func answerQuestions(at now: Moment) { next.answers += desk.answers(from: schedule, at: now) }
 
   private mutating func obey(_ placed: PlacedOrder, at now: Moment) {
     let content: OrderAnswer.Content
@@ -204,17 +185,14 @@ package struct Assigner: Sendable {
     case .command(let command, let targets):
       // Their ends are on record after the next round.
       if targets.contains(where: { schedule.state(of: $0.job)?.isFinal == true || refused[$0.job] != nil }) {
-        return orders.append(placed)
+        return desk.receive(placed)
       }
       let rows = Dictionary(placed.jobs.map { ($0.id, $0) }) { first, _ in first }
       content = .outcomes(targets.map { obey(command, $0, row: rows[$0.job], at: now) })
-    case .explain(let id):
-      content = .explanation(schedule.state(of: id), schedule.obstacles(of: id, at: now))
-    case .find(let selection):
-      let (found, total) = schedule.find(selection)
-      content = .found(found, total: total)
+    case .ask: return desk.receive(placed)
+    case .unreadable: content = .unreadable
     }
-    next.answers.append(OrderAnswer(host: placed.host, ticket: placed.ticket, content: content))
+    next.answers.append(placed.answer(content))
   }
 
   private mutating func obey(
@@ -263,9 +241,11 @@ package struct Assigner: Sendable {
 
   /// Enters a job into the schedule once more; it waits for nothing.
   private mutating func enter(_ row: FleetJob, isHeld: Bool, at now: Moment) {
-    if row.attempt > 0 { lastAttempts[row.id] = row.attempt }
+    runs.note(attempt: row.attempt, of: row.id)
     var specification = row.specification
     specification.notBefore = nil
+    // A job that is only to be reverted takes no key from others.
+    if isHeld { specification.unique = nil }
     schedule.add(
       NewJob(
         id: row.id, file: nil, specification: specification, name: row.name, isHeld: isHeld,
@@ -275,17 +255,22 @@ package struct Assigner: Sendable {
   /// Tells a run to end; false if an earlier reason outweighs this one.
   private mutating func stop(_ id: ManagedObjectID, _ event: JobEvent, because reason: String?) -> Bool {
     guard let run = runs[id] else { return false }
-    if let earlier = stops[id], earlier.event == .cancelled || earlier.event == event { return earlier.event == event }
-    let stop = RunStop(run: run, event: event, reason: reason)
-    stops[id] = stop
-    next.stops.append(stop)
+    if let earlier = runs.stop(of: id)?.event, earlier != .held || event == .held {
+      return event == earlier || event == .cancelled
+    }
+    tell(RunStop(run: run, event: event, reason: reason))
     return true
   }
 
+  private mutating func tell(_ stop: RunStop) {
+    runs.tell(stop)
+    next.stops.append(stop)
+  }
+
   /// Does with a job that does not run what its attempt was told.
-  private mutating func carryOut(_ event: JobEvent, _ reason: String?, of id: ManagedObjectID, at now: Moment) {
+  private mutating func carryOut(_ ending: Ending, of id: ManagedObjectID, at now: Moment) {
     guard let state = schedule.state(of: id), !state.isFinal else { return }
-    if event != .held { return revert(id, reason ?? "cancelled", at: now) }
+    if ending.event != .held { return revert(id, ending, at: now) }
     if schedule.hold(id) { next.changes.append(JobChange(id, .state(.held, nil))) }
   }
 
@@ -293,7 +278,7 @@ package struct Assigner: Sendable {
   private mutating func end(_ row: FleetJob, _ reason: String, at now: Moment) {
     if row.isPartial {
       if !schedule.contains(row.id) { enter(row, isHeld: true, at: now) }
-      revert(row.id, reason, at: now)
+      revert(row.id, (.cancelled, reason), at: now)
     } else if schedule.contains(row.id) {
       cancel([row.id], .text(reason))
     } else {
@@ -302,51 +287,44 @@ package struct Assigner: Sendable {
     }
   }
 
-  /// Gives a job to a host that is to revert what its checkpoints have saved, and to cancel it: now, whatever its limits.
-  private mutating func revert(_ id: ManagedObjectID, _ reason: String, at now: Moment) {
+  /// Gives a job to a host that is to revert what its checkpoints have saved, and to end it: now, whatever its limits.
+  private mutating func revert(_ id: ManagedObjectID, _ ending: Ending, at now: Moment) {
     guard let job = schedule.job(id), !job.state.isFinal, job.state != .running else { return }
-    guard let host = hosts.next(meeting: schedule.place(of: job), mustBeFree: false), schedule.restart(id, at: now)
+    guard let host = hosts.next(meeting: schedule.place(of: job), mustHaveRoom: false), schedule.restart(id, at: now)
     else {
-      stranded[id] = reason
+      stranded[id] = ending
       _ = schedule.hold(id)
-      return next.changes.append(JobChange(id, .stop(.cancelled, reason)))
+      return next.changes.append(JobChange(id, .stop(ending.event, ending.reason)))
     }
     let run = assign(id, to: host, at: now)
     next.runs.append(run)
-    let stop = RunStop(run: run, event: .cancelled, reason: reason)
-    stops[id] = stop
-    next.stops.append(stop)
+    tell(RunStop(run: run, event: ending.event, reason: ending.reason))
   }
 
   // MARK: Runs
 
   private mutating func assign(_ id: ManagedObjectID, to host: Int, at now: Moment) -> Run {
-    let run = Run(job: id, host: host, attempt: (lastAttempts[id] ?? 0) + 1)
-    lastAttempts[id] = run.attempt
-    note(run, at: now)
+    let run = runs.nextRun(of: id, on: host)
+    begin(run, at: now)
     return run
   }
 
-  private mutating func note(_ run: Run, at now: Moment) {
-    runs[run.job] = run
-    runsOfHosts[run.host, default: []].insert(run.job)
-    turn(hosts.use(run.host, 1), at: now)
+  private mutating func begin(_ run: Run, at now: Moment) {
+    runs.begin(run)
+    hosts.begin(run, telling: &schedule, at: now)
   }
 
   /// Returns what the run was told.
-  private mutating func vacate(_ run: Run, at now: Moment) -> RunStop? {
-    runs[run.job] = nil
-    runsOfHosts[run.host]?.remove(run.job)
-    if runsOfHosts[run.host]?.isEmpty == true { runsOfHosts[run.host] = nil }
-    turn(hosts.use(run.host, -1), at: now)
-    return stops.removeValue(forKey: run.job)
+  private mutating func vacate(_ run: Run, hasWorked: Bool, at now: Moment) -> RunStop? {
+    hosts.end(run, hasWorked: hasWorked, telling: &schedule, at: now)
+    return runs.end(run)
   }
 
   private mutating func revert(_ lost: [Run], at now: Moment) {
     for run in lost where runs[run.job] == run {
-      let stop = vacate(run, at: now)
+      let stop = vacate(run, hasWorked: false, at: now)
       _ = schedule.endAttempt(of: run.job, .interrupted, at: now)
-      if let stop { carryOut(stop.event, stop.reason, of: run.job, at: now) }
+      if let stop { carryOut((stop.event, stop.reason), of: run.job, at: now) }
     }
   }
 
@@ -356,15 +334,19 @@ package struct Assigner: Sendable {
   package mutating func advance(to now: Moment) { _ = schedule.advance(to: now) }
 
   /// The next time at which something becomes ready, on each clock.
-  package var nextAlarm: (steady: Int64?, wall: Int64?) { schedule.alarms.next }
+  package var nextAlarm: (steady: Int64?, wall: Int64?) {
+    let (steady, wall) = schedule.alarms.next
+    return ([steady, desk.nextTime].compactMap(\.self).min(), wall)
+  }
 
-  /// Assigns jobs to free slots, and hands out what else is to be recorded.
+  /// Assigns jobs to hosts that have room, and hands out what else is to be recorded.
   ///
   /// - Parameter limit: the most assignments.
   package mutating func nextRound(floor: Int64, limit: Int = 1_000, at now: Moment) -> LeadRound {
     var round = next
     round.floor = floor
     next = LeadRound(floor: 0)
+    hosts.beginRound(telling: &schedule, at: now)
     while round.runs.count < limit, let job = schedule.next(at: now) {
       guard let host = hosts.next(meeting: schedule.place(of: job)) else {
         // Can't be, as the schedule knows which needs have room; the job waits for the next round.
@@ -395,6 +377,6 @@ package struct Assigner: Sendable {
         cancel(lost, .end(of: id))
       }
     }
-    orders.note(ends)
+    desk.note(ends)
   }
 }

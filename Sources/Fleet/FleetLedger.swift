@@ -27,8 +27,20 @@ package enum LedgerError: Error, Sendable, Equatable {
   case unavailable
   /// The answer was lost; whether it was written is told by ``LedgerRequest/outcome(of:)``.
   case unknown
+  /// Nothing was written, and nothing would be another time: the server refuses what is asked, as the text says for people.
+  case impossible(String)
   /// The fence held and an assignment was missing all the same: a contradiction, after which the host must stop.
   case contradiction
+}
+
+extension LedgerError {
+  /// True if the same would be answered the same way.
+  package var isFinal: Bool {
+    switch self {
+    case .fenced, .impossible, .contradiction: true
+    case .stale, .unavailable, .unknown: false
+    }
+  }
 }
 
 /// The number of a transaction in a slot: the session's row is fence and receipt in one.
@@ -49,12 +61,14 @@ package struct Receipt: Sendable, Hashable {
 /// A request to the ledger.
 package enum LedgerRequest: Sendable {
   /// Buries whoever is still alive under the same root, and enters a host with a new number, which is never used again,
-  /// a beat, and the slots 0, 1 and 2. Answered by ``LedgerReply/joined(host:)``.
+  /// a beat, and the slots 0, 1 and 2. Answered by ``LedgerReply/joined(host:time:)``.
   case join(FleetHost)
-  /// `UPDATE _beat SET seen = now() WHERE host`; no row: ``LedgerError/fenced``. Answered by ``LedgerReply/beaten(_:)``.
-  case beat(host: Int)
-  /// Reads the runs of a host, and which of them are told to end. Answered by ``LedgerReply/runs(_:stops:)``.
-  case readRuns(host: Int)
+  /// `UPDATE _beat SET seen = now() WHERE host`; no row: ``LedgerError/fenced``. Answered by ``LedgerReply/beaten(_:)``,
+  /// which counts the host's runs with numbers above one.
+  case beat(host: Int, runsAfter: Int64 = 0)
+  /// Reads the runs of a host with numbers above one, and which of all are told to end. Answered by
+  /// ``LedgerReply/runs(_:stops:last:)``.
+  case readRuns(host: Int, after: Int64 = 0)
   /// Inserts jobs whose names are new, and news of them. Answered by ``LedgerReply/written``.
   case admit([FleetJob], Receipt)
   /// Records an order under a number of its host's, and news of it. Answered by ``LedgerReply/written``.
@@ -112,15 +126,17 @@ package struct LeadRound: Sendable {
 
 /// The answer to a request.
 package enum LedgerReply: Sendable {
-  case joined(host: Int)
+  /// Its number, and the server's time.
+  case joined(host: Int, time: Int64)
   case beaten(Beat)
-  case runs([Run], stops: [RunStop])
+  /// With the highest number of the runs, which grows with each that a lead assigns.
+  case runs([Run], stops: [RunStop], last: Int64)
   case written
   case outcome(isWritten: Bool)
   case leads(term: Int64)
   case loaded(FleetState)
   /// News above the floor, by their numbers.
-  case news([(number: Int64, news: News)])
+  case news([(number: Int64, news: News)], TransactionHorizon)
   case tookOver([Run])
   /// The condition does not hold any more; nothing was written.
   case refused
@@ -128,13 +144,15 @@ package enum LedgerReply: Sendable {
 
 /// The answer to a beat: how the fleet is, by the server's clock.
 package struct Beat: Sendable {
+  /// The server's time, in milliseconds since 1970.
+  package var time: Int64
   package var term: Int64
   package var lead: Int?
   /// The milliseconds since the lead's last beat; nil if nobody alive leads.
   package var leadSilence: Int64?
   /// The longest silence of a host that is alive, and the hosts in its order, the most silent first; for the lead only.
   package var silences: [(host: Int, time: Int64)]
-  /// The number of runs of the host that beats.
+  /// The number of runs of the host that beats, as far as it asked for them.
   package var runCount: Int
   /// The number of them that are told to end.
   package var stopCount: Int
@@ -144,10 +162,10 @@ package struct Beat: Sendable {
   package var hasOutcomes: Bool
 
   package init(
-    term: Int64, lead: Int?, leadSilence: Int64?, silences: [(host: Int, time: Int64)], runCount: Int,
-    stopCount: Int = 0,
-    hasNews: Bool, hasOutcomes: Bool = false
+    time: Int64, term: Int64, lead: Int?, leadSilence: Int64?, silences: [(host: Int, time: Int64)], runCount: Int,
+    stopCount: Int = 0, hasNews: Bool, hasOutcomes: Bool = false
   ) {
+    self.time = time
     self.term = term
     self.lead = lead
     self.leadSilence = leadSilence

@@ -1,66 +1,11 @@
 package import JobSchedule
 import Jobs
-package import ObjectGraph
-
-/// Something that happens to a host of the fleet.
-package enum MemberEvent: Sendable {
-  case beatDue
-  /// A request has an answer, or is known to have none; `sentAt` is on the host's steady clock.
-  case answered(MemberChannel, Result<LedgerReply, LedgerError>, sentAt: Int64)
-  case retryDue(MemberChannel)
-  /// The lead's next round is due.
-  case roundDue
-  /// The jitter before a candidacy is over.
-  case candidacyDue
-  /// A notification: there may be runs for this host, or news for it as the lead. It may be lost.
-  case hinted
-  /// A handler has ended, and what it leaves is in this end.
-  case finished(EndedRun)
-  /// A save of the store has written these ends, together with what the handlers left.
-  case recorded([EndedRun])
-  /// The configured limits of queues and types.
-  case limited([ResourceLimits])
-  case admit([FleetJob])
-  case order(Order, ticket: Int64)
-}
-
-/// A connection of a host to the database; each has at most one request under way.
-package enum MemberChannel: Int, Sendable, Hashable, CaseIterable {
-  case beat
-  case runs
-  case flush
-  case intake
-  case lead
-}
-
-/// An action that an event leads to.
-package enum MemberAction: Sendable {
-  case send(LedgerRequest, MemberChannel)
-  /// Report an event after so many milliseconds; an earlier one of its kind stays.
-  case wake(MemberEvent, after: Int64)
-  /// Start a handler.
-  case start(Run)
-  /// Tell a handler to end; one that has not started yet ends at once.
-  case stop(RunStop)
-  /// These jobs are in the ledger.
-  case admitted([ManagedObjectID])
-  /// Send hints to hosts, apart from any transaction that writes.
-  case hint([Int])
-  /// End at once, and write nothing more.
-  case end(MemberEnd)
-}
-
-/// The reason why a host ends.
-package enum MemberEnd: Sendable, Equatable {
-  /// It was fenced: exit status 75, and the next incarnation has a new number.
-  case fenced
-  /// The ledger contradicts what the host knows.
-  case contradiction
-}
+import ObjectGraph
 
 /// A host of the fleet from its joining to its end: a value without clock, threads or connections.
 ///
-/// An event goes in, with the moment on the host's clocks; what is to be done comes out.
+/// An event goes in, with the time on the host's steady clock; what is to be done comes out. The host's wall clock is of no
+/// account: the time of day is that of the database, of which beats tell.
 package struct FleetMember: Sendable {
   /// Its number, which is never used again.
   package let number: Int
@@ -68,6 +13,7 @@ package struct FleetMember: Sendable {
   private let agingStep: Int64
   private var limits: [ResourceLimits] = []
   package private(set) var lease: HostLease
+  private var clock: FleetClock
   package private(set) var lead: Lead?
   private var term: Int64 = 0
   private var leader: Int?
@@ -76,8 +22,14 @@ package struct FleetMember: Sendable {
   private var slots: [MemberChannel: WritingSlot]
   private var retries: [MemberChannel: LedgerRequest] = [:]
   private var isBeating = false
+  /// True if the beat under way was sent before this host led, and so tells nothing about others.
+  private var beatsAgain = false
   private var isReading = false
   private var readsAgain = false
+  /// The highest number of the runs that it has taken; later ones have higher numbers.
+  private var lastRun: Int64 = 0
+  /// True if it has read a run of a job whose last attempt it knows not to be on record yet, though it is.
+  private var isBehind = false
 
   /// Attempts that were started here, and whose ends are not durable.
   private var runs: [ManagedObjectID: Run] = [:]
@@ -89,7 +41,8 @@ package struct FleetMember: Sendable {
   private var durable: Set<Run> = []
   private var durableBeforeRead: Set<Run> = []
   private var intake: [Intake] = []
-  private var admitting: [ManagedObjectID] = []
+  /// The part of it that is being written.
+  private var admitting: Intake?
 
   private enum Candidacy: Sendable, Equatable {
     case none
@@ -107,9 +60,11 @@ package struct FleetMember: Sendable {
   /// - Parameters:
   ///   - number: the number that the ledger has given it.
   ///   - joinSentAt: the time at which it asked for it.
+  ///   - clock: the time of the fleet, as the answer tells it.
   ///   - agingStep: the milliseconds of waiting that one step of priority is worth.
-  package init(number: Int, joinSentAt: Int64, times: FleetTimes, agingStep: Int64) {
+  package init(number: Int, joinSentAt: Int64, clock: FleetClock, times: FleetTimes, agingStep: Int64) {
     self.number = number
+    self.clock = clock
     self.times = times
     self.agingStep = agingStep
     lease = HostLease(joinSentAt: joinSentAt, times: times)
@@ -123,9 +78,18 @@ package struct FleetMember: Sendable {
   /// True if it leads, and no request of the lead is under way.
   package var isLeadIdle: Bool { lead != nil && slots[.lead]?.isIdle == true }
 
+  /// A time of the host's steady clock in the time of the fleet.
+  package func moment(at steady: Int64) -> Moment { clock.moment(at: steady) }
+
   /// Returns what an event leads to.
-  package mutating func handle(_ event: MemberEvent, at now: Moment) -> [MemberAction] {
-    if lease.phase(at: now.steady) == .fenced { return [] }
+  ///
+  /// - Parameter steady: the time on the host's steady clock, in milliseconds.
+  package mutating func handle(_ event: MemberEvent, at steady: Int64) -> [MemberAction] {
+    if lease.phase(at: steady) == .fenced { return [] }
+    if case .answered(.beat, .success(.beaten(let beat)), let sent) = event {
+      clock.note(serverTime: beat.time, sentAt: sent, receivedAt: steady)
+    }
+    let now = moment(at: steady)
     switch event {
     case .beatDue: return beat()
     case .answered(.beat, let result, let sent): return handleBeat(result, sent, at: now)
@@ -136,16 +100,19 @@ package struct FleetMember: Sendable {
       return [.send(request, channel)]
     case .roundDue: return goOn(.lead, at: now)
     case .candidacyDue: return stand(at: now)
-    case .hinted:
+    case .hinted(.runs): return read()
+    case .hinted(.news):
       lead?.noteHint()
-      return read() + goOn(.lead, at: now)
+      return goOn(.lead, at: now)
+    // Its owner reads them.
+    case .hinted(.outcomes): return []
     case .finished(let ended):
       guard runs[ended.run.job] == ended.run else { return [] }
       finished.append(ended)
       return goOn(.flush, at: now)
     case .recorded(let ended):
       noteDurable(ended)
-      return hintLead()
+      return hintLead() + catchUp()
     case .limited(let limits):
       self.limits = limits
       lead?.setLimits(limits, at: now)
@@ -164,16 +131,18 @@ package struct FleetMember: Sendable {
   private mutating func beat() -> [MemberAction] {
     if isBeating { return [] }
     isBeating = true
-    return [.send(.beat(host: number), .beat)]
+    return [.send(.beat(host: number, runsAfter: lastRun), .beat)]
   }
 
   private mutating func handleBeat(
     _ result: Result<LedgerReply, LedgerError>, _ sent: Int64, at now: Moment
   ) -> [MemberAction] {
     isBeating = false
-    let next = MemberAction.wake(.beatDue, after: max(0, sent + times.beat - now.steady))
+    let next = MemberAction.wake(.beatDue, after: beatsAgain ? 0 : max(0, sent + times.beat - now.steady))
+    beatsAgain = false
     switch result {
     case .failure(.fenced): return end(.fenced)
+    case .failure(.impossible(let reason)): return end(.refused(reason))
     case .success(.beaten(let beat)):
       let wasDoubtful = lease.phase(at: now.steady) != .alive
       lease.noteAnswer(toBeatSentAt: sent)
@@ -181,8 +150,8 @@ package struct FleetMember: Sendable {
       var actions = [next]
       actions += watch(beat, at: now)
       // A hint may have been lost.
-      if beat.runCount > runs.count || beat.stopCount > stopped.count || wasDoubtful { actions += read() }
-      if beat.hasNews { lead?.noteHint() }
+      if beat.runCount > 0 || beat.stopCount > stopped.count || wasDoubtful { actions += read() }
+      if beat.hasNews { lead?.noteHint(isCertain: true) }
       return actions + goOn(.lead, at: now)
     default:
       lease.noteMissedBeat()
@@ -192,17 +161,18 @@ package struct FleetMember: Sendable {
 
   /// Looks at who is silent: as the lead at everybody, else at the lead.
   private mutating func watch(_ beat: Beat, at now: Moment) -> [MemberAction] {
-    let counts = lease.hasHadDatabase(at: now.steady)
+    // The database may have been away for others as well, and they need time to come back.
+    let presence = lease.presence(at: now.steady)
     if lead != nil {
-      if counts { lead?.suspect(beat.silences.filter { $0.time >= times.fence }.map(\.host)) }
-      return lookAgain(beat.silences.map(\.time).filter { $0 < times.fence }.max())
+      let silences = beat.silences.map { (host: $0.host, time: min($0.time, presence)) }
+      lead?.suspect(silences.filter { $0.time >= times.fence }.map(\.host))
+      return lookAgain(silences.map(\.time).filter { $0 < times.fence }.max())
     }
-    guard beat.lead != nil, let silence = beat.leadSilence else {
+    guard beat.lead != nil, let silence = beat.leadSilence.map({ min($0, presence) }) else {
       // Nobody alive leads, which is certain.
       return stand(after: jitter)
     }
-    if silence < times.fence { return lookAgain(silence) }
-    return counts ? stand(after: jitter) : []
+    return silence < times.fence ? lookAgain(silence) : stand(after: jitter)
   }
 
   /// Beats once more when a silence has become too long, instead of with the next beat in turn.
@@ -239,15 +209,20 @@ package struct FleetMember: Sendable {
     }
     isReading = true
     durableBeforeRead = durable
-    return [.send(.readRuns(host: number), .runs)]
+    return [.send(.readRuns(host: number, after: lastRun), .runs)]
   }
+
+  /// Reads what it could not take before.
+  private mutating func catchUp() -> [MemberAction] { isBehind ? read() : [] }
 
   private mutating func handleRuns(_ result: Result<LedgerReply, LedgerError>, at now: Moment) -> [MemberAction] {
     isReading = false
     var actions: [MemberAction] = []
-    if case .success(.runs(let read, let stops)) = result {
+    if case .success(.runs(let read, let stops, let last)) = result {
       // What it was before the read is not among these runs any more, unless somebody else wrote it.
       let isMine = lease.phase(at: now.steady) == .alive
+      isBehind = read.contains { run in runs[run.job].map { $0 != run } ?? false }
+      if isMine && !isBehind { lastRun = last }
       for run in read where isMine && runs[run.job] == nil && !durable.contains(run) {
         runs[run.job] = run
         actions.append(.start(run))
@@ -283,6 +258,7 @@ package struct FleetMember: Sendable {
     case .sendLater(let request):
       retries[channel] = request
       return [.wake(.retryDue(channel), after: times.retry)]
+    case .impossible(let reason): return noteRefused(channel, reason) + goOn(channel, at: now)
     case .fenced: return end(.fenced)
     case .contradiction: return end(.contradiction)
     case .answered(let reply): return noteWritten(channel, reply, at: now) + goOn(channel, at: now)
@@ -300,11 +276,22 @@ package struct FleetMember: Sendable {
       if flushing.isEmpty { return [] }
       noteDurable(flushing)
       flushing = []
-      return hintLead()
+      return hintLead() + catchUp()
     case .intake:
-      defer { admitting = [] }
-      return (admitting.isEmpty ? [] : [.admitted(admitting)]) + hintLead()
+      defer { admitting = nil }
+      if case .jobs(let jobs)? = admitting { return [.admitted(jobs.map(\.id))] + hintLead() }
+      return hintLead()
     case .lead: return noteLead(reply, at: now)
+    }
+  }
+
+  /// Does without a request that the server refuses for good; ends where something would be lost.
+  private mutating func noteRefused(_ channel: MemberChannel, _ reason: String) -> [MemberAction] {
+    guard channel == .intake, let refused = admitting else { return end(.refused(reason)) }
+    admitting = nil
+    switch refused {
+    case .jobs(let jobs): return [.notAdmitted(jobs.map(\.id), because: reason)]
+    case .order(_, let ticket): return [.notPlaced(ticket: ticket, because: reason)]
     }
   }
 
@@ -322,16 +309,18 @@ package struct FleetMember: Sendable {
       if case .refused? = reply { return [] }
       lead = Lead(term: term, times: times, agingStep: agingStep, limits: limits)
       // Who else is silent?
+      beatsAgain = isBeating
       return [.wake(.beatDue, after: 0)]
     }
     guard let reply else {
       lead?.noteLostAnswer()
       return []
     }
-    return lead.map { _ in [.hint(lead?.handle(reply, at: now) ?? [])] } ?? []
+    let hosts = lead?.handle(reply, at: now) ?? []
+    return hosts.isEmpty ? [] : [.hint(hosts, .runs)]
   }
 
-  private func hintLead() -> [MemberAction] { leader.map { [.hint([$0])] } ?? [] }
+  private func hintLead() -> [MemberAction] { leader.map { [.hint([$0], .news)] } ?? [] }
 
   /// Makes the next request of a channel, if it is idle and there is something to do.
   private mutating func goOn(_ channel: MemberChannel, at now: Moment) -> [MemberAction] {
@@ -349,10 +338,10 @@ package struct FleetMember: Sendable {
       return begin(.flush) { .flush(ended, $0) }
     case .intake:
       if intake.isEmpty { return [] }
-      switch intake.removeFirst() {
-      case .jobs(let jobs):
-        admitting = jobs.map(\.id)
-        return begin(.intake) { .admit(jobs, $0) }
+      let next = intake.removeFirst()
+      admitting = next
+      switch next {
+      case .jobs(let jobs): return begin(.intake) { .admit(jobs, $0) }
       case .order(let order, let ticket): return begin(.intake) { .order(order, ticket: ticket, $0) }
       }
     case .lead:

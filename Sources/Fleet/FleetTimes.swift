@@ -4,10 +4,9 @@ package struct FleetTimes: Sendable {
   package var beat: Int64 = 700
   /// A host that has had no beat answered for so long, counted from when it was sent, starts nothing any more.
   package var stop: Int64 = 2_700
-  /// A host whose last beat is so old, by the server's clock, is fenced.
+  /// A host whose last beat is so old, by the server's clock, is fenced by one that has had the database itself for so
+  /// long.
   package var fence: Int64 = 3_500
-  /// Silence of others counts only after a host has itself had the database for so long.
-  package var grace: Int64 = 4_000
   /// A pause between two answered beats that counts as an absence of the database.
   package var gap: Int64 = 1_500
   /// Candidates for a dead lead's place wait up to so long, so that they don't come together.

@@ -33,9 +33,9 @@ package struct HostLease: Sendable {
     return now - lastSent < times.stop ? .alive : .doubtful
   }
 
-  /// True if the database has been there for so long that the silence of others counts.
-  package func hasHadDatabase(at now: Int64) -> Bool {
-    phase(at: now) == .alive && !hasMissed && now - presentSince >= times.grace
+  /// The time for which the database has been there: the silence of others counts only as far.
+  package func presence(at now: Int64) -> Int64 {
+    phase(at: now) == .alive && !hasMissed ? now - presentSince : 0
   }
 
   /// Notes that a beat was answered.

@@ -1,87 +1,237 @@
-/// The hosts of a fleet, and which of them have free slots for what jobs need.
+import JobSchedule
+
+/// The hosts of a fleet, and which of them have room for what jobs need.
+///
+/// A host has a slot for each of its workers. Jobs that nothing limits may wait on it besides, as many as it has lately
+/// ended within ``Pace/span``: it goes on with them at once, instead of waiting for the lead after each. The schedule is
+/// told whenever there is room for a need, or none any more.
 struct HostSlots: Sendable {
   /// The demands of a job on its host; the schedule knows them by one name.
   struct Need: Sendable {
     let type: String
     let place: String?
+    /// True if it is only given to a free slot, since others wait for it to end, or count when it starts.
+    let isLimited: Bool
+    let name: String
 
-    var name: String { place.map { "\(type) at \($0)" } ?? type }
+    /// - Parameter limited: the queues and types that have limits.
+    init(_ job: FleetJob, limited: Set<Resource.Name>) {
+      let specification = job.specification
+      type = specification.type
+      place = job.place
+      // Where few hosts can run it, it does not wait behind jobs that others could run.
+      isLimited =
+        place != nil || specification.limit != nil || limited.contains(.type(type))
+        || limited.contains(.queue(specification.queue))
+      name = place.map { [type] in "\(type) at \($0)" } ?? (isLimited ? "\(type), limited" : type)
+    }
 
     func isMet(by host: FleetHost) -> Bool {
       host.types.contains(type) && (place.map(host.places.contains) ?? true)
     }
   }
 
-  /// A need for which there is a free slot from now on, or none any more.
-  typealias Turn = (need: String, hasRoom: Bool)
-
   private struct Host: Sendable {
     let host: FleetHost
-    var used = 0
+    /// The needs that it meets, by their numbers.
+    var needs: [Int] = []
+    /// False while it is not, or not any more, among those that take jobs.
+    var isMember = false
+    /// The runs, each with the need of its job.
+    var runs: [Run: Int] = [:]
+    /// The number of them for each need.
+    var counts: [Int: Int] = [:]
+    /// The ends of runs, and those for each need.
+    var ends = Pace()
+    var endsOf: [Int: Pace] = [:]
+    /// The number of jobs that may wait here in this round, and of those for each need.
+    var most = 0
+    var mostOf: [Int: Int] = [:]
 
-    var free: Int { max(0, host.slots - used) }
+    var free: Int { isMember ? max(0, -overload) : 0 }
+    /// The number of jobs that wait for a worker.
+    var overload: Int { runs.count - host.slots }
+
+    /// The number of jobs that may still be given to it.
+    func room(for need: Int, isLimited: Bool) -> Int {
+      if isLimited || !isMember || most == 0 { return free }
+      // Jobs of a type that has lately ended none may wait as well, behind others, but no more than there are workers.
+      let own = host.slots + (mostOf[need] ?? 0) - (counts[need] ?? 0)
+      return max(0, min(host.slots + most - runs.count, own))
+    }
   }
 
   private var hosts: [Int: Host] = [:]
   /// The hosts in the order in which they are offered jobs.
   private var order: [Int] = []
   private var cursor = 0
-  private var needs: [String: Need] = [:]
-  /// The free slots of hosts that meet each need.
-  private var freeSlots: [String: Int] = [:]
+  /// Each with the room that hosts have for it, together, and whether the schedule takes it for room.
+  private var needs: [(need: Need, room: Int, isOpen: Bool)] = []
+  private var numbers: [String: Int] = [:]
+  /// The free slots of all hosts.
+  private var freeSlots = 0
+  /// The hosts on which no job waits for a worker, since limited jobs need free slots, and until when on the steady clock.
+  private var kept: [Int: Int64] = [:]
+  private static let keepingTime: Int64 = 1_000
 
   func contains(_ number: Int) -> Bool { hosts[number] != nil }
 
-  mutating func join(_ number: Int, _ host: FleetHost) -> [Turn] {
-    if hosts[number] != nil { return [] }
-    hosts[number] = Host(host: host)
+  func runs(of number: Int) -> [Run] { hosts[number].map { Array($0.runs.keys) } ?? [] }
+
+  mutating func join(_ number: Int, _ host: FleetHost, telling schedule: inout Schedule, at now: Moment) {
+    if hosts[number] != nil { return }
     order.append(number)
-    return change(host, by: host.slots)
-  }
-
-  mutating func leave(_ number: Int) -> [Turn] {
-    guard let host = hosts.removeValue(forKey: number) else { return [] }
-    order.removeAll { $0 == number }
-    return change(host.host, by: -host.free)
-  }
-
-  /// Uses or frees slots of a host.
-  mutating func use(_ number: Int, _ step: Int) -> [Turn] {
-    guard let host = hosts[number] else { return [] }
-    hosts[number]?.used += step
-    return change(host.host, by: (hosts[number]?.free ?? 0) - host.free)
-  }
-
-  private mutating func change(_ host: FleetHost, by step: Int) -> [Turn] {
-    if step == 0 { return [] }
-    return needs.values.filter { $0.isMet(by: host) }.compactMap { need in
-      let before = freeSlots[need.name] ?? 0
-      freeSlots[need.name] = before + step
-      return (before > 0) != (before + step > 0) ? (need.name, before + step > 0) : nil
+    hosts[number] = Host(host: host)
+    let met = needs.indices.filter { needs[$0].need.isMet(by: host) }
+    change(number, telling: &schedule, at: now) { new in
+      new.needs = met
+      new.isMember = true
     }
   }
 
-  /// Makes a need known; returns nothing if it was before.
-  mutating func add(_ need: Need) -> Turn? {
-    if needs[need.name] != nil { return nil }
-    needs[need.name] = need
-    let free = hosts.values.reduce(0) { $0 + (need.isMet(by: $1.host) ? $1.free : 0) }
-    freeSlots[need.name] = free
-    return (need.name, free > 0)
+  mutating func leave(_ number: Int, telling schedule: inout Schedule, at now: Moment) {
+    // A host that is no member has no room.
+    change(number, telling: &schedule, at: now) { $0.isMember = false }
+    order.removeAll { $0 == number }
+    hosts[number] = nil
   }
 
-  /// The next host that meets a need, in turn.
+  /// Notes a run of a host.
+  mutating func begin(_ run: Run, telling schedule: inout Schedule, at now: Moment) {
+    guard let need = schedule.job(run.job).flatMap(schedule.place).flatMap({ numbers[$0] }) else { return }
+    change(run.host, telling: &schedule, at: now) { host in
+      host.runs[run] = need
+      host.counts[need, default: 0] += 1
+    }
+  }
+
+  /// Notes the end of a run.
   ///
-  /// - Parameter mustBeFree: false if it need not have a free slot.
-  mutating func next(meeting name: String?, mustBeFree: Bool = true) -> Int? {
-    guard let need = name.flatMap({ needs[$0] }) else { return nil }
+  /// - Parameter hasWorked: false if it was cut short, so that it tells nothing about how much the host does.
+  mutating func end(_ run: Run, hasWorked: Bool, telling schedule: inout Schedule, at now: Moment) {
+    change(run.host, telling: &schedule, at: now) { host in
+      guard let need = host.runs.removeValue(forKey: run) else { return }
+      host.counts[need, default: 0] -= 1
+      if !hasWorked { return }
+      host.ends.note(at: now.steady)
+      host.endsOf[need, default: Pace()].note(at: now.steady)
+    }
+  }
+
+  /// Changes a host where it lies: its runs may be many.
+  private mutating func change(
+    _ number: Int, telling schedule: inout Schedule, at now: Moment, _ body: (inout Host) -> Void
+  ) {
+    guard let index = hosts.index(forKey: number) else { return }
+    count(hosts.values[index], -1)
+    body(&hosts.values[index])
+    count(hosts.values[index], 1)
+    for need in hosts.values[index].needs { tell(&schedule, of: need, at: now) }
+  }
+
+  private mutating func count(_ host: Host, _ step: Int) {
+    freeSlots += step * host.free
+    for need in host.needs { needs[need].room += step * host.room(for: need, isLimited: needs[need].need.isLimited) }
+  }
+
+  /// Tells the schedule if there is room now where there was none, or none any more.
+  private mutating func tell(_ schedule: inout Schedule, of need: Int, at now: Moment) {
+    let hasRoom = needs[need].room > 0
+    if hasRoom == needs[need].isOpen { return }
+    needs[need].isOpen = hasRoom
+    schedule.setRoom(hasRoom, at: needs[need].need.name, now: now)
+  }
+
+  /// Makes a need known, unless it is.
+  mutating func add(_ need: Need, telling schedule: inout Schedule, at now: Moment) {
+    if numbers[need.name] != nil { return }
+    let number = needs.count
+    numbers[need.name] = number
+    needs.append((need, room: 0, isOpen: true))
+    for host in order where hosts[host].map({ need.isMet(by: $0.host) }) == true {
+      hosts[host]?.needs.append(number)
+      needs[number].room += hosts[host]?.room(for: number, isLimited: need.isLimited) ?? 0
+    }
+    tell(&schedule, of: number, at: now)
+  }
+
+  // MARK: Rounds
+
+  /// Looks at how many jobs may wait on each host.
+  ///
+  /// Where limited jobs wait for a free slot, one host is kept for a while on which no job waits.
+  mutating func beginRound(telling schedule: inout Schedule, at now: Moment) {
+    for (need, room, _) in needs where need.isLimited && room == 0 && schedule.isAwaited(need.name) {
+      let known = order.first { kept[$0] != nil && hosts[$0].map { need.isMet(by: $0.host) } == true }
+      if let host = known ?? emptiest(need) { kept[host] = now.steady + Self.keepingTime }
+    }
+    kept = kept.filter { $0.value > now.steady && hosts[$0.key] != nil }
+    for number in order {
+      let most = kept[number] == nil ? hosts[number]?.ends.count(at: now.steady) ?? 0 : 0
+      if most == 0 && hosts[number]?.most == 0 { continue }
+      change(number, telling: &schedule, at: now) { host in
+        host.most = most
+        host.mostOf = host.endsOf.mapValues { $0.count(at: now.steady) }
+      }
+    }
+  }
+
+  private func emptiest(_ need: Need) -> Int? {
+    hosts.lazy.filter { need.isMet(by: $0.value.host) }
+      .min { ($0.value.overload, $0.key) < ($1.value.overload, $1.key) }?.key
+  }
+
+  /// The next host that meets a need, in turn: one with a free slot, or else one on which the job may wait.
+  ///
+  /// - Parameter mustHaveRoom: false if it need not have room.
+  mutating func next(meeting name: String?, mustHaveRoom: Bool = true) -> Int? {
+    guard let number = name.flatMap({ numbers[$0] }) else { return nil }
+    let need = needs[number].need
+    if freeSlots > 0, let host = next(where: { $0.free > 0 && need.isMet(by: $0.host) }) { return host }
+    return next {
+      (!mustHaveRoom || $0.room(for: number, isLimited: need.isLimited) > 0) && need.isMet(by: $0.host)
+    }
+  }
+
+  private mutating func next(where isRight: (Host) -> Bool) -> Int? {
     for step in 1...max(1, order.count) where !order.isEmpty {
       let index = (cursor + step) % order.count
-      if let host = hosts[order[index]], host.free > 0 || !mustBeFree, need.isMet(by: host.host) {
+      if let host = hosts[order[index]], isRight(host) {
         cursor = index
         return order[index]
       }
     }
     return nil
+  }
+}
+
+/// The number of events in the last moments.
+struct Pace: Sendable {
+  /// The milliseconds for which it counts.
+  static let span: Int64 = 200
+  /// The most that is told.
+  private static let limit = 1_000
+
+  /// The span of the last event, counted from the clock's beginning.
+  private var last = Int64.min / 2
+  private var count = 0
+  /// The events of the span before.
+  private var countBefore = 0
+
+  mutating func note(at time: Int64) {
+    let span = time / Self.span
+    if span != last {
+      countBefore = span == last + 1 ? count : 0
+      count = 0
+      last = span
+    }
+    count += 1
+  }
+
+  /// The events in a span of time: the present one or that before, whichever has more.
+  func count(at time: Int64) -> Int {
+    let span = time / Self.span
+    let found = span == last ? max(count, countBefore) : span == last + 1 ? count : 0
+    return min(found, Self.limit)
   }
 }

@@ -16,28 +16,31 @@ package struct Lead: Sendable {
   private var round: LeadRound?
   private var suspects: [Int] = []
   private var hasHint = true
+  /// True if a beat has told of news.
+  private var isTold = false
   private var lastRound = Int64.min / 2
-  /// News up to this number are not looked for any more.
-  private var floor: Int64 = 0
-  /// The highest number of news at a time; it becomes the floor when no transaction can be older.
-  private var mark: (number: Int64, time: Int64)?
-  private var highest: Int64 = 0
+  private var floor: NewsFloor
 
   init(term: Int64, times: FleetTimes, agingStep: Int64, limits: [ResourceLimits]) {
     self.term = term
     self.times = times
     self.agingStep = agingStep
     self.limits = limits
+    floor = NewsFloor(longestTransaction: times.longestTransaction)
   }
 
   /// Applies new limits of queues and types.
   mutating func setLimits(_ limits: [ResourceLimits], at now: Moment) {
     self.limits = limits
-    assigner?.setLimits(limits, at: now)
+    // Which jobs may wait on hosts is decided when they come.
+    if assigner?.setLimits(limits, at: now) == false { noteLostAnswer() }
   }
 
-  /// Notes that there may be news.
-  mutating func noteHint() { hasHint = true }
+  /// Notes that there may be news, or that there are.
+  mutating func noteHint(isCertain: Bool = false) {
+    hasHint = true
+    isTold = isTold || isCertain
+  }
 
   /// Notes hosts that are silent for so long that they are to be fenced.
   mutating func suspect(_ hosts: [Int]) { for host in hosts where !suspects.contains(host) { suspects.append(host) } }
@@ -59,8 +62,9 @@ package struct Lead: Sendable {
     let earliest = lastRound + times.round
     if now.steady < earliest { return .rest(until: Moment(steady: earliest, wall: .max)) }
     assigner?.advance(to: now)
-    moveFloor(at: now)
-    guard let round = assigner?.nextRound(floor: floor, at: now), hasHint || !round.isEmpty else {
+    assigner?.answerQuestions(at: now)
+    floor.note(now.steady)
+    guard let round = assigner?.nextRound(floor: floor.number, at: now), hasHint || !round.isEmpty else {
       let alarm = assigner?.nextAlarm
       if alarm?.steady == nil && alarm?.wall == nil { return .rest(until: nil) }
       return .rest(until: Moment(steady: alarm?.steady ?? .max, wall: alarm?.wall ?? .max))
@@ -78,22 +82,22 @@ package struct Lead: Sendable {
     switch reply {
     case .loaded(let state):
       assigner = Assigner(state, agingStep: agingStep, limits: limits, at: now)
-      (floor, mark, highest) = (0, nil, 0)
-      suspects = []
+      floor = NewsFloor(longestTransaction: times.longestTransaction)
       hasHint = true
     case .tookOver(let lost):
       assigner?.fence(suspects.removeFirst(), lost, at: now)
     case .refused:
       // It has beaten since, or is gone by another way.
       if !suspects.isEmpty { suspects.removeFirst() }
-    case .news(let news):
+    case .news(let news, let horizon):
       let hosts = round?.addressees ?? []
       if let round { assigner?.noteWritten(round, at: now) }
       round = nil
-      for (number, one) in news {
-        highest = max(highest, number)
-        assigner?.apply(one, at: now)
-      }
+      floor.note(news.lazy.map(\.number), horizon, at: now.steady)
+      // Behind a failover numbers may begin again where another server was.
+      if isTold && news.isEmpty { floor = NewsFloor(longestTransaction: times.longestTransaction) }
+      isTold = false
+      for (_, one) in news { assigner?.apply(one, at: now) }
       // The rows that came with orders are as new as all other news.
       assigner?.obeyOrders(at: now)
       return hosts.sorted()
@@ -106,15 +110,5 @@ package struct Lead: Sendable {
   mutating func noteLostAnswer() {
     assigner = nil
     round = nil
-  }
-
-  private mutating func moveFloor(at now: Moment) {
-    guard let mark else {
-      mark = (highest, now.steady)
-      return
-    }
-    if now.steady - mark.time < times.longestTransaction { return }
-    floor = mark.number
-    self.mark = (highest, now.steady)
   }
 }

@@ -22,32 +22,37 @@ package enum Order: Sendable, Equatable {
     package var type: String?
     package var batch: String?
     package var states: Set<JobState>
-    /// The jobs that are left out, and the most that are told, the last arrivals first.
-    package var offset: Int
-    package var limit: Int
+    package var page: Schedule.Page
 
-    package init(queue: String?, type: String?, batch: String?, states: Set<JobState>, offset: Int, limit: Int) {
+    package init(queue: String?, type: String?, batch: String?, states: Set<JobState>, page: Schedule.Page) {
       self.queue = queue
       self.type = type
       self.batch = batch
       self.states = states
-      self.offset = offset
-      self.limit = limit
+      self.page = page
     }
+  }
+
+  /// A question to the lead, which changes nothing.
+  package enum Question: Sendable, Equatable {
+    /// Asks why a job does not run.
+    case explain(ManagedObjectID)
+    /// Lists jobs.
+    case find(Selection)
   }
 
   case pause(Resource.Name, Bool)
   case command(JobCommand, [Target])
-  /// Asks why a job does not run.
-  case explain(ManagedObjectID)
-  case find(Selection)
+  /// A question, for whose answer somebody waits until a time of the fleet.
+  case ask(Question, until: Int64)
+  /// An order that only a newer release understands.
+  case unreadable
 
   /// The jobs that it names.
   package var jobs: [ManagedObjectID] {
     switch self {
-    case .pause, .find: []
     case .command(_, let targets): targets.map(\.job)
-    case .explain(let job): [job]
+    case .pause, .ask, .unreadable: []
     }
   }
 }
@@ -55,10 +60,10 @@ package enum Order: Sendable, Equatable {
 extension Schedule {
   /// The jobs of a selection that it tells, and how many there are.
   package func find(_ selection: Order.Selection) -> (jobs: [OrderAnswer.FoundJob], total: Int) {
-    let found = jobs(
-      inQueue: selection.queue, ofType: selection.type, ofBatch: selection.batch, in: selection.states)
-    let shown = found.reversed().dropFirst(selection.offset).prefix(selection.limit)
-    return (shown.map { OrderAnswer.FoundJob(job: $0.id, state: $0.state) }, found.count)
+    let (found, total) = jobs(
+      inQueue: selection.queue, ofType: selection.type, ofBatch: selection.batch, in: selection.states,
+      page: selection.page)
+    return (found.map { OrderAnswer.FoundJob(job: $0.id, state: $0.state) }, total)
   }
 }
 
@@ -75,28 +80,6 @@ package struct PlacedOrder: Sendable {
     self.ticket = ticket
     self.order = order
     self.jobs = jobs
-  }
-}
-
-/// Orders that wait know their jobs by rows, which others write meanwhile.
-extension [PlacedOrder] {
-  /// Notes that jobs have ended since their rows were read.
-  mutating func note(_ ends: [ManagedObjectID: JobState]) {
-    note { job in if let end = ends[job.id] { job.state = end } }
-  }
-
-  /// Notes that an attempt has ended a job since its row was read, with all that it may have left.
-  mutating func note(_ run: Run, endedAs state: JobState) {
-    note { job in
-      if job.id != run.job { return }
-      (job.state, job.attempt, job.isPartial) = (state, run.attempt, false)
-    }
-  }
-
-  private mutating func note(_ change: (inout FleetJob) -> Void) {
-    for order in indices {
-      for job in self[order].jobs.indices { change(&self[order].jobs[job]) }
-    }
   }
 }
 
@@ -119,6 +102,10 @@ package struct OrderAnswer: Sendable, Equatable {
     case explanation(JobState?, [Schedule.Obstacle])
     /// Some of the jobs that were found, and how many there are.
     case found([FoundJob], total: Int)
+    /// Nobody waits for an answer to the question any more.
+    case late
+    /// The lead is of another release than the host that asks, and they don't understand each other.
+    case unreadable
   }
 
   package struct FoundJob: Sendable, Equatable {
@@ -145,7 +132,7 @@ package struct OrderAnswer: Sendable, Equatable {
 /// The lead's order to end a run, which stands beside it until it has ended.
 package struct RunStop: Sendable, Hashable {
   package let run: Run
-  /// ``JobEvent/cancelled`` or ``JobEvent/held``.
+  /// ``JobEvent/cancelled`` or ``JobEvent/held``, or ``JobEvent/gaveUp`` for what an earlier attempt has decided.
   package let event: JobEvent
   package let reason: String?
 
@@ -167,7 +154,7 @@ package struct JobChange: Sendable, Equatable {
   package enum Kind: Sendable, Equatable {
     /// It is cancelled, held or available, without having run.
     case state(JobState, Reason?)
-    /// It is to be cancelled or held as soon as a host can do it.
+    /// It is to end by an event as soon as a host can revert it.
     case stop(JobEvent, String?)
     case priority(Int)
     /// It is put back, or need not wait for its next attempt, with so many attempts from now on.

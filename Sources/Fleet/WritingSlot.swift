@@ -10,6 +10,8 @@ package struct WritingSlot: Sendable {
     case send(LedgerRequest)
     /// This request is to be made next, after ``FleetTimes/retry``.
     case sendLater(LedgerRequest)
+    /// The server refuses the request for good, for a reason.
+    case impossible(String)
     /// The host was fenced.
     case fenced
     /// The ledger contradicts itself.
@@ -75,6 +77,9 @@ package struct WritingSlot: Sendable {
       if case .replaceSlot = pending { return .sendLater(pending) }
       isAsking = true
       return .send(.outcome(of: receipt))
+    case .failure(.impossible(let reason)):
+      if case .replaceSlot = pending {} else if !isAsking { number -= 1 }
+      return end(.impossible(reason))
     case .failure(.fenced): return end(.fenced)
     case .failure(.contradiction): return end(.contradiction)
     }

@@ -297,6 +297,7 @@ package final class Daemon: Sendable {
       onFatal(.storeFailure("\(error)"))
     case .assigned(let runs): fleetJobs?.begin(runs)
     case .toldToEnd(let stop): engine.stop(stop)
+    case .givenBack(let runs): for run in runs { membership?.end(run, .interrupted) }
     case .mayBegin: scheduler.beginAssigned()
     case .outcomesKnown: fleetJobs?.readOutcomes()
     case .fatal(let failure): onFatal(failure)

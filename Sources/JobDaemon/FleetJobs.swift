@@ -4,6 +4,7 @@ import Foundation
 import JobSchedule
 import Jobs
 import ObjectGraph
+import Synchronization
 import SystemSupport
 
 /// Brings the jobs that the lead assigns to this host's workers, and the ends of this spool's jobs to its files.
@@ -21,6 +22,7 @@ final class FleetJobs: Sendable {
   private let log: DaemonLog
   private let queue = DispatchQueue(label: "fleet jobs")
   private let looks: Coalescer
+  private let floor = Mutex(NewsFloor())
 
   init(
     main: ManagedObjectContext, scheduler: Scheduler, releaser: Releaser, waiters: ReleaseWaiters, intake: Intake,
@@ -42,18 +44,19 @@ final class FleetJobs: Sendable {
   func begin(_ runs: [Run]) {
     queue.async { [self] in
       do {
-        let others = try read(runs.map(\.job)) { [membership] job -> NewJob? in
-          guard let spool = job.spool, spool != membership.spool else { return nil }
-          membership.note(spool, of: job.objectID)
-          return NewJob(elsewhere: job.objectID, file: nil, type: job.type, queue: job.queue, name: job.id)
+        let read = try read(runs.map(\.job)) { [membership] job -> (ManagedObjectID, NewJob)? in
+          if let spool = job.spool, spool != membership.spool { membership.note(spool, of: job.objectID) }
+          return (
+            job.objectID, NewJob(elsewhere: job.objectID, file: nil, type: job.type, queue: job.queue, name: job.id)
+          )
         }
-        let here = scheduler.read { schedule, _ in runs.filter { schedule.contains($0.job) } }
-        // Of this spool and not awaited by a file: their admission had no answer before the daemon's last end.
-        let strays = Set(runs).subtracting(here).map(\.job).filter { id in !others.contains { $0.id == id } }
-        let own = try read(strays) { job -> NewJob? in
-          NewJob(elsewhere: job.objectID, file: nil, type: job.type, queue: job.queue, name: job.id)
+        let jobs = Dictionary(read) { first, _ in first }
+        let lost = runs.filter { jobs[$0.job] == nil }
+        if !lost.isEmpty {
+          log.error(
+            "\(lost.count) jobs were assigned to this host that have no records any more; was the table Job changed?")
         }
-        scheduler.begin(runs, of: others + own)
+        scheduler.begin(runs.compactMap { run in jobs[run.job].map { (run, $0) } })
       } catch {
         // The assignments stay, and so do the jobs when the daemon ends.
         if membership.isClosed { return }
@@ -77,12 +80,17 @@ final class FleetJobs: Sendable {
   private func releaseOutcomes() {
     do {
       let ledger = try membership.reader()
-      let outcomes = try ledger.outcomes(of: membership.spool)
+      let (outcomes, horizon) = try ledger.outcomes(of: membership.spool, above: floor.withLock { $0.number })
       let watched = membership.watched
       try release(outcomes.flatMap(\.jobs) + watched.prefix(Self.chunkSize))
       if !outcomes.isEmpty { try ledger.forget(outcomes) }
+      floor.withLock { floor in
+        floor.note(outcomes.lazy.map(\.number), horizon, at: Moment.now().steady)
+        floor.note(Moment.now().steady)
+      }
     } catch {
-      // The next beat that is answered tells of them again.
+      // The next beat that is answered tells of them again; behind a failover their numbers may be lower.
+      floor.withLock { $0 = NewsFloor() }
       log.debug("outcomes can't be read: \(error)")
     }
   }
@@ -96,12 +104,14 @@ final class FleetJobs: Sendable {
     for (id, name, state, failure) in jobs {
       if state == .held { waiters.tellHeld(id) }
       guard state.isFinal else { continue }
-      let file = scheduler.change { schedule, now in
-        _ = schedule.cancel(id)
+      // Of one that has ended here, or runs here once more, its own end tells.
+      let job = scheduler.change { schedule, now -> ScheduledJob? in
+        guard schedule.state(of: id)?.isFinal == false, schedule.cancel(id) else { return nil }
         _ = schedule.finish(id, as: state, at: now)
-        return schedule.job(id)?.file
+        return schedule.job(id)
       }
-      finished.append(FinishedJob(objectID: id, id: name, state: state, failure: failure, file: file))
+      guard let job else { continue }
+      finished.append(FinishedJob(objectID: id, id: name, state: state, failure: failure, file: job.file))
     }
     membership.unwatch(finished.lazy.map(\.objectID))
     if !finished.isEmpty { releaser.release(finished) }

@@ -75,6 +75,11 @@ package struct ResourceLimits: Sendable {
     self.concurrent = concurrent
     self.rate = rate
   }
+
+  /// The names of those that have a limit.
+  package static func names(_ limits: [ResourceLimits]) -> Set<Resource.Name> {
+    Set(limits.lazy.filter { $0.concurrent != nil || $0.rate != nil }.map(\.name))
+  }
 }
 
 extension Pause {

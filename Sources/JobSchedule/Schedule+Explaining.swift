@@ -94,31 +94,79 @@ extension Schedule {
     }
   }
 
-  /// The unfinished jobs of a queue, a type, a batch and some states, in the order of their arrival.
+  /// The part of a list that is told.
+  package enum Page: Sendable, Equatable {
+    /// The last arrivals, the last first, without some of them.
+    case newest(offset: Int, limit: Int)
+    /// Those whose keys follow a key, in the order of their keys; all can be read page by page while they change.
+    case following(Int64, limit: Int)
+
+    fileprivate var offset: Int { if case .newest(let offset, _) = self { offset } else { 0 } }
+
+    /// The number of jobs up to its end.
+    fileprivate var reach: Int {
+      switch self {
+      case .newest(let offset, let limit): offset + limit
+      case .following(_, let limit): limit
+      }
+    }
+
+    /// The higher, the sooner a job is told; nil if it is not told.
+    fileprivate func rank(of job: ScheduledJob) -> Int64? {
+      switch self {
+      case .newest: Int64(job.sequence)
+      case .following(let key, _): job.id.key > key ? -job.id.key : nil
+      }
+    }
+  }
+
+  /// The unfinished jobs of a queue, a type, a batch and some states: a page of them, and how many there are.
   ///
+  /// Cost: a look at every job.
   /// - Parameters:
   ///   - queue: their queue; nil for any.
   ///   - type: their type; nil for any.
   ///   - batch: their batch; nil for any.
   ///   - states: their states; empty for any.
   package func jobs(
-    inQueue queue: String?, ofType type: String?, ofBatch batch: String?, in states: Set<JobState>
-  ) -> [ScheduledJob] {
+    inQueue queue: String?, ofType type: String?, ofBatch batch: String?, in states: Set<JobState>, page: Page
+  ) -> (jobs: [ScheduledJob], total: Int) {
     let queue = queue.map { resourceIndexes[.queue($0)] }
     let type = type.map { resourceIndexes[.type($0)] }
     let batch = batch.map { batchIndexes[$0] }
     // No job has an unknown name.
-    if queue == .some(nil) || type == .some(nil) || batch == .some(nil) { return [] }
-    var found: [ScheduledJob] = []
-    for job in jobs {
-      guard let job, !job.state.isFinal else { continue }
+    if queue == .some(nil) || type == .some(nil) || batch == .some(nil) { return ([], 0) }
+    var total = 0
+    var told = Heap<RankedSlot>()
+    let reach = page.reach
+    // Later arrivals have higher slots, mostly, so that few are told and then pushed out by others.
+    let isNewest = if case .newest = page { true } else { false }
+    let order =
+      isNewest ? stride(from: jobs.count - 1, to: -1, by: -1) : stride(from: 0, to: jobs.count, by: 1)
+    for slot in order {
+      guard let job = jobs[slot], !job.state.isFinal else { continue }
       let resources = lanes[Int(job.lane)].resources
       if let queue, resources[1] != queue { continue }
       if let type, resources[2] != type { continue }
       if let batch, Int(job.batch) != batch { continue }
       if !states.isEmpty, !states.contains(job.state) { continue }
-      found.append(job)
+      total += 1
+      guard let rank = page.rank(of: job) else { continue }
+      if told.count == reach, let last = told.first {
+        if rank <= last.rank { continue }
+        told.pop()
+      }
+      if reach > 0 { told.push(RankedSlot(rank: rank, slot: slot)) }
     }
-    return found.sorted { $0.sequence < $1.sequence }
+    let sorted = told.elements.sorted().reversed().dropFirst(page.offset)
+    return (sorted.compactMap { jobs[$0.slot] }, total)
   }
+}
+
+/// A job among those of a page.
+private struct RankedSlot: Comparable {
+  let rank: Int64
+  let slot: Int
+
+  static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
 }

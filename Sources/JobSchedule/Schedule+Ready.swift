@@ -54,6 +54,19 @@ extension Schedule {
     return nil
   }
 
+  /// True if a job waits for room at a place, and for nothing else.
+  package mutating func isAwaited(_ place: String) -> Bool {
+    guard let resource = resourceIndexes[.place(place)] else { return false }
+    while let turn = resources[resource].parked.first {
+      let isHere = lanes[turn.lane].place == .parked(resource)
+      if isHere, firstJob(of: turn.lane) != nil { return true }
+      resources[resource].parked.pop()
+      // Nobody would open it otherwise.
+      if isHere { lanes[turn.lane].place = .open }
+    }
+    return false
+  }
+
   private mutating func start(_ slot: Int, at now: Moment) {
     apply(.started, to: slot)
     occupy(slot, at: now)

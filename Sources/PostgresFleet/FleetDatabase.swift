@@ -9,7 +9,7 @@ package struct FleetDatabase: Sendable {
   private let options: PostgresStoreOptions
   private let jobs: JobRows
   /// The name of the fleet among all on the server, with which the names of its sessions and channels begin.
-  private let fleet: String
+  let fleet: String
 
   /// Finds the ledger in the schema of a store, or makes it.
   ///
@@ -37,6 +37,18 @@ package struct FleetDatabase: Sendable {
     fleet = "bobbin-" + found.text(0, 0).lowercased().prefix(8)
   }
 
+  /// The sharing of the schema with the other hosts that are alive, for the options with which a host opens its store.
+  ///
+  /// - Parameter spool: the root of its own spool, under which nobody else is alive.
+  package static func sharing(besides spool: String) -> SchemaSharing {
+    SchemaSharing { (connection) throws(StoreError) in
+      let ledger = try connection.pipeline([Request("SELECT to_regclass('_beat') IS NOT NULL")])[0]
+      if ledger.integer(0, 0) == 0 { return [] }
+      let hosts = try connection.pipeline([LedgerStatements.hosts(besides: spool, heardFor: FleetTimes().fence)])[0]
+      return (0..<hosts.rowCount).map { hosts.text($0, 0) }
+    }
+  }
+
   /// A ledger on a connection of its own.
   ///
   /// - Parameters:
@@ -51,6 +63,7 @@ package struct FleetDatabase: Sendable {
   ) throws(StoreError) -> PostgresLedger {
     var options = options
     options.answerLimit = answerLimit
+    options.searchesByIndex = true
     options.applicationName = session(name, of: host)
     return PostgresLedger(
       try Connection.Settings(url, options: options), jobs: jobs, fleet: fleet,

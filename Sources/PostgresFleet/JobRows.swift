@@ -112,9 +112,12 @@ struct JobRows: Sendable {
     return names.map { "\(table).\($0)" }.joined(separator: ", ") + #", \#(table)."cursor" IS NOT NULL"#
   }
 
-  /// The unfinished jobs, in the order of their admission.
-  static let unfinished = """
+  /// The jobs that a schedule is made of, in the order of their admission: those that are unfinished, and those in
+  /// quarantine that are being cancelled.
+  static let scheduled = """
     SELECT \(columns(of: "j")) FROM "Job" AS j WHERE j."state" NOT IN (\(finalStates)) \
+    OR j."state" = '\(JobState.quarantined.rawValue)' \
+    AND (j."stopEvent" IS NOT NULL OR EXISTS (SELECT 1 FROM _run AS r WHERE r.job = j._key)) \
     ORDER BY j."createdAt", j._key
     """
 
@@ -273,7 +276,7 @@ struct JobRows: Sendable {
       case .again(let attempts): number = Int64(attempts)
       }
       if let state { states.append(state) } else { states.appendNull() }
-      if let reason { reasons.append(reason) } else { reasons.appendNull() }
+      if let reason { reasons.append(reason.storable) } else { reasons.appendNull() }
       if let number { numbers.append(number) } else { numbers.appendNull() }
     }
     var parameters = Parameters([.keys(changes.map(\.job.key))])
@@ -293,6 +296,15 @@ struct JobRows: Sendable {
     #"CASE WHEN \#(state) IN (\#(finalStates)) THEN \#(now) ELSE j."finishedAt" END"#
   }
 
+  /// The settings of what a job is told; one that was given up keeps that end.
+  fileprivate static func told(event: String, reason: String) -> String {
+    let isGivenUp = "j.\"stopEvent\" IS NOT DISTINCT FROM '\(JobEvent.gaveUp.rawValue)'"
+    return """
+      "stopEvent" = CASE WHEN \(isGivenUp) THEN j."stopEvent" ELSE \(event) END, \
+      "stopReason" = CASE WHEN \(isGivenUp) THEN j."stopReason" ELSE \(reason) END
+      """
+  }
+
   /// Deletes the runs of hosts, and has their jobs wait again; answers the runs.
   ///
   /// - Parameter hosts: a query for the numbers of the hosts.
@@ -304,7 +316,7 @@ struct JobRows: Sendable {
       "state" = CASE WHEN j."state" = 'running' THEN 'available' ELSE j."state" END, \
       "dueAt" = CASE WHEN j."attempt" = 0 THEN NULL ELSE j."dueAt" END, \
       "maxAttempts" = j."maxAttempts" + CASE WHEN l.attempt < \(lossLimit) THEN 1 ELSE 0 END, \
-      "stopEvent" = coalesce(l.stop, j."stopEvent"), "stopReason" = coalesce(l.reason, j."stopReason") \
+      \(told(event: "coalesce(l.stop, j.\"stopEvent\")", reason: "coalesce(l.reason, j.\"stopReason\")")) \
       FROM lost AS l WHERE j._key = l.job) \
       SELECT job, host, attempt FROM lost ORDER BY job
       """, values)
@@ -331,7 +343,7 @@ extension JobChange.Kind {
       ELSE s.state END, "finishedAt" = \(JobRows.finished("s.state")), "stopEvent" = NULL, "stopReason" = NULL, \
       "failure" = coalesce(s.reason, \(FinishedJob.reasonForOthers), j."failure")
       """
-    case .stop: #""stopEvent" = s.state, "stopReason" = s.reason"#
+    case .stop: JobRows.told(event: "s.state", reason: "s.reason")
     case .priority: #""priority" = s.number"#
     // What checkpoints had saved was reverted when it was given up; in quarantine it is kept, to continue from.
     case .again:

@@ -7,6 +7,11 @@ extension Request {
   init(_ sql: String, _ values: [SQLBinding]) { self.init(sql, Parameters(values)) }
 }
 
+extension String {
+  /// The text without the one character that PostgreSQL does not store: it must not keep all else from being written.
+  var storable: String { replacing("\0", with: "\u{FFFD}") }
+}
+
 extension SQLBinding {
   static func integer(_ number: Int) -> SQLBinding { .integer(Int64(number)) }
   static func integers(_ numbers: some Sequence<Int>) -> SQLBinding { .array(.integers(numbers.map(Int64.init))) }
@@ -44,7 +49,10 @@ enum LedgerStatements {
       [.integer(receipt.host), .integer(receipt.slot)])
   }
 
-  /// Enters a host; answers its number.
+  /// The server's time, in milliseconds since 1970.
+  private static let time = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+
+  /// Enters a host; answers its number, and the time.
   static func enter(_ host: FleetHost) -> Request {
     Request(
       """
@@ -52,7 +60,7 @@ enum LedgerStatements {
       beat AS (INSERT INTO _beat (host, seen) SELECT number, now() FROM new), \
       slots AS (INSERT INTO _session (host, slot, number) SELECT number, s, 0 FROM new, generate_series($5, 2) AS s), \
       news AS (INSERT INTO _inbox (kind, host) SELECT 'joined', number FROM new) \
-      SELECT number FROM new
+      SELECT number, \(time) FROM new
       """,
       [
         .text(host.root), .integer(host.slots), .texts(host.types.sorted()), .texts(host.places.sorted()),
@@ -84,19 +92,23 @@ enum LedgerStatements {
     "greatest(0, floor(extract(epoch FROM clock_timestamp() - \(table).seen) * 1000))::bigint"
   }
 
-  /// The statements of a beat: it is noted, and answers the term, the lead with its silence, the numbers of runs and of
-  /// those told to end, whether there are news, and to the lead who else has been silent for how long.
-  static func beat(_ host: Int) -> [Request] {
+  /// The statements of a beat: it is noted, and answers the term, the lead with its silence, the numbers of new runs and
+  /// of those told to end, whether there are news, the time, and to the lead who else has been silent for how long.
+  ///
+  /// A beat is not worth a wait for the disk or a standby: one that a crash of the server loses makes its host look silent
+  /// for longer, and silence counts only for those who have had the database since.
+  static func beat(_ host: Int, runsAfter number: Int64) -> [Request] {
     [
       Request("UPDATE _beat SET seen = greatest(seen, now()) WHERE host = $1", [.integer(host)]),
       Request(
         """
         SELECT l.term, l.host, \(silence("b")), b.host IS NOT NULL, r.count, \
         r.stops, l.host = $1 AND EXISTS (SELECT 1 FROM _inbox), \
-        EXISTS (SELECT 1 FROM _outcome AS o JOIN _host AS h ON h.root = o.spool WHERE h.number = $1) \
-        FROM _lead AS l LEFT JOIN _beat AS b ON b.host = l.host, \
-        (SELECT count(*) AS count, count(stop) AS stops FROM _run WHERE host = $1) AS r
-        """, [.integer(host)]),
+        EXISTS (SELECT 1 FROM _outcome AS o JOIN _host AS h ON h.root = o.spool WHERE h.number = $1), \
+        \(time), set_config('synchronous_commit', 'off', true) FROM _lead AS l LEFT JOIN _beat AS b ON b.host = l.host, \
+        (SELECT (SELECT count(*) FROM _run WHERE host = $1 AND number > $2) AS count, \
+        (SELECT count(*) FROM _run WHERE host = $1 AND stop IS NOT NULL) AS stops) AS r
+        """, [.integer(host), .integer(number)]),
       Request(
         """
         SELECT b.host, \(silence("b")) FROM _beat AS b JOIN _lead AS l ON l.host = $1 WHERE b.host <> $1 \
@@ -116,13 +128,26 @@ enum LedgerStatements {
     WHERE h.state = 'alive' ORDER BY h.number
     """)
 
-  /// All that are there: a lower number may be committed after a higher one.
-  static func outcomes(of spool: String) -> Request {
+  /// The roots of the hosts that were heard of within a time in milliseconds, but for one.
+  static func hosts(besides root: String, heardFor time: Int64) -> Request {
     Request(
       """
-      SELECT o.number, j.key FROM _outcome AS o, unnest(o.jobs) AS j (key) WHERE o.spool = $1 ORDER BY o.number, j.key
-      """, [.text(spool)])
+      SELECT h.root FROM _host AS h JOIN _beat AS b ON b.host = h.number WHERE h.state = 'alive' AND h.root <> $1 \
+      AND b.seen > now() - $2::bigint * interval '1 millisecond' ORDER BY h.number
+      """, [.text(root), .integer(time)])
   }
+
+  static func outcomes(of spool: String, above floor: Int64) -> Request {
+    Request(
+      """
+      SELECT o.number, j.key FROM _outcome AS o, unnest(o.jobs) AS j (key) WHERE o.spool = $1 AND o.number > $2 \
+      ORDER BY o.number, j.key
+      """, [.text(spool), .integer(floor)])
+  }
+
+  /// The transactions that this one is among; ahead of what is read, so that it has read what those that ended have left.
+  static let readHorizon = Request(
+    "SELECT pg_current_xact_id()::text::bigint, pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
 
   /// Tells other spools that jobs of theirs have ended.
   static func tellSpools(of ended: [EndedRun], but spool: String) -> Request {
@@ -154,8 +179,15 @@ enum LedgerStatements {
 
   // MARK: Runs
 
-  static func runs(of host: Int) -> Request {
-    Request("SELECT job, host, attempt, stop, reason FROM _run WHERE host = $1 ORDER BY job", [.integer(host)])
+  static func runs(of host: Int, after number: Int64) -> [Request] {
+    [
+      Request(
+        "SELECT job, host, attempt, number FROM _run WHERE host = $1 AND number > $2 ORDER BY number",
+        [.integer(host), .integer(number)]),
+      Request(
+        "SELECT job, host, attempt, stop, reason FROM _run WHERE host = $1 AND stop IS NOT NULL ORDER BY job",
+        [.integer(host)]),
+    ]
   }
 
   static let allRuns = Request("SELECT job, host, attempt, stop, reason FROM _run ORDER BY job")
@@ -172,7 +204,9 @@ enum LedgerStatements {
   /// Tells runs to end, as far as they have not.
   static func stop(_ stops: [RunStop]) -> Request {
     var reasons = ArrayParameter(.text)
-    for stop in stops { if let reason = stop.reason { reasons.append(reason) } else { reasons.appendNull() } }
+    for stop in stops {
+      if let reason = stop.reason { reasons.append(reason.storable) } else { reasons.appendNull() }
+    }
     var parameters = Parameters([
       .keys(stops.map(\.run.job.key)), .integers(stops.map(\.run.host)), .integers(stops.map(\.run.attempt)),
       .texts(stops.map(\.event.rawValue)),

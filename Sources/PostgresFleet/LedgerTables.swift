@@ -23,9 +23,11 @@ struct LedgerTables {
     "INSERT INTO _lead (term) VALUES (0)",
     """
     CREATE TABLE _run (job bigint PRIMARY KEY, host bigint NOT NULL, attempt bigint NOT NULL, \
-    started timestamptz NOT NULL DEFAULT now(), stop text, reason text)
+    started timestamptz NOT NULL DEFAULT now(), stop text, reason text, number bigint GENERATED ALWAYS AS IDENTITY)
     """,
-    "CREATE INDEX _run_host ON _run (host)",
+    // Only leads assign, one after the other, so that numbers grow with time: who has read up to one reads on from there.
+    "CREATE INDEX _run_host ON _run (host, number)",
+    "CREATE INDEX _run_stop ON _run (host) WHERE stop IS NOT NULL",
     """
     CREATE TABLE _inbox (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, kind text NOT NULL, host bigint, \
     keys bigint[], body text, ticket bigint)

@@ -21,12 +21,13 @@ struct LedgerTransaction {
         Takeover.burial(under: host.root, fleet: fleet) + [
           LedgerStatements.dropOldHosts, LedgerStatements.enter(host),
         ]
-      let number = try commit(statements).last.map { $0.integer(0, 0) }
-      return .joined(host: Int(number ?? 0))
-    case .beat(let host): return try beat(host)
-    case .readRuns(let host):
-      let found = try connection.pipeline([LedgerStatements.runs(of: host)])[0]
-      return .runs(jobs.runs(found), stops: jobs.stops(found))
+      let entered = try commit(statements)[statements.count - 1]
+      return .joined(host: Int(entered.integer(0, 0)), time: entered.integer(0, 1))
+    case .beat(let host, let number): return try beat(host, runsAfter: number)
+    case .readRuns(let host, let number):
+      let found = try connection.pipeline(LedgerStatements.runs(of: host, after: number))
+      let last = found[0].rowCount == 0 ? number : found[0].integer(found[0].rowCount - 1, 3)
+      return .runs(jobs.runs(found[0]), stops: jobs.stops(found[1]), last: last)
     case .admit(let new, let receipt):
       try commit([LedgerStatements.fence(receipt), JobRows.admit(new)])
       return .written
@@ -77,19 +78,27 @@ struct LedgerTransaction {
 
   // MARK: For people and spools
 
-  func outcomes(of spool: String) throws(StoreError) -> [Outcome] {
-    let found = try connection.pipeline([LedgerStatements.outcomes(of: spool)])[0]
+  func outcomes(of spool: String, above floor: Int64) throws(StoreError) -> ([Outcome], TransactionHorizon) {
+    let results = try connection.pipeline([
+      LedgerStatements.readHorizon, LedgerStatements.outcomes(of: spool, above: floor),
+    ])
+    let found = results[1]
     var outcomes: [Outcome] = []
     for row in 0..<found.rowCount {
       let number = found.integer(row, 0)
       if outcomes.last?.number != number { outcomes.append(Outcome(number: number, jobs: [])) }
       outcomes[outcomes.count - 1].jobs.append(jobs.id(found.integer(row, 1)))
     }
-    return outcomes
+    return (outcomes, horizon(results[0]))
+  }
+
+  private func horizon(_ result: QueryResult) -> TransactionHorizon {
+    TransactionHorizon(own: result.integer(0, 0), oldest: result.integer(0, 1))
   }
 
   func forget(_ outcomes: [Outcome]) throws(StoreError) {
-    try commit([LedgerStatements.forgetOutcomes(outcomes.map(\.number))])
+    // What comes back after a crash of the server is looked at once more.
+    try commit([Request("SET LOCAL synchronous_commit = off"), LedgerStatements.forgetOutcomes(outcomes.map(\.number))])
   }
 
   /// Takes the answers to a host's orders, by their numbers.
@@ -97,8 +106,7 @@ struct LedgerTransaction {
     let found = try commit([LedgerStatements.takeAnswers(of: host)])[0]
     var answers: [Int64: OrderAnswer.Content] = [:]
     for row in 0..<found.rowCount {
-      guard let answer = OrderText.answer(found.text(row, 1), id: jobs.id) else { throw unreadable("an answer") }
-      answers[found.integer(row, 0)] = answer
+      answers[found.integer(row, 0)] = OrderText.answer(found.text(row, 1), id: jobs.id)
     }
     return answers
   }
@@ -116,10 +124,10 @@ struct LedgerTransaction {
   }
 
   func overview() throws(StoreError) -> FleetOverview {
-    let results = try connection.pipeline([
-      LedgerStatements.lead, LedgerStatements.livingHosts, JobRows.countUnfinished,
+    let results = try commit([
+      Self.readWholeTables, LedgerStatements.lead, LedgerStatements.livingHosts, JobRows.countUnfinished,
     ])
-    let (lead, hosts, counts) = (results[0], results[1], results[2])
+    let (lead, hosts, counts) = (results[1], results[2], results[3])
     var states: [JobState: Int] = [:]
     for row in 0..<counts.rowCount {
       states[JobState(rawValue: counts.text(row, 0)) ?? .held, default: 0] += Int(counts.integer(row, 1))
@@ -136,13 +144,13 @@ struct LedgerTransaction {
 
   // MARK: Beats
 
-  private func beat(_ host: Int) throws(StoreError) -> LedgerReply {
-    let results = try connection.pipeline(LedgerStatements.beat(host))
+  private func beat(_ host: Int, runsAfter number: Int64) throws(StoreError) -> LedgerReply {
+    let results = try connection.pipeline(LedgerStatements.beat(host, runsAfter: number))
     guard results[0].changedRowCount == 1 else { throw fenced() }
     let (fleet, others) = (results[1], results[2])
     return .beaten(
       Beat(
-        term: fleet.integer(0, 0), lead: fleet.isNull(0, 1) ? nil : Int(fleet.integer(0, 1)),
+        time: fleet.integer(0, 8), term: fleet.integer(0, 0), lead: fleet.isNull(0, 1) ? nil : Int(fleet.integer(0, 1)),
         leadSilence: fleet.integer(0, 3) == 1 ? fleet.integer(0, 2) : nil,
         silences: (0..<others.rowCount).map { (host: Int(others.integer($0, 0)), time: others.integer($0, 1)) },
         runCount: Int(fleet.integer(0, 4)), stopCount: Int(fleet.integer(0, 5)), hasNews: fleet.integer(0, 6) == 1,
@@ -161,6 +169,8 @@ struct LedgerTransaction {
     LEFT JOIN LATERAL unnest(o.keys) AS k (key) ON true LEFT JOIN "Job" AS j ON j._key = k.key \
     WHERE o.answer IS NULL ORDER BY o.host, o.ticket, j._key
     """)
+  /// A lead's connection searches by index otherwise.
+  private static let readWholeTables = Request("SET LOCAL enable_seqscan = on")
   /// The rows that are read with one wait.
   private static let chunk = 10_000
 
@@ -168,12 +178,12 @@ struct LedgerTransaction {
     // A prepared FETCH would remember the columns of an earlier cursor.
     let next = Request("FETCH \(Self.chunk) FROM unfinished", isKept: false)
     let results = try connection.pipeline([
-      Request("BEGIN ISOLATION LEVEL REPEATABLE READ"), LedgerStatements.fence(receipt),
+      Request("BEGIN ISOLATION LEVEL REPEATABLE READ"), LedgerStatements.fence(receipt), Self.readWholeTables,
       Request("DELETE FROM _inbox"), Self.readHosts, LedgerStatements.allRuns, Self.readPauses, Self.readOrders,
-      Request("DECLARE unfinished NO SCROLL CURSOR FOR \(JobRows.unfinished)", isKept: false), next,
+      Request("DECLARE unfinished NO SCROLL CURSOR FOR \(JobRows.scheduled)", isKept: false), next,
     ])
     var unfinished: [FleetJob] = []
-    var read = results[8]
+    var read = results[9]
     while true {
       for row in 0..<read.rowCount { unfinished.append(jobs.job(read, row, from: 0)) }
       if read.rowCount < Self.chunk { break }
@@ -182,13 +192,13 @@ struct LedgerTransaction {
     let names = JobRows.names(in: unfinished)
     let end = try connection.pipeline([JobRows.named(names), Request("CLOSE unfinished"), Request("COMMIT")])
     var hosts: [Int: FleetHost] = [:]
-    for row in 0..<results[3].rowCount { hosts[Int(results[3].integer(row, 0))] = host(results[3], row, from: 1) }
-    let paused = (0..<results[5].rowCount).compactMap { row in
-      OrderText.resource(results[5].text(row, 0), results[5].text(row, 1))
+    for row in 0..<results[4].rowCount { hosts[Int(results[4].integer(row, 0))] = host(results[4], row, from: 1) }
+    let paused = (0..<results[6].rowCount).compactMap { row in
+      OrderText.resource(results[6].text(row, 0), results[6].text(row, 1))
     }
     return FleetState(
-      hosts: hosts, runs: jobs.runs(results[4]), stops: jobs.stops(results[4]), jobs: unfinished,
-      known: jobs.named(end[0]), paused: Set(paused), orders: try orders(results[6]))
+      hosts: hosts, runs: jobs.runs(results[5]), stops: jobs.stops(results[5]), jobs: unfinished,
+      known: jobs.named(end[0]), paused: Set(paused), orders: try orders(results[7]))
   }
 
   private func host(_ result: QueryResult, _ row: Int, from first: Int) -> FleetHost {
@@ -207,9 +217,10 @@ struct LedgerTransaction {
     if !round.stops.isEmpty { statements.append(LedgerStatements.stop(round.stops)) }
     if !round.answers.isEmpty { statements.append(LedgerStatements.answer(round.answers)) }
     // Last, so that the rows that come with orders know of these changes.
-    let taken = try commit(statements + [Self.takeNews(above: round.floor)])[statements.count]
+    let reading = [LedgerStatements.readHorizon, Self.takeNews(above: round.floor)]
+    let results = Array(try commit(statements + reading)[statements.count...])
     // It is written by now: a lead that can't have the news loads what they say.
-    do throws(StoreError) { return .news(try news(taken)) } catch {
+    do throws(StoreError) { return .news(try news(results[1]), horizon(results[0])) } catch {
       throw StoreError(Self.answerLost, error.message, path: error.path, detail: error.detail)
     }
   }
@@ -251,10 +262,8 @@ struct LedgerTransaction {
         // That of a host which is gone by now is gone with it.
         guard let body = taken.textIfPresent(row, 3) else { continue }
         if placed.last?.number != number {
-          // Whoever gave an order that only a newer release understands is told that it has no answer.
-          guard let order = OrderText.order(body, id: jobs.id) else { continue }
           let ticket = taken.integer(row, 8 + JobRows.columnCount)
-          placed.append((number, PlacedOrder(host: Int(taken.integer(row, 2)), ticket: ticket, order: order, jobs: [])))
+          placed.append((number, order(body, ticket: ticket, of: Int(taken.integer(row, 2)))))
         }
         if !taken.isNull(row, 8) { placed[placed.count - 1].order.jobs.append(jobs.job(taken, row, from: 8)) }
       case nil: throw unreadable()
@@ -276,15 +285,19 @@ struct LedgerTransaction {
     for row in 0..<read.rowCount {
       let (host, ticket) = (Int(read.integer(row, 0)), read.integer(row, 1))
       if orders.last?.host != host || orders.last?.ticket != ticket {
-        guard let order = OrderText.order(read.text(row, 2), id: jobs.id) else { continue }
-        orders.append(PlacedOrder(host: host, ticket: ticket, order: order, jobs: []))
+        orders.append(order(read.text(row, 2), ticket: ticket, of: host))
       }
       if !read.isNull(row, 3) { orders[orders.count - 1].jobs.append(jobs.job(read, row, from: 3)) }
     }
     return orders
   }
 
-  private func unreadable(_ what: String = "news in the fleet's inbox") -> StoreError {
-    StoreError(.unsupported, "\(what) can't be read: a newer release has written it", path: connection.place)
+  private func order(_ text: String, ticket: Int64, of host: Int) -> PlacedOrder {
+    PlacedOrder(host: host, ticket: ticket, order: OrderText.order(text, id: jobs.id), jobs: [])
+  }
+
+  private func unreadable() -> StoreError {
+    StoreError(
+      .unsupported, "news in the fleet's inbox can't be read: a newer release has written them", path: connection.place)
   }
 }

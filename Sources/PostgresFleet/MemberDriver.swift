@@ -20,14 +20,18 @@ package final class MemberDriver: Sendable {
     case stopped(RunStop)
     /// These jobs are in the ledger.
     case admitted([ManagedObjectID])
+    /// The server refuses these jobs for good.
+    case notAdmitted([ManagedObjectID], because: String)
+    /// The server refuses the order of this number for good.
+    case notPlaced(ticket: Int64, because: String)
     /// These ends are on record; on the queue of the store's transaction.
     case recorded([EndedRun])
     /// A beat was answered.
     case beaten(Beat)
     /// A beat had no answer.
     case missed
-    /// There was a hint: jobs of this host's spool may have ended elsewhere.
-    case hinted
+    /// There was a hint: answers to orders may be there, or jobs of this host's spool may have ended elsewhere.
+    case hinted(MemberHint)
     /// The host has ended: it writes nothing more, and whoever goes on does so with a new driver.
     case end(MemberEnd)
   }
@@ -43,6 +47,8 @@ package final class MemberDriver: Sendable {
     var timers: [MemberTimer: (timer: OneShotTimer, due: Int64)] = [:]
     /// Events that came before the host had joined.
     var early: [MemberEvent] = []
+    /// Hints that are still to be sent, by what is queued on the channel of beats if there are any.
+    var hints: Hints?
     var isStopped = false
   }
 
@@ -90,23 +96,23 @@ package final class MemberDriver: Sendable {
     let (database, host, log) = (database, host, log)
     DispatchQueue.global().async { [weak self] in
       let sentAt = Moment.now().steady
-      let number: Result<Int, LedgerError> = Result { () throws(LedgerError) in
+      let joined: Result<(Int, FleetClock), LedgerError> = Result { () throws(LedgerError) in
         let ledger: PostgresLedger
         do throws(StoreError) { ledger = try database.ledger("join", log: log) } catch {
           log(error)
           throw .unavailable
         }
-        guard case .joined(let number) = try ledger.perform(.join(host)) else { throw .contradiction }
-        return number
+        guard case .joined(let number, let time) = try ledger.perform(.join(host)) else { throw .contradiction }
+        return (number, FleetClock(serverTime: time, receivedAt: Moment.now().steady))
       }
       guard let self else { return }
-      queue.async { self.noteJoined(number, sentAt: sentAt, pause: pause) }
+      queue.async { self.noteJoined(joined, sentAt: sentAt, pause: pause) }
     }
   }
 
-  private func noteJoined(_ number: Result<Int, LedgerError>, sentAt: Int64, pause: Int64) {
+  private func noteJoined(_ joined: Result<(Int, FleetClock), LedgerError>, sentAt: Int64, pause: Int64) {
     do throws(StoreError) {
-      guard case .success(let number) = number else {
+      guard case .success((let number, let clock)) = joined else {
         let delay = Duration.milliseconds(pause / 2 + Int64.random(in: 0...pause / 2))
         queue.async(after: delay) { [weak self] in
           guard let self, !state.withLock({ $0.isStopped }) else { return }
@@ -118,7 +124,8 @@ package final class MemberDriver: Sendable {
       let early = state.withLock { state -> [MemberEvent] in
         if state.isStopped { return [] }
         state.channels = channels
-        state.member = FleetMember(number: number, joinSentAt: sentAt, times: times, agingStep: agingStep)
+        state.member = FleetMember(
+          number: number, joinSentAt: sentAt, clock: clock, times: times, agingStep: agingStep)
         defer { state.early = [] }
         return state.early
       }
@@ -132,7 +139,7 @@ package final class MemberDriver: Sendable {
     for channel in MemberChannel.allCases {
       let queue = DispatchQueue(label: "fleet.\(channel)")
       var listener: PostgresLedger.HintListener?
-      if channel == .beat { listener = .init(on: queue) { [weak self] in self?.noteHint() } }
+      if channel == .beat { listener = .init(on: queue) { [weak self] in self?.note($0) } }
       // A beat without an answer counts as missed before the lease ends.
       let limit: Duration? = channel == .beat ? .milliseconds(times.stop * 3 / 4) : nil
       let ledger = try database.ledger("\(channel)", of: number, answerLimit: limit, listener: listener, log: log)
@@ -181,7 +188,7 @@ package final class MemberDriver: Sendable {
         state.early.append(event)
         return []
       }
-      return state.member?.handle(event, at: .now()) ?? []
+      return state.member?.handle(event, at: Moment.now().steady) ?? []
     }
     var runs: [Run] = []
     for action in actions { if case .start(let run) = action { runs.append(run) } }
@@ -196,6 +203,9 @@ package final class MemberDriver: Sendable {
       return member.lease.phase(at: now.steady) == .alive
     }
   }
+
+  /// This moment in the time of the fleet; nil before the host has joined, and after its end.
+  package var now: Moment? { state.withLock { $0.member?.moment(at: Moment.now().steady) } }
 
   /// A part in all transactions of the host's store, which tells the member of the runs that they have ended.
   ///
@@ -220,7 +230,9 @@ package final class MemberDriver: Sendable {
     case .start: break
     case .stop(let stop): report(.stopped(stop))
     case .admitted(let jobs): report(.admitted(jobs))
-    case .hint(let hosts): hint(hosts)
+    case .notAdmitted(let jobs, let reason): report(.notAdmitted(jobs, because: reason))
+    case .notPlaced(let ticket, let reason): report(.notPlaced(ticket: ticket, because: reason))
+    case .hint(let hosts, let hint): send(hint, to: hosts)
     case .end(let reason):
       stop()
       report(.end(reason))
@@ -262,22 +274,34 @@ package final class MemberDriver: Sendable {
     timer?.arm(after: .milliseconds(delay)) { [weak self] in self?.take(name.event) }
   }
 
-  private func hint(_ hosts: [Int]) {
-    let (own, channel) = state.withLock { ($0.member?.number, $0.channels[.beat]) }
-    guard let own, let channel else { return }
-    if hosts.contains(own) { handle(.hinted) }
+  // MARK: Hints
+
+  private func send(_ hint: MemberHint, to hosts: [Int]) {
+    guard let own = state.withLock({ $0.member?.number }) else { return }
+    if hosts.contains(own) { note([hint]) }
     let others = hosts.filter { $0 != own }
-    if !others.isEmpty { channel.queue.async { channel.ledger.hint(others) } }
+    if !others.isEmpty { send { $0.add(hint, to: others) } }
   }
 
   /// Hints to the hosts of spools that jobs of theirs have ended; a hint that is lost costs them a beat.
-  package func hint(spools: Set<String>) {
-    guard let channel = state.withLock({ $0.channels[.beat] }) else { return }
-    channel.queue.async { channel.ledger.hint(spools: spools) }
+  package func hint(spools: Set<String>) { send { $0.add(spools: spools) } }
+
+  /// Sends hints together with those that come until it is their turn.
+  private func send(_ add: (inout Hints) -> Void) {
+    let channel = state.withLock { state -> Channel? in
+      guard let channel = state.channels[.beat] else { return nil }
+      var hints = state.hints ?? Hints()
+      add(&hints)
+      defer { state.hints = hints }
+      return state.hints == nil ? channel : nil
+    }
+    channel?.queue.async { [weak self] in
+      if let hints = self?.state.withLock({ $0.hints.take() }) { channel?.ledger.send(hints) }
+    }
   }
 
-  private func noteHint() {
-    handle(.hinted)
-    queue.async { self.report(.hinted) }
+  private func note(_ hints: Set<MemberHint>) {
+    for hint in hints { handle(.hinted(hint)) }
+    queue.async { for hint in hints { self.report(.hinted(hint)) } }
   }
 }

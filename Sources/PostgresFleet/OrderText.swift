@@ -23,6 +23,16 @@ enum OrderText {
       object["value"] = value
       object["jobs"] = .array(targets.map { .integer($0.job.key) })
       object["attempts"] = .array(targets.map { .integer(Int64($0.attempts)) })
+    case .ask(let question, let until):
+      object["until"] = .integer(until)
+      write(question, into: &object)
+    case .unreadable: break
+    }
+    return JSONValue.object(object).serialized()
+  }
+
+  private static func write(_ question: Order.Question, into object: inout JSONObject) {
+    switch question {
     case .explain(let job):
       object["order"] = .string("explain")
       object["job"] = .integer(job.key)
@@ -32,10 +42,15 @@ enum OrderText {
       object["type"] = selection.type.map(JSONValue.string)
       object["batch"] = selection.batch.map(JSONValue.string)
       object["states"] = .array(selection.states.map(\.rawValue).sorted().map(JSONValue.string))
-      object["offset"] = .integer(Int64(selection.offset))
-      object["limit"] = .integer(Int64(selection.limit))
+      switch selection.page {
+      case .newest(let offset, let limit):
+        object["offset"] = .integer(Int64(offset))
+        object["limit"] = .integer(Int64(limit))
+      case .following(let key, let limit):
+        object["after"] = .integer(key)
+        object["limit"] = .integer(Int64(limit))
+      }
     }
-    return JSONValue.object(object).serialized()
   }
 
   private static func words(_ command: JobCommand) -> (name: String, value: JSONValue) {
@@ -50,27 +65,40 @@ enum OrderText {
   }
 
   /// - Parameter id: makes the ID of a job of its key.
-  /// - Returns: nil if the text is of a newer release, or damaged.
-  static func order(_ text: String, id: (Int64) -> ManagedObjectID) -> Order? {
-    guard let object = object(text), let name = object["order"]?.string else { return nil }
+  /// - Returns: ``Order/unreadable`` if the text is of a newer release, or damaged.
+  static func order(_ text: String, id: (Int64) -> ManagedObjectID) -> Order {
+    guard let object = object(text), let name = object["order"]?.string else { return .unreadable }
+    return order(name, object, id: id) ?? .unreadable
+  }
+
+  private static func order(_ name: String, _ object: JSONObject, id: (Int64) -> ManagedObjectID) -> Order? {
     switch name {
     case "pause":
       guard let resource = object["resource"].flatMap(resource), let value = object["value"]?.bool else { return nil }
       return .pause(resource, value)
-    case "explain": return object["job"]?.integer.map { .explain(id($0)) }
-    case "find":
-      guard let offset = object["offset"]?.integer, let limit = object["limit"]?.integer else { return nil }
-      return .find(
-        Order.Selection(
-          queue: object["queue"]?.string, type: object["type"]?.string, batch: object["batch"]?.string,
-          states: Set((object["states"]?.array ?? []).compactMap { $0.string.flatMap(JobState.init) }),
-          offset: Int(offset), limit: Int(limit)))
+    case "explain", "find":
+      guard let until = object["until"]?.integer, let question = question(object, id: id) else { return nil }
+      return .ask(question, until: until)
     default:
       guard let command = command(name, object["value"]), let jobs = object["jobs"]?.array,
         let attempts = object["attempts"]?.array, jobs.count == attempts.count
       else { return nil }
       return .command(
         command, zip(jobs, attempts).map { Order.Target(id($0.integer ?? 0), attempts: Int($1.integer ?? 1)) })
+    }
+  }
+
+  private static func question(_ object: JSONObject, id: (Int64) -> ManagedObjectID) -> Order.Question? {
+    if let job = object["job"]?.integer { return .explain(id(job)) }
+    guard let limit = object["limit"]?.integer else { return nil }
+    let page: Schedule.Page? =
+      object["after"]?.integer.map { .following($0, limit: Int(limit)) }
+      ?? object["offset"]?.integer.map { .newest(offset: Int($0), limit: Int(limit)) }
+    return page.map {
+      .find(
+        Order.Selection(
+          queue: object["queue"]?.string, type: object["type"]?.string, batch: object["batch"]?.string,
+          states: Set((object["states"]?.array ?? []).compactMap { $0.string.flatMap(JobState.init) }), page: $0))
     }
   }
 
@@ -106,6 +134,8 @@ enum OrderText {
     case .found(let jobs, let total):
       object["found"] = .array(jobs.map { .array([.integer($0.job.key), .string($0.state.rawValue)]) })
       object["total"] = .integer(Int64(total))
+    case .late: object["none"] = .string("late")
+    case .unreadable: object["none"] = .string("unreadable")
     }
     return JSONValue.object(object).serialized()
   }
@@ -121,9 +151,14 @@ enum OrderText {
   }
 
   /// - Parameter id: makes the ID of a job of its key.
-  /// - Returns: nil if the text is of a newer release, or damaged.
-  static func answer(_ text: String, id: (Int64) -> ManagedObjectID) -> OrderAnswer.Content? {
+  /// - Returns: ``OrderAnswer/Content/unreadable`` if the text is of a newer release, or damaged.
+  static func answer(_ text: String, id: (Int64) -> ManagedObjectID) -> OrderAnswer.Content {
+    readableAnswer(text, id: id) ?? .unreadable
+  }
+
+  private static func readableAnswer(_ text: String, id: (Int64) -> ManagedObjectID) -> OrderAnswer.Content? {
     guard let object = object(text) else { return nil }
+    if let reason = object["none"]?.string { return reason == "late" ? .late : .unreadable }
     if let outcomes = object["outcomes"]?.array {
       let read = outcomes.compactMap { outcome($0, id: id) }
       return read.count == outcomes.count ? .outcomes(read) : nil

@@ -3,6 +3,7 @@ package import Fleet
 import PostgresStore
 package import StoreInterface
 import Synchronization
+import SystemSupport
 
 /// The ledger of a fleet on one connection to PostgreSQL, which is made when it is first needed and again when it broke.
 ///
@@ -17,9 +18,9 @@ package final class PostgresLedger: FleetLedger, Sendable {
   /// A listener for hints, on the queue on which the ledger's requests are made as well.
   package struct HintListener: Sendable {
     let queue: DispatchQueue
-    let handler: @Sendable () -> Void
+    let handler: @Sendable (Set<MemberHint>) -> Void
 
-    package init(on queue: DispatchQueue, _ handler: @escaping @Sendable () -> Void) {
+    package init(on queue: DispatchQueue, _ handler: @escaping @Sendable (Set<MemberHint>) -> Void) {
       self.queue = queue
       self.handler = handler
     }
@@ -52,17 +53,23 @@ package final class PostgresLedger: FleetLedger, Sendable {
 
   package func perform(_ request: LedgerRequest) throws(LedgerError) -> LedgerReply {
     do throws(StoreError) {
-      return try withConnection { (connection) throws(StoreError) in
+      let reply = try withConnection { (connection) throws(StoreError) in
         let transaction = LedgerTransaction(connection: connection, jobs: jobs, fleet: fleet)
         do throws(StoreError) { return try transaction.perform(request) } catch {
           connection.rollBack()
           throw connection.isUsable ? error : Self.broken(error, during: request)
         }
       }
+      for order in reply.unreadableOrders {
+        let words = "an order of host \(order.host) can't be read: a newer release has written it"
+        log(StoreError(.unreadableOrder, words))
+      }
+      return reply
     } catch {
       if error.code == LedgerStatements.refused { return .refused }
       if let known = LedgerError(error.code) { throw known }
       log(error)
+      if error.isFinalRefusal { throw .impossible("\(request.name): \(error.message)") }
       throw error.code == .inputOutput || error.code == LedgerTransaction.answerLost ? .unknown : .unavailable
     }
   }
@@ -72,9 +79,9 @@ package final class PostgresLedger: FleetLedger, Sendable {
     try apart { (transaction) throws(StoreError) in try transaction.overview() }
   }
 
-  /// Reads which jobs that came to a spool have ended on other hosts.
-  package func outcomes(of spool: String) throws(StoreError) -> [Outcome] {
-    try apart { (transaction) throws(StoreError) in try transaction.outcomes(of: spool) }
+  /// Reads which jobs that came to a spool have ended on other hosts, with numbers above a floor.
+  package func outcomes(of spool: String, above floor: Int64) throws(StoreError) -> ([Outcome], TransactionHorizon) {
+    try apart { (transaction) throws(StoreError) in try transaction.outcomes(of: spool, above: floor) }
   }
 
   /// Forgets outcomes on which the spool's host has acted.
@@ -116,29 +123,25 @@ package final class PostgresLedger: FleetLedger, Sendable {
     }
   }
 
-  /// Sends hints to hosts, in a transaction that writes nothing; one that can't be sent is lost.
-  package func hint(_ hosts: [Int]) {
-    if hosts.isEmpty { return }
-    let channels = hosts.map { FleetDatabase.channel(of: $0, fleet: fleet) }
+  /// Sends hints, in a transaction that writes nothing; one that can't be sent is lost.
+  package func send(_ hints: Hints) {
+    var requests: [Request] = []
+    if !hints.hosts.isEmpty {
+      let channels = hints.hosts.map { FleetDatabase.channel(of: $0.host, fleet: fleet) }
+      requests.append(
+        Request(
+          "SELECT pg_notify(channel, text) FROM unnest($1, $2) AS h (channel, text)",
+          [.texts(channels), .texts(hints.hosts.map(\.hint.rawValue))]))
+    }
+    if !hints.spools.isEmpty {
+      requests.append(
+        Request(
+          "SELECT pg_notify($2 || '/' || number, $3) FROM _host WHERE root = ANY($1) AND state = 'alive'",
+          [.texts(hints.spools.sorted()), .text(fleet), .text(MemberHint.outcomes.rawValue)]))
+    }
+    if requests.isEmpty { return }
     do throws(StoreError) {
-      try withConnection { (connection) throws(StoreError) in
-        _ = try connection.pipeline([
-          Request("SELECT pg_notify(channel, '') FROM unnest($1) AS channel", [.texts(channels)])
-        ])
-      }
-    } catch { log(error) }
-  }
-
-  /// Sends hints to the living hosts of spools.
-  package func hint(spools: Set<String>) {
-    do throws(StoreError) {
-      try withConnection { (connection) throws(StoreError) in
-        _ = try connection.pipeline([
-          Request(
-            "SELECT pg_notify($2 || '/' || number, '') FROM _host WHERE root = ANY($1) AND state = 'alive'",
-            [.texts(spools.sorted()), .text(fleet)])
-        ])
-      }
+      try withConnection { (connection) throws(StoreError) in _ = try connection.pipeline(requests) }
     } catch { log(error) }
   }
 
@@ -154,13 +157,13 @@ package final class PostgresLedger: FleetLedger, Sendable {
     _ body: (Connection) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     // No call goes out while the state is locked, hints least of all.
-    let (result, isHinted) = try state.withLock { state throws(StoreError) in
+    let (result, hints) = try state.withLock { state throws(StoreError) in
       let connection = try open(&state)
       defer { if !connection.isUsable { Self.drop(&state) } }
       let result = try body(connection)
-      return (result, listener != nil && takeHints(connection))
+      return (result, listener == nil ? [] : takeHints(connection))
     }
-    if isHinted { listener?.handler() }
+    if !hints.isEmpty { listener?.handler(hints) }
     return result
   }
 
@@ -188,21 +191,25 @@ package final class PostgresLedger: FleetLedger, Sendable {
 
   /// Takes what has arrived while nobody was waiting for an answer.
   private func receive() {
-    let isHinted = state.withLock { state in
+    let hints = state.withLock { state -> Set<MemberHint> in
       guard let connection = state.connection, connection.isUsable else {
         Self.drop(&state)
-        return false
+        return []
       }
-      let isHinted = takeHints(connection)
+      let hints = takeHints(connection)
       if !connection.isUsable { Self.drop(&state) }
-      return isHinted
+      return hints
     }
-    if isHinted { listener?.handler() }
+    if !hints.isEmpty { listener?.handler(hints) }
   }
 
-  /// True if hints have arrived; a connection that broke is closed by this.
-  private func takeHints(_ connection: Connection) -> Bool {
-    ((try? connection.arrivedNotifications()) ?? []).isEmpty == false
+  /// Takes the hints that have arrived; a connection that broke is closed by this.
+  private func takeHints(_ connection: Connection) -> Set<MemberHint> {
+    // One that only another release knows is about everything.
+    Set(
+      ((try? connection.arrivedNotifications()) ?? []).flatMap { text in
+        MemberHint(rawValue: text).map { [$0] } ?? MemberHint.allCases
+      })
   }
 
   private static func drop(_ state: inout State) {
@@ -210,6 +217,49 @@ package final class PostgresLedger: FleetLedger, Sendable {
     state.arrivals = nil
     state.connection?.close()
     state.connection = nil
+  }
+}
+
+extension StoreError.Code {
+  /// An order in the ledger can't be read; whoever has given it is told.
+  package static let unreadableOrder = StoreError.Code(rawValue: "unreadable-order")
+}
+
+extension StoreError {
+  /// True if the server refuses each time what it has refused now: nothing was written.
+  fileprivate var isFinalRefusal: Bool { code == .unsupported || code == .constraint || code == .incompatibleModel }
+}
+
+extension LedgerRequest {
+  /// The request in words, for people.
+  fileprivate var name: String {
+    switch self {
+    case .join: "joining the fleet"
+    case .beat, .readRuns, .outcome: "reading the fleet's state"
+    case .admit(let jobs, _):
+      jobs.count == 1
+        ? "writing the new job \(displayName(jobs[0].name))"
+        : "writing \(jobs.count) new jobs, the first of them \(displayName(jobs.first?.name ?? ""))"
+    case .order: "writing an order"
+    case .flush(let ended, _): "writing the ends of \(ended.count) attempts"
+    case .replaceSlot: "replacing a session"
+    case .lead, .load: "becoming the lead"
+    case .round(let round, _):
+      "writing the lead's decisions (\(round.runs.count) assignments, \(round.changes.count) changes of jobs)"
+    case .fence, .bury: "taking over a host"
+    }
+  }
+}
+
+extension LedgerReply {
+  fileprivate var unreadableOrders: [PlacedOrder] {
+    let orders: [PlacedOrder] =
+      switch self {
+      case .loaded(let state): state.orders
+      case .news(let news, _): news.compactMap { if case .ordered(let order) = $0.news { order } else { nil } }
+      default: []
+      }
+    return orders.filter { $0.order == .unreadable }
   }
 }
 
@@ -225,4 +275,25 @@ extension LedgerError {
     default: return nil
     }
   }
+}
+
+/// Hints that are sent together.
+package struct Hints: Sendable {
+  /// A host, by its number, and what it is hinted to.
+  package struct HostHint: Sendable, Hashable {
+    let host: Int
+    let hint: MemberHint
+  }
+
+  private(set) var hosts: Set<HostHint> = []
+  /// The spools whose hosts are hinted to outcomes.
+  private(set) var spools: Set<String> = []
+
+  package init() {}
+
+  package mutating func add(_ hint: MemberHint, to hosts: some Sequence<Int>) {
+    self.hosts.formUnion(hosts.lazy.map { HostHint(host: $0, hint: hint) })
+  }
+
+  mutating func add(spools: Set<String>) { self.spools.formUnion(spools) }
 }

@@ -59,8 +59,11 @@ package final class StoreParticipant: TransactionCompanion {
       return receipt(state)
     }
     // Nobody executes a transaction of this slot late: whoever asks for its outcome waits for its backend.
-    return [LedgerStatements.fence(next, orElse: .fenced)]
+    return [Self.searchByIndex, LedgerStatements.fence(next, orElse: .fenced)]
   }
+
+  /// Plans are made while a fleet is new, and kept: its tables are small then, and not for long.
+  private static let searchByIndex = Request("SET LOCAL enable_seqscan = off")
 
   private func replaceOldSlot() throws(StoreError) {
     let state = state.withLock { $0 }
@@ -138,7 +141,7 @@ package final class StoreParticipant: TransactionCompanion {
         return isWritten
       } catch {
         if error == .fenced { throw fenced }
-        if error == .contradiction || ContinuousClock.now >= end { throw lost }
+        if error.isFinal || ContinuousClock.now >= end { throw lost }
       }
       // The transaction can't go on before this is known, and nobody signals that the server is back.
       _ = pause.wait(for: .milliseconds(200))

@@ -27,6 +27,8 @@ public struct PostgresStoreOptions: Sendable {
   public var externalDataThreshold = 64 * 1024
   /// True if a store of another model is migrated when it is opened, if the mapping can be inferred.
   public var migratesAutomatically = true
+  /// The others that may have the store open with an earlier or later version of the model; nil if there are none.
+  package var sharing: SchemaSharing?
   /// Versions with code of their own between them, for what can't be inferred.
   public var stagedMigration: StagedMigrationManager?
   /// True if each save and batch request is written to the store's history, in the same transaction.
@@ -39,6 +41,8 @@ public struct PostgresStoreOptions: Sendable {
   /// It takes a connection and a thread. With history, what others have changed is read from there; without, what is in
   /// memory is read again. Programs that use other libraries tell nobody.
   public var noticesOtherWriters = true
+  /// True if statements search by keys and indexes only, also where the server has not counted yet how large a table is.
+  package var searchesByIndex = false
   /// Called with what the server remarks, on the thread of the statement; it must be quick and not use the store.
   public var noticeLog: (@Sendable (String) -> Void)?
   /// Called after each statement on the thread that ran it, with locks held: it must be quick and not use the store.
@@ -46,4 +50,15 @@ public struct PostgresStoreOptions: Sendable {
 
   /// The options of a store that is opened in the usual way.
   public init() {}
+}
+
+/// The use of one store by hosts that have different versions of its model, as while a fleet is upgraded host by host.
+///
+/// Then what a host's model lacks stays in the store for the others, what it has beyond theirs is added, and what they would
+/// not understand is refused while one of them is alive.
+package struct SchemaSharing: Sendable {
+  /// The names of the other hosts that are alive.
+  let hosts: @Sendable (Connection) throws(StoreError) -> [String]
+
+  package init(hosts: @escaping @Sendable (Connection) throws(StoreError) -> [String]) { self.hosts = hosts }
 }

@@ -282,15 +282,17 @@ extension SchemaTable {
     let trigger = dialect.name("_version_\(root.name)")
     let table = SchemaName.quoted(name)
     if dialect == .postgres {
-      // The library's own connections set this: what they write tells its version itself.
+      // The library's own connections set this: what they write tells its version itself. Afterwards, since a trigger
+      // before an update has each row locked first, whether it is called or not.
       let isForeign = "current_setting('bobbin.library', true) IS DISTINCT FROM 'yes'"
       return Trigger(
         name: trigger,
         sql: """
-          CREATE OR REPLACE FUNCTION _raise_version() RETURNS trigger LANGUAGE plpgsql AS \
-          $$ BEGIN NEW._version := OLD._version + 1; RETURN NEW; END $$;
-          CREATE TRIGGER \(SchemaName.quoted(trigger)) BEFORE UPDATE ON \(table) FOR EACH ROW \
-          WHEN (NEW._version = OLD._version AND \(isForeign)) EXECUTE FUNCTION _raise_version()
+          CREATE OR REPLACE FUNCTION _raise_row_version() RETURNS trigger LANGUAGE plpgsql AS \
+          $$ BEGIN EXECUTE format('UPDATE %I.%I SET _version = $1 WHERE _key = $2', TG_TABLE_SCHEMA, TG_TABLE_NAME) \
+          USING OLD._version + 1, NEW._key; RETURN NULL; END $$;
+          CREATE TRIGGER \(SchemaName.quoted(trigger)) AFTER UPDATE ON \(table) FOR EACH ROW \
+          WHEN (NEW._version = OLD._version AND \(isForeign)) EXECUTE FUNCTION _raise_row_version()
           """)
     }
     return Trigger(

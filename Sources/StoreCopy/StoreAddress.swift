@@ -38,6 +38,11 @@ package enum StoreAddress: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
+  /// The daemons of a fleet that use the store, or did so ten seconds ago, by the names of their spools.
+  package func users() throws(StoreError) -> [String] {
+    if case .postgres(let url) = self { try PostgresCopySource.users(url: url) } else { [] }
+  }
+
   /// Begins a new store, or goes on with an unfinished one.
   func target(of store: CopiedStore) throws(StoreError) -> any CopyTarget {
     switch self {

@@ -21,8 +21,9 @@ struct StoreCommand: Subcommand {
     were found equal. --dry-run tells what would be copied and what is in the way, also beside a running daemon, and
     changes nothing.
 
-    verify compares the rows of all tables, their number and their SHA-256, and names the first that differ. The exit code
-    is 0 if the stores are equal, and 4 if they differ. Documentation/Fleet.md tells how to move a daemon's store.
+    verify compares the rows of all tables, their number and their SHA-256, and names the first that differ, also beside
+    running daemons; what those write meanwhile differs then. The exit code is 0 if the stores are equal, and 4 if they
+    differ. Documentation/Fleet.md tells how to move a daemon's store.
     """
   static let options = [
     Option("--dry-run", .none, help: "Tell what would be copied, and what is in the way")
@@ -58,7 +59,9 @@ struct StoreCommand: Subcommand {
       if action == .verify {
         let tables = try StoreComparison.run(from, to) { show($0, session) }
         session.output.clearProgress()
-        return try report(tables, from: from, to: to, session: session)
+        let code = try report(tables, from: from, to: to, session: session)
+        if code == .different { try tellUsers(of: [from, to], session) }
+        return code
       }
       if isTrial { return try report(CopyTrial.run(from: from, to: to), session) }
       let locks = try Set([from, to].compactMap(Self.lockPath)).sorted().map { try Self.lock($0) }
@@ -161,6 +164,16 @@ struct StoreCommand: Subcommand {
         ? (action == .copy ? "copied \(count) rows; " : "\(count) rows; ") + "both stores are equal\n"
         : "the stores differ in \(different.count) of \(tables.count) tables\n")
     return different.isEmpty ? .success : .different
+  }
+
+  /// Tells which daemons may have written while two stores were compared.
+  private func tellUsers(of stores: [StoreAddress], _ session: Session) throws {
+    for store in stores {
+      let spools = try store.users()
+      if spools.isEmpty { continue }
+      session.output.note(
+        "\(spools.joined(separator: ", ")) used \(store) meanwhile; what was written while it was compared differs too")
+    }
   }
 
   private static func sentence(_ difference: StoreComparison.Difference) -> String {

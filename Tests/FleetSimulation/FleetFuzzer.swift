@@ -15,8 +15,8 @@ package struct FleetFuzzer {
   /// Runs the program of a seed.
   ///
   /// - Returns: the failure, as short as it can be, or nil.
-  package func run(seed: UInt64) -> Failure? {
-    failure(of: FleetProgram(seed: seed)).map(shortened)
+  package func run(seed: UInt64, isCalm: Bool? = nil) -> Failure? {
+    failure(of: FleetProgram(seed: seed, isCalm: isCalm)).map(shortened)
   }
 
   private func failure(of program: FleetProgram) -> Failure? {

@@ -119,28 +119,33 @@ struct RandomSource: RandomNumberGenerator {
 
 extension FleetProgram {
   /// Makes the program of a seed.
-  package init(seed: UInt64) {
+  ///
+  /// - Parameter isCalm: true for one in which hosts die and nothing else happens; nil for some of the seeds.
+  package init(seed: UInt64, isCalm wanted: Bool? = nil) {
     var random = RandomSource(seed: seed)
     self.seed = seed
     machines = random.number(2..<4)
     slots = random.number(1..<4)
     endsBackends = random.chance(70)
     var count = 0
-    // One death and nothing else, after a time in which everybody has had the database, shows how soon work goes on.
-    let isCalm = random.chance(15)
+    // Deaths and nothing else show how soon work goes on.
+    let isSometimesCalm = random.chance(15)
+    let isCalm = wanted ?? isSometimesCalm
     for _ in 0..<random.number(1..<4) {
       let jobs = (0..<random.number(1..<5)).map { _ in
         defer { count += 1 }
         return Job(number: count, of: machines, &random)
       }
-      add(.submit(machine: random.number(0..<machines), jobs), at: random.time(0..<3_000) + (isCalm ? 5_500 : 0))
+      add(.submit(machine: random.number(0..<machines), jobs), at: random.time(0..<3_000))
     }
     if isCalm {
       let restart = random.time(6_000..<9_000)
       let machine = random.number(0..<machines)
-      add(
-        random.chance(50) ? .killLead(restart: restart) : .kill(machine: machine, restart: restart),
-        at: random.time(6_100..<8_700))
+      let time = random.time(200..<6_000)
+      let deaths: [Action] = [.killLead(restart: restart), .kill(machine: machine, restart: restart)].shuffled(
+        using: &random)
+      add(deaths[0], at: time)
+      if machines > 2, random.chance(30) { add(deaths[1], at: time) }
       steps.sort { $0.time < $1.time }
       return
     }

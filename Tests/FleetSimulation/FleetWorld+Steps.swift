@@ -69,7 +69,8 @@ extension FleetWorld {
 
   private func kill(_ machine: Machine, restart: Int64) {
     guard let process = machine.process, !process.isDead else { return }
-    let isQuiet = now > max(lastTrouble, Self.start) + 6_000
+    // Silence counts only for those who have had the database themselves: all the others, from this moment on.
+    let isQuiet = now > lastTrouble + (lastTrouble == Self.start ? 100 : 2 * times.fence)
     excuse(machine, for: 0)
     die(process)
     machine.stoppedUntil = 0
@@ -77,7 +78,7 @@ extension FleetWorld {
     lastStart = max(lastStart, now + restart)
     guard isQuiet, let number = process.member?.number else { return }
     let runs = ledger.runs.all(for: 0).map(\.row).filter { $0.host == number }
-    enqueue(.judgeDeath(host: number, jobs: runs, time: now), at: now + 4_500)
+    enqueue(.judgeDeath(host: number, jobs: runs, time: now), at: now + Self.takeoverLimit)
   }
 
   // MARK: Jobs

@@ -32,8 +32,11 @@ final class Process {
   var member: FleetMember?
   var isDead = false
   var timers: [MemberTimer: Int64] = [:]
-  /// The runs whose handlers have ended.
+  /// The runs that workers have begun, and those whose handlers have ended.
+  var begun: Set<Run> = []
   var ended: Set<Run> = []
+  /// The runs that wait for a worker.
+  var waiting: [Run] = []
   /// What its runs were told.
   var stops: [Run: JobEvent] = [:]
   var leadsSince: Int64?
@@ -69,6 +72,7 @@ final class FleetWorld {
     case execute(Call)
     case answer(Call, Result<LedgerReply, LedgerError>)
     case finish(Process, Run)
+    case giveBack(Process, Run)
     case judgeDeath(host: Int, jobs: [Run], time: Int64)
   }
 
@@ -89,7 +93,8 @@ final class FleetWorld {
   let times: FleetTimes
   let jobs: [Int: FleetProgram.Job]
   let machines: [Machine]
-  /// The server's clock, and the hosts' wall clocks, in milliseconds.
+  /// The server's clock, in milliseconds. The hosts' wall clocks are of no account.
+
   private(set) var now: Int64 = 1_000_000
   var random: RandomSource
   let judge = Judge()
@@ -104,6 +109,12 @@ final class FleetWorld {
   var lastTicket: Int64 = 0
 
   static let start: Int64 = 1_000_000
+  /// The longest time until the jobs of a dead host are assigned to others: the silence; a beat that tells of it; if the
+  /// lead has died, the jitter of a candidate, its election, a beat and the load; the takeover; and two rounds of the lead.
+  /// Each request takes at most 6 ms here.
+  static let takeoverLimit: Int64 = 3_500 + 50 + 2 * 10 + 8 * 6 + 12
+  /// The time from a failed attempt to the next one.
+  static let retryDelay: Int64 = 300
 
   init(_ program: FleetProgram) {
     self.program = program
@@ -153,8 +164,10 @@ final class FleetWorld {
       && ledger.runs.isEmpty && ledger.jobs.all(for: 0).allSatisfy(\.row.state.isFinal)
   }
 
-  func moment(of machine: Machine) -> Moment {
-    Moment(steady: now + Int64(machine.number) * 1_000_003, wall: now)
+  /// The time on a machine's steady clock, which begins somewhere and goes a little faster or slower than the server's.
+  func steady(of machine: Machine) -> Int64 {
+    let passed = now - Self.start
+    return passed + Int64(machine.number) * 1_000_003 + passed * Int64(machine.number - 1) / 1_000
   }
 
   // MARK: Events
@@ -174,6 +187,9 @@ final class FleetWorld {
     case .finish(let process, let run):
       if wait(process, event) { return }
       finish(run, process)
+    case .giveBack(let process, let run):
+      if wait(process, event) { return }
+      giveBack(run, process)
     case .execute(let call): try execute(call)
     case .answer(let call, let result):
       if wait(call.process, event) { return }
@@ -207,7 +223,7 @@ final class FleetWorld {
 
   private func deliver(_ event: MemberEvent, to process: Process) {
     guard process.member != nil, !process.isDead else { return }
-    let actions = process.member?.handle(event, at: moment(of: process.machine)) ?? []
+    let actions = process.member?.handle(event, at: steady(of: process.machine)) ?? []
     for action in actions { perform(action, process) }
   }
 
@@ -221,19 +237,22 @@ final class FleetWorld {
       process.timers[timer] = due
       enqueue(.timer(process, timer, due), at: due)
     case .start(let run):
-      if process.member?.lease.phase(at: moment(of: process.machine).steady) != .alive {
+      if process.member?.lease.phase(at: steady(of: process.machine)) != .alive {
         judge.note(.startWithoutLease, at: now)
       }
-      enqueue(.finish(process, run), at: now + (jobs[Int(run.job.key)]?.duration ?? 1))
+      process.waiting.append(run)
+      enqueue(.giveBack(process, run), at: now + 1_000)
+      work(process)
     case .stop(let stop):
       process.stops[stop.run] = stop.event
       enqueue(.finish(process, stop.run), at: now + random.time(1..<60))
     case .admitted(let ids): process.machine.spool.removeAll { ids.contains($0.id) }
-    case .hint(let hosts):
+    case .notAdmitted, .notPlaced: judge.note(.refusal, at: now)
+    case .hint(let hosts, let hint):
       if now < deafUntil { return }
       for machine in machines {
         if let other = machine.process, let number = other.member?.number, hosts.contains(number) {
-          enqueue(.deliver(other, .hinted), at: now + random.time(1..<4))
+          enqueue(.deliver(other, .hinted(hint)), at: now + random.time(1..<4))
         }
       }
     case .end(let reason):
@@ -243,12 +262,36 @@ final class FleetWorld {
     }
   }
 
+  /// Has free workers begin what waits for them.
+  private func work(_ process: Process) {
+    while process.begun.count < program.slots, !process.waiting.isEmpty {
+      let run = process.waiting.removeFirst()
+      process.begun.insert(run)
+      enqueue(.finish(process, run), at: now + (jobs[Int(run.job.key)]?.duration ?? 1))
+    }
+  }
+
+  /// Gives a run back to the lead for which no worker has been free.
+  private func giveBack(_ run: Run, _ process: Process) {
+    guard let place = process.waiting.firstIndex(of: run) else { return }
+    process.waiting.remove(at: place)
+    process.ended.insert(run)
+    deliver(.finished(EndedRun(run: run, event: .interrupted)), to: process)
+  }
+
   private func finish(_ run: Run, _ process: Process) {
-    guard let job = jobs[Int(run.job.key)], process.ended.insert(run).inserted else { return }
+    // Told to end before it has begun.
+    if process.waiting.contains(run) { return giveBack(run, process) }
+    guard let job = jobs[Int(run.job.key)], let member = process.member, process.ended.insert(run).inserted else {
+      return
+    }
+    process.begun.remove(run)
+    defer { work(process) }
     let event: JobEvent =
       process.stops[run] ?? (run.attempt > job.failures ? .succeeded : job.failures >= 10 ? .gaveUp : .failed)
-    let ended = EndedRun(run: run, event: event, retryTime: event == .failed ? now + 300 : nil)
-    deliver(.finished(ended), to: process)
+    let moment = member.moment(at: steady(of: process.machine))
+    let retryTime = event == .failed ? moment.wall + Self.retryDelay : nil
+    deliver(.finished(EndedRun(run: run, event: event, retryTime: retryTime)), to: process)
   }
 
   func die(_ process: Process) {
@@ -262,7 +305,7 @@ final class FleetWorld {
   // MARK: Requests
 
   private func send(_ request: LedgerRequest, _ channel: MemberChannel, _ process: Process) {
-    let call = Call(process, channel, request, sentAt: moment(of: process.machine).steady)
+    let call = Call(process, channel, request, sentAt: steady(of: process.machine))
     let machine = process.machine
     if let index = machine.disturbances.firstIndex(where: { $0.channel == channel.rawValue }) {
       call.disturbance = machine.disturbances[index].kind
@@ -344,8 +387,10 @@ final class FleetWorld {
       if !hasLed, process.member?.lead != nil { process.leadsSince = now }
       return
     }
-    guard case .success(.joined(let number)) = result else { return join(process) }
-    process.member = FleetMember(number: number, joinSentAt: call.sentAt, times: times, agingStep: 60_000)
+    guard case .success(.joined(let number, let time)) = result else { return join(process) }
+    let clock = FleetClock(serverTime: time, receivedAt: steady(of: process.machine))
+    process.member = FleetMember(
+      number: number, joinSentAt: call.sentAt, clock: clock, times: times, agingStep: 60_000)
     process.machine.lastExcuse = max(process.machine.lastExcuse, now)
     deliver(.beatDue, to: process)
     if !process.machine.spool.isEmpty { deliver(.admit(process.machine.spool), to: process) }

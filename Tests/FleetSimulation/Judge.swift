@@ -8,8 +8,12 @@ final class Judge {
   /// Something that must not happen, whatever the faults.
   enum Impossibility: String {
     case contradiction = "a host was told that the ledger contradicts it"
+    case refusal = "the ledger refuses for good what a host asked for"
     case startWithoutLease = "a host starts an attempt though its lease is over"
   }
+
+  /// The milliseconds by which hosts may be wrong about the server's time, whose clocks differ by a thousandth.
+  private static let clockError: Int64 = 30
 
   private var accepted: [FleetJob] = []
   private var noted: (time: Int64, what: Impossibility)?
@@ -17,7 +21,11 @@ final class Judge {
   private var term: Int64 = 0
   /// The times at which assignments were first sent, for the rates.
   private var sent: [Run: Int64] = [:]
+  /// The attempts that each host has ended so far: no more jobs may wait on it than that.
+  private var ends: [Int: Int] = [:]
   private var rateStarts: [Int64] = []
+  /// The time at which runs last ended: the lead needs a moment to give others their places.
+  private var lastEnd: Int64 = 0
 
   func noteAccepted(_ jobs: [FleetJob]) { accepted += jobs }
 
@@ -39,7 +47,9 @@ final class Judge {
     if let noted { throw fail(world, noted.what.rawValue) }
     if case .refused = reply { return }
     switch call.request {
-    case .flush(let ended, _): try judgeEffects(ended, world)
+    case .flush(let ended, _):
+      lastEnd = world.now
+      try judgeEffects(ended, world)
     case .round(let round, let receipt): try judgeRound(round, receipt, world)
     case .join, .bury, .replaceSlot: try judgeSessions(world)
     case .fence: try judgeTakeover(call, world)
@@ -52,6 +62,7 @@ final class Judge {
   }
 
   private func judgeEffects(_ ended: [EndedRun], _ world: FleetWorld) throws {
+    for one in ended { ends[one.run.host, default: 0] += 1 }
     for one in ended where one.event == .succeeded {
       let runs = world.ledger.effects.row(one.run.job, for: 0) ?? []
       if runs.count > 1 { throw fail(world, "the effects of job \(one.run.job.key) were committed by \(runs)") }
@@ -70,13 +81,22 @@ final class Judge {
       used[run.host, default: 0] += 1
       if let limit = ledger.jobs.row(run.job, for: 0)?.specification.limit { running[limit.key, default: 0] += 1 }
     }
+    for run in round.runs { used[run.host, default: 0] -= 1 }
     let stopped = Set(round.stops.map(\.run))
     // One that is only to be reverted has no limits.
-    for run in round.runs where !stopped.contains(run) {
+    for run in round.runs {
+      used[run.host, default: 0] += 1
+      if stopped.contains(run) { continue }
       guard let job = ledger.jobs.row(run.job, for: 0) else { throw fail(world, "an unknown job was assigned") }
       if job.state.isFinal { throw fail(world, "job \(run.job.key) was assigned though it is \(job.state)") }
+      if let due = job.due, due > world.now + Self.clockError {
+        throw fail(world, "job \(run.job.key) was assigned \(due - world.now) ms before its time")
+      }
       if run.attempt <= job.attempt { throw fail(world, "attempt \(run.attempt) of job \(run.job.key) came twice") }
-      if used[run.host, default: 0] > world.program.slots { throw fail(world, "host \(run.host) has too many runs") }
+      let mayWait = job.place == nil && job.specification.limit == nil
+      if used[run.host, default: 0] > world.program.slots + (mayWait ? ends[run.host, default: 0] : 0) {
+        throw fail(world, "host \(run.host) has too many runs")
+      }
       if let host = ledger.hosts.row(run.host, for: 0)?.host, let place = job.place, !host.places.contains(place) {
         throw fail(world, "job \(run.job.key) was assigned to a host that does not offer \(place)")
       }
@@ -86,7 +106,9 @@ final class Judge {
       }
       if let rate = limit.rate, let time = sent[run] {
         rateStarts.append(time)
-        let recent = rateStarts.filter { abs($0 - time) < rate.period.milliseconds && $0 <= time }
+        // The lead's clock goes a little faster or slower.
+        let period = rate.period.milliseconds * 499 / 500
+        let recent = rateStarts.filter { abs($0 - time) < period && $0 <= time }
         if recent.count > rate.count { throw fail(world, "\(recent.count) jobs started within \(rate.period)") }
       }
     }
@@ -107,7 +129,7 @@ final class Judge {
       guard let machine = world.machines.first(where: { $0.process?.member?.number == host }),
         let process = machine.process, !process.isDead
       else { continue }
-      let phase = process.member?.lease.phase(at: world.moment(of: machine).steady)
+      let phase = process.member?.lease.phase(at: world.steady(of: machine))
       if phase == .alive { throw fail(world, "host \(host) was fenced while its lease said that it may work") }
       if machine.lastExcuse < world.now - world.times.fence - 1_000 {
         throw fail(world, "host \(host) was fenced though nothing was wrong with it")
@@ -119,22 +141,23 @@ final class Judge {
 
   /// Judges how soon the work of a dead host went on, where nothing else was wrong meanwhile.
   func judgeDeath(of host: Int, _ lost: [Run], since time: Int64, in world: FleetWorld) throws {
-    if world.lastTrouble > time { return }
+    let isAnybodyThere = world.machines.contains { $0.process.map { !$0.isDead && $0.member != nil } ?? false }
+    if world.lastTrouble > time || !isAnybodyThere { return }
     let ledger = world.ledger
     let runs = ledger.runs.all(for: 0).map(\.row)
     if runs.contains(where: { $0.host == host }) {
-      throw fail(world, "host \(host) has been dead for 4.5 s, and still has runs")
+      throw fail(world, "host \(host) has been dead for \(FleetWorld.takeoverLimit) ms, and still has runs")
     }
     let free = world.machines.contains { machine in
       guard let process = machine.process, !process.isDead, let number = process.member?.number else { return false }
       return runs.count { $0.host == number } < world.program.slots
     }
-    for run in lost where free {
+    for run in lost where free && world.now > lastEnd + 40 {
       guard let job = ledger.jobs.row(run.job, for: 0), job.state == .available, job.attempt <= run.attempt,
         job.place == nil, job.specification.limit == nil, ledger.paused.isEmpty,
         !runs.contains(where: { $0.job == run.job })
       else { continue }
-      throw fail(world, "job \(run.job.key) has waited for 4.5 s since its host died")
+      throw fail(world, "job \(run.job.key) has waited for \(FleetWorld.takeoverLimit) ms since its host died")
     }
   }
 
@@ -146,7 +169,7 @@ final class Judge {
       let process = machine.process, !process.isDead, let member = process.member, member.isLeadIdle,
       ledger.lead.row(0, for: 0)?.host == member.number, var lived = member.lead?.assigner, !lived.hasStates
     else { return }
-    let now = world.moment(of: machine)
+    let now = member.moment(at: world.steady(of: machine))
     var made = Assigner(ledger.committedState, agingStep: 60_000, at: now)
     lived.advance(to: now)
     made.advance(to: now)
@@ -194,4 +217,9 @@ final class Judge {
       "nothing is wrong any more, and these are not finished: \(jobs); not admitted: \(waiting); "
         + "runs: \(world.ledger.runs.all(for: 0).map(\.row))")
   }
+}
+
+extension FleetJob {
+  /// The time before which it must not be assigned, if there is one.
+  fileprivate var due: Int64? { attempt > 0 ? retryTime : specification.notBefore?.milliseconds }
 }

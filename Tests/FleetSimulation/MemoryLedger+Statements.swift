@@ -10,8 +10,8 @@ extension MemoryLedger {
   func statements(of request: LedgerRequest) -> [Statement] {
     switch request {
     case .join(let host): buryStatements(root: host.root) + [{ try self.enter(host, $0) }]
-    case .beat(let host): [{ try self.beat(host, $0) }]
-    case .readRuns(let host): [{ $0.reply = .runs(self.runs(of: host, $0), stops: self.stops(of: host, $0)) }]
+    case .beat(let host, let number): [{ try self.beat(host, runsAfter: number, $0) }]
+    case .readRuns(let host, let number): [{ self.readRuns(of: host, after: number, $0) }]
     case .admit(let jobs, let receipt): [fence(receipt), { try self.admit(jobs, $0) }]
     case .order(let order, let ticket, let receipt):
       [
@@ -52,10 +52,10 @@ extension MemoryLedger {
     for slot in 0..<3 { try sessions.write(SessionKey(host: number, slot: slot), 0, for: transaction.id) }
     if lead.row(0, for: transaction.id) == nil { try lead.write(0, (0, nil), for: transaction.id) }
     try tell(.joined(number, host), transaction)
-    transaction.reply = .joined(host: number)
+    transaction.reply = .joined(host: number, time: now)
   }
 
-  private func beat(_ host: Int, _ transaction: Transaction) throws {
+  private func beat(_ host: Int, runsAfter number: Int64, _ transaction: Transaction) throws {
     let id = transaction.id
     try beats.lock(host, for: id)
     guard let before = beats.row(host, for: id) else { throw Undone.failed(.fenced) }
@@ -69,8 +69,9 @@ extension MemoryLedger {
     }
     transaction.reply = .beaten(
       Beat(
-        term: term, lead: leader, leadSilence: leader.flatMap { beats.row($0, for: id) }.map { now - $0 },
-        silences: silences, runCount: runs(of: host, transaction).count, stopCount: stops(of: host, transaction).count,
+        time: now, term: term, lead: leader, leadSilence: leader.flatMap { beats.row($0, for: id) }.map { now - $0 },
+        silences: silences, runCount: runs(of: host, transaction).count { runNumbers[$0, default: 0] > number },
+        stopCount: stops(of: host, transaction).count,
         hasNews: isLead && !inbox.all(for: id).isEmpty))
   }
 
@@ -197,6 +198,13 @@ extension MemoryLedger {
     runs.all(for: transaction.id).lazy.map(\.row).filter { $0.host == host }.sorted { $0.job.key < $1.job.key }
   }
 
+  private func readRuns(of host: Int, after number: Int64, _ transaction: Transaction) {
+    let numbers = runs(of: host, transaction).map { (run: $0, number: runNumbers[$0, default: 0]) }
+      .filter { $0.number > number }.sorted { $0.number < $1.number }
+    transaction.reply = .runs(
+      numbers.map(\.run), stops: stops(of: host, transaction), last: numbers.last?.number ?? number)
+  }
+
   private func stops(of host: Int, _ transaction: Transaction) -> [RunStop] {
     runs(of: host, transaction).compactMap { stop(of: $0, transaction) }
   }
@@ -213,7 +221,7 @@ extension MemoryLedger {
       try runs.write(run.job, nil, for: transaction.id)
       try change(run.job, transaction) { job in
         job.attempt = run.attempt
-        if let stop { job.stop = (stop.event, stop.reason ?? job.stop?.reason) }
+        if let stop { self.tell(&job, stop.event, stop.reason ?? job.stop?.reason) }
       }
     }
     return lost
@@ -300,16 +308,17 @@ extension MemoryLedger {
       default: news.append((number, row))
       }
     }
-    transaction.reply = .news(news.sorted { $0.number < $1.number })
+    let horizon = TransactionHorizon(own: Int64(transaction.id), oldest: Int64(open.keys.min() ?? transaction.id))
+    transaction.reply = .news(news.sorted { $0.number < $1.number }, horizon)
   }
 
   private func addKnown(_ transaction: Transaction) {
-    guard case .news(let news) = transaction.reply else { return }
-    transaction.reply = .news(
-      news.map { number, one in
-        guard case .admitted(let jobs, _) = one else { return (number, one) }
-        return (number, .admitted(jobs, known: known(jobs, transaction)))
-      })
+    guard case .news(let news, let horizon) = transaction.reply else { return }
+    let withKnown = news.map { number, one -> (number: Int64, news: News) in
+      guard case .admitted(let jobs, _) = one else { return (number, one) }
+      return (number, .admitted(jobs, known: known(jobs, transaction)))
+    }
+    transaction.reply = .news(withKnown, horizon)
   }
 
   private func known(_ jobs: [FleetJob], _ transaction: Transaction) -> [String: NamedJob] {
@@ -337,8 +346,11 @@ extension MemoryLedger {
 
   private func state(for transaction: Transaction) -> FleetState {
     let id = transaction.id
-    let unfinished = jobs.all(for: id).lazy.map(\.row).filter { !$0.state.isFinal }
-      .sorted { ($0.created, $0.id.key) < ($1.created, $1.id.key) }
+    let unfinished = jobs.all(for: id).lazy.map(\.row).filter { job in
+      // Quarantined jobs that are being cancelled are reverted first.
+      !job.state.isFinal
+        || job.state == .quarantined && (job.stop != nil || self.runs.row(job.id, for: id) != nil)
+    }.sorted { ($0.created, $0.id.key) < ($1.created, $1.id.key) }
     let alive = hosts.all(for: id).filter(\.row.isAlive).map { ($0.key, $0.row.host) }
     let assigned = runs.all(for: id).map(\.row)
     let open = orders.all(for: id).map(\.row).filter { answers.row(OrderKey($0), for: id) == nil }
@@ -361,6 +373,8 @@ extension MemoryLedger {
       try runs.lock(run.job, for: transaction.id)
       guard runs.row(run.job, for: transaction.id) == nil else { throw Undone.failed(.contradiction) }
       try runs.write(run.job, run, for: transaction.id)
+      lastRun += 1
+      runNumbers[run] = lastRun
     }
     for stop in round.stops where runs.row(stop.run.job, for: transaction.id) == stop.run {
       try stops.write(stop.run.job, stop, for: transaction.id)
@@ -371,12 +385,17 @@ extension MemoryLedger {
     }
   }
 
+  /// Notes what a job is told; one that was given up keeps that end.
+  private func tell(_ job: inout FleetJob, _ event: JobEvent, _ reason: String?) {
+    if job.stop?.event != .gaveUp { job.stop = (event, reason) }
+  }
+
   private func apply(_ change: JobChange.Kind, to job: inout FleetJob) {
     switch change {
     case .state(let state, _):
       job.state = state == .available && job.attempt > 0 && job.retryTime != nil ? .retryable : state
       job.stop = nil
-    case .stop(let event, let reason): job.stop = (event, reason)
+    case .stop(let event, let reason): tell(&job, event, reason)
     case .priority(let priority): job.specification.priority = priority
     case .again:
       job.state = .available

@@ -85,6 +85,9 @@ package final class MemoryLedger: FleetLedger {
   /// Drawn outside of transactions, like a sequence's values.
   var lastHost = 0
   var lastNews: Int64 = 0
+  var lastRun: Int64 = 0
+  /// The numbers of runs; each is assigned once.
+  var runNumbers: [Run: Int64] = [:]
   private var lastTransaction = 0
   private(set) var open: [Int: Transaction] = [:]
 

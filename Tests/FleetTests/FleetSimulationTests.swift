@@ -17,4 +17,14 @@ import Testing
       }
     }
   }
+
+  @Test("What a dead host ran is elsewhere in less than 3.7 s, also if the lead died, or both")
+  func takeovers() {
+    for seed in 0..<Self.seedCount / 10 {
+      if let failure = FleetFuzzer().run(seed: seed, isCalm: true) {
+        Issue.record("\(failure)")
+        return
+      }
+    }
+  }
 }

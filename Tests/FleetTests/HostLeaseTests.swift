@@ -1,4 +1,3 @@
-import JobSchedule
 import Testing
 
 @testable import Fleet
@@ -32,28 +31,26 @@ struct HostLeaseTests {
     #expect(lease.phase(at: 9_701) == .fenced)
   }
 
-  @Test("Others' silence counts after 4 s with the database", arguments: [false, true])
+  @Test("Others' silence counts as far as the host has had the database itself", arguments: [false, true])
   mutating func silence(isMissed: Bool) {
     for time in stride(from: Int64(700), through: 4_200, by: 700) { lease.noteAnswer(toBeatSentAt: time) }
-    #expect(!HostLease(joinSentAt: 0, times: FleetTimes()).hasHadDatabase(at: 2_000))
-    #expect(lease.hasHadDatabase(at: 4_200))
+    #expect(lease.presence(at: 4_300) == 4_300)
+    #expect(lease.presence(at: 6_900) == 0)
     // Either a beat was not answered, or the host was stopped itself and has noticed nothing.
     if isMissed { lease.noteMissedBeat() }
-    #expect(lease.hasHadDatabase(at: 4_300) == !isMissed)
+    #expect(lease.presence(at: 4_300) == (isMissed ? 0 : 4_300))
     let back: Int64 = isMissed ? 4_900 : 6_000
     lease.noteAnswer(toBeatSentAt: back)
-    #expect(!lease.hasHadDatabase(at: back + 2_000))
     lease.noteAnswer(toBeatSentAt: back + 1_400)
-    lease.noteAnswer(toBeatSentAt: back + 2_800)
-    #expect(lease.hasHadDatabase(at: back + 4_000))
+    #expect(lease.presence(at: back + 2_000) == 2_000)
   }
 
   @Test("A host whose answer was long on its way has what is left of the time since it asked")
   func slowAnswer() {
-    var member = FleetMember(number: 1, joinSentAt: 0, times: FleetTimes(), agingStep: 60_000)
-    let beat = Beat(term: 1, lead: 2, leadSilence: 0, silences: [], runCount: 0, hasNews: false)
-    _ = member.handle(
-      .answered(.beat, .success(.beaten(beat)), sentAt: 700), at: Moment(steady: 2_600, wall: 1_000_000))
+    let clock = FleetClock(serverTime: 0, receivedAt: 0)
+    var member = FleetMember(number: 1, joinSentAt: 0, clock: clock, times: FleetTimes(), agingStep: 60_000)
+    let beat = Beat(time: 1_000, term: 1, lead: 2, leadSilence: 0, silences: [], runCount: 0, hasNews: false)
+    _ = member.handle(.answered(.beat, .success(.beaten(beat)), sentAt: 700), at: 2_600)
     #expect(member.lease.phase(at: 3_399) == .alive)
     #expect(member.lease.phase(at: 3_400) == .doubtful)
   }

@@ -129,10 +129,11 @@ struct OrderTests {
     #expect(try desk.ask(event == .held ? .hold : .cancel(reason: "enough"), 1) == .done)
     #expect(desk.stop(1) == RunStop(run: run, event: event, reason: event == .held ? nil : "enough"))
     #expect(desk.job(1)?.state == .available)
-    var member = FleetMember(number: run.host, joinSentAt: 0, times: FleetTimes(), agingStep: 1)
+    let clock = FleetClock(serverTime: 0, receivedAt: 0)
+    var member = FleetMember(number: run.host, joinSentAt: 0, clock: clock, times: FleetTimes(), agingStep: 1)
     let reply = try desk.ledger.perform(.readRuns(host: run.host))
-    let now = Moment(steady: 10, wall: 10)
-    let actions = member.handle(.hinted, at: now) + member.handle(.answered(.runs, .success(reply), sentAt: 0), at: now)
+    let actions =
+      member.handle(.hinted(.runs), at: 10) + member.handle(.answered(.runs, .success(reply), sentAt: 0), at: 10)
     let told = actions.compactMap { if case .stop(let stop) = $0 { stop.event } else { nil } }
     #expect(told == [event])
     try desk.end(1, event)
@@ -245,6 +246,70 @@ struct OrderTests {
     #expect(desk.stop(1)?.reason == "enough")
   }
 
+  @Test("to cancel a quarantined job is carried out by the next lead, if the first one dies before")
+  func partialAndDeadLead() throws {
+    var job = Self.job(1, place: "c")
+    (job.state, job.isPartial, job.attempt) = (.quarantined, true, 3)
+    let desk = try Desk([job])
+    #expect(try desk.ask(.cancel(reason: "enough"), 1) == .done)
+    try desk.replaceLead()
+    _ = try desk.ledger.perform(.join(FleetHost(root: "c", slots: 1, types: ["work"], places: ["c"])))
+    try desk.settle()
+    #expect(desk.stop(1)?.run == Run(job: Self.id(1), host: 3, attempt: 4))
+    // Its run is known to the next one as well, and given to another host when this one dies.
+    try desk.replaceLead()
+    _ = try desk.ledger.perform(.bury(root: "c"))
+    _ = try desk.ledger.perform(.join(FleetHost(root: "d", slots: 1, types: ["work"], places: ["c"])))
+    try desk.settle()
+    #expect(desk.stop(1)?.run == Run(job: Self.id(1), host: 4, attempt: 5))
+    try desk.end(1, .cancelled)
+    #expect(desk.job(1)?.state == .cancelled && desk.run(1) == nil)
+  }
+
+  @Test("to cancel a quarantined job leaves its unique key to the job that has it now")
+  func partialWithKey() throws {
+    var job = Self.job(1) { $0.unique = "u" }
+    (job.state, job.isPartial, job.attempt) = (.quarantined, true, 3)
+    let late = Date(timeIntervalSince1970: 4_000_000_000)
+    let desk = try Desk([job, Self.job(2) { ($0.unique, $0.notBefore) = ("u", late) }])
+    #expect(try desk.ask(.cancel(reason: "enough"), 1) == .done)
+    try desk.end(1, .cancelled)
+    _ = try desk.ledger.perform(.admit([Self.job(3) { $0.unique = "u" }], desk.receipt(1, 1)))
+    try desk.settle()
+    #expect(desk.job(2)?.state == .available && desk.job(3)?.state == .cancelled)
+  }
+
+  @Test("to end a run is carried out by a lead that finds the run's host gone")
+  func runOfGoneHost() throws {
+    var assigner = Assigner(
+      FleetState(
+        hosts: [2: FleetHost(root: "b", slots: 1, types: ["work"], places: [])],
+        runs: [Run(job: Self.id(1), host: 1, attempt: 1)],
+        stops: [RunStop(run: Run(job: Self.id(1), host: 1, attempt: 1), event: .cancelled, reason: "enough")],
+        jobs: [Self.job(1)], known: [:], paused: []), agingStep: 60_000, at: Moment(steady: 0, wall: 0))
+    let round = assigner.nextRound(floor: 0, at: Moment(steady: 0, wall: 0))
+    let run = Run(job: Self.id(1), host: 2, attempt: 2)
+    #expect(round.gone == [1] && round.runs == [run])
+    #expect(round.stops == [RunStop(run: run, event: .cancelled, reason: "enough")])
+  }
+
+  @Test("to cancel a job that was given up leaves it that end, also if its host dies while it reverts the job")
+  func givenUp() throws {
+    var job = Self.job(1)
+    (job.isPartial, job.attempt, job.stop) = (true, 3, (.gaveUp, "too often"))
+    let desk = try Desk([job])
+    #expect(desk.stop(1)?.event == .gaveUp && desk.stop(1)?.reason == "too often")
+    #expect(try desk.ask(.hold, 1) == .impossible(.running))
+    #expect(try desk.ask(.cancel(reason: "enough"), 1) == .done)
+    let run = try #require(desk.run(1))
+    if run.host == 1 {
+      _ = try desk.ledger.perform(.bury(root: "a"))
+      try desk.settle()
+      #expect(desk.run(1)?.host == 2)
+    }
+    #expect(desk.stop(1)?.event == .gaveUp)
+  }
+
   @Test("to raise a priority brings a job before others")
   func priority() throws {
     let desk = try Desk((1...6).map { Self.job($0) })
@@ -252,17 +317,57 @@ struct OrderTests {
     #expect(try desk.ask(.setPriority(50), 6) == .done)
     #expect(desk.job(6)?.specification.priority == 50)
     try desk.end(1, .succeeded)
-    #expect(desk.run(6) != nil && desk.run(5) == nil)
+    let numbers = [6, 5].map { desk.run($0).flatMap { desk.ledger.runNumbers[$0] } ?? .max }
+    #expect(numbers[0] < numbers[1], "a job may wait where another has just ended, behind the one in its place")
   }
 
   @Test("may be a question: why a job does not run, and which jobs are in a state")
   func questions() throws {
     let desk = try desk()
-    #expect(try desk.ask(.explain(Self.id(3))) == .explanation(.waiting, [.job(Self.id(1))]))
-    #expect(try desk.ask(.explain(Self.id(1))) == .explanation(.running, []))
-    #expect(try desk.ask(.explain(Self.id(99))) == .explanation(nil, []))
-    let all = Order.Selection(queue: "q", type: nil, batch: nil, states: [.running, .waiting], offset: 0, limit: 1)
-    #expect(try desk.ask(.find(all)) == .found([.init(job: Self.id(3), state: .waiting)], total: 2))
+    func ask(_ question: Order.Question) throws -> OrderAnswer.Content? {
+      try desk.ask(.ask(question, until: desk.ledger.now + 10_000))
+    }
+    #expect(try ask(.explain(Self.id(3))) == .explanation(.waiting, [.job(Self.id(1))]))
+    #expect(try ask(.explain(Self.id(1))) == .explanation(.running, []))
+    #expect(try ask(.explain(Self.id(99))) == .explanation(nil, []))
+    let all = Order.Selection(
+      queue: "q", type: nil, batch: nil, states: [.running, .waiting], page: .newest(offset: 0, limit: 1))
+    #expect(try ask(.find(all)) == .found([.init(job: Self.id(3), state: .waiting)], total: 2))
+  }
+
+  @Test("that is a question is not answered late, by this lead or the next", arguments: [false, true])
+  func lateQuestion(isLeadReplaced: Bool) throws {
+    let desk = try desk()
+    let ticket = try desk.place(.ask(.explain(Self.id(3)), until: desk.ledger.now + 15))
+    desk.ledger.now += 20
+    if isLeadReplaced { try desk.replaceLead() } else { try desk.settle() }
+    #expect(desk.answer(ticket) == .late)
+  }
+
+  @Test("that nobody understands is answered with that")
+  func unreadable() throws {
+    #expect(try desk().ask(.unreadable) == .unreadable)
+  }
+
+  @Test("to explain or to list leaves the lead most of its time, however many there are")
+  func manyQuestions() {
+    let start = Moment(steady: 100, wall: 100)
+    var schedule = Schedule(agingStep: 60_000)
+    for key: Int64 in 1...10_000 {
+      let specification = JobSpecification(type: "work", id: "job\(key)", queue: "q")
+      schedule.add(
+        NewJob(id: Self.id(key), file: nil, specification: specification, name: "job\(key)", isHeld: true), at: start)
+    }
+    var questions = OrderDesk()
+    for ticket: Int64 in 1...5 {
+      questions.receive(
+        PlacedOrder(host: 1, ticket: ticket, order: .ask(.explain(Self.id(ticket)), until: 1_000), jobs: []))
+    }
+    let counts = (Int64(0)..<8).map { passed in
+      questions.answers(from: schedule, at: Moment(steady: 100 + passed, wall: 100 + passed)).count
+    }
+    #expect(counts == [1, 0, 1, 0, 1, 0, 1, 0])
+    #expect(questions.nextTime == 108)
   }
 }
 

@@ -68,6 +68,16 @@ struct WritingSlotTests {
     #expect(number(begin()) == 1)
   }
 
+  @Test("What the server refuses for good is not made again, and used no number")
+  mutating func impossible() {
+    _ = begin()
+    guard case .impossible("too large") = slot.handle(.failure(.impossible("too large"))) else {
+      Issue.record("it is not told")
+      return
+    }
+    #expect(slot.isIdle && number(begin()) == 1)
+  }
+
   @Test("An old slot is replaced by one that counts from 1 again, and that may be asked for twice")
   mutating func replacement() {
     for _ in 0..<3 {

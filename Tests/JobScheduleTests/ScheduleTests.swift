@@ -246,6 +246,25 @@ struct ScheduleTests {
     }
   }
 
+  @Test("A look at who waits for a full place, while all who did are held, shuts nobody out")
+  func awaitedPlace() {
+    var test = TestSchedule()
+    test.schedule.setRoom(false, at: "site", now: test.now)
+    let id = ManagedObjectID(key: 1, entityIndex: 0, rootIndex: 0, coordinatorOrdinal: 0)
+    let specification = JobSpecification(type: "noop", id: "job")
+    test.schedule.add(NewJob(id: id, file: nil, specification: specification, name: "job", place: "site"), at: test.now)
+    let early = test.next()
+    let isAwaited = test.schedule.isAwaited("site")
+    let isHeld = test.schedule.hold(id)
+    #expect(early == nil && isAwaited && isHeld)
+    let isStillAwaited = test.schedule.isAwaited("site")
+    #expect(!isStillAwaited)
+    test.schedule.setRoom(true, at: "site", now: test.now)
+    _ = test.schedule.resume(id, at: test.now)
+    let next = test.next()
+    #expect(next == id)
+  }
+
   @Test("A job waits for its moment, by the clock that an operator may set")
   mutating func notBefore() {
     let wall = Double(test.now.wall) / 1000
@@ -425,7 +444,9 @@ struct ScheduleTests {
     func found(
       queue: String? = nil, type: String? = nil, batch: String? = nil, states: Set<JobState> = []
     ) -> [ManagedObjectID] {
-      test.schedule.jobs(inQueue: queue, ofType: type, ofBatch: batch, in: states).map(\.id)
+      test.schedule.jobs(
+        inQueue: queue, ofType: type, ofBatch: batch, in: states, page: .following(.min, limit: 100)
+      ).jobs.map(\.id)
     }
     #expect(found(type: "image") == [image])
     #expect(found(queue: "slow") == [other])
@@ -434,5 +455,24 @@ struct ScheduleTests {
     #expect(found(states: [.held, .available]) == [image, other, batch, held])
     #expect(found(type: "noop", states: [.available]) == [other, batch])
     #expect(found(type: "unheard of") == [])
+  }
+
+  @Test("A list is told by pages, of the newest or by keys, with the number of all", arguments: 1...4)
+  mutating func pages(limit: Int) {
+    let jobs = (0..<9).map { test.add("job\($0)") }
+    // Later ones take the slots of those that are gone.
+    for job in jobs[2...4] { test.cancel(job) }
+    let all = [jobs[0], jobs[1]] + jobs[5...] + [test.add("late"), test.add("last")]
+    func page(_ page: Schedule.Page) -> [ManagedObjectID] {
+      let (found, total) = test.schedule.jobs(inQueue: nil, ofType: nil, ofBatch: nil, in: [], page: page)
+      #expect(total == all.count)
+      return found.map(\.id)
+    }
+    for offset in 0...all.count {
+      #expect(page(.newest(offset: offset, limit: limit)) == Array(all.reversed().dropFirst(offset).prefix(limit)))
+    }
+    var read: [ManagedObjectID] = []
+    for _ in all { read += page(.following(read.last?.key ?? .min, limit: limit)) }
+    #expect(read == all)
   }
 }

@@ -130,7 +130,7 @@ struct FenceTests {
   func beats() throws {
     let beating = try fixture.connection(named: "pooled")
     try beating.control("BEGIN")
-    try beating.pipeline(LedgerStatements.beat(1))
+    try beating.pipeline(LedgerStatements.beat(1, runsAfter: 0))
     let session = try fixture.session("lead", of: 2)
     let answer = try during(takeover, on: lead) {
       try fixture.awaitLock(of: session)

@@ -1,4 +1,5 @@
 import Foundation
+import JobSchedule
 import Jobs
 import ObjectGraph
 import PostgresTesting
@@ -18,7 +19,7 @@ struct LedgerBehaviourTests {
     let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
     #expect(a < b)
     let runs = try fixture.assign([1, 2])
-    guard case .joined(let again) = try ledger.perform(.join(LedgerFixture.host("a"))) else {
+    guard case .joined(let again, _) = try ledger.perform(.join(LedgerFixture.host("a"))) else {
       Issue.record("it did not join")
       return
     }
@@ -54,7 +55,7 @@ struct LedgerBehaviourTests {
     #expect(beat.term == 1 && beat.lead == b && beat.runCount == 3)
     #expect((900..<60_000).contains(beat.leadSilence ?? 0))
     #expect(beat.silences.isEmpty && !beat.hasNews)
-    _ = try ledger.perform(.order(.explain(fixture.id(9)), ticket: 1, fixture.receipt(a, 1)))
+    _ = try ledger.perform(.order(.ask(.explain(fixture.id(9)), until: 9), ticket: 1, fixture.receipt(a, 1)))
     try fixture.pass(2_000)
     beat = try #require(try ledger.perform(.beat(host: b)).beat)
     #expect(beat.hasNews && beat.runCount == 0)
@@ -118,8 +119,9 @@ struct LedgerBehaviourTests {
     let orders: [Order] = [
       .pause(.queue("q"), true), .pause(.everything, true), .pause(.queue("q"), true), .pause(.everything, false),
       .command(.cancel(reason: "\"enough\""), targets), .command(.setPriority(-3), targets),
-      .explain(fixture.id(4)),
-      .find(Order.Selection(queue: "q", type: nil, batch: "b", states: [.held], offset: 1, limit: 2)),
+      .ask(.explain(fixture.id(4)), until: 7),
+      .ask(.find(Self.selection(.newest(offset: 1, limit: 2))), until: 7),
+      .ask(.find(Self.selection(.following(8, limit: 2))), until: 7),
     ]
     for (ticket, order) in orders.enumerated() {
       #expect(try ledger.perform(.order(order, ticket: Int64(ticket), fixture.receipt(a, 1))).isWritten)
@@ -128,12 +130,12 @@ struct LedgerBehaviourTests {
     let ordered = news.compactMap { if case .ordered(let order) = $0 { order } else { nil } }
     #expect(ordered.map(\.order) == orders)
     #expect(ordered.map(\.host) == orders.map { _ in a })
-    #expect(ordered.map { $0.jobs.map(\.id.key) } == [[], [], [], [], [3, 4], [3, 4], [4], []])
+    #expect(ordered.map { $0.jobs.map(\.id.key) } == [[], [], [], [], [3, 4], [3, 4], [], [], []])
     #expect(try fixture.load(by: b).paused == [.queue("q")])
   }
 
   @Test(
-    "passes over an order that it can't read, in its news and when a lead loads them",
+    "tells of an order that it can't read, in its news and when a lead loads them",
     .enabled(if: PostgresCluster.isAvailable()))
   func unreadable() throws {
     let fixture = try LedgerFixture(.postgres)
@@ -144,9 +146,15 @@ struct LedgerBehaviourTests {
     }
     try fixture.spoilOrder(1)
     let news = try ledger.perform(.round(LeadRound(floor: 0), fixture.receipt(b, 2))).news ?? []
-    let orders = news.compactMap { if case .ordered(let order) = $0 { order.ticket } else { nil } }
-    #expect(orders == [2])
-    #expect(try fixture.load(by: b).orders.map(\.ticket) == [2])
+    let told = news.compactMap { if case .ordered(let order) = $0 { order } else { nil } }
+    for orders in [told, try fixture.load(by: b).orders] {
+      #expect(orders.map(\.ticket) == [1, 2])
+      #expect(orders.map(\.order) == [.unreadable, .pause(.queue("q2"), true)])
+    }
+  }
+
+  private static func selection(_ page: Schedule.Page) -> Order.Selection {
+    Order.Selection(queue: "q", type: nil, batch: "b", states: [.held], page: page)
   }
 
   @Test("keeps orders until they are answered, also for the next lead", arguments: LedgerKind.available)
@@ -155,7 +163,7 @@ struct LedgerBehaviourTests {
     let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
     _ = try fixture.assign([1])
     for ticket: Int64 in 1...3 {
-      _ = try ledger.perform(.order(.explain(fixture.id(1)), ticket: ticket, fixture.receipt(a, 1)))
+      _ = try ledger.perform(.order(.ask(.explain(fixture.id(1)), until: 9), ticket: ticket, fixture.receipt(a, 1)))
     }
     var round = LeadRound(floor: 0)
     _ = try ledger.perform(.round(round, fixture.receipt(b, 2)))
@@ -176,7 +184,7 @@ struct LedgerBehaviourTests {
     ]
     let late = RunStop(run: Run(job: fixture.id(1), host: a, attempt: 7), event: .held, reason: nil)
     _ = try ledger.perform(.round(LeadRound(floor: 0, stops: stops + [late]), fixture.receipt(b, 2)))
-    guard case .runs(_, let told) = try ledger.perform(.readRuns(host: a)) else { throw LedgerError.contradiction }
+    guard case .runs(_, let told, _) = try ledger.perform(.readRuns(host: a)) else { throw LedgerError.contradiction }
     #expect(told == stops)
     #expect(try ledger.perform(.beat(host: a)).beat?.stopCount == 2)
     _ = try ledger.perform(.flush([EndedRun(run: runs[1], event: .held)], fixture.receipt(a, 0)))
@@ -345,7 +353,9 @@ struct LedgerBehaviourTests {
       try ledger.perform(.order(.pause(.everything, true), ticket: ticket, fixture.receipt(a, 1)))
     }
     for ticket: Int64 in [2, 3] { _ = try order(ticket) }
-    guard case .news(let news) = try ledger.perform(.round(LeadRound(floor: 0), fixture.receipt(b, 2))) else { return }
+    guard case .news(let news, _) = try ledger.perform(.round(LeadRound(floor: 0), fixture.receipt(b, 2))) else {
+      return
+    }
     #expect(news.count == 2 && news[0].number < news[1].number)
     let none = try ledger.perform(.round(LeadRound(floor: 0), fixture.receipt(b, 2)))
     #expect(none.news?.isEmpty == true)

@@ -163,9 +163,11 @@ private final class RandomHistory {
     switch random.number(0..<6) {
     case 0: return .pause(.queue("q\(random.number(0..<2))"), random.chance(60))
     case 1: return .pause(pick([.everything, .type("t"), .key("k"), .place("p")]) ?? .everything, random.chance(60))
-    case 2: return .explain(someJob())
+    case 2: return .ask(.explain(someJob()), until: 5)
     case 3:
-      return .find(Order.Selection(queue: "q", type: nil, batch: "\"", states: [.held], offset: 3, limit: 9))
+      let page = random.chance(50) ? Schedule.Page.newest(offset: 3, limit: 9) : .following(-7, limit: 2)
+      return .ask(
+        .find(Order.Selection(queue: "q", type: nil, batch: "\"", states: [.held], page: page)), until: 1_000_000)
     default:
       let command: JobCommand? = pick([
         .cancel(reason: "it's \"over\""), .hold, .release, .retry, .redrive, .setPriority(-7),
@@ -237,14 +239,14 @@ private final class RandomHistory {
   ) {
     guard case .success(let reply) = expected else { return }
     switch (request, reply) {
-    case (_, .joined(let number)):
+    case (_, .joined(let number, _)):
       hosts.append(number)
       slots[number] = [0, 1, 2]
     case (.replaceSlot(let host, let old, let new), .written):
       if let role = slots[host]?.firstIndex(of: old) { slots[host]?[role] = new }
-    case (_, .news(let news)):
+    case (_, .news(let news, _)):
       highest.memory = max(highest.memory, news.last?.number ?? 0)
-      if case .success(.news(let news)) = found { highest.postgres = max(highest.postgres, news.last?.number ?? 0) }
+      if case .success(.news(let news, _)) = found { highest.postgres = max(highest.postgres, news.last?.number ?? 0) }
     default: break
     }
   }
@@ -254,6 +256,7 @@ private final class RandomHistory {
   private func text(_ result: Result<LedgerReply, LedgerError>) -> String {
     switch result {
     case .failure(let error): "\(error)"
+    case .success(.joined(let number, _)): "joined \(number)"
     case .success(.beaten(let beat)):
       "beat \(beat.term) \(beat.lead ?? 0) \(beat.leadSilence != nil) \(beat.silences.map(\.host).sorted()) "
         + "\(beat.runCount) \(beat.stopCount) \(beat.hasNews)"
@@ -262,8 +265,8 @@ private final class RandomHistory {
         + "runs \(state.runs.sorted { $0.job.key < $1.job.key }.map(text)) jobs \(state.jobs.map(text)) "
         + "known \(text(state.known)) paused \(state.paused.map { "\($0)" }.sorted()) "
         + "stops \(state.stops.map(text).sorted()) orders \(state.orders.map(text))"
-    case .success(.news(let news)): "news \(news.map { text($0.news) })"
-    case .success(.runs(let runs, let stops)): "runs \(runs.map(text)) stops \(stops.map(text))"
+    case .success(.news(let news, _)): "news \(news.map { text($0.news) })"
+    case .success(.runs(let runs, let stops, _)): "runs \(runs.map(text)) stops \(stops.map(text))"
     case .success(.tookOver(let runs)): "took over \(runs.sorted { $0.job.key < $1.job.key }.map(text))"
     case .success(let reply): "\(reply)"
     }
@@ -327,7 +330,7 @@ private final class RandomHistory {
   private func orders() throws -> String {
     let found = try raw.pipeline([Request("SELECT host, ticket, answer FROM _order ORDER BY host, ticket")])[0]
     return (0..<found.rowCount).map { row in
-      let answer = found.textIfPresent(row, 2).flatMap { OrderText.answer($0, id: id) }
+      let answer = found.textIfPresent(row, 2).map { OrderText.answer($0, id: id) }
       return "\(found.integer(row, 0))/\(found.integer(row, 1)) \(text(answer))"
     }.joined(separator: ",")
   }

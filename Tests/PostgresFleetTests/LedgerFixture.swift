@@ -94,7 +94,7 @@ final class LedgerFixture {
     }
     var joined: [Int] = []
     for root in ["a", "b"] {
-      guard case .joined(let number) = try ledger.perform(.join(Self.host(root))) else {
+      guard case .joined(let number, _) = try ledger.perform(.join(Self.host(root))) else {
         throw LedgerError.contradiction
       }
       joined.append(number)
@@ -153,7 +153,9 @@ final class LedgerFixture {
   }
 
   func runs(of host: Int) throws -> [Run] {
-    guard case .runs(let runs, _) = try ledger.perform(.readRuns(host: host)) else { throw LedgerError.contradiction }
+    guard case .runs(let runs, _, _) = try ledger.perform(.readRuns(host: host)) else {
+      throw LedgerError.contradiction
+    }
     return runs
   }
 }
@@ -162,7 +164,7 @@ extension LedgerReply {
   var isWritten: Bool { if case .written = self { true } else { false } }
   var isRefused: Bool { if case .refused = self { true } else { false } }
   var lost: [Run]? { if case .tookOver(let runs) = self { runs } else { nil } }
-  var news: [News]? { if case .news(let news) = self { news.map(\.news) } else { nil } }
+  var news: [News]? { if case .news(let news, _) = self { news.map(\.news) } else { nil } }
   var beat: Beat? { if case .beaten(let beat) = self { beat } else { nil } }
   var isOutcomeWritten: Bool? { if case .outcome(let isWritten) = self { isWritten } else { nil } }
 }

@@ -61,13 +61,55 @@ struct MemberDriverTests {
     host.driver.handle(.admit(jobs))
     for part in 1...4 {
       try board.wait(for: "some jobs") { $0.durable.count >= part * 40 }
-      try fixture.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'bobbin-%'")
+      // Those of other tests have databases of their own.
+      try fixture.run(
+        """
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() \
+        AND application_name LIKE 'bobbin-%'
+        """)
     }
     try board.wait(for: "all jobs") { $0.durable.count == 200 }
     #expect(try fixture.run(#"SELECT count(*) || ' ' || count(DISTINCT "title") FROM "Image""#) == "200 200")
     #expect(try fixture.run("SELECT count(*) FROM _host") == "1")
     #expect(board.ends.isEmpty)
     host.driver.stop()
+  }
+
+  @Test("are told what the server refuses for good, and go on without")
+  func refusals() throws {
+    let fixture = try FleetFixture()
+    let board = Board()
+    let host = try TestHost("a", fixture, board)
+    host.start()
+    let jobs = try host.jobs(3)
+    let bad = FleetJob(
+      id: try #require(try host.jobs(1).first).id, name: "no\u{0}name", specification: jobs[0].specification, created: 0
+    )
+    host.driver.handle(.admit([bad]))
+    host.driver.handle(.order(.pause(.queue("no\u{0}queue"), true), ticket: 1))
+    host.driver.handle(.admit(jobs))
+    try board.wait(for: "all that can be stored") { $0.durable.count == 3 && $0.refusals.count == 2 }
+    #expect(board.refusals.allSatisfy { $0.contains("U+0000") })
+    #expect(board.refusals.contains { $0.contains("writing the new job") })
+    #expect(board.ends.isEmpty)
+    host.driver.stop()
+  }
+
+  @Test("end where the server refuses what the lead has to write, and say what it was")
+  func refusedRound() throws {
+    let fixture = try FleetFixture()
+    let board = Board()
+    let host = try TestHost("a", fixture, board)
+    host.start()
+    try board.wait(for: "the number") { $0.numbers["a"] != nil }
+    try fixture.run("ALTER TABLE _run ADD CONSTRAINT later CHECK (attempt > 1)")
+    host.driver.handle(.admit(try host.jobs(1)))
+    try board.wait(for: "the end") { $0.ends["a"] != nil }
+    guard case .refused(let reason)? = board.ends["a"] else {
+      Issue.record("it ended as \(board.ends)")
+      return
+    }
+    #expect(reason.contains("1 assignments"), "\(reason)")
   }
 }
 
@@ -78,12 +120,14 @@ private final class Board: Sendable {
     var numbers: [String: Int] = [:]
     var ends: [String: MemberEnd] = [:]
     var failures = 0
+    var refusals: [String] = []
   }
 
   private let notes = Mutex(Notes())
   private let changed = DispatchSemaphore(value: 0)
 
   var ends: [String: MemberEnd] { notes.withLock { $0.ends } }
+  var refusals: [String] { notes.withLock { $0.refusals } }
   func number(of host: String) -> Int? { notes.withLock { $0.numbers[host] } }
 
   func note(_ change: (inout Notes) -> Void) {
@@ -137,6 +181,7 @@ private final class TestHost: Sendable {
           board.note { $0.numbers[name] = number }
         case .assigned(let runs): TestHost.work(runs, on: work, finish, board)
         case .end(let reason): board.note { $0.ends[name] = reason }
+        case .notAdmitted(_, let reason), .notPlaced(_, let reason): board.note { $0.refusals.append(reason) }
         case .stopped, .admitted, .recorded, .beaten, .missed, .hinted: break
         }
       })

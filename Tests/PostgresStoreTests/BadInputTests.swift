@@ -52,16 +52,6 @@ struct BadInputTests {
     try PostgresStore(url, model: try PostgresFixture.model(), coordinatorOrdinal: 1, options: options).close()
   }
 
-  @Test("A server that does not prove who it is")
-  func certificate() throws {
-    let database = try PostgresCluster.makeDatabase()
-    // Over TCP, where nobody listens: the certificate authority is looked for before.
-    let error = try failure(
-      "postgresql://postgres@localhost:1/\(database.name)?sslmode=verify-full&sslrootcert=/absent/root.crt")
-    #expect(error?.code == .unavailable || error?.code == .cannotOpen)
-    #expect(error?.message.isEmpty == false)
-  }
-
   @Test("A database that takes no changes, before and while the store is open; nothing is lost")
   func readOnly() throws {
     let fixture = try PostgresFixture()

@@ -59,7 +59,8 @@ package final class PostgresCluster: Sendable {
   /// - Parameters:
   ///   - parent: the folder for its own; the system's for temporary files if nil.
   ///   - isDurable: whether commits are on disk when they are answered.
-  package init(in parent: String? = nil, isDurable: Bool = false) throws(Missing) {
+  ///   - settings: further settings of the server, in words without spaces.
+  package init(in parent: String? = nil, isDurable: Bool = false, settings: [String: String] = [:]) throws(Missing) {
     let binaries = try Self.binaries()
     do {
       lifeline = try FileDescriptor.pipe()
@@ -69,9 +70,15 @@ package final class PostgresCluster: Sendable {
         ?? FileManager.default.temporaryDirectory.appending(path: name).path(percentEncoded: false)
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
       let prefix = try Self.unprivileged(folder)
-      let settings =
-        isDurable ? "on shared_buffers=512MB max_wal_size=4GB" : "off shared_buffers=64MB max_wal_size=512MB"
-      supervisor = try Self.start([binaries, folder, settings] + prefix, input: lifeline.first.number)
+      let sizes =
+        isDurable
+        ? ["shared_buffers": "512MB", "max_wal_size": "4GB"]
+        : [
+          "shared_buffers": "64MB", "max_wal_size": "512MB", "fsync": "off", "full_page_writes": "off",
+          "autovacuum": "off",
+        ]
+      let words = sizes.merging(settings) { $1 }.map { "-c \($0)=\($1)" }.joined(separator: " ")
+      supervisor = try Self.start([binaries, folder, words] + prefix, input: lifeline.first.number)
     } catch {
       throw Missing(description: "PostgreSQL does not start: \(error)")
     }
@@ -89,8 +96,9 @@ package final class PostgresCluster: Sendable {
     return "\(root)/\(newest)/bin"
   }
 
-  /// The beginning of a command that runs as somebody whom the server accepts, to whom the folder belongs then.
-  static func unprivileged(_ folder: String) throws -> [String] {
+  /// The beginning of a command that runs as somebody whom the server accepts, to whom the folder or file belongs then.
+  @discardableResult
+  package static func unprivileged(_ folder: String) throws -> [String] {
     guard Credentials.effectiveUser == 0 else { return [] }
     guard let account = try UserAccount.find("postgres") ?? UserAccount.find("nobody") else {
       throw Missing(description: "there is neither a user postgres nor nobody")
@@ -105,15 +113,15 @@ package final class PostgresCluster: Sendable {
   private static func start(_ arguments: [String], input: Int32) throws -> ChildProcess {
     let script = """
       set -eu
-      bin=$1 folder=$2 sync=${3%% *} sizes=${3#* }
+      bin=$1 folder=$2 given=$3
       shift 3
       trap 'rm -rf "$folder"' EXIT
       cd "$folder"
       "$@" "$bin/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 --locale-provider=icu \
         --icu-locale=en --no-sync >"$folder/initdb.log" 2>&1 || { cat "$folder/initdb.log"; exit 1; }
       "$@" sed -i '1i local all locked scram-sha-256' "$folder/data/pg_hba.conf"
-      settings="-k $folder -c listen_addresses= -c fsync=$sync -c full_page_writes=$sync -c wal_level=minimal
-        -c max_wal_senders=0 -c max_connections=300 -c autovacuum=off -c ${sizes% *} -c ${sizes#* }"
+      settings="-k $folder -c listen_addresses= -c wal_level=minimal -c max_wal_senders=0 -c max_connections=300
+        $given"
       settings=$(echo $settings)
       "$@" "$bin/pg_ctl" -D "$folder/data" -s -w -t 60 -l "$folder/data/server.log" -o "$settings" start </dev/null \
         >"$folder/start.log" 2>&1 || { cat "$folder/start.log" "$folder/data/server.log"; exit 1; }

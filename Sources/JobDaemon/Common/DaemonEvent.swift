@@ -28,6 +28,8 @@ enum DaemonEvent: Sendable {
   case assigned([Run])
   /// The membership: the lead has this run end.
   case toldToEnd(RunStop)
+  /// The scheduler: these runs were assigned to this host, and no worker has begun them; others are to have their jobs.
+  case givenBack([Run])
   /// The membership: after a pause this host may begin runs again.
   case mayBegin
   /// The membership: jobs of this spool may have ended on other hosts.

@@ -58,12 +58,27 @@ final class JobControl: Sendable {
   func perform(
     _ command: Command, onAll selection: JobSelection, _ answer: @escaping @Sendable (Result<Int, any Error>) -> Void
   ) {
-    enqueue({ [self] (found: Result<[JobSelection.Found], any Error>) in
+    find(selection, behind: []) { [self] found in
       switch found {
       case .success(let found): perform(TimedCommand(command), onNext: found[...], done: 0, answer)
       case .failure(let error): answer(.failure(error))
       }
-    }) { [self] in try context().performAndWait { [engine] in try selection.find($0, engine.unfinished) } }
+    }
+  }
+
+  /// Finds all jobs of a selection, page by page, between which others' commands have their turn.
+  private func find(
+    _ selection: JobSelection, behind found: [JobSelection.Found],
+    _ answer: @escaping @Sendable (Result<[JobSelection.Found], any Error>) -> Void
+  ) {
+    enqueue({ [self] (page: Result<[JobSelection.Found], any Error>) in
+      guard case .success(let page) = page, !page.isEmpty else {
+        return enqueue(answer) { [self] in
+          try found + page.get() + context().performAndWait { try selection.findFinal($0) }
+        }
+      }
+      find(selection, behind: found + page, answer)
+    }) { [engine] in try selection.nextUnfinished(after: found.last?.objectID.key ?? .min, engine.unfinished) }
   }
 
   /// Jobs of a selection that are processed before others' commands have their turn.

@@ -1,5 +1,6 @@
 import Fleet
 import Foundation
+import JobSchedule
 import Jobs
 import ObjectGraph
 
@@ -7,6 +8,8 @@ import ObjectGraph
 struct JobSelection: Sendable, Equatable {
   /// The most final jobs that are selected at once.
   static let limit = 100_000
+  /// Unfinished jobs that are looked for at a time: those of a fleet come in one answer.
+  private static let pageSize = 10_000
 
   var states: Set<JobState> = []
   var queue: String?
@@ -19,13 +22,19 @@ struct JobSelection: Sendable, Equatable {
     let state: JobState
   }
 
-  /// The jobs, in the order of their arrival: unfinished ones where no state is asked for.
-  func find(_ context: isolated ManagedObjectContext, _ unfinished: UnfinishedJobs) throws -> [Found] {
+  /// Some of the jobs, in the order of their keys: unfinished ones, also where no state is asked for.
+  ///
+  /// - Parameter key: that of the last unfinished job that was found before.
+  /// - Returns: no jobs if that was the last.
+  func nextUnfinished(after key: Int64, _ unfinished: UnfinishedJobs) throws -> [Found] {
+    if !hasUnfinished { return [] }
+    return try unfinished.find(selection(.following(key, limit: Self.pageSize))).jobs
+      .map { Found(objectID: $0.id, state: $0.state) }
+  }
+
+  /// The final jobs in states that are asked for.
+  func findFinal(_ context: isolated ManagedObjectContext) throws -> [Found] {
     var found: [Found] = []
-    if hasUnfinished {
-      found = try unfinished.find(selection(limit: unfinished.limit, offset: 0)).jobs.reversed()
-        .map { Found(objectID: $0.id, state: $0.state) }
-    }
     for state in JobState.allCases where states.contains(state) && state.isFinal {
       let request = FetchRequest<Job>(try condition([state]), limit: Self.limit - found.count)
       found += try context.fetchIDs(request).map { Found(objectID: $0, state: state) }
@@ -34,8 +43,8 @@ struct JobSelection: Sendable, Equatable {
     return found
   }
 
-  private func selection(limit: Int, offset: Int) -> Order.Selection {
-    Order.Selection(queue: queue, type: type, batch: batch, states: states, offset: offset, limit: limit)
+  private func selection(_ page: Schedule.Page) -> Order.Selection {
+    Order.Selection(queue: queue, type: type, batch: batch, states: states, page: page)
   }
 
   /// True if unfinished jobs may be selected.
@@ -82,7 +91,7 @@ extension JobSelection {
   }
 
   private func unfinishedPage(_ schedule: UnfinishedJobs, limit: Int, offset: Int) throws -> Page {
-    let (found, total) = try schedule.find(selection(limit: limit, offset: offset))
+    let (found, total) = try schedule.find(selection(.newest(offset: offset, limit: limit)))
     return (found.map(\.id), total, Dictionary(found.map { ($0.id, $0.state) }) { first, _ in first })
   }
 

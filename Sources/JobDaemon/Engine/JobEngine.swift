@@ -1,5 +1,6 @@
 import Configuration
 import Fleet
+import Foundation
 import Jobs
 import ObjectGraph
 
@@ -20,6 +21,9 @@ struct JobEngine: Sendable {
 
   /// The unfinished jobs: of this host, or of its fleet.
   var unfinished: UnfinishedJobs { membership.map(UnfinishedJobs.ofFleet) ?? .here(scheduler) }
+
+  /// This moment for records: in a fleet by its database's clock, so that all hosts agree on what is due.
+  var date: Date { membership.map { Date(timeIntervalSince1970: Double($0.now.wall) / 1000) } ?? Date() }
 
   /// Logs the error that made an operation fail; an I/O error of the store ends the daemon, since none of its reads or
   /// writes can be relied on any more.
@@ -42,9 +46,14 @@ struct JobEngine: Sendable {
     return true
   }
 
-  /// Tells the attempt of a run to end, as the fleet's lead has decided; one that has not begun ends when it does.
+  /// Tells the attempt of a run to end, as the fleet's lead has decided; one that waits for a worker goes back to the
+  /// lead, which ends it.
   func stop(_ stop: RunStop) {
-    if scheduler.running(stop.run.job)?.run == stop.run { _ = self.stop(stop.run.job, RunningJob.Stop(stop)) }
+    if scheduler.running(stop.run.job)?.run == stop.run {
+      _ = self.stop(stop.run.job, RunningJob.Stop(stop))
+    } else {
+      scheduler.giveBack(stop.run)
+    }
   }
 
   /// Ends an attempt of which nothing is written: its job is run again, or held until an operator has seen to it.

@@ -11,13 +11,13 @@ enum UnfinishedJobs: Sendable {
   /// This host's schedule if that has all of them; nil in a fleet.
   var scheduler: Scheduler? { if case .here(let scheduler) = self { scheduler } else { nil } }
 
-  /// The most jobs that are found at once: those of a fleet come in one answer.
-  var limit: Int { scheduler == nil ? 100_000 : .max }
+  /// The farthest job of a list that is told: those of a fleet come in one answer.
+  var reach: Int { scheduler == nil ? 100_000 : .max }
 
   /// An unfinished job, and its state now.
   typealias Found = (id: ManagedObjectID, state: JobState)
 
-  /// Some of the jobs of a selection, the last arrivals first, and how many there are.
+  /// The page of a selection, and how many jobs match it.
   ///
   /// - Throws: ``NoAnswer`` if a fleet has no lead.
   func find(_ selection: Order.Selection) throws -> (jobs: [Found], total: Int) {
@@ -39,7 +39,9 @@ enum UnfinishedJobs: Sendable {
     case .here(let scheduler):
       return scheduler.read { schedule, now in (schedule.state(of: id), schedule.obstacles(of: id, at: now)) }
     case .ofFleet(let membership):
-      guard case .explanation(let state, let obstacles) = try membership.ask(.explain(id)) else { throw NoAnswer() }
+      guard case .explanation(let state, let obstacles) = try membership.ask(.explain(id)) else {
+        throw NoAnswer()
+      }
       return (state, obstacles)
     }
   }

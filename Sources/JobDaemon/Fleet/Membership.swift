@@ -15,7 +15,7 @@ final class Membership: Sendable {
     var driver: MemberDriver?
     var number: Int?
     /// The wait for the admission under way, and its first job; told whether it is written.
-    var admission: (job: ManagedObjectID, answer: @Sendable (Bool) -> Void)?
+    var admission: (job: ManagedObjectID, answer: @Sendable (AdmissionOutcome) -> Void)?
     /// The spools of the jobs that run here and came to other hosts.
     var spools: [ManagedObjectID: String] = [:]
     /// The runs of this host that are to end.
@@ -25,8 +25,16 @@ final class Membership: Sendable {
     var isAway = false
     var isClosed = false
     /// The waits for answers to orders, by their numbers.
-    var questions: [Int64: @Sendable (OrderAnswer.Content) -> Void] = [:]
+    var questions: [Int64: @Sendable (Result<OrderAnswer.Content, any Error>) -> Void] = [:]
     var lastTicket: Int64 = 0
+  }
+
+  /// The outcome of writing jobs to the ledger.
+  private enum AdmissionOutcome: Sendable {
+    case written
+    case refused(RefusedByServer)
+    /// The daemon ends first.
+    case ended
   }
 
   private static let joinLimit = Duration.seconds(60)
@@ -58,6 +66,9 @@ final class Membership: Sendable {
   /// The number with which this host has joined; nil before.
   var number: Int? { state.withLock { $0.number } }
 
+  /// This moment in the time of the fleet, which its database tells.
+  var now: Moment { driver?.now ?? .now() }
+
   /// True if this host may begin runs.
   func mayBegin(at moment: Moment) -> Bool { driver?.mayBegin(at: moment) ?? false }
 
@@ -78,7 +89,11 @@ final class Membership: Sendable {
     let host = FleetHost(root: spool, slots: slots, types: Set(types), places: Set(places + [spool]))
     let driver = MemberDriver(
       database, host: host, agingStep: agingStep, queue: DispatchQueue(label: "fleet"),
-      log: { [log] error in log.debug("a request to the fleet's database has no answer: \(error)") },
+      log: { [log] error in
+        if error.code == .unreadableOrder { return log.error("\(error.message)") }
+        // Whoever has asked asks again, or tells what was refused.
+        log.debug("a request to the fleet's database has no answer: \(error)")
+      },
       report: { [weak self] report in
         self?.handle(report, store)
         if case .joined = report { joined.open() }
@@ -98,7 +113,7 @@ final class Membership: Sendable {
       defer { state.admission = nil }
       return state.admission
     }
-    admission?.answer(false)
+    admission?.answer(.ended)
   }
 
   /// True once the daemon is ending.
@@ -122,7 +137,11 @@ final class Membership: Sendable {
       // First, for whoever is just about to begin it.
       state.withLock { $0.stops[stop.run] = stop }
       events.send(.toldToEnd(stop))
-    case .admitted(let jobs): noteAdmitted(jobs)
+    case .admitted(let jobs): note(.written, of: jobs)
+    case .notAdmitted(let jobs, let reason): note(.refused(RefusedByServer(description: reason)), of: jobs)
+    case .notPlaced(let ticket, let reason):
+      let answer = state.withLock { $0.questions.removeValue(forKey: ticket) }
+      answer?(.failure(RefusedByServer(description: reason)))
     case .beaten(let beat):
       let wasAway = noteAway(false)
       if wasAway {
@@ -136,12 +155,14 @@ final class Membership: Sendable {
     case .recorded(let ended):
       state.withLock { state in for one in ended { state.stops[one.run] = nil } }
       hintSpools(of: ended)
-    case .hinted:
-      readAnswers()
-      events.send(.outcomesKnown)
+    case .hinted(let hint):
+      if hint == .runs { readAnswers() }
+      if hint == .outcomes { events.send(.outcomesKnown) }
     case .end(.fenced): events.send(.fatal(.fenced))
     case .end(.contradiction):
       events.send(.fatal(.storeFailure("the ledger of the fleet contradicts what this host has begun")))
+    case .end(.refused(let reason)):
+      events.send(.fatal(.storeFailure("the fleet's database refuses what this host has to write: \(reason)")))
     }
   }
 
@@ -181,12 +202,19 @@ final class Membership: Sendable {
 
   // MARK: Orders
 
+  /// Asks the lead, and waits for its answer.
+  ///
+  /// - Throws: ``NoAnswer`` after ten seconds, and then the lead does not answer any more.
+  func ask(_ question: Order.Question) throws -> OrderAnswer.Content {
+    try ask(.ask(question, until: now.wall + Self.answerLimit.milliseconds))
+  }
+
   /// Has the lead obey an order, and waits for its answer.
   ///
   /// - Throws: ``NoAnswer`` after ten seconds; it may be obeyed later.
   func ask(_ order: Order) throws -> OrderAnswer.Content {
     let answered = Latch()
-    let answer = Mutex<OrderAnswer.Content?>(nil)
+    let answer = Mutex<Result<OrderAnswer.Content, any Error>?>(nil)
     let ticket = state.withLock { state -> Int64? in
       if state.isClosed || state.isAway { return nil }
       state.lastTicket += 1
@@ -200,8 +228,11 @@ final class Membership: Sendable {
     driver.handle(.order(order, ticket: ticket))
     _ = answered.wait(for: Self.answerLimit)
     state.withLock { _ = $0.questions.removeValue(forKey: ticket) }
-    guard let content = answer.withLock({ $0 }) else { throw NoAnswer() }
-    return content
+    switch try answer.withLock({ $0 })?.get() {
+    case nil, .late?: throw NoAnswer()
+    case .unreadable?: throw NoAnswer.otherRelease
+    case let content?: return content
+    }
   }
 
   /// Takes the answers that the lead has given; those for which nobody waits any more are dropped.
@@ -212,7 +243,7 @@ final class Membership: Sendable {
       do {
         let answers = try reader().takeAnswers(of: number)
         let waiting = state.withLock { state in answers.map { (state.questions.removeValue(forKey: $0), $1) } }
-        for (answer, content) in waiting { answer?(content) }
+        for (answer, content) in waiting { answer?(.success(content)) }
       } catch {
         // The next beat that is answered leads here again.
         log.debug("answers of the fleet's lead can't be read: \(error)")
@@ -232,18 +263,18 @@ final class Membership: Sendable {
 
   /// Has jobs written to the ledger, and waits for that, at most a minute.
   ///
-  /// - Throws: ``StoreError/Code/unavailable`` if the database is away already, so that nothing was written, and
-  ///   ``UnansweredAdmission`` if the jobs may be written later.
+  /// - Throws: ``StoreError/Code/unavailable`` if the database is away already, so that nothing was written,
+  ///   ``RefusedByServer`` if it will never be, and ``UnansweredAdmission`` if the jobs may be written later.
   func admit(_ jobs: [FleetJob]) throws {
     guard let first = jobs.first?.id else { return }
     let answered = Latch()
-    let isWritten = Mutex(false)
+    let result = Mutex(AdmissionOutcome.ended)
     let isFree = state.withLock { state in
       if state.isClosed || state.isAway { return false }
       state.admission = (
         first,
         { outcome in
-          isWritten.withLock { $0 = outcome }
+          result.withLock { $0 = outcome }
           answered.open()
         }
       )
@@ -253,17 +284,21 @@ final class Membership: Sendable {
     driver.handle(.admit(jobs))
     // The member goes on until they are written or it is fenced, however long nobody waits any more.
     _ = answered.wait(for: Self.admissionLimit)
-    if !isWritten.withLock({ $0 }) { throw UnansweredAdmission() }
+    switch result.withLock({ $0 }) {
+    case .written: return
+    case .refused(let refusal): throw refusal
+    case .ended: throw UnansweredAdmission()
+    }
   }
 
-  private func noteAdmitted(_ jobs: [ManagedObjectID]) {
-    let admission = state.withLock { state -> (job: ManagedObjectID, answer: @Sendable (Bool) -> Void)? in
+  private func note(_ outcome: AdmissionOutcome, of jobs: [ManagedObjectID]) {
+    let admission = state.withLock { state -> (job: ManagedObjectID, answer: @Sendable (AdmissionOutcome) -> Void)? in
       // It may be an earlier one, for which nobody waits any more.
       guard let admission = state.admission, jobs.first == admission.job else { return nil }
       state.admission = nil
       return admission
     }
-    admission?.answer(true)
+    admission?.answer(outcome)
   }
 
   // MARK: Spools
@@ -289,7 +324,15 @@ final class Membership: Sendable {
 
 /// The lead of the fleet has not answered: nobody leads at the moment, or the database is away.
 struct NoAnswer: Error, CustomStringConvertible {
-  let description = "no host leads the fleet at the moment, or its database is away"
+  var description = "no host leads the fleet at the moment, or its database is away"
+
+  static let otherRelease = NoAnswer(
+    description: "the host that leads the fleet is of another release, which does not understand this; upgrade both")
+}
+
+/// The fleet's database refuses something, now and later.
+struct RefusedByServer: Error, CustomStringConvertible {
+  let description: String
 }
 
 /// Jobs whose admission has had no answer in time: they may be in the ledger, or come into it.

@@ -51,7 +51,11 @@ final class FleetAdmission: Sendable {
   ) throws -> [Result<AdmittedFile, AdmissionRefusal>] {
     while true {
       // Each time, jobs of another host are known that were not before.
-      do { return try admitOnce(files) } catch is AdmissionRace { continue }
+      do { return try admitOnce(files) } catch is AdmissionRace { continue } catch let error as RefusedByServer {
+        // One that can't be stored must not keep the others out.
+        if files.count == 1 { return [.failure(AdmissionRefusal(reason: error.description))] }
+        return try files.flatMap { try admit([$0]) }
+      }
     }
   }
 
@@ -145,7 +149,7 @@ final class FleetAdmission: Sendable {
     specification.ownMaxAttempts = job.maxAttempts
     specification.maxAttempts = policy.maxAttempts(of: job, handlers[job.type])
     var new = FleetJob(
-      id: objectID, name: id, specification: specification, place: place(of: job), created: Moment.now().wall)
+      id: objectID, name: id, specification: specification, place: place(of: job), created: membership.now.wall)
     new.file = file.name.description
     new.submitter = Int64(file.submitter)
     new.spool = membership.spool

@@ -95,6 +95,8 @@ struct CurrentAttempt: Sendable {
   let specification: JobSpecification
   let handler: any JobHandler
   let execution: JobExecution
+  /// The reason for which an earlier attempt had given the job up, if its host died before that was done.
+  let givenUp: JobFailure?
 }
 
 /// The state machine of a running attempt: who ends it, for which reason, and what its alarm means.

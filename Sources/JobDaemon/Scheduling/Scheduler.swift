@@ -14,10 +14,17 @@ import SystemSupport
 /// the lead decides: the schedule holds this spool's jobs, and those that were assigned to this host, at a place that
 /// never has room (``elsewhere``); only an assignment starts one.
 final class Scheduler: Sendable {
+  /// A run that waits for a worker, with its job, and the time on the steady clock since when.
+  private struct AssignedRun {
+    let run: Run
+    let job: NewJob
+    let since: Int64
+  }
+
   private struct State {
     var schedule: Schedule
-    /// Runs that are assigned to this host, and that no worker has begun.
-    var assigned: [Run] = []
+    /// Runs that are assigned to this host and that no worker has begun.
+    var assigned: [AssignedRun] = []
     var workers: [CheckedContinuation<RunningJob?, Never>] = []
     var running: [ManagedObjectID: RunningJob] = [:]
     var isClosed = false
@@ -29,12 +36,16 @@ final class Scheduler: Sendable {
   private let state: Mutex<State>
   private let steadyTimer: OneShotTimer
   private let wallTimer: OneShotTimer
+  private let patienceTimer: OneShotTimer
   private let events: DaemonEvents
   private let now: @Sendable () -> Moment
   /// True if this host may still begin what was assigned to it.
   private let mayBegin: @Sendable (Moment) -> Bool
   /// The reason why a run is to end that was assigned to this host, if it is.
   private let stop: @Sendable (Run) -> RunningJob.Stop?
+
+  /// The longest that an assigned run waits for a worker, before it is given back to the lead.
+  private let patience: Duration
 
   /// The place of jobs that wait for an assignment.
   static let elsewhere = "elsewhere"
@@ -45,11 +56,12 @@ final class Scheduler: Sendable {
   /// - Parameters:
   ///   - mayBegin: asked before a run of a fleet begins.
   ///   - stop: asked then whether the run is to end at once.
+  ///   - patience: the longest that an assigned run waits for a worker, before it is given back to the lead.
   ///   - now: the clocks.
   init(
     agingStep: Duration, events: DaemonEvents = DaemonEvents(),
     mayBegin: @escaping @Sendable (Moment) -> Bool = { _ in true },
-    stop: @escaping @Sendable (Run) -> RunningJob.Stop? = { _ in nil },
+    stop: @escaping @Sendable (Run) -> RunningJob.Stop? = { _ in nil }, patience: Duration = .seconds(1),
     now: @escaping @Sendable () -> Moment = { .now() }
   ) {
     var schedule = Schedule(agingStep: agingStep.milliseconds)
@@ -57,9 +69,11 @@ final class Scheduler: Sendable {
     state = Mutex(State(schedule: schedule))
     self.mayBegin = mayBegin
     self.stop = stop
+    self.patience = patience
     let queue = DispatchQueue(label: "scheduler")
     steadyTimer = OneShotTimer(queue: queue)
     wallTimer = OneShotTimer(queue: queue)
+    patienceTimer = OneShotTimer(queue: queue)
     self.events = events
     self.now = now
   }
@@ -145,6 +159,7 @@ final class Scheduler: Sendable {
     }
     steadyTimer.cancel()
     wallTimer.cancel()
+    patienceTimer.cancel()
     for worker in workers { worker.resume(returning: nil) }
   }
 
@@ -152,29 +167,60 @@ final class Scheduler: Sendable {
 
   /// Has workers begin runs that were assigned to this host.
   ///
-  /// - Parameter others: their jobs that came to other spools.
-  func begin(_ runs: [Run], of others: [NewJob]) {
+  /// - Parameter assigned: the runs with their jobs, as far as these are not in the schedule for their files.
+  func begin(_ assigned: [(run: Run, job: NewJob)]) {
     let woken = state.withLock { state in
       let moment = now()
-      for job in others where !state.schedule.contains(job.id) { state.schedule.add(job, at: moment) }
-      state.assigned += runs
+      state.assigned += assigned.map { AssignedRun(run: $0, job: $1, since: moment.steady) }
       return wake(&state, moment)
     }
     for (worker, job) in woken { worker.resume(returning: job) }
   }
 
+  /// Gives a run back to the lead, if no worker has begun it.
+  func giveBack(_ run: Run) { giveBack { assigned, _ in assigned.run == run } }
+
+  /// Gives back what waits for workers that are occupied longer than was to be expected.
+  private func giveBackLate() {
+    giveBack { [patience, mayBegin] assigned, now in
+      // Nobody hears of it while the database is away.
+      assigned.since + patience.milliseconds <= now.steady && mayBegin(now)
+    }
+  }
+
+  private func giveBack(where isReturned: (AssignedRun, Moment) -> Bool) {
+    let returned = state.withLock { state -> [Run] in
+      let moment = now()
+      let returned = state.assigned.filter { isReturned($0, moment) }.map(\.run)
+      state.assigned.removeAll { isReturned($0, moment) }
+      armPatience(state, moment)
+      return returned
+    }
+    if !returned.isEmpty { events.send(.givenBack(returned)) }
+  }
+
+  private func armPatience(_ state: State, _ moment: Moment) {
+    guard let first = state.assigned.first else { return }
+    // Once more after a while if the database was away.
+    let left = max(patience.milliseconds / 2, first.since + patience.milliseconds - moment.steady)
+    patienceTimer.arm(after: .milliseconds(left), replacing: false) { [weak self] in self?.giveBackLate() }
+  }
+
   /// Begins runs that had to wait until this host may begin any again.
   func beginAssigned() { change { _, _ in } }
 
+  /// Starts the first assigned run whose job is free: that of an earlier run may still be on its way out of the schedule,
+  /// which ``change(_:)`` tells.
   private func nextAssigned(_ state: inout State, _ moment: Moment) -> RunningJob? {
-    while let run = state.assigned.first {
-      guard mayBegin(moment) else { return nil }
-      state.assigned.removeFirst()
-      if state.schedule.restart(run.job, at: moment), let job = state.schedule.job(run.job) {
-        let running = RunningJob(job, run)
-        if let stop = stop(run) { running.stop(stop) }
-        return running
-      }
+    if state.assigned.isEmpty || !mayBegin(moment) { return nil }
+    for (index, assigned) in state.assigned.enumerated() {
+      let run = assigned.run
+      if !state.schedule.contains(run.job) { state.schedule.add(assigned.job, at: moment) }
+      guard state.schedule.restart(run.job, at: moment), let job = state.schedule.job(run.job) else { continue }
+      state.assigned.remove(at: index)
+      let running = RunningJob(job, run)
+      if let stop = stop(run) { running.stop(stop) }
+      return running
     }
     return nil
   }
@@ -199,6 +245,7 @@ final class Scheduler: Sendable {
       woken.append((worker, job))
     }
     arm(&state, moment)
+    armPatience(state, moment)
     return woken
   }
 

@@ -135,6 +135,11 @@ package final class StatusService: Sendable {
     case .success(let found): selection = found
     case .failure(let refusal): return .now(.failure(400, code: "bad-request", message: refusal.reason))
     }
+    let reach = daemon.engine.unfinished.reach
+    if offset + limit > reach, selection.states.contains(where: { !$0.isFinal }) {
+      return .now(
+        .failure(400, code: "bad-request", message: "a list of a fleet's unfinished jobs reaches the last \(reach)"))
+    }
     return read(request) { context, daemon in
       let (ids, total, states) = try selection.page(context, daemon.engine.unfinished, limit: limit, offset: offset)
       var body = try Self.list(ids, context, daemon: daemon, states: states)

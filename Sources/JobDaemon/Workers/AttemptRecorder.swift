@@ -52,19 +52,19 @@ final class AttemptRecorder: Sendable {
     async throws
   {
     let text = result.serialized()
-    let (objectID, host) = (job.objectID, engine.membership?.spool)
+    let (objectID, host, now) = (job.objectID, engine.membership?.spool, engine.date)
     try await attempt.execution.context.perform { context in
       let object = try context.job(with: objectID)
       object.host = host
       object.attempt = Int32(attempt.number)
       object.startedAt = attempt.started
-      object.finishedAt = Date()
+      object.finishedAt = now
       object.result = text
       object.failure = nil
       object.cursor = nil
       object.setPendingStop(nil)
       object.currentState = .completed
-      AttemptRecorder.keepLog(of: attempt, "completed", nil, in: object, context: context)
+      AttemptRecorder.keepLog(of: attempt, "completed", nil, at: now, in: object, context: context)
       try context.save()
     }
     let lost = engine.scheduler.end(job, .succeeded)
@@ -137,7 +137,7 @@ final class AttemptRecorder: Sendable {
     _ verdict: Verdict, _ job: RunningJob, attempt: CurrentAttempt?, on executor: ContextExecutor
   ) async throws -> FinishedJob {
     let context = ManagedObjectContext(parent: engine.main, name: "end", executor: executor)
-    let (objectID, host) = (job.objectID, engine.membership?.spool)
+    let (objectID, host, now) = (job.objectID, engine.membership?.spool, engine.date)
     return try await context.perform { context in
       let object = try context.job(with: objectID)
       if let attempt {
@@ -146,7 +146,6 @@ final class AttemptRecorder: Sendable {
       }
       object.failure = verdict.failure?.message ?? object.failure
       object.setPendingStop(nil)
-      let now = Date()
       switch verdict {
       case .retry(let delay, let failure):
         object.currentState = .retryable
@@ -166,7 +165,8 @@ final class AttemptRecorder: Sendable {
       let state = object.currentState
       if state.isFinal { object.finishedAt = now }
       if let attempt {
-        AttemptRecorder.keepLog(of: attempt, state.rawValue, verdict.failure, in: object, context: context)
+        AttemptRecorder.keepLog(
+          of: attempt, state.rawValue, verdict.failure, at: now, in: object, context: context)
       }
       try context.save()
       return FinishedJob(
@@ -176,7 +176,7 @@ final class AttemptRecorder: Sendable {
 
   /// Keeps an attempt's failure and its log, if it has either.
   private static func keepLog(
-    of attempt: CurrentAttempt, _ outcome: String, _ failure: JobFailure?, in job: Job,
+    of attempt: CurrentAttempt, _ outcome: String, _ failure: JobFailure?, at now: Date, in job: Job,
     context: isolated ManagedObjectContext
   ) {
     let log = attempt.execution.log
@@ -186,7 +186,7 @@ final class AttemptRecorder: Sendable {
     record.number = Int32(attempt.number)
     record.outcome = outcome
     record.startedAt = attempt.started
-    record.finishedAt = Date()
+    record.finishedAt = now
     record.failure = failure?.message
     record.evidence = failure?.crash.map { JSONValue($0).serialized() }
     record.log = log

@@ -41,6 +41,10 @@ actor Worker {
     } catch {
       return await recorder.recordUnstarted(job, error, on: executor)
     }
+    if let failure = attempt.givenUp {
+      if job.claimEnd() { await recorder.finish(job, attempt, verdict: .discard(failure), on: executor) }
+      return
+    }
     let outcome: Result<JSONValue, any Error>
     if await mayWork(job, attempt) {
       outcome = await work(job, attempt)
@@ -91,14 +95,15 @@ actor Worker {
   /// Reads the job's record; if the handler has outside effects, the attempt goes on record first.
   private func begin(_ job: RunningJob) async throws -> CurrentAttempt {
     let context = ManagedObjectContext(parent: engine.main, name: "job", executor: executor)
-    let (objectID, started, run) = (job.objectID, Date(), job.run)
+    let (objectID, started, run) = (job.objectID, engine.date, job.run)
     let handlers = engine.handlers
-    let (specification, number, submitter, cursor) = try await context.perform { context in
+    let (specification, number, submitter, cursor, givenUp) = try await context.perform { context in
       let object = try context.job(with: objectID)
       let specification = try JobSpecification(record: object)
       let number = run?.attempt ?? Int(object.attempt) + 1
+      let givenUp = object.pendingStop == .gaveUp ? JobFailure(object.stopReason ?? "given up") : nil
       // One that is told to end has nothing to do but revert what others have left.
-      if number > specification.maxAttempts ?? 1 && job.stop == nil {
+      if number > specification.maxAttempts ?? 1 && job.stop == nil && givenUp == nil {
         throw JobFailure("the daemon ended in each of its \(number - 1) attempts")
       }
       // A fleet has it on record already.
@@ -108,7 +113,7 @@ actor Worker {
         object.startedAt = started
         try context.save()
       }
-      return (specification, number, UInt32(exactly: object.submitter) ?? .max, object.cursor)
+      return (specification, number, UInt32(exactly: object.submitter) ?? .max, object.cursor, givenUp)
     }
     guard let handler = handlers[specification.type] else { throw UnknownType(name: specification.type) }
     if handler.hasOutsideEffects, run == nil { await engine.merger.mergeAndWait() }
@@ -116,7 +121,7 @@ actor Worker {
       number: number, started: started, specification: specification, handler: handler,
       execution: engine.execution(
         of: specification, objectID, attempt: number, submitter: submitter, context: context, cursor: cursor,
-        job: job))
+        job: job), givenUp: givenUp)
     job.begin(attempt)
     engine.scheduler.begin(job, attempt: number)
     // Told to end before there was an attempt to arm the alarm for.

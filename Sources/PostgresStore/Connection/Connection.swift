@@ -344,7 +344,7 @@ extension Connection {
   /// A copy of the socket's descriptor, to wait on; nil once the connection broke.
   package var copyOfSocket: DescriptorCopy? { link.socket.flatMap { DescriptorCopy(of: $0) } }
 
-  /// The channels of the notifications that have arrived, without waiting for more.
+  /// The texts of the notifications that have arrived, without waiting for more.
   ///
   /// - Throws: ``StoreError/Code/unavailable`` if the connection broke.
   package func arrivedNotifications() throws(StoreError) -> [String] { try link.arrivedNotifications() }

@@ -72,7 +72,7 @@ struct ConnectionTarget: Sendable {
       ("search_path", SchemaName.quoted(options.schemaName)), ("statement_timeout", "\(options.statementTimeout)s"),
       ("lock_timeout", "\(options.lockTimeout)s"), ("idle_in_transaction_session_timeout", "60s"), ("jit", "off"),
       ("client_min_messages", "warning"), ("bobbin.library", "yes"),
-    ]
+    ] + (options.searchesByIndex ? [("enable_seqscan", "off")] : [])
   }
 
   /// A setting as the server is told it when a connection begins.

@@ -77,6 +77,8 @@ enum ServerFailure {
     case "25" where state == "25P03", "25" where state == "25P04":
       return (.unavailable, "the server ended the transaction since nothing came for too long: nothing was written")
     case "23": return (.constraint, "the database refuses a value: SQLSTATE \(state)")
+    case "22", "42", "54", "P0":
+      return (.unsupported, "the server refuses a value or a statement, now and later: SQLSTATE \(state)")
     default:
       return (.inputOutput, "the server refused a statement in a way that was not expected (SQLSTATE \(state))")
     }

@@ -72,12 +72,12 @@ final class ServerLink {
   func arrivedNotifications() throws(StoreError) -> [String] {
     let handle = try handle()
     guard PQconsumeInput(handle) == 1 else { throw fail() }
-    var channels: [String] = []
+    var texts: [String] = []
     while let notification = PQnotifies(handle) {
-      channels.append(String(cString: notification.pointee.relname))
+      texts.append(String(cString: notification.pointee.extra))
       PQfreemem(notification)
     }
-    return channels
+    return texts
   }
 
   /// Closes the link; the server undoes what is open.

@@ -3,7 +3,10 @@ import ObjectModel
 package import SQLGeneration
 package import StoreInterface
 
-/// A store in PostgreSQL that is copied or compared: one snapshot, which nothing is written from.
+/// A store in PostgreSQL that is copied or compared, which nothing is written to.
+///
+/// One that nobody uses is read in one snapshot. While a snapshot lasts the server removes no row that was deleted since, which
+/// a fleet feels; so a store that may be in use is read in one after the other.
 package final class PostgresCopySource: CopySource {
   package let place: String
   package let store: CopiedStore
@@ -12,21 +15,31 @@ package final class PostgresCopySource: CopySource {
   /// True if no daemon may use the store.
   private let isAlone: Bool
   private let hosts: Hosts
+  private let snapshotLife: Duration
+  /// The moment from which on the next snapshot may be taken.
+  private var snapshotEnd = ContinuousClock.now
 
   /// The bytes of rows that are asked for at a time.
   private static let fetchedBytes: Int64 = 4 << 20
   private static let fetchedRows: Int64 = 5_000
 
-  /// - Parameter isAlone: true if nobody else may have the store open.
+  /// - Parameters:
+  ///   - isAlone: true if nobody else may have the store open.
+  ///   - snapshotLife: the time after which the rows of a store that others may have open are read from a new snapshot.
   /// - Throws: ``StoreError/Code/busy`` if a daemon has, and other codes if there is no store, or one of a newer release.
-  package convenience init(url: String, isAlone: Bool) throws(StoreError) {
+  package convenience init(
+    url: String, isAlone: Bool, snapshotLife: Duration = .seconds(5)
+  ) throws(StoreError) {
     let settings = try Connection.Settings(url, options: Self.options)
-    try self.init(settings, isAlone: isAlone, isFinished: true)
+    try self.init(settings, isAlone: isAlone, isFinished: true, snapshotLife: snapshotLife)
   }
 
-  init(_ settings: Connection.Settings, isAlone: Bool, isFinished: Bool) throws(StoreError) {
+  init(
+    _ settings: Connection.Settings, isAlone: Bool, isFinished: Bool, snapshotLife: Duration = .seconds(5)
+  ) throws(StoreError) {
     self.settings = settings
     self.isAlone = isAlone
+    self.snapshotLife = snapshotLife
     connection = try Connection(settings, .reader)
     place = connection.place
     let schemaName = Self.options.schemaName
@@ -39,8 +52,25 @@ package final class PostgresCopySource: CopySource {
     try connection.control("SET idle_in_transaction_session_timeout = 0")
     hosts = try Hosts(connection)
     if isAlone { try hosts.checkNone(place) }
-    try connection.control("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    try connection.control(Self.begin)
     store = try Self.describe(connection, inspection)
+  }
+
+  private static let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+  /// Has the next statement take a new snapshot, if others may use the store.
+  private func renewSnapshot() throws(StoreError) {
+    if isAlone { return }
+    try connection.control("COMMIT")
+    try connection.control(Self.begin)
+    snapshotEnd = .now + snapshotLife
+  }
+
+  /// The daemons that use the store at an address, or did so ten seconds ago, by the names of their spools.
+  package static func users(url: String) throws(StoreError) -> [String] {
+    let connection = try Connection(Connection.Settings(url, options: options), .reader)
+    defer { connection.close() }
+    return try Hosts(connection).spools
   }
 
   deinit { connection.close() }
@@ -113,8 +143,23 @@ package final class PostgresCopySource: CopySource {
     // Libpq holds all rows of an answer in memory.
     let largest = try measure(table).largest
     let count = min(max(1, Self.fetchedBytes / max(1, largest)), Self.fetchedRows)
+    try renewSnapshot()
+    try declareCursor(table, after: key)
+    return PostgresRowReader(self, on: connection, of: table, rowsPerFetch: count)
+  }
+
+  private func declareCursor(_ table: CopiedTable, after key: CopyKey?) throws(StoreError) {
     try connection.control("DECLARE copied NO SCROLL CURSOR FOR \(Self.selectSQL(table, after: key))")
-    return PostgresRowReader(connection, table, rowsPerFetch: count)
+  }
+
+  /// Goes on behind a key in a new snapshot, if the present one is old; false if it need not be.
+  ///
+  /// To be called where nothing of the rows that were read before is needed any more, neither their large values.
+  fileprivate func renewCursor(_ table: CopiedTable, after key: CopyKey) throws(StoreError) -> Bool {
+    if isAlone || ContinuousClock.now < snapshotEnd { return false }
+    try renewSnapshot()
+    try declareCursor(table, after: key)
+    return true
   }
 
   private static func selectSQL(_ table: CopiedTable, after key: CopyKey?) -> String {
@@ -178,7 +223,7 @@ private struct Hosts {
   /// The number of the last one that has joined; 0 if there was none.
   private(set) var newest: Int64 = 0
   /// The spools of those that live.
-  private var spools: [String] = []
+  private(set) var spools: [String] = []
 
   init(_ connection: Connection) throws(StoreError) {
     guard try connection.query("SELECT to_regclass('_beat') IS NOT NULL").integer(0, 0) == 1 else { return }
@@ -199,6 +244,7 @@ private struct Hosts {
 
 /// The rows of one table of a store in PostgreSQL.
 private final class PostgresRowReader: CopyRowReader {
+  private let source: PostgresCopySource
   private let connection: Connection
   private let table: CopiedTable
   private let fetch: Request
@@ -209,8 +255,11 @@ private final class PostgresRowReader: CopyRowReader {
   private var result: QueryResult?
   private var row = 0
   private var isAtEnd = false
+  /// The last row that was read.
+  private var lastKey: CopyKey?
 
-  init(_ connection: Connection, _ table: CopiedTable, rowsPerFetch: Int64) {
+  init(_ source: PostgresCopySource, on connection: Connection, of table: CopiedTable, rowsPerFetch: Int64) {
+    self.source = source
     self.connection = connection
     self.table = table
     // A prepared one would remember the columns of an earlier cursor.
@@ -231,6 +280,7 @@ private final class PostgresRowReader: CopyRowReader {
   }
 
   func read(into rows: inout CopiedRows, byteLimit: Int) throws(StoreError) {
+    if !isAtEnd, let lastKey, try source.renewCursor(table, after: lastKey) { result = nil }
     while !isAtEnd, rows.byteCount < byteLimit {
       if result.map({ row >= $0.rowCount }) ?? true {
         result = nil
@@ -238,14 +288,15 @@ private final class PostgresRowReader: CopyRowReader {
         if fetched.rowCount == 0 {
           isAtEnd = true
           try connection.control("CLOSE copied")
-          return
+          break
         }
         (result, row) = (fetched, 0)
       }
-      guard let result else { return }
+      guard let result else { break }
       try append(result, to: &rows)
       row += 1
     }
+    if !rows.isEmpty { lastKey = rows.key(rows.count - 1, of: table) }
   }
 
   private func append(_ result: QueryResult, to rows: inout CopiedRows) throws(StoreError) {

@@ -16,4 +16,13 @@ extension PostgresStore {
       connection, opener.settings, schema: schema, identifier: identifier, ordinal: coordinatorOrdinal,
       options: options, isEnclosed: false)
   }
+
+  /// The changes that opening a store would make to its tables, a sentence for each; nothing is changed.
+  ///
+  /// - Throws: ``StoreError`` as opening would, but for what only a look at all rows shows.
+  package static func changes(
+    byOpening url: String, model: ManagedObjectModel, options: PostgresStoreOptions = .init()
+  ) throws(StoreError) -> [String] {
+    try StoreOpener(url, schema: Schema(model, dialect: .postgres), options: options).changes()
+  }
 }

@@ -7,7 +7,8 @@ import StoreInterface
 struct SchemaUpdater {
   let connection: Connection
   let settings: Connection.Settings
-  let schema: Schema
+  /// The tables that the store is to have; while it is shared, only a part of them is this program's.
+  var schema: Schema
   var options: PostgresStoreOptions
   /// Code for entities whose objects can't be inferred.
   var policies: [EntityMigrationPolicy] = []
@@ -33,15 +34,64 @@ struct SchemaUpdater {
   ///
   /// - Throws: ``StoreError`` that names what can't be inferred; the store is as it was then.
   func update() throws(StoreError) {
-    if try StoredModel(connection).fits(schema.model), try missingIndexes().isEmpty, try missingTriggers().isEmpty {
-      return
-    }
+    if try isDone() { return }
     try connection.patientTransaction { () throws(StoreError) in
       // Whoever comes second waits here, and finds the work done.
       try lock()
       let stored = try StoredModel(connection)
-      if stored.fits(schema.model) { try add() } else { try migrate(stored) }
+      let updater = try goal(stored)
+      if stored.fits(updater.schema.model) { try updater.add() } else { try updater.migrate(stored) }
     }
+  }
+
+  /// The changes that ``update()`` would make, a sentence for each.
+  func changes() throws(StoreError) -> [String] {
+    let stored = try StoredModel(connection)
+    let goal = try goal(stored).schema.model
+    guard !stored.fits(goal), let former = try stored.model(place: connection.place) else { return [] }
+    let mapping = MappingInference(from: former, to: goal)
+    if !mapping.problems.isEmpty { throw incompatible(mapping.problems.map(\.text).joined(separator: "; ")) }
+    let gone = former.entities.filter { mapping.successor(of: $0) == nil }
+    return mapping.changes + gone.map { "\($0.name) is no more" }
+  }
+
+  private func isDone() throws(StoreError) -> Bool {
+    let stored = try StoredModel(connection)
+    let updater = try goal(stored)
+    guard stored.fits(updater.schema.model), try updater.missingIndexes().isEmpty else { return false }
+    return try updater.missingTriggers().isEmpty
+  }
+
+  /// The updater that also leaves what others need that have the store open with other versions of the model.
+  private func goal(_ stored: StoredModel) throws(StoreError) -> SchemaUpdater {
+    guard let sharing = options.sharing, let former = try stored.model(place: connection.place) else { return self }
+    let filled = try filledColumns()
+    let formerSchema = Schema(former, dialect: schema.dialect)
+    let union: ModelUnion
+    do throws(ModelError) {
+      union = try ModelUnion(of: former, and: schema.model) { entity, property in
+        let table = formerSchema.table(of: entity)
+        return filled.contains("\(table.name).\(table.columnName(of: property))")
+      }
+    } catch { throw incompatible("\(error)") }
+    if !union.changesInPlace.isEmpty {
+      let hosts = try sharing.hosts(connection)
+      if !hosts.isEmpty {
+        throw incompatible(
+          "\(union.changesInPlace.joined(separator: "; ")). That can't be changed while \(hosts.joined(separator: ", ")) "
+            + "\(hosts.count == 1 ? "has" : "have") the store open; stop \(hosts.count == 1 ? "it" : "them") first")
+      }
+    }
+    var updater = self
+    updater.schema = Schema(union.model, dialect: schema.dialect)
+    return updater
+  }
+
+  /// The columns that have a default, as "TABLE.COLUMN".
+  private func filledColumns() throws(StoreError) -> Set<String> {
+    try names(
+      "SELECT table_name || '.' || column_name FROM information_schema.columns "
+        + "WHERE table_schema = current_schema() AND column_default IS NOT NULL")
   }
 
   /// Keeps other hosts from changing the tables until the end of the transaction.
@@ -61,7 +111,7 @@ struct SchemaUpdater {
     let proposal = try MigrationProposal(
       stored, source, to: schema, choices: choices, keeping: policies.map(\.source), database: database)
     if let refusal = proposal.refusal(instructions: nil) { throw incompatible(refusal) }
-    try proposal.run(on: database, keepsLostFamilies: false)
+    try proposal.run(on: database, keepsLostFamilies: options.sharing != nil)
     // They are of tables that were others.
     try connection.dropPrepared()
     try add()
@@ -103,7 +153,10 @@ struct SchemaUpdater {
       try connection.control(
         "COMMENT ON INDEX \(SchemaName.quoted(index.name)) IS \(SchemaName.literal(index.sql))")
     }
-    try connection.control("DELETE FROM _entity")
+    if options.sharing != nil { try setDefaults() }
+    // Families that were kept for a model that has them again stay.
+    _ = try connection.query(
+      "DELETE FROM _entity WHERE root = ANY($1)", [.array(.texts(schema.tables.map(\.root.name)))])
     for entity in schema.model.entities {
       _ = try connection.query(
         "INSERT INTO _entity (name, root, hash) VALUES ($1, $2, $3)",
@@ -111,6 +164,23 @@ struct SchemaUpdater {
     }
     try setMetadata("model", schema.model.versionHash.description)
     try setMetadata(StoredModel.definitionKey, ModelText.xml(schema.model))
+  }
+
+  /// Has the database fill in what others leave out that know an earlier version of the model.
+  private func setDefaults() throws(StoreError) {
+    for table in schema.tables {
+      for entity in table.members {
+        for property in entity.properties where property.isPersistent && property.declaringEntity == entity.name {
+          guard let attribute = property.attribute, attribute.derivation == nil,
+            let value = attribute.defaultValue.converted(to: attribute.type), !value.isNull
+          else { continue }
+          try connection.control(
+            "ALTER TABLE \(SchemaName.quoted(table.name)) ALTER COLUMN "
+              + "\(SchemaName.quoted(table.columnName(of: property))) SET DEFAULT "
+              + SQLBinding(value, as: attribute.type).literal)
+        }
+      }
+    }
   }
 
   func setMetadata(_ key: String, _ value: String) throws(StoreError) {
@@ -147,10 +217,14 @@ struct SchemaUpdater {
     return schema.allIndexes.filter { stored[$0.name] != $0.sql }
   }
 
-  /// The indexes that the model defines no longer, or otherwise.
+  /// The indexes that the model defines no longer, or otherwise; other versions of it may define more of them.
   private func staleIndexes() throws(StoreError) -> [String] {
     let wanted = Dictionary(uniqueKeysWithValues: schema.allIndexes.map { ($0.name, $0.sql) })
-    return try indexes().filter { wanted[$0.key] != $0.value }.map(\.key)
+    let isShared = options.sharing != nil
+    return try indexes().filter { name, sql in
+      let mayBeOthers = isShared && wanted[name] == nil && !name.hasPrefix("_unique_")
+      return wanted[name] != sql && !mayBeOthers
+    }.map(\.key)
   }
 }
 
@@ -163,5 +237,19 @@ extension StoredModel {
     }
     let definition = try connection.query("SELECT value FROM _metadata WHERE key = $1", [.text(Self.definitionKey)])
     self.init(entities, definition: definition.rowCount == 0 ? nil : definition.text(0, 0))
+  }
+}
+
+extension SQLBinding {
+  /// The value as SQL of the server's dialect.
+  fileprivate var literal: String {
+    switch self {
+    case .null, .array: "NULL"
+    case .integer(let number): "\(number)"
+    case .double(let number): "'\(number)'::float8"
+    case .text(let text): SchemaName.literal(text)
+    case .blob(let bytes):
+      "'\\x\(bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())'::bytea"
+    }
   }
 }

@@ -33,18 +33,39 @@ struct StoreOpener {
     return constraints
   }
 
-  /// A connection to a store that fits the model, and the store's identifier.
-  func open() throws(StoreError) -> (connection: Connection, identifier: UUID) {
-    let place = settings.target.place
+  /// The changes that opening the store would make, a sentence for each; nothing is changed.
+  ///
+  /// - Throws: ``StoreError`` as opening would, but for what only a look at all rows shows.
+  func changes() throws(StoreError) -> [String] {
+    try checkNames()
+    let (connection, inspection) = try inspect()
+    defer { connection.close() }
+    if try !inspection.isPresent() { return ["the store is made"] }
+    try inspection.checkFormat()
+    return try updater(connection, schema).changes()
+  }
+
+  private func inspect() throws(StoreError) -> (Connection, StoreInspection) {
+    let connection = try Connection(settings)
+    let inspection = StoreInspection(connection: connection, schemaName: options.schemaName)
+    try inspection.checkServer()
+    return (connection, inspection)
+  }
+
+  /// Sees that tables and columns can have the names of entities and properties.
+  private func checkNames() throws(StoreError) {
     if let clash = schema.nameClash {
       throw StoreError(
         .incompatibleModel,
         "\"\(clash)\" can't be a name in the database: it is reserved, or used twice if case is "
-          + "ignored", path: place)
+          + "ignored", path: settings.target.place)
     }
-    let connection = try Connection(settings)
-    let inspection = StoreInspection(connection: connection, schemaName: options.schemaName)
-    try inspection.checkServer()
+  }
+
+  /// A connection to a store that fits the model, and the store's identifier.
+  func open() throws(StoreError) -> (connection: Connection, identifier: UUID) {
+    try checkNames()
+    let (connection, inspection) = try inspect()
     let updater = updater(connection, schema)
     if try !inspection.isPresent() { try create(updater, inspection) }
     try inspection.checkFormat()

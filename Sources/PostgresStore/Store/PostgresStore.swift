@@ -1,5 +1,5 @@
 package import Foundation
-package import ObjectModel
+import ObjectModel
 import SQLGeneration
 public import StoreInterface
 import Synchronization

@@ -89,7 +89,10 @@ struct PackedPlan {
     }
     for place in constraints.indices {
       let constraint = constraints[place]
-      constraints[place].owners = try find(constraint.places, in: constraint.family, lock: "", connection)
+      // The usual key is that of the constraint.
+      let isKey = constraint.places == keyPlaces && constraint.family === batch.entity
+      constraints[place].owners =
+        isKey ? keyOwners : try find(constraint.places, in: constraint.family, lock: "", connection)
     }
     if tracksValues { try readValues(connection) }
     decide()

@@ -37,16 +37,13 @@ struct FleetChaosTests {
   @Test("Whatever happens to hosts and servers, every job has its effects once, and no limit is exceeded")
   func chaos() async throws {
     let trial = try await FleetTrial(hosts: ["a", "b", "c", "d"])
-    // A retry that a host with another time has asked for is not due when it should be, see Documentation/Fleet.md: the
-    // whole proof fails at it now and then.
-    let kinds = Fault.allCases.filter { FaultPlan.isWhole || $0 != .setClock }
-    let count = FaultPlan.count("FLEET", short: kinds.count, whole: 1_000)
+    let count = FaultPlan.count("FLEET", short: Fault.allCases.count, whole: 1_000)
     var figures = FaultFigures("chaos in a fleet")
     var faults: [Fault] = []
     var tried: [Fault: Int] = [:]
     for number in 0..<count {
       // Each kind comes as often as the others.
-      if faults.isEmpty { faults = kinds }
+      if faults.isEmpty { faults = Fault.allCases }
       let fault = faults.remove(at: await trial.number(in: 0...(faults.count - 1)))
       try await trial.drop(files: await trial.number(in: 2...8))
       // The moment is the fault, nothing waits for it.

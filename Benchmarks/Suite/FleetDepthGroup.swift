@@ -1,0 +1,103 @@
+import Foundation
+import PostgresTesting
+
+/// What a fleet's rate and its tables become with very many jobs that wait or are over, and while somebody keeps an old
+/// snapshot open, so that nothing that was deleted can be removed.
+struct FleetDepthGroup: BenchGroup {
+  static let name = "fleet-depth"
+
+  private static let hosts = 4
+  private let options: Options
+  private let workplace: Workplace
+  private var many: Int { options.isQuick ? 100_000 : 1_000_000 }
+  private var count: Int { options.isQuick ? 4_000 : 20_000 }
+  /// The time with a snapshot open.
+  private var time: Duration { options.isQuick ? .seconds(10) : options.isLong ? .seconds(600) : .seconds(60) }
+
+  init(_ options: Options, _ workplace: Workplace) {
+    self.options = options
+    self.workplace = workplace
+  }
+
+  func run() async throws -> [Figure] {
+    let server = try PostgresCluster(in: workplace.serverPath, isDurable: true)
+    let deep = try await filledDatabase(server)
+    var (full, empty, loads): ([Double], [Double], [Double]) = ([], [], [])
+    for _ in 0..<options.pairs {
+      let (rate, load) = try await deepRate(server, deep)
+      full.append(rate)
+      loads.append(load)
+      let fleet = try FleetRun(workplace, server, hosts: Self.hosts)
+      empty.append(try await fleet.spoolRate(workplace, jobs: count))
+      try await fleet.stop()
+    }
+    return [
+      Figure(
+        name: "fleet-depth.rate, as many over as waiting", unit: "jobs/s", ours: full, peer: empty,
+        peerName: "empty tables", target: .atLeast(0.9)),
+      Figure(
+        name: "fleet-depth.first job with \(many) waiting", unit: "s", ours: loads, peer: [], peerName: "",
+        measure: .ours,
+        target: .atMost(3)),
+    ] + (try await besideSnapshot(server))
+  }
+
+  /// A database with jobs that are over, and as many that wait in a queue that is paused.
+  private func filledDatabase(_ server: PostgresCluster) async throws -> TestDatabase {
+    let fleet = try FleetRun(workplace, server, hosts: 1)
+    try fleet.daemons[0].send("POST", "/v1/pause", "{\"queue\":\"waiting\"}")
+    try await fleet.stop()
+    for (state, queue, first) in [("completed", "default", 1), ("available", "waiting", many + 1)] {
+      try fleet.database.run(
+        """
+        INSERT INTO bobbin."Job" (_key, _version, id, type, queue, priority, state, attempt, "maxAttempts", arguments, \
+        submitter, "createdAt", crashes, spool) SELECT g, 1, 'filler-' || g, 'noop', '\(queue)', 0, '\(state)', 0, 3, '{}', \
+        0, 800000000 + g * 0.001, 0, 'gone:/spool' FROM generate_series(\(first), \(first + many - 1)) AS g
+        """)
+    }
+    try fleet.database.run("VACUUM ANALYZE")
+    return fleet.database
+  }
+
+  /// The rate of small jobs, and the time from the start of the hosts until the first one was done.
+  private func deepRate(_ server: PostgresCluster, _ database: TestDatabase) async throws -> (
+    rate: Double, load: Double
+  ) {
+    let start = ContinuousClock.now
+    let fleet = try FleetRun(workplace, server, hosts: Self.hosts, database: database)
+    _ = try await onThread { try fleet.daemons[0].send("POST", "/v1/jobs", wait: true, "{\"type\":\"noop\"}") }
+    let load = start.duration(to: .now) / .seconds(1)
+    let rate = try await fleet.spoolRate(workplace, jobs: count)
+    try await fleet.stop()
+    return (rate, load)
+  }
+
+  private func besideSnapshot(_ server: PostgresCluster) async throws -> [Figure] {
+    let program = try await workplace.peer("fleet_rows", "-I/usr/include/postgresql", "-lpq", "-lpthread")
+    let fleet = try FleetRun(workplace, server, hosts: Self.hosts)
+    var (before, beside, sizes): ([Double], [Double], [Double]) = ([], [], [])
+    for _ in 0..<3 { before.append(try await fleet.spoolRate(workplace, jobs: count)) }
+    let holder = try Program(program).start([fleet.database.url, "snapshot"])
+    let end = ContinuousClock.now + time
+    while ContinuousClock.now < end {
+      beside.append(try await fleet.spoolRate(workplace, jobs: count))
+      sizes.append(try fleet.hotTableBytes() / 1e6)
+    }
+    try holder.kill(SIGKILL)
+    _ = try await holder.termination(killingAt: .after(.seconds(60)))
+    try await fleet.stop()
+    let jobs = Double(beside.count * count)
+    let last = Array(beside.suffix(3))
+    return [
+      Figure(
+        name: "fleet-depth.rate beside an old snapshot", unit: "jobs/s", ours: last,
+        peer: last.map { _ in before.median }, peerName: "before", target: .atLeast(0.8)),
+      Figure(
+        name: "fleet-depth.hot tables beside it", unit: "MB", ours: Array(sizes.suffix(1)), peer: [], peerName: "",
+        measure: .ours),
+      Figure(
+        name: "fleet-depth.hot tables, for each job since", unit: "B", ours: [(sizes.last ?? .nan) * 1e6 / jobs],
+        peer: [], peerName: "", measure: .ours),
+    ]
+  }
+}

@@ -1,0 +1,91 @@
+import JobSchedule
+import Jobs
+import ObjectGraph
+
+/// The orders and questions that the lead has received and not answered.
+///
+/// Orders are on record until they are obeyed, also by the next lead. Questions are answered while somebody waits for them,
+/// and only as many as leave the lead its time: each is a look at all jobs.
+struct OrderDesk: Sendable {
+  /// The jobs that are looked at in a millisecond, on the average, to answer questions: a twentieth of the lead's time.
+  private static let looks: Int64 = 5_000
+
+  private var orders: [PlacedOrder] = []
+  private var questions: [PlacedOrder] = []
+  /// The time on the steady clock before which no other question is answered.
+  private var nextAnswer = Int64.min
+
+  /// Receives an order or a question.
+  mutating func receive(_ placed: PlacedOrder) {
+    if case .ask = placed.order { questions.append(placed) } else { orders.append(placed) }
+  }
+
+  /// Hands out the orders; those that can't be obeyed yet are to be received once more.
+  mutating func takeOrders() -> [PlacedOrder] {
+    defer { orders = [] }
+    return orders
+  }
+
+  // MARK: Rows
+
+  /// Notes that jobs have ended since the rows of orders were read.
+  mutating func note(_ ends: [ManagedObjectID: JobState]) {
+    note { job in if let end = ends[job.id] { job.state = end } }
+  }
+
+  /// Notes that an attempt has ended a job since the rows of orders were read, with all that it may have left.
+  mutating func note(_ run: Run, endedAs state: JobState) {
+    note { job in
+      if job.id != run.job { return }
+      (job.state, job.attempt, job.isPartial) = (state, run.attempt, false)
+    }
+  }
+
+  private mutating func note(_ change: (inout FleetJob) -> Void) {
+    for order in orders.indices {
+      for job in orders[order].jobs.indices { change(&orders[order].jobs[job]) }
+    }
+  }
+
+  // MARK: Questions
+
+  /// The time on the steady clock at which a question can be answered; nil if there is none.
+  var nextTime: Int64? { questions.isEmpty ? nil : nextAnswer }
+
+  /// Answers the questions whose turn has come, and at no cost those for which nobody waits any more.
+  mutating func answers(from schedule: Schedule, at now: Moment) -> [OrderAnswer] {
+    if questions.isEmpty { return [] }
+    var answers: [OrderAnswer] = []
+    var rest: [PlacedOrder] = []
+    for placed in questions {
+      guard case .ask(let question, let until) = placed.order else { continue }
+      if until <= now.wall {
+        answers.append(placed.answer(.late))
+      } else if now.steady >= nextAnswer {
+        answers.append(placed.answer(schedule.answer(question, at: now)))
+        nextAnswer = now.steady + Int64(schedule.count) / Self.looks
+      } else {
+        rest.append(placed)
+      }
+    }
+    questions = rest
+    return answers
+  }
+}
+
+extension PlacedOrder {
+  func answer(_ content: OrderAnswer.Content) -> OrderAnswer {
+    OrderAnswer(host: host, ticket: ticket, content: content)
+  }
+}
+
+extension Schedule {
+  fileprivate func answer(_ question: Order.Question, at now: Moment) -> OrderAnswer.Content {
+    switch question {
+    case .explain(let id): return .explanation(state(of: id), obstacles(of: id, at: now))
+    case .find(let selection):
+      let (found, total) = find(selection)
+      return .found(found, total: total)
+    }
+  }
+}

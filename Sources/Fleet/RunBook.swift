@@ -1,0 +1,42 @@
+import ObjectGraph
+
+/// The runs of jobs, and which of them are told to end: the lead's view of the ledger's.
+struct RunBook: Sendable {
+  private var runs: [ManagedObjectID: Run] = [:]
+  /// The orders to end runs, until they have ended.
+  private var stops: [ManagedObjectID: RunStop] = [:]
+  /// The last attempts of unfinished jobs that have had one.
+  private var lastAttempts: [ManagedObjectID: Int] = [:]
+
+  /// The run of a job, if it has one.
+  subscript(job: ManagedObjectID) -> Run? { runs[job] }
+
+  /// The order to end a job's run, if there is one.
+  func stop(of job: ManagedObjectID) -> RunStop? { stops[job] }
+
+  /// The next attempt at a job; each number is used once.
+  func nextRun(of job: ManagedObjectID, on host: Int) -> Run {
+    Run(job: job, host: host, attempt: (lastAttempts[job] ?? 0) + 1)
+  }
+
+  /// Enters a run.
+  mutating func begin(_ run: Run) {
+    runs[run.job] = run
+    lastAttempts[run.job] = run.attempt
+  }
+
+  /// Notes that a run is told to end.
+  mutating func tell(_ stop: RunStop) { stops[stop.run.job] = stop }
+
+  /// Removes a run, and returns what it was told.
+  mutating func end(_ run: Run) -> RunStop? {
+    runs[run.job] = nil
+    return stops.removeValue(forKey: run.job)
+  }
+
+  /// Notes the number of a job's last attempt, if it has had one.
+  mutating func note(attempt: Int, of job: ManagedObjectID) { if attempt > 0 { lastAttempts[job] = attempt } }
+
+  /// Drops what is known of a job that has no run.
+  mutating func forget(_ job: ManagedObjectID) { lastAttempts[job] = nil }
+}

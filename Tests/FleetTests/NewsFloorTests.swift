@@ -1,0 +1,42 @@
+import Testing
+
+@testable import Fleet
+
+@Suite("The number below which no news are looked for")
+struct NewsFloorTests {
+  private var floor = NewsFloor(longestTransaction: 60_000)
+
+  private mutating func read(_ numbers: [Int64], by own: Int64, oldest: Int64, at time: Int64 = 0) {
+    floor.note(numbers, TransactionHorizon(own: own, oldest: oldest), at: time)
+  }
+
+  @Test("It rises once all transactions have ended that were under way when the news were read")
+  mutating func rises() {
+    read([1, 2, 5], by: 10, oldest: 8)
+    #expect(floor.number == 0)
+    // Transaction 8 may have drawn the numbers 3 and 4.
+    read([6], by: 12, oldest: 8)
+    #expect(floor.number == 0)
+    read([3, 4, 7], by: 14, oldest: 12)
+    #expect(floor.number == 5)
+  }
+
+  @Test("A transaction that has begun between two reads keeps it down, though it has the higher number")
+  mutating func laterTransaction() {
+    read([2], by: 10, oldest: 10)
+    // It has drawn number 1 before 2 was read, and is under way still.
+    read([], by: 12, oldest: 11)
+    read([], by: 14, oldest: 11)
+    #expect(floor.number == 0)
+    read([1], by: 16, oldest: 16)
+    #expect(floor.number == 2)
+  }
+
+  @Test("It rises with time, where a transaction lasts as long as it may") mutating func time() {
+    read([1, 2], by: 10, oldest: 1, at: 100)
+    floor.note(60_099)
+    #expect(floor.number == 0)
+    floor.note(60_100)
+    #expect(floor.number == 2)
+  }
+}

@@ -1,0 +1,51 @@
+import Jobs
+import Testing
+
+@testable import Fleet
+
+/// What jobs are told whose hosts or leads die before it is done.
+@Suite("The end that a job is told")
+struct StopTests {
+  @Test("is known to the next lead, also of a quarantined job", arguments: LedgerKind.available)
+  func quarantined(_ kind: LedgerKind) throws {
+    let fixture = try LedgerFixture(kind)
+    let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
+    let runs = try fixture.assign([1, 2, 3])
+    let ends = runs.map { EndedRun(run: $0, event: .quarantined) }
+    _ = try ledger.perform(.flush(ends, fixture.receipt(a, 0)))
+    #expect(try fixture.load(by: b).jobs.isEmpty)
+    var round = LeadRound(floor: 0)
+    round.changes = [JobChange(fixture.id(1), .stop(.cancelled, "enough"))]
+    let reverting = Run(job: fixture.id(2), host: a, attempt: 2)
+    round.runs = [reverting]
+    round.stops = [RunStop(run: reverting, event: .cancelled, reason: "enough")]
+    _ = try ledger.perform(.round(round, fixture.receipt(b, 2)))
+    for _ in 0..<2 {
+      let state = try fixture.load(by: b)
+      #expect(state.jobs.map(\.id.key) == [1, 2])
+      #expect(state.jobs.allSatisfy { $0.state == .quarantined })
+      #expect(state.jobs.first?.stop?.event == .cancelled && state.stops.map(\.run) == state.runs)
+      // The run's order becomes one to its job.
+      _ = try ledger.perform(.bury(root: "a"))
+    }
+    #expect(try fixture.load(by: b).jobs.map { $0.stop?.event } == [.cancelled, .cancelled])
+  }
+
+  @Test("is kept by one that was given up, whatever else it is told", arguments: LedgerKind.available)
+  func givenUp(_ kind: LedgerKind) throws {
+    let fixture = try LedgerFixture(kind)
+    let (ledger, b) = (fixture.ledger, fixture.b)
+    let run = try #require(try fixture.assign([1]).first)
+    var round = LeadRound(floor: 0)
+    round.changes = [JobChange(run.job, .stop(.gaveUp, "too often"))]
+    round.stops = [RunStop(run: run, event: .cancelled, reason: "enough")]
+    _ = try ledger.perform(.round(round, fixture.receipt(b, 2)))
+    _ = try ledger.perform(.bury(root: "a"))
+    var job = try #require(try fixture.load(by: b).jobs.first)
+    #expect(job.stop?.event == .gaveUp && job.stop?.reason == "too often")
+    round = LeadRound(floor: 0, changes: [JobChange(run.job, .stop(.cancelled, "enough"))])
+    _ = try ledger.perform(.round(round, fixture.receipt(b, 2)))
+    job = try #require(try fixture.load(by: b).jobs.first)
+    #expect(job.stop?.event == .gaveUp && job.stop?.reason == "too often")
+  }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import Glibc
+import ObjectModel
+import PostgresTesting
+import StoreInterface
+import TestSupport
+import Testing
+
+@testable import PostgresStore
+
+@Suite("Servers that prove who they are", .enabled(if: PostgresCluster.isAvailable()))
+struct CertificateTests {
+  private let model: ManagedObjectModel
+
+  init() throws { model = try PostgresFixture.model() }
+
+  @Test("A certificate that holds, one that has expired, one of another host, and one by a stranger")
+  func certificates() async throws {
+    let directory = try TemporaryDirectory()
+    try PostgresCluster.unprivileged(directory.path)
+    let authority = try await Authority("authority", in: directory)
+    let (certificate, key) = (directory.path("server.crt"), directory.path("server.key"))
+    try await authority.sign(certificate, key, host: "localhost", days: 2)
+    let port = try freePort()
+    let server = try PostgresCluster(settings: [
+      "listen_addresses": "127.0.0.1", "port": "\(port)", "ssl": "on", "ssl_cert_file": certificate,
+      "ssl_key_file": key,
+    ])
+    let local = server.url(of: "postgres") + "?port=\(port)"
+    let url =
+      "postgresql://postgres@localhost:\(port)/postgres?hostaddr=127.0.0.1&sslmode=verify-full&sslrootcert=\(authority.certificate)"
+    /// The error of opening once the server has reloaded its settings, which it does at its leisure.
+    func failure(_ words: String) throws -> StoreError? {
+      try TestDatabase.run("SELECT pg_reload_conf()", local)
+      let end = ContinuousClock.now.advanced(by: .seconds(30))
+      var last: StoreError?
+      while ContinuousClock.now < end, last?.message.contains(words) != true {
+        do throws(StoreError) { try open(url) } catch { last = error }
+      }
+      return last
+    }
+
+    try open(url)
+    try await authority.sign(certificate, key, host: "localhost", days: -1)
+    var error = try failure("check sslrootcert, the host's name and the certificate's dates")
+    #expect(error?.code == .cannotOpen, "expired: \(error?.debugDescription ?? "")")
+    try await authority.sign(certificate, key, host: "elsewhere.example", days: 2)
+    error = try failure("elsewhere.example")
+    #expect(error?.code == .cannotOpen, "of another host: \(error?.debugDescription ?? "")")
+    #expect(error?.message.contains("elsewhere.example") == true)
+    try await Authority("stranger", in: directory).sign(certificate, key, host: "localhost", days: 2)
+    error = try failure("verify failed")
+    #expect(error?.code == .cannotOpen, "by a stranger: \(error?.debugDescription ?? "")")
+    #expect(error?.message.contains("verify failed") == true)
+  }
+
+  private func open(_ url: String) throws(StoreError) {
+    try PostgresStore(url, model: model, coordinatorOrdinal: 1).close()
+  }
+
+  /// A port of the loopback interface that nobody listens on.
+  private func freePort() throws -> UInt16 {
+    let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { Glibc.close(socket) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(socket, $0, size) == 0 && getsockname(socket, $0, &size) == 0
+      }
+    }
+    try #require(isBound)
+    return UInt16(bigEndian: address.sin_port)
+  }
+}
+
+/// A certificate authority in a folder, made by the openssl command.
+private struct Authority {
+  let certificate: String
+  private let key: String
+  private let request: String
+
+  init(_ name: String, in directory: TemporaryDirectory) async throws {
+    certificate = directory.path(name + ".crt")
+    key = directory.path(name + ".key")
+    request = directory.path(name + ".csr")
+    try await Self.openssl(
+      ["req", "-x509", "-nodes", "-keyout", key, "-out", certificate, "-subj", "/CN=\(name)", "-days", "2"]
+        + Self.keyKind)
+  }
+
+  /// Makes a key of a server, and signs its certificate.
+  ///
+  /// - Parameter days: the days for which it holds; a negative number makes one that has expired.
+  func sign(_ path: String, _ serverKey: String, host: String, days: Int) async throws {
+    try await Self.openssl(
+      [
+        "req", "-nodes", "-keyout", serverKey, "-out", request, "-subj", "/CN=\(host)", "-addext",
+        "subjectAltName=DNS:\(host)",
+      ] + Self.keyKind)
+    try await Self.openssl([
+      "x509", "-req", "-in", request, "-CA", certificate, "-CAkey", key, "-CAcreateserial", "-copy_extensions", "copy",
+      "-days", "\(days)", "-out", path,
+    ])
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: serverKey)
+    try PostgresCluster.unprivileged(serverKey)
+  }
+
+  private static let keyKind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+
+  private static func openssl(_ arguments: [String]) async throws {
+    let tool = try await Tool.run("/usr/bin/openssl", arguments)
+    try #require(tool.code == 0, "openssl \(arguments.joined(separator: " ")): \(tool.errors)")
+  }
+}
