@@ -58,6 +58,10 @@ public struct DaemonProgram: Sendable {
       try HandlerTypes.check(handlers, besides: BuiltInHandlers.types)
       let paths = options.root.map { Paths(root: absolute($0)) } ?? .system
       if options.checksConfiguration { try check(paths, options) }
+      if options.buries {
+        Burial(paths, configurationFile: options.configurationFile, journal: journal).run()
+        ExitCode.success.exitNow()
+      }
       try serve(paths, options)
     }
     dispatchMain()

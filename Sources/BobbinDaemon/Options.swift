@@ -5,6 +5,7 @@ struct Options {
   let root: String?
   let configurationFile: String?
   let checksConfiguration: Bool
+  let buries: Bool
   let showsHelp: Bool
   let showsVersion: Bool
 
@@ -12,12 +13,13 @@ struct Options {
     """
     \(program): runs the jobs that are dropped into a spool directory
 
-    usage: \(program) [--root DIR] [--config FILE] [--check-config]
+    usage: \(program) [--root DIR] [--config FILE] [--check-config | --bury]
 
       --root DIR       keep everything under DIR (spool, state, run, etc), made if missing; without it the system's
                        paths apply: /var/spool/bobbin, /var/lib/bobbin, /run/bobbin.sock, /etc/bobbin
       --config FILE    read FILE instead of bobbin.conf
       --check-config   check configuration and models, report every mistake, and exit
+      --bury           tell a fleet that the daemon of this root is dead, if it is, and exit
       --version        print the version
       --help           print this
 
@@ -34,6 +36,7 @@ struct Options {
         Option("--root", .required("DIR"), help: "Keep everything under DIR", isRepeatable: true),
         Option("--config", .required("FILE"), help: "Read FILE instead of bobbin.conf", isRepeatable: true),
         Option("--check-config", .none, help: "Check configuration and models"),
+        Option("--bury", .none, help: "Tell a fleet that the daemon is dead"),
         Option("--version", .none, help: "Print the version"), Option("--help", .none, help: "Print the help"),
         Option("-h", .none, help: "Print the help"),
       ])
@@ -44,6 +47,7 @@ struct Options {
     root = parsed.all("--root").last
     configurationFile = parsed.all("--config").last
     checksConfiguration = parsed.has("--check-config")
+    buries = parsed.has("--bury")
     showsHelp = parsed.has("--help") || parsed.has("-h")
     showsVersion = parsed.has("--version")
   }

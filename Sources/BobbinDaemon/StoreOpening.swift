@@ -177,11 +177,19 @@ final class StoreOpening: Sendable {
     guard let job = coordinator.model.entitiesByName[Job.entityName] else {
       throw StoreError(.incompatibleModel, "the model has no entity \(Job.entityName)")
     }
-    let founder = FleetFounder(spool: configuration.fleet.spoolName(paths)) { [paths] name in
-      [paths.spoolCurrent, paths.spoolNew].contains { access("\($0)/\(name)", F_OK) == 0 }
-    }
+    let founder = FleetFounder(spool: configuration.fleet.spoolName(paths)) { [paths] in try Self.claimedFiles(paths) }
     return try FleetDatabase(
       configuration.store.url, options: options, job: job, coordinatorOrdinal: coordinator.ordinal, founder: founder)
+  }
+
+  /// The names of the claimed job files, as jobs' records have them; none before the first start of the daemon.
+  private static func claimedFiles(_ paths: Paths) throws(SystemError) -> [String] {
+    do throws(SystemError) {
+      return try Directory(path: paths.spoolCurrent).entries().map(\.description)
+    } catch {
+      if error.code == .noEntry { return [] }
+      throw error
+    }
   }
 
   /// Restricts the store's folder to the daemon's user: whoever can open the store's files can read everything jobs

@@ -29,7 +29,7 @@ package struct Assigner: Sendable {
     schedule = Schedule(agingStep: agingStep, unknownBefore: now.steady)
     schedule.setLimits(limits, at: now)
     limited = ResourceLimits.names(limits)
-    for name in state.paused { schedule.setPaused(true, name, at: now) }
+    for name in state.paused { setPaused(true, name, at: now) }
     for (number, host) in state.hosts.sorted(by: { $0.key < $1.key }) { join(number, host, at: now) }
     let assigned = Dictionary(uniqueKeysWithValues: state.runs.map { ($0.job, $0) })
     for job in state.jobsWithMembersFirst {
@@ -82,6 +82,7 @@ package struct Assigner: Sendable {
       }
     case .ended(let ended): for one in ended { end(one, at: now) }
     case .ordered(let order): desk.receive(order)
+    case .changed: break
     }
   }
 
@@ -94,6 +95,10 @@ package struct Assigner: Sendable {
 
   private mutating func join(_ number: Int, _ host: FleetHost, at now: Moment) {
     hosts.join(number, host, telling: &schedule, at: now)
+    revertStranded(at: now)
+  }
+
+  private mutating func revertStranded(at now: Moment) {
     let waiting = stranded
     stranded = [:]
     for (id, ending) in waiting { revert(id, ending, at: now) }
@@ -180,7 +185,7 @@ package struct Assigner: Sendable {
     let content: OrderAnswer.Content
     switch placed.order {
     case .pause(let name, let isPaused):
-      schedule.setPaused(isPaused, name, at: now)
+      setPaused(isPaused, name, at: now)
       content = .done
     case .command(let command, let targets):
       // Their ends are on record after the next round.
@@ -193,6 +198,13 @@ package struct Assigner: Sendable {
     case .unreadable: content = .unreadable
     }
     next.answers.append(placed.answer(content))
+  }
+
+  /// Pauses or resumes a resource; a host that is paused is drained.
+  private mutating func setPaused(_ isPaused: Bool, _ name: Resource.Name, at now: Moment) {
+    guard case .host(let root) = name else { return schedule.setPaused(isPaused, name, at: now) }
+    hosts.setDrained(isPaused, root, telling: &schedule, at: now)
+    if !isPaused { revertStranded(at: now) }
   }
 
   private mutating func obey(

@@ -1,3 +1,5 @@
+package import JobSchedule
+
 /// The database that the hosts of a fleet share, as far as they and the lead work with it.
 ///
 /// Each request is one transaction at READ COMMITTED, if it does not say otherwise. Every request with a ``Receipt``
@@ -160,10 +162,12 @@ package struct Beat: Sendable {
   package var hasNews: Bool
   /// True if jobs of the host's spool have ended on other hosts, and it has not forgotten that yet.
   package var hasOutcomes: Bool
+  /// The resources that operators have paused, and the hosts that they have drained.
+  package var paused: Set<Resource.Name>
 
   package init(
     time: Int64, term: Int64, lead: Int?, leadSilence: Int64?, silences: [(host: Int, time: Int64)], runCount: Int,
-    stopCount: Int = 0, hasNews: Bool, hasOutcomes: Bool = false
+    stopCount: Int = 0, hasNews: Bool, hasOutcomes: Bool = false, paused: Set<Resource.Name> = []
   ) {
     self.time = time
     self.term = term
@@ -174,5 +178,6 @@ package struct Beat: Sendable {
     self.stopCount = stopCount
     self.hasNews = hasNews
     self.hasOutcomes = hasOutcomes
+    self.paused = paused
   }
 }

@@ -108,6 +108,8 @@ package enum News: Sendable {
   case admitted([FleetJob], known: [String: NamedJob])
   case ended([EndedRun])
   case ordered(PlacedOrder)
+  /// People have changed the tables: they are to be loaded anew.
+  case changed
 }
 
 /// The tables of which a new lead makes its schedule, in one snapshot.
@@ -179,41 +181,5 @@ package struct RunPlace: Sendable {
     self.attempt = attempt
     self.isStopped = isStopped
     self.reason = reason
-  }
-}
-
-/// The fleet as people want to see it.
-package struct FleetOverview: Sendable, Equatable {
-  package struct Host: Sendable, Equatable {
-    package let number: Int
-    package let root: String
-    package let slots: Int
-    package let places: Set<String>
-    /// The milliseconds since its last beat, by the server's clock.
-    package let silence: Int64
-    package let runCount: Int
-
-    package init(number: Int, root: String, slots: Int, places: Set<String>, silence: Int64, runCount: Int) {
-      self.number = number
-      self.root = root
-      self.slots = slots
-      self.places = places
-      self.silence = silence
-      self.runCount = runCount
-    }
-  }
-
-  package let term: Int64
-  package let lead: Int?
-  /// The hosts that are alive, by number.
-  package let hosts: [Host]
-  /// The number of unfinished jobs in each state; those that run are counted as running.
-  package let jobs: [JobState: Int]
-
-  package init(term: Int64, lead: Int?, hosts: [Host], jobs: [JobState: Int]) {
-    self.term = term
-    self.lead = lead
-    self.hosts = hosts
-    self.jobs = jobs
   }
 }

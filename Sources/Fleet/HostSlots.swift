@@ -37,6 +37,8 @@ struct HostSlots: Sendable {
     var needs: [Int] = []
     /// False while it is not, or not any more, among those that take jobs.
     var isMember = false
+    /// True if it is given nothing any more.
+    var isDrained = false
     /// The runs, each with the need of its job.
     var runs: [Run: Int] = [:]
     /// The number of them for each need.
@@ -48,13 +50,14 @@ struct HostSlots: Sendable {
     var most = 0
     var mostOf: [Int: Int] = [:]
 
-    var free: Int { isMember ? max(0, -overload) : 0 }
+    private var takesJobs: Bool { isMember && !isDrained }
+    var free: Int { takesJobs ? max(0, -overload) : 0 }
     /// The number of jobs that wait for a worker.
     var overload: Int { runs.count - host.slots }
 
     /// The number of jobs that may still be given to it.
     func room(for need: Int, isLimited: Bool) -> Int {
-      if isLimited || !isMember || most == 0 { return free }
+      if isLimited || !takesJobs || most == 0 { return free }
       // Jobs of a type that has lately ended none may wait as well, behind others, but no more than there are workers.
       let own = host.slots + (mostOf[need] ?? 0) - (counts[need] ?? 0)
       return max(0, min(host.slots + most - runs.count, own))
@@ -62,6 +65,8 @@ struct HostSlots: Sendable {
   }
 
   private var hosts: [Int: Host] = [:]
+  /// The roots of hosts that are drained, also of those that are not there.
+  private var drained: Set<String> = []
   /// The hosts in the order in which they are offered jobs.
   private var order: [Int] = []
   private var cursor = 0
@@ -83,10 +88,19 @@ struct HostSlots: Sendable {
     order.append(number)
     hosts[number] = Host(host: host)
     let met = needs.indices.filter { needs[$0].need.isMet(by: host) }
+    let isDrained = drained.contains(host.root)
     change(number, telling: &schedule, at: now) { new in
       new.needs = met
       new.isMember = true
+      new.isDrained = isDrained
     }
+  }
+
+  /// Gives the host of a root nothing any more, or again.
+  mutating func setDrained(_ isDrained: Bool, _ root: String, telling schedule: inout Schedule, at now: Moment) {
+    if isDrained { drained.insert(root) } else { drained.remove(root) }
+    guard let number = hosts.first(where: { $0.value.host.root == root })?.key else { return }
+    change(number, telling: &schedule, at: now) { $0.isDrained = isDrained }
   }
 
   mutating func leave(_ number: Int, telling schedule: inout Schedule, at now: Moment) {
@@ -177,7 +191,7 @@ struct HostSlots: Sendable {
   }
 
   private func emptiest(_ need: Need) -> Int? {
-    hosts.lazy.filter { need.isMet(by: $0.value.host) }
+    hosts.lazy.filter { !$0.value.isDrained && need.isMet(by: $0.value.host) }
       .min { ($0.value.overload, $0.key) < ($1.value.overload, $1.key) }?.key
   }
 
@@ -189,7 +203,7 @@ struct HostSlots: Sendable {
     let need = needs[number].need
     if freeSlots > 0, let host = next(where: { $0.free > 0 && need.isMet(by: $0.host) }) { return host }
     return next {
-      (!mustHaveRoom || $0.room(for: number, isLimited: need.isLimited) > 0) && need.isMet(by: $0.host)
+      (mustHaveRoom ? $0.room(for: number, isLimited: need.isLimited) > 0 : !$0.isDrained) && need.isMet(by: $0.host)
     }
   }
 

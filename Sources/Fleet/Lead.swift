@@ -97,7 +97,11 @@ package struct Lead: Sendable {
       // Behind a failover numbers may begin again where another server was.
       if isTold && news.isEmpty { floor = NewsFloor(longestTransaction: times.longestTransaction) }
       isTold = false
-      for (_, one) in news { assigner?.apply(one, at: now) }
+      for (_, one) in news {
+        assigner?.apply(one, at: now)
+        // Whatever else it knows and has just read is in the tables as well.
+        if case .changed = one { noteLostAnswer() }
+      }
       // The rows that came with orders are as new as all other news.
       assigner?.obeyOrders(at: now)
       return hosts.sorted()

@@ -39,6 +39,8 @@ package enum Order: Sendable, Equatable {
     case explain(ManagedObjectID)
     /// Lists jobs.
     case find(Selection)
+    /// Asks for the queues and types of the fleet.
+    case resources
   }
 
   case pause(Resource.Name, Bool)
@@ -106,6 +108,8 @@ package struct OrderAnswer: Sendable, Equatable {
     case late
     /// The lead is of another release than the host that asks, and they don't understand each other.
     case unreadable
+    /// Everything, the queues and the types.
+    case resources([Schedule.ResourceView])
   }
 
   package struct FoundJob: Sendable, Equatable {

@@ -86,6 +86,7 @@ extension Schedule {
     case .find(let selection):
       let (found, total) = find(selection)
       return .found(found, total: total)
+    case .resources: return .resources(resourceViews.filter { $0.name.kindAndName != nil })
     }
   }
 }

@@ -71,6 +71,7 @@ package final class Daemon: Sendable {
   /// Nil without a fleet.
   let membership: Membership?
   private let fleetJobs: FleetJobs?
+  private let fleetAdmission: FleetAdmission?
   private let killLeftovers: @Sendable () throws -> Int
   private let memoryReturn: MemoryReturn
   let started = Date()
@@ -103,7 +104,8 @@ package final class Daemon: Sendable {
     }
     self.membership = membership
     let scheduler = Scheduler(
-      agingStep: settings.jobs.aging, events: events, mayBegin: { membership?.mayBegin(at: $0) ?? true },
+      agingStep: settings.jobs.aging, places: settings.fleet.places, events: events,
+      mayBegin: { membership?.mayBegin(at: $0) ?? true },
       stop: { run in membership?.stop(of: run).map { RunningJob.Stop($0) } })
     self.scheduler = scheduler
     memoryReturn = MemoryReturn { scheduler.allRunning.isEmpty }
@@ -123,7 +125,7 @@ package final class Daemon: Sendable {
     workers = WorkerPool(engine, AttemptRecorder(engine, control))
     retention = Retention(
       engine, RetentionSteps(main: main, coordinator: coordinator, scheduler: scheduler), clock: clock)
-    let fleetAdmission = membership.map { [main, coordinator, handlers, policy, paths] membership in
+    fleetAdmission = membership.map { [main, coordinator, handlers, policy, paths] membership in
       FleetAdmission(
         main: main, coordinator: coordinator, handlers: handlers, scheduler: scheduler, policy: policy,
         membership: membership, payloadDirectory: paths.payload)
@@ -169,6 +171,7 @@ package final class Daemon: Sendable {
     guard let store = try coordinator.openStore() as? PostgresStore else {
       throw StoreError(.unsupported, "hosts of a fleet share a store in PostgreSQL, and this is another one")
     }
+    if membership.isFounder { try fleetAdmission?.placeAdoptedJobs() }
     try membership.join(
       store, slots: settings.workers.count, types: handlers.types, places: settings.fleet.places)
     setLimits(replacing: nil)
@@ -250,9 +253,9 @@ package final class Daemon: Sendable {
   /// The reason why the daemon is not healthy; nil if it is.
   var problem: String? { problemText.withLock { $0 } }
 
-  /// The resources that an operator has paused: everything first, then by kind and name.
+  /// The resources that an operator has paused, in a fleet on any host: everything first, then by kind and name.
   var pauses: [(kind: String, name: String, resource: Resource.Name)] {
-    scheduler.read { schedule, _ in schedule.paused }
+    (membership?.paused ?? scheduler.read { schedule, _ in schedule.paused })
       .compactMap { resource in resource.kindAndName.map { ($0.kind, $0.name, resource) } }
       .sorted { ($0.kind, $0.name) < ($1.kind, $1.name) }
   }
@@ -300,6 +303,7 @@ package final class Daemon: Sendable {
     case .givenBack(let runs): for run in runs { membership?.end(run, .interrupted) }
     case .mayBegin: scheduler.beginAssigned()
     case .outcomesKnown: fleetJobs?.readOutcomes()
+    case .pausesChanged: tellStatus()
     case .fatal(let failure): onFatal(failure)
     }
   }

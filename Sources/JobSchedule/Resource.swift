@@ -11,6 +11,8 @@ package struct Resource: Sendable {
     case key(String)
     /// The hosts of a fleet that have what a job needs.
     case place(String)
+    /// A host of a fleet, by the root of its spool; the schedule has none, but whoever gives hosts their jobs pauses one.
+    case host(String)
   }
 
   let name: Name
@@ -49,7 +51,7 @@ package struct Resource: Sendable {
     case .key: return true
     // One that is free is made anew as such.
     case .place: return !isFull
-    case .queue, .type: return concurrent == nil && rate == nil
+    case .queue, .type, .host: return concurrent == nil && rate == nil
     }
   }
 
@@ -102,6 +104,7 @@ extension Resource.Name: CustomStringConvertible {
     case .type(let type): "the type \"\(type)\""
     case .key(let key): "the limit \"\(key)\""
     case .place(let place): "the place \"\(place)\""
+    case .host(let root): "the host \"\(root)\""
     }
   }
 
@@ -117,7 +120,7 @@ extension Resource.Name: CustomStringConvertible {
     case .everything: ("all", "")
     case .queue(let name): ("queue", name)
     case .type(let name): ("type", name)
-    case .key, .place: nil
+    case .key, .place, .host: nil
     }
   }
 }

@@ -76,12 +76,22 @@ extension Schedule {
   }
 
   /// A queue, a type or everything, as the status API shows it.
-  package struct ResourceView: Sendable {
+  package struct ResourceView: Sendable, Equatable {
     package let name: Resource.Name
     package let isPaused: Bool
     package let concurrent: Int?
     package let running: Int
     package let counts: [JobState: Int]
+
+    package init(
+      name: Resource.Name, isPaused: Bool, concurrent: Int?, running: Int, counts: [JobState: Int]
+    ) {
+      self.name = name
+      self.isPaused = isPaused
+      self.concurrent = concurrent
+      self.running = running
+      self.counts = counts
+    }
   }
 
   /// All queues, types and keys.

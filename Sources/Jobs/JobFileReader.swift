@@ -150,7 +150,7 @@ struct JobFileReader {
 extension JobFileReader {
   private static let keys = [
     "type", "id", "queue", "priority", "notBefore", "timeout", "maxAttempts", "backoff", "after", "afterAny", "batch",
-    "unique", "limit", "arguments",
+    "unique", "limit", "place", "arguments",
   ]
 
   /// Reads one job.
@@ -190,6 +190,7 @@ extension JobFileReader {
     if let batch = object["afterBatch"] { job.afterBatch = try text(batch, path + ["afterBatch"], limit: 200) }
     if let unique = object["unique"] { job.unique = try text(unique, path + ["unique"], limit: 200) }
     if let limit = object["limit"] { job.limit = try self.limit(limit, path + ["limit"]) }
+    if let place = object["place"] { job.place = try text(place, path + ["place"], limit: 400) }
   }
 
   /// A word, or an object with the word as `kind`.

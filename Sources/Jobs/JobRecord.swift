@@ -61,6 +61,7 @@ extension JobSpecification {
       if let rate = limit.rate { value["rate"] = .string(rate.text) }
       object["limit"] = .object(value)
     }
+    if let place { object["place"] = .string(place) }
     return object.isEmpty ? nil : JSONValue.object(object).serialized()
   }
 

@@ -34,6 +34,8 @@ public struct JobSpecification: Sendable, Hashable {
   public var unique: String?
   /// The limit that it shares with other jobs.
   public var limit: JobLimit?
+  /// The place that its host has to offer; nil for any host.
+  public var place: String?
   /// The handler's arguments, which it checks before the job is admitted.
   public var arguments: JSONValue
 

@@ -10,6 +10,8 @@ package struct FleetDatabase: Sendable {
   private let jobs: JobRows
   /// The name of the fleet among all on the server, with which the names of its sessions and channels begin.
   let fleet: String
+  /// True if the ledger was made by this, and with it the jobs of a store that was copied were bound to the founder.
+  package let isNew: Bool
 
   /// Finds the ledger in the schema of a store, or makes it.
   ///
@@ -29,12 +31,55 @@ package struct FleetDatabase: Sendable {
     jobs = JobRows(job, coordinatorOrdinal: coordinatorOrdinal)
     let connection = try Connection(Connection.Settings(url, options: options))
     defer { connection.close() }
-    try LedgerTables(connection: connection, founder: founder, place: connection.place).make()
+    isNew = try LedgerTables(connection: connection, founder: founder, place: connection.place).make()
+    fleet = try Self.fleet(connection)
+  }
+
+  private static func fleet(_ connection: Connection) throws(StoreError) -> String {
     let found = try connection.pipeline([Request("SELECT value FROM _metadata WHERE key = 'uuid'")])[0]
     guard found.rowCount == 1 else {
       throw StoreError(.corrupt, "the store has no identifier; restore it from a backup", path: connection.place)
     }
-    fleet = "bobbin-" + found.text(0, 0).lowercased().prefix(8)
+    return "bobbin-" + found.text(0, 0).lowercased().prefix(8)
+  }
+
+  /// Has the host of a root count as gone at once; its jobs wait again, and others are told.
+  ///
+  /// - Parameters:
+  ///   - root: the root, whose lock the caller holds.
+  ///   - limit: the time after which each request is given up.
+  /// - Returns: false if there is no fleet, or no such host is alive.
+  package static func bury(_ root: String, url: String, limit: Duration) throws(StoreError) -> Bool {
+    var options = PostgresStoreOptions()
+    options.applicationName = "bobbind"
+    options.answerLimit = limit
+    let connection = try Connection(Connection.Settings(url, options: options))
+    defer { connection.close() }
+    do throws(StoreError) {
+      guard try LedgerTables(connection: connection, place: connection.place).arePresent() else { return false }
+    } catch {
+      if error.code == .notAStore { return false }
+      throw error
+    }
+    let alive = try connection.pipeline([
+      Request("SELECT count(*) FROM _host WHERE root = $1 AND state = 'alive'", [.text(root)])
+    ])[0]
+    if alive.integer(0, 0) == 0 { return false }
+    let name = try Self.fleet(connection)
+    try connection.pipeline(
+      [Request("BEGIN")] + Takeover.burial(under: root, fleet: name) + [Request("COMMIT")])
+    try connection.pipeline([LedgerStatements.hintLead(of: name)])
+    return true
+  }
+
+  /// Gives jobs that were bound to their spool other places, and has the lead load them anew, if there is one already.
+  ///
+  /// - Parameter places: the jobs with their places; nil for any host.
+  package func setPlaces(_ places: [(job: ManagedObjectID, place: String?)]) throws(StoreError) {
+    let connection = try Connection(Connection.Settings(url, options: options))
+    defer { connection.close() }
+    try connection.pipeline(
+      [Request("BEGIN"), JobRows.setPlaces(places), LedgerStatements.tellOfChange, Request("COMMIT")])
   }
 
   /// The sharing of the schema with the other hosts that are alive, for the options with which a host opens its store.

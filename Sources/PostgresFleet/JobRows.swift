@@ -16,11 +16,11 @@ struct JobRows: Sendable {
 
   /// Beyond so many attempts one that was lost with its host is not made up for, so that a job that ends its host
   /// itself does not do so for ever.
-  private static let lossLimit = 100
+  static let lossLimit = 100
   /// The seconds from 1970 to the beginning of a date's count.
   private static let dateOffset: Double = Date.timeIntervalBetween1970AndReferenceDate
-  private static let now = "extract(epoch FROM now())::float8 - \(Int(dateOffset))"
-  fileprivate static let finalStates = JobState.allCases.filter(\.isFinal).map { "'\($0.rawValue)'" }.joined(
+  static let now = "extract(epoch FROM now())::float8 - \(Int(dateOffset))"
+  static let finalStates = JobState.allCases.filter(\.isFinal).map { "'\($0.rawValue)'" }.joined(
     separator: ", ")
 
   /// - Parameters:
@@ -180,48 +180,12 @@ struct JobRows: Sendable {
     return names
   }
 
-  /// Counts the unfinished jobs by state; one that is assigned counts as running.
+  /// Counts the unfinished jobs by state and what they ask of their host; one that is assigned counts as running.
   static let countUnfinished = Request(
     """
-    SELECT CASE WHEN r.job IS NULL THEN j."state" ELSE 'running' END, count(*) FROM "Job" AS j \
-    LEFT JOIN _run AS r ON r.job = j._key WHERE j."state" NOT IN (\(finalStates)) GROUP BY 1
+    SELECT CASE WHEN r.job IS NULL THEN j."state" ELSE 'running' END, j."type", j._place, count(*) FROM "Job" AS j \
+    LEFT JOIN _run AS r ON r.job = j._key WHERE j."state" NOT IN (\(finalStates)) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
     """)
-
-  // MARK: The jobs of a store that was copied
-
-  /// Selects the files of unfinished jobs that came to no spool of a fleet; as many as make sure whose they are.
-  static let filesOfOwnerless = Request(
-    """
-    SELECT DISTINCT j."file" FROM "Job" AS j WHERE j."state" NOT IN (\(finalStates)) AND j."spool" IS NULL \
-    AND j."file" IS NOT NULL LIMIT 1000
-    """)
-
-  /// Gives unfinished jobs a spool, if they have none, and their spool as their place; attempts that were cut short are
-  /// made up for, unless the job was told to end. One that has left rows behind is reverted by a host first.
-  static func adopt(_ spool: String) -> Request {
-    let state = """
-      CASE WHEN j."state" <> 'running' THEN j."state" \
-      WHEN j."stopEvent" IS NULL OR j."cursor" IS NOT NULL THEN 'available' \
-      WHEN j."stopEvent" = 'held' THEN 'held' ELSE 'cancelled' END
-      """
-    return Request(
-      """
-      UPDATE "Job" AS j SET "spool" = coalesce(j."spool", $1), _place = coalesce(j."spool", $1), "state" = a.state, \
-      "finishedAt" = \(finished("a.state")), _version = j._version + 1, \
-      "failure" = CASE WHEN a.state = 'cancelled' THEN coalesce(j."stopReason", j."failure") ELSE j."failure" END, \
-      "dueAt" = CASE WHEN j."state" = 'running' THEN NULL ELSE j."dueAt" END, \
-      "maxAttempts" = j."maxAttempts" \
-      + CASE WHEN j."state" = 'running' AND j."attempt" < \(lossLimit) THEN 1 ELSE 0 END \
-      FROM (SELECT j._key AS job, \(state) AS state FROM "Job" AS j WHERE j."state" NOT IN (\(finalStates))) AS a \
-      WHERE j._key = a.job
-      """, [.text(spool)])
-  }
-
-  /// Moves the pauses of a host that was alone to where a fleet has them.
-  static let adoptPauses = [
-    Request(#"INSERT INTO _pause (kind, name) SELECT "kind", "name" FROM "Pause" ON CONFLICT DO NOTHING"#),
-    Request(#"DELETE FROM "Pause""#),
-  ]
 
   // MARK: Changes
 
@@ -292,7 +256,7 @@ struct JobRows: Sendable {
       """, parameters)
   }
 
-  fileprivate static func finished(_ state: String) -> String {
+  static func finished(_ state: String) -> String {
     #"CASE WHEN \#(state) IN (\#(finalStates)) THEN \#(now) ELSE j."finishedAt" END"#
   }
 

@@ -68,8 +68,12 @@ enum LedgerStatements {
       ])
   }
 
-  /// Drops what is known of hosts that have long been gone.
-  static let dropOldHosts = Request("DELETE FROM _host WHERE ended < now() - interval '7 days'")
+  /// Drops what is known of hosts that have long been gone; the last one of a root stays until people remove it.
+  static let dropOldHosts = Request(
+    """
+    DELETE FROM _host AS h WHERE ended < now() - interval '7 days' \
+    AND EXISTS (SELECT 1 FROM _host AS n WHERE n.root = h.root AND n.number > h.number)
+    """)
 
   static func replaceSlot(_ host: Int, old: Int, new: Int) -> [Request] {
     [
@@ -93,7 +97,8 @@ enum LedgerStatements {
   }
 
   /// The statements of a beat: it is noted, and answers the term, the lead with its silence, the numbers of new runs and
-  /// of those told to end, whether there are news, the time, and to the lead who else has been silent for how long.
+  /// of those told to end, whether there are news, the time, to the lead who else has been silent for how long, and the
+  /// pauses.
   ///
   /// A beat is not worth a wait for the disk or a standby: one that a crash of the server loses makes its host look silent
   /// for longer, and silence counts only for those who have had the database since.
@@ -113,20 +118,32 @@ enum LedgerStatements {
         """
         SELECT b.host, \(silence("b")) FROM _beat AS b JOIN _lead AS l ON l.host = $1 WHERE b.host <> $1 \
         ORDER BY b.seen, b.host
-        """, [.integer(host)]),
+        """, [.integer(host)]), pauses,
     ]
   }
+
+  static let pauses = Request("SELECT kind, name FROM _pause")
 
   // MARK: For people and spools
 
   static let lead = Request("SELECT term, host FROM _lead")
 
-  static let livingHosts = Request(
+  /// The last host of each root, dead or alive.
+  static let knownHosts = Request(
     """
-    SELECT h.number, h.root, h.slots, to_json(h.types)::text, to_json(h.places)::text, \(silence("b")), \
-    (SELECT count(*) FROM _run AS r WHERE r.host = h.number) FROM _host AS h JOIN _beat AS b ON b.host = h.number \
-    WHERE h.state = 'alive' ORDER BY h.number
+    SELECT * FROM (SELECT DISTINCT ON (h.root) h.number, h.root, h.slots, to_json(h.types)::text, \
+    to_json(h.places)::text, b.host IS NOT NULL, \
+    EXISTS (SELECT 1 FROM _pause AS p WHERE p.kind = 'host' AND p.name = h.root), \
+    \(silence("s")), (SELECT count(*) FROM _run AS r WHERE r.host = h.number) \
+    FROM _host AS h LEFT JOIN _beat AS b ON b.host = h.number, \
+    LATERAL (SELECT coalesce(b.seen, h.ended, h.started) AS seen) AS s \
+    ORDER BY h.root, h.number DESC) AS last ORDER BY number
     """)
+
+  /// Reads the type and the place of a job.
+  static func demand(ofJob key: Int64) -> Request {
+    Request(#"SELECT "type", _place FROM "Job" WHERE _key = $1"#, [.integer(key)])
+  }
 
   /// The roots of the hosts that were heard of within a time in milliseconds, but for one.
   static func hosts(besides root: String, heardFor time: Int64) -> Request {
@@ -175,6 +192,13 @@ enum LedgerStatements {
 
   static func become(lead host: Int) -> Request {
     Request("UPDATE _lead SET term = term + 1, host = $1 RETURNING term", [.integer(host)])
+  }
+
+  /// Hints to the lead, apart from any transaction that writes.
+  static func hintLead(of fleet: String) -> Request {
+    Request(
+      "SELECT pg_notify($1 || '/' || host, $2) FROM _lead WHERE host IS NOT NULL",
+      [.text(fleet), .text(MemberHint.news.rawValue)])
   }
 
   // MARK: Runs
@@ -278,9 +302,10 @@ enum LedgerStatements {
   }
 
   /// The answered orders of a host, which are deleted with that.
-  static func takeAnswers(of host: Int) -> Request {
+  static func takeAnswers(of host: Int, from first: Int64) -> Request {
     Request(
-      "DELETE FROM _order WHERE host = $1 AND answer IS NOT NULL RETURNING ticket, answer", [.integer(host)])
+      "DELETE FROM _order WHERE host = $1 AND ticket >= $2 AND answer IS NOT NULL RETURNING ticket, answer",
+      [.integer(host), .integer(first)])
   }
 
   static func tell(_ kind: NewsText.Kind, _ body: String) -> Request {

@@ -3,8 +3,11 @@ import StoreInterface
 
 /// The tables of the ledger. They lie beside the store's own and in the same schema, so that one transaction writes both.
 struct LedgerTables {
-  /// The version of these tables, which `_metadata` tells under ``formatKey``.
-  static let format = 1
+  /// The version of these tables and of what is in them, which `_metadata` tells under ``formatKey``.
+  ///
+  /// Raise it with every change of a statement below, and of what rows mean to other hosts: hosts of two versions never work
+  /// on the same ledger. From the first release on, an older one is migrated by the first host that finds it.
+  static let format = 2
   static let formatKey = "fleet"
 
   private static let statements = [
@@ -59,40 +62,65 @@ struct LedgerTables {
 
   /// Makes the tables, unless they are there.
   ///
+  /// - Returns: true if it has made them.
   /// - Throws: ``StoreError/Code/notAStore`` if there is no store in the schema, ``StoreError/Code/incompatibleModel`` if
-  ///   the tables are of a newer release.
-  func make() throws(StoreError) {
-    if let found = try version() { return try check(found) }
-    try connection.transaction { () throws(StoreError) in
+  ///   the tables are of another format.
+  func make() throws(StoreError) -> Bool {
+    if try arePresent() { return false }
+    return try connection.transaction { () throws(StoreError) in
       // Whoever comes second waits here, and finds them made.
       try connection.pipeline([Request("SELECT value FROM _metadata WHERE key = 'format' FOR UPDATE")])
-      if let found = try version() { return try check(found) }
+      if try arePresent() { return false }
       for statement in Self.statements { try connection.control(statement) }
       if let founder { try adoptJobs(by: founder) }
+      return true
     }
   }
 
   /// Takes over what a host left that had the store for itself, before it was copied here.
   ///
-  /// Its unfinished jobs belong to the founder's spool and run there, since they may name its files, and what it had
-  /// paused is paused for the fleet.
-  /// - Throws: ``StoreError/Code/unsupported`` if the files of these jobs lie elsewhere, so that it is another host's turn.
+  /// Its unfinished jobs belong to the founder's spool and run there, until it says which of them name none of its files;
+  /// what it had paused is paused for the fleet.
+  /// - Throws: ``StoreError/Code/unsupported`` unless the founder has claimed all files of these jobs: it may be another
+  ///   host's turn, or else files would be missing that nobody releases.
   private func adoptJobs(by founder: FleetFounder) throws(StoreError) {
-    let files = try connection.pipeline([JobRows.filesOfOwnerless])[0]
-    if files.rowCount > 0, !(0..<files.rowCount).contains(where: { founder.hasFile(files.text($0, 0)) }) {
+    let claimed: [String]
+    do { claimed = try founder.claimedFiles() } catch {
+      throw StoreError(.cannotOpen, "the claimed files of this host can't be listed: \(error)", path: place)
+    }
+    let found = try connection.pipeline([JobRows.filesOfOwnerless(besides: claimed)])[0]
+    let (all, missing) = (found.integer(0, 0), found.integer(0, 1))
+    let named = (0..<found.rowCount).compactMap { found.textIfPresent($0, 2) }
+    if missing > 0, missing == all {
       throw StoreError(
         .unsupported,
-        "the store was copied here with unfinished jobs, such as that of the file \(files.text(0, 0)), which this host's "
-          + "spool does not have; start the daemon of the host that the store comes from first", path: place)
+        "the store was copied here with unfinished jobs, such as that of the file \(named[0]), which this host's folder cur/ "
+          + "does not have; start the daemon of the host that the store comes from first", path: place)
+    }
+    if missing > 0 {
+      let names = named.joined(separator: ", ") + (named.count < missing ? " and others" : "")
+      throw StoreError(
+        .unsupported,
+        "the store was copied here with unfinished jobs of \(all) files, of which this host's folder cur/ does not have "
+          + "\(missing): \(names); put them back, or cancel their jobs by the daemon on its old store, and copy that anew",
+        path: place)
     }
     try connection.pipeline([JobRows.adopt(founder.spool)] + JobRows.adoptPauses)
   }
 
+  /// True if the tables are there.
+  ///
+  /// - Throws: ``StoreError/Code/notAStore`` if there is no store in the schema, ``StoreError/Code/incompatibleModel`` if the
+  ///   tables are of another format.
+  func arePresent() throws(StoreError) -> Bool {
+    guard let found = try version() else { return false }
+    try check(found)
+    return true
+  }
+
   private func version() throws(StoreError) -> Int? {
-    let found = try connection.pipeline([
-      Request("SELECT to_regclass('_metadata') IS NOT NULL")
-    ])
-    guard found[0].integer(0, 0) == 1 else {
+    let store = try connection.pipeline([Request("SELECT to_regclass('_metadata') IS NOT NULL")])[0]
+    guard store.integer(0, 0) == 1 else {
       throw StoreError(.notAStore, "there is no store yet in which a fleet could keep its ledger", path: place)
     }
     let version = try connection.pipeline([
@@ -102,10 +130,13 @@ struct LedgerTables {
   }
 
   private func check(_ version: Int) throws(StoreError) {
-    if version <= Self.format { return }
+    if version == Self.format { return }
+    let advice =
+      version > Self.format
+      ? "it is of a newer release" : "no release has made it; stop all hosts and drop it, as Fleet.md tells"
     throw StoreError(
       .incompatibleModel,
-      "the ledger of the fleet has format \(version), of a newer release than this one, which reads up to \(Self.format)",
+      "the ledger of the fleet has format \(version), and this release reads format \(Self.format): \(advice)",
       path: place)
   }
 }
@@ -113,13 +144,13 @@ struct LedgerTables {
 /// The first host of a fleet, which makes the ledger.
 package struct FleetFounder: Sendable {
   let spool: String
-  let hasFile: @Sendable (String) -> Bool
+  let claimedFiles: @Sendable () throws -> [String]
 
   /// - Parameters:
   ///   - spool: the name of its spool.
-  ///   - hasFile: whether a job file of a name lies in that, claimed or not.
-  package init(spool: String, hasFile: @escaping @Sendable (_ name: String) -> Bool) {
+  ///   - claimedFiles: reads the names of the job files that it has claimed.
+  package init(spool: String, claimedFiles: @escaping @Sendable () throws -> [String]) {
     self.spool = spool
-    self.hasFile = hasFile
+    self.claimedFiles = claimedFiles
   }
 }

@@ -1,4 +1,5 @@
 import Fleet
+import JobSchedule
 import Jobs
 import PostgresStore
 import SQLGeneration
@@ -102,8 +103,8 @@ struct LedgerTransaction {
   }
 
   /// Takes the answers to a host's orders, by their numbers.
-  func takeAnswers(of host: Int) throws(StoreError) -> [Int64: OrderAnswer.Content] {
-    let found = try commit([LedgerStatements.takeAnswers(of: host)])[0]
+  func takeAnswers(of host: Int, from first: Int64) throws(StoreError) -> [Int64: OrderAnswer.Content] {
+    let found = try commit([LedgerStatements.takeAnswers(of: host, from: first)])[0]
     var answers: [Int64: OrderAnswer.Content] = [:]
     for row in 0..<found.rowCount {
       answers[found.integer(row, 0)] = OrderText.answer(found.text(row, 1), id: jobs.id)
@@ -125,21 +126,38 @@ struct LedgerTransaction {
 
   func overview() throws(StoreError) -> FleetOverview {
     let results = try commit([
-      Self.readWholeTables, LedgerStatements.lead, LedgerStatements.livingHosts, JobRows.countUnfinished,
+      Self.readWholeTables, LedgerStatements.lead, LedgerStatements.knownHosts, JobRows.countUnfinished,
     ])
-    let (lead, hosts, counts) = (results[1], results[2], results[3])
-    var states: [JobState: Int] = [:]
-    for row in 0..<counts.rowCount {
-      states[JobState(rawValue: counts.text(row, 0)) ?? .held, default: 0] += Int(counts.integer(row, 1))
-    }
+    let (lead, counts) = (results[1], results[3])
     return FleetOverview(
-      term: lead.integer(0, 0), lead: lead.isNull(0, 1) ? nil : Int(lead.integer(0, 1)),
-      hosts: (0..<hosts.rowCount).map { row in
-        let host = host(hosts, row, from: 1)
-        return FleetOverview.Host(
-          number: Int(hosts.integer(row, 0)), root: host.root, slots: host.slots, places: host.places,
-          silence: hosts.integer(row, 5), runCount: Int(hosts.integer(row, 6)))
-      }, jobs: states)
+      term: lead.integer(0, 0), lead: lead.isNull(0, 1) ? nil : Int(lead.integer(0, 1)), hosts: knownHosts(results[2]),
+      demands: (0..<counts.rowCount).map { row in
+        FleetOverview.Demand(
+          state: JobState(rawValue: counts.text(row, 0)) ?? .held, type: counts.text(row, 1),
+          place: counts.textIfPresent(row, 2), count: Int(counts.integer(row, 3)))
+      })
+  }
+
+  private func knownHosts(_ read: QueryResult) -> [FleetOverview.Host] {
+    (0..<read.rowCount).map { row in
+      let host = host(read, row, from: 1)
+      return FleetOverview.Host(
+        number: Int(read.integer(row, 0)), root: host.root, slots: host.slots, types: host.types, places: host.places,
+        isAlive: read.integer(row, 5) == 1, isDrained: read.integer(row, 6) == 1, silence: read.integer(row, 7),
+        runCount: Int(read.integer(row, 8)))
+    }
+  }
+
+  /// The hosts of all roots.
+  func knownHosts() throws(StoreError) -> [FleetOverview.Host] {
+    knownHosts(try connection.pipeline([LedgerStatements.knownHosts])[0])
+  }
+
+  /// The type and the place of a job, and the hosts of all roots; nil if there is no such job.
+  func need(of id: ManagedObjectID) throws(StoreError) -> (type: String, place: String?, hosts: [FleetOverview.Host])? {
+    let results = try connection.pipeline([LedgerStatements.demand(ofJob: id.key), LedgerStatements.knownHosts])
+    if results[0].rowCount == 0 { return nil }
+    return (results[0].text(0, 0), results[0].textIfPresent(0, 1), knownHosts(results[1]))
   }
 
   // MARK: Beats
@@ -154,14 +172,17 @@ struct LedgerTransaction {
         leadSilence: fleet.integer(0, 3) == 1 ? fleet.integer(0, 2) : nil,
         silences: (0..<others.rowCount).map { (host: Int(others.integer($0, 0)), time: others.integer($0, 1)) },
         runCount: Int(fleet.integer(0, 4)), stopCount: Int(fleet.integer(0, 5)), hasNews: fleet.integer(0, 6) == 1,
-        hasOutcomes: fleet.integer(0, 7) == 1))
+        hasOutcomes: fleet.integer(0, 7) == 1, paused: pauses(results[3])))
+  }
+
+  private func pauses(_ read: QueryResult) -> Set<Resource.Name> {
+    Set((0..<read.rowCount).compactMap { OrderText.resource(read.text($0, 0), read.text($0, 1)) })
   }
 
   // MARK: The lead
 
   private static let readHosts = Request(
     "SELECT number, root, slots, to_json(types)::text, to_json(places)::text FROM _host WHERE state = 'alive'")
-  private static let readPauses = Request("SELECT kind, name FROM _pause")
   /// The orders that have no answer, with the rows of their jobs.
   private static let readOrders = Request(
     """
@@ -179,7 +200,7 @@ struct LedgerTransaction {
     let next = Request("FETCH \(Self.chunk) FROM unfinished", isKept: false)
     let results = try connection.pipeline([
       Request("BEGIN ISOLATION LEVEL REPEATABLE READ"), LedgerStatements.fence(receipt), Self.readWholeTables,
-      Request("DELETE FROM _inbox"), Self.readHosts, LedgerStatements.allRuns, Self.readPauses, Self.readOrders,
+      Request("DELETE FROM _inbox"), Self.readHosts, LedgerStatements.allRuns, LedgerStatements.pauses, Self.readOrders,
       Request("DECLARE unfinished NO SCROLL CURSOR FOR \(JobRows.scheduled)", isKept: false), next,
     ])
     var unfinished: [FleetJob] = []
@@ -193,12 +214,9 @@ struct LedgerTransaction {
     let end = try connection.pipeline([JobRows.named(names), Request("CLOSE unfinished"), Request("COMMIT")])
     var hosts: [Int: FleetHost] = [:]
     for row in 0..<results[4].rowCount { hosts[Int(results[4].integer(row, 0))] = host(results[4], row, from: 1) }
-    let paused = (0..<results[6].rowCount).compactMap { row in
-      OrderText.resource(results[6].text(row, 0), results[6].text(row, 1))
-    }
     return FleetState(
       hosts: hosts, runs: jobs.runs(results[5]), stops: jobs.stops(results[5]), jobs: unfinished,
-      known: jobs.named(end[0]), paused: Set(paused), orders: try orders(results[7]))
+      known: jobs.named(end[0]), paused: pauses(results[6]), orders: try orders(results[7]))
   }
 
   private func host(_ result: QueryResult, _ row: Int, from first: Int) -> FleetHost {
@@ -252,6 +270,7 @@ struct LedgerTransaction {
           news.append((number, .joined(Int(taken.integer(row, 2)), host(taken, row, from: 4))))
         }
       case .buried: news.append((number, .buried(Int(taken.integer(row, 2)))))
+      case .changed: news.append((number, .changed))
       case .admitted:
         if admitted.last?.number != number { admitted.append((number, [])) }
         if !taken.isNull(row, 8) { admitted[admitted.count - 1].jobs.append(jobs.job(taken, row, from: 8)) }

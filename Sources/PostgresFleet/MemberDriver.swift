@@ -160,6 +160,7 @@ package final class MemberDriver: Sendable {
     }
     defer { ledger.close() }
     _ = try ledger.perform(.bury(root: host.root))
+    ledger.hintLead()
   }
 
   /// Ends without a word to the database: others notice, or a successor on the same root buries it. Safe to repeat.

@@ -7,11 +7,11 @@ import StoreInterface
 /// The bodies of news in the inbox, in JSON; each tells its version.
 ///
 /// Hosts that joined and jobs that were admitted have none: the row of the inbox has their numbers, and their own rows
-/// tell the rest.
+/// tell the rest. After a change of everything the lead reads all of it.
 enum NewsText {
   /// The kinds of news, by their names in the inbox.
   enum Kind: String {
-    case joined, buried, admitted, ended, ordered
+    case joined, buried, admitted, ended, ordered, changed
   }
 
   private static let version: Int64 = 1

@@ -50,6 +50,7 @@ enum OrderText {
         object["after"] = .integer(key)
         object["limit"] = .integer(Int64(limit))
       }
+    case .resources: object["order"] = .string("resources")
     }
   }
 
@@ -76,8 +77,8 @@ enum OrderText {
     case "pause":
       guard let resource = object["resource"].flatMap(resource), let value = object["value"]?.bool else { return nil }
       return .pause(resource, value)
-    case "explain", "find":
-      guard let until = object["until"]?.integer, let question = question(object, id: id) else { return nil }
+    case "explain", "find", "resources":
+      guard let until = object["until"]?.integer, let question = question(name, object, id: id) else { return nil }
       return .ask(question, until: until)
     default:
       guard let command = command(name, object["value"]), let jobs = object["jobs"]?.array,
@@ -88,7 +89,9 @@ enum OrderText {
     }
   }
 
-  private static func question(_ object: JSONObject, id: (Int64) -> ManagedObjectID) -> Order.Question? {
+  private static func question(_ name: String, _ object: JSONObject, id: (Int64) -> ManagedObjectID) -> Order.Question?
+  {
+    if name == "resources" { return .resources }
     if let job = object["job"]?.integer { return .explain(id(job)) }
     guard let limit = object["limit"]?.integer else { return nil }
     let page: Schedule.Page? =
@@ -136,6 +139,7 @@ enum OrderText {
       object["total"] = .integer(Int64(total))
     case .late: object["none"] = .string("late")
     case .unreadable: object["none"] = .string("unreadable")
+    case .resources(let views): object["resources"] = .array(views.map(json))
     }
     return JSONValue.object(object).serialized()
   }
@@ -177,6 +181,7 @@ enum OrderText {
       }
       return .found(jobs, total: Int(object["total"]?.integer ?? 0))
     }
+    if let views = object["resources"]?.array { return .resources(views.compactMap(resourceView)) }
     return .done
   }
 
@@ -232,7 +237,32 @@ enum OrderText {
     }
   }
 
-  // MARK: Names of resources
+  // MARK: Resources
+
+  private static func json(_ view: Schedule.ResourceView) -> JSONValue {
+    let counts = view.counts.sorted { $0.key.rawValue < $1.key.rawValue }
+    return .array([
+      json(view.name), .bool(view.isPaused), view.concurrent.map { .integer(Int64($0)) } ?? .null,
+      .integer(Int64(view.running)),
+      .array(counts.map { .array([.string($0.key.rawValue), .integer(Int64($0.value))]) }),
+    ])
+  }
+
+  private static func resourceView(_ value: JSONValue) -> Schedule.ResourceView? {
+    guard let parts = value.array, parts.count == 5, let name = resource(parts[0]), let isPaused = parts[1].bool,
+      let running = parts[3].integer, let counts = parts[4].array
+    else { return nil }
+    let known = counts.compactMap { count -> (JobState, Int)? in
+      guard let state = count.array?.first?.string.flatMap(JobState.init), let number = count.array?.last?.integer
+      else {
+        return nil
+      }
+      return (state, Int(number))
+    }
+    return Schedule.ResourceView(
+      name: name, isPaused: isPaused, concurrent: parts[2].integer.map { Int($0) }, running: Int(running),
+      counts: Dictionary(known) { first, _ in first })
+  }
 
   private static func json(_ resource: Resource.Name) -> JSONValue {
     let (kind, name) = self.name(of: resource)
@@ -253,6 +283,7 @@ enum OrderText {
     case .type(let name): ("type", name)
     case .key(let name): ("key", name)
     case .place(let name): ("place", name)
+    case .host(let name): ("host", name)
     }
   }
 
@@ -264,6 +295,7 @@ enum OrderText {
     case "type": .type(name)
     case "key": .key(name)
     case "place": .place(name)
+    case "host": .host(name)
     default: nil
     }
   }

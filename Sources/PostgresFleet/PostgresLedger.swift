@@ -79,6 +79,25 @@ package final class PostgresLedger: FleetLedger, Sendable {
     try apart { (transaction) throws(StoreError) in try transaction.overview() }
   }
 
+  /// Reads the hosts of all roots, dead or alive.
+  package func knownHosts() throws(StoreError) -> [FleetOverview.Host] {
+    try apart { (transaction) throws(StoreError) in try transaction.knownHosts() }
+  }
+
+  /// Reads what a job asks of its host, and the hosts of all roots; nil if there is no such job.
+  package func need(
+    of job: ManagedObjectID
+  ) throws(StoreError) -> (type: String, place: String?, hosts: [FleetOverview.Host])? {
+    try apart { (transaction) throws(StoreError) in try transaction.need(of: job) }
+  }
+
+  /// Removes a host that is dead from what is known of the fleet.
+  ///
+  /// - Parameter jobs: the fate of the unfinished jobs that only it can run; nil to refuse if there are any.
+  package func remove(_ root: String, jobs: HostRemoval.Fate?) throws(StoreError) -> HostRemoval {
+    try apart { (transaction) throws(StoreError) in try transaction.remove(root, jobs: jobs) }
+  }
+
   /// Reads which jobs that came to a spool have ended on other hosts, with numbers above a floor.
   package func outcomes(of spool: String, above floor: Int64) throws(StoreError) -> ([Outcome], TransactionHorizon) {
     try apart { (transaction) throws(StoreError) in try transaction.outcomes(of: spool, above: floor) }
@@ -90,8 +109,10 @@ package final class PostgresLedger: FleetLedger, Sendable {
   }
 
   /// Takes the answers to orders of a host, by their numbers; they are gone then.
-  package func takeAnswers(of host: Int) throws(StoreError) -> [Int64: OrderAnswer.Content] {
-    try apart { (transaction) throws(StoreError) in try transaction.takeAnswers(of: host) }
+  ///
+  /// - Parameter first: the first order that may have one; before it lie rows that are dead, and may be kept for long.
+  package func takeAnswers(of host: Int, from first: Int64) throws(StoreError) -> [Int64: OrderAnswer.Content] {
+    try apart { (transaction) throws(StoreError) in try transaction.takeAnswers(of: host, from: first) }
   }
 
   /// Reads which hosts run some of these jobs.
@@ -142,6 +163,15 @@ package final class PostgresLedger: FleetLedger, Sendable {
     if requests.isEmpty { return }
     do throws(StoreError) {
       try withConnection { (connection) throws(StoreError) in _ = try connection.pipeline(requests) }
+    } catch { log(error) }
+  }
+
+  /// Sends a hint to the lead; one that can't be sent is lost.
+  package func hintLead() {
+    do throws(StoreError) {
+      try withConnection { (connection) throws(StoreError) in
+        _ = try connection.pipeline([LedgerStatements.hintLead(of: fleet)])
+      }
     } catch { log(error) }
   }
 

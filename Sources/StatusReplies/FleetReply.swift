@@ -2,20 +2,26 @@ package import JSONText
 
 /// The reply of `GET /v1/fleet`: the hosts that share a database, as it shows them now.
 package struct FleetReply: Decodable, Sendable {
-  /// A host that has joined; one that has gone stays for as long as its jobs are not all given to others.
+  /// A host that has joined; one that has gone is the last one under its root.
   package struct Host: Decodable, Sendable {
     package let number: Int
     /// The host's name and the path of its spool.
     package let spool: String
     package let slots: Int
     package let running: Int
-    /// The time since its last beat, by the database's clock.
+    /// The time since its last beat, by the database's clock, or since its end.
     package let silenceSeconds: Double
     package let isLead: Bool
+    package let isAlive: Bool
+    /// True if it is given no jobs until an operator says so.
+    package let isDrained: Bool
+    /// The number of unfinished jobs that only it can run.
+    package let boundJobs: Int
     package let places: [String]
 
     package init(
-      number: Int, spool: String, slots: Int, running: Int, silenceSeconds: Double, isLead: Bool, places: [String]
+      number: Int, spool: String, slots: Int, running: Int, silenceSeconds: Double, isLead: Bool, isAlive: Bool,
+      isDrained: Bool, boundJobs: Int, places: [String]
     ) {
       self.number = number
       self.spool = spool
@@ -23,7 +29,36 @@ package struct FleetReply: Decodable, Sendable {
       self.running = running
       self.silenceSeconds = silenceSeconds
       self.isLead = isLead
+      self.isAlive = isAlive
+      self.isDrained = isDrained
+      self.boundJobs = boundJobs
       self.places = places
+    }
+
+    fileprivate var json: JSONValue {
+      .object([
+        "number": .whole(number), "spool": .string(spool), "slots": .whole(slots), "running": .whole(running),
+        "silenceSeconds": .number(silenceSeconds), "isLead": .bool(isLead), "isAlive": .bool(isAlive),
+        "isDrained": .bool(isDrained), "boundJobs": .whole(boundJobs),
+        "places": .array(places.map(JSONValue.string)),
+      ])
+    }
+  }
+
+  /// A type, with a place, that waiting jobs have and no host takes.
+  package struct Need: Decodable, Sendable {
+    package let type: String
+    package let place: String?
+    /// The number of the jobs.
+    package let jobs: Int
+    package let reason: String
+
+    package init(type: String, place: String?, jobs: Int, reason: String) {
+      (self.type, self.place, self.jobs, self.reason) = (type, place, jobs, reason)
+    }
+
+    fileprivate var json: JSONValue {
+      .object(["type": .string(type), "place": .text(place), "jobs": .whole(jobs), "reason": .string(reason)])
     }
   }
 
@@ -34,25 +69,37 @@ package struct FleetReply: Decodable, Sendable {
   package let hosts: [Host]
   /// The number of unfinished jobs of the whole fleet, by state.
   package let jobs: [String: Int]
+  package let unmet: [Need]
 
-  package init(host: Int, term: Int, hosts: [Host], jobs: [String: Int]) {
+  package init(host: Int, term: Int, hosts: [Host], jobs: [String: Int], unmet: [Need]) {
     self.host = host
     self.term = term
     self.hosts = hosts
     self.jobs = jobs
+    self.unmet = unmet
   }
 
   package var json: JSONValue {
     .object([
-      "host": .integer(Int64(host)), "term": .integer(Int64(term)), "jobs": .counts(jobs),
-      "hosts": .array(
-        hosts.map { host in
-          .object([
-            "number": .integer(Int64(host.number)), "spool": .string(host.spool), "slots": .integer(Int64(host.slots)),
-            "running": .integer(Int64(host.running)), "silenceSeconds": .number(host.silenceSeconds),
-            "isLead": .bool(host.isLead), "places": .array(host.places.map(JSONValue.string)),
-          ])
-        }),
+      "host": .whole(host), "term": .whole(term), "jobs": .counts(jobs), "hosts": .array(hosts.map(\.json)),
+      "unmet": .array(unmet.map(\.json)),
     ])
+  }
+}
+
+/// The reply of `POST /v1/fleet/drain`, `undrain` and `remove`.
+package struct HostReply: Decodable, Sendable {
+  /// The host's name and the path of its spool.
+  package let spool: String
+  package let isDrained: Bool?
+  /// The number of jobs that only a host that was removed could run; nil if none was.
+  package let jobs: Int?
+
+  package init(spool: String, isDrained: Bool? = nil, jobs: Int? = nil) {
+    (self.spool, self.isDrained, self.jobs) = (spool, isDrained, jobs)
+  }
+
+  package var json: JSONValue {
+    .object(["spool": .string(spool), "isDrained": isDrained.map(JSONValue.bool) ?? .null, "jobs": .whole(jobs)])
   }
 }

@@ -1,22 +1,76 @@
 import ControlClient
+import JSONText
 import StatusReplies
+import SystemSupport
 import TextSupport
 
-/// `bobbinctl fleet`: the hosts that share a database.
+/// `bobbinctl fleet`: the hosts that share a database, and what is to become of one of them.
 struct FleetCommand: Subcommand {
   static let name = "fleet"
-  static let usage = "fleet [--json]"
-  static let summary = "List the hosts of the fleet and what they run"
+  static let usage = "fleet [--json] [drain HOST | undrain HOST | remove [--move | --cancel] HOST]"
+  static let summary = "List the hosts of the fleet and what they run, drain one or remove it"
   static let details = """
     Any host of the fleet answers for all of them, from the database that they share. The lead assigns jobs to hosts; when
-    it has been silent for 3.5 seconds, another host takes its place.
+    it has been silent for 3.5 seconds, another host takes its place. HOST is a number of the list, the name of a host, or
+    its name with its spool.
+
+    drain gives a host no more jobs; what it runs is finished, and files in its spool are taken as before. It holds, also
+    when the host is started again, until undrain.
+
+    remove is for a host that is gone for good: drain it, and stop its daemon, unless it is dead. Jobs that only it could
+    run, since their files lie there, need a word: with --move any host runs them, which has to see the same files; with
+    --cancel they are cancelled. What else came to its spool runs anywhere, as before.
     """
+  static let options = [
+    Option("--move", .none, help: "Have any host run the jobs that only the removed one could run"),
+    Option("--cancel", .none, help: "Cancel the jobs that only the removed host could run"),
+  ]
+
+  private enum Action: String { case drain, undrain, remove }
+
+  private let action: Action?
+  private let host: String
+  private let fate: String?
 
   init(_ arguments: inout ParsedArguments) {
-    if let operand = arguments.operands.first { arguments.addProblem("fleet takes no argument, not \"\(operand)\"") }
+    action = arguments.operands.first.flatMap(Action.init)
+    host = arguments.operands.dropFirst().first ?? ""
+    let fates = ["move", "cancel"].filter { arguments.has("--" + $0) }
+    fate = fates.first
+    if !arguments.operands.isEmpty, action == nil || arguments.operands.count != 2 || host.isEmpty {
+      arguments.addProblem("an action and a host are expected: \(Self.usage)")
+    }
+    if fates.count == 2 { arguments.addProblem("give --move or --cancel, not both") }
+    if fate != nil, action != .remove { arguments.addProblem("--move and --cancel belong to remove") }
   }
 
   func run(_ session: Session) throws(ToolError) -> ExitCode {
+    guard let action else { return try list(session) }
+    var body: JSONObject = ["host": .string(host)]
+    if let fate { body["jobs"] = .string(fate) }
+    let reply = try session.post(
+      ControlClient.path("v1", "fleet", action.rawValue), .object(body), refusal: .refused)
+    if session.printsJSON { return .success }
+    session.output.note(text(try reply.decoded(as: HostReply.self)))
+    return .success
+  }
+
+  /// A sentence that tells what was done.
+  private func text(_ done: HostReply) -> String {
+    switch action {
+    case .undrain, nil: return "the host \(done.spool) is given jobs again"
+    case .drain:
+      return "the host \(done.spool) is given no more jobs, and finishes what it runs; "
+        + "\"bobbinctl fleet undrain \(done.spool)\" ends that"
+    case .remove:
+      let count = done.jobs ?? 0
+      let jobs = count == 1 ? "1 job" : "\(count) jobs"
+      let what = fate == "move" ? "any host may run now" : count == 1 ? "is cancelled" : "are cancelled"
+      return "the host \(done.spool) is removed" + (count == 0 ? "" : "; \(jobs) that only it could run \(what)")
+    }
+  }
+
+  private func list(_ session: Session) throws(ToolError) -> ExitCode {
     let reply = try session.get(ControlClient.path("v1", "fleet"))
     if session.printsJSON { return .success }
     let fleet = try reply.decoded(as: FleetReply.self)
@@ -25,11 +79,11 @@ struct FleetCommand: Subcommand {
       .init(title: "LAST BEAT"), .init(title: "PLACES", isFlexible: true), .init(title: "NOTE"),
     ])
     table.rows = fleet.hosts.map { host in
-      let notes = (host.isLead ? ["lead"] : []) + (host.number == fleet.host ? ["this host"] : [])
-      return [
+      [
         .init("\(host.number)"), .init(host.spool), .init("\(host.running)"), .init("\(host.slots)"),
         .init(sentence: TimeSpan.words(seconds: host.silenceSeconds) + " ago"),
-        .init(host.places.joined(separator: " ")), .init(sentence: notes.joined(separator: ", ")),
+        .init(host.places.joined(separator: " ")),
+        .init(sentence: host.notes(isAsked: host.number == fleet.host).joined(separator: ", ")),
       ]
     }
     try session.output.write(table)
@@ -38,6 +92,23 @@ struct FleetCommand: Subcommand {
     }
     let counts = fleet.jobs.sorted { $0.key < $1.key }.filter { $0.value > 0 }.map { "\($0.value) \($0.key)" }
     try session.output.write("unfinished jobs: \(counts.isEmpty ? "none" : counts.joined(separator: ", "))\n")
+    for need in fleet.unmet {
+      let jobs = need.jobs == 1 ? "1 job waits" : "\(need.jobs) jobs wait"
+      try session.output.write(singleLine("\(jobs) for a host: \(need.reason)") + "\n")
+    }
     return .success
+  }
+}
+
+extension FleetReply.Host {
+  /// - Parameter isAsked: true if it is the host that has answered.
+  fileprivate func notes(isAsked: Bool) -> [String] {
+    var notes: [String] = []
+    if isLead { notes.append("lead") }
+    if isAsked { notes.append("this host") }
+    if !isAlive { notes.append("away") }
+    if isDrained { notes.append("drained") }
+    if !isAlive, boundJobs > 0 { notes.append("\(boundJobs) jobs wait for it") }
+    return notes
   }
 }

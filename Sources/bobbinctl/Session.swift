@@ -25,12 +25,14 @@ struct Session {
   }
 
   /// Asks for a change and returns the reply if it was made.
-  func post(_ path: String, _ body: JSONValue) throws(ToolError) -> Reply {
+  ///
+  /// - Parameter refusal: What a request that the daemon finds wrong means here.
+  func post(_ path: String, _ body: JSONValue, refusal: ExitCode = .usage) throws(ToolError) -> Reply {
     let data = Data(body.serializedBytes())
     // Commands for very many jobs take a while.
     let reply = try Reply.received(from: client, "POST", path, body: data, timeout: .seconds(150))
     try printJSON(of: reply)
-    let accepted = try reply.accepted(refusal: .usage)
+    let accepted = try reply.accepted(refusal: refusal)
     if printsJSON, !accepted.isJSON { throw accepted.unreadable("it is not JSON") }
     return accepted
   }
@@ -76,7 +78,7 @@ struct Reply {
     let code: ExitCode
     switch status {
     case 200..<300: return self
-    case 400, 413, 415, 422: code = refusal
+    case 400, 409, 413, 415, 422: code = refusal
     case 403: code = .notPermitted
     case 404: code = .notFound
     case 429, 503, 504: code = .tryAgain

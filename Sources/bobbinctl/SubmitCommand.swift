@@ -2,6 +2,7 @@ import ControlClient
 import Dispatch
 import Foundation
 internal import Glibc
+import JSONText
 import StatusReplies
 import Synchronization
 import SystemSupport
@@ -10,7 +11,7 @@ import TextSupport
 /// `bobbinctl submit`: gives job files to the daemon and, if wanted, waits for their jobs.
 struct SubmitCommand: Subcommand {
   static let name = "submit"
-  static let usage = "submit [--wait[=SECONDS]] [--json] FILE..."
+  static let usage = "submit [--wait[=SECONDS]] [--place PLACE] [--json] FILE..."
   static let summary = "Submit job files"
   static let details = """
     FILE is a job file, - is standard input. Each is one request: its jobs are accepted together or not at all, and a
@@ -22,21 +23,25 @@ struct SubmitCommand: Subcommand {
     At most \(Submission.mostWaiting) files wait at a time.
     """
   static let options = [
-    Option("--wait", .optional("SECONDS"), help: "Wait for the jobs, at most this long altogether (default: 600)")
+    Option("--wait", .optional("SECONDS"), help: "Wait for the jobs, at most this long altogether (default: 600)"),
+    Option("--place", .required("PLACE"), help: "Only hosts that offer PLACE run the jobs that name none themselves"),
   ]
 
   private let files: [String]
   private let wait: Int?
+  private let place: String?
 
   init(_ arguments: inout ParsedArguments) {
     files = arguments.operands
     wait = arguments["--wait"] == "" ? 600 : arguments.number("--wait", in: 0...86_400)
+    place = arguments["--place"]
     if files.isEmpty { arguments.addProblem("a file is missing: \(Self.usage)") }
     if files.count(where: { $0 == "-" }) > 1 { arguments.addProblem("standard input can be read only once") }
   }
 
   func run(_ session: Session) throws(ToolError) -> ExitCode {
-    let submission = Submission(files: files, client: session.client, wait: wait.map { .seconds($0) })
+    let submission = Submission(
+      files: files, place: place, client: session.client, wait: wait.map { .seconds($0) })
     var report = SubmitReport(session: session, isWaiting: wait != nil)
     var outcomes: [Int: Submission.Outcome] = [:]
     var next = 0
@@ -88,14 +93,18 @@ final class Submission: Sendable {
   static let mostWaiting = 32
 
   private let files: [String]
+  private let place: String?
   private let client: ControlClient
   private let deadline: ContinuousClock.Instant?
   private let state = Mutex(State())
   private let isFinished = DispatchSemaphore(value: 0)
 
-  /// - Parameter wait: How long to wait for the jobs of all files together; nil doesn't.
-  init(files: [String], client: ControlClient, wait: Duration?) {
+  /// - Parameters:
+  ///   - place: The place of jobs that name none.
+  ///   - wait: How long to wait for the jobs of all files together; nil doesn't.
+  init(files: [String], place: String?, client: ControlClient, wait: Duration?) {
     self.files = files
+    self.place = place
     self.client = client
     deadline = wait.map { .now + $0 }
   }
@@ -139,7 +148,8 @@ final class Submission: Sendable {
 
   private func submit(_ file: String) -> Outcome {
     do throws(ToolError) {
-      let body = try JobFileInput.read(file)
+      let contents = try JobFileInput.read(file)
+      let body = place.map { JobFileInput.giving(place: $0, to: contents) } ?? contents
       // Whole seconds, rounded up; after the deadline the file is still submitted.
       let rest = deadline.map { max(0, Int((ContinuousClock.now.duration(to: $0) / .seconds(1)).rounded(.up))) }
       let query = rest.map { [URLQueryItem(name: "wait", value: String($0))] } ?? []
@@ -228,6 +238,23 @@ enum JobFileInput {
     } catch {
       throw ToolError(.unreadableFile, "it can't be read: \(error.code)")
     }
+  }
+
+  /// Gives the jobs of a file a place, unless they name one; what is no job file is left to the daemon, which says why.
+  static func giving(place: String, to contents: Data) -> Data {
+    guard var file = (try? JSONValue(parsing: contents, dialect: .json5))?.object else { return contents }
+    func placed(_ job: JSONValue) -> JSONValue {
+      guard var object = job.object, object["place"] == nil else { return job }
+      object["place"] = .string(place)
+      return .object(object)
+    }
+    if let jobs = file["jobs"]?.array {
+      file["jobs"] = .array(jobs.map(placed))
+      if let callback = file["callback"] { file["callback"] = placed(callback) }
+    } else {
+      file = placed(.object(file)).object ?? file
+    }
+    return Data(JSONValue.object(file).serializedBytes())
   }
 
   private static func open(_ file: String) throws(SystemError) -> FileDescriptor {

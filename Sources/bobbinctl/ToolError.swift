@@ -30,7 +30,7 @@ enum ExitCode: Int32 {
   /// Two stores differ.
   case different = 4
   case usage = 64
-  /// A job file was refused, or a store can't be copied as it is.
+  /// A job file was refused, a store can't be copied as it is, or a host can't be removed.
   case refused = 65
   /// A file can't be read, or a store can't be opened.
   case unreadableFile = 66

@@ -5,6 +5,9 @@ import Testing
 
 @Suite("bobbinctl's command line")
 struct CommandLineTests {
+  private static let fleetUsage =
+    "fleet [--json] [drain HOST | undrain HOST | remove [--move | --cancel] HOST]"
+
   @Test(
     "Mistakes end with 64 and a line each that helps",
     arguments: [
@@ -31,7 +34,7 @@ struct CommandLineTests {
       ),
       (["status", "now"], [#"status takes no argument, not "now""#]),
       (["show"], ["an ID is missing: show [--json] ID..."]), (["show", ""], ["an ID can't be empty"]),
-      (["submit"], ["a file is missing: submit [--wait[=SECONDS]] [--json] FILE..."]),
+      (["submit"], ["a file is missing: submit [--wait[=SECONDS]] [--place PLACE] [--json] FILE..."]),
       (["submit", "-", "-"], ["standard input can be read only once"]),
       (["cancel"], ["say which jobs are meant: ID... | [--state STATE] [--type TYPE] [--queue QUEUE] [--batch BATCH]"]),
       (["hold", "a", "--queue", "q"], ["give either IDs, or --state, --type, --queue and --batch"]),
@@ -49,6 +52,10 @@ struct CommandLineTests {
         ]
       ), (["store", "copy", "x", "sqlite:x"], ["FROM and TO are the same store"]),
       (["store", "verify", "--dry-run", "a", "b"], ["verify changes nothing anyway; leave --dry-run out"]),
+      (["fleet", "kill", "a"], ["an action and a host are expected: \(Self.fleetUsage)"]),
+      (["fleet", "drain"], ["an action and a host are expected: \(Self.fleetUsage)"]),
+      (["fleet", "drain", "--move", "a"], ["--move and --cancel belong to remove"]),
+      (["fleet", "remove", "--move", "--cancel", "a"], ["give --move or --cancel, not both"]),
       (["status", "--json=1", "--root="], ["--json takes no value", "--root needs a value: --root DIR"]),
     ])
   func mistakes(arguments: [String], problems: [String]) async throws {

@@ -19,6 +19,22 @@ struct SubmitTests {
     #expect(daemon.bodies == [#"{"type": "noop"}"#, "from input"])
   }
 
+  @Test("--place gives a place to the jobs that name none, in any form of file, and leaves what is no job file alone")
+  func place() async throws {
+    let daemon = try TestDaemon(SampleReplies.jobs(SampleReplies.job("j", SampleReplies.accepted)), status: 202)
+    let files = [
+      "{type: 'noop', id: 'a',}", #"{"type": "noop", "place": "disk"}"#,
+      #"{"jobs": [{"type": "a"}, {"type": "b", "place": "disk"}, 7], "callback": {"type": "c"}}"#, "{oops",
+    ]
+    for file in files { #expect(try await daemon.run("submit", "--place", "gpu", "-", input: file).code == 0) }
+    #expect(
+      daemon.bodies == [
+        #"{"type":"noop","id":"a","place":"gpu"}"#, #"{"type":"noop","place":"disk"}"#,
+        #"{"jobs":[{"type":"a","place":"gpu"},{"type":"b","place":"disk"},7],"callback":{"type":"c","place":"gpu"}}"#,
+        "{oops",
+      ])
+  }
+
   @Test("--wait asks the daemon to wait and ends with 0 when all jobs are completed and on disk")
   func waits() async throws {
     let daemon = try TestDaemon(SampleReplies.jobs(SampleReplies.job("a"), SampleReplies.job("b")))
@@ -163,7 +179,8 @@ struct SubmitTests {
   @Test(
     "Each kind of refusal has its exit code",
     arguments: [
-      (400, Int32(65)), (413, 65), (403, 77), (404, 2), (503, 75), (504, 75), (429, 75), (500, 69), (302, 69),
+      (400, Int32(65)), (409, 65), (413, 65), (403, 77), (404, 2), (503, 75), (504, 75), (429, 75), (500, 69),
+      (302, 69),
     ])
   func refusals(status: Int, code: Int32) async throws {
     let daemon = try TestDaemon(SampleReplies.invalidJob, status: status)

@@ -48,6 +48,7 @@ package struct FleetProgram: Sendable {
 
   enum Wish: Sendable {
     case pause(queue: Int, Bool)
+    case drain(machine: Int, Bool)
     case cancel(job: Int)
     case hold(job: Int, Bool)
     case retry(job: Int)
@@ -180,6 +181,8 @@ extension FleetProgram {
     case 6: return .cut(machine: machine, random.time(100..<9_000))
     case 7: return .outage(random.time(100..<12_000))
     case 8: return .deafness(random.time(500..<4_000))
+    case 9 where random.chance(40):
+      return .order(machine: machine, .drain(machine: random.number(0..<machines), random.chance(70)))
     case 9: return .order(machine: machine, .pause(queue: random.number(0..<2), random.chance(60)))
     case 10, 11:
       let job = random.number(0..<jobCount)

@@ -46,6 +46,7 @@ extension FleetWorld {
     for case .order(let machine, let wish) in program.steps.map(\.action) {
       switch wish {
       case .pause(let queue, true): give(.pause(queue: queue, false), to: machines[machine])
+      case .drain(let other, true): give(.drain(machine: other, false), to: machines[machine])
       case .hold(let job, true): give(.hold(job: job, false), to: machines[machine])
       default: break
       }
@@ -90,6 +91,7 @@ extension FleetWorld {
   private func order(_ wish: FleetProgram.Wish) -> Order {
     switch wish {
     case .pause(let queue, let isPaused): .pause(.queue("queue\(queue)"), isPaused)
+    case .drain(let other, let isDrained): .pause(.host("root\(machines[other].number)"), isDrained)
     case .cancel(let job): command(.cancel(reason: "a wish"), job)
     case .hold(let job, let isHeld): command(isHeld ? .hold : .release, job)
     case .retry(let job): command(.retry, job)

@@ -152,7 +152,8 @@ final class Judge {
       guard let process = machine.process, !process.isDead, let number = process.member?.number else { return false }
       return runs.count { $0.host == number } < world.program.slots
     }
-    for run in lost where free && world.now > lastEnd + 40 {
+    // Whoever does not know the new lead yet hints to the old one: an end is heard of with a beat then.
+    for run in lost where free && world.now > lastEnd + FleetTimes().beat + 40 {
       guard let job = ledger.jobs.row(run.job, for: 0), job.state == .available, job.attempt <= run.attempt,
         job.place == nil, job.specification.limit == nil, ledger.paused.isEmpty,
         !runs.contains(where: { $0.job == run.job })

@@ -72,7 +72,7 @@ extension MemoryLedger {
         time: now, term: term, lead: leader, leadSilence: leader.flatMap { beats.row($0, for: id) }.map { now - $0 },
         silences: silences, runCount: runs(of: host, transaction).count { runNumbers[$0, default: 0] > number },
         stopCount: stops(of: host, transaction).count,
-        hasNews: isLead && !inbox.all(for: id).isEmpty))
+        hasNews: isLead && !inbox.all(for: id).isEmpty, paused: Set(paused.all(for: id).map(\.key))))
   }
 
   private func replaceSlot(_ host: Int, old: Int, new: Int) -> [Statement] {

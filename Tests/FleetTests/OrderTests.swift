@@ -54,26 +54,25 @@ struct OrderTests {
       try settle()
     }
 
-    func place(_ order: Order) throws -> Int64 {
+    func place(_ order: Order, by host: Int = 1) throws -> Int64 {
       orderNumbers += 1
-      _ = try ledger.perform(.order(order, ticket: orderNumbers, receipt(1, 1)))
+      _ = try ledger.perform(.order(order, ticket: orderNumbers, receipt(host, 1)))
       return orderNumbers
     }
 
-    func answer(_ ticket: Int64) -> OrderAnswer.Content? {
-      ledger.answers.row(.init(host: 1, ticket: ticket), for: 0)?.content
+    func answer(_ ticket: Int64, to host: Int = 1) -> OrderAnswer.Content? {
+      ledger.answers.row(.init(host: host, ticket: ticket), for: 0)?.content
     }
 
-    func ask(_ order: Order) throws -> OrderAnswer.Content? {
-      let ticket = try place(order)
+    func ask(_ order: Order, by host: Int = 1) throws -> OrderAnswer.Content? {
+      let ticket = try place(order, by: host)
       try settle()
-      return answer(ticket)
+      return answer(ticket, to: host)
     }
 
-    func ask(_ command: JobCommand, _ job: Int64) throws -> OrderAnswer.Outcome? {
-      guard case .outcomes(let outcomes)? = try ask(.command(command, [Order.Target(id(job), attempts: 2)])) else {
-        return nil
-      }
+    func ask(_ command: JobCommand, _ job: Int64, by host: Int = 1) throws -> OrderAnswer.Outcome? {
+      let targets = [Order.Target(id(job), attempts: 2)]
+      guard case .outcomes(let outcomes)? = try ask(.command(command, targets), by: host) else { return nil }
       return outcomes.first
     }
 
@@ -219,7 +218,7 @@ struct OrderTests {
       desk.place(.command(.cancel(reason: "enough"), target)), desk.place(.command(.retry, target)),
     ]
     try desk.settle()
-    #expect(tickets.map(desk.answer) == [.outcomes([.done]), .outcomes([.done])])
+    #expect(tickets.map { desk.answer($0) } == [.outcomes([.done]), .outcomes([.done])])
     #expect(desk.run(2)?.attempt == 1)
   }
 
@@ -319,6 +318,40 @@ struct OrderTests {
     try desk.end(1, .succeeded)
     let numbers = [6, 5].map { desk.run($0).flatMap { desk.ledger.runNumbers[$0] } ?? .max }
     #expect(numbers[0] < numbers[1], "a job may wait where another has just ended, behind the one in its place")
+  }
+
+  @Test(
+    "to drain a host gives it nothing more until it is undrained, also under the next lead", arguments: [false, true])
+  func drain(isLeadReplaced: Bool) throws {
+    let desk = try Desk([Self.job(1, place: "a"), Self.job(2, place: "a")])
+    #expect(desk.run(1)?.host == 1 && desk.run(2)?.host == 1)
+    #expect(try desk.ask(.pause(.host("a"), true)) == .done)
+    if isLeadReplaced { try desk.replaceLead() }
+    try desk.end(1, .failed)
+    try desk.end(2, .succeeded)
+    _ = try desk.ledger.perform(.admit([Self.job(3, place: "a"), Self.job(4)], desk.receipt(1, 1)))
+    try desk.settle()
+    // The host comes back, and is still drained.
+    _ = try desk.ledger.perform(.join(FleetHost(root: "a", slots: 2, types: ["work"], places: ["a"])))
+    try desk.settle()
+    #expect(desk.run(3) == nil && desk.run(4)?.host == 2)
+    #expect(try desk.ask(.cancel(reason: "enough"), 1, by: 2) == .done)
+    #expect(desk.job(1)?.state == .cancelled || desk.run(1) == nil)
+    #expect(try desk.ask(.pause(.host("a"), false), by: 2) == .done)
+    #expect(desk.run(3)?.host == 3)
+  }
+
+  @Test("may ask for the queues and types, which are those of all hosts")
+  func resources() throws {
+    let desk = try desk()
+    _ = try desk.ask(.pause(.queue("q"), true))
+    guard case .resources(let views)? = try desk.ask(.ask(.resources, until: desk.ledger.now + 10_000)) else {
+      Issue.record("the lead does not tell them")
+      return
+    }
+    let queue = try #require(views.first { $0.name == .queue("q") })
+    #expect(queue.isPaused && queue.running == 1 && queue.counts == [.running: 1, .scheduled: 1, .waiting: 1])
+    #expect(views.allSatisfy { $0.name.kindAndName != nil })
   }
 
   @Test("may be a question: why a job does not run, and which jobs are in a state")

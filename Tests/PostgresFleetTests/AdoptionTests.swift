@@ -2,6 +2,7 @@ import Foundation
 import Jobs
 import ObjectGraph
 import PostgresTesting
+import TestSupport
 import Testing
 
 @testable import Fleet
@@ -37,10 +38,13 @@ struct AdoptionTests {
     }
   }
 
+  /// The files of the unfinished jobs, and another one.
+  private let claimed: Set<String> = ["a.json", "b.json", "c.json", "e.json", "f.json", "z.json"]
+
   private func join(_ spool: String, files: Set<String>) throws {
     _ = try FleetDatabase(
       database.url, job: try #require(model.entitiesByName["Job"]), coordinatorOrdinal: 1,
-      founder: FleetFounder(spool: spool) { files.contains($0) })
+      founder: FleetFounder(spool: spool) { files.sorted() })
   }
 
   private func jobs() throws -> String {
@@ -50,7 +54,7 @@ struct AdoptionTests {
 
   @Test("takes over unfinished jobs, once: they belong to its spool, and lost attempts are made up for")
   func adoption() throws {
-    try join("one:/spool", files: ["a.json"])
+    try join("one:/spool", files: claimed)
     let expected = """
       a|available|one:/spool|one:/spool|1||t
       b|available|one:/spool|one:/spool|2||t
@@ -70,7 +74,34 @@ struct AdoptionTests {
     let error = #expect(throws: StoreError.self) { try join("two:/spool", files: ["z.json"]) }
     #expect(error?.message.contains("start the daemon of the host that the store comes from first") == true)
     #expect(try database.output("SELECT to_regclass('_host') IS NULL, count(*) FROM Job WHERE spool IS NULL") == "t|6")
-    try join("one:/spool", files: ["a.json", "b.json"])
+    try join("one:/spool", files: claimed)
     #expect(try database.output("SELECT count(*) FROM Job WHERE spool IS NULL") == "1")
+  }
+
+  @Test("is refused where some of the files are missing, which are told, and nothing is changed")
+  func incomplete() throws {
+    let error = #expect(throws: StoreError.self) { try join("one:/spool", files: ["a.json", "c.json", "e.json"]) }
+    #expect(
+      error?.message.contains(
+        "unfinished jobs of 5 files, of which this host's folder cur/ does not have 2: b.json, f.json;")
+        == true)
+    #expect(try database.output("SELECT to_regclass('_host') IS NULL") == "t")
+    try join("one:/spool", files: claimed)
+  }
+
+  @Test("finds an unknown format, says so, and goes on once the ledger is dropped as Fleet.md tells")
+  func otherFormats() throws {
+    try join("one:/spool", files: claimed)
+    for (format, advice) in [(1, "no release has made it"), (LedgerTables.format + 1, "it is of a newer release")] {
+      try database.run("UPDATE bobbin._metadata SET value = '\(format)' WHERE key = 'fleet'")
+      let error = #expect(throws: StoreError.self) { try join("one:/spool", files: claimed) }
+      #expect(error?.code == .incompatibleModel)
+      #expect(error?.message.contains("has format \(format), and this release reads format 2: \(advice)") == true)
+    }
+    let page = try String(contentsOf: RepositoryPaths.root.appending(path: "Documentation/Fleet.md"), encoding: .utf8)
+    let section = try #require(page.components(separatedBy: "## A ledger of an unknown format").last)
+    try database.run(try #require(section.firstMatch(of: /```sql\n([^`]*)```/)).1.description)
+    try join("one:/spool", files: [])
+    #expect(try jobs().contains("a|available|one:/spool|one:/spool|1||t"))
   }
 }

@@ -160,7 +160,10 @@ private final class RandomHistory {
   }
 
   private func newOrder() -> Order {
-    switch random.number(0..<6) {
+    switch random.number(0..<7) {
+    case 6:
+      return random.chance(50)
+        ? .ask(.resources, until: 5) : .pause(.host("root\(random.number(0..<4))"), random.chance(60))
     case 0: return .pause(.queue("q\(random.number(0..<2))"), random.chance(60))
     case 1: return .pause(pick([.everything, .type("t"), .key("k"), .place("p")]) ?? .everything, random.chance(60))
     case 2: return .ask(.explain(someJob()), until: 5)
@@ -193,7 +196,11 @@ private final class RandomHistory {
     let contents: [OrderAnswer.Content] = [
       .done, .outcomes([.done, .unknown, .impossible(.held), .keyTaken(.cancelled, owner: someJob())]),
       .explanation(.waiting, [.held, .job(someJob()), .rate(.key("k"), 12), .queue(0), .place(.place("a at b"))]),
-      .explanation(nil, []), .found([.init(job: someJob(), state: .retryable)], total: 77),
+      .explanation(nil, []),
+      .resources([
+        Schedule.ResourceView(name: .queue("q"), isPaused: true, concurrent: 3, running: 1, counts: [.waiting: 2]),
+        Schedule.ResourceView(name: .everything, isPaused: false, concurrent: nil, running: 0, counts: [:]),
+      ]), .found([.init(job: someJob(), state: .retryable)], total: 77),
     ]
     return OrderAnswer(host: key.host, ticket: key.ticket, content: pick(contents) ?? .done)
   }
@@ -259,7 +266,7 @@ private final class RandomHistory {
     case .success(.joined(let number, _)): "joined \(number)"
     case .success(.beaten(let beat)):
       "beat \(beat.term) \(beat.lead ?? 0) \(beat.leadSilence != nil) \(beat.silences.map(\.host).sorted()) "
-        + "\(beat.runCount) \(beat.stopCount) \(beat.hasNews)"
+        + "\(beat.runCount) \(beat.stopCount) \(beat.hasNews) \(beat.paused.map { "\($0)" }.sorted())"
     case .success(.loaded(let state)):
       "hosts \(state.hosts.sorted { $0.key < $1.key }.map { "\($0.key): \(text($0.value))" }) "
         + "runs \(state.runs.sorted { $0.job.key < $1.job.key }.map(text)) jobs \(state.jobs.map(text)) "
@@ -279,6 +286,7 @@ private final class RandomHistory {
     case .admitted(let jobs, let known): "admitted \(jobs.map(text)) known \(text(known))"
     case .ended(let ended): "ended \(ended.map { "\(text($0.run)) \($0.event) \($0.retryTime ?? -1)" })"
     case .ordered(let order): "ordered \(text(order))"
+    case .changed: "changed"
     }
   }
 

@@ -53,7 +53,9 @@ extension SystemTests {
         try root.drop(#"{"type": "row"\#(id)}"#, as: FileName("wait-\(number).json"))
       }
       try root.drop(#"{"jobs": [{"type": "row"}, {"type": "row"}]}"#, as: "two.json")
-      try root.drop(#"{"type": "row", "id": "late", "notBefore": "2099-01-01T00:00:00Z"}"#, as: "late.json")
+      try root.drop(
+        #"{"type": "row", "id": "late", "notBefore": "2099-01-01T00:00:00Z", "arguments": {"file": "in.csv"}}"#,
+        as: "late.json")
       try await daemon.wait { try $0.root.currentFiles.count == 22 }
       #expect(try await daemon.tool("flush").code == 0)
       let busy = try await copy(database.url)
@@ -70,6 +72,9 @@ extension SystemTests {
       let paused = try database.run("SELECT string_agg(kind || ' ' || name, ',') FROM bobbin._pause")
       #expect(paused == "type row")
       #expect(try rows() == "25 jobs, 2 completed, 2 rows of 2")
+      // Others may run what names no files.
+      let bound = try database.run(#"SELECT string_agg(id, ',') FROM bobbin."Job" WHERE _place IS NOT NULL"#)
+      #expect(bound == "late")
       #expect(try await moved.tool("resume", "--type", "row").code == 0)
       try await moved.wait { try $0.root.currentFiles == ["late.json"] }
       #expect(try rows() == "25 jobs, 24 completed, 24 rows of 24")

@@ -34,6 +34,8 @@ enum DaemonEvent: Sendable {
   case mayBegin
   /// The membership: jobs of this spool may have ended on other hosts.
   case outcomesKnown
+  /// The membership: operators have paused or resumed something, on whichever host.
+  case pausesChanged
   /// Any part: the daemon must end at once.
   case fatal(FatalFailure)
 }

@@ -2,6 +2,7 @@ import Fleet
 import JobSchedule
 import Jobs
 import ObjectGraph
+import PostgresFleet
 
 /// Commands on a fleet: its lead carries them out, and whoever runs a job is told by it.
 extension JobControl {
@@ -43,5 +44,66 @@ extension JobControl {
         }
       }
     }
+  }
+}
+
+/// A reason why nothing is done with a host of a fleet.
+enum HostRefusal: Error, Equatable {
+  case noFleet
+  case unknown(String, known: [String])
+  case ambiguous(String, [String])
+  case alive(String)
+  case hasJobs(String, Int)
+}
+
+/// Commands for the hosts of a fleet.
+extension JobControl {
+  /// Gives a host no jobs any more, or jobs again, and calls back with the root of its spool.
+  ///
+  /// - Parameter host: its number, the root of its spool, or its name if no other host has that.
+  func setDrained(
+    _ isDrained: Bool, host: String, answer: @escaping @Sendable (Result<String, any Error>) -> Void
+  ) {
+    enqueue(answer) { [self] in
+      let (membership, root) = try find(host)
+      try membership.setPaused(isDrained, .host(root))
+      return root
+    }
+  }
+
+  /// Removes a host that is gone for good, and calls back with the root of its spool and the number of jobs that only it
+  /// could run.
+  func remove(
+    host: String, jobs fate: HostRemoval.Fate?,
+    answer: @escaping @Sendable (Result<(root: String, jobs: Int), any Error>) -> Void
+  ) {
+    enqueue(answer) { [self] in
+      let (membership, root) = try find(host)
+      let ledger = try membership.reader()
+      switch try ledger.remove(root, jobs: fate) {
+      case .removed(let jobs):
+        ledger.hintLead()
+        return (root, jobs)
+      case .isAlive: throw HostRefusal.alive(root)
+      case .hasJobs(let count): throw HostRefusal.hasJobs(root, count)
+      case .unknown: throw HostRefusal.unknown(root, known: [])
+      }
+    }
+  }
+
+  private func find(_ name: String) throws -> (Membership, root: String) {
+    guard let membership = engine.membership else { throw HostRefusal.noFleet }
+    return (membership, try membership.reader().knownHosts().root(named: name))
+  }
+}
+
+extension [FleetOverview.Host] {
+  /// The root of the host that people call so.
+  func root(named name: String) throws(HostRefusal) -> String {
+    if let host = first(where: { $0.root == name || "\($0.number)" == name }) { return host.root }
+    let called = map(\.root).filter { $0.hasPrefix(name + ":") }
+    if called.count > 1 { throw .ambiguous(name, called) }
+    guard let root = called.first else { throw .unknown(name, known: map(\.root)) }
+    return root
   }
 }

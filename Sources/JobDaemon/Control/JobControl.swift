@@ -115,15 +115,14 @@ final class JobControl: Sendable {
   ) {
     enqueue(answer) { [self] in
       if let membership = engine.membership {
-        _ = try membership.ask(.pause(resource, isPaused))
-        return
+        return try membership.setPaused(isPaused, resource)
       }
       engine.scheduler.change { $0.setPaused(isPaused, resource, at: $1) }
       try record(isPaused, resource)
     }
   }
 
-  private func enqueue<Value>(
+  func enqueue<Value>(
     _ answer: @escaping @Sendable (Result<Value, any Error>) -> Void, _ body: @escaping @Sendable () throws -> Value
   ) {
     queue.async { [self] in

@@ -26,7 +26,11 @@ final class Membership: Sendable {
     var isClosed = false
     /// The waits for answers to orders, by their numbers.
     var questions: [Int64: @Sendable (Result<OrderAnswer.Content, any Error>) -> Void] = [:]
+    /// The orders whose answers were not taken yet, also those for which nobody waits any more.
+    var unanswered: Set<Int64> = []
     var lastTicket: Int64 = 0
+    /// The resources that operators have paused, as the last beat knew them.
+    var paused: Set<Resource.Name> = []
   }
 
   /// The outcome of writing jobs to the ledger.
@@ -86,7 +90,8 @@ final class Membership: Sendable {
   /// - Throws: ``StoreError`` if the database does not answer within a minute.
   func join(_ store: PostgresStore, slots: Int, types: [String], places: [String]) throws {
     let joined = Latch()
-    let host = FleetHost(root: spool, slots: slots, types: Set(types), places: Set(places + [spool]))
+    let host = FleetHost(
+      root: spool, slots: slots, types: Set(types), places: FleetPlace.names(offered: places, spool: spool))
     let driver = MemberDriver(
       database, host: host, agingStep: agingStep, queue: DispatchQueue(label: "fleet"),
       log: { [log] error in
@@ -140,7 +145,10 @@ final class Membership: Sendable {
     case .admitted(let jobs): note(.written, of: jobs)
     case .notAdmitted(let jobs, let reason): note(.refused(RefusedByServer(description: reason)), of: jobs)
     case .notPlaced(let ticket, let reason):
-      let answer = state.withLock { $0.questions.removeValue(forKey: ticket) }
+      let answer = state.withLock { state in
+        state.unanswered.remove(ticket)
+        return state.questions.removeValue(forKey: ticket)
+      }
       answer?(.failure(RefusedByServer(description: reason)))
     case .beaten(let beat):
       let wasAway = noteAway(false)
@@ -148,6 +156,7 @@ final class Membership: Sendable {
         log.notice("the database of the fleet is back")
         events.send(.mayBegin)
       }
+      note(paused: beat.paused)
       if wasAway || beat.hasOutcomes || !watched.isEmpty { events.send(.outcomesKnown) }
       readAnswers()
     case .missed:
@@ -181,6 +190,28 @@ final class Membership: Sendable {
       defer { state.isAway = isAway }
       return state.isAway
     }
+  }
+
+  // MARK: Pauses
+
+  /// The resources that operators have paused, and the hosts that they have drained, for the fleet.
+  var paused: Set<Resource.Name> { state.withLock { $0.paused } }
+
+  private func note(paused: Set<Resource.Name>) {
+    let isNew = state.withLock { state in
+      defer { state.paused = paused }
+      return state.paused != paused
+    }
+    if isNew { events.send(.pausesChanged) }
+  }
+
+  /// Pauses or resumes something for the fleet.
+  ///
+  /// - Throws: ``NoAnswer`` after ten seconds; it may be obeyed later.
+  func setPaused(_ isPaused: Bool, _ name: Resource.Name) throws {
+    _ = try ask(.pause(name, isPaused))
+    // The next beat says the same.
+    note(paused: isPaused ? paused.union([name]) : paused.subtracting([name]))
   }
 
   // MARK: Events
@@ -218,6 +249,7 @@ final class Membership: Sendable {
     let ticket = state.withLock { state -> Int64? in
       if state.isClosed || state.isAway { return nil }
       state.lastTicket += 1
+      state.unanswered.insert(state.lastTicket)
       state.questions[state.lastTicket] = { content in
         answer.withLock { $0 = content }
         answered.open()
@@ -237,12 +269,15 @@ final class Membership: Sendable {
 
   /// Takes the answers that the lead has given; those for which nobody waits any more are dropped.
   private func readAnswers() {
-    if state.withLock({ $0.questions.isEmpty }) { return }
+    if state.withLock({ $0.unanswered.isEmpty }) { return }
     answers.request { [weak self] in
-      guard let self, let number else { return }
+      guard let self, let number, let first = state.withLock({ $0.unanswered.min() }) else { return }
       do {
-        let answers = try reader().takeAnswers(of: number)
-        let waiting = state.withLock { state in answers.map { (state.questions.removeValue(forKey: $0), $1) } }
+        let answers = try reader().takeAnswers(of: number, from: first)
+        let waiting = state.withLock { state in
+          state.unanswered.subtract(answers.keys)
+          return answers.map { (state.questions.removeValue(forKey: $0), $1) }
+        }
         for (answer, content) in waiting { answer?(.success(content)) }
       } catch {
         // The next beat that is answered leads here again.
@@ -299,6 +334,14 @@ final class Membership: Sendable {
       return admission
     }
     admission?.answer(outcome)
+  }
+
+  /// True if this host has made the fleet of a store, whose jobs were bound to it with that.
+  var isFounder: Bool { database.isNew }
+
+  /// Gives jobs that were bound to this spool other places; nil for any host.
+  func setPlaces(_ places: [(job: ManagedObjectID, place: String?)]) throws(StoreError) {
+    try database.setPlaces(places)
   }
 
   // MARK: Spools

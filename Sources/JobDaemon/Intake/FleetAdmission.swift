@@ -178,7 +178,27 @@ final class FleetAdmission: Sendable {
     round.placeholders.append(NewJob(elsewhere: id, file: nil, type: job.type, queue: job.queue, name: job.id ?? ""))
   }
 
-  /// The host that a job has to run at: this one, if it names files that not all hosts see.
+  /// Gives the jobs of a store that was copied, which were bound to this spool, the places that they ask for themselves.
+  func placeAdoptedJobs() throws {
+    let ids = try ManagedObjectContext(parent: main, name: "admission").performAndWait { context in
+      try context.fetchIDs(FetchRequest<Job>(states: JobState.allCases.filter { !$0.isFinal }))
+    }
+    for start in stride(from: 0, to: ids.count, by: Self.keyCount) {
+      let chunk = ids[start..<min(start + Self.keyCount, ids.count)]
+      let places = try ManagedObjectContext(parent: main, name: "admission").performAndWait { [self] context in
+        try context.fetch(FetchRequest<Job>(objectIDs: chunk)).compactMap { job -> (ManagedObjectID, String?)? in
+          // One whose record can't be read stays here, and fails here.
+          guard job.spool == membership.spool, let specification = try? JobSpecification(record: job) else {
+            return nil
+          }
+          return (job.objectID, place(of: specification))
+        }
+      }
+      try membership.setPlaces(places)
+    }
+  }
+
+  /// The place where a job has to run: the one that it names, and this host, if it names files that not all hosts see.
   private func place(of job: JobSpecification) -> String? {
     let shared = policy.configuration.value.fleet.sharedFolders
     let isLocal = (handlers[job.type]?.paths(in: job.arguments) ?? []).contains { path in
@@ -186,7 +206,7 @@ final class FleetAdmission: Sendable {
       // Whoever climbs out of a folder has not named it.
       return path.contains("/../") || !shared.contains { path.hasPrefix($0.hasSuffix("/") ? $0 : $0 + "/") }
     }
-    return isLocal ? membership.spool : nil
+    return FleetPlace(offered: job.place, spool: isLocal ? membership.spool : nil).name
   }
 
   private func drawID() throws -> ManagedObjectID {

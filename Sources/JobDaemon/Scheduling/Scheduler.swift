@@ -49,17 +49,20 @@ final class Scheduler: Sendable {
 
   /// The place of jobs that wait for an assignment.
   static let elsewhere = "elsewhere"
+  /// The places that this host offers.
+  private let places: Set<String>
 
   /// The most jobs; beyond them files stay in `new/`. Each costs some 200 bytes.
   private static let jobLimit = 2_000_000
 
   /// - Parameters:
+  ///   - places: the places that this host offers to jobs that name one.
   ///   - mayBegin: asked before a run of a fleet begins.
   ///   - stop: asked then whether the run is to end at once.
   ///   - patience: the longest that an assigned run waits for a worker, before it is given back to the lead.
   ///   - now: the clocks.
   init(
-    agingStep: Duration, events: DaemonEvents = DaemonEvents(),
+    agingStep: Duration, places: [String] = [], events: DaemonEvents = DaemonEvents(),
     mayBegin: @escaping @Sendable (Moment) -> Bool = { _ in true },
     stop: @escaping @Sendable (Run) -> RunningJob.Stop? = { _ in nil }, patience: Duration = .seconds(1),
     now: @escaping @Sendable () -> Moment = { .now() }
@@ -67,6 +70,7 @@ final class Scheduler: Sendable {
     var schedule = Schedule(agingStep: agingStep.milliseconds)
     schedule.setRoom(false, at: Self.elsewhere, now: now())
     state = Mutex(State(schedule: schedule))
+    self.places = Set(places)
     self.mayBegin = mayBegin
     self.stop = stop
     self.patience = patience
@@ -98,10 +102,18 @@ final class Scheduler: Sendable {
   /// True if no more jobs may be claimed.
   var isFull: Bool { state.withLock { $0.schedule.count } >= Self.jobLimit }
 
-  /// Adds jobs.
+  /// Adds jobs; those of a place that this host does not offer wait.
   func add(_ jobs: [NewJob]) {
     if jobs.isEmpty { return }
-    change { schedule, now in for job in jobs { schedule.add(job, at: now) } }
+    change { schedule, now in
+      for var job in jobs {
+        if job.place == nil, let place = job.specification.place, !places.contains(place) {
+          job.place = place
+          schedule.setRoom(false, at: place, now: now)
+        }
+        schedule.add(job, at: now)
+      }
+    }
   }
 
   /// The running attempt at a job, if there is one.

@@ -2,6 +2,9 @@ import Fleet
 import StatusReplies
 
 extension FleetReply {
+  /// The seconds for which a host that is gone is shown, though nothing waits for it.
+  private static let longestAbsence: Double = 7 * 86_400
+
   /// The fleet as the status interface shows it: what is assigned to a host and waits for a worker there is available.
   ///
   /// - Parameter host: the number of the host that answers.
@@ -12,14 +15,21 @@ extension FleetReply {
       jobs[.running, default: 0] -= waiting
       jobs[.available, default: 0] += waiting
     }
+    let hosts = overview.hosts.map { one in
+      Host(
+        number: one.number, spool: one.root, slots: one.slots, running: min(one.runCount, one.slots),
+        silenceSeconds: Double(one.silence) / 1000, isLead: one.isAlive && one.number == overview.lead,
+        isAlive: one.isAlive, isDrained: one.isDrained, boundJobs: overview.boundCount(of: one.root),
+        places: one.places.filter { $0 != one.root && FleetPlace($0)?.spool == nil }.sorted())
+    }
     self.init(
       host: host, term: Int(overview.term),
-      hosts: overview.hosts.map { one in
-        Host(
-          number: one.number, spool: one.root, slots: one.slots, running: min(one.runCount, one.slots),
-          silenceSeconds: Double(one.silence) / 1000, isLead: one.number == overview.lead,
-          places: one.places.subtracting([one.root]).sorted())
-      },
-      jobs: Dictionary(uniqueKeysWithValues: jobs.map { ($0.key.rawValue, $0.value) }))
+      hosts: hosts.filter { $0.isAlive || $0.isDrained || $0.boundJobs > 0 || $0.silenceSeconds < Self.longestAbsence },
+      jobs: Dictionary(uniqueKeysWithValues: jobs.map { ($0.key.rawValue, $0.value) }),
+      unmet: overview.unmet.map { need in
+        Need(
+          type: need.type, place: need.place, jobs: need.count,
+          reason: HostNeed(type: need.type, place: need.place, hosts: overview.hosts).reason)
+      })
   }
 }

@@ -27,10 +27,10 @@ extension StatusService {
   }
 
   /// The change that a request makes, given its body and its user.
-  private typealias Change = @Sendable (JSONValue, UInt32, HTTPResponder) throws(JobFileError) -> Void
+  typealias Change = @Sendable (JSONValue, UInt32, HTTPResponder) throws(JobFileError) -> Void
 
   /// Reads a request's body, and makes the change.
-  private func changing(_ request: HTTPRequest, _ change: @escaping Change) -> HTTPReply {
+  func changing(_ request: HTTPRequest, _ change: @escaping Change) -> HTTPReply {
     let value: JSONValue
     do throws(JSONError) {
       value = request.body.isEmpty ? .object([:]) : try JSONValue(parsing: Array(request.body), dialect: .json)
@@ -99,7 +99,8 @@ extension StatusService {
     }
   }
 
-  private func respond<Value>(
+  /// Responds with what a change has come to.
+  func respond<Value>(
     _ responder: HTTPResponder, _ result: Result<Value, any Error>, json: (Value) -> JSONValue
   ) {
     switch result {

@@ -16,7 +16,7 @@ extension StatusService {
     router.on(.get, "/v1/jobs/:id/attempts", needs: .reading) { request, parameters in
       self.attempts(parameters["id"], request)
     }
-    router.on(.get, "/v1/queues", needs: .reading) { _, _ in .now(Self.json(self.queues())) }
+    router.on(.get, "/v1/queues", needs: .reading) { request, _ in self.queues(request) }
   }
 
   private func why(_ id: String, _ request: HTTPRequest) -> HTTPReply {
@@ -28,7 +28,9 @@ extension StatusService {
       let live = daemon.live(job, place: place)
       let state = live?.state ?? known ?? job.currentState
       let failure = live?.failure ?? job.failure
-      var reasons = try obstacles.map { try Self.words($0, failure, context: context) }
+      var reasons = try obstacles.map {
+        try Self.words($0, of: job, failure: failure, daemon: daemon, context: context)
+      }
       if let place { reasons.append("it runs at \(place.root)") }
       if let ending = live?.ending { reasons.append("it runs, and was told to end: \(ending)") }
       if reasons.isEmpty || state == .held, let failure { reasons.append(failure) }
@@ -38,7 +40,8 @@ extension StatusService {
 
   /// - Parameter failure: the failure of its last attempt, if it failed.
   private static func words(
-    _ obstacle: Schedule.Obstacle, _ failure: String?, context: isolated ManagedObjectContext
+    _ obstacle: Schedule.Obstacle, of job: Job, failure: String?, daemon: Daemon,
+    context: isolated ManagedObjectContext
   ) throws -> String {
     switch obstacle {
     case .held: "it is held; `bobbinctl release` resumes it"
@@ -52,11 +55,19 @@ extension StatusService {
     case .paused(let name): "\(name) is paused; `\(name.resumeCommand)` ends the pause"
     case .concurrency(let name, let limit): "\(name) has reached its limit of \(limit) running jobs"
     case .rate(let name, let time): "\(name) lets the next job start in \(span(time))"
-    case .place(.place(let need)): "no host that can run it (\(need)) is there and has a free worker"
-    case .place(let name): "\(name) has no room"
+    case .place(let name): try words(place: name, of: job.objectID, daemon: daemon)
     case .queue(let count):
       count == 0 ? "it is the next to run" : "\(count) jobs are ahead of it"
     }
+  }
+
+  /// The reason why no host takes a job: in a fleet the lead knows that none does, and the ledger why.
+  private static func words(place: Resource.Name, of id: ManagedObjectID, daemon: Daemon) throws -> String {
+    guard let membership = daemon.membership else {
+      return "this host does not offer \(place); [Fleet] Places= names those that it offers"
+    }
+    guard let (type, place, hosts) = try membership.reader().need(of: id) else { return "no host can run it" }
+    return HostNeed(type: type, place: place, hosts: hosts).reason
   }
 
   private static func span(_ milliseconds: Int64) -> String {
@@ -79,17 +90,27 @@ extension StatusService {
     }
   }
 
+  private func queues(_ request: HTTPRequest) -> HTTPReply {
+    guard let membership = daemon.membership else {
+      return .now(Self.json(Self.queues(daemon.scheduler.read { schedule, _ in schedule.resourceViews })))
+    }
+    return read(request) { _, _ in
+      guard case .resources(let views) = try membership.ask(.resources) else { throw NoAnswer() }
+      return Self.json(Self.queues(views))
+    }
+  }
+
   /// The queues and types that have jobs, limits or a pause.
-  private func queues() -> JSONValue {
+  private static func queues(_ views: [Schedule.ResourceView]) -> JSONValue {
     var queues: [QueuesReply.Entry] = []
     var types: [QueuesReply.Entry] = []
     var isPaused = false
-    for view in daemon.scheduler.read({ schedule, _ in schedule.resourceViews }) {
+    for view in views {
       switch view.name {
       case .everything: isPaused = view.isPaused
       case .queue(let name): queues.append(QueuesReply.Entry(name, view))
       case .type(let name): types.append(QueuesReply.Entry(name, view))
-      case .key, .place: break
+      case .key, .place, .host: break
       }
     }
     return QueuesReply(

@@ -57,7 +57,7 @@ package final class StatusService: Sendable {
     router.on(.get, "/v1/jobs", needs: .reading) { request, _ in self.jobs(request) }
     router.on(.get, "/v1/jobs/:id", needs: .reading) { request, parameters in self.job(parameters["id"], request) }
     router.on(.post, "/v1/jobs", needs: .submitting) { request, _ in self.submit(request) }
-    router.on(.get, "/v1/fleet", needs: .reading) { request, _ in self.fleet(request) }
+    addFleet(to: &router)
     addCommands(to: &router)
     addExplanations(to: &router)
     addRejects(to: &router)
@@ -104,22 +104,6 @@ package final class StatusService: Sendable {
       return Self.json(.object(["status": "failing", "reason": .string(problem)]), status: 503)
     }
     return Self.json(.object(["status": "ok"]))
-  }
-
-  private func fleet(_ request: HTTPRequest) -> HTTPReply {
-    guard let membership = daemon.membership else {
-      return .now(
-        .failure(
-          404, code: "no-fleet", message: "this host has a store of its own and belongs to no fleet",
-          hint: "[Store] Url= names the database of a fleet"))
-    }
-    return read(request) { _, _ in
-      do throws(StoreError) {
-        return Self.json(FleetReply(try membership.reader().overview(), host: membership.number ?? 0).json)
-      } catch {
-        return .failure(503, code: "away", message: "the database of the fleet does not answer: \(error)")
-      }
-    }
   }
 
   // MARK: Jobs

@@ -1,0 +1,136 @@
+package import Jobs
+
+/// The fleet as people want to see it.
+package struct FleetOverview: Sendable, Equatable {
+  /// A host that is alive, or the last one that was under its root.
+  package struct Host: Sendable, Equatable {
+    package let number: Int
+    package let root: String
+    package let slots: Int
+    package let types: Set<String>
+    package let places: Set<String>
+    package let isAlive: Bool
+    /// True if it is given no jobs until an operator says so.
+    package let isDrained: Bool
+    /// The milliseconds since its last beat, or since its end, by the server's clock.
+    package let silence: Int64
+    package let runCount: Int
+
+    package init(
+      number: Int, root: String, slots: Int, types: Set<String>, places: Set<String>, isAlive: Bool = true,
+      isDrained: Bool = false, silence: Int64 = 0, runCount: Int = 0
+    ) {
+      self.number = number
+      self.root = root
+      self.slots = slots
+      self.types = types
+      self.places = places
+      self.isAlive = isAlive
+      self.isDrained = isDrained
+      self.silence = silence
+      self.runCount = runCount
+    }
+
+    /// True if it would be given a job with these needs, once it has a free worker.
+    package func takes(type: String, place: String?) -> Bool {
+      isAlive && !isDrained && types.contains(type) && (place.map(places.contains) ?? true)
+    }
+  }
+
+  /// The number of unfinished jobs that are in one state and ask the same of their hosts.
+  package struct Demand: Sendable, Equatable {
+    /// The state on record; what runs counts as running.
+    package let state: JobState
+    package let type: String
+    package let place: String?
+    package let count: Int
+
+    package init(state: JobState, type: String, place: String?, count: Int) {
+      self.state = state
+      self.type = type
+      self.place = place
+      self.count = count
+    }
+  }
+
+  package let term: Int64
+  package let lead: Int?
+  /// The hosts by number, one for each root.
+  package let hosts: [Host]
+  package let demands: [Demand]
+
+  package init(term: Int64, lead: Int?, hosts: [Host], demands: [Demand]) {
+    self.term = term
+    self.lead = lead
+    self.hosts = hosts
+    self.demands = demands
+  }
+
+  /// The number of unfinished jobs in each state.
+  package var jobs: [JobState: Int] { demands.reduce(into: [:]) { $0[$1.state, default: 0] += $1.count } }
+
+  /// The number of unfinished jobs that only the host of a root can run.
+  package func boundCount(of root: String) -> Int {
+    demands.reduce(0) { $0 + (FleetPlace($1.place)?.spool == root || $1.place == root ? $1.count : 0) }
+  }
+
+  /// The demands of waiting jobs that no host meets, the most frequent first.
+  package var unmet: [(type: String, place: String?, count: Int)] {
+    struct Need: Hashable {
+      let type: String
+      let place: String?
+    }
+    var counts: [Need: Int] = [:]
+    for demand in demands where demand.state != .running && demand.state != .held {
+      if hosts.contains(where: { $0.takes(type: demand.type, place: demand.place) }) { continue }
+      counts[Need(type: demand.type, place: demand.place), default: 0] += demand.count
+    }
+    return counts.map { ($0.key.type, $0.key.place, $0.value) }
+      .sorted { ($1.2, $0.0, $0.1 ?? "") < ($0.2, $1.0, $1.1 ?? "") }
+  }
+}
+
+/// The place that a job asks for: one that its host offers, the spool of that host, or both.
+///
+/// The ledger has it as one text, which is among the places of each host that gives it; so whoever assigns jobs compares texts.
+package struct FleetPlace: Sendable, Equatable {
+  /// The place that the job names.
+  package let offered: String?
+  /// The root of the spool whose host alone sees its files.
+  package let spool: String?
+
+  private static let separator = " at "
+
+  package init(offered: String?, spool: String?) {
+    self.offered = offered == spool ? nil : offered
+    self.spool = spool
+  }
+
+  /// Reads what ``name`` has written; a name of one part is that of a place or of a spool, which whoever knows hosts can tell.
+  package init?(_ name: String?) {
+    guard let name else { return nil }
+    guard let range = name.firstRange(of: Self.separator) else {
+      self.init(offered: name, spool: nil)
+      return
+    }
+    self.init(offered: String(name[..<range.lowerBound]), spool: String(name[range.upperBound...]))
+  }
+
+  /// The text in the ledger; nil for any host.
+  package var name: String? {
+    switch (offered, spool) {
+    case (let offered?, let spool?): offered + Self.separator + spool
+    default: offered ?? spool
+    }
+  }
+
+  /// The texts of all that a host gives.
+  ///
+  /// - Parameters:
+  ///   - places: the places that it offers.
+  ///   - spool: the root of its spool.
+  package static func names(offered places: [String], spool: String) -> Set<String> {
+    let both = places.compactMap { FleetPlace(offered: $0, spool: spool).name }
+    return Set(places + [spool] + both)
+  }
+}

@@ -1,0 +1,57 @@
+import Jobs
+import Testing
+
+@testable import Fleet
+
+/// What people are told of a fleet, made of hosts and of what jobs ask for.
+@Suite("The overview of a fleet")
+struct FleetOverviewTests {
+  @Test(
+    "has one text for each place, which is read back the same, and which the hosts that give it have",
+    arguments: [
+      (nil, nil, nil), ("gpu", nil, "gpu"), (nil, "a:/s", "a:/s"), ("gpu", "a:/s", "gpu at a:/s"),
+      ("a:/s", "a:/s", "a:/s"),
+    ] as [(String?, String?, String?)])
+  func places(offered: String?, spool: String?, name: String?) {
+    let place = FleetPlace(offered: offered, spool: spool)
+    #expect(place.name == name)
+    #expect(FleetPlace(name)?.name == name)
+    let names = FleetPlace.names(offered: ["gpu", "big"], spool: "a:/s")
+    #expect(name.map(names.contains) ?? true)
+    #expect(!FleetPlace.names(offered: ["big"], spool: "a:/s").contains("gpu at a:/s"))
+  }
+
+  private static func host(
+    _ root: String, types: Set<String>, offered: [String] = [], isAlive: Bool = true, isDrained: Bool = false
+  ) -> FleetOverview.Host {
+    FleetOverview.Host(
+      number: 1, root: root, slots: 2, types: types, places: FleetPlace.names(offered: offered, spool: root),
+      isAlive: isAlive, isDrained: isDrained)
+  }
+
+  @Test("counts jobs by state, those that only one host can run, and those that none can")
+  func counts() {
+    func demand(_ state: JobState, _ type: String, _ place: String?, _ count: Int) -> FleetOverview.Demand {
+      FleetOverview.Demand(state: state, type: type, place: place, count: count)
+    }
+    let overview = FleetOverview(
+      term: 1, lead: 1,
+      hosts: [
+        Self.host("a:/s", types: ["x"], offered: ["gpu"]), Self.host("b:/s", types: ["y"], isAlive: false),
+        Self.host("c:/s", types: ["z"], isDrained: true),
+      ],
+      demands: [
+        demand(.available, "x", nil, 1), demand(.running, "y", nil, 2), demand(.held, "y", nil, 4),
+        demand(.retryable, "y", "b:/s", 8), demand(.available, "y", "b:/s", 16),
+        demand(.available, "x", "gpu at b:/s", 32),
+        demand(.available, "x", "gpu at a:/s", 64), demand(.available, "x", "big", 128),
+        demand(.scheduled, "z", nil, 256),
+      ])
+    #expect(overview.jobs == [.available: 241, .running: 2, .held: 4, .retryable: 8, .scheduled: 256])
+    #expect(["a:/s", "b:/s", "c:/s"].map(overview.boundCount) == [64, 56, 0])
+    #expect(
+      overview.unmet.map { "\($0.count) \($0.type) \($0.place ?? "-")" } == [
+        "256 z -", "128 x big", "32 x gpu at b:/s", "24 y b:/s",
+      ])
+  }
+}

@@ -1,0 +1,270 @@
+import DaemonTesting
+import Foundation
+import Glibc
+import JSONText
+import PostgresTesting
+import SystemSupport
+import TestSupport
+import Testing
+
+extension SystemTests {
+  /// Two daemons, and what an operator does with the hosts.
+  @Suite("The operator of a fleet", .enabled(if: PostgresCluster.isAvailable()))
+  struct FleetOperation {
+    private let database: TestDatabase
+    private let first: DaemonRoot
+    private let second: DaemonRoot
+
+    init() throws {
+      database = try PostgresCluster.makeDatabase()
+      first = try Self.root("a", database)
+      second = try Self.root("b", database, places: "gpu disk")
+      // A job of the type `where` inserts a row with the number of its host.
+      for (number, root) in [first, second].enumerated() {
+        let row = #"{"insert": {"entity": "Reading", "values": {"job": "'$BOBBIN_JOB_ID'", "number": \#(number + 1)}}}"#
+        try root.write("echo '\(row)'\n", to: root.directory.path("where.sh"))
+        try root.write("sleep 60\n", to: root.directory.path("long.sh"))
+        for type in ["where", "long"] {
+          let script = root.directory.path(type + ".sh")
+          try root.write(
+            "[Handler]\nType=\(type)\nExecStart=/bin/sh \(script)\n", to: root.paths.handlers + "/\(type).conf")
+        }
+      }
+    }
+
+    private static func root(_ name: String, _ database: TestDatabase, places: String = "") throws -> DaemonRoot {
+      try DaemonRoot(
+        """
+        [Store]
+        Url=\(database.url)
+        [Fleet]
+        Name=\(name)
+        Places=\(places)
+        [Workers]
+        Count=2
+        \(DaemonRoot.quickFlushes)
+        """)
+    }
+
+    private func spool(_ name: String, _ root: DaemonRoot) -> String { "\(name):\(root.paths.spool)" }
+
+    /// Where jobs have run: the IDs by the numbers of the hosts.
+    private func places(of ids: [String]) throws -> [Int] {
+      try ids.map { id in
+        try database.run(#"SELECT number FROM bobbin."Reading" WHERE job = '\#(id)'"#).flatMap { Int($0) } ?? 0
+      }
+    }
+
+    /// Drops a job for each ID, and waits until all are over.
+    private func run(_ ids: [String], at daemon: DaemonProcess, _ more: String = "") async throws {
+      for id in ids { try daemon.root.drop(#"{"type": "where", "id": "\#(id)"\#(more)}"#, as: FileName(id + ".json")) }
+      try await daemon.waitUntilSpoolIsEmpty()
+    }
+
+    /// Waits until a request is answered as wanted; each look waits for the daemon.
+    private func answer(
+      _ daemon: DaemonProcess, _ path: String, _ isWanted: (JSONValue) -> Bool
+    ) async throws -> JSONValue {
+      let deadline = ContinuousClock.now + .seconds(30)
+      while true {
+        let body = try await daemon.get(path)
+        if isWanted(body) { return body }
+        try #require(ContinuousClock.now < deadline, "\(path): \(body.serialized())\n\(daemon.logText)")
+      }
+    }
+
+    private func reason(_ id: String, seenBy daemon: DaemonProcess) async throws -> String {
+      let why = try await answer(daemon, "/v1/jobs/\(id)/why") { $0["reasons"]?.array?.isEmpty == false }
+      return why["reasons"]?.array?.compactMap(\.string).joined(separator: "; ") ?? ""
+    }
+
+    @Test("Any host shows the queues and the pauses of all")
+    func oneView() async throws {
+      let one = try await DaemonProcess.ready(first)
+      let other = try await DaemonProcess.ready(second)
+      for number in 0..<3 {
+        try first.drop(
+          #"{"type": "noop", "queue": "slow", "id": "j\#(number)", "notBefore": "2099-01-01T00:00:00Z"}"#,
+          as: FileName("j\(number).json"))
+      }
+      try await one.wait { try $0.root.currentFiles.count == 3 }
+      #expect(try await other.tool("pause", "--queue", "slow").code == 0)
+      for daemon in [one, other] {
+        let queues = try await answer(daemon, "/v1/queues") { reply in
+          reply["queues"]?.array?.first { $0["name"] == "slow" }?["jobs"]?["scheduled"] == 3
+        }
+        #expect(queues["queues"]?.array?.first { $0["name"] == "slow" }?["paused"] == true)
+        let status = try await answer(daemon, "/v1/status") { $0["pauses"]?.array?.isEmpty == false }
+        #expect(status["pauses"]?.array?.first?["name"] == "slow")
+        try await daemon.wait { $0.managerStatus?.contains("slow") == true }
+      }
+      #expect(try await one.tool("resume", "--queue", "slow").code == 0)
+      _ = try await answer(other, "/v1/status") { $0["pauses"]?.array?.isEmpty == true }
+      for daemon in [one, other] { _ = try await daemon.stop() }
+    }
+
+    @Test("A host that is drained gets no jobs, also after its restart and under another lead, until it is undrained")
+    func drain() async throws {
+      let one = try await DaemonProcess.ready(first)
+      let other = try await DaemonProcess.ready(second)
+      let drained = try await other.tool("fleet", "drain", "a")
+      #expect(drained.code == 0 && drained.errors.contains("is given no more jobs"), "\(drained.errors)")
+      let ids = ["d1", "d2", "d3", "d4"]
+      try await run(ids, at: one)
+      #expect(try places(of: ids) == [2, 2, 2, 2])
+      let list = try await one.tool("fleet")
+      #expect(list.output.contains("drained"), "\(list.output)")
+      // It has led, and leads no more.
+      #expect(try await one.stop() == .exited(code: 0))
+      let again = try await DaemonProcess.ready(first)
+      try await run(["e1", "e2"], at: again)
+      #expect(try places(of: ["e1", "e2"]) == [2, 2])
+      #expect(try await again.tool("fleet", "undrain", spool("a", first)).code == 0)
+      #expect(try await again.tool("fleet", "drain", "b").code == 0)
+      try await run(["f1", "f2"], at: other)
+      #expect(try places(of: ["f1", "f2"]) == [1, 1])
+      for daemon in [again, other] { _ = try await daemon.stop() }
+    }
+
+    @Test(
+      "A host that is gone for good is removed, and the jobs that only it could run are moved or cancelled by order")
+    func remove() async throws {
+      let one = try await DaemonProcess.ready(first)
+      let other = try await DaemonProcess.ready(second)
+      let alive = try await other.tool("fleet", "remove", "a")
+      #expect(alive.code == 65 && alive.errors.contains("is alive"), "\(alive.errors)")
+      let unknown = try await other.tool("fleet", "remove", "z")
+      #expect(unknown.code == 2 && unknown.errors.contains("there is no host \"z\""), "\(unknown.errors)")
+      #expect(try await one.tool("pause").code == 0)
+      try first.drop(#"{"type": "where", "id": "bound", "arguments": {"file": "in.csv"}}"#, as: "bound.json")
+      _ = try await answer(other, "/v1/jobs/bound") { $0["state"] != nil }
+      #expect(try await one.stop() == .exited(code: 0))
+      #expect(try await other.tool("resume").code == 0)
+      let why = try await answer(other, "/v1/jobs/bound/why") { reply in
+        reply["reasons"]?.array?.first?.string?.contains("its input lies on") == true
+      }
+      #expect(
+        why["reasons"]?.array?.first?.string?.hasPrefix(
+          "its input lies on the host \(spool("a", first)), which is away for ") == true, "\(why.serialized())")
+      let list = try await other.tool("fleet")
+      #expect(list.output.contains("away, 1 jobs wait for it"), "\(list.output)")
+      #expect(list.output.contains("1 job waits for a host: its input lies on the host"), "\(list.output)")
+      let bound = try await other.tool("fleet", "remove", "a")
+      #expect(bound.code == 65 && bound.errors.contains("1 unfinished job"), "\(bound.errors)")
+      let moved = try await other.tool("fleet", "remove", "--move", "a")
+      #expect(moved.code == 0 && moved.errors.contains("1 job that only it could run any host may run now"))
+      _ = try await answer(other, "/v1/jobs/bound") { $0["state"] == "completed" && $0["durable"] == true }
+      #expect(try places(of: ["bound"]) == [2])
+      let left = try await other.tool("fleet")
+      #expect(!left.output.contains("a:"), "\(left.output)")
+      _ = try await other.stop()
+    }
+
+    @Test("A job that names a place runs on a host that offers it, and waits where none does, which is told")
+    func place() async throws {
+      let one = try await DaemonProcess.ready(first)
+      let other = try await DaemonProcess.ready(second)
+      try await run(["g1", "g2", "g3"], at: one, #", "place": "gpu""#)
+      #expect(try places(of: ["g1", "g2", "g3"]) == [2, 2, 2])
+      let file = first.directory.path("placed.json")
+      try first.write(#"{type: "where", id: "placed",}"#, to: file)
+      #expect(try await one.tool("submit", "--wait", "--place", "disk", file).code == 0)
+      #expect(try places(of: ["placed"]) == [2])
+      try first.drop(#"{"type": "where", "id": "lost", "place": "attic"}"#, as: "lost.json")
+      try second.drop(
+        #"{"type": "where", "id": "torn", "place": "attic", "arguments": {"file": "in.csv"}}"#, as: "torn.json")
+      for daemon in [one, other] {
+        try await daemon.wait { try $0.root.currentFiles.count == 1 }
+        _ = try await answer(daemon, "/v1/fleet") { $0["unmet"]?.array?.count == 2 }
+      }
+      // Others may be ahead of them, too.
+      let lost = "no host offers the place \"attic\"; [Fleet] Places= names those of a host"
+      #expect(try await reason("lost", seenBy: other).hasPrefix(lost))
+      let torn = "its input lies on the host \(spool("b", second)), which does not offer the place \"attic\""
+      #expect(try await reason("torn", seenBy: one).hasPrefix(torn))
+      for daemon in [one, other] { _ = try await daemon.stop() }
+    }
+
+    @Test("Without a fleet the host's own places count, and it says that it keeps its jobs alone")
+    func alone() async throws {
+      let root = try DaemonRoot("[Fleet]\nPlaces=disk\n\(DaemonRoot.quickFlushes)")
+      let daemon = try await DaemonProcess.ready(root)
+      try root.drop(#"{"type": "noop", "id": "here", "place": "disk"}"#, as: "here.json")
+      try await daemon.waitUntilSpoolIsEmpty()
+      try root.drop(#"{"type": "noop", "id": "there", "place": "gpu"}"#, as: "there.json")
+      try await daemon.wait { try $0.root.currentFiles.count == 1 }
+      let why = try await reason("there", seenBy: daemon)
+      #expect(why.contains("this host does not offer the place \"gpu\"; [Fleet] Places= names those"), "\(why)")
+      // It waits after a restart as well.
+      #expect(try await daemon.stop() == .exited(code: 0))
+      let again = try await DaemonProcess.ready(root)
+      #expect(try await reason("there", seenBy: again) == why)
+      let fleet = try await again.tool("fleet")
+      #expect(fleet.code == 2 && fleet.errors.contains("this host keeps its jobs alone"), "\(fleet.errors)")
+      let drain = try await again.tool("fleet", "drain", "a")
+      #expect(drain.code == 2 && drain.errors.contains("this host keeps its jobs alone"), "\(drain.errors)")
+      #expect(try await again.tool("cancel", "there").code == 0)
+      _ = try await again.stop()
+    }
+
+    /// What the service manager runs when the service has stopped.
+    private func bury(_ root: DaemonRoot, result: String = "signal") async throws -> (tool: Tool, time: Duration) {
+      let start = ContinuousClock.now
+      let tool = try await Tool.run(
+        "bobbind", ["--root", root.directory.path, "--bury"], environment: ["SERVICE_RESULT": result])
+      return (tool, start.duration(to: .now))
+    }
+
+    @Test("A daemon that was killed is buried at once, and its jobs run on another host")
+    func burial() async throws {
+      let victim = try await DaemonProcess.ready(first)
+      let survivor = try await DaemonProcess.ready(second)
+      // The lead is the other one, so that nobody has to take its place.
+      #expect(try await victim.stop() == .exited(code: 0))
+      _ = try await answer(survivor, "/v1/fleet") { $0["hosts"]?.array?.contains { $0["isLead"] == true } == true }
+      let next = try await DaemonProcess.ready(first)
+      for number in 0..<4 {
+        try second.drop(#"{"type": "long", "id": "l\#(number)"}"#, as: FileName("l\(number).json"))
+      }
+      _ = try await answer(survivor, "/v1/fleet") { reply in
+        reply["hosts"]?.array?.contains { $0["spool"]?.string == spool("a", first) && $0["running"] == 2 } == true
+      }
+      let host = "(SELECT max(number) FROM bobbin._host WHERE root LIKE 'a:%')"
+      // A daemon that lives is left alone.
+      let living = try await bury(first)
+      #expect(living.tool.code == 0 && living.tool.errors.isEmpty, "\(living.tool.errors)")
+      #expect(try database.run("SELECT state FROM bobbin._host WHERE number = \(host)") == "alive")
+      try await next.kill()
+      let buried = try await bury(first)
+      // Nobody has noticed the silence by then.
+      let state = try database.run(
+        "SELECT state || ' ' || (SELECT count(*) FROM bobbin._run) FROM bobbin._host WHERE number = \(host)")
+      #expect(buried.tool.code == 0, "\(buried)")
+      #expect(buried.tool.errors.contains("the other hosts of the fleet have the jobs of the daemon"))
+      #expect(state == "lost 2")
+      let nothing = try await bury(first)
+      #expect(nothing.tool.code == 0 && nothing.tool.errors.isEmpty)
+      #expect(try await survivor.tool("cancel", "l0", "l1", "l2", "l3").code == 0)
+      try await survivor.waitUntilSpoolIsEmpty()
+      _ = try await survivor.stop()
+    }
+
+    @Test("A burial never fails nor waits: without a fleet, after an orderly stop, and while the database is away")
+    func harmlessBurial() async throws {
+      let alone = try DaemonRoot(DaemonRoot.quickFlushes)
+      let none = try await bury(alone)
+      #expect(none.tool.code == 0 && none.tool.errors.isEmpty)
+      let broken = try DaemonRoot("[Store]\nUrl=nonsense\n")
+      #expect(try await bury(broken).tool.code == 0)
+      // A server that takes connections and says nothing.
+      let listener = try UnixListener(path: first.directory.path(".s.PGSQL.5432"), mode: 0o600)
+      let silent = try DaemonRoot("[Store]\nUrl=postgresql:///x?host=\(first.directory.path)\n")
+      let orderly = try await bury(silent, result: "success")
+      #expect(orderly.tool.code == 0 && orderly.tool.errors.isEmpty)
+      let away = try await bury(silent)
+      #expect(away.tool.code == 0 && away.time < .seconds(10), "\(away)")
+      #expect(away.tool.errors.contains("the other hosts notice"), "\(away.tool.errors)")
+      withExtendedLifetime(listener) {}
+    }
+  }
+}
