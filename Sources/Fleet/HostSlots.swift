@@ -176,7 +176,7 @@ struct HostSlots: Sendable {
   /// Where limited jobs wait for a free slot, one host is kept for a while on which no job waits.
   mutating func beginRound(telling schedule: inout Schedule, at now: Moment) {
     for (need, room, _) in needs where need.isLimited && room == 0 && schedule.isAwaited(need.name) {
-      let known = order.first { kept[$0] != nil && hosts[$0].map { need.isMet(by: $0.host) } == true }
+      let known = order.first { kept[$0] != nil && hosts[$0].map { !$0.isDrained && need.isMet(by: $0.host) } == true }
       if let host = known ?? emptiest(need) { kept[host] = now.steady + Self.keepingTime }
     }
     kept = kept.filter { $0.value > now.steady && hosts[$0.key] != nil }

@@ -82,6 +82,10 @@ package struct FleetDatabase: Sendable {
       [Request("BEGIN"), JobRows.setPlaces(places), LedgerStatements.tellOfChange, Request("COMMIT")])
   }
 
+  /// The time in milliseconds since which a host that was not taken over must have been heard of to count as alive: its
+  /// database may have been away meanwhile.
+  private static let presence: Int64 = 600_000
+
   /// The sharing of the schema with the other hosts that are alive, for the options with which a host opens its store.
   ///
   /// - Parameter spool: the root of its own spool, under which nobody else is alive.
@@ -89,7 +93,7 @@ package struct FleetDatabase: Sendable {
     SchemaSharing { (connection) throws(StoreError) in
       let ledger = try connection.pipeline([Request("SELECT to_regclass('_beat') IS NOT NULL")])[0]
       if ledger.integer(0, 0) == 0 { return [] }
-      let hosts = try connection.pipeline([LedgerStatements.hosts(besides: spool, heardFor: FleetTimes().fence)])[0]
+      let hosts = try connection.pipeline([LedgerStatements.hosts(besides: spool, heardFor: presence)])[0]
       return (0..<hosts.rowCount).map { hosts.text($0, 0) }
     }
   }

@@ -33,7 +33,7 @@ extension LedgerTransaction {
       if count > 0 && fate == nil { return .hasJobs(count) }
       // Its spool is not told of ends any more.
       var changes = [JobRows.leaveSpool(root)]
-      if let fate { changes.insert(JobRows.unbind(from: root, cancelling: fate == .cancel), at: 0) }
+      if let fate { changes = JobRows.unbind(from: root, cancelling: fate == .cancel) + changes }
       try connection.pipeline(changes + LedgerStatements.forgetHost(root))
       return .removed(jobs: count)
     }
@@ -53,7 +53,8 @@ extension LedgerStatements {
     [
       Request("DELETE FROM _outcome WHERE spool = $1", [.text(root)]),
       pause(OrderText.name(of: .host(root)), false),
-      Request("DELETE FROM _host WHERE root = $1", [.text(root)]),
+      // One that joins meanwhile stays.
+      Request("DELETE FROM _host WHERE root = $1 AND state <> 'alive'", [.text(root)]),
       tellOfChange,
     ]
   }

@@ -65,34 +65,37 @@ extension JobRows {
 
   // MARK: The jobs of a host that is removed
 
-  /// The condition for unfinished jobs that only the host of the root `$1` can run.
-  private static let isBound = """
-    j."state" NOT IN (\(finalStates)) AND j._place IS NOT NULL \
-    AND (j._place = $1 OR right(j._place, length($1) + 4) = ' at ' || $1)
+  /// The condition for jobs that only the host of the root `$1` can run.
+  private static let isAt = """
+    j._place IS NOT NULL AND (j._place = $1 OR right(j._place, length($1) + 4) = ' at ' || $1)
     """
+  private static let isBound = "j.\"state\" NOT IN (\(finalStates)) AND \(isAt)"
 
   static func countBound(to root: String) -> Request {
     Request("SELECT count(*) FROM \"Job\" AS j WHERE \(isBound)", [.text(root)])
   }
 
-  /// Has any host that offers what else they ask for run the jobs of a root, or cancels them; one that has left rows
-  /// behind is reverted by a host first.
-  static func unbind(from root: String, cancelling isCancelling: Bool) -> Request {
+  /// Has any host that offers what else they ask for run the jobs of a root, also those that are put back later, or cancels
+  /// the unfinished ones; one that has left rows behind is reverted by a host first.
+  static func unbind(from root: String, cancelling isCancelling: Bool) -> [Request] {
     let place = "CASE WHEN j._place = $1 THEN NULL ELSE left(j._place, -length($1) - 4) END"
-    if !isCancelling {
-      return Request(
-        "UPDATE \"Job\" AS j SET _place = \(place), _version = _version + 1 WHERE \(isBound)", [.text(root)])
-    }
+    let free = Request(
+      "UPDATE \"Job\" AS j SET _place = \(place), _version = _version + 1 WHERE \(isAt)", [.text(root)])
+    if !isCancelling { return [free] }
     let (isPartial, reason) = ("j.\"cursor\" IS NOT NULL", "'the host ' || $1 || ' was removed, where its input lay'")
-    return Request(
+    let told = told(
+      event: "CASE WHEN \(isPartial) THEN 'cancelled' END", reason: "CASE WHEN \(isPartial) THEN \(reason) END")
+    let cancel = Request(
       """
-      UPDATE "Job" AS j SET _place = \(place), _version = _version + 1, \
+      WITH ended AS (UPDATE "Job" AS j SET _place = \(place), _version = _version + 1, \
       "state" = CASE WHEN \(isPartial) THEN j."state" ELSE 'cancelled' END, \
       "finishedAt" = CASE WHEN \(isPartial) THEN NULL ELSE \(now) END, \
-      "failure" = CASE WHEN \(isPartial) THEN j."failure" ELSE \(reason) END, \
-      "stopEvent" = CASE WHEN \(isPartial) THEN 'cancelled' END, "stopReason" = CASE WHEN \(isPartial) THEN \(reason) END \
-      WHERE \(isBound)
+      "failure" = CASE WHEN \(isPartial) THEN j."failure" ELSE \(reason) END, \(told) \
+      WHERE \(isBound) RETURNING j._key, j."spool", j."state") \
+      INSERT INTO _outcome (spool, jobs) SELECT "spool", array_agg(_key ORDER BY _key) FROM ended \
+      WHERE "state" = 'cancelled' AND "spool" IS NOT NULL AND "spool" <> $1 GROUP BY "spool"
       """, [.text(root)])
+    return [cancel, free]
   }
 
   /// Has the unfinished jobs of a spool belong to none, which would have to be told of their ends.

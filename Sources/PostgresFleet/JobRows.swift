@@ -201,12 +201,26 @@ struct JobRows: Sendable {
     parameters.add(Int64(ended.count))
     return Request(
       """
-      WITH noted AS (UPDATE "Job" AS j SET "state" = e.state, "attempt" = e.attempt, "dueAt" = e.due, \
+      WITH noted AS (UPDATE "Job" AS j SET "attempt" = e.attempt, "dueAt" = e.due, \
+      "state" = CASE WHEN j."state" = 'quarantined' AND e.state = 'available' THEN j."state" ELSE e.state END, \
       "finishedAt" = \(finished("e.state")), _version = j._version + 1, \
       "maxAttempts" = j."maxAttempts" + CASE WHEN e.state IN ('available', 'held') THEN 1 ELSE 0 END \
       FROM unnest($1, $2, $3, $4) AS e (job, attempt, state, due) WHERE j._key = e.job RETURNING 1) \
       SELECT \(LedgerStatements.demand("count(*) = $5", .contradiction)) FROM noted
       """, parameters)
+  }
+
+  /// Has jobs that are to run again keep what their runs were told, until the lead has done it: it may die before.
+  static func keepStops(of ended: [EndedRun]) -> [Request] {
+    let returned = ended.filter { $0.event == .interrupted || $0.event == .failed }
+    if returned.isEmpty { return [] }
+    return [
+      Request(
+        """
+        UPDATE "Job" AS j SET \(told(event: "r.stop", reason: "coalesce(r.reason, j.\"stopReason\")")) \
+        FROM _run AS r WHERE r.job = j._key AND r.job = ANY($1) AND r.stop IS NOT NULL
+        """, [.keys(returned.map(\.run.job.key))])
+    ]
   }
 
   /// Records what the lead has decided, in its order.
@@ -261,7 +275,7 @@ struct JobRows: Sendable {
   }
 
   /// The settings of what a job is told; one that was given up keeps that end.
-  fileprivate static func told(event: String, reason: String) -> String {
+  static func told(event: String, reason: String) -> String {
     let isGivenUp = "j.\"stopEvent\" IS NOT DISTINCT FROM '\(JobEvent.gaveUp.rawValue)'"
     return """
       "stopEvent" = CASE WHEN \(isGivenUp) THEN j."stopEvent" ELSE \(event) END, \

@@ -40,10 +40,11 @@ struct LedgerTransaction {
       try commit(statements + [LedgerStatements.place(order, ticket: ticket, by: receipt.host)])
       return .written
     case .flush(let ended, let receipt):
-      try commit([
-        LedgerStatements.fence(receipt), LedgerStatements.endRuns(ended), JobRows.record(ended),
-        LedgerStatements.tell(.ended, NewsText.text(of: ended)),
-      ])
+      try commit(
+        [LedgerStatements.fence(receipt)] + JobRows.keepStops(of: ended) + [
+          LedgerStatements.endRuns(ended), JobRows.record(ended),
+          LedgerStatements.tell(.ended, NewsText.text(of: ended)),
+        ])
       return .written
     case .replaceSlot(let host, let old, let new):
       try commit(LedgerStatements.replaceSlot(host, old: old, new: new))

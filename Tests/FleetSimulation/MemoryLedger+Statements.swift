@@ -277,10 +277,16 @@ extension MemoryLedger {
 
   private func record(_ ended: [EndedRun], _ transaction: Transaction) throws {
     for one in ended {
+      let stop = stop(of: one.run, transaction)
       try change(one.run.job, transaction) { job in
         job.attempt = one.run.attempt
-        job.state = JobState.running.after(one.event) ?? job.state
+        let state = JobState.running.after(one.event) ?? job.state
+        if job.state != .quarantined || state != .available { job.state = state }
         job.retryTime = one.retryTime
+        // The lead may die before it has done it.
+        if let stop, one.event == .interrupted || one.event == .failed {
+          self.tell(&job, stop.event, stop.reason ?? job.stop?.reason)
+        }
       }
       if one.event == .succeeded {
         let before = effects.row(one.run.job, for: transaction.id) ?? []

@@ -31,6 +31,27 @@ struct StopTests {
     #expect(try fixture.load(by: b).jobs.map { $0.stop?.event } == [.cancelled, .cancelled])
   }
 
+  @Test("is known to the next lead if the host gives its run back first", arguments: LedgerKind.available)
+  func returned(_ kind: LedgerKind) throws {
+    let fixture = try LedgerFixture(kind)
+    let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
+    let runs = try fixture.assign([1, 2, 3])
+    _ = try ledger.perform(.flush([EndedRun(run: runs[1], event: .quarantined)], fixture.receipt(a, 0)))
+    var round = LeadRound(floor: 0)
+    let reverting = Run(job: fixture.id(2), host: a, attempt: 2)
+    round.runs = [reverting]
+    round.stops = [
+      RunStop(run: runs[0], event: .held, reason: nil), RunStop(run: reverting, event: .cancelled, reason: "enough"),
+    ]
+    _ = try ledger.perform(.round(round, fixture.receipt(b, 2)))
+    let ends = [runs[0], reverting, runs[2]].map { EndedRun(run: $0, event: .interrupted) }
+    _ = try ledger.perform(.flush(ends, fixture.receipt(a, 0)))
+    let jobs = try fixture.load(by: b).jobs
+    #expect(jobs.map(\.id.key) == [1, 2, 3])
+    #expect(jobs.map { $0.stop?.event } == [.held, .cancelled, nil])
+    #expect(jobs.map(\.state) == [.available, .quarantined, .available])
+  }
+
   @Test("is kept by one that was given up, whatever else it is told", arguments: LedgerKind.available)
   func givenUp(_ kind: LedgerKind) throws {
     let fixture = try LedgerFixture(kind)

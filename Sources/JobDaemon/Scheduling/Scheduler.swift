@@ -164,11 +164,12 @@ final class Scheduler: Sendable {
 
   /// Sends all workers home; jobs that were not started stay as they are.
   func close() {
-    let workers = state.withLock { state in
+    let (workers, returned) = state.withLock { state in
       state.isClosed = true
-      defer { state.workers = [] }
-      return state.workers
+      defer { (state.workers, state.assigned) = ([], []) }
+      return (state.workers, state.assigned.map(\.run))
     }
+    if !returned.isEmpty { events.send(.givenBack(returned)) }
     steadyTimer.cancel()
     wallTimer.cancel()
     patienceTimer.cancel()
@@ -194,9 +195,10 @@ final class Scheduler: Sendable {
 
   /// Gives back what waits for workers that are occupied longer than was to be expected.
   private func giveBackLate() {
-    giveBack { [patience, mayBegin] assigned, now in
+    giveBack { [patience, mayBegin, stop] assigned, now in
       // Nobody hears of it while the database is away.
-      assigned.since + patience.milliseconds <= now.steady && mayBegin(now)
+      // What is to end here would come back at once.
+      assigned.since + patience.milliseconds <= now.steady && mayBegin(now) && stop(assigned.run) == nil
     }
   }
 
