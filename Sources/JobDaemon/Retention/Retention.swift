@@ -14,6 +14,8 @@ import SystemSupport
 final class Retention: Sendable {
   private struct State {
     var counts: [JobState: Int]?
+    /// Jobs that ended since those of their state were last counted.
+    var arrivals: [JobState: Int] = [:]
     /// Jobs that ended since the size of the store was last checked.
     var unseen = 0
   }
@@ -43,16 +45,20 @@ final class Retention: Sendable {
   func note(_ jobs: [FinishedJob]) {
     let settings = settings
     let isDue = state.withLock { state in
+      for job in jobs { state.arrivals[job.state, default: 0] += 1 }
+      state.unseen += jobs.count
       // Nothing is known yet, or there was nothing whose age could be waited for.
       guard state.counts != nil, timer.isArmed else { return true }
-      for job in jobs { state.counts?[job.state, default: 0] += 1 }
-      state.unseen += jobs.count
-      return Self.states.contains { one in
-        let limit = settings.count(one)
-        return (state.counts?[one] ?? 0) > limit + max(limit / Self.slack, 100)
-      } || (settings.storeSize > 0 && state.unseen >= Self.jobsPerLook)
+      return Self.areTooMany(state, settings) || (settings.storeSize > 0 && state.unseen >= Self.jobsPerLook)
     }
     if isDue { runSoon() }
+  }
+
+  private static func areTooMany(_ state: State, _ settings: Configuration.Retention) -> Bool {
+    states.contains { one in
+      let limit = settings.count(one)
+      return (state.counts?[one] ?? 0) + (state.arrivals[one] ?? 0) > limit + max(limit / slack, 100)
+    }
   }
 
   /// Starts a run, or another one after the one under way.
@@ -78,6 +84,8 @@ final class Retention: Sendable {
     var total = 0
     let now = clock.now()
     for state in Self.states {
+      // Those that end from now on are counted, too, or come on top: rather twice than not at all.
+      self.state.withLock { $0.arrivals[state] = 0 }
       var count = try await steps.count(state)
       let cutoff = now - settings.age(state) / .seconds(1)
       while !isStopped {
@@ -93,10 +101,13 @@ final class Retention: Sendable {
       }
       counts[state] = count
     }
-    state.withLock { state in
+    let areTooMany = state.withLock { state in
       state.counts = counts
       state.unseen = 0
+      // Those that can't be removed are no reason to look again at once.
+      return state.arrivals.values.contains { $0 > 0 } && Self.areTooMany(state, settings)
     }
+    if areTooMany { runSoon() }
     total += try await shrink(settings.storeSize)
     if total > 0 {
       while !isStopped { if !(try await steps.reclaim()) { break } }
