@@ -108,10 +108,10 @@ package final class ReplicatedCluster: Sendable {
     max_connections = 200
     wal_keep_size = 64MB
     wal_sender_timeout = 5s
+    synchronous_standby_names = '*'
     END
     start 0
     rebuild 1
-    ask 0 "ALTER SYSTEM SET synchronous_standby_names = '*'" && ask 0 'SELECT pg_reload_conf()' >/dev/null
     echo ready
     while read -r verb server; do
       case $verb in
