@@ -149,7 +149,7 @@ final class StoreOpening: Sendable {
     options.noticesOtherWriters = false
     options.externalDataThreshold = configuration.store.externalDataThreshold
     // A model file may be missing on this host, or others have not got it yet.
-    options.sharing = FleetDatabase.sharing(besides: configuration.fleet.spoolName(paths))
+    options.sharing = FleetDatabase.sharing(besides: configuration.fleet.spoolName(paths), at: configuration.store.url)
     return options
   }
 

@@ -88,9 +88,14 @@ package struct FleetDatabase: Sendable {
 
   /// The sharing of the schema with the other hosts that are alive, for the options with which a host opens its store.
   ///
-  /// - Parameter spool: the root of its own spool, under which nobody else is alive.
-  package static func sharing(besides spool: String) -> SchemaSharing {
-    SchemaSharing { (connection) throws(StoreError) in
+  /// - Parameters:
+  ///   - spool: the root of its own spool, under which nobody else is alive.
+  ///   - url: the address of the store.
+  package static func sharing(besides spool: String, at url: String) -> SchemaSharing {
+    // Asked for seldom, so that a connection for it is no matter.
+    SchemaSharing { () throws(StoreError) in
+      let connection = try Connection(Connection.Settings(url, options: PostgresStoreOptions()))
+      defer { connection.close() }
       let ledger = try connection.pipeline([Request("SELECT to_regclass('_beat') IS NOT NULL")])[0]
       if ledger.integer(0, 0) == 0 { return [] }
       let hosts = try connection.pipeline([LedgerStatements.hosts(besides: spool, heardFor: presence)])[0]

@@ -58,7 +58,7 @@ public struct PostgresStoreOptions: Sendable {
 /// not understand is refused while one of them is alive.
 package struct SchemaSharing: Sendable {
   /// The names of the other hosts that are alive.
-  let hosts: @Sendable (Connection) throws(StoreError) -> [String]
+  let hosts: @Sendable () throws(StoreError) -> [String]
 
-  package init(hosts: @escaping @Sendable (Connection) throws(StoreError) -> [String]) { self.hosts = hosts }
+  package init(hosts: @escaping @Sendable () throws(StoreError) -> [String]) { self.hosts = hosts }
 }

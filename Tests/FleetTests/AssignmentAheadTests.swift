@@ -63,6 +63,11 @@ struct AssignmentAheadTests {
       lead.apply(.ended(ended.map { EndedRun(run: $0, event: event) }), at: now)
     }
 
+    mutating func order(_ order: Order) {
+      lead.apply(.ordered(PlacedOrder(host: 1, ticket: 1, order: order, jobs: [])), at: now)
+      lead.obeyOrders(at: now)
+    }
+
     mutating func pass(_ milliseconds: Int64) {
       now = Moment(steady: now.steady + milliseconds, wall: now.wall + milliseconds)
     }
@@ -177,6 +182,26 @@ struct AssignmentAheadTests {
     fleet.add(50)
     fleet.assign()
     #expect(fleet.count(on: host) == 2)
+  }
+
+  @Test("The host on which none waits is another one when it is drained") func drainedReservation() {
+    var fleet = Fleet(hosts: 2)
+    fleet.warmUpAll()
+    fleet.add(8)
+    fleet.assign()
+    let limited = fleet.add(1) { $0.limit = JobLimit(key: "k", concurrent: 1) }.lowerBound
+    fleet.add(20)
+    fleet.assign()
+    let first = fleet.count(on: 1)
+    fleet.add(4)
+    fleet.assign()
+    let (drained, other) = fleet.count(on: 1) == first ? (1, 2) : (2, 1)
+    fleet.order(.pause(.host("\(drained)"), true))
+    fleet.assign()
+    fleet.end(fleet.count(on: other) - 1, on: other)
+    fleet.add(4)
+    #expect(fleet.assign().contains(limited))
+    #expect(fleet.runs[other]?.contains { $0.job == Fleet.id(limited) } == true)
   }
 
   @Test("A limit is kept exactly, whatever waits where") func concurrency() {

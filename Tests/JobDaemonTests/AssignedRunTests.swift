@@ -133,6 +133,14 @@ struct AssignedRunTests {
     #expect(!desk.contains(runs[0]), "another spool's job has nothing to do with this host any more")
   }
 
+  @Test("is given back at once when the host stops")
+  func close() {
+    let desk = Desk(patience: .seconds(3600))
+    let runs = desk.assign(1...2)
+    desk.scheduler.close()
+    #expect(desk.givenBack == runs)
+  }
+
   @Test("is given back at once if it is told to end before it has begun, and others are not")
   func stop() async {
     let desk = Desk(patience: .seconds(3600))

@@ -129,6 +129,17 @@ struct HostRemovalTests {
     #expect(running.hasPrefix(fate == .move ? "1\n2" : "1\n3"), "\(running)")
   }
 
+  @Test("tells other spools of their jobs that it cancels, and frees those that are over for whoever puts them back")
+  mutating func others() throws {
+    try fill()
+    try fixture.run(#"UPDATE "Job" SET spool = 'ash:/spool' WHERE _key = 2"#)
+    try fixture.run(#"UPDATE "Job" SET state = 'discarded' WHERE _key = 3"#)
+    _ = try ledger.perform(.bury(root: "elm:/spool"))
+    #expect(try ledger.remove("elm:/spool", jobs: .cancel) == .removed(jobs: 1))
+    #expect(try fixture.database.output("SELECT spool, jobs FROM _outcome") == "ash:/spool|{2}")
+    #expect(try fixture.database.output("SELECT state, _place FROM Job WHERE _key = 3") == "discarded|gpu")
+  }
+
   @Test("has the lead load anew when news say so")
   mutating func reload() throws {
     try fill()

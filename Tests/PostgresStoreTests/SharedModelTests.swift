@@ -180,7 +180,7 @@ private final class Host {
 
   private static func options(_ others: [String]) -> PostgresStoreOptions {
     var options = PostgresStoreOptions()
-    options.sharing = SchemaSharing { _ in others }
+    options.sharing = SchemaSharing { others }
     return options
   }
 

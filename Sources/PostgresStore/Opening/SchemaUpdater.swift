@@ -75,7 +75,7 @@ struct SchemaUpdater {
       }
     } catch { throw incompatible("\(error)") }
     if !union.changesInPlace.isEmpty {
-      let hosts = try sharing.hosts(connection)
+      let hosts = try sharing.hosts()
       if !hosts.isEmpty {
         throw incompatible(
           "\(union.changesInPlace.joined(separator: "; ")). That can't be changed while \(hosts.joined(separator: ", ")) "
