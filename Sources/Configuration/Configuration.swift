@@ -72,6 +72,8 @@ package struct Configuration: Sendable, Equatable {
     package internal(set) var places: [String] = []
     /// Folders that all hosts see under the same paths.
     package internal(set) var sharedFolders: [String] = []
+    /// The bytes of a job's inputs up to which they are copied to other hosts; 0 for none.
+    package internal(set) var copiedInputSize = 0
 
     /// The name of this host, given or the system's.
     package var hostName: String { name.isEmpty ? ProcessInfo.processInfo.hostName : name }

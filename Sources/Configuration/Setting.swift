@@ -57,6 +57,7 @@ extension Setting {
     Setting("Fleet", "Name", at: \.fleet.name, as: .hostName, effect: .onRestart),
     Setting("Fleet", "Places", at: \.fleet.places, as: .names, effect: .onRestart),
     Setting("Fleet", "SharedFolders", at: \.fleet.sharedFolders, as: .absolutePaths),
+    Setting("Fleet", "CopiedInputSize", at: \.fleet.copiedInputSize, as: .size(in: 0...64 << 20)),
 
     Setting("Import", "ChunkRows", at: \.importing.chunkRows, as: .integer(in: 1...1_000_000)),
     Setting("Import", "MaxRecordSize", at: \.importing.maxRecordSize, as: .size(in: 1 << 10...1 << 30)),

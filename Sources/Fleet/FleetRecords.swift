@@ -45,6 +45,8 @@ package struct FleetJob: Sendable {
   package var spool: String?
   /// True if checkpoints of its attempts have saved something, which is reverted if it is cancelled.
   package var isPartial = false
+  /// Copies of inputs that other hosts do not see; only while it is admitted.
+  package var inputs: [InputCopy] = []
   /// An order to its last attempt, whose host is gone.
   package var stop: (event: JobEvent, reason: String?)?
 

@@ -46,8 +46,10 @@ package struct ImageEncodeHandler: OwnHandler {
 
   package func paths(in arguments: JSONValue) -> [String] {
     let outputs = arguments.object?["outputs"]?.array ?? []
-    return (arguments.object?["input"]?.texts ?? []) + outputs.flatMap { $0.object?["path"]?.texts ?? [] }
+    return inputs(in: arguments) + outputs.flatMap { $0.object?["path"]?.texts ?? [] }
   }
+
+  package func inputs(in arguments: JSONValue) -> [String] { arguments.object?["input"]?.texts ?? [] }
 
   package nonisolated(nonsending) func run(_ execution: JobExecution) async throws -> JSONValue {
     let settings = configuration.value
@@ -58,8 +60,7 @@ package struct ImageEncodeHandler: OwnHandler {
       throw JobFailure(error.description)
     }
     let submitter = try execution.submitterIdentity()
-    let input = try openInput(
-      execution.absolutePath(arguments.input), for: submitter, limit: settings.image.maxInputSize)
+    let input = try openInput(arguments.input, of: execution, for: submitter, limit: settings.image.maxInputSize)
     let inputStatus = try input.status()
     var outputs: [EncodedOutput] = []
     for output in arguments.outputs {
@@ -110,9 +111,10 @@ package struct ImageEncodeHandler: OwnHandler {
   package func shutDown(by deadline: Deadline) async { await pool.shutDown(by: deadline) }
 
   private func openInput(
-    _ path: String, for submitter: UserIdentity, limit: Int
+    _ name: String, of execution: JobExecution, for submitter: UserIdentity, limit: Int
   ) throws -> FileDescriptor {
-    let file = try submitter.openInput(path)
+    let path = execution.absolutePath(name)
+    let file = try execution.openInput(name, for: submitter)
     do throws(SystemError) {
       if try file.status().size <= limit { return file }
     } catch {

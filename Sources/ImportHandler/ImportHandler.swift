@@ -28,6 +28,8 @@ package struct ImportHandler: OwnHandler {
 
   package func paths(in arguments: JSONValue) -> [String] { arguments.object?["input"]?.texts ?? [] }
 
+  package func inputs(in arguments: JSONValue) -> [String] { paths(in: arguments) }
+
   package func run(_ execution: JobExecution) async throws -> JSONValue { try await makeRun(execution).run() }
 
   package func revert(_ execution: JobExecution) async throws { try await makeRun(execution).revert() }

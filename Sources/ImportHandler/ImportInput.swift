@@ -11,8 +11,9 @@ struct ImportInput: ~Copyable {
   let source: RecordSource
 
   /// Opens the file for its first record.
-  init(path: String, for submitter: UserIdentity, _ options: InputOptions) throws {
-    let file = try submitter.openInput(path)
+  init(_ name: String, of execution: JobExecution, for submitter: UserIdentity, _ options: InputOptions) throws {
+    let path = execution.absolutePath(name)
+    let file = try execution.openInput(name, for: submitter)
     let source: RecordSource
     do throws(InputError) { source = try RecordSource(file, options) } catch { throw Self.failure(error, path) }
     let status = try Self.status(of: source, path)

@@ -59,7 +59,7 @@ actor ImportRun {
 
   private func readHead() throws -> Head {
     let submitter = try execution.submitterIdentity()
-    let input = try ImportInput(path: path, for: submitter, options)
+    let input = try ImportInput(arguments.input.path, of: execution, for: submitter, options)
     let form = input.source.form
     let names = input.source.columnNames ?? (0..<(input.source.fieldCount ?? 0)).map { "\($0 + 1)" }
     if form.isDelimited, form.hasHeader, input.source.columnNames == nil {
@@ -77,7 +77,7 @@ actor ImportRun {
 
   /// Opens the input at the place of a cursor.
   func open(_ head: Head, at position: RecordPosition) throws -> ImportInput {
-    var input = try ImportInput(path: path, for: head.submitter, options)
+    var input = try ImportInput(arguments.input.path, of: execution, for: head.submitter, options)
     try input.go(to: position)
     return input
   }
@@ -169,7 +169,7 @@ actor ImportRun {
       return try await writer(head, start).run { transaction in
         var chunks = ChunkWriter(plan, records, from: start, isAtomic: true)
         if plan.mode == .replaceAll { try chunks.deleteAll(&transaction) }
-        var input = try ImportInput(path: path, for: head.submitter, options)
+        var input = try ImportInput(arguments.input.path, of: execution, for: head.submitter, options)
         try input.go(to: start.position)
         var builder = ChunkBuilder(plan, capacity: settings.chunkRows)
         while try builder.fill(input) {

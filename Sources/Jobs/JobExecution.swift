@@ -21,6 +21,7 @@ public final class JobExecution: Sendable {
   /// The cursor that an earlier attempt saved with ``checkpoint(_:)``, if there is one.
   public let cursor: String?
 
+  let copies: InputCopies?
   private let meter: Mutex<ProgressMeter>
   private let clock = Mutex(WorkClock(at: .now))
   private let attemptLog = Mutex(Log())
@@ -38,6 +39,7 @@ public final class JobExecution: Sendable {
   }
 
   /// - Parameters:
+  ///   - copies: the inputs that have come with the job, if it came from another host.
   ///   - isReverting: true if earlier checkpoints are reverted, which leaves the job's state as it is.
   ///   - isCurrent: false once the attempt was abandoned although its handler still runs.
   ///   - isToldToEnd: true if the attempt was cancelled, held or timed out, or the daemon stops.
@@ -46,7 +48,7 @@ public final class JobExecution: Sendable {
   ///   - didCheckpoint: waits until there is room for more.
   package init(
     jobID: String, specification: JobSpecification, attempt: Int, submitter: UInt32, context: ManagedObjectContext,
-    objectID: ManagedObjectID, payloadDirectory: String, cursor: String?,
+    objectID: ManagedObjectID, payloadDirectory: String, cursor: String?, copies: InputCopies? = nil,
     isReverting: Bool = false,
     isCurrent: @escaping @Sendable () -> Bool = { true }, isToldToEnd: @escaping @Sendable () -> Bool = { false },
     untilDurable: @escaping @Sendable () async -> Bool = { true },
@@ -61,6 +63,7 @@ public final class JobExecution: Sendable {
     self.objectID = objectID
     self.payloadDirectory = payloadDirectory
     self.cursor = cursor
+    self.copies = copies
     meter = Mutex(ProgressMeter(isResumed: cursor != nil, at: .now))
     self.isReverting = isReverting
     self.isCurrent = isCurrent

@@ -25,6 +25,12 @@ public protocol JobHandler: Sendable {
   /// no I/O.
   func paths(in arguments: JSONValue) -> [String]
 
+  /// Those of ``paths(in:)`` that it only reads, by ``JobExecution/openInput(_:)`` with the same text.
+  ///
+  /// In a fleet they may be copied to the host that runs the job, as they are when it is accepted. Must be quick and do no
+  /// I/O.
+  func inputs(in arguments: JSONValue) -> [String]
+
   /// Does the work.
   ///
   /// Called on the context's executor, which blocking work may occupy. A handler that is not `nonisolated(nonsending)`
@@ -44,6 +50,8 @@ extension JobHandler {
   public var hasOutsideEffects: Bool { true }
   /// All texts that look like absolute paths.
   public func paths(in arguments: JSONValue) -> [String] { arguments.texts.filter { $0.hasPrefix("/") } }
+  /// None.
+  public func inputs(in arguments: JSONValue) -> [String] { [] }
   /// Nothing of its own.
   public var settings: JobTypeSettings { JobTypeSettings() }
   /// Takes nothing back.

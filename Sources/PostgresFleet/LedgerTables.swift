@@ -7,7 +7,7 @@ struct LedgerTables {
   ///
   /// Raise it with every change of a statement below, and of what rows mean to other hosts: hosts of two versions never work
   /// on the same ledger. From the first release on, an older one is migrated by the first host that finds it.
-  static let format = 2
+  static let format = 3
   static let formatKey = "fleet"
 
   private static let statements = [
@@ -44,6 +44,10 @@ struct LedgerTables {
     jobs bigint[] NOT NULL)
     """,
     "CREATE INDEX _outcome_spool ON _outcome (spool, number)",
+    """
+    CREATE TABLE _input (job bigint, path text COLLATE "C", modified bigint NOT NULL, content bytea NOT NULL, \
+    PRIMARY KEY (job, path))
+    """,
     "CREATE TABLE _pause (kind text, name text, PRIMARY KEY (kind, name))",
     #"ALTER TABLE "Job" ADD COLUMN IF NOT EXISTS _place text COLLATE "C""#,
     // What does not hold ends the transaction where it is found, so that its statements need one wait only.

@@ -1,4 +1,5 @@
 import Fleet
+import Foundation
 import JobSchedule
 import Jobs
 import PostgresStore
@@ -30,7 +31,7 @@ struct LedgerTransaction {
       let last = found[0].rowCount == 0 ? number : found[0].integer(found[0].rowCount - 1, 3)
       return .runs(jobs.runs(found[0]), stops: jobs.stops(found[1]), last: last)
     case .admit(let new, let receipt):
-      try commit([LedgerStatements.fence(receipt), JobRows.admit(new)])
+      try commit([LedgerStatements.fence(receipt), JobRows.admit(new)] + InputRows.keep(inputsOf: new))
       return .written
     case .order(let order, let ticket, let receipt):
       var statements = [LedgerStatements.fence(receipt)]
@@ -111,6 +112,13 @@ struct LedgerTransaction {
       answers[found.integer(row, 0)] = OrderText.answer(found.text(row, 1), id: jobs.id)
     }
     return answers
+  }
+
+  /// The copy of an input that came with a job; nil if there is none.
+  func input(_ path: String, of job: ManagedObjectID) throws(StoreError) -> InputCopy? {
+    let found = try connection.pipeline([InputRows.read(path, of: job)])[0]
+    if found.rowCount == 0 { return nil }
+    return InputCopy(path: path, content: Data(found.blob(0, 1)), modificationTime: found.integer(0, 0))
   }
 
   /// The hosts that run some of these jobs.

@@ -1,5 +1,6 @@
 package import Dispatch
 package import Fleet
+package import Jobs
 import PostgresStore
 package import StoreInterface
 import Synchronization
@@ -113,6 +114,11 @@ package final class PostgresLedger: FleetLedger, Sendable {
   /// - Parameter first: the first order that may have one; before it lie rows that are dead, and may be kept for long.
   package func takeAnswers(of host: Int, from first: Int64) throws(StoreError) -> [Int64: OrderAnswer.Content] {
     try apart { (transaction) throws(StoreError) in try transaction.takeAnswers(of: host, from: first) }
+  }
+
+  /// Reads the copy of an input that came with a job; nil if there is none.
+  package func input(_ path: String, of job: ManagedObjectID) throws(StoreError) -> InputCopy? {
+    try apart { (transaction) throws(StoreError) in try transaction.input(path, of: job) }
   }
 
   /// Reads which hosts run some of these jobs.

@@ -87,6 +87,7 @@ package final class StoreParticipant: TransactionCompanion {
     return [
       LedgerStatements.endRuns(ended), LedgerStatements.tell(.ended, NewsText.text(of: ended)),
       LedgerStatements.tellSpools(of: ended, but: spool),
+      InputRows.drop(of: ended.lazy.filter { $0.event == .succeeded }.map(\.run.job)),
     ]
   }
 

@@ -40,6 +40,7 @@ extension SystemTests {
         [Fleet]
         Name=\(name)
         Places=\(places)
+        CopiedInputSize=1K
         [Workers]
         Count=2
         \(DaemonRoot.quickFlushes)
@@ -182,6 +183,32 @@ extension SystemTests {
       #expect(try await reason("lost", seenBy: other).hasPrefix(lost))
       let torn = "its input lies on the host \(spool("b", second)), which does not offer the place \"attic\""
       #expect(try await reason("torn", seenBy: one).hasPrefix(torn))
+      for daemon in [one, other] { _ = try await daemon.stop() }
+    }
+
+    @Test("A small input that other hosts do not see goes along with its job, as it was when that was accepted")
+    func copiedInput() async throws {
+      let one = try await DaemonProcess.ready(first)
+      let other = try await DaemonProcess.ready(second)
+      #expect(try await other.tool("fleet", "drain", "a").code == 0)
+      #expect(try await other.tool("pause").code == 0)
+      let input = first.paths.payload + "/readings.csv"
+      let record = #"{"type": "import", "id": "%", "arguments": {"input": "readings.csv", "entity": "Reading"}}"#
+      try first.write("job,number\nsmall,7\n", to: input)
+      try first.drop(record.replacing("%", with: "small"), as: "small.json")
+      _ = try await answer(one, "/v1/jobs/small") { $0["state"] == "available" }
+      try first.write("job,number\nlarge,8\n" + String(repeating: "more,9\n", count: 200), to: input)
+      try first.drop(record.replacing("%", with: "large"), as: "large.json")
+      _ = try await answer(one, "/v1/jobs/large") { $0["state"] == "available" }
+      #expect(try await other.tool("resume").code == 0)
+      _ = try await answer(other, "/v1/jobs/small") { $0["state"] == "completed" && $0["durable"] == true }
+      #expect(try places(of: ["small", "large"]) == [7, 0])
+      #expect(try database.run("SELECT count(*) FROM bobbin._input") == "0")
+      let why = try await reason("large", seenBy: other)
+      #expect(why.contains("its input lies on the host \(spool("a", first)), which is drained"), "\(why)")
+      #expect(try await other.tool("fleet", "undrain", "a").code == 0)
+      _ = try await answer(other, "/v1/jobs/large") { $0["state"] == "completed" && $0["durable"] == true }
+      #expect(try places(of: ["large"]) == [8])
       for daemon in [one, other] { _ = try await daemon.stop() }
     }
 

@@ -84,7 +84,9 @@ struct JobEngine: Sendable {
     // Weak, as the job owns the execution: a cycle would never be freed.
     return JobExecution(
       jobID: specification.id ?? "", specification: specification, attempt: attempt, submitter: submitter,
-      context: context, objectID: id, payloadDirectory: payloadDirectory, cursor: cursor, isReverting: isReverting,
+      context: context, objectID: id, payloadDirectory: payloadDirectory, cursor: cursor,
+      copies: membership.map { membership in InputCopies { try membership.input($0, of: id) } },
+      isReverting: isReverting,
       isCurrent: { [weak job] in !isAttempt || job?.isAbandoned == false },
       isToldToEnd: { [weak job] in job?.stop != nil },
       untilDurable: { [merger, flusher] in

@@ -296,6 +296,11 @@ final class Membership: Sendable {
     return reader
   }
 
+  /// Reads the copy of an input that came with a job; nil if there is none.
+  func input(_ path: String, of job: ManagedObjectID) throws(StoreError) -> InputCopy? {
+    try reader().input(path, of: job)
+  }
+
   /// Has jobs written to the ledger, and waits for that, at most a minute.
   ///
   /// - Throws: ``StoreError/Code/unavailable`` if the database is away already, so that nothing was written,

@@ -14,6 +14,10 @@ import Synchronization
 final class FleetAdmission: Sendable {
   /// Keys that are reserved at a time.
   private static let keyCount = 10_000
+  /// The bytes of copied inputs in one transaction, beyond which jobs of the same file run here.
+  private static let copiedSize = 64 << 20
+  /// The bytes of them after which other files wait for the next transaction.
+  private static let copiedSizePerRound = 16 << 20
 
   private let main: ManagedObjectContext
   private let coordinator: PersistentStoreCoordinator
@@ -49,30 +53,38 @@ final class FleetAdmission: Sendable {
   func admit(
     _ files: [(candidate: AdmissionCandidate, jobs: [JobSpecification])]
   ) throws -> [Result<AdmittedFile, AdmissionRefusal>] {
-    while true {
+    var results: [Result<AdmittedFile, AdmissionRefusal>] = []
+    while results.count < files.count {
+      let rest = files[results.count...]
       // Each time, jobs of another host are known that were not before.
-      do { return try admitOnce(files) } catch is AdmissionRace { continue } catch let error as RefusedByServer {
+      do { results += try admitOnce(rest) } catch is AdmissionRace { continue } catch let error as RefusedByServer {
         // One that can't be stored must not keep the others out.
-        if files.count == 1 { return [.failure(AdmissionRefusal(reason: error.description))] }
-        return try files.flatMap { try admit([$0]) }
+        if files.count > 1 { return try results + rest.flatMap { try admit([$0]) } }
+        results.append(.failure(AdmissionRefusal(reason: error.description)))
       }
     }
+    return results
   }
 
+  /// Writes the jobs of some files in one transaction: of all of them, unless they bring large inputs along.
+  ///
+  /// - Returns: the results for these, one at least.
   private func admitOnce(
-    _ files: [(candidate: AdmissionCandidate, jobs: [JobSpecification])]
+    _ files: ArraySlice<(candidate: AdmissionCandidate, jobs: [JobSpecification])>
   ) throws -> [Result<AdmittedFile, AdmissionRefusal>] {
     let names = files.flatMap { $0.jobs.flatMap { [$0.id ?? ""] + $0.after + $0.afterAny } }
     var known = try read(names)
     var round = Round()
-    let admitted = try files.map { candidate, jobs in
+    var admitted: [Result<AdmittedFile, AdmissionRefusal>] = []
+    for (candidate, jobs) in files where round.copiedSize < Self.copiedSizePerRound {
       do throws(AdmissionRefusal) {
         for job in jobs { try known.checkOrigin(of: job, submitter: Int64(candidate.file.submitter)) }
       } catch {
-        return Result<AdmittedFile, AdmissionRefusal>.failure(error)
+        admitted.append(.failure(error))
+        continue
       }
       round.givenNames.formUnion(candidate.contents.jobs.compactMap(\.id))
-      return .success(try admit(candidate, jobs, known: &known, round: &round))
+      admitted.append(.success(try admit(candidate, jobs, known: &known, round: &round)))
     }
     // Before they are in the ledger: the lead may assign them to this host before the answer is here.
     scheduler.add(round.placeholders)
@@ -92,6 +104,8 @@ final class FleetAdmission: Sendable {
     /// The names among theirs that files have given, which those of other spools may give as well.
     var givenNames: Set<String> = []
     var placeholders: [NewJob] = []
+    /// The bytes of their copied inputs.
+    var copiedSize = 0
     /// Other spools' jobs for which one of the files waits.
     var watched: [ManagedObjectID] = []
   }
@@ -148,8 +162,13 @@ final class FleetAdmission: Sendable {
     var specification = job
     specification.ownMaxAttempts = job.maxAttempts
     specification.maxAttempts = policy.maxAttempts(of: job, handlers[job.type])
+    let inputs = localFiles.copies(
+      for: job, submitter: file.submitter, limit: Self.copiedSize - round.copiedSize)
     var new = FleetJob(
-      id: objectID, name: id, specification: specification, place: place(of: job), created: membership.now.wall)
+      id: objectID, name: id, specification: specification,
+      place: localFiles.place(of: job, isCopied: inputs != nil), created: membership.now.wall)
+    new.inputs = inputs ?? []
+    round.copiedSize += new.inputs.reduce(0) { $0 + $1.content.count }
     new.file = file.name.description
     new.submitter = Int64(file.submitter)
     new.spool = membership.spool
@@ -191,22 +210,17 @@ final class FleetAdmission: Sendable {
           guard job.spool == membership.spool, let specification = try? JobSpecification(record: job) else {
             return nil
           }
-          return (job.objectID, place(of: specification))
+          return (job.objectID, localFiles.place(of: specification))
         }
       }
       try membership.setPlaces(places)
     }
   }
 
-  /// The place where a job has to run: the one that it names, and this host, if it names files that not all hosts see.
-  private func place(of job: JobSpecification) -> String? {
-    let shared = policy.configuration.value.fleet.sharedFolders
-    let isLocal = (handlers[job.type]?.paths(in: job.arguments) ?? []).contains { path in
-      let path = path.hasPrefix("/") ? path : payloadDirectory + "/" + path
-      // Whoever climbs out of a folder has not named it.
-      return path.contains("/../") || !shared.contains { path.hasPrefix($0.hasSuffix("/") ? $0 : $0 + "/") }
-    }
-    return FleetPlace(offered: job.place, spool: isLocal ? membership.spool : nil).name
+  private var localFiles: LocalFiles {
+    LocalFiles(
+      configuration: policy.configuration.value.fleet, handlers: handlers, payloadDirectory: payloadDirectory,
+      spool: membership.spool)
   }
 
   private func drawID() throws -> ManagedObjectID {

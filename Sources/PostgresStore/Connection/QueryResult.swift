@@ -69,6 +69,8 @@ package final class QueryResult {
   /// The type of a literal such as 1, by its number (`pg_type.dat`).
   private static let int4: UInt32 = 23
 
+  package func blob(_ row: Int, _ column: Int) -> [UInt8] { Array(bytes(row, column)) }
+
   package func text(_ row: Int, _ column: Int) -> String { String(decoding: bytes(row, column), as: UTF8.self) }
 
   package func textIfPresent(_ row: Int, _ column: Int) -> String? { isNull(row, column) ? nil : text(row, column) }

@@ -62,6 +62,13 @@ package struct FileDescriptor: ~Copyable, Sendable {
     try systemCall("fsync", subject) { fsync(number) }
   }
 
+  /// Sets the time of the last change, in nanoseconds since 1970.
+  package func setModificationTime(_ time: Int64) throws(SystemError) {
+    let (seconds, nanoseconds) = time.quotientAndRemainder(dividingBy: 1_000_000_000)
+    let moment = timespec(tv_sec: Int(seconds), tv_nsec: Int(nanoseconds))
+    try systemCall("futimens", subject) { futimens(number, [moment, moment]) }
+  }
+
   package func truncate(to size: Int64) throws(SystemError) {
     try systemCall("ftruncate", subject) { ftruncate(number, off_t(size)) }
   }
