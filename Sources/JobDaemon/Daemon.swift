@@ -230,8 +230,8 @@ package final class Daemon: Sendable {
 
   /// Admits a job file submitted over the socket; it is durable in the spool before this returns.
   ///
-  /// - Returns: its jobs, in their order.
-  func accept(_ data: Data, submitter: UInt32) throws -> [ManagedObjectID] {
+  /// - Returns: the file, with its jobs in their order.
+  func accept(_ data: Data, submitter: UInt32) throws -> [AdmittedFile] {
     let name = Submitter.fileName(for: submitter)
     let draft = ClaimedFile(name: name, data: data, submitter: submitter)
     let contents = try admission.parse(draft)

@@ -63,7 +63,7 @@ struct JobOrder {
 
   /// Checks the order.
   ///
-  /// - Throws: if an ID occurs twice, or jobs wait for each other in a circle.
+  /// - Throws: if an ID occurs twice, a local name is missing, or jobs wait for each other in a circle.
   func check() throws(JobFileOrderError) {
     for (index, job) in jobs.enumerated() {
       if let id = job.id, indexes[id] != index {
@@ -72,6 +72,14 @@ struct JobOrder {
       }
     }
     if jobs.allSatisfy({ $0.after.isEmpty && $0.afterAny.isEmpty }) { return }
+    for (index, job) in jobs.enumerated() {
+      for (key, names) in [("after", job.after), ("afterAny", job.afterAny)] {
+        guard let missing = names.first(where: { JobSpecification.isLocal($0) && indexes[$0] == nil }) else { continue }
+        throw JobFileOrderError(
+          index: index, key: key,
+          message: "no job of this file has the ID \"\(missing)\"; names that begin with # are those of one file")
+      }
+    }
     var isDone = [Bool](repeating: false, count: jobs.count)
     for start in jobs.indices where !isDone[start] { try walk(from: start, &isDone) }
   }

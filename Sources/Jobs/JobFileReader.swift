@@ -148,6 +148,8 @@ struct JobFileReader {
 }
 
 extension JobFileReader {
+  /// The bytes of a local name, which becomes a part of an ID.
+  private static let localLimit = 100
   private static let keys = [
     "type", "id", "queue", "priority", "notBefore", "timeout", "maxAttempts", "backoff", "after", "afterAny", "batch",
     "unique", "limit", "place", "arguments",
@@ -159,7 +161,12 @@ extension JobFileReader {
     for key in object.keys where !Self.keys.contains(key) { throw unknown(key, path, among: Self.keys) }
     guard let typeValue = object["type"] else { throw error("is missing", path + ["type"]) }
     var job = JobSpecification(type: try text(typeValue, path + ["type"], limit: 100))
-    if let id = object["id"] { job.id = try text(id, path + ["id"], limit: 200) }
+    if let id = object["id"] {
+      job.id = try text(id, path + ["id"], limit: 200)
+      if let id = job.id, JobSpecification.isLocal(id), id.utf8.count > Self.localLimit {
+        throw error("begins with #, and is longer than \(Self.localLimit) bytes", path + ["id"])
+      }
+    }
     if let queue = object["queue"] { job.queue = try text(queue, path + ["queue"], limit: 100) }
     if let priority = object["priority"] {
       job.priority = try integer(priority, path + ["priority"], in: -100...100)

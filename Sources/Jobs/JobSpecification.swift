@@ -6,7 +6,8 @@ import TextSupport
 public struct JobSpecification: Sendable, Hashable {
   /// The type, which chooses the handler.
   public var type: String
-  /// The idempotency key, if the file gives one: the same ID is run once.
+  /// The idempotency key, if the file gives one: the same ID is run once. In a file, a name that begins with # is its
+  /// own, and becomes a part of the ID.
   public var id: String?
   /// The queue that the job waits in.
   public var queue: String
@@ -149,4 +150,12 @@ extension JobLimit.Rate {
 
   /// The text that parses to this rate.
   package var text: String { RateText.print(count, per: period) }
+}
+
+extension JobSpecification {
+  /// Returns true for a name that is known in its file only.
+  package static func isLocal(_ name: String) -> Bool { name.hasPrefix("#") }
+
+  /// True if the job's ID is made of its file.
+  package var isNamedAfterFile: Bool { id.map(Self.isLocal) ?? true }
 }

@@ -59,6 +59,10 @@ package struct JobReply: Decodable, Sendable {
   /// The reason why the running attempt was told to stop, if it was.
   package var ending: String?
   package var progress: Progress?
+  /// True if it was known before it was submitted, so that nothing was run; only in the reply to a submission.
+  package var repeated: Bool?
+  /// The IDs by which it waits for jobs that nobody has submitted yet; only in the reply to a submission.
+  package var unknownAfter: [String]?
 
   /// Values of any form, which the daemon writes only; clients read them from the document, keys in their order.
   package var result: JSONValue?
@@ -68,7 +72,7 @@ package struct JobReply: Decodable, Sendable {
 
   private enum CodingKeys: String, CodingKey {
     case id, type, state, durable, queue, priority, attempt, maxAttempts, notBefore, batch, file, submitter, createdAt
-    case startedAt, finishedAt, error, ending, progress
+    case startedAt, finishedAt, error, ending, progress, repeated, unknownAfter
   }
 
   package init(id: String, type: String, state: State, durable: Bool) {
@@ -78,7 +82,7 @@ package struct JobReply: Decodable, Sendable {
     self.durable = durable
   }
 
-  /// The document. `arguments`, `options` and `rejects` are left out if they are nil, other fields are null then.
+  /// The document. What only some replies have is left out if it is nil, other fields are null then.
   package var json: JSONValue {
     var object: JSONObject = [
       "id": .string(id), "type": .string(type), "queue": .text(queue), "priority": .whole(priority),
@@ -91,6 +95,8 @@ package struct JobReply: Decodable, Sendable {
     if let rejects { object["rejects"] = rejects }
     if let arguments { object["arguments"] = arguments }
     if let options { object["options"] = options }
+    if let repeated { object["repeated"] = .bool(repeated) }
+    if let unknownAfter { object["unknownAfter"] = .array(unknownAfter.map(JSONValue.string)) }
     return .object(object)
   }
 }

@@ -23,6 +23,7 @@ package struct Timestamp: Decodable, Sendable {
 /// The one form of all errors of the status interface.
 package struct ErrorReply: Decodable, Sendable {
   package struct Content: Decodable, Sendable {
+    package let code: String?
     package let message: String
     package let hint: String?
   }

@@ -28,7 +28,7 @@ extension JobReply {
   /// - Parameter end: The end of the wait for it; nil when nobody waited.
   func submitLine(_ end: WaitEnd?, _ times: TimeText) -> String {
     let word = end != nil || state.isFinal ? stateText : "accepted"
-    let note: String? =
+    let news: String? =
       switch end {
       case .durable: startedAt.flatMap { times.duration(from: $0, to: finishedAt) }
       case .unfinished:
@@ -43,8 +43,17 @@ extension JobReply {
           + "`bobbinctl release \(displayName(id))` releases it, `bobbinctl cancel \(displayName(id))` cancels it"
       case .failed, nil: error
       }
-    let line = [displayName(word).padded(to: 9), displayName(id)] + (note.map { [singleLine($0)] } ?? [])
+    let note = [repetition, news].compactMap(\.self).joined(separator: "; ")
+    let line = [displayName(word).padded(to: 9), displayName(id)] + (note.isEmpty ? [] : [singleLine(note)])
     return line.joined(separator: "  ") + "\n"
+  }
+
+  /// The news that a submission has of it: that it is no new job, or that it waits for one that nobody knows.
+  private var repetition: String? {
+    if repeated == true { return "already known, nothing was run" }
+    guard let unknown = unknownAfter, !unknown.isEmpty else { return nil }
+    let names = unknown.prefix(3).map { "\"\(displayName($0))\"" }.joined(separator: ", ")
+    return "waits for \(names)\(unknown.count > 3 ? " and others" : ""), which nobody has submitted yet"
   }
 
   /// The fields that `show` prints for it.

@@ -89,7 +89,7 @@ struct Reply {
         code, "the daemon answered with HTTP status \(status) and no readable error",
         hint: "is this the socket of bobbind, and its version near to \(Release.version)?")
     }
-    throw ToolError(code, error.message, hint: error.hint)
+    throw ToolError(error.code == "id-taken" ? .different : code, error.message, hint: error.hint)
   }
 
   func decoded<Value: Decodable>(as type: Value.Type) throws(ToolError) -> Value {

@@ -16,6 +16,8 @@ struct SubmitCommand: Subcommand {
   static let details = """
     FILE is a job file, - is standard input. Each is one request: its jobs are accepted together or not at all, and a
     refused file doesn't keep the others from being submitted. Accepted jobs are on disk and survive a power cut.
+    A job whose ID is known is not run again, which is told; if it is another job, with other arguments, its file is
+    refused, and the exit code is 4.
 
     With --wait it ends when all jobs are completed and their outcome is on disk, with 1 if one of them failed,
     with 3 if one is held and the others are finished or wait too, and with 75 when the time is up; the jobs continue.

@@ -27,7 +27,7 @@ enum ExitCode: Int32 {
   case notFound = 2
   /// A job is held, so waiting for it is pointless.
   case jobHeld = 3
-  /// Two stores differ.
+  /// Two stores differ, or an ID is that of another job.
   case different = 4
   case usage = 64
   /// A job file was refused, a store can't be copied as it is, or a host can't be removed.

@@ -64,7 +64,7 @@ struct AdmissionRoundTests {
         (object.id, object.currentState) = (one.id, one.state)
         entries[one.id] = KnownJobs.Entry(
           objectID: object.objectID, state: one.state, failure: one.state.isFailure ? "because" : nil,
-          origin: KnownJobs.Origin(submitter: one.user, type: "noop"))
+          origin: KnownJobs.Origin(submitter: one.user, type: "noop", arguments: "{}"))
       }
       var round = AdmissionRound(
         known: entries, scheduler: scheduler,

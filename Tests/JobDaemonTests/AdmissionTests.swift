@@ -29,7 +29,8 @@ struct AdmissionTests {
   }
 
   private func candidate(_ name: FileName, _ text: String, by user: UInt32 = 7) throws -> AdmissionCandidate {
-    let file = ClaimedFile(name: name, data: Data(text.utf8), submitter: user)
+    let status = try Directory(path: "/").status()
+    let file = ClaimedFile(name: name, data: Data(text.utf8), submitter: user, status: status, birthTime: 5)
     return AdmissionCandidate(file: file, contents: try admission.parse(file))
   }
 
@@ -123,6 +124,55 @@ struct AdmissionTests {
       _ = try admission.admit([try candidate("f", noop("x"), by: 8)]).map { try $0.get() }
     }
     #expect(try admission.admit([try candidate("g", noop("x"))]).map { try $0.get().jobs.count } == [0])
+  }
+
+  @Test("A known ID with other arguments is refused, and what differs is told; a file that was accepted is not")
+  func otherArguments() throws {
+    func job(_ arguments: String) -> String { #"{"type": "other", "id": "x", "arguments": \#(arguments)}"# }
+    let first = #"{"a": 1, "b": {"c": 2.0, "d": [1]}}"#
+    let same = #"{"b": {"d": [1], "c": 2.0}, "a": 1}"#
+    let results = try admission.admit([
+      try candidate("a", job(first)), try candidate("b", job(same)),
+      try candidate("c", job(#"{"a": "one", "b": {"c": 2.0, "d": [1]}, "e": null}"#)), try candidate("d", job("{}")),
+    ])
+    #expect(try results[1].get().repeated == Set(try results[0].get().objectIDs))
+    #expect(try results[0].get().repeated.isEmpty)
+    let start = #"the ID "x" is that of a job with other arguments ("a" is 1 there and "#
+    #expect(
+      results.map { result in if case .failure(let refusal) = result { refusal.reason } else { nil } } == [
+        nil, nil, start + #""one" here, "e" is nothing there and null here); choose another one"#,
+        start + #"nothing here, "b" differs); choose another one"#,
+      ])
+    var earlier = try candidate("e", job("{}"))
+    earlier.isTakenUp = true
+    #expect(try admission.admit([earlier]).map { try $0.get().repeated.count } == [1])
+  }
+
+  @Test("Jobs that wait for unknown ones are told of, also if these come later in the same file")
+  func unknown() throws {
+    func job(_ id: String, _ more: String) -> String { #"{"type": "noop", "id": "\#(id)", \#(more)}"# }
+    let text = [
+      job("a", #""after": ["b", "never"]"#), job("b", #""afterAny": "nobody""#), job("c", #""after": "a""#),
+    ].joined(separator: ",")
+    let file = try admission.admit([try candidate("f", "{\"jobs\": [\(text)]}")])[0].get()
+    #expect(file.unknown == [file.objectIDs[0]: ["never"], file.objectIDs[1]: ["nobody"]])
+    // Whoever repeats them is not told once more.
+    #expect(try admission.admit([try candidate("g", "{\"jobs\": [\(text)]}")])[0].get().unknown.isEmpty)
+  }
+
+  @Test("Names that begin with # belong to their file: two files may have the same, and each has jobs of its own")
+  func localNames() throws {
+    let text = ##"{"jobs": [{"type": "noop", "id": "#b", "after": "#a"}, {"type": "noop", "id": "#a"}]}"##
+    let files = try admission.admit([try candidate("f", text), try candidate("g", text)]).map { try $0.get() }
+    #expect(files.map(\.jobs.count) == [2, 2])
+    #expect(files.map(\.unknown.count) == [0, 0])
+    #expect(Set(files.flatMap(\.ids)).count == 4)
+    #expect(files.flatMap(\.ids).map { String($0.suffix(2)) } == ["#b", "#a", "#b", "#a"])
+    for file in files {
+      #expect(file.jobs[0].blockers.contains { if case .name = $0.subject { true } else { false } })
+      #expect(file.ids[0].dropLast(2) == file.ids[1].dropLast(2))
+    }
+    #expect(throws: JobFileError.self) { try candidate("h", ##"{"type": "noop", "after": "#a"}"##) }
   }
 
   @Test("Of one file, too, only the first job has a unique key")

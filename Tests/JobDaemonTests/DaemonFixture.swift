@@ -47,7 +47,9 @@ final class DaemonFixture: Sendable {
     try daemon.coordinator.close()
   }
 
-  func submit(_ text: String) throws -> [ManagedObjectID] { try daemon.accept(Data(text.utf8), submitter: getuid()) }
+  func submit(_ text: String) throws -> [ManagedObjectID] {
+    try daemon.accept(Data(text.utf8), submitter: getuid()).flatMap(\.objectIDs)
+  }
 
   /// Submits jobs and waits until all of them are over and on disk.
   @discardableResult

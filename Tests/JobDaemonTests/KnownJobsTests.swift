@@ -37,7 +37,7 @@ struct KnownJobsTests {
     let known = try known(["done", "failed", "never", ""])
     #expect(known["done"]?.objectID == done)
     #expect(known["done"]?.state == .completed)
-    #expect(known["done"]?.origin == KnownJobs.Origin(submitter: 7, type: "noop"))
+    #expect(known["done"]?.origin == KnownJobs.Origin(submitter: 7, type: "noop", arguments: "{}"))
     #expect(known["failed"]?.objectID == failed)
     #expect(known["failed"]?.failure == "because")
     #expect(known["failed"]?.origin == nil, "its record is from before submitters were recorded")

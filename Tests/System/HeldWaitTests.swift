@@ -32,6 +32,18 @@ extension SystemTests {
         #expect(tool.output.contains("\"x\" is not a whole number; `bobbinctl release bad` releases it"))
         #expect(tool.output.contains("completed  free"))
       }
+      let repeated = try await submit(daemon, #"{"type": "noop", "id": "free"}"#)
+      #expect(repeated.code == 0)
+      #expect(repeated.output.hasPrefix("completed  free  already known, nothing was run; "), "\(repeated.output)")
+      let other = try await submit(
+        daemon, #"{"type": "import", "id": "bad", "arguments": {"input": "b.csv", "entity": "Reading"}}"#)
+      #expect(other.code == 4, "\(other.errors)")
+      #expect(other.errors.contains("\"input\" is \"a.csv\" there and \"b.csv\" here"), "\(other.errors)")
+      let early = daemon.root.directory.path + "/early.json"
+      try Data(#"{"type": "noop", "id": "early", "after": ["free", "late"]}"#.utf8).write(to: URL(filePath: early))
+      let told = try await daemon.tool("submit", early)
+      #expect(try await daemon.tool("cancel", "early").code == 0)
+      #expect(told.output.contains("waits for \"late\", which nobody has submitted yet"), "\(told.output)")
       #expect(try await daemon.tool("cancel", "bad").code == 0)
       try await daemon.waitUntilSpoolIsEmpty()
     }

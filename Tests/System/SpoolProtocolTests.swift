@@ -179,7 +179,7 @@ extension SystemTests {
       let daemon = try await DaemonProcess.ready(root)
       try await daemon.waitUntilSpoolIsEmpty()
       #expect(try await states(root) == "same|completed")
-      #expect(daemon.logText.contains("second.json repeats unfinished jobs, which run once: same"))
+      #expect(daemon.logText.contains("second.json repeats known jobs, which are not run again: same"))
       #expect(try await daemon.stop() == .exited(code: 0))
     }
 
@@ -189,13 +189,13 @@ extension SystemTests {
       let held = #"{"type": "noop", "id": "same", "notBefore": "2100-01-01T00:00:00Z"}"#
       for name in ["first.json", "second.json"] as [FileName] { try root.drop(held, as: name) }
       let daemon = try await DaemonProcess.ready(root)
-      try await daemon.waitForLog("second.json repeats unfinished")
+      try await daemon.waitForLog("second.json repeats known")
       #expect(try await daemon.stop() == .exited(code: 0))
       for _ in 0..<2 {
         let again = try await DaemonProcess.ready(root)
         try root.drop(#"{"type": "noop"}"#, as: "witness.json")
         try await again.wait { try $0.root.newFiles.isEmpty && $0.root.currentFiles.count == 2 }
-        #expect(!again.logText.contains("repeats unfinished"))
+        #expect(!again.logText.contains("repeats known"))
         #expect(try await again.stop() == .exited(code: 0))
       }
     }

@@ -16,6 +16,10 @@ struct AdmittedFile: Sendable {
   var objectIDs: [ManagedObjectID] = []
   /// The IDs of all jobs in the file, in order.
   let ids: [String]
+  /// Those among them that were known before, and are not run again.
+  var repeated: Set<ManagedObjectID> = []
+  /// The IDs by which its jobs wait for others that nobody has submitted yet.
+  var unknown: [ManagedObjectID: [String]] = [:]
   /// Other files' unfinished jobs: this file is released with them.
   var duplicatesOfLive: [ManagedObjectID] = []
   /// The failures of earlier, durable runs of its jobs; the file is released at once if it has no other jobs.

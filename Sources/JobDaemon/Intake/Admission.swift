@@ -76,7 +76,7 @@ final class Admission: Sendable {
   private func specifications(of candidates: [AdmissionCandidate]) throws -> [[JobSpecification]] {
     var jobs = candidates.map { $0.jobs(spool: fleet == nil ? nil : spool) }
     let named = candidates.indices.filter { place in
-      candidates[place].isTakenUp && candidates[place].contents.jobs.contains { $0.id == nil }
+      candidates[place].isTakenUp && candidates[place].contents.jobs.contains(where: \.isNamedAfterFile)
     }
     if named.isEmpty { return jobs }
     let others = named.map { (place: $0, jobs: candidates[$0].jobs(spool: fleet == nil ? spool : nil)) }
@@ -86,7 +86,7 @@ final class Admission: Sendable {
     for (place, other) in others {
       let file = candidates[place].file.name.description
       let isKnown = zip(candidates[place].contents.jobs, other).contains { given, job in
-        guard given.id == nil, let entry = known[job.id ?? ""] else { return false }
+        guard given.isNamedAfterFile, let entry = known[job.id ?? ""] else { return false }
         return entry.file == file && (entry.spool ?? spool) == spool
       }
       if isKnown { jobs[place] = other }
@@ -120,7 +120,7 @@ struct AdmissionRound {
     _ candidate: AdmissionCandidate, _ jobs: [JobSpecification], in context: isolated ManagedObjectContext
   ) throws(AdmissionRefusal) -> AdmittedFile {
     let file = candidate.file
-    for job in jobs { try known.checkOrigin(of: job, submitter: Int64(file.submitter)) }
+    try known.check(jobs, submitter: file.submitter, isTakenUp: candidate.isTakenUp)
     let isOver = candidate.isOver && jobs.contains { known[$0.id ?? ""] != nil }
     var admitted = AdmittedFile(
       file: LiveFile(name: file.name, jobCount: 0), isTakenUp: candidate.isTakenUp, ids: jobs.map { $0.id ?? "" })
@@ -129,6 +129,7 @@ struct AdmissionRound {
       let id = job.id ?? ""
       if let earlier = known[id] {
         admitted.objectIDs.append(earlier.objectID)
+        admitted.repeated.insert(earlier.objectID)
         if !earlier.state.isFinal {
           if !isOver { admitted.duplicatesOfLive.append(earlier.objectID) }
         } else if earlier.state == .discarded || earlier.state == .quarantined {
@@ -139,6 +140,7 @@ struct AdmissionRound {
       if isOver { continue }
       insert(job, id, from: file, fileName: fileName, into: &admitted, in: context)
     }
+    admitted.unknown = known.unknown(namedBy: jobs, of: admitted)
     return admitted
   }
 
@@ -161,7 +163,7 @@ struct AdmissionRound {
     job.createdAt = Date()
     admitted.objectIDs.append(job.objectID)
     admitted.file.expectJob()
-    let origin = KnownJobs.Origin(submitter: job.submitter, type: job.type)
+    let origin = KnownJobs.Origin(submitter: job.submitter, type: job.type, arguments: job.arguments)
     let blockers: [NewJob.Blocker]
     do throws(Refusal) {
       try acquire(specification.unique, for: id)

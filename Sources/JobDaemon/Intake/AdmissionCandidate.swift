@@ -12,16 +12,21 @@ struct AdmissionCandidate: Sendable {
   /// True if it lay in `cur/` already.
   var isTakenUp = false
 
-  /// The file's jobs, with IDs and batches where the file gives none.
+  /// The file's jobs, with IDs and batches where the file gives none, and the file's own name in front of local names.
   ///
   /// - Parameter spool: the spool of a fleet's host, which tells its files from those of others.
   func jobs(spool: String?) -> [JobSpecification] {
     var jobs = contents.jobs
     let defaultID = spool.map { file.defaultID(in: $0) } ?? file.defaultID
+    func global(_ name: String) -> String { JobSpecification.isLocal(name) ? defaultID + name : name }
     let batch = contents.batch ?? (contents.hasCallback ? defaultID : nil)
     for index in jobs.indices {
       let isCallback = contents.hasCallback && index == jobs.count - 1
-      if jobs[index].id == nil {
+      jobs[index].after = jobs[index].after.map(global)
+      jobs[index].afterAny = jobs[index].afterAny.map(global)
+      if let id = jobs[index].id {
+        jobs[index].id = global(id)
+      } else {
         jobs[index].id =
           isCallback
           ? defaultID + ".callback" : jobs.count == 1 ? defaultID : "\(defaultID).\(index + 1)"

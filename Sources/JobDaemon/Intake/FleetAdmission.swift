@@ -78,12 +78,12 @@ final class FleetAdmission: Sendable {
     var admitted: [Result<AdmittedFile, AdmissionRefusal>] = []
     for (candidate, jobs) in files where round.copiedSize < Self.copiedSizePerRound {
       do throws(AdmissionRefusal) {
-        for job in jobs { try known.checkOrigin(of: job, submitter: Int64(candidate.file.submitter)) }
+        try known.check(jobs, submitter: candidate.file.submitter, isTakenUp: candidate.isTakenUp)
       } catch {
         admitted.append(.failure(error))
         continue
       }
-      round.givenNames.formUnion(candidate.contents.jobs.compactMap(\.id))
+      round.givenNames.formUnion(candidate.contents.jobs.lazy.filter { !$0.isNamedAfterFile }.compactMap(\.id))
       admitted.append(.success(try admit(candidate, jobs, known: &known, round: &round)))
     }
     // Before they are in the ledger: the lead may assign them to this host before the answer is here.
@@ -132,14 +132,16 @@ final class FleetAdmission: Sendable {
         continue
       }
       admitted.objectIDs.append(earlier.objectID)
+      // Or else an earlier run of this host, or an admission whose answer was lost, has written it for this very file.
+      let isRepeated = earlier.file != name.description || earlier.spool != membership.spool
+      if isRepeated { admitted.repeated.insert(earlier.objectID) }
       if earlier.state.isFinal {
         if earlier.state.isFailure && earlier.state != .cancelled {
           admitted.earlierFailures.append("\(id): \(earlier.failure ?? "failed")")
         }
       } else if isOver {
         continue
-      } else if earlier.file == name.description && earlier.spool == membership.spool {
-        // Of this very file: an earlier run of this host, or an admission whose answer was lost, has written it.
+      } else if !isRepeated {
         let isHere = scheduler.read { schedule, _ in schedule.contains(earlier.objectID) }
         if isHere {
           admitted.duplicatesOfLive.append(earlier.objectID)
@@ -151,6 +153,7 @@ final class FleetAdmission: Sendable {
         if earlier.spool != membership.spool { watch(earlier.objectID, job, round: &round) }
       }
     }
+    admitted.unknown = known.unknown(namedBy: jobs, of: admitted)
     return admitted
   }
 
@@ -176,7 +179,9 @@ final class FleetAdmission: Sendable {
     admitted.objectIDs.append(objectID)
     known[id] = KnownJobs.Entry(
       objectID: objectID, state: .available, failure: nil,
-      origin: KnownJobs.Origin(submitter: new.submitter, type: job.type), file: new.file, spool: membership.spool)
+      origin: KnownJobs.Origin(
+        submitter: new.submitter, type: job.type, arguments: job.arguments.serialized()),
+      file: new.file, spool: membership.spool)
     expect(objectID, job, in: &admitted, round: &round)
   }
 

@@ -268,11 +268,11 @@ final class Intake: Sendable {
   /// Admits a file that came over the socket and lies in `cur/` already.
   ///
   /// - Throws: ``AdmissionRefusal`` if it can't be admitted, and the store's errors; nothing is admitted then.
-  func admit(_ candidate: AdmissionCandidate) throws -> [ManagedObjectID] {
+  func admit(_ candidate: AdmissionCandidate) throws -> [AdmittedFile] {
     try queue.sync {
       let admitted = try admission.admit([candidate]).map { try $0.get() }
       events.send(.admitted(admitted))
-      return admitted.flatMap(\.objectIDs)
+      return admitted
     }
   }
 

@@ -267,13 +267,13 @@ package final class StatusService: Sendable {
 
   private func accept(_ submission: Submission, _ place: WaitingClients.Place?, responder: HTTPResponder) {
     do {
-      let ids = try daemon.accept(submission.body, submitter: submission.user)
+      let files = try daemon.accept(submission.body, submitter: submission.user)
       let peer = submission.peer
-      guard let wait = submission.wait else { return answer(ids, peer, responder: responder, status: 202) }
-      let waiting = SubmissionWait(ids, daemon) { [self] isOver in
+      guard let wait = submission.wait else { return answer(files, peer, responder: responder, status: 202) }
+      let waiting = SubmissionWait(files.flatMap(\.objectIDs), daemon) { [self] isOver in
         // Before the client has its reply, and may come back.
         place?.leave()
-        answer(ids, peer, responder: responder, status: isOver ? 200 : 202)
+        answer(files, peer, responder: responder, status: isOver ? 200 : 202)
       }
       waiting.begin(limit: wait)
       responder.whenOver {
@@ -297,11 +297,14 @@ package final class StatusService: Sendable {
   }
 
   /// Shows submitted jobs, in the order of their file.
-  private func answer(_ ids: [ManagedObjectID], _ peer: PeerCredentials?, responder: HTTPResponder, status: Int) {
+  private func answer(_ files: [AdmittedFile], _ peer: PeerCredentials?, responder: HTTPResponder, status: Int) {
     acquireTurn(peer, responder) { [daemon] turn in
       ManagedObjectContext(parent: daemon.main, name: "submission").perform { context in
         do {
-          var body = try Self.list(ids, context, daemon: daemon)
+          var body = try Self.list(files.flatMap(\.objectIDs), context, daemon: daemon) { id, reply in
+            reply.repeated = files.contains { $0.repeated.contains(id) }
+            reply.unknownAfter = files.lazy.compactMap { $0.unknown[id] }.first
+          }
           body.append(UInt8(ascii: "}"))
           turn.respond(.json(data: body, status: status))
         } catch {
@@ -313,15 +316,17 @@ package final class StatusService: Sendable {
 
   /// The beginning of an object with jobs, `{"jobs":[...]`; read a few hundred at a time, since there may be very many.
   ///
-  /// - Parameter states: the states of jobs that only the lead of a fleet knows.
+  /// - Parameters:
+  ///   - states: the states of jobs that only the lead of a fleet knows.
+  ///   - add: completes what is said of a job.
   private static func list(
     _ ids: [ManagedObjectID], _ context: isolated ManagedObjectContext, daemon: Daemon,
-    states: [ManagedObjectID: JobState] = [:]
+    states: [ManagedObjectID: JobState] = [:], add: (ManagedObjectID, inout JobReply) -> Void = { _, _ in }
   ) throws -> Data {
     var body = Data("{\"jobs\":[".utf8)
     for start in stride(from: 0, to: ids.count, by: 500) {
       let part = ids[start..<min(start + 500, ids.count)]
-      let list = try Self.jobs(part, context, daemon: daemon, states: states)
+      let list = try Self.jobs(part, context, daemon: daemon, states: states, add: add)
       if body.last != UInt8(ascii: "[") && !list.isEmpty { body.append(UInt8(ascii: ",")) }
       body.append(contentsOf: list)
       context.reset()
@@ -333,7 +338,7 @@ package final class StatusService: Sendable {
   /// Jobs as JSON, with commas between them.
   private static func jobs(
     _ ids: ArraySlice<ManagedObjectID>, _ context: isolated ManagedObjectContext, daemon: Daemon,
-    states: [ManagedObjectID: JobState]
+    states: [ManagedObjectID: JobState], add: (ManagedObjectID, inout JobReply) -> Void
   ) throws -> [UInt8] {
     // Most are released, so one look at the schedule is enough for all.
     let unreleased = daemon.scheduler.read { schedule, _ in Set(ids.filter(schedule.contains)) }
@@ -344,7 +349,9 @@ package final class StatusService: Sendable {
       var live = unreleased.contains(job.objectID) ? daemon.live(job, place: places[job.objectID]) : nil
       if live == nil, let place = places[job.objectID] { live = LiveView(place) }
       if live == nil, let state = states[job.objectID] { live = LiveView(state: state) }
-      jobs[job.objectID] = JobReply(job, live: live, withArguments: false).json.serializedBytes()
+      var reply = JobReply(job, live: live, withArguments: false)
+      add(job.objectID, &reply)
+      jobs[job.objectID] = reply.json.serializedBytes()
     }
     return Array(ids.compactMap { jobs[$0] }.joined(separator: [UInt8(ascii: ",")]))
   }

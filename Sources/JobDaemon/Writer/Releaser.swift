@@ -54,13 +54,21 @@ final class Releaser: Sendable {
   }
 
   private func tellOfRepetitions(_ admitted: AdmittedFile) {
-    // It was logged when the file was claimed.
-    if admitted.isTakenUp || admitted.duplicatesOfLive.isEmpty { return }
-    let live = Set(admitted.duplicatesOfLive)
-    let names = zip(admitted.ids, admitted.objectIDs).lazy.filter { live.contains($0.1) }.map(\.0)
-    log.notice(
-      "the job file \(admitted.file.name) repeats unfinished jobs, which run once: "
-        + names.prefix(5).map { displayName($0) }.joined(separator: ", ") + (live.count > 5 ? ", ..." : ""))
+    // It was logged when the file was claimed; a client is told in its reply.
+    if admitted.isTakenUp || Submitter.isSent(admitted.file.name) { return }
+    func list(_ names: [String]) -> String {
+      names.prefix(5).map { displayName($0) }.joined(separator: ", ") + (names.count > 5 ? ", ..." : "")
+    }
+    let names = zip(admitted.ids, admitted.objectIDs)
+    let repeated = names.filter { admitted.repeated.contains($0.1) }.map(\.0)
+    if !repeated.isEmpty {
+      log.notice("the job file \(admitted.file.name) repeats known jobs, which are not run again: \(list(repeated))")
+    }
+    let unknown = names.flatMap { admitted.unknown[$0.1] ?? [] }
+    if !unknown.isEmpty {
+      log.notice(
+        "jobs of the file \(admitted.file.name) wait for jobs that nobody has submitted yet: \(list(unknown))")
+    }
   }
 
   /// Releases durable jobs.
