@@ -149,6 +149,7 @@ package struct CommandReply: Decodable, Sendable {
     package static let notFound = Self(rawValue: "not-found")
     package static let reverting = Self(rawValue: "reverting")
     package static let notPossible = Self(rawValue: "not-possible")
+    package static let ambiguous = Self(rawValue: "ambiguous")
   }
 
   package struct Job: Decodable, Sendable {
@@ -157,9 +158,14 @@ package struct CommandReply: Decodable, Sendable {
     package let state: JobReply.State?
     /// The unfinished job with its unique key, if that makes the command impossible.
     package let uniqueOwner: String?
+    /// The IDs of jobs that may be meant, if there are several.
+    package let candidates: [String]?
 
-    package init(id: String, result: Result, state: JobReply.State? = nil, uniqueOwner: String? = nil) {
+    package init(
+      id: String, result: Result, state: JobReply.State? = nil, uniqueOwner: String? = nil, candidates: [String]? = nil
+    ) {
       (self.id, self.result, self.state, self.uniqueOwner) = (id, result, state, uniqueOwner)
+      self.candidates = candidates
     }
 
     /// The document; fields that are nil are left out.
@@ -167,6 +173,7 @@ package struct CommandReply: Decodable, Sendable {
       var object: JSONObject = ["id": .string(id), "result": .string(result.rawValue)]
       if let state { object["state"] = .string(state.rawValue) }
       if let uniqueOwner { object["uniqueOwner"] = .string(uniqueOwner) }
+      if let candidates { object["candidates"] = .array(candidates.map(JSONValue.string)) }
       return .object(object)
     }
   }

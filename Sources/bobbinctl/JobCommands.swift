@@ -94,6 +94,8 @@ struct JobCommand: Sendable {
   private func reason(_ job: CommandReply.Job) -> String {
     switch (job.result, job.uniqueOwner) {
     case (.notFound, _): "there is no job \"\(job.id)\""
+    case (.ambiguous, _):
+      "\"\(job.id)\" may be one of \((job.candidates ?? []).map { "\"\($0)\"" }.joined(separator: ", ")); give more of the ID"
     case (.reverting, _):
       "the job \"\(job.id)\" is cancelled, and its checkpoints are still being reverted; try again in a moment"
     case (_, let owner?):

@@ -77,7 +77,9 @@ final class DaemonFixture: Sendable {
   func perform(_ command: JobControl.Command, on id: String) async throws -> JobControl.Reply? {
     try await withTimeout { [daemon] in
       try await withCheckedThrowingContinuation { continuation in
-        daemon.control.perform(command, on: [id]) { continuation.resume(with: $0) }
+        daemon.control.perform(command, on: [id]) { result in
+          continuation.resume(with: result.map { $0.map(\.reply) })
+        }
       }.first
     }
   }

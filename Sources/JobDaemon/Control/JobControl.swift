@@ -31,26 +31,54 @@ final class JobControl: Sendable {
     case keyTaken(JobState, owner: String)
     /// The job is cancelled, and what its checkpoints have saved is still being reverted.
     case reverting
+    /// Several jobs have the handle.
+    case ambiguous([String])
   }
 
   /// A command that came too late: its effects might not be on disk before the daemon has ended.
   struct IsClosed: Error {}
 
-  /// Carries a command out for the jobs of these IDs, and calls back with the replies in their order.
+  /// Carries a command out for the jobs of these handles, and calls back with their IDs and the replies in their order.
   func perform(
-    _ command: Command, on ids: [String], _ answer: @escaping @Sendable (Result<[Reply], any Error>) -> Void
+    _ command: Command, on handles: [String],
+    _ answer: @escaping @Sendable (Result<[(id: String, reply: Reply)], any Error>) -> Void
   ) {
     enqueue(answer) { [self] in
-      let found = try context().performAndWait { [engine] context in
-        try KnownJobs(ids, context, scheduler: engine.unfinished.scheduler)
-      }
+      let (found, ambiguous, ids) = try find(handles)
+      let replies: [Reply]
       if let membership = engine.membership {
-        return try perform(command, ids.map { found[$0]?.objectID }, on: membership)
+        replies = try perform(command, ids.map { found[$0]?.objectID }, on: membership)
+      } else {
+        let order = TimedCommand(command)
+        replies = try ids.map { id in
+          try found[id].map { try perform(order, $0.objectID, recorded: $0.state) } ?? .unknown
+        }
       }
-      let order = TimedCommand(command)
-      return try ids.map { id in
-        try found[id].map { try perform(order, $0.objectID, recorded: $0.state) } ?? .unknown
+      return zip(ids, replies).map { id, reply in (id, ambiguous[id].map { .ambiguous($0.ids) } ?? reply) }
+    }
+  }
+
+  /// The most handles in one command that are no whole IDs; each is looked for by itself.
+  private static let handleLimit = 100
+
+  /// Finds the jobs of handles.
+  ///
+  /// - Returns: the known jobs, the handles that several have, and for each handle its job's ID, or itself.
+  private func find(
+    _ handles: [String]
+  ) throws -> (found: KnownJobs, ambiguous: [String: JobHandle.Ambiguous], ids: [String]) {
+    try context().performAndWait { [engine] context in
+      let scheduler = engine.unfinished.scheduler
+      let found = try KnownJobs(handles, context, scheduler: scheduler)
+      var ambiguous: [String: JobHandle.Ambiguous] = [:]
+      var meant: [String: String] = [:]
+      for handle in handles.lazy.filter({ found[$0] == nil }).prefix(Self.handleLimit) {
+        do { meant[handle] = try JobHandle(text: handle).job(in: context)?.id } catch let error as JobHandle.Ambiguous {
+          ambiguous[handle] = error
+        }
       }
+      let ids = handles.map { meant[$0] ?? $0 }
+      return (meant.isEmpty ? found : try KnownJobs(ids, context, scheduler: scheduler), ambiguous, ids)
     }
   }
 

@@ -51,8 +51,8 @@ extension StatusService {
     case .ids(let ids):
       daemon.control.perform(request.command, on: ids) { result in
         self.respond(responder, result) { replies in
-          CommandReply(done: replies.count { $0 == .done }, jobs: zip(ids, replies).map { CommandReply.Job($0, $1) })
-            .json
+          let jobs = replies.map { CommandReply.Job($0.id, $0.reply) }
+          return CommandReply(done: replies.count { $0.reply == .done }, jobs: jobs).json
         }
       }
     case .all(let selection):
@@ -208,6 +208,7 @@ extension CommandReply.Job {
     case .done: self.init(id: id, result: .done)
     case .unknown: self.init(id: id, result: .notFound)
     case .reverting: self.init(id: id, result: .reverting)
+    case .ambiguous(let ids): self.init(id: id, result: .ambiguous, candidates: ids)
     case .impossible(let state):
       self.init(id: id, result: .notPossible, state: .init(rawValue: state.rawValue))
     case .keyTaken(let state, let owner):

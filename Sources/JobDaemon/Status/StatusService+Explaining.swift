@@ -21,7 +21,7 @@ extension StatusService {
 
   private func why(_ id: String, _ request: HTTPRequest) -> HTTPReply {
     read(request) { context, daemon in
-      guard let job = try Self.job(id, context) else { return Self.noJob(id) }
+      guard let job = try JobHandle(text: id).job(in: context) else { return Self.noJob(id) }
       let unfinished = daemon.engine.unfinished
       let (known, obstacles) = job.currentState.isFinal ? (nil, []) : try unfinished.explain(job.objectID)
       let place = known == .running ? try unfinished.places(of: [job.objectID])[job.objectID] : nil
@@ -34,7 +34,7 @@ extension StatusService {
       if let place { reasons.append("it runs at \(place.root)") }
       if let ending = live?.ending { reasons.append("it runs, and was told to end: \(ending)") }
       if reasons.isEmpty || state == .held, let failure { reasons.append(failure) }
-      return Self.json(WhyReply(id: id, state: .init(rawValue: state.rawValue), reasons: reasons).json)
+      return Self.json(WhyReply(id: job.id, state: .init(rawValue: state.rawValue), reasons: reasons).json)
     }
   }
 
@@ -76,7 +76,7 @@ extension StatusService {
 
   private func attempts(_ id: String, _ request: HTTPRequest) -> HTTPReply {
     read(request) { context, daemon in
-      guard let job = try Self.job(id, context) else { return Self.noJob(id) }
+      guard let job = try JobHandle(text: id).job(in: context) else { return Self.noJob(id) }
       let request = FetchRequest<Attempt>(
         try Condition(\Attempt.job, leadsTo: job.objectID), sortBy: [.ascending(\.number)])
       var attempts = try context.fetch(request).map { AttemptsReply.Attempt($0) }
@@ -86,7 +86,7 @@ extension StatusService {
         attempt.log = log
         attempts.append(attempt)
       }
-      return Self.json(AttemptsReply(id: id, attempts: attempts).json)
+      return Self.json(AttemptsReply(id: job.id, attempts: attempts).json)
     }
   }
 
@@ -134,7 +134,7 @@ extension StatusService {
       return .now(.failure(400, code: "bad-request", message: "limit is 1 to 10000, after is a byte offset"))
     }
     return read(request) { context, daemon in
-      guard let job = try Self.job(id, context) else { return Self.noJob(id) }
+      guard let job = try JobHandle(text: id).job(in: context) else { return Self.noJob(id) }
       let isJobs = try Condition(\ImportReject.job, leadsTo: job.objectID)
       let isLater = try Condition(#Predicate<ImportReject> { $0.byteOffset > after })
       let rejects = try context.fetch(
@@ -143,7 +143,7 @@ extension StatusService {
         FetchRequest<ImportState>(try Condition(\ImportState.job, leadsTo: job.objectID), limit: 1)
       ).first
       let reply = RejectsReply(
-        id: id, total: try context.count(for: FetchRequest<ImportReject>(isJobs)), found: Int(state?.rejects ?? 0),
+        id: job.id, total: try context.count(for: FetchRequest<ImportReject>(isJobs)), found: Int(state?.rejects ?? 0),
         header: state?.header, rejects: rejects.map { RejectsReply.Reject($0) },
         next: rejects.count == limit ? rejects.last.map { Int($0.byteOffset) } : nil)
       return Self.json(reply.json(input: JSONValue(stored: state?.form)))

@@ -150,7 +150,7 @@ package final class StatusService: Sendable {
 
   private func job(_ id: String, _ request: HTTPRequest) -> HTTPReply {
     read(request) { context, daemon in
-      guard let job = try Self.job(id, context) else { return Self.noJob(id) }
+      guard let job = try JobHandle(text: id).job(in: context) else { return Self.noJob(id) }
       let places = try daemon.engine.unfinished.places(of: job.currentState.isFinal ? [] : [job.objectID])
       let live = daemon.live(job, place: places[job.objectID])
       var reply = JobReply(job, live: live, withArguments: true)
@@ -167,10 +167,6 @@ package final class StatusService: Sendable {
       hint: "`bobbinctl list` shows the jobs")
   }
 
-  static func job(_ id: String, _ context: isolated ManagedObjectContext) throws -> Job? {
-    try context.fetch(FetchRequest<Job>(#Predicate { $0.id == id }, limit: 1)).first
-  }
-
   /// Answers from a context of its own, on another thread than the server's.
   func read(
     _ request: HTTPRequest,
@@ -183,6 +179,11 @@ package final class StatusService: Sendable {
             turn.respond(try body(context, self.daemon))
           } catch let error as NoAnswer {
             turn.respond(Self.noLead(error))
+          } catch let error as JobHandle.Ambiguous {
+            turn.respond(
+              .failure(
+                409, code: "ambiguous", message: "\"\(displayName(error.handle))\" may be one of \(error.list)",
+                hint: "give more of the ID"))
           } catch {
             self.daemon.engine.report(error, "a status request can't be answered")
             turn.respond(.failure(500, code: "store", message: "the store can't be read: \(error)"))

@@ -1,0 +1,40 @@
+import Foundation
+import Jobs
+import ObjectGraph
+import SystemSupport
+
+/// A handle by which people name a job: its ID, the beginning of an ID that no other has, or the name of its file.
+struct JobHandle {
+  /// A handle that several jobs have.
+  struct Ambiguous: Error, Equatable {
+    let handle: String
+    /// The IDs of some of them.
+    let ids: [String]
+
+    /// The jobs in a sentence for people.
+    var list: String { ids.map { "\"\(displayName($0))\"" }.joined(separator: ", ") }
+  }
+
+  private static let candidateLimit = 5
+  let text: String
+
+  /// Finds the job; nil if there is none.
+  ///
+  /// A whole ID and the beginning of one are found by an index; only what is neither is looked for among all files' names.
+  /// - Throws: ``Ambiguous``, and the store's errors.
+  func job(in context: isolated ManagedObjectContext) throws -> Job? {
+    let text = text
+    if let job = try context.fetch(FetchRequest<Job>(#Predicate { $0.id == text }, limit: 1)).first { return job }
+    if text.isEmpty { return nil }
+    for request in [
+      try FetchRequest<Job>(format: "id BEGINSWITH %@", text), try FetchRequest<Job>(#Predicate { $0.file == text }),
+    ] {
+      var request = request
+      request.fetchLimit = Self.candidateLimit
+      let found = try context.fetch(request)
+      if found.count > 1 { throw Ambiguous(handle: text, ids: found.map(\.id)) }
+      if let job = found.first { return job }
+    }
+    return nil
+  }
+}
