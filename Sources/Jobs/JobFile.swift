@@ -13,10 +13,13 @@ public struct JobFile: Sendable {
 
   /// Reads a job file.
   ///
-  /// - Parameter check: checks a job's type and arguments; called for each job.
+  /// - Parameters:
+  ///   - now: the moment from which delays count.
+  ///   - check: checks a job's type and arguments; called for each job.
   /// - Throws: ``JobFileError`` that names line and key.
   public init(
-    _ data: Data, check: (JobSpecification) throws(JobFileError) -> Void = { _ throws(JobFileError) in }
+    _ data: Data, at now: Date = Date(),
+    check: (JobSpecification) throws(JobFileError) -> Void = { _ throws(JobFileError) in }
   ) throws(JobFileError) {
     if data.allSatisfy({ $0 == 0x20 || $0 == 0x0a || $0 == 0x0d || $0 == 0x09 }) {
       throw JobFileError(data.isEmpty ? "the file is empty" : "the file is blank")
@@ -31,7 +34,7 @@ public struct JobFile: Sendable {
     let contents = try reader.contents()
     var jobs: [JobSpecification] = []
     for (path, value) in contents.jobs {
-      let job = try reader.job(value, path)
+      let job = try reader.job(value, path, at: now)
       do throws(JobFileError) {
         try check(job)
       } catch {

@@ -151,12 +151,15 @@ extension JobFileReader {
   /// The bytes of a local name, which becomes a part of an ID.
   private static let localLimit = 100
   private static let keys = [
-    "type", "id", "queue", "priority", "notBefore", "timeout", "maxAttempts", "backoff", "after", "afterAny", "batch",
+    "type", "id", "queue", "priority", "notBefore", "delay", "timeout", "maxAttempts", "backoff", "after", "afterAny",
+    "batch",
     "unique", "limit", "place", "arguments",
   ]
 
   /// Reads one job.
-  func job(_ value: JSONValue, _ path: [String]) throws(JobFileError) -> JobSpecification {
+  ///
+  /// - Parameter now: the moment from which its delay counts.
+  func job(_ value: JSONValue, _ path: [String], at now: Date) throws(JobFileError) -> JobSpecification {
     guard let object = value.object else { throw error("a job is an object, not \(value.kindName)", path) }
     for key in object.keys where !Self.keys.contains(key) { throw unknown(key, path, among: Self.keys) }
     guard let typeValue = object["type"] else { throw error("is missing", path + ["type"]) }
@@ -175,6 +178,10 @@ extension JobFileReader {
       job.maxAttempts = try integer(attempts, path + ["maxAttempts"], in: 1...1_000)
     }
     if let moment = object["notBefore"] { job.notBefore = try self.moment(moment, path + ["notBefore"]) }
+    if let delay = object["delay"] {
+      if job.notBefore != nil { throw error("can't stand beside \"notBefore\"", path + ["delay"]) }
+      job.notBefore = now + (try duration(delay, path + ["delay"]) / .seconds(1))
+    }
     if let batch = object["batch"] { job.batch = try text(batch, path + ["batch"], limit: 200) }
     if let arguments = object["arguments"] {
       guard arguments.object != nil else {

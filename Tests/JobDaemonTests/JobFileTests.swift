@@ -42,6 +42,13 @@ struct JobFileTests {
     #expect(job.backoff == Backoff(.linear, base: .seconds(3), limit: .seconds(60), jitter: 0.5))
   }
 
+  @Test("A delay counts from the moment of acceptance")
+  func delay() throws {
+    let now = Date(timeIntervalSince1970: 1_000_000)
+    let file = try JobFile(Data(#"{"type": "noop", "delay": "1h 5min"}"#.utf8), at: now)
+    #expect(file.jobs.map(\.notBefore) == [now + 3_900])
+  }
+
   @Test(
     "Values at the ends of their ranges are taken, and no others",
     arguments: [
@@ -54,6 +61,7 @@ struct JobFileTests {
       (#""limit": {"concurrent": 1}"#, false), (#""limit": {"key": "k", "concurrent": 0}"#, false),
       (#""limit": {"key": "k", "rate": "0/s"}"#, false), (#""unique": "\#(String(repeating: "u", count: 200))""#, true),
       (#""unique": "\#(String(repeating: "u", count: 201))""#, false), (#""unique": """#, false),
+      (#""delay": "soon""#, false), (#""delay": "5m", "notBefore": "2026-11-21T10:00:00Z""#, false),
       (#""notBefore": "2026-11-21"#, false), (#""retries": 3"#, false),
     ])
   func ranges(member: String, isTaken: Bool) {

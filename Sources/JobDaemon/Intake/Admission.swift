@@ -34,7 +34,7 @@ final class Admission: Sendable {
 
   /// Reads a file's jobs and checks types and arguments.
   func parse(_ file: ClaimedFile) throws(JobFileError) -> JobFile {
-    try JobFile(file.data) { (job) throws(JobFileError) in
+    try JobFile(file.data, at: fleet?.now ?? Date()) { (job) throws(JobFileError) in
       if let handler = handlers[job.type] {
         try handler.validate(job.arguments)
       } else if policy.configuration.value.jobs.unknownTypes == .refuse {

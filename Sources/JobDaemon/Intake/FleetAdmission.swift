@@ -43,6 +43,9 @@ final class FleetAdmission: Sendable {
     self.payloadDirectory = payloadDirectory
   }
 
+  /// This moment by the clock of the database.
+  var now: Date { Date(timeIntervalSince1970: Double(membership.now.wall) / 1000) }
+
   /// The spool of this host.
   var spool: String { membership.spool }
 
