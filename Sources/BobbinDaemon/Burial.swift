@@ -50,7 +50,8 @@ struct Burial: Sendable {
       if error.code == .wouldBlock { return }
       throw error
     }
-    let isBuried = try FleetDatabase.bury(configuration.fleet.spoolName(paths), url: url, limit: Self.limit)
+    let isBuried = try FleetDatabase.bury(
+      configuration.fleet.spoolName(paths), url: url, by: LedgerRelease(Release.version), limit: Self.limit)
     withExtendedLifetime(lock) {}
     if isBuried { journal.log(.notice, "the other hosts of the fleet have the jobs of the daemon, which is dead") }
   }

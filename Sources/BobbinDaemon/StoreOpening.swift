@@ -149,7 +149,8 @@ final class StoreOpening: Sendable {
     options.noticesOtherWriters = false
     options.externalDataThreshold = configuration.store.externalDataThreshold
     // A model file may be missing on this host, or others have not got it yet.
-    options.sharing = FleetDatabase.sharing(besides: configuration.fleet.spoolName(paths), at: configuration.store.url)
+    options.sharing = FleetDatabase.sharing(
+      besides: configuration.fleet.spoolName(paths), at: configuration.store.url, by: LedgerRelease(Release.version))
     return options
   }
 
@@ -179,7 +180,8 @@ final class StoreOpening: Sendable {
     }
     let founder = FleetFounder(spool: configuration.fleet.spoolName(paths)) { [paths] in try Self.claimedFiles(paths) }
     return try FleetDatabase(
-      configuration.store.url, options: options, job: job, coordinatorOrdinal: coordinator.ordinal, founder: founder)
+      configuration.store.url, options: options, job: job, coordinatorOrdinal: coordinator.ordinal,
+      release: LedgerRelease(Release.version), founder: founder)
   }
 
   /// The names of the claimed job files, as jobs' records have them; none before the first start of the daemon.

@@ -15,10 +15,15 @@ package struct FleetOverview: Sendable, Equatable {
     /// The milliseconds since its last beat, or since its end, by the server's clock.
     package let silence: Int64
     package let runCount: Int
+    /// The version of its release.
+    package let release: String
+    /// The formats of the ledger in which it works.
+    package let formats: ClosedRange<Int>
 
     package init(
       number: Int, root: String, slots: Int, types: Set<String>, places: Set<String>, isAlive: Bool = true,
-      isDrained: Bool = false, silence: Int64 = 0, runCount: Int = 0
+      isDrained: Bool = false, silence: Int64 = 0, runCount: Int = 0, release: String = "",
+      formats: ClosedRange<Int> = 1...1
     ) {
       self.number = number
       self.root = root
@@ -29,6 +34,8 @@ package struct FleetOverview: Sendable, Equatable {
       self.isDrained = isDrained
       self.silence = silence
       self.runCount = runCount
+      self.release = release
+      self.formats = formats
     }
 
     /// True if it would be given a job with these needs, once it has a free worker.
@@ -55,13 +62,16 @@ package struct FleetOverview: Sendable, Equatable {
 
   package let term: Int64
   package let lead: Int?
+  /// The format of the ledger, in which all hosts work.
+  package let format: Int
   /// The hosts by number, one for each root.
   package let hosts: [Host]
   package let demands: [Demand]
 
-  package init(term: Int64, lead: Int?, hosts: [Host], demands: [Demand]) {
+  package init(term: Int64, lead: Int?, format: Int = 1, hosts: [Host], demands: [Demand]) {
     self.term = term
     self.lead = lead
+    self.format = format
     self.hosts = hosts
     self.demands = demands
   }

@@ -8,6 +8,7 @@ package struct FleetDatabase: Sendable {
   private let url: String
   private let options: PostgresStoreOptions
   private let jobs: JobRows
+  private let release: LedgerRelease
   /// The name of the fleet among all on the server, with which the names of its sessions and channels begin.
   let fleet: String
   /// True if the ledger was made by this, and with it the jobs of a store that was copied were bound to the founder.
@@ -20,18 +21,20 @@ package struct FleetDatabase: Sendable {
   ///   - options: the options of the store, which the ledger's connections have as well.
   ///   - job: the entity Job of the coordinator's model.
   ///   - coordinatorOrdinal: the ordinal that goes into the IDs of jobs.
+  ///   - release: the release of this host.
   ///   - founder: the host that takes over the jobs of a store that was copied here, if it is the first.
   /// - Throws: ``StoreError`` that says what is wrong with the way to it, or with its format.
   package init(
     _ url: String, options: PostgresStoreOptions = .init(), job: Entity, coordinatorOrdinal: UInt32,
-    founder: FleetFounder? = nil
+    release: LedgerRelease, founder: FleetFounder? = nil
   ) throws(StoreError) {
     self.url = url
+    self.release = release
     self.options = options
     jobs = JobRows(job, coordinatorOrdinal: coordinatorOrdinal)
     let connection = try Connection(Connection.Settings(url, options: options))
     defer { connection.close() }
-    isNew = try LedgerTables(connection: connection, founder: founder, place: connection.place).make()
+    isNew = try LedgerTables(connection: connection, release: release, founder: founder).make()
     fleet = try Self.fleet(connection)
   }
 
@@ -49,14 +52,16 @@ package struct FleetDatabase: Sendable {
   ///   - root: the root, whose lock the caller holds.
   ///   - limit: the time after which each request is given up.
   /// - Returns: false if there is no fleet, or no such host is alive.
-  package static func bury(_ root: String, url: String, limit: Duration) throws(StoreError) -> Bool {
+  package static func bury(
+    _ root: String, url: String, by release: LedgerRelease, limit: Duration
+  ) throws(StoreError) -> Bool {
     var options = PostgresStoreOptions()
     options.applicationName = "bobbind"
     options.answerLimit = limit
     let connection = try Connection(Connection.Settings(url, options: options))
     defer { connection.close() }
     do throws(StoreError) {
-      guard try LedgerTables(connection: connection, place: connection.place).arePresent() else { return false }
+      guard try LedgerFormat(connection: connection, release: release).isPresent() else { return false }
     } catch {
       if error.code == .notAStore { return false }
       throw error
@@ -67,7 +72,8 @@ package struct FleetDatabase: Sendable {
     if alive.integer(0, 0) == 0 { return false }
     let name = try Self.fleet(connection)
     try connection.pipeline(
-      [Request("BEGIN")] + Takeover.burial(under: root, fleet: name) + [Request("COMMIT")])
+      [Request("BEGIN"), LedgerFormat.demand(of: release)] + Takeover.burial(under: root, fleet: name)
+        + [Request("COMMIT")])
     try connection.pipeline([LedgerStatements.hintLead(of: name)])
     return true
   }
@@ -82,6 +88,17 @@ package struct FleetDatabase: Sendable {
       [Request("BEGIN"), JobRows.setPlaces(places), LedgerStatements.tellOfChange, Request("COMMIT")])
   }
 
+  /// Ends an upgrade host by host: the ledger takes the newest format that all living hosts work in.
+  ///
+  /// - Parameter isTrial: true to change nothing.
+  package func finishUpgrade(isTrial: Bool) throws(StoreError) -> UpgradeEnd {
+    var options = options
+    options.applicationName = session("upgrade", of: nil)
+    let connection = try Connection(Connection.Settings(url, options: options))
+    defer { connection.close() }
+    return try LedgerFormat(connection: connection, release: release).finishUpgrade(isTrial: isTrial)
+  }
+
   /// The time in milliseconds since which a host that was not taken over must have been heard of to count as alive: its
   /// database may have been away meanwhile.
   private static let presence: Int64 = 600_000
@@ -91,13 +108,13 @@ package struct FleetDatabase: Sendable {
   /// - Parameters:
   ///   - spool: the root of its own spool, under which nobody else is alive.
   ///   - url: the address of the store.
-  package static func sharing(besides spool: String, at url: String) -> SchemaSharing {
+  ///   - release: the release of this host, which must work in the ledger's format.
+  package static func sharing(besides spool: String, at url: String, by release: LedgerRelease) -> SchemaSharing {
     // Asked for seldom, so that a connection for it is no matter.
     SchemaSharing { () throws(StoreError) in
       let connection = try Connection(Connection.Settings(url, options: PostgresStoreOptions()))
       defer { connection.close() }
-      let ledger = try connection.pipeline([Request("SELECT to_regclass('_beat') IS NOT NULL")])[0]
-      if ledger.integer(0, 0) == 0 { return [] }
+      if try !LedgerFormat(connection: connection, release: release).isPresent() { return [] }
       let hosts = try connection.pipeline([LedgerStatements.hosts(besides: spool, heardFor: presence)])[0]
       return (0..<hosts.rowCount).map { hosts.text($0, 0) }
     }
@@ -120,7 +137,7 @@ package struct FleetDatabase: Sendable {
     options.searchesByIndex = true
     options.applicationName = session(name, of: host)
     return PostgresLedger(
-      try Connection.Settings(url, options: options), jobs: jobs, fleet: fleet,
+      try Connection.Settings(url, options: options), jobs: jobs, fleet: fleet, release: release,
       channel: host.map { Self.channel(of: $0, fleet: fleet) }, listener: listener, log: log)
   }
 

@@ -53,10 +53,11 @@ enum LedgerStatements {
   private static let time = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
   /// Enters a host; answers its number, and the time.
-  static func enter(_ host: FleetHost) -> Request {
+  static func enter(_ host: FleetHost, of release: LedgerRelease) -> Request {
     Request(
       """
-      WITH new AS (INSERT INTO _host (root, slots, types, places) VALUES ($1, $2, $3, $4) RETURNING number), \
+      WITH new AS (INSERT INTO _host (root, slots, types, places, release, oldest, newest) \
+      VALUES ($1, $2, $3, $4, $6, $7, $8) RETURNING number), \
       beat AS (INSERT INTO _beat (host, seen) SELECT number, now() FROM new), \
       slots AS (INSERT INTO _session (host, slot, number) SELECT number, s, 0 FROM new, generate_series($5, 2) AS s), \
       news AS (INSERT INTO _inbox (kind, host) SELECT 'joined', number FROM new) \
@@ -64,7 +65,8 @@ enum LedgerStatements {
       """,
       [
         .text(host.root), .integer(host.slots), .texts(host.types.sorted()), .texts(host.places.sorted()),
-        .integer(firstStoreSlot),
+        .integer(firstStoreSlot), .text(release.version), .integer(release.formats.lowerBound),
+        .integer(release.formats.upperBound),
       ])
   }
 
@@ -134,7 +136,7 @@ enum LedgerStatements {
     SELECT * FROM (SELECT DISTINCT ON (h.root) h.number, h.root, h.slots, to_json(h.types)::text, \
     to_json(h.places)::text, b.host IS NOT NULL, \
     EXISTS (SELECT 1 FROM _pause AS p WHERE p.kind = 'host' AND p.name = h.root), \
-    \(silence("s")), (SELECT count(*) FROM _run AS r WHERE r.host = h.number) \
+    \(silence("s")), (SELECT count(*) FROM _run AS r WHERE r.host = h.number), h.release, h.oldest, h.newest \
     FROM _host AS h LEFT JOIN _beat AS b ON b.host = h.number, \
     LATERAL (SELECT coalesce(b.seen, h.ended, h.started) AS seen) AS s \
     ORDER BY h.root, h.number DESC) AS last ORDER BY number

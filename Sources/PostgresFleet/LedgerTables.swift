@@ -3,18 +3,18 @@ import StoreInterface
 
 /// The tables of the ledger. They lie beside the store's own and in the same schema, so that one transaction writes both.
 struct LedgerTables {
-  /// The version of these tables and of what is in them, which `_metadata` tells under ``formatKey``.
+  /// The format that these statements make; ``LedgerRelease`` has those that bring it to newer ones.
   ///
-  /// Raise it with every change of a statement below, and of what rows mean to other hosts: hosts of two versions never work
-  /// on the same ledger. From the first release on, an older one is migrated by the first host that finds it.
-  static let format = 3
-  static let formatKey = "fleet"
+  /// Until the first release, raise it with every change of a statement below, and of what rows mean to other hosts. From then
+  /// on such a change is a migration.
+  static let format = 4
 
   private static let statements = [
     """
     CREATE TABLE _host (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, root text NOT NULL, \
     slots bigint NOT NULL, types text[] NOT NULL, places text[] NOT NULL, state text NOT NULL DEFAULT 'alive', \
-    started timestamptz NOT NULL DEFAULT now(), ended timestamptz)
+    started timestamptz NOT NULL DEFAULT now(), ended timestamptz, \
+    release text NOT NULL, oldest bigint NOT NULL, newest bigint NOT NULL)
     """,
     // Rows that are written again and again: the room lets new versions stay on their page.
     "CREATE TABLE _beat (host bigint PRIMARY KEY, seen timestamptz NOT NULL) WITH (fillfactor = 50)",
@@ -55,27 +55,29 @@ struct LedgerTables {
     CREATE OR REPLACE FUNCTION _demand(holds boolean, code text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN \
     IF holds IS NOT TRUE THEN RAISE EXCEPTION USING ERRCODE = 'BF000', MESSAGE = code; END IF; END $$
     """,
-    "INSERT INTO _metadata (key, value) VALUES ('\(formatKey)', '\(format)')",
+    "INSERT INTO _metadata (key, value) VALUES ('fleet', '\(format)')",
   ]
 
   let connection: Connection
+  let release: LedgerRelease
   /// The host that makes them.
-  var founder: FleetFounder?
-  /// The servers and the database, for messages.
-  let place: String
+  let founder: FleetFounder?
 
-  /// Makes the tables, unless they are there.
+  private var format: LedgerFormat { LedgerFormat(connection: connection, release: release) }
+
+  /// Makes the tables, in the newest format of the release, unless they are there.
   ///
   /// - Returns: true if it has made them.
   /// - Throws: ``StoreError/Code/notAStore`` if there is no store in the schema, ``StoreError/Code/incompatibleModel`` if
-  ///   the tables are of another format.
+  ///   the tables are of a format in which the release does not work.
   func make() throws(StoreError) -> Bool {
-    if try arePresent() { return false }
+    if try format.isPresent() { return false }
     return try connection.transaction { () throws(StoreError) in
       // Whoever comes second waits here, and finds them made.
       try connection.pipeline([Request("SELECT value FROM _metadata WHERE key = 'format' FOR UPDATE")])
-      if try arePresent() { return false }
+      if try format.isPresent() { return false }
       for statement in Self.statements { try connection.control(statement) }
+      try format.raise(from: Self.format, to: release.formats.upperBound)
       if let founder { try adoptJobs(by: founder) }
       return true
     }
@@ -90,7 +92,7 @@ struct LedgerTables {
   private func adoptJobs(by founder: FleetFounder) throws(StoreError) {
     let claimed: [String]
     do { claimed = try founder.claimedFiles() } catch {
-      throw StoreError(.cannotOpen, "the claimed files of this host can't be listed: \(error)", path: place)
+      throw StoreError(.cannotOpen, "the claimed files of this host can't be listed: \(error)", path: connection.place)
     }
     let found = try connection.pipeline([JobRows.filesOfOwnerless(besides: claimed)])[0]
     let (all, missing) = (found.integer(0, 0), found.integer(0, 1))
@@ -99,7 +101,7 @@ struct LedgerTables {
       throw StoreError(
         .unsupported,
         "the store was copied here with unfinished jobs, such as that of the file \(named[0]), which this host's folder cur/ "
-          + "does not have; start the daemon of the host that the store comes from first", path: place)
+          + "does not have; start the daemon of the host that the store comes from first", path: connection.place)
     }
     if missing > 0 {
       let names = named.joined(separator: ", ") + (named.count < missing ? " and others" : "")
@@ -107,41 +109,9 @@ struct LedgerTables {
         .unsupported,
         "the store was copied here with unfinished jobs of \(all) files, of which this host's folder cur/ does not have "
           + "\(missing): \(names); put them back, or cancel their jobs by the daemon on its old store, and copy that anew",
-        path: place)
+        path: connection.place)
     }
     try connection.pipeline([JobRows.adopt(founder.spool)] + JobRows.adoptPauses)
-  }
-
-  /// True if the tables are there.
-  ///
-  /// - Throws: ``StoreError/Code/notAStore`` if there is no store in the schema, ``StoreError/Code/incompatibleModel`` if the
-  ///   tables are of another format.
-  func arePresent() throws(StoreError) -> Bool {
-    guard let found = try version() else { return false }
-    try check(found)
-    return true
-  }
-
-  private func version() throws(StoreError) -> Int? {
-    let store = try connection.pipeline([Request("SELECT to_regclass('_metadata') IS NOT NULL")])[0]
-    guard store.integer(0, 0) == 1 else {
-      throw StoreError(.notAStore, "there is no store yet in which a fleet could keep its ledger", path: place)
-    }
-    let version = try connection.pipeline([
-      Request("SELECT value::bigint FROM _metadata WHERE key = '\(Self.formatKey)'")
-    ])
-    return version[0].rowCount == 0 ? nil : Int(version[0].integer(0, 0))
-  }
-
-  private func check(_ version: Int) throws(StoreError) {
-    if version == Self.format { return }
-    let advice =
-      version > Self.format
-      ? "it is of a newer release" : "no release has made it; stop all hosts and drop it, as Fleet.md tells"
-    throw StoreError(
-      .incompatibleModel,
-      "the ledger of the fleet has format \(version), and this release reads format \(Self.format): \(advice)",
-      path: place)
   }
 }
 

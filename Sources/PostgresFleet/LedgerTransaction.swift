@@ -12,19 +12,14 @@ struct LedgerTransaction {
   let jobs: JobRows
   /// The name of the fleet, with which the names of its sessions begin.
   let fleet: String
+  let release: LedgerRelease
 
   /// The error of a transaction that was written, and of which not all could be read.
   static let answerLost = StoreError.Code(rawValue: "answer-lost")
 
   func perform(_ request: LedgerRequest) throws(StoreError) -> LedgerReply {
     switch request {
-    case .join(let host):
-      let statements =
-        Takeover.burial(under: host.root, fleet: fleet) + [
-          LedgerStatements.dropOldHosts, LedgerStatements.enter(host),
-        ]
-      let entered = try commit(statements)[statements.count - 1]
-      return .joined(host: Int(entered.integer(0, 0)), time: entered.integer(0, 1))
+    case .join(let host): return try join(host)
     case .beat(let host, let number): return try beat(host, runsAfter: number)
     case .readRuns(let host, let number):
       let found = try connection.pipeline(LedgerStatements.runs(of: host, after: number))
@@ -68,6 +63,22 @@ struct LedgerTransaction {
     case .bury(let root):
       try commit(Takeover.burial(under: root, fleet: fleet))
       return .written
+    }
+  }
+
+  private func join(_ host: FleetHost) throws(StoreError) -> LedgerReply {
+    let statements =
+      [LedgerFormat.demand(of: release)] + Takeover.burial(under: host.root, fleet: fleet) + [
+        LedgerStatements.dropOldHosts, LedgerStatements.enter(host, of: release),
+      ]
+    do throws(StoreError) {
+      let entered = try commit(statements)[statements.count - 1]
+      return .joined(host: Int(entered.integer(0, 0)), time: entered.integer(0, 1))
+    } catch  where error.code == LedgerFormat.unfit {
+      connection.rollBack()
+      // Tells the reason; the next attempt finds a ledger that was made anew meanwhile.
+      _ = try LedgerFormat(connection: connection, release: release).isPresent()
+      throw error
     }
   }
 
@@ -136,10 +147,12 @@ struct LedgerTransaction {
   func overview() throws(StoreError) -> FleetOverview {
     let results = try commit([
       Self.readWholeTables, LedgerStatements.lead, LedgerStatements.knownHosts, JobRows.countUnfinished,
+      LedgerFormat.reading,
     ])
     let (lead, counts) = (results[1], results[3])
     return FleetOverview(
-      term: lead.integer(0, 0), lead: lead.isNull(0, 1) ? nil : Int(lead.integer(0, 1)), hosts: knownHosts(results[2]),
+      term: lead.integer(0, 0), lead: lead.isNull(0, 1) ? nil : Int(lead.integer(0, 1)),
+      format: Int(results[4].integer(0, 0)), hosts: knownHosts(results[2]),
       demands: (0..<counts.rowCount).map { row in
         FleetOverview.Demand(
           state: JobState(rawValue: counts.text(row, 0)) ?? .held, type: counts.text(row, 1),
@@ -153,7 +166,8 @@ struct LedgerTransaction {
       return FleetOverview.Host(
         number: Int(read.integer(row, 0)), root: host.root, slots: host.slots, types: host.types, places: host.places,
         isAlive: read.integer(row, 5) == 1, isDrained: read.integer(row, 6) == 1, silence: read.integer(row, 7),
-        runCount: Int(read.integer(row, 8)))
+        runCount: Int(read.integer(row, 8)), release: read.text(row, 9),
+        formats: Int(read.integer(row, 10))...Int(read.integer(row, 11)))
     }
   }
 

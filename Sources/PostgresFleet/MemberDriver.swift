@@ -88,7 +88,7 @@ package final class MemberDriver: Sendable {
 
   // MARK: From joining to the end
 
-  /// Joins the fleet, as soon as there is a database.
+  /// Joins the fleet, as soon as there is a database; ends if that refuses the host for good.
   package func start() { join(pause: times.retry) }
 
   /// - Parameter pause: the time until the next attempt, if this one fails.
@@ -112,6 +112,7 @@ package final class MemberDriver: Sendable {
 
   private func noteJoined(_ joined: Result<(Int, FleetClock), LedgerError>, sentAt: Int64, pause: Int64) {
     do throws(StoreError) {
+      if case .failure(.impossible(let reason)) = joined { return perform(.end(.refused(reason))) }
       guard case .success((let number, let clock)) = joined else {
         let delay = Duration.milliseconds(pause / 2 + Int64.random(in: 0...pause / 2))
         queue.async(after: delay) { [weak self] in

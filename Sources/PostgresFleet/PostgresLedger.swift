@@ -30,6 +30,7 @@ package final class PostgresLedger: FleetLedger, Sendable {
   private let settings: Connection.Settings
   private let jobs: JobRows
   private let fleet: String
+  private let release: LedgerRelease
   private let channel: String?
   private let listener: HintListener?
   private let log: @Sendable (StoreError) -> Void
@@ -39,12 +40,13 @@ package final class PostgresLedger: FleetLedger, Sendable {
   ///   - channel: the channel of the hints for the host, if it listens for them.
   ///   - log: told of the reason why a request has no answer.
   init(
-    _ settings: Connection.Settings, jobs: JobRows, fleet: String, channel: String?, listener: HintListener?,
-    log: @escaping @Sendable (StoreError) -> Void
+    _ settings: Connection.Settings, jobs: JobRows, fleet: String, release: LedgerRelease, channel: String?,
+    listener: HintListener?, log: @escaping @Sendable (StoreError) -> Void
   ) {
     self.settings = settings
     self.jobs = jobs
     self.fleet = fleet
+    self.release = release
     self.channel = channel
     self.listener = listener
     self.log = log
@@ -55,8 +57,7 @@ package final class PostgresLedger: FleetLedger, Sendable {
   package func perform(_ request: LedgerRequest) throws(LedgerError) -> LedgerReply {
     do throws(StoreError) {
       let reply = try withConnection { (connection) throws(StoreError) in
-        let transaction = LedgerTransaction(connection: connection, jobs: jobs, fleet: fleet)
-        do throws(StoreError) { return try transaction.perform(request) } catch {
+        do throws(StoreError) { return try transaction(on: connection).perform(request) } catch {
           connection.rollBack()
           throw connection.isUsable ? error : Self.broken(error, during: request)
         }
@@ -132,12 +133,16 @@ package final class PostgresLedger: FleetLedger, Sendable {
   ) throws(StoreError) -> Result {
     try withConnection { (connection) throws(StoreError) in
       do throws(StoreError) {
-        return try body(LedgerTransaction(connection: connection, jobs: jobs, fleet: fleet))
+        return try body(transaction(on: connection))
       } catch {
         connection.rollBack()
         throw error
       }
     }
+  }
+
+  private func transaction(on connection: Connection) -> LedgerTransaction {
+    LedgerTransaction(connection: connection, jobs: jobs, fleet: fleet, release: release)
   }
 
   /// The error of a connection that broke during a request: whether it was written is unknown, if it writes.

@@ -18,10 +18,14 @@ package struct FleetReply: Decodable, Sendable {
     /// The number of unfinished jobs that only it can run.
     package let boundJobs: Int
     package let places: [String]
+    /// The version of its release.
+    package let release: String
+    /// The oldest and the newest format of the fleet's ledger in which it works.
+    package let oldestFormat, newestFormat: Int
 
     package init(
       number: Int, spool: String, slots: Int, running: Int, silenceSeconds: Double, isLead: Bool, isAlive: Bool,
-      isDrained: Bool, boundJobs: Int, places: [String]
+      isDrained: Bool, boundJobs: Int, places: [String], release: String, oldestFormat: Int, newestFormat: Int
     ) {
       self.number = number
       self.spool = spool
@@ -33,6 +37,9 @@ package struct FleetReply: Decodable, Sendable {
       self.isDrained = isDrained
       self.boundJobs = boundJobs
       self.places = places
+      self.release = release
+      self.oldestFormat = oldestFormat
+      self.newestFormat = newestFormat
     }
 
     fileprivate var json: JSONValue {
@@ -40,7 +47,8 @@ package struct FleetReply: Decodable, Sendable {
         "number": .whole(number), "spool": .string(spool), "slots": .whole(slots), "running": .whole(running),
         "silenceSeconds": .number(silenceSeconds), "isLead": .bool(isLead), "isAlive": .bool(isAlive),
         "isDrained": .bool(isDrained), "boundJobs": .whole(boundJobs),
-        "places": .array(places.map(JSONValue.string)),
+        "places": .array(places.map(JSONValue.string)), "release": .string(release),
+        "oldestFormat": .whole(oldestFormat), "newestFormat": .whole(newestFormat),
       ])
     }
   }
@@ -66,14 +74,17 @@ package struct FleetReply: Decodable, Sendable {
   package let host: Int
   /// The number of leads that there have been.
   package let term: Int
+  /// The format of the ledger, in which all hosts work.
+  package let format: Int
   package let hosts: [Host]
   /// The number of unfinished jobs of the whole fleet, by state.
   package let jobs: [String: Int]
   package let unmet: [Need]
 
-  package init(host: Int, term: Int, hosts: [Host], jobs: [String: Int], unmet: [Need]) {
+  package init(host: Int, term: Int, format: Int, hosts: [Host], jobs: [String: Int], unmet: [Need]) {
     self.host = host
     self.term = term
+    self.format = format
     self.hosts = hosts
     self.jobs = jobs
     self.unmet = unmet
@@ -81,7 +92,8 @@ package struct FleetReply: Decodable, Sendable {
 
   package var json: JSONValue {
     .object([
-      "host": .whole(host), "term": .whole(term), "jobs": .counts(jobs), "hosts": .array(hosts.map(\.json)),
+      "host": .whole(host), "term": .whole(term), "format": .whole(format), "jobs": .counts(jobs),
+      "hosts": .array(hosts.map(\.json)),
       "unmet": .array(unmet.map(\.json)),
     ])
   }
@@ -101,5 +113,45 @@ package struct HostReply: Decodable, Sendable {
 
   package var json: JSONValue {
     .object(["spool": .string(spool), "isDrained": isDrained.map(JSONValue.bool) ?? .null, "jobs": .whole(jobs)])
+  }
+}
+
+/// The reply of `POST /v1/fleet/finish-upgrade`.
+package struct UpgradeReply: Decodable, Sendable {
+  /// A host that stands in the way of a newer format.
+  package struct Host: Decodable, Sendable {
+    /// The host's name and the path of its spool.
+    package let spool: String
+    package let release: String
+
+    package init(spool: String, release: String) { (self.spool, self.release) = (spool, release) }
+
+    fileprivate var json: JSONValue { .object(["spool": .string(spool), "release": .string(release)]) }
+  }
+
+  /// The format of the ledger before.
+  package let format: Int
+  /// The format from now on; the same if there is none that all living hosts know.
+  package let newFormat: Int
+  /// True if nothing was changed.
+  package let isDryRun: Bool
+  /// The living hosts that know no newer format than that, though others do.
+  package let holdingBack: [Host]
+  /// The hosts that are away, and are refused with their present release.
+  package let shutOut: [Host]
+
+  package init(format: Int, newFormat: Int, isDryRun: Bool, holdingBack: [Host], shutOut: [Host]) {
+    self.format = format
+    self.newFormat = newFormat
+    self.isDryRun = isDryRun
+    self.holdingBack = holdingBack
+    self.shutOut = shutOut
+  }
+
+  package var json: JSONValue {
+    .object([
+      "format": .whole(format), "newFormat": .whole(newFormat), "isDryRun": .bool(isDryRun),
+      "holdingBack": .array(holdingBack.map(\.json)), "shutOut": .array(shutOut.map(\.json)),
+    ])
   }
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite("bobbinctl's command line")
 struct CommandLineTests {
   private static let fleetUsage =
-    "fleet [--json] [drain HOST | undrain HOST | remove [--move | --cancel] HOST]"
+    "fleet [--json] [drain HOST | undrain HOST | remove [--move | --cancel] HOST | finish-upgrade [--dry-run]]"
 
   @Test(
     "Mistakes end with 64 and a line each that helps",
@@ -52,9 +52,13 @@ struct CommandLineTests {
         ]
       ), (["store", "copy", "x", "sqlite:x"], ["FROM and TO are the same store"]),
       (["store", "verify", "--dry-run", "a", "b"], ["verify changes nothing anyway; leave --dry-run out"]),
-      (["fleet", "kill", "a"], ["an action and a host are expected: \(Self.fleetUsage)"]),
-      (["fleet", "drain"], ["an action and a host are expected: \(Self.fleetUsage)"]),
+      (["fleet", "kill", "a"], ["an action is expected, with a host if it is about one: \(Self.fleetUsage)"]),
+      (["fleet", "drain"], ["an action is expected, with a host if it is about one: \(Self.fleetUsage)"]),
+      (
+        ["fleet", "finish-upgrade", "a"], ["an action is expected, with a host if it is about one: \(Self.fleetUsage)"]
+      ),
       (["fleet", "drain", "--move", "a"], ["--move and --cancel belong to remove"]),
+      (["fleet", "drain", "--dry-run", "a"], ["--dry-run belongs to finish-upgrade"]),
       (["fleet", "remove", "--move", "--cancel", "a"], ["give --move or --cancel, not both"]),
       (["status", "--json=1", "--root="], ["--json takes no value", "--root needs a value: --root DIR"]),
     ])

@@ -19,6 +19,7 @@ struct RouteRightsTests {
     "GET /v1/jobs/:id/why": .reading, "GET /v1/jobs/:id/attempts": .reading, "GET /v1/jobs/:id/rejects": .reading,
     "GET /v1/queues": .reading, "GET /v1/fleet": .reading,
     "POST /v1/fleet/drain": .changing, "POST /v1/fleet/undrain": .changing, "POST /v1/fleet/remove": .changing,
+    "POST /v1/fleet/finish-upgrade": .changing,
     "POST /v1/jobs": .submitting, "POST /v1/commands": .changing,
     "POST /v1/pause": .changing, "POST /v1/resume": .changing, "POST /v1/flush": .changing,
   ]

@@ -2,7 +2,6 @@ import Foundation
 import Jobs
 import ObjectGraph
 import PostgresTesting
-import TestSupport
 import Testing
 
 @testable import Fleet
@@ -44,7 +43,7 @@ struct AdoptionTests {
   private func join(_ spool: String, files: Set<String>) throws {
     _ = try FleetDatabase(
       database.url, job: try #require(model.entitiesByName["Job"]), coordinatorOrdinal: 1,
-      founder: FleetFounder(spool: spool) { files.sorted() })
+      release: LedgerRelease("1.0"), founder: FleetFounder(spool: spool) { files.sorted() })
   }
 
   private func jobs() throws -> String {
@@ -87,23 +86,5 @@ struct AdoptionTests {
         == true)
     #expect(try database.output("SELECT to_regclass('_host') IS NULL") == "t")
     try join("one:/spool", files: claimed)
-  }
-
-  @Test("finds an unknown format, says so, and goes on once the ledger is dropped as Fleet.md tells")
-  func otherFormats() throws {
-    try join("one:/spool", files: claimed)
-    let known = LedgerTables.format
-    for (format, advice) in [(known - 1, "no release has made it"), (known + 1, "it is of a newer release")] {
-      try database.run("UPDATE bobbin._metadata SET value = '\(format)' WHERE key = 'fleet'")
-      let error = #expect(throws: StoreError.self) { try join("one:/spool", files: claimed) }
-      #expect(error?.code == .incompatibleModel)
-      let text = "has format \(format), and this release reads format \(known): \(advice)"
-      #expect(error?.message.contains(text) == true)
-    }
-    let page = try String(contentsOf: RepositoryPaths.root.appending(path: "Documentation/Fleet.md"), encoding: .utf8)
-    let section = try #require(page.components(separatedBy: "## A ledger of an unknown format").last)
-    try database.run(try #require(section.firstMatch(of: /```sql\n([^`]*)```/)).1.description)
-    try join("one:/spool", files: [])
-    #expect(try jobs().contains("a|available|one:/spool|one:/spool|1||t"))
   }
 }

@@ -168,17 +168,21 @@ struct HostRemovalTests {
     #expect(try ledger.takeAnswers(of: other, from: 1).keys.sorted() == [1])
   }
 
+  private func bury(at url: String) throws -> Bool {
+    try FleetDatabase.bury("elm:/spool", url: url, by: LedgerRelease("1.0"), limit: .seconds(20))
+  }
+
   @Test("buries a daemon whose root is locked by nobody else, and makes no ledger for that")
   mutating func burial() throws {
     try fill()
     _ = try ledger.perform(
       .round(LeadRound(floor: 0, runs: [Run(job: job(1, place: nil).id, host: gone, attempt: 1)]), receipt(other, 2)))
-    #expect(try FleetDatabase.bury("elm:/spool", url: fixture.database.url, limit: .seconds(20)))
+    #expect(try bury(at: fixture.database.url))
     #expect(try fixture.run("SELECT count(*) FROM _run") == "0")
     #expect(throws: LedgerError.fenced) { try ledger.perform(.beat(host: gone)) }
-    #expect(try !FleetDatabase.bury("elm:/spool", url: fixture.database.url, limit: .seconds(20)))
+    #expect(try !bury(at: fixture.database.url))
     let empty = try PostgresCluster.makeDatabase()
-    #expect(try !FleetDatabase.bury("elm:/spool", url: empty.url, limit: .seconds(20)))
+    #expect(try !bury(at: empty.url))
     #expect(try empty.run("SELECT to_regclass('bobbin._host') IS NULL") == "t")
   }
 }

@@ -28,13 +28,21 @@ final class FleetFixture {
   let fleet: FleetDatabase
   let store: PostgresStore
 
-  init() throws {
+  /// - Parameter release: the release of the host that makes the ledger.
+  init(_ release: LedgerRelease = LedgerRelease("1.0")) throws {
     database = try PostgresCluster.makeDatabase()
     model = try BuiltInModel.merged(withModelsIn: "/nonexistent")
     job = try #require(model.entitiesByName["Job"])
     store = try PostgresStore(database.url, model: model, coordinatorOrdinal: Self.ordinal)
-    fleet = try FleetDatabase(database.url, job: job, coordinatorOrdinal: Self.ordinal)
+    fleet = try Self.fleet(database, job: job, of: release)
   }
+
+  private static func fleet(_ database: TestDatabase, job: Entity, of release: LedgerRelease) throws -> FleetDatabase {
+    try FleetDatabase(database.url, job: job, coordinatorOrdinal: ordinal, release: release)
+  }
+
+  /// The same fleet, as a host of another release opens it.
+  func fleet(of release: LedgerRelease) throws -> FleetDatabase { try Self.fleet(database, job: job, of: release) }
 
   deinit { try? store.close() }
 

@@ -37,7 +37,8 @@ struct LostAnswerTests {
   private func receipt(_ slot: Int, _ number: Int64 = 1) -> Receipt { Receipt(host: 1, slot: slot, number: number) }
 
   private func ledger() throws -> PostgresLedger {
-    let fleet = try FleetDatabase(url, job: fixture.job, coordinatorOrdinal: FleetFixture.ordinal)
+    let fleet = try FleetDatabase(
+      url, job: fixture.job, coordinatorOrdinal: FleetFixture.ordinal, release: LedgerRelease("1.0"))
     return try fleet.ledger("proxied", of: 1)
   }
 

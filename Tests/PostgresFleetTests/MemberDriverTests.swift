@@ -111,6 +111,22 @@ struct MemberDriverTests {
     }
     #expect(reason.contains("1 assignments"), "\(reason)")
   }
+
+  @Test("end at once where the ledger has got a format that their release does not know, and say so")
+  func otherFormat() throws {
+    let fixture = try FleetFixture()
+    let board = Board()
+    let host = try TestHost("a", fixture, board)
+    try fixture.run("UPDATE _metadata SET value = '99' WHERE key = 'fleet'")
+    host.start()
+    try board.wait(for: "the end") { $0.ends["a"] != nil }
+    guard case .refused(let reason)? = board.ends["a"] else {
+      Issue.record("it ended as \(board.ends)")
+      return
+    }
+    #expect(reason.contains("joining the fleet: the ledger of the fleet has format 99"), "\(reason)")
+    #expect(try fixture.run("SELECT count(*) FROM _host") == "0")
+  }
 }
 
 /// What the hosts of a test have reported.

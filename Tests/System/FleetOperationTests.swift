@@ -1,3 +1,4 @@
+import Configuration
 import DaemonTesting
 import Foundation
 import Glibc
@@ -210,6 +211,29 @@ extension SystemTests {
       _ = try await answer(other, "/v1/jobs/large") { $0["state"] == "completed" && $0["durable"] == true }
       #expect(try places(of: ["large"]) == [8])
       for daemon in [one, other] { _ = try await daemon.stop() }
+    }
+
+    @Test("The end of an upgrade waits for older hosts, and a host of another release than the ledger's says so")
+    func upgrade() async throws {
+      let one = try await DaemonProcess.ready(first)
+      let whole = try await one.tool("fleet", "finish-upgrade")
+      #expect(whole.code == 0 && whole.errors.contains("there is nothing to finish"), "\(whole.errors)")
+      let other = try await DaemonProcess.ready(second)
+      // As if it knew one more.
+      try database.run("UPDATE bobbin._host SET newest = newest + 1, release = '9.9' WHERE root LIKE 'b:%'")
+      let older = "these hosts know no newer one: \(spool("a", first)) (\(Release.version))"
+      for refused in [
+        try await other.tool("fleet", "finish-upgrade", "--dry-run"), try await other.tool("fleet", "finish-upgrade"),
+      ] { #expect(refused.code == 65 && refused.errors.contains(older), "\(refused.errors)") }
+      #expect(try await one.tool("fleet").output.contains("9.9"))
+      #expect(try await one.stop() == .exited(code: 0))
+      try database.run("UPDATE bobbin._metadata SET value = '99' WHERE key = 'fleet'")
+      let late = try DaemonProcess(first)
+      #expect(try await late.waitForEnd() != .exited(code: 0))
+      let advice =
+        "it is too old for this fleet; install a newer one on this host, such as that of \(spool("b", second))"
+      try await late.waitForLog(advice)
+      _ = try await other.stop()
     }
 
     @Test("Without a fleet the host's own places count, and it says that it keeps its jobs alone")

@@ -47,16 +47,18 @@ extension JobControl {
   }
 }
 
-/// A reason why nothing is done with a host of a fleet.
+/// A reason why nothing is done with a fleet or one of its hosts.
 enum HostRefusal: Error, Equatable {
   case noFleet
   case unknown(String, known: [String])
   case ambiguous(String, [String])
   case alive(String)
   case hasJobs(String, Int)
+  /// These hosts work in no newer format of the ledger than the fleet does.
+  case older([AnnouncedHost], format: Int)
 }
 
-/// Commands for the hosts of a fleet.
+/// Commands for a fleet and its hosts.
 extension JobControl {
   /// Gives a host no jobs any more, or jobs again, and calls back with the root of its spool.
   ///
@@ -91,8 +93,24 @@ extension JobControl {
     }
   }
 
+  /// Ends an upgrade of the fleet host by host, and calls back with what came of it.
+  ///
+  /// - Parameter isTrial: true to change nothing.
+  func finishUpgrade(isTrial: Bool, answer: @escaping @Sendable (Result<UpgradeEnd, any Error>) -> Void) {
+    enqueue(answer) { [self] in
+      let end = try membership().finishUpgrade(isTrial: isTrial)
+      if end.isRefused { throw HostRefusal.older(end.holdingBack, format: end.old) }
+      return end
+    }
+  }
+
+  private func membership() throws(HostRefusal) -> Membership {
+    guard let membership = engine.membership else { throw .noFleet }
+    return membership
+  }
+
   private func find(_ name: String) throws -> (Membership, root: String) {
-    guard let membership = engine.membership else { throw HostRefusal.noFleet }
+    let membership = try membership()
     return (membership, try membership.reader().knownHosts().root(named: name))
   }
 }

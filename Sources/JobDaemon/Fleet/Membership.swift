@@ -87,9 +87,10 @@ final class Membership: Sendable {
   ///   - slots: the number of jobs that this host runs at a time.
   ///   - types: the types that it has handlers for.
   ///   - places: the places that it offers, beside its own spool.
-  /// - Throws: ``StoreError`` if the database does not answer within a minute.
+  /// - Throws: ``StoreError`` if the database refuses this host, or does not answer within a minute.
   func join(_ store: PostgresStore, slots: Int, types: [String], places: [String]) throws {
-    let joined = Latch()
+    let answered = Latch()
+    let refusal = Mutex<String?>(nil)
     let host = FleetHost(
       root: spool, slots: slots, types: Set(types), places: FleetPlace.names(offered: places, spool: spool))
     let driver = MemberDriver(
@@ -100,15 +101,20 @@ final class Membership: Sendable {
         log.debug("a request to the fleet's database has no answer: \(error)")
       },
       report: { [weak self] report in
+        if case .end(.refused(let reason)) = report, self?.number == nil {
+          refusal.withLock { $0 = reason }
+          return answered.open()
+        }
         self?.handle(report, store)
-        if case .joined = report { joined.open() }
+        if case .joined = report { answered.open() }
       })
     state.withLock { $0.driver = driver }
     driver.start()
-    guard joined.wait(for: Self.joinLimit) else {
+    guard answered.wait(for: Self.joinLimit) else {
       driver.stop()
       throw StoreError(.unavailable, "the fleet's database does not let this host join; its server's log tells why")
     }
+    if let reason = refusal.withLock({ $0 }) { throw StoreError(.unsupported, reason) }
   }
 
   /// Refuses admissions from now on, and ends the wait of the one under way: its file is read again at the next start.
@@ -348,6 +354,11 @@ final class Membership: Sendable {
   func setPlaces(_ places: [(job: ManagedObjectID, place: String?)]) throws(StoreError) {
     try database.setPlaces(places)
   }
+
+  /// Ends an upgrade host by host.
+  ///
+  /// - Parameter isTrial: true to change nothing.
+  func finishUpgrade(isTrial: Bool) throws(StoreError) -> UpgradeEnd { try database.finishUpgrade(isTrial: isTrial) }
 
   // MARK: Spools
 

@@ -1,4 +1,5 @@
 import Fleet
+import PostgresFleet
 import StatusReplies
 
 extension FleetReply {
@@ -20,10 +21,11 @@ extension FleetReply {
         number: one.number, spool: one.root, slots: one.slots, running: min(one.runCount, one.slots),
         silenceSeconds: Double(one.silence) / 1000, isLead: one.isAlive && one.number == overview.lead,
         isAlive: one.isAlive, isDrained: one.isDrained, boundJobs: overview.boundCount(of: one.root),
-        places: one.places.filter { $0 != one.root && FleetPlace($0)?.spool == nil }.sorted())
+        places: one.places.filter { $0 != one.root && FleetPlace($0)?.spool == nil }.sorted(), release: one.release,
+        oldestFormat: one.formats.lowerBound, newestFormat: one.formats.upperBound)
     }
     self.init(
-      host: host, term: Int(overview.term),
+      host: host, term: Int(overview.term), format: overview.format,
       hosts: hosts.filter { $0.isAlive || $0.isDrained || $0.boundJobs > 0 || $0.silenceSeconds < Self.longestAbsence },
       jobs: Dictionary(uniqueKeysWithValues: jobs.map { ($0.key.rawValue, $0.value) }),
       unmet: overview.unmet.map { need in
@@ -31,5 +33,14 @@ extension FleetReply {
           type: need.type, place: need.place, jobs: need.count,
           reason: HostNeed(type: need.type, place: need.place, hosts: overview.hosts).reason)
       })
+  }
+}
+
+extension UpgradeReply {
+  init(_ end: UpgradeEnd, isTrial: Bool) {
+    func named(_ hosts: [AnnouncedHost]) -> [Host] { hosts.map { Host(spool: $0.root, release: $0.release) } }
+    self.init(
+      format: end.old, newFormat: end.new, isDryRun: isTrial, holdingBack: named(end.holdingBack),
+      shutOut: named(end.shutOut))
   }
 }

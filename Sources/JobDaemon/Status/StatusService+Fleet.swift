@@ -22,6 +22,11 @@ extension StatusService {
         try self.remove(body, responder: responder)
       }
     }
+    router.on(.post, "/v1/fleet/finish-upgrade", needs: .changing) { request, _ in
+      self.changing(request) { (body, _, responder) throws(JobFileError) in
+        try self.finishUpgrade(body, responder: responder)
+      }
+    }
   }
 
   private static let noFleet = HTTPResponse.failure(
@@ -39,14 +44,15 @@ extension StatusService {
   }
 
   private static func away(_ error: StoreError) -> HTTPResponse {
-    .failure(503, code: "away", message: "the database of the fleet does not answer: \(error)")
+    let state = error.code == .busy ? "is busy" : "does not answer"
+    return .failure(503, code: "away", message: "the database of the fleet \(state): \(error)")
   }
 
   private func setDrained(_ isDrained: Bool, _ body: JSONValue, responder: HTTPResponder) throws(JobFileError) {
     let reader = try ArgumentReader(body, path: "")
     try reader.allow(["host"])
     daemon.control.setDrained(isDrained, host: try reader.requiredText("host")) { result in
-      self.respondAboutHost(responder, result) { HostReply(spool: $0, isDrained: isDrained) }
+      self.respondAboutFleet(responder, result) { HostReply(spool: $0, isDrained: isDrained).json }
     }
   }
 
@@ -59,17 +65,26 @@ extension StatusService {
       if fate == nil { throw reader.error("must be \"move\" or \"cancel\", but is \"\(name)\"", "jobs") }
     }
     daemon.control.remove(host: try reader.requiredText("host"), jobs: fate) { result in
-      self.respondAboutHost(responder, result) { HostReply(spool: $0.root, jobs: $0.jobs) }
+      self.respondAboutFleet(responder, result) { HostReply(spool: $0.root, jobs: $0.jobs).json }
     }
   }
 
-  private func respondAboutHost<Value>(
-    _ responder: HTTPResponder, _ result: Result<Value, any Error>, reply: (Value) -> HostReply
+  private func finishUpgrade(_ body: JSONValue, responder: HTTPResponder) throws(JobFileError) {
+    let reader = try ArgumentReader(body, path: "")
+    try reader.allow(["dryRun"])
+    let isTrial = try reader.flag("dryRun") ?? false
+    daemon.control.finishUpgrade(isTrial: isTrial) { result in
+      self.respondAboutFleet(responder, result) { UpgradeReply($0, isTrial: isTrial).json }
+    }
+  }
+
+  private func respondAboutFleet<Value>(
+    _ responder: HTTPResponder, _ result: Result<Value, any Error>, reply: (Value) -> JSONValue
   ) {
     switch result {
     case .failure(let error as HostRefusal): _ = responder.respond(Self.response(to: error))
     case .failure(let error as StoreError): _ = responder.respond(Self.away(error))
-    default: respond(responder, result) { reply($0).json }
+    default: respond(responder, result, json: reply)
     }
   }
 
@@ -93,6 +108,12 @@ extension StatusService {
         409, code: "host-has-jobs",
         message: "only the host \(root) can run \(count == 1 ? "1 unfinished job" : "\(count) unfinished jobs")",
         hint: "--move has any host run them, which needs the same files; --cancel cancels them")
+    case .older(let hosts, let format):
+      .failure(
+        409, code: "older-hosts",
+        message: "the fleet stays in format \(format) of its ledger, since these hosts know no newer one: "
+          + hosts.map { "\($0.root) (\($0.release))" }.joined(separator: ", "),
+        hint: "install the new release there, or stop their daemons")
     }
   }
 }
