@@ -236,6 +236,16 @@ extension SystemTests {
       _ = try await other.stop()
     }
 
+    @Test("A daemon that the fleet's database lets not join, now and later, ends at once and says why")
+    func refusedHost() async throws {
+      let one = try await DaemonProcess.ready(first)
+      try database.run("ALTER TABLE bobbin._host ADD CONSTRAINT single CHECK (slots < 2) NOT VALID")
+      let other = try DaemonProcess(second)
+      #expect(try await other.waitForEnd(seconds: 30) != .exited(code: 0))
+      try await other.waitForLog("joining the fleet: the database refuses a value")
+      _ = try await one.stop()
+    }
+
     @Test("Without a fleet the host's own places count, and it says that it keeps its jobs alone")
     func alone() async throws {
       let root = try DaemonRoot("[Fleet]\nPlaces=disk\n\(DaemonRoot.quickFlushes)")
