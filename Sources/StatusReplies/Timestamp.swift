@@ -13,7 +13,11 @@ package struct Timestamp: Decodable, Sendable {
   }
 
   package init(from decoder: any Decoder) throws {
-    text = try decoder.singleValueContainer().decode(String.self)
+    self.init(text: try decoder.singleValueContainer().decode(String.self))
+  }
+
+  package init(text: String) {
+    self.text = text
     date =
       (try? Date.ISO8601FormatStyle().parse(text))
       ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))

@@ -13,6 +13,8 @@ struct JobCommand: Sendable {
   /// Operands before the jobs, with a space after them.
   var operand = ""
   var options: [Option] = []
+  /// A sentence for who names conditions but no state, if the jobs that are likely meant have states that must be named.
+  var stateAdvice: String?
   /// Reads the parameters that go with the command, and removes their operands.
   var parameters: @Sendable (_ arguments: inout ParsedArguments, _ operands: inout [String]) -> JSONObject = { _, _ in
     [:]
@@ -42,13 +44,15 @@ struct JobCommand: Sendable {
       name: "retry", participle: "retried", summary: "Run finished jobs again, or jobs that wait for a time",
       details: """
         A discarded, cancelled or completed job gets as many attempts as a new one. One that is scheduled or waits for its
-        next attempt runs now.
-        """),
+        next attempt runs now. Conditions without a state select unfinished jobs only: --state discarded adds those that
+        failed for good.
+        """,
+      stateAdvice: "only unfinished jobs are looked for without --state; add --state discarded for those that failed"),
     JobCommand(
       name: "redrive", participle: "redriven", summary: "Run quarantined jobs again",
       details: """
         A job is quarantined when its process has crashed three times. "bobbinctl log" shows what is known of the crashes.
-        """),
+        """, stateAdvice: "only unfinished jobs are looked for without --state; add --state quarantined"),
     JobCommand(
       name: "priority", participle: "given the priority", summary: "Give jobs another priority",
       details: """
@@ -74,16 +78,18 @@ struct JobCommand: Sendable {
       let target = JobTarget(&arguments, identifiers: operands)
       body["command"] = .string(name)
       body[target.member.key] = target.member.value
-      return { [body] (session) throws(ToolError) in try run(body, session) }
+      let advice = target.namesNoState ? stateAdvice : nil
+      return { [body] (session) throws(ToolError) in try run(body, advice: advice, session) }
     }
   }
 
-  private func run(_ body: JSONObject, _ session: Session) throws(ToolError) -> ExitCode {
+  private func run(_ body: JSONObject, advice: String?, _ session: Session) throws(ToolError) -> ExitCode {
     let reply = try session.post(ControlClient.path("v1", "commands"), .object(body))
     let outcome = try reply.decoded(as: CommandReply.self)
     if !session.printsJSON {
       for job in outcome.jobs ?? [] where job.result != .done { session.output.note(reason(job)) }
       try session.output.write("\(outcome.done) job\(outcome.done == 1 ? "" : "s") \(participle)\n")
+      if let advice { session.output.note(advice) }
     }
     guard let jobs = outcome.jobs else { return .success }
     if jobs.contains(where: { $0.result == .notFound }) { return .notFound }
@@ -117,6 +123,8 @@ struct JobTarget {
 
   /// The key and value that the daemon is sent.
   let member: (key: String, value: JSONValue)
+  /// True if conditions are given, and none on the state.
+  let namesNoState: Bool
 
   init(_ arguments: inout ParsedArguments, identifiers: [String]) {
     var conditions: JSONObject = [:]
@@ -133,6 +141,7 @@ struct JobTarget {
           ? "say which jobs are meant: \(Self.usage)" : "give either IDs, or --state, --type, --queue and --batch")
     }
     if identifiers.contains("") { arguments.addProblem("an ID can't be empty") }
+    namesNoState = identifiers.isEmpty && states.isEmpty
     member = identifiers.isEmpty ? ("where", .object(conditions)) : ("jobs", .array(identifiers.map(JSONValue.string)))
   }
 }

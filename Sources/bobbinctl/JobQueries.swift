@@ -7,11 +7,15 @@ import TextSupport
 /// `bobbinctl list`: the jobs as a table.
 struct ListCommand: Subcommand {
   static let name = "list"
-  static let usage = "list [--state STATE] [--type TYPE] [--queue QUEUE] [--batch BATCH] [--limit N] [--json]"
+  static let usage = "list [CONDITION...] [--limit N] [--offset N] [--count] [--json]"
   static let summary = "List jobs, newest first"
   static let details = """
     On a terminal the table is cut to its width; redirected, it is complete. "computed" jobs are completed, but their
     outcome is not on disk yet.
+
+    CONDITION is --state, --type, --queue, --batch, --since or --until with its value. TIME is when a job was accepted:
+    a day such as 2026-11-21, a minute such as "2026-11-21 10:00", both in the local time zone, a moment such as
+    2026-11-21T10:00:00Z, or how long ago, such as 2h or "1d 12h".
     """
   static let options = [
     Option(
@@ -20,19 +24,32 @@ struct ListCommand: Subcommand {
     Option("--type", .required("TYPE"), help: "Only jobs of this type, such as import"),
     Option("--queue", .required("QUEUE"), help: "Only jobs of this queue"),
     Option("--batch", .required("BATCH"), help: "Only jobs of this batch"),
+    Option("--since", .required("TIME"), help: "Only jobs that were accepted then or later"),
+    Option("--until", .required("TIME"), help: "Only jobs that were accepted before"),
     Option("--limit", .required("N"), help: "At most N jobs, 1 to 10000 (default: 100)"),
+    Option("--offset", .required("N"), help: "Leave out the N newest, at most 1000000"),
+    Option("--count", .none, help: "Print only how many there are"),
   ]
 
   private let query: [URLQueryItem]
+  private let offset: Int
+  private let onlyCounts: Bool
 
   init(_ arguments: inout ParsedArguments) {
     if let operand = arguments.operands.first { arguments.addProblem("list takes no argument, not \"\(operand)\"") }
     let states = arguments.all("--state")
+    offset = arguments.number("--offset", in: 0...1_000_000) ?? 0
+    onlyCounts = arguments.has("--count")
+    let limit = arguments.number("--limit", in: 1...10_000)
+    if onlyCounts, limit != nil || arguments.has("--offset") {
+      arguments.addProblem("--count counts all jobs; leave out --limit and --offset")
+    }
     let values = [
       ("state", states.isEmpty ? nil : states.joined(separator: ",")), ("type", arguments["--type"]),
       ("queue", arguments["--queue"]),
       ("batch", arguments["--batch"]),
-      ("limit", arguments.number("--limit", in: 1...10_000).map(String.init)),
+      ("since", arguments.moment("--since")), ("until", arguments.moment("--until")),
+      ("limit", onlyCounts ? "1" : limit.map(String.init)), ("offset", offset == 0 ? nil : String(offset)),
     ]
     query = values.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
   }
@@ -41,15 +58,37 @@ struct ListCommand: Subcommand {
     let reply = try session.get(ControlClient.path("v1", "jobs"), query: query)
     guard !session.printsJSON else { return .success }
     let list = try reply.decoded(as: JobsReply.self)
+    if onlyCounts {
+      guard let total = list.total else { throw reply.unreadable("total is missing") }
+      try session.output.write("\(total)\n")
+      return .success
+    }
     guard !list.jobs.isEmpty else {
       session.output.note("no such jobs")
       return .success
     }
     try session.output.write(JobTable.make(list.jobs, TimeText()))
-    if let total = list.total, total > list.jobs.count {
-      session.output.note("\(list.jobs.count) of \(total) jobs shown; --limit shows more")
+    if let total = list.total, total > offset + list.jobs.count || offset > 0 {
+      session.output.note(shown(list.jobs.count, of: total))
     }
     return .success
+  }
+
+  private func shown(_ count: Int, of total: Int) -> String {
+    let end = offset + count
+    if offset == 0 { return "\(count) of \(total) jobs shown; --limit shows more, --offset \(end) the next" }
+    return "jobs \(offset + 1) to \(end) of \(total) shown" + (end < total ? "; --offset \(end) shows the next" : "")
+  }
+}
+
+extension ParsedArguments {
+  /// An option's value as a moment in the form that the daemon reads; nil if it is missing, or wrong, which becomes a
+  /// problem.
+  fileprivate mutating func moment(_ name: String) -> String? {
+    guard let text = self[name] else { return nil }
+    if let date = TimeText().moment(text) { return Timestamp(date).text }
+    addProblem("\(name) takes a time such as 2026-11-21, \"2026-11-21 10:00\" or 2h, not \"\(text)\"")
+    return nil
   }
 }
 

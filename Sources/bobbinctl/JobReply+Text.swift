@@ -23,6 +23,11 @@ extension JobReply {
 
   var progressText: String? { progress?.text }
 
+  /// The text for a list: the progress of a running job, the failure of another.
+  var noteText: String? {
+    state == .running ? progressText ?? error.map { "the attempt before failed: \($0)" } : error ?? progressText
+  }
+
   /// The line that `submit` prints for it.
   ///
   /// - Parameter end: The end of the wait for it; nil when nobody waited.
@@ -68,25 +73,37 @@ extension JobReply {
     list.add("priority", priority.map { "\($0)" })
     list.add("attempt", attempt.map { "\($0)" + (maxAttempts.map { " of \($0)" } ?? "") })
     list.add("file", file)
-    list.add("submitter", submitter.map { "user \($0)" })
+    list.add("submitter", submitter.map(Self.userText))
     list.add("created", createdAt.map(times.full))
     list.add("started", startedAt.map(times.full))
     list.add("finished", finishedAt.map(times.full))
     if startedAt != nil { list.add("took", times.duration(from: startedAt, to: finishedAt)) }
     list.add("progress", progressText)
     list.add("ending", ending)
-    list.add("error", error, style: .bad)
+    // A running job may yet succeed.
+    list.add(state == .running ? "last error" : "error", error, style: state == .running ? .plain : .bad)
     if let rejects = document["rejects"]?.integer, rejects > 0 {
       list.add("rejects", "\(rejects), shown by \"bobbinctl rejects\"", style: .bad)
     }
-    list.add("result", Self.text(of: document["result"]))
-    list.add("arguments", Self.text(of: document["arguments"]))
+    for name in ["result", "arguments"] {
+      if let value = document[name], !value.isNull { list.add(name, lines: Self.lines(of: value)) }
+    }
     return list
   }
 
-  /// On one line; null is nothing to show.
-  private static func text(of value: JSONValue?) -> String? {
-    value.flatMap { $0.isNull ? nil : $0.serialized() }
+  /// The value on one line if it is short, else indented.
+  private static func lines(of value: JSONValue) -> [String] {
+    let line = value.serialized()
+    if line.count <= 60 { return [line] }
+    return value.serialized(pretty: true).split(separator: "\n").map(String.init)
+  }
+
+  /// Such as `ada (1000)`; the number alone of a user whom the user database doesn't know, or can't tell now.
+  private static func userText(_ number: Int) -> String {
+    guard let user = UInt32(exactly: number), let name = (try? UserIdentity(lookingUp: user))?.name else {
+      return "user \(number)"
+    }
+    return "\(name) (\(number))"
   }
 }
 
@@ -102,7 +119,7 @@ enum JobTable {
       return [
         .init(job.id), .init(job.type), .init(job.stateText, job.stateStyle), .init(job.attemptText ?? ""),
         .init(job.createdAt.map(times.relative) ?? ""), .init(took ?? ""),
-        .init(sentence: job.error ?? job.progressText ?? ""),
+        .init(sentence: job.noteText ?? ""),
       ]
     }
     return table

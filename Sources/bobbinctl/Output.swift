@@ -25,7 +25,8 @@ struct Output {
   }
 
   func write(_ fields: FieldList) throws(ToolError) {
-    try write(fields.lines(usesColor: terminal.usesColor).map { $0 + "\n" }.joined())
+    let lines = fields.lines(width: terminal.width, usesColor: terminal.usesColor)
+    try write(lines.map { $0 + "\n" }.joined())
   }
 
   /// Says why something failed and what to do.

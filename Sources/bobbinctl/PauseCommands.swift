@@ -10,6 +10,7 @@ struct PauseCommand: Sendable {
   let details: String
   /// True if the pauses that remain are listed.
   let listsPauses: Bool
+  var options: [Option] = []
 
   static let all = [
     PauseCommand(
@@ -22,26 +23,48 @@ struct PauseCommand: Sendable {
       name: "resume", summary: "Start jobs again after a pause",
       details: """
         Ends a pause of the same kind: a queue's with --queue, a type's with --type, that of everything without an option.
-        """, listsPauses: true),
+        With --all it ends every pause.
+        """, listsPauses: true,
+      options: [Option("--all", .none, help: "End all pauses, those of queues and types too")]),
   ]
 
   var command: Command {
     Command(
-      name: name, usage: "\(name) [--queue QUEUE | --type TYPE] [--json]", summary: summary, details: details,
+      name: name,
+      usage: "\(name) [--queue QUEUE | --type TYPE\(options.map { " | " + $0.synopsis }.joined())] [--json]",
+      summary: summary, details: details,
       options: [
         Option("--queue", .required("QUEUE"), help: "This queue only"),
         Option("--type", .required("TYPE"), help: "This type only"),
-      ]
+      ] + options
     ) { arguments in
       if let operand = arguments.operands.first {
         arguments.addProblem("\(name) takes no argument, not \"\(operand)\"; a queue is named by --queue")
       }
       let (queue, type) = (arguments["--queue"], arguments["--type"])
       if queue != nil && type != nil { arguments.addProblem("give --queue or --type, not both") }
+      let isForAll = arguments.has("--all")
+      if isForAll, queue != nil || type != nil { arguments.addProblem("--all stands alone") }
       let body: JSONObject = queue.map { ["queue": .string($0)] } ?? type.map { ["type": .string($0)] } ?? [:]
       let resource = queue.map { "the queue \"\($0)\"" } ?? type.map { "the type \"\($0)\"" } ?? "everything"
-      return { (session) throws(ToolError) in try run(body, of: resource, session: session) }
+      return { (session) throws(ToolError) in
+        isForAll ? try resumeAll(session) : try run(body, of: resource, session: session)
+      }
     }
+  }
+
+  /// Ends the pause of everything and then those that are left, one by one.
+  private func resumeAll(_ session: Session) throws(ToolError) -> ExitCode {
+    let first = try session.post(ControlClient.path("v1", name), .object([:]))
+    var ended = 1
+    for pause in try first.decoded(as: PauseReply.self).pauses ?? [] {
+      guard let name = pause.name else { continue }
+      _ = try session.post(ControlClient.path("v1", self.name), .object([pause.kind: .string(name)]))
+      if !session.printsJSON { session.output.note("\(pause.words) is resumed") }
+      ended += 1
+    }
+    if !session.printsJSON { session.output.note(ended == 1 ? "everything is resumed" : "nothing is paused any more") }
+    return .success
   }
 
   private func run(_ body: JSONObject, of resource: String, session: Session) throws(ToolError) -> ExitCode {

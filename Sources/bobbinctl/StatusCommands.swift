@@ -45,8 +45,8 @@ extension StatusReply {
     list.add("workers", workers.map { "\($0.busy) of \($0.count) busy" })
     list.add("jobs now", jobsText)
     list.add("since start", endsText)
-    list.add("refused files", refusedFiles.map { "\($0)" })
-    list.add("writer", writerText)
+    list.add("unflushed", unflushedText)
+    list.add("flushes", flushesText)
     list.add("writer error", writer?.lastError, style: .bad)
     list.add("main", mainText)
     return list
@@ -59,34 +59,37 @@ extension StatusReply {
     }
   }
 
-  private var endsText: String? { jobs.map { Self.text($0, Self.finalOrder) } }
+  private var endsText: String? {
+    jobs.map { jobs in
+      let files = refusedFiles.flatMap { $0 == 0 ? nil : "\($0) \($0 == 1 ? "file" : "files") refused" }
+      return Self.text(jobs, Self.finalOrder, and: files)
+    }
+  }
 
   /// Such as `3 running, 12 available`.
-  private static func text(_ jobs: [String: Int], _ states: [String]) -> String {
-    let counts = states.compactMap { state in jobs[state].flatMap { $0 == 0 ? nil : "\($0) \(state)" } }
+  private static func text(_ jobs: [String: Int], _ states: [String], and last: String? = nil) -> String {
+    var counts = states.compactMap { state in jobs[state].flatMap { $0 == 0 ? nil : "\($0) \(state)" } }
+    if let last { counts.append(last) }
     return counts.isEmpty ? "none" : counts.joined(separator: ", ")
   }
 
-  private var writerText: String? {
-    guard let writer else { return nil }
-    var parts: [String] = []
-    if let objects = writer.unflushedObjects {
-      let bytes = writer.unflushedBytes.map { " (\($0) bytes)" } ?? ""
-      let age = writer.oldestUnflushedSeconds.map { ", the oldest for \(TimeSpan.words(seconds: $0))" } ?? ""
-      parts.append("\(objects) unflushed objects\(bytes)\(age)")
-    }
-    if let flushes = writer.flushes {
-      let last = writer.lastFlushSeconds.map { ", the last took \(TimeSpan.words(seconds: $0))" } ?? ""
-      parts.append("\(flushes) flushes\(last)")
-    }
-    return parts.isEmpty ? nil : parts.joined(separator: "; ")
+  private var unflushedText: String? {
+    guard let writer, let objects = writer.unflushedObjects else { return nil }
+    let bytes = writer.unflushedBytes.map { " (\($0) bytes)" } ?? ""
+    let age = writer.oldestUnflushedSeconds.map { ", the oldest for \(TimeSpan.words(seconds: $0))" } ?? ""
+    return "\(objects) \(objects == 1 ? "object" : "objects")\(bytes)\(age)"
+  }
+
+  private var flushesText: String? {
+    guard let writer, let flushes = writer.flushes else { return nil }
+    return "\(flushes)" + (writer.lastFlushSeconds.map { ", the last took \(TimeSpan.words(seconds: $0))" } ?? "")
   }
 
   private var mainText: String? {
     guard let main, let occupations = main.occupations else { return nil }
     let named = [("median", main.p50Seconds), ("99 %", main.p99Seconds), ("longest", main.maxSeconds)]
     let times = named.compactMap { name, seconds in seconds.map { "\(name) \(TimeSpan.words(seconds: $0))" } }
-    return (["\(occupations) occupations"] + times).joined(separator: ", ")
+    return (["\(occupations) \(occupations == 1 ? "occupation" : "occupations")"] + times).joined(separator: ", ")
   }
 }
 

@@ -25,7 +25,7 @@ struct SubmitCommand: Subcommand {
     At most \(Submission.mostWaiting) files wait at a time.
     """
   static let options = [
-    Option("--wait", .optional("SECONDS"), help: "Wait for the jobs, at most this long altogether (default: 600)"),
+    Option("--wait", .optional("SECONDS"), help: "Wait for the jobs, 0 to 86400 seconds altogether (default: 600)"),
     Option("--place", .required("PLACE"), help: "Only hosts that offer PLACE run the jobs that name none themselves"),
   ]
 

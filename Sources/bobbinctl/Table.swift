@@ -72,6 +72,19 @@ extension String {
     self + String(repeating: " ", count: max(0, width - count))
   }
 
+  /// The text in lines of at most `width` characters, broken at blanks; a longer word, such as a path, stays whole.
+  func broken(at width: Int) -> [String] {
+    var lines: [String] = []
+    var line = Substring(self)
+    while line.count > width {
+      let end = line.prefix(width + 1).lastIndex(of: " ") ?? line.firstIndex(of: " ")
+      guard let end, line[..<end].contains(where: { $0 != " " }) else { break }
+      lines.append(String(line[..<end]))
+      line = line[line.index(after: end)...]
+    }
+    return lines + [String(line)]
+  }
+
   /// The text in at most `width` characters, the last of them an ellipsis if some are missing.
   func cut(to width: Int) -> String {
     count <= width ? self : prefix(width - 1) + "…"
@@ -80,21 +93,34 @@ extension String {
 
 /// Names and values below each other. Foreign text in values is made safe here.
 struct FieldList {
-  private var fields: [(name: String, value: String, style: Style)] = []
+  private var fields: [(name: String, lines: [String], style: Style)] = []
+  /// The least width of values; narrower terminals break their lines themselves.
+  private static let leastWidth = 20
 
   /// Adds a field unless there is no value.
   ///
   /// - Parameter value: Anything; what could disturb a terminal is escaped, quotation marks and backslashes stay.
   mutating func add(_ name: String, _ value: String?, style: Style = .plain) {
-    if let value { fields.append((name, singleLine(value), style)) }
+    if let value { fields.append((name, [singleLine(value)], style)) }
   }
 
-  func lines(usesColor: Bool) -> [String] {
-    let width = fields.map(\.name.count).max() ?? 0
-    return fields.map { field in
-      Style.title.applied(to: field.name, usesColor: usesColor)
-        + String(repeating: " ", count: width - field.name.count + 2)
-        + field.style.applied(to: field.value, usesColor: usesColor)
+  /// Adds a field with several lines.
+  mutating func add(_ name: String, lines: [String]) {
+    fields.append((name, lines.map { singleLine($0) }, .plain))
+  }
+
+  /// - Parameter width: The terminal's, at which values go on in the next line; nil never breaks one.
+  func lines(width: Int?, usesColor: Bool) -> [String] {
+    let nameWidth = fields.map(\.name.count).max() ?? 0
+    let valueWidth = width.map { max(Self.leastWidth, $0 - nameWidth - 2) }
+    return fields.flatMap { field in
+      let values = field.lines.flatMap { line in valueWidth.map { line.broken(at: $0) } ?? [line] }
+      return values.enumerated().map { index, value in
+        let name = index == 0 ? field.name : ""
+        return Style.title.applied(to: name, usesColor: usesColor)
+          + String(repeating: " ", count: nameWidth - name.count + 2)
+          + field.style.applied(to: value, usesColor: usesColor)
+      }
     }
   }
 }

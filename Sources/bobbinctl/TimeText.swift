@@ -31,6 +31,23 @@ struct TimeText {
     return TimeSpan.words(seconds: end.timeIntervalSince(start))
   }
 
+  /// The moment that people write as a local day or minute, by ISO 8601, or as how long ago it was; nil for other text.
+  func moment(_ text: String) -> Date? {
+    if let span = TimeSpan.parse(text) { return now - span / .seconds(1) }
+    let form = /(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d))?)?/
+    guard let parts = text.wholeMatch(of: form)?.output else { return Timestamp(text: text).date }
+    let numbers = [parts.1, parts.2, parts.3, parts.4 ?? "", parts.5 ?? "", parts.6 ?? ""].map { Int32($0) ?? 0 }
+    var fields = tm()
+    (fields.tm_year, fields.tm_mon, fields.tm_mday) = (numbers[0] - 1900, numbers[1] - 1, numbers[2])
+    (fields.tm_hour, fields.tm_min, fields.tm_sec) = (numbers[3], numbers[4], numbers[5])
+    // Whether it was summer time is for the time zone to say.
+    fields.tm_isdst = -1
+    let seconds = mktime(&fields)
+    // mktime takes a 31st of April for the 1st of May.
+    guard fields.tm_mon == numbers[1] - 1, fields.tm_mday == numbers[2] else { return nil }
+    return Date(timeIntervalSince1970: Double(seconds))
+  }
+
   /// One unit only.
   private static func coarse(_ seconds: Double) -> String {
     let total = wholeSeconds(seconds)

@@ -42,6 +42,13 @@ struct CommandLineTests {
       (["priority", "101", "a"], ["the first argument is a priority from -100 to 100"]),
       (["pause", "images"], [#"pause takes no argument, not "images"; a queue is named by --queue"#]),
       (["list", "--type", "a", "--type", "b"], ["--type is given twice"]),
+      (
+        ["list", "--since", "soon", "--count", "--limit=3"],
+        [
+          "--count counts all jobs; leave out --limit and --offset",
+          #"--since takes a time such as 2026-11-21, "2026-11-21 10:00" or 2h, not "soon""#,
+        ]
+      ),
       (["submit", "--wait=", "-"], ["a value is missing after --wait="]),
       (["submit", "--wait=soon", "-"], [#"--wait takes a whole number from 0 to 86400, not "soon""#]),
       (

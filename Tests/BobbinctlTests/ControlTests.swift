@@ -1,3 +1,5 @@
+import Foundation
+import HTTPService
 import Testing
 
 @Suite("bobbinctl's commands for jobs")
@@ -71,6 +73,39 @@ struct ControlTests {
         bobbinctl: the type "t" is still paused; "bobbinctl resume --type t" resumes it
 
         """)
+  }
+
+  @Test("resume --all ends the pause of everything and then each other one")
+  func resumesAll() async throws {
+    let pauses = #"{"paused": false, "pauses": [{"kind": "queue", "name": "q"}, {"kind": "type", "name": "t"}]}"#
+    let daemon = try TestDaemon { request in
+      .now(.json(data: Data((request.body.count > 2 ? #"{"paused": false, "pauses": []}"# : pauses).utf8)))
+    }
+    let run = try await daemon.run("resume", "--all")
+    #expect(daemon.requests == Array(repeating: "POST /v1/resume", count: 3))
+    #expect(daemon.bodies == ["{}", #"{"queue":"q"}"#, #"{"type":"t"}"#])
+    #expect(
+      run.errors == """
+        bobbinctl: the queue "q" is resumed
+        bobbinctl: the type "t" is resumed
+        bobbinctl: nothing is paused any more
+
+        """)
+    #expect(try await daemon.run("resume", "--all", "--queue", "q").code == 64)
+    #expect(try await daemon.run("pause", "--all").code == 64)
+  }
+
+  @Test(
+    "Whoever retries or redrives by conditions is told which state they may have meant",
+    arguments: [
+      (["retry", "--queue", "q"], "add --state discarded"), (["redrive", "--type", "t"], "add --state quarantined"),
+      (["retry", "--queue", "q", "--state", "discarded"], ""), (["retry", "a"], ""), (["cancel", "--queue", "q"], ""),
+    ])
+  func stateAdvice(arguments: [String], advice: String) async throws {
+    let daemon = try TestDaemon(#"{"done": 0}"#)
+    let run = try await TestDaemon.run(["--root", daemon.root.path] + arguments)
+    #expect(advice.isEmpty ? run.errors == "" : run.errors.contains(advice))
+    #expect(run.code == 0)
   }
 
   @Test("A log shows each attempt, and no control character of a handler reaches the terminal")

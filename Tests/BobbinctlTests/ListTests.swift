@@ -29,8 +29,38 @@ struct ListTests {
     let daemon = try TestDaemon(SampleReplies.jobs(SampleReplies.job("a"), total: 30))
     let run = try await daemon.run("list", "--state=running", "--type", "a&b", "--limit", "1")
     #expect(daemon.requests == ["GET /v1/jobs?state=running&type=a&b&limit=1"])
-    #expect(run.errors == "bobbinctl: 1 of 30 jobs shown; --limit shows more\n")
+    #expect(run.errors == "bobbinctl: 1 of 30 jobs shown; --limit shows more, --offset 1 the next\n")
     #expect(run.code == 0)
+  }
+
+  @Test("A page that begins further on is told as such, to the last one")
+  func offset() async throws {
+    let daemon = try TestDaemon(SampleReplies.jobs(SampleReplies.job("a"), total: 30))
+    let middle = try await daemon.run("list", "--offset", "7", "--limit=1")
+    #expect(middle.errors == "bobbinctl: jobs 8 to 8 of 30 shown; --offset 8 shows the next\n")
+    let last = try await daemon.run("list", "--offset=29")
+    #expect(last.errors == "bobbinctl: jobs 30 to 30 of 30 shown\n")
+    #expect(daemon.requests == ["GET /v1/jobs?limit=1&offset=7", "GET /v1/jobs?offset=29"])
+  }
+
+  @Test("Times are asked for as moments, whether they are given in local time or as how long ago they were")
+  func times() async throws {
+    let daemon = try TestDaemon(SampleReplies.jobs(SampleReplies.job("a"), total: 1))
+    _ = try await daemon.run("list", "--since", "2026-11-21", "--until=2026-11-21 10:30")
+    #expect(daemon.requests == ["GET /v1/jobs?since=2026-11-21T00:00:00.000Z&until=2026-11-21T10:30:00.000Z"])
+    _ = try await daemon.run("list", "--since=2h")
+    let since = try #require(daemon.requests.last?.split(separator: "=").last)
+    let date = try Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(String(since))
+    #expect((7_200...7_300).contains(-date.timeIntervalSinceNow))
+  }
+
+  @Test("--count prints the number of all jobs that match and nothing else")
+  func count() async throws {
+    let daemon = try TestDaemon(SampleReplies.jobs(SampleReplies.job("a"), total: 30))
+    let run = try await daemon.run("list", "--count", "--state=held", "--state", "waiting")
+    #expect(run.lines == ["30"])
+    #expect(run.errors == "")
+    #expect(daemon.requests == ["GET /v1/jobs?state=held,waiting&limit=1"])
   }
 
   @Test("No jobs is no error, and nothing on standard output")

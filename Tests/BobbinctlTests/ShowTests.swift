@@ -11,7 +11,8 @@ struct ShowTests {
         "a b",
         [
           "arguments": #"{"z":1.5,"a":["/x",true,null]}"#, "result": #"{"rows":3}"#, "state": #""running""#,
-          "finishedAt": "null", "progress": #"{"fraction":0.4,"unit":"bytes","done":40,"total":100,"message":null}"#,
+          "finishedAt": "null", "submitter": "3999999",
+          "progress": #"{"fraction":0.4,"unit":"bytes","done":40,"total":100,"message":null}"#,
         ]))
     let run = try await daemon.run("show", "a b")
     #expect(run.code == 0)
@@ -19,7 +20,7 @@ struct ShowTests {
     #expect(run.lines.contains("id         a b"))
     #expect(run.lines.contains("state      running"))
     #expect(run.lines.contains("attempt    1 of 5"))
-    #expect(run.lines.contains("submitter  user 1000"))
+    #expect(run.lines.contains("submitter  user 3999999"))
     #expect(run.lines.contains("progress   40 %, 40 of 100 bytes"))
     #expect(run.lines.contains(#"result     {"rows":3}"#))
     #expect(run.lines.contains(#"arguments  {"z":1.5,"a":["/x",true,null]}"#))
@@ -46,6 +47,35 @@ struct ShowTests {
     let list = try TestDaemon(
       SampleReplies.jobs(SampleReplies.job("a", SampleReplies.unfinished.merging(["progress": json]) { $1 })))
     #expect(try await list.run("list").output.contains(text))
+  }
+
+  @Test("A long result has a line for each of its parts, and nothing in it drives the terminal")
+  func pretty() async throws {
+    let result = #"{"outputs":[{"path":"a-800.webp","bytes":4711},{"path":"b\u001b.png","bytes":12}],"reused":false}"#
+    let run = try await TestDaemon(SampleReplies.job("a", ["result": result])).run("show", "a")
+    let start = try #require(run.lines.firstIndex { $0.hasPrefix("result     {") })
+    #expect(run.lines[start] == "result     {")
+    #expect(run.lines[start + 1] == #"             "outputs": ["#)
+    #expect(run.lines.contains(#"                 "path": "a-800.webp","#))
+    #expect(run.lines.last == "           }")
+    #expect(run.output.unicodeScalars.allSatisfy { $0 == "\n" || $0.properties.generalCategory != .control })
+  }
+
+  @Test("A user is told by name and number, and by the number if nobody has it")
+  func user() async throws {
+    let known = try await TestDaemon(SampleReplies.job("a", ["submitter": "0"])).run("show", "a")
+    #expect(known.lines.contains("submitter  root (0)"))
+    let unknown = try await TestDaemon(SampleReplies.job("a", ["submitter": "3999999"])).run("show", "a")
+    #expect(unknown.lines.contains("submitter  user 3999999"))
+  }
+
+  @Test("Of a running job the failure of an earlier attempt is told as such")
+  func earlierFailure() async throws {
+    let job = SampleReplies.job("a", SampleReplies.unfinished.merging(["error": #""no ink""#]) { $1 })
+    let run = try await TestDaemon(job).run("show", "a")
+    #expect(run.lines.contains("last error  no ink"))
+    let list = try await TestDaemon(SampleReplies.jobs(job)).run("list")
+    #expect(list.lines.last?.hasSuffix("the attempt before failed: no ink") == true)
   }
 
   @Test("Times are told in the local time zone")

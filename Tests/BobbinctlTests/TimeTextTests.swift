@@ -18,4 +18,24 @@ struct TimeTextTests {
     let timestamp = try JSONDecoder().decode(Timestamp.self, from: Data("\"\(time)\"".utf8))
     #expect(TimeText(now: now).relative(timestamp) == text)
   }
+
+  @Test(
+    "Moments are read as local days and minutes, by ISO 8601, and as how long ago they were",
+    arguments: [
+      ("2h", -7_200.0), ("1d 12h", -129_600), ("2026-01-01T00:00:00Z", 0), ("2026-01-01T01:00:00.5+01:00", 0.5),
+      ("2026-04-31", nil), ("2026-13-01", nil), ("tomorrow", nil), ("", nil), ("2026-01-01 10:00x", nil),
+    ] as [(String, Double?)])
+  func moments(text: String, seconds: Double?) {
+    let now = Date(timeIntervalSince1970: 1_767_225_600)
+    #expect(TimeText(now: now).moment(text).map { $0.timeIntervalSince(now) } == seconds)
+  }
+
+  @Test("A local day or minute is what the calendar of this time zone says")
+  func localMoments() throws {
+    for (text, hour, minute) in [("2026-07-01", 0, 0), ("2026-07-01 10:30", 10, 30), ("2026-01-01T23:59", 23, 59)] {
+      let date = try #require(TimeText().moment(text))
+      let parts = Calendar(identifier: .gregorian).dateComponents([.day, .hour, .minute, .second], from: date)
+      #expect(parts.day == 1 && parts.hour == hour && parts.minute == minute && parts.second == 0)
+    }
+  }
 }

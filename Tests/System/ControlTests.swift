@@ -51,7 +51,7 @@ extension SystemTests {
       #expect(
         try await run(daemon, "why", "kept")
           == "kept  available\n      the queue \"q\" is paused; `bobbinctl resume --queue q` ends the pause\n")
-      #expect(try await run(daemon, "status").contains("\npaused         the queue \"q\"\n"))
+      #expect(try await run(daemon, "status").contains("\npaused       the queue \"q\"\n"))
       try await daemon.wait { $0.managerStatus == "taking jobs; paused: the queue \"q\"" }
       #expect(try await daemon.stop() == .exited(code: 0))
       let again = try await DaemonProcess.ready(root)
@@ -168,6 +168,7 @@ extension SystemTests {
       let changes = try FolderWatch([root.paths.state]) { root.changes.note() }
       try root.drop(TestModel.importJob("big", "big.csv"), as: "big.json")
       try await daemon.wait { _ in changes.counts.changed >= 10 }
+      #expect(try await run(daemon, "why", "big") == "big  running\n     it runs\n")
       _ = try await run(daemon, "hold", "big")
       _ = try await daemon.submit(#"{"type": "noop"}"#)
       #expect(try await state(daemon, "big") == "held")

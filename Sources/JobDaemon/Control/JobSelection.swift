@@ -15,6 +15,9 @@ struct JobSelection: Sendable, Equatable {
   var queue: String?
   var type: String?
   var batch: String?
+  /// The times between which it was accepted, the first included; only pages ask for them.
+  var since: Date?
+  var until: Date?
 
   /// A job that was selected.
   struct Found: Sendable {
@@ -60,7 +63,18 @@ struct JobSelection: Sendable, Equatable {
       let names = states.map(\.rawValue)
       conditions.append(try Condition(#Predicate<Job> { names.contains($0.state) }))
     }
+    if let times = try timeCondition { conditions.append(times) }
     return conditions.isEmpty ? nil : .and(conditions)
+  }
+
+  /// The condition on the time when a job was accepted; nil if any will do.
+  private var timeCondition: Condition? {
+    get throws {
+      var conditions: [Condition] = []
+      if let since { conditions.append(try Condition(format: "createdAt >= %@", since)) }
+      if let until { conditions.append(try Condition(format: "createdAt < %@", until)) }
+      return conditions.isEmpty ? nil : .and(conditions)
+    }
   }
 }
 
@@ -77,10 +91,10 @@ extension JobSelection {
     let final = states.filter(\.isFinal)
     if states.isEmpty || !hasUnfinished { return try recordedPage(final, context, limit: limit, offset: offset) }
     if !states.contains(where: \.isFinal) {
-      return try unfinishedPage(schedule, limit: limit, offset: offset)
+      return try unfinishedPage(context, schedule, limit: limit, offset: offset)
     }
     // Of both kinds, as many as the page may hold.
-    let unfinished = try unfinishedPage(schedule, limit: offset + limit, offset: 0)
+    let unfinished = try unfinishedPage(context, schedule, limit: offset + limit, offset: 0)
     let recorded = try recordedPage(final, context, limit: offset + limit, offset: 0)
     let shown = Set(unfinished.ids)
     let ids = unfinished.ids + recorded.ids.filter { !shown.contains($0) }
@@ -90,9 +104,26 @@ extension JobSelection {
     return (page, unfinished.total + recorded.total, unfinished.states)
   }
 
-  private func unfinishedPage(_ schedule: UnfinishedJobs, limit: Int, offset: Int) throws -> Page {
-    let (found, total) = try schedule.find(selection(.newest(offset: offset, limit: limit)))
-    return (found.map(\.id), total, Dictionary(found.map { ($0.id, $0.state) }) { first, _ in first })
+  private func unfinishedPage(
+    _ context: isolated ManagedObjectContext, _ schedule: UnfinishedJobs, limit: Int, offset: Int
+  ) throws -> Page {
+    guard let times = try timeCondition else {
+      let (found, total) = try schedule.find(selection(.newest(offset: offset, limit: limit)))
+      return Self.page(found, total: total)
+    }
+    // The schedule knows no times, so that all are looked at.
+    let all = try schedule.find(selection(.newest(offset: 0, limit: Self.limit))).jobs
+    var found: [UnfinishedJobs.Found] = []
+    for start in stride(from: 0, to: all.count, by: 500) {
+      let part = all[start..<min(start + 500, all.count)]
+      let ids = Set(try context.fetchIDs(FetchRequest<Job>(.and([.isAny(of: part.map(\.id)), times]))))
+      found += part.filter { ids.contains($0.id) }
+    }
+    return Self.page(found.dropFirst(offset).prefix(limit), total: found.count)
+  }
+
+  private static func page(_ found: some Collection<UnfinishedJobs.Found>, total: Int) -> Page {
+    (found.map(\.id), total, Dictionary(found.map { ($0.id, $0.state) }) { first, _ in first })
   }
 
   private func recordedPage(

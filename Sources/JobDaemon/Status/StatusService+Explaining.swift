@@ -33,7 +33,12 @@ extension StatusService {
       }
       if let place { reasons.append("it runs at \(place.root)") }
       if let ending = live?.ending { reasons.append("it runs, and was told to end: \(ending)") }
-      if reasons.isEmpty || state == .held, let failure { reasons.append(failure) }
+      if reasons.isEmpty, state == .running { reasons.append("it runs") }
+      if state == .running {
+        if let failure { reasons.append("its attempt before failed: \(failure)") }
+      } else if reasons.isEmpty || state == .held, let failure {
+        reasons.append(failure)
+      }
       return Self.json(WhyReply(id: job.id, state: .init(rawValue: state.rawValue), reasons: reasons).json)
     }
   }

@@ -145,6 +145,13 @@ package final class StatusService: Sendable {
       }
       selection.states.insert(state)
     }
+    for (name, time) in [("since", \JobSelection.since), ("until", \JobSelection.until)] {
+      guard let text = request.query(name) else { continue }
+      guard let date = Timestamp(text: text).date else {
+        return .failure(Refusal(reason: "\(name) is a moment such as 2026-11-21T10:00:00Z"))
+      }
+      selection[keyPath: time] = date
+    }
     return .success(selection)
   }
 
