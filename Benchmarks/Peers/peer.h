@@ -49,7 +49,7 @@ static const char *const job_table =
     "submitter INTEGER, createdAt REAL, startedAt REAL, finishedAt REAL, failure TEXT, result TEXT, cursor TEXT, "
     "dueAt REAL, batch TEXT, options TEXT, stopEvent TEXT, stopReason TEXT, crashes INTEGER);"
     "CREATE UNIQUE INDEX byID ON Job (id); CREATE INDEX byCreation ON Job (createdAt);"
-    "CREATE INDEX byState ON Job (state, finishedAt)";
+    "CREATE INDEX byState ON Job (state, finishedAt); CREATE INDEX byBatch ON Job (batch)";
 
 static inline double seconds_of(clockid_t clock) {
   struct timespec time;

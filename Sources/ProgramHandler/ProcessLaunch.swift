@@ -98,6 +98,8 @@ struct JobDocument: Sendable {
   let arguments: JSONValue
   let payload: String
   let cursor: String?
+  let after: [PrecedingJob]
+  let batch: BatchSummary?
 
   /// One line of JSON.
   var bytes: [UInt8] {
@@ -106,17 +108,21 @@ struct JobDocument: Sendable {
       "priority": .integer(Int64(priority)), "attempt": .integer(Int64(attempt)),
       "maxAttempts": .integer(Int64(maxAttempts)), "submitter": .integer(Int64(submitter)), "arguments": arguments,
       "payload": .string(payload), "cursor": cursor.map(JSONValue.string) ?? .null,
+      "after": .array(after.map(\.json)), "batch": batch?.json ?? .null,
     ]).serializedBytes() + [UInt8(ascii: "\n")]
   }
 }
 
 extension JobDocument {
-  /// Describes an attempt at a job.
-  init(_ execution: JobExecution, cursor: String?) {
+  /// Describes an attempt at a job, and how the jobs have ended that it waited for.
+  ///
+  /// - Throws: ``StoreError`` if their records can't be read.
+  init(_ execution: JobExecution, cursor: String?) async throws {
     let job = execution.specification
     self.init(
       id: execution.jobID, type: job.type, queue: job.queue, priority: job.priority, attempt: execution.attempt,
       maxAttempts: job.maxAttempts ?? execution.attempt, submitter: execution.submitter, arguments: job.arguments,
-      payload: execution.payloadDirectory, cursor: cursor)
+      payload: execution.payloadDirectory, cursor: cursor, after: try await execution.precedingJobs(),
+      batch: try await execution.batchSummary())
   }
 }

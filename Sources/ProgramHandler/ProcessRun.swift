@@ -42,7 +42,7 @@ actor ProcessRun {
       cursor = ProcessCursor()
     }
     try Task.checkCancellation()
-    let started = try start(JobDocument(execution, cursor: cursor.text))
+    let started = try start(try await JobDocument(execution, cursor: cursor.text))
     execution.keepLog { [log] in log.text }
     return try await converse(started)
   }

@@ -22,7 +22,8 @@ struct ProcessHandlerTests {
     #expect(
       try fixture.text(of: "job") == """
         {"version":1,"id":"job 1","type":"shell","queue":"default","priority":7,"attempt":2,"maxAttempts":3,\
-        "submitter":1000,"arguments":{"input":"a.txt","list":[1,2.5]},"payload":"\(fixture.directory.path)","cursor":null}
+        "submitter":1000,"arguments":{"input":"a.txt","list":[1,2.5]},"payload":"\(fixture.directory.path)","cursor":null,\
+        "after":[],"batch":null}
 
         """)
     #expect(try fixture.text(of: "arguments") == "job 1\n")
