@@ -36,9 +36,11 @@ struct Recovery {
       for job in jobs {
         guard let handler = engine.handlers[job.type] as? any OwnHandler else { continue }
         do {
-          let arguments = try JobSpecification(record: job).arguments
+          var specification = try JobSpecification(record: job)
+          try specification.resolveReferences(in: context)
           try handler.removeLeftovers(
-            of: arguments, submitter: UInt32(exactly: job.submitter) ?? .max, payloadDirectory: engine.payloadDirectory)
+            of: specification.arguments, submitter: UInt32(exactly: job.submitter) ?? .max,
+            payloadDirectory: engine.payloadDirectory)
         } catch {
           engine.log.notice(
             "what an attempt at the job \(displayName(job.id)) may have left can't be removed: \(error)")

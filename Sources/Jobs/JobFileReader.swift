@@ -190,6 +190,7 @@ extension JobFileReader {
       job.arguments = arguments
     }
     try readOptions(object, path, into: &job)
+    try checkReferences(of: job, path)
     return job
   }
 

@@ -55,5 +55,54 @@ extension SystemTests {
           "failed": [["id": "orders", "error": "no paper"]],
         ])
     }
+
+    @Test("An import and a picture take their inputs from results, also by names of their file")
+    func references() async throws {
+      let daemon = try await daemon()
+      let root = daemon.root
+      try root.payload("readings.csv", "number,note\n1,a\n2,b\n")
+      try root.write(try await TestPicture.jpeg(), to: root.paths.payload + "/photo.jpg")
+      let jobs = try await daemon.submit(
+        ##"""
+        {"jobs": [
+          {"type": "does", "id": "#found", "arguments": {"result": {"files": ["readings.csv"], "strict": true}}},
+          {"type": "import", "after": "#found", "arguments": {
+            "input": {"from": "#found", "result": "files.0"}, "entity": "Reading",
+            "atomic": {"from": "#found", "result": "strict"}}},
+          {"type": "image.encode", "id": "large", "arguments": {
+            "input": "photo.jpg", "outputs": [{"path": "large.png", "width": 40}]}},
+          {"type": "image.encode", "after": "large", "arguments": {
+            "input": {"from": "large", "result": "outputs.0.path"},
+            "outputs": [{"path": "small.png", "width": {"from": "large", "result": "outputs.0.height"}}]}}
+        ]}
+        """##)
+      #expect(jobs.map { $0["state"]?.string } == Array(repeating: "completed", count: 4))
+      #expect(jobs[1]["result"]?["inserted"] == 2)
+      let outputs = jobs.suffix(2).map { $0["result"]?["outputs"]?.array?.first }
+      #expect(outputs[1]?["width"]?.integer != nil && outputs[1]?["width"] == outputs[0]?["height"])
+    }
+
+    @Test("A result that has no such value, or a wrong one, fails the job and tells what there is")
+    func wrongReferences() async throws {
+      let daemon = try await daemon()
+      func input(_ path: String, _ id: String) -> String {
+        #"""
+        {"type": "import", "id": "\#(id)", "after": "a", "arguments": {
+          "input": {"from": "a", "result": "\#(path)"}, "entity": "Reading"}}
+        """#
+      }
+      let jobs = try await daemon.submit(
+        #"""
+        {"jobs": [{"type": "does", "id": "a", "arguments": {"result": {"files": [{"path": 7, "size": 1}]}}},
+          \#(input("files.1.path", "b")), \#(input("files.0.name", "c")), \#(input("files.0.path", "d"))]}
+        """#)
+      #expect(jobs.dropFirst().map { $0["state"]?.string } == ["discarded", "discarded", "discarded"])
+      #expect(
+        jobs.dropFirst().map { $0["error"]?.string } == [
+          #""arguments.input": the result of the job "a" has no "files.1.path": "files" is a list of 1, from 0"#,
+          #""arguments.input": the result of the job "a" has no "files.0.name": "files.0" has path, size"#,
+          #"the arguments are wrong with the results of other jobs: "arguments.input": must be a string, not an integer"#,
+        ])
+    }
   }
 }

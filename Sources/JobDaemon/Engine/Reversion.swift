@@ -28,7 +28,9 @@ struct Reversion: Sendable {
         mark(job)
         try context.save()
       }
-      return (try JobSpecification(record: job), Int(job.attempt), UInt32(exactly: job.submitter) ?? .max, cursor)
+      var specification = try JobSpecification(record: job)
+      try specification.resolveReferences(in: context)
+      return (specification, Int(job.attempt), UInt32(exactly: job.submitter) ?? .max, cursor)
     }
     guard let (specification, attempt, submitter, cursor) = found,
       let handler = handler ?? engine.handlers[specification.type]

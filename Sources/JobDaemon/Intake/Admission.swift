@@ -36,7 +36,7 @@ final class Admission: Sendable {
   func parse(_ file: ClaimedFile) throws(JobFileError) -> JobFile {
     try JobFile(file.data, at: fleet?.now ?? Date()) { (job) throws(JobFileError) in
       if let handler = handlers[job.type] {
-        try handler.validate(job.arguments)
+        try job.checkArguments(handler.validate)
       } else if policy.configuration.value.jobs.unknownTypes == .refuse {
         throw JobFileError(unknownType(job.type), key: "type")
       }

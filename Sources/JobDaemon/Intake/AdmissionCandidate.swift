@@ -24,6 +24,7 @@ struct AdmissionCandidate: Sendable {
       let isCallback = contents.hasCallback && index == jobs.count - 1
       jobs[index].after = jobs[index].after.map(global)
       jobs[index].afterAny = jobs[index].afterAny.map(global)
+      if !jobs[index].after.isEmpty { jobs[index].renameReferences(global) }
       if let id = jobs[index].id {
         jobs[index].id = global(id)
       } else {

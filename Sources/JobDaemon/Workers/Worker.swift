@@ -99,12 +99,15 @@ actor Worker {
     let handlers = engine.handlers
     let (specification, number, submitter, cursor, givenUp) = try await context.perform { context in
       let object = try context.job(with: objectID)
-      let specification = try JobSpecification(record: object)
+      var specification = try JobSpecification(record: object)
       let number = run?.attempt ?? Int(object.attempt) + 1
       let givenUp = object.pendingStop == .gaveUp ? JobFailure(object.stopReason ?? "given up") : nil
       // One that is told to end has nothing to do but revert what others have left.
       if number > specification.maxAttempts ?? 1 && job.stop == nil && givenUp == nil {
         throw JobFailure("the daemon ended in each of its \(number - 1) attempts")
+      }
+      if let handler = handlers[specification.type], job.stop == nil, givenUp == nil {
+        try specification.resolveReferences(in: context, handler.validate)
       }
       // A fleet has it on record already.
       if run == nil, handlers[specification.type]?.hasOutsideEffects == true {
