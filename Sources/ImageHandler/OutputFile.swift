@@ -40,7 +40,7 @@ final class OutputFile: Sendable {
         file = SharedFile(try place.makeTemporary(mode: mode == nil ? 0o644 : 0o600, named: avoidsUnnamedFiles))
         if submitter.needsChecks { try OutputMark.set(submitter.user, on: file.descriptor) }
       } catch {
-        throw PathProblem(error)
+        throw PathProblem(error, writing: path, in: place.folder.path)
       }
     } catch {
       throw Self.failure(path, error)

@@ -21,7 +21,7 @@ struct ToolError: Error, Equatable {
 /// The exit code of bobbinctl; numbers from 64 on are those of sysexits(3). Documented in bobbinctl(1).
 enum ExitCode: Int32 {
   case success = 0
-  /// A job ended without completing, or the doctor has found something.
+  /// A job ended without completing, the doctor has found something, or jobs can do nothing with a path.
   case jobFailed = 1
   /// There is no such job.
   case notFound = 2

@@ -14,8 +14,8 @@ struct CommandLineTests {
       (
         [],
         [
-          "a command is missing: status, submit, list, show, why, log, rejects, queues, cancel, hold, release, retry, "
-            + "redrive, priority, pause, resume, flush, fleet, model, store or doctor"
+          "a command is missing: status, submit, list, show, why, log, rejects, queues, explain, cancel, hold, release, "
+            + "retry, redrive, priority, pause, resume, flush, fleet, model, store or doctor"
         ]
       ),
       (["stauts"], [#"there is no command "stauts"; do you mean "status"?"#]),
@@ -39,6 +39,7 @@ struct CommandLineTests {
       (["cancel"], ["say which jobs are meant: ID... | [--state STATE] [--type TYPE] [--queue QUEUE] [--batch BATCH]"]),
       (["hold", "a", "--queue", "q"], ["give either IDs, or --state, --type, --queue and --batch"]),
       (["pause", "--queue", "q", "--type", "t"], ["give --queue or --type, not both"]),
+      (["explain"], ["a path is expected: explain [--as USER] [--json] PATH"]),
       (["priority", "101", "a"], ["the first argument is a priority from -100 to 100"]),
       (["pause", "images"], [#"pause takes no argument, not "images"; a queue is named by --queue"#]),
       (["list", "--type", "a", "--type", "b"], ["--type is given twice"]),

@@ -17,7 +17,7 @@ struct RouteRightsTests {
   private static let needs: [String: GuardedRouter.Right] = [
     "GET /healthz": .nothing, "GET /v1/status": .reading, "GET /v1/jobs": .reading, "GET /v1/jobs/:id": .reading,
     "GET /v1/jobs/:id/why": .reading, "GET /v1/jobs/:id/attempts": .reading, "GET /v1/jobs/:id/rejects": .reading,
-    "GET /v1/queues": .reading, "GET /v1/fleet": .reading,
+    "GET /v1/queues": .reading, "GET /v1/explain": .reading, "GET /v1/fleet": .reading,
     "POST /v1/fleet/drain": .changing, "POST /v1/fleet/undrain": .changing, "POST /v1/fleet/remove": .changing,
     "POST /v1/fleet/finish-upgrade": .changing,
     "POST /v1/jobs": .submitting, "POST /v1/commands": .changing,

@@ -18,6 +18,8 @@ package final class StatusService: Sendable {
   let daemon: Daemon
   /// Queues for submissions, which wait for the disk.
   private let queues = WorkQueues(label: "submissions", count: 4)
+  /// Queues for looks at paths, which wait for file systems that may not answer.
+  let pathQueues = WorkQueues(label: "paths", count: 2)
 
   private let waits = WaitingClients()
   /// Turns for reading the store; the owner has turns of its own, which nobody else uses.
@@ -61,13 +63,14 @@ package final class StatusService: Sendable {
     addCommands(to: &router)
     addExplanations(to: &router)
     addRejects(to: &router)
+    addPaths(to: &router)
     router.on(.get, "/healthz", needs: .nothing) { _, _ in .now(self.health()) }
     return router.router
   }
 
   // MARK: Access
 
-  private func access(_ peer: PeerCredentials?) -> Access { Access(peer, memberGroup: memberGroup) }
+  func access(_ peer: PeerCredentials?) -> Access { Access(peer, memberGroup: memberGroup) }
 
   /// The peer's standing with the server, which limits connections by it.
   private func standing(_ peer: PeerCredentials) -> PeerStanding { access(peer).standing }

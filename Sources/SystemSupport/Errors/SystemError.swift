@@ -83,6 +83,7 @@ extension SystemError.Code {
   package static let notDirectory = Self(rawValue: ENOTDIR)
   package static let notPermitted = Self(rawValue: EPERM)
   package static let quotaExceeded = Self(rawValue: EDQUOT)
+  package static let readOnlyFileSystem = Self(rawValue: EROFS)
   package static let symbolicLink = Self(rawValue: ELOOP)
   package static let timedOut = Self(rawValue: ETIMEDOUT)
   package static let wouldBlock = Self(rawValue: EAGAIN)

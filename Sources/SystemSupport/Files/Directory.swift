@@ -118,6 +118,11 @@ extension Directory {
     }
   }
 
+  /// Checks that this process may make files here.
+  package func checkWritable() throws(SystemError) {
+    try systemCall("faccessat", path) { faccessat(descriptor.number, ".", W_OK | X_OK, AT_EACCESS) }
+  }
+
   /// Gives an open file a name here; fails with EEXIST if the name is there.
   ///
   /// - Parameters:

@@ -25,6 +25,23 @@ package struct PathProblem: Error, Sendable, Hashable, CustomStringConvertible {
     )
   }
 
+  /// A system call that failed to write in a folder.
+  ///
+  /// - Parameters:
+  ///   - folder: the folder's path without links.
+  ///   - path: the file that was to be written.
+  package init(_ error: SystemError, writing path: String, in folder: String) {
+    self = Self.wall(at: folder, of: path, for: .writing, after: error.code) ?? PathProblem(error)
+  }
+
+  /// The wall of the daemon's sandbox that keeps it from a path, if one does; else the kernel's reason or a user's rights
+  /// are the reason.
+  static func wall(
+    at place: String, of path: String, for use: Sandbox.Use, after code: SystemError.Code?
+  ) -> PathProblem? {
+    Sandbox.ofThisProcess()?.explanation(at: place, of: path, for: use, after: code).map { PathProblem($0) }
+  }
+
   /// A right that a user lacks.
   static func denied(_ user: UserIdentity, _ wanted: Permission, folder: String) -> PathProblem {
     let act = wanted.contains(.write) ? "write to" : "search"

@@ -17,14 +17,23 @@ extension UserIdentity {
       } catch {
         throw PathProblem(error)
       }
-      if !isAllowed { throw .deniedReading(self, file: node.place) }
+      if !isAllowed {
+        throw PathProblem.wall(at: node.place, of: node.place, for: .reading, after: nil)
+          ?? .deniedReading(self, file: node.place)
+      }
     }
     do throws(SystemError) {
       return try node.descriptor.reopenedForReading()
     } catch {
       // The descriptor's path would mean nothing to the user.
-      throw PathProblem(SystemError(error.code, call: "open", subject: path))
+      throw PathProblem.wall(at: node.place, of: node.place, for: .reading, after: error.code)
+        ?? PathProblem(SystemError(error.code, call: "open", subject: path))
     }
+  }
+
+  /// Finds out what kind of file a path leads to, if this user may reach it.
+  package func kindOfFile(_ path: String) throws(PathProblem) -> FileStatus.Kind {
+    try PathWalk(path, for: self).node(at: PathWalk.components(of: Array(path.utf8))).status.kind
   }
 
   /// Opens the folder in which this user wants to put a file, if the user may.
@@ -35,11 +44,17 @@ extension UserIdentity {
     guard let name = components.popLast(), name.isSingleComponent else {
       throw PathProblem("the path names a folder, not a file")
     }
-    let node = try PathWalk(path, for: self).folder(at: components, granting: [.write, .search])
+    let node = try PathWalk(path, for: self, output: name).folder(at: components, granting: [.write, .search])
+    if Sandbox.mayBeOwnFolder(node.place),
+      let unseen = Sandbox.ofThisProcess()?.explanation(ofUnseen: node.place)
+    {
+      throw PathProblem(unseen)
+    }
     do throws(SystemError) {
       return (Directory(path: node.place, descriptor: try node.descriptor.reopenedAsFolder()), name)
     } catch {
-      throw PathProblem(SystemError(error.code, call: "open", subject: node.place))
+      throw PathProblem.wall(at: node.place, of: node.place + "/" + name.description, for: .writing, after: error.code)
+        ?? PathProblem(SystemError(error.code, call: "open", subject: node.place))
     }
   }
 }
@@ -60,15 +75,18 @@ private struct PathWalk: ~Copyable {
 
   private let user: UserIdentity
   private let path: String
+  /// The name of the file that is to be written where the path leads; nil for a path that is to be read.
+  private let output: FileName?
   private var folder: PathNode
   /// The components still to go, the next one last.
   private var rest: [FileName] = []
   private var links = 0
 
   /// Begins at the root of the file system.
-  init(_ path: String, for user: UserIdentity) throws(PathProblem) {
+  init(_ path: String, for user: UserIdentity, output: FileName? = nil) throws(PathProblem) {
     self.user = user
     self.path = path
+    self.output = output
     guard path.utf8.first == UInt8(ascii: "/") else { throw PathProblem("the path is not absolute") }
     do throws(SystemError) { folder = try Self.root() } catch { throw PathProblem(error) }
   }
@@ -91,8 +109,9 @@ private struct PathWalk: ~Copyable {
   /// Follows the components; returns the file at the end, or nil if `folder` is the end.
   private mutating func go(_ components: [FileName]) throws(PathProblem) -> PathNode? {
     rest = components.reversed()
-    while let name = rest.popLast() {
+    while !rest.isEmpty {
       try require(.search)
+      let name = rest.removeLast()
       if name == Self.here { continue }
       let node = try child(name)
       switch node.status.kind {
@@ -127,7 +146,7 @@ private struct PathWalk: ~Copyable {
       }
       return try PathNode(FileDescriptor(owning: number), place: place(of: name))
     } catch {
-      throw PathProblem(error)
+      throw wall(at: place(of: name), after: error.code) ?? PathProblem(error)
     }
   }
 
@@ -168,7 +187,14 @@ private struct PathWalk: ~Copyable {
     } catch {
       throw PathProblem(error)
     }
-    if !isAllowed { throw .denied(user, wanted, folder: folder.place) }
+    if !isAllowed { throw wall(at: folder.place, after: nil) ?? .denied(user, wanted, folder: folder.place) }
+  }
+
+  /// The wall of the sandbox at which the way ended, if it did so at one.
+  private func wall(at place: String, after code: SystemError.Code?) -> PathProblem? {
+    let way = (rest.reversed() + [output].compactMap { $0 }).map { $0.string ?? $0.description }
+    return PathProblem.wall(
+      at: place, of: ([place] + way).joined(separator: "/"), for: output == nil ? .reading : .writing, after: code)
   }
 }
 
