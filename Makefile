@@ -16,8 +16,8 @@ PROGRAMS := bobbind bobbinctl bobbin-image
 SOURCES := Sources Tests Plugins Examples Benchmarks Package.swift
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-own-daemon test-system test-differential test-tsan test-asan test-kill test-faults \
-  test-fleet plant-faults fuzz-graph fuzz-fleet fuzz-predicates fuzz-jobs fuzz-records demo demo-fleet bench lint format docs check-units install uninstall clean
+.PHONY: help build test test-own-daemon test-system test-differential test-calendar test-tsan test-asan test-kill \
+  test-faults test-fleet plant-faults fuzz-graph fuzz-fleet fuzz-predicates fuzz-jobs fuzz-records demo demo-fleet bench lint format docs check-units install uninstall clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
@@ -53,6 +53,9 @@ demo: ## Encode real pictures and import a real CSV (IMAGE=... CSV=... for your 
 
 test-differential: ## Compare SQL with evaluation in memory for 20,000 random predicates, on each database
 	BOBBIN_DIFFERENTIAL_SEEDS=40 scripts/run-tests $(STRICT) --filter 'DifferentialTests'
+
+test-calendar: ## Compare 10,000 random calendar expressions with what systemd-analyze says of them
+	BOBBIN_CALENDAR_RUNS=250 scripts/run-tests $(STRICT) --filter 'CalendarDifferentialTests'
 
 test-tsan: ## Run the library's tests under the thread sanitizer (FILTER='ContextTests' for some of them)
 	@scripts/test-sanitizer thread $(if $(FILTER),'$(FILTER)')

@@ -78,6 +78,8 @@ let package = Package(
       name: "Jobs", dependencies: ["JSONText", "TextSupport", "ObjectModel", "ObjectGraph", "SystemSupport"],
       swiftSettings: strict, plugins: ["CompileModel"]),
     .target(name: "DelimitedText", swiftSettings: strict),
+    // When repeating events are due, as systemd.time(7) writes them.
+    .target(name: "CalendarTime", swiftSettings: strict),
     .target(name: "JSONText", swiftSettings: strict),
     // Records of files, however they are written, encoded and packed.
     .target(
@@ -225,6 +227,7 @@ let package = Package(
       name: "HTTPServiceTests", dependencies: ["HTTPService", "ControlClient", "SystemSupport", "TestSupport"],
       swiftSettings: strict),
     .testTarget(name: "DelimitedTextTests", dependencies: ["DelimitedText"], swiftSettings: strict),
+    .testTarget(name: "CalendarTimeTests", dependencies: ["CalendarTime", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "RecordInputTests",
       dependencies: ["DelimitedText", "JSONText", "RecordInput", "SystemSupport", "TestSupport"],
