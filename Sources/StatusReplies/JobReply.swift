@@ -115,6 +115,8 @@ package struct JobsReply: Decodable, Sendable {
   package let jobs: [JobReply]
   /// The number of jobs that match, shown or not; only in lists.
   package let total: Int?
+  /// The number of jobs by state, whichever states were asked for; only where they were asked for.
+  package let counts: [String: Int]?
 }
 
 /// The reply of `GET /v1/jobs/ID/why`.

@@ -1,5 +1,5 @@
 package import Foundation
-import JSONText
+package import JSONText
 
 /// An ISO 8601 time with or without fractions of a second; other text is kept as it is.
 package struct Timestamp: Decodable, Sendable {
@@ -41,7 +41,7 @@ extension JSONValue {
   static func real(_ number: Double?) -> JSONValue { number.map(JSONValue.number) ?? .null }
   static func time(_ time: Timestamp?) -> JSONValue { time.map { .string($0.text) } ?? .null }
 
-  static func counts(_ counts: [String: Int]) -> JSONValue {
+  package static func counts(_ counts: [String: Int]) -> JSONValue {
     .object(counts.sorted { $0.key < $1.key }.reduce(into: JSONObject()) { $0[$1.key] = .whole($1.value) })
   }
 }

@@ -139,6 +139,21 @@ extension JobReply.Progress {
     return parts.isEmpty ? nil : parts.joined(separator: ", ")
   }
 
+  /// Such as `40 %, 2 MB/s, 30 s left`: what tells how long it will still take; nil if nothing does.
+  var paceText: String? {
+    var parts: [String] = []
+    if let fraction { parts.append("\(Int(min(max(0, fraction), 1) * 100)) %") }
+    if let ratePerSecond, ratePerSecond > 0 { parts.append(rate(ratePerSecond.rateDigits) + "/s") }
+    if let secondsLeft { parts.append("\(TimeSpan.words(seconds: secondsLeft)) left") }
+    return parts.isEmpty ? nil : parts.joined(separator: ", ")
+  }
+
+  /// Such as `4.1 of 10.2 MB, checking every record first`; nil if neither is known.
+  var amountText: String? {
+    let parts = [done.map { amount($0, of: total) }, message].compactMap(\.self)
+    return parts.isEmpty ? nil : parts.joined(separator: ", ")
+  }
+
   private var counts: String { unit.map { $0.isEmpty ? "" : " \($0)" } ?? "" }
 
   /// The amount; many bytes are shown in a larger unit, the same for both numbers.

@@ -40,12 +40,15 @@ struct Output {
     say("bobbinctl: \(singleLine(message))\n")
   }
 
-  /// True if anybody would see a line of progress.
+  /// True if anybody would see lines of progress.
   var showsProgress: Bool { progressTerminal.isTerminal }
 
   /// The longest line of progress, in characters; nil if any length will do.
   // In the last column the cursor may already be on the next line.
   var progressWidth: Int? { progressTerminal.width.map { max(1, $0 - 1) } }
+
+  /// The most lines of progress: what has scrolled out of a terminal can't be replaced.
+  var progressHeight: Int { max(1, min(16, (progressTerminal.height ?? 24) - 1)) }
 
   /// A line that the next one replaces, only on a terminal; what doesn't fit into its width is left out.
   func showProgress(_ text: String) {
@@ -57,16 +60,45 @@ struct Output {
     if progressTerminal.isTerminal { say("\r\u{1b}[K") }
   }
 
-  private func say(_ text: String) {
+  fileprivate func say(_ text: String) {
     // If this fails, there is no way left to report it.
     try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
   }
+}
+
+/// Lines of progress that the next ones replace, only on a terminal.
+struct LiveLines {
+  let output: Output
+  private var height = 0
+
+  init(_ output: Output) { self.output = output }
+
+  /// Shows lines; what doesn't fit into the terminal is left out.
+  mutating func show(_ lines: [String]) {
+    guard output.showsProgress else { return }
+    let shown = lines.prefix(output.progressHeight).map { line in
+      output.progressWidth.map { String(line.prefix($0)) } ?? line
+    }
+    let rest = shown.count < height ? "\u{1b}[J" : ""
+    output.say(toStart + shown.joined(separator: "\u{1b}[K\n") + "\u{1b}[K" + rest)
+    height = shown.count
+  }
+
+  mutating func clear() {
+    guard output.showsProgress else { return }
+    output.say(toStart + (height > 1 ? "\u{1b}[J" : "\u{1b}[K"))
+    height = 0
+  }
+
+  /// Leads the cursor to the first of the lines: Cursor Up, ECMA-48 section 8.3.22.
+  private var toStart: String { height > 1 ? "\r\u{1b}[\(height - 1)A" : "\r" }
 }
 
 /// The width and colours of the terminal that text goes to, if it goes to one.
 struct Terminal {
   /// Nil when it is not a terminal, or one of unknown width.
   let width: Int?
+  let height: Int?
   let isTerminal: Bool
   /// Colour is for terminals that know it and users who don't mind (no-color.org).
   let usesColor: Bool
@@ -76,6 +108,7 @@ struct Terminal {
     var size = winsize()
     let isKnown = isTerminal && ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
     width = isKnown ? Int(size.ws_col) : nil
+    height = isKnown && size.ws_row > 0 ? Int(size.ws_row) : nil
     usesColor = isTerminal && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
   }
 }

@@ -21,7 +21,7 @@ struct SubmitCommand: Subcommand {
 
     With --wait it ends when all jobs are completed and their outcome is on disk, with 1 if one of them failed,
     with 3 if one is held and the others are finished or wait too, and with 75 when the time is up; the jobs continue.
-    On a terminal a line shows their progress.
+    At the end those that failed come first. On a terminal it shows how many are done and how far those are that run.
     At most \(Submission.mostWaiting) files wait at a time.
     """
   static let options = [
@@ -47,20 +47,15 @@ struct SubmitCommand: Subcommand {
     var report = SubmitReport(session: session, isWaiting: wait != nil)
     var outcomes: [Int: Submission.Outcome] = [:]
     var next = 0
-    let watch = JobWatch(client: session.client)
+    var progress = SubmitProgress(session, isShown: wait != nil, fileCount: files.count)
     submission.start()
-    for finished in files.indices {
-      let left = files.count - finished
-      let waiting = "waiting for the jobs of \(left) \(left == 1 ? "file" : "files")"
-      if wait != nil { session.output.showProgress(waiting) }
+    for _ in files.indices {
+      progress.show()
       let (index, outcome) = submission.nextFinished(
-        meanwhile: wait == nil || !session.output.showsProgress
-          ? nil
-          : {
-            let line = watch.look() ?? ProgressLine(waiting)
-            session.output.showProgress(line.text(width: session.output.progressWidth))
-          })
-      session.output.clearProgress()
+        meanwhile: progress.isShown ? { progress.look(filesToCome: submission.unsentCount) } : nil)
+      progress.lookIfDue(filesToCome: submission.unsentCount)
+      // What is reported stays above.
+      progress.clear()
       outcomes[index] = outcome
       // Reported in the order of the files.
       while let outcome = outcomes.removeValue(forKey: next) {
@@ -68,8 +63,45 @@ struct SubmitCommand: Subcommand {
         next += 1
       }
     }
-    report.finish()
+    try report.finish()
     return report.result
+  }
+}
+
+/// The lines on a terminal while the jobs of submitted files are waited for.
+struct SubmitProgress {
+  /// True if anybody would see it.
+  let isShown: Bool
+  private let session: Session
+  private var watch = JobWatch(.submitted(since: Date()))
+  private var lastLook = ContinuousClock.now
+  private var lines: LiveLines
+  private var text: [String]
+
+  init(_ session: Session, isShown: Bool, fileCount: Int) {
+    self.session = session
+    self.isShown = isShown && session.output.showsProgress
+    lines = LiveLines(session.output)
+    text = ["waiting for the jobs of \(fileCount) \(fileCount == 1 ? "file" : "files")"]
+  }
+
+  mutating func show() { if isShown { lines.show(text) } }
+
+  mutating func clear() { if isShown { lines.clear() } }
+
+  /// Asks the daemon how far the jobs are, and shows it.
+  mutating func look(filesToCome: Int) {
+    lastLook = .now
+    // The wait for the jobs reports errors; without this reply the lines are only older.
+    guard (try? watch.look(session)) != nil, watch.tally.total > 0 else { return }
+    let output = session.output
+    text = watch.lines(width: output.progressWidth, height: output.progressHeight, filesToCome: filesToCome)
+    show()
+  }
+
+  /// Looks if the last time is a second ago: files may be finished more often than that.
+  mutating func lookIfDue(filesToCome: Int) {
+    if isShown, filesToCome > 0, lastLook.duration(to: .now) >= .seconds(1) { look(filesToCome: filesToCome) }
   }
 }
 
@@ -129,6 +161,9 @@ final class Submission: Sendable {
     return state.withLock { $0.finished.removeFirst() }
   }
 
+  /// The number of files that have not been sent yet.
+  var unsentCount: Int { state.withLock { files.count - $0.next } }
+
   private func work() {
     while let (index, isAbandoned) = dequeue() {
       let outcome = isAbandoned ? .skipped : submit(files[index])
@@ -173,6 +208,8 @@ struct SubmitReport {
   private var fileCount = 0
   private var failedFiles = 0
   private var lastError: ToolError?
+  /// The lines of jobs that were waited for, and their states: those that failed are printed first.
+  private var waited: [(job: JobReply, line: String)] = []
 
   init(session: Session, isWaiting: Bool) {
     self.session = session
@@ -201,7 +238,11 @@ struct SubmitReport {
     }
   }
 
-  func finish() {
+  func finish() throws(ToolError) {
+    let failed = waited.filter(\.job.state.isFailure)
+    let others = waited.filter { !$0.job.state.isFailure }
+    try session.output.write((failed + others).map(\.line).joined())
+    if waited.count > 1 { session.output.note("\(waited.count) jobs: \(JobTally(waited.map(\.job)).statesText)") }
     if failedFiles > 0, fileCount > 1 { session.output.note("\(failedFiles) of \(fileCount) files failed") }
   }
 
@@ -210,7 +251,9 @@ struct SubmitReport {
     if end == .failed { note(.jobFailed) }
     if end == .held { note(.jobHeld) }
     if end == .unfinished { note(.tryAgain) }
-    if !session.printsJSON { try session.output.write(job.submitLine(end, TimeText())) }
+    if session.printsJSON { return }
+    let line = job.submitLine(end, TimeText())
+    if isWaiting { waited.append((job, line)) } else { try session.output.write(line) }
   }
 
   private mutating func fail(_ error: ToolError) {
@@ -263,60 +306,5 @@ enum JobFileInput {
     guard file == "-" else { return try .open(file) }
     // A descriptor of our own: the original stays open for whoever shares it.
     return FileDescriptor(owning: try systemCall("fcntl") { fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) })
-  }
-}
-
-/// Watches the jobs that this user has submitted since it was created, for a line on a terminal.
-struct JobWatch {
-  private let client: ControlClient
-  private let user = Int(geteuid())
-  private let start = Date()
-
-  init(client: ControlClient) { self.client = client }
-
-  /// The progress of the running job that began last, and the number of others; nil if none is known to run.
-  func look() -> ProgressLine? {
-    let query = [URLQueryItem(name: "state", value: "running"), URLQueryItem(name: "limit", value: "100")]
-    // The wait for the jobs reports errors; without this reply only the line is shorter.
-    guard
-      let reply = try? Reply.received(
-        from: client, "GET", ControlClient.path("v1", "jobs"), query: query, timeout: .seconds(5)),
-      let jobs = try? reply.accepted(refusal: .usage).decoded(as: JobsReply.self).jobs
-    else { return nil }
-    let own = jobs.filter { job in job.submitter == user && (job.createdAt?.date).map { $0 >= start } ?? false }
-    guard let shown = own.first(where: { $0.progress != nil }) ?? own.first else { return nil }
-    let progress = shown.progress?.text.map { ": \(singleLine($0))" } ?? " is running"
-    let others = own.count == 1 ? "" : "; \(own.count - 1) more running"
-    return ProgressLine(displayName(shown.id), progress + others)
-  }
-}
-
-/// A line of progress that may be wider than the terminal.
-struct ProgressLine {
-  /// A name, whose middle may be left out.
-  private let name: String
-  /// The progress, whose end may be left out.
-  private let rest: String
-  private static let leastName = 12
-
-  init(_ name: String, _ rest: String = "") {
-    self.name = name
-    self.rest = rest
-  }
-
-  /// The line, cut to a width in characters: the name is cut first, since the progress is what one looks for.
-  func text(width: Int?) -> String {
-    guard let width, name.count + rest.count > width else { return name + rest }
-    let nameWidth = min(name.count, max(Self.leastName, width - rest.count))
-    return String((name.cutInMiddle(to: nameWidth) + rest).prefix(width))
-  }
-}
-
-extension String {
-  /// The text in at most `width` characters, with an ellipsis for what is left out of the middle.
-  func cutInMiddle(to width: Int) -> String {
-    if count <= width { return self }
-    let head = width / 2
-    return prefix(head) + "…" + suffix(max(0, width - head - 1))
   }
 }

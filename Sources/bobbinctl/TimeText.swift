@@ -49,7 +49,7 @@ struct TimeText {
   }
 
   /// One unit only.
-  private static func coarse(_ seconds: Double) -> String {
+  static func coarse(_ seconds: Double) -> String {
     let total = wholeSeconds(seconds)
     let (name, length) = [("d", 2 * 86_400), ("h", 2 * 3600), ("min", 2 * 60)].first { total >= $0.1 } ?? ("s", 2)
     return "\(total / (length / 2)) \(name)"

@@ -7,7 +7,8 @@ enum Tool {
   /// All commands, in the order of the help.
   static let commands: [Command] =
     [
-      Command(StatusCommand.self), Command(SubmitCommand.self), Command(ListCommand.self), Command(ShowCommand.self),
+      Command(StatusCommand.self), Command(SubmitCommand.self), Command(WatchCommand.self), Command(BatchCommand.self),
+      Command(ListCommand.self), Command(ShowCommand.self),
       Command(WhyCommand.self), Command(LogCommand.self), Command(RejectsCommand.self), Command(QueuesCommand.self),
       Command(ExplainCommand.self),
     ] + JobCommand.all.map(\.command) + PauseCommand.all.map(\.command) + [

@@ -14,8 +14,8 @@ struct CommandLineTests {
       (
         [],
         [
-          "a command is missing: status, submit, list, show, why, log, rejects, queues, explain, cancel, hold, release, "
-            + "retry, redrive, priority, pause, resume, flush, fleet, model, store or doctor"
+          "a command is missing: status, submit, watch, batch, list, show, why, log, rejects, queues, explain, cancel, "
+            + "hold, release, retry, redrive, priority, pause, resume, flush, fleet, model, store or doctor"
         ]
       ),
       (["stauts"], [#"there is no command "stauts"; do you mean "status"?"#]),
@@ -33,6 +33,9 @@ struct CommandLineTests {
         [#"list takes no argument, not "x\x1b""#, #"--limit takes a whole number from 1 to 10000, not "1e3""#]
       ),
       (["status", "now"], [#"status takes no argument, not "now""#]),
+      (["watch"], ["give IDs or a batch: watch [--json] ID... | --batch BATCH"]),
+      (["watch", "a", "--batch=b"], ["give IDs or a batch: watch [--json] ID... | --batch BATCH"]),
+      (["batch", "a", "b"], ["batch takes one batch: batch [--json] BATCH"]),
       (["show"], ["an ID is missing: show [--json] ID..."]), (["show", ""], ["an ID can't be empty"]),
       (["submit"], ["a file is missing: submit [--wait[=SECONDS]] [--place PLACE] [--json] FILE..."]),
       (["submit", "-", "-"], ["standard input can be read only once"]),

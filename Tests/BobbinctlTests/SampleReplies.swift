@@ -31,8 +31,9 @@ enum SampleReplies {
   static let accepted = ["state": #""available""#, "startedAt": "null", "finishedAt": "null"]
   static let discarded = ["state": #""discarded""#, "error": #""the picture is truncated""#]
 
-  static func jobs(_ jobs: String..., total: Int? = nil) -> String {
-    #"{"jobs":["# + jobs.joined(separator: ",") + "]" + (total.map { ",\"total\":\($0)" } ?? "") + "}"
+  static func jobs(_ jobs: String..., total: Int? = nil, counts: String? = nil) -> String {
+    #"{"jobs":["# + jobs.joined(separator: ",") + "]" + (total.map { ",\"total\":\($0)" } ?? "")
+      + (counts.map { ",\"counts\":\($0)" } ?? "") + "}"
   }
 
   private static func quoted(_ text: String) -> String {

@@ -134,29 +134,27 @@ struct SubmitTests {
       try terminal.text() == "\rwaiting for the jobs of 1 file\u{1b}[K\r\u{1b}[Kcompleted  a  1.3 s\n")
   }
 
-  @Test("Of a line of progress that is too long the job's name gives way, and how far it is stays")
-  func longProgress() {
-    let name = String(repeating: "a", count: 40) + "z"
-    let line = ProgressLine(name, ": 40 %, 40 of 100 MB, 2 MB/s, 30 s left")
-    #expect(line.text(width: nil) == name + ": 40 %, 40 of 100 MB, 2 MB/s, 30 s left")
-    #expect(line.text(width: 59) == "aaaaaaaaaa…aaaaaaaaz: 40 %, 40 of 100 MB, 2 MB/s, 30 s left")
-    #expect(line.text(width: 40) == "aaaaaa…aaaaz: 40 %, 40 of 100 MB, 2 MB/s")
-    #expect(ProgressLine("short").text(width: 3) == "sho")
+  @Test("Jobs that failed come first at the end, then the others in their order, and their numbers")
+  func failedFirst() async throws {
+    let daemon = try TestDaemon(
+      SampleReplies.jobs(
+        SampleReplies.job("a"), SampleReplies.job("b", SampleReplies.discarded), SampleReplies.job("c")))
+    let run = try await daemon.run("submit", "--wait", "-", input: "{}")
+    #expect(run.code == 1)
+    #expect(
+      run.lines == ["discarded  b  the picture is truncated", "completed  a  1.3 s", "completed  c  1.3 s"])
+    #expect(run.errors == "bobbinctl: 3 jobs: 2 completed, 1 discarded\n")
   }
 
-  @Test("On a terminal the line tells how far the own job is that runs, and leaves out those of others and of before")
+  @Test("On a terminal it tells how many of this user's jobs since then are done, and how far each is that runs")
   func liveProgress() async throws {
     let waiting = HeldReplies()
-    func running(_ id: String, _ changes: [String: String]) -> String {
-      let job = ["submitter": "\(geteuid())", "createdAt": #""2199-01-01T00:00:00Z""#]
-      return SampleReplies.job(id, SampleReplies.unfinished.merging(job) { $1 }.merging(changes) { $1 })
-    }
     let progress =
       #"{"fraction":0.4,"unit":"bytes","done":40e6,"total":1e8,"message":null,"ratePerSecond":2.04e6,"#
       + #""secondsLeft":30}"#
     let jobs = SampleReplies.jobs(
-      running("foreign", ["submitter": "4711"]), running("old", ["createdAt": #""2001-01-01T00:00:00Z""#]),
-      running("other", [:]), running("big\u{1b}", ["progress": progress]))
+      SampleReplies.job("big\u{1b}", SampleReplies.unfinished.merging(["progress": progress]) { $1 }), total: 1,
+      counts: #"{"available":7,"completed":2,"discarded":1,"running":1}"#)
     let daemon = try TestDaemon { request in
       if request.method == .get {
         waiting.release()
@@ -164,16 +162,20 @@ struct SubmitTests {
       }
       return .later { waiting.hold($0, .json(data: Data(SampleReplies.jobs(SampleReplies.job("big")).utf8))) }
     }
-    let terminal = try PseudoTerminal(width: 120)
+    let terminal = try PseudoTerminal(width: 101)
     let file = try daemon.file("a", "{}")
     let run = try await TestDaemon.run(
       ["--root", daemon.root.path, "submit", "--wait", file], terminal: terminal, environment: ["NO_COLOR": "1"])
     #expect(run.code == 0)
-    let line =
-      "\rbig\\x1b: 40 %, 40 of 100 MB, 2 MB/s, 30 s left; 1 more running\u{1b}[K"
     let text = try terminal.text()
-    #expect(text.contains(line), "\(text)")
-    #expect(daemon.requests == ["POST /v1/jobs?wait=600", "GET /v1/jobs?state=running&limit=100"])
+    let summary = "\r3 of 11 done, 1 running, 1 failed\u{1b}[K\n"
+    let line = "big\\x1b  ████████░░░░░░░░░░░░ 40 %, 2 MB/s, 30 s left, 40 of 100 MB\u{1b}[K"
+    #expect(text.contains(summary + line), "\(text)")
+    // The lines are gone at the end.
+    #expect(text.hasSuffix("\r\u{1b}[1A\u{1b}[Jcompleted  big  1.3 s\n"), "\(text)")
+    let asked = try #require(daemon.requests.last)
+    #expect(asked.hasPrefix("GET /v1/jobs?submitter=\(geteuid())&since=20"), "\(asked)")
+    #expect(asked.hasSuffix("Z&state=running&limit=100&counts=true"), "\(asked)")
   }
 
   @Test(

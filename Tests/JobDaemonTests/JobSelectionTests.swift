@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Jobs
 import ObjectGraph
 import Testing
@@ -36,6 +37,34 @@ struct JobSelectionTests {
     #expect(try page(JobSelection(states: [.scheduled], until: accepted("d")), fixture) == (["c"], 1))
     #expect(try page(JobSelection(states: [.completed], until: accepted("b")), fixture) == (["a"], 1))
     #expect(try page(JobSelection(since: .distantFuture), fixture) == ([], 0))
+    let mine = JobSelection(submitter: getuid(), since: try accepted("b"))
+    #expect(try page(mine, fixture) == (["d", "c", "b"], 3))
+    #expect(try page(JobSelection(states: [.scheduled], submitter: getuid() + 1), fixture) == ([], 0))
+    try await fixture.stop()
+  }
+
+  @Test("Jobs are counted by state, whichever states are asked for, and whether or not their records must be looked at")
+  func counts() async throws {
+    let fixture = try DaemonFixture()
+    try fixture.start()
+    try await fixture.run(#"{"batch": "b", "jobs": [{"type": "noop"}, {"type": "noop", "id": "n"}]}"#)
+    try await fixture.run(#"{"type": "noop", "id": "other"}"#)
+    let due = #""notBefore": "2199-01-01T00:00:00Z""#
+    _ = try fixture.submit(
+      #"{"batch": "b", "jobs": [{"type": "noop", \#(due)}, {"type": "noop", \#(due), "id": "off"}]}"#)
+    #expect(try await fixture.perform(.cancel(reason: "no"), on: "off") == .done)
+    @Sendable func counts(_ selection: JobSelection) throws -> [JobState: Int] {
+      let daemon = fixture.daemon
+      return try ManagedObjectContext(parent: daemon.main, name: "test").performAndWait { context in
+        try selection.counts(context, daemon.engine.unfinished)
+      }
+    }
+    let batch: [JobState: Int] = [.completed: 2, .scheduled: 1, .cancelled: 1]
+    try await fixture.waitUntil { try counts(JobSelection(batch: "b")) == batch }
+    #expect(try counts(JobSelection(states: [.running], batch: "b")) == batch)
+    #expect(try counts(JobSelection(batch: "b", since: .distantPast)) == batch)
+    #expect(try counts(JobSelection(batch: "none")) == [:])
+    #expect(try counts(JobSelection(submitter: getuid() + 1)) == [:])
     try await fixture.stop()
   }
 }

@@ -15,7 +15,9 @@ struct JobSelection: Sendable, Equatable {
   var queue: String?
   var type: String?
   var batch: String?
-  /// The times between which it was accepted, the first included; only pages ask for them.
+  /// The user who submitted it, and the times between which it was accepted, the first included; only pages and counts
+  /// ask for them.
+  var submitter: UInt32?
   var since: Date?
   var until: Date?
 
@@ -63,14 +65,15 @@ struct JobSelection: Sendable, Equatable {
       let names = states.map(\.rawValue)
       conditions.append(try Condition(#Predicate<Job> { names.contains($0.state) }))
     }
-    if let times = try timeCondition { conditions.append(times) }
+    if let recorded = try recordCondition { conditions.append(recorded) }
     return conditions.isEmpty ? nil : .and(conditions)
   }
 
-  /// The condition on the time when a job was accepted; nil if any will do.
-  private var timeCondition: Condition? {
+  /// The condition on what only a job's record tells; nil if anything will do.
+  private var recordCondition: Condition? {
     get throws {
       var conditions: [Condition] = []
+      if let submitter { conditions.append(try Condition(format: "submitter == %@", Int64(submitter))) }
       if let since { conditions.append(try Condition(format: "createdAt >= %@", since)) }
       if let until { conditions.append(try Condition(format: "createdAt < %@", until)) }
       return conditions.isEmpty ? nil : .and(conditions)
@@ -107,23 +110,49 @@ extension JobSelection {
   private func unfinishedPage(
     _ context: isolated ManagedObjectContext, _ schedule: UnfinishedJobs, limit: Int, offset: Int
   ) throws -> Page {
-    guard let times = try timeCondition else {
+    guard let recorded = try recordCondition else {
       let (found, total) = try schedule.find(selection(.newest(offset: offset, limit: limit)))
       return Self.page(found, total: total)
     }
-    // The schedule knows no times, so that all are looked at.
+    let found = try unfinished(meeting: recorded, context, schedule)
+    return Self.page(found.dropFirst(offset).prefix(limit), total: found.count)
+  }
+
+  /// The unfinished jobs whose records meet a condition. The schedule knows no records, so that all are looked at.
+  private func unfinished(
+    meeting recorded: Condition, _ context: isolated ManagedObjectContext, _ schedule: UnfinishedJobs
+  ) throws -> [UnfinishedJobs.Found] {
     let all = try schedule.find(selection(.newest(offset: 0, limit: Self.limit))).jobs
     var found: [UnfinishedJobs.Found] = []
     for start in stride(from: 0, to: all.count, by: 500) {
       let part = all[start..<min(start + 500, all.count)]
-      let ids = Set(try context.fetchIDs(FetchRequest<Job>(.and([.isAny(of: part.map(\.id)), times]))))
+      let ids = Set(try context.fetchIDs(FetchRequest<Job>(.and([.isAny(of: part.map(\.id)), recorded]))))
       found += part.filter { ids.contains($0.id) }
     }
-    return Self.page(found.dropFirst(offset).prefix(limit), total: found.count)
+    return found
   }
 
   private static func page(_ found: some Collection<UnfinishedJobs.Found>, total: Int) -> Page {
     (found.map(\.id), total, Dictionary(found.map { ($0.id, $0.state) }) { first, _ in first })
+  }
+
+  /// The number of jobs by state, whichever states are selected.
+  func counts(_ context: isolated ManagedObjectContext, _ schedule: UnfinishedJobs) throws -> [JobState: Int] {
+    var all = self
+    all.states = []
+    var counts: [JobState: Int] = [:]
+    if let recorded = try recordCondition {
+      for job in try all.unfinished(meeting: recorded, context, schedule) { counts[job.state, default: 0] += 1 }
+    } else {
+      for state in JobState.allCases where !state.isFinal {
+        all.states = [state]
+        counts[state] = try schedule.find(all.selection(.newest(offset: 0, limit: 0))).total
+      }
+    }
+    for state in JobState.allCases where state.isFinal {
+      counts[state] = try context.count(for: FetchRequest<Job>(try condition([state])))
+    }
+    return counts.filter { $0.value > 0 }
   }
 
   private func recordedPage(

@@ -130,7 +130,13 @@ package final class StatusService: Sendable {
     return read(request) { context, daemon in
       let (ids, total, states) = try selection.page(context, daemon.engine.unfinished, limit: limit, offset: offset)
       var body = try Self.list(ids, context, daemon: daemon, states: states)
-      body.append(contentsOf: ",\"total\":\(total)}".utf8)
+      body.append(contentsOf: ",\"total\":\(total)".utf8)
+      if request.query("counts") == "true" {
+        let counts = try selection.counts(context, daemon.engine.unfinished).map { ($0.key.rawValue, $0.value) }
+        let json = JSONValue.counts(Dictionary(uniqueKeysWithValues: counts))
+        body.append(contentsOf: ",\"counts\":\(json.serialized())".utf8)
+      }
+      body.append(UInt8(ascii: "}"))
       return .json(data: body)
     }
   }
@@ -147,6 +153,10 @@ package final class StatusService: Sendable {
         return .failure(Refusal(reason: "there is no state \"\(displayName(String(name)))\"; there are \(known)"))
       }
       selection.states.insert(state)
+    }
+    if let text = request.query("submitter") {
+      guard let user = UInt32(text) else { return .failure(Refusal(reason: "submitter is the number of a user")) }
+      selection.submitter = user
     }
     for (name, time) in [("since", \JobSelection.since), ("until", \JobSelection.until)] {
       guard let text = request.query(name) else { continue }

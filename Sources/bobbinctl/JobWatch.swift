@@ -1,0 +1,123 @@
+import ControlClient
+import Foundation
+internal import Glibc
+import StatusReplies
+import SystemSupport
+
+/// Looks at some jobs again and again, for lines that tell how far they are.
+struct JobWatch {
+  /// The jobs that are watched.
+  enum Subject {
+    /// Those that this user has submitted since a time.
+    case submitted(since: Date)
+    case batch(String)
+    case named([String])
+  }
+
+  /// The most running jobs that are shown.
+  private static let runningLimit = 100
+
+  private let subject: Subject
+  private var pace = JobPace()
+  private(set) var tally = JobTally([JobReply]())
+  private(set) var running: [JobReply] = []
+  /// The jobs themselves, where they are watched by name.
+  private(set) var named: [JobReply] = []
+
+  init(_ subject: Subject) { self.subject = subject }
+
+  /// Asks the daemon once.
+  mutating func look(_ session: Session) throws(ToolError) {
+    switch subject {
+    case .submitted(let since):
+      // What else is printed is the reply to the submission.
+      let reply = try Reply.received(
+        from: session.client, "GET", ControlClient.path("v1", "jobs"),
+        query: Self.query(["submitter": "\(geteuid())", "since": Timestamp(since).text]), timeout: .seconds(5))
+      take(try reply.accepted(refusal: .usage).decoded(as: JobsReply.self))
+    case .batch(let name):
+      take(
+        try session.get(ControlClient.path("v1", "jobs"), query: Self.query(["batch": name]))
+          .decoded(as: JobsReply.self))
+    case .named(let ids):
+      named = []
+      for id in ids { named.append(try session.get(ControlClient.path("v1", "jobs", id)).decoded(as: JobReply.self)) }
+      running = named.filter { $0.state == .running }
+      tally = JobTally(named)
+    }
+    pace.note(done: tally.done, at: .now)
+  }
+
+  private mutating func take(_ reply: JobsReply) {
+    running = reply.jobs
+    tally = JobTally(reply.counts ?? [:])
+  }
+
+  private static func query(_ conditions: KeyValuePairs<String, String>) -> [URLQueryItem] {
+    conditions.map { URLQueryItem(name: $0.key, value: $0.value) } + [
+      URLQueryItem(name: "state", value: "running"), URLQueryItem(name: "limit", value: "\(runningLimit)"),
+      URLQueryItem(name: "counts", value: "true"),
+    ]
+  }
+
+  /// Such as `12 of 301 done, 3 running, 1 failed, 0.2/s, about 24 min left`.
+  var summary: String { tally.text(rate: pace.rate) }
+
+  /// The summary, unless there is one job only, and a line for each running job.
+  ///
+  /// - Parameters:
+  ///   - width: The terminal's; nil never cuts.
+  ///   - height: The most lines.
+  ///   - filesToCome: The number of job files that are still to be submitted.
+  func lines(width: Int?, height: Int, filesToCome: Int = 0) -> [String] {
+    let files = filesToCome == 0 ? "" : ", \(filesToCome) \(filesToCome == 1 ? "file" : "files") to come"
+    let head = tally.total == 1 && filesToCome == 0 && !running.isEmpty ? [] : [summary + files]
+    let room = max(1, height - head.count)
+    var shown = running[...]
+    if running.count > room { shown = running.prefix(room - 1) }
+    let more = running.count - shown.count
+    return head + RunningLines.text(Array(shown), width: width, TimeText())
+      + (more == 0 ? [] : ["and \(more) more running"])
+  }
+}
+
+/// A line for each running job: its name, a bar, rate and time left.
+enum RunningLines {
+  /// - Parameter width: The terminal's; of what is too wide, first names lose their middle, then lines their end.
+  static func text(_ jobs: [JobReply], width: Int?, _ times: TimeText) -> [String] {
+    let bar = width.map { $0 >= 80 ? 20 : $0 >= 60 ? 10 : 5 } ?? 20
+    let names = jobs.map { displayName($0.id) }
+    let paces = jobs.map { singleLine(pace(of: $0, times)) }
+    let longestName = names.map(\.count).max() ?? 0
+    // What one looks for is how far it is.
+    let wanted = bar + 3 + (paces.map(\.count).max() ?? 0)
+    let nameWidth = min(longestName, width.map { max($0 / 4, $0 - wanted) } ?? longestName)
+    return zip(jobs, zip(names, paces)).map { job, texts in
+      let name = texts.0.cutInMiddle(to: nameWidth).padded(to: nameWidth)
+      let amount = job.progress?.amountText.map { ", " + singleLine($0) } ?? ""
+      let line = "\(name)  \(Self.bar(job.progress?.fraction, width: bar)) \(texts.1)\(amount)"
+      return width.map { String(line.prefix($0)) } ?? line
+    }
+  }
+
+  private static func pace(of job: JobReply, _ times: TimeText) -> String {
+    if let text = job.progress?.paceText { return text }
+    return "running" + (times.duration(from: job.startedAt, to: nil).map { " for \($0)" } ?? "")
+  }
+
+  /// A bar; blanks if it is not known how much there is to do.
+  static func bar(_ fraction: Double?, width: Int) -> String {
+    guard let fraction else { return String(repeating: " ", count: width) }
+    let full = Int((min(max(0, fraction), 1) * Double(width)).rounded(.down))
+    return String(repeating: "█", count: full) + String(repeating: "░", count: width - full)
+  }
+}
+
+extension String {
+  /// The text in at most `width` characters, with an ellipsis for what is left out of the middle.
+  func cutInMiddle(to width: Int) -> String {
+    if count <= width { return self }
+    let head = width / 2
+    return prefix(head) + "…" + suffix(max(0, width - head - 1))
+  }
+}
