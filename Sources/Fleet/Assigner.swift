@@ -16,7 +16,6 @@ package struct Assigner: Sendable {
   private var next = LeadRound(floor: 0)
   /// Jobs that are being cancelled and are not in the schedule, by their names.
   private var refused: [ManagedObjectID: String] = [:]
-
   /// The event by which a run or a job is told to end, and the reason.
   private typealias Ending = (event: JobEvent, reason: String?)
 
@@ -112,7 +111,7 @@ package struct Assigner: Sendable {
     _ job: FleetJob, known: [String: NamedJob], isBegun: Bool, isKnown: Bool = false, at now: Moment
   ) {
     let specification = job.specification
-    runs.note(attempt: job.attempt, of: job.id)
+    runs.note(job)
     if let unique = specification.unique, schedule.uniqueOwners[unique] != nil {
       return refuse(job, "another unfinished job has the unique key \"\(unique)\"")
     }
@@ -253,7 +252,7 @@ package struct Assigner: Sendable {
 
   /// Enters a job into the schedule once more; it waits for nothing.
   private mutating func enter(_ row: FleetJob, isHeld: Bool, at now: Moment) {
-    runs.note(attempt: row.attempt, of: row.id)
+    runs.note(row)
     var specification = row.specification
     specification.notBefore = nil
     // A job that is only to be reverted takes no key from others.
@@ -351,9 +350,7 @@ package struct Assigner: Sendable {
     return ([steady, desk.nextTime].compactMap(\.self).min(), wall)
   }
 
-  /// Assigns jobs to hosts that have room, and hands out what else is to be recorded.
-  ///
-  /// - Parameter limit: the most assignments.
+  /// Assigns jobs to hosts that have room, so many at most, and hands out what else is to be recorded.
   package mutating func nextRound(floor: Int64, limit: Int = 1_000, at now: Moment) -> LeadRound {
     var round = next
     round.floor = floor
@@ -381,6 +378,7 @@ package struct Assigner: Sendable {
       let id = change.job
       ends[id] = state
       if let name = refused.removeValue(forKey: id) {
+        runs.forget(id)
         schedule.resolve(name: name, as: id)
         cancel(schedule.unblock(waitingFor: id, as: state, at: now), .end(of: id))
       } else {
@@ -390,5 +388,11 @@ package struct Assigner: Sendable {
       }
     }
     desk.note(ends)
+  }
+
+  /// The jobs that are not in the schedule, and that neither a job in it nor an order names.
+  func unneeded(_ jobs: [FinalJob]) -> [FinalJob] {
+    let ordered = desk.jobs
+    return jobs.filter { !schedule.contains($0.id) && !runs.names($0.name) && !ordered.contains($0.id) }
   }
 }

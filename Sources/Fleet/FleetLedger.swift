@@ -92,6 +92,9 @@ package enum LedgerRequest: Sendable {
   case load(Receipt)
   /// A lead's round. Answered by ``LedgerReply/news(_:)``.
   case round(LeadRound, Receipt)
+  /// Deletes jobs with all that is theirs, as far as they are final and not in quarantine, nobody runs them, no order to
+  /// them is open, and the hosts of their spools have acted on their ends. Answered by ``LedgerReply/removed(_:)``.
+  case remove([FinalJob], Receipt)
   /// Fences a host that has been silent for so long: ends its backends; `DELETE FROM _beat WHERE seen <= now() -
   /// silence`, which is the decision, since a beat waits for that row and then finds none; marks it lost, deletes its
   /// sessions, its runs, and has their jobs wait again. Answered by ``LedgerReply/tookOver(_:)`` or ``LedgerReply/refused``.
@@ -140,6 +143,8 @@ package enum LedgerReply: Sendable {
   /// News above the floor, by their numbers.
   case news([(number: Int64, news: News)], TransactionHorizon)
   case tookOver([Run])
+  /// The number of jobs that were deleted.
+  case removed(Int)
   /// The condition does not hold any more; nothing was written.
   case refused
 }

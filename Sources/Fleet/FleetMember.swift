@@ -123,6 +123,9 @@ package struct FleetMember: Sendable {
     case .order(let order, let ticket):
       intake.append(.order(order, ticket: ticket))
       return goOn(.intake, at: now)
+    case .remove(let jobs):
+      guard lead?.remove(jobs) == true else { return [.removed(0)] }
+      return goOn(.lead, at: now)
     }
   }
 
@@ -287,6 +290,7 @@ package struct FleetMember: Sendable {
 
   /// Does without a request that the server refuses for good; ends where something would be lost.
   private mutating func noteRefused(_ channel: MemberChannel, _ reason: String) -> [MemberAction] {
+    if channel == .lead, lead?.endRemoval() != nil { return [.notRemoved(because: reason)] }
     guard channel == .intake, let refused = admitting else { return end(.refused(reason)) }
     admitting = nil
     switch refused {
@@ -312,12 +316,20 @@ package struct FleetMember: Sendable {
       beatsAgain = isBeating
       return [.wake(.beatDue, after: 0)]
     }
+    // If its answer is lost, all that were asked for count as removed.
+    if let asked = lead?.endRemoval() {
+      if case .removed(let count)? = reply { return [.removed(count)] }
+      return [.removed(asked)]
+    }
     guard let reply else {
       lead?.noteLostAnswer()
       return []
     }
     let hosts = lead?.handle(reply, at: now) ?? []
-    return hosts.isEmpty ? [] : [.hint(hosts, .runs)]
+    var actions: [MemberAction] = hosts.isEmpty ? [] : [.hint(hosts, .runs)]
+    if case .loaded = reply { actions.append(.leads) }
+    if let ends = lead?.takeEnds(), !ends.isEmpty { actions.append(.ended(ends)) }
+    return actions
   }
 
   private func hintLead() -> [MemberAction] { leader.map { [.hint([$0], .news)] } ?? [] }

@@ -1,5 +1,6 @@
 import JobSchedule
 import Jobs
+import Jobs
 
 /// The lead's part of a host: loads the ledger, and then in rounds reads news and writes assignments.
 ///
@@ -14,12 +15,22 @@ package struct Lead: Sendable {
   package private(set) var assigner: Assigner?
   /// The round that is under way.
   private var round: LeadRound?
+  private var removal = Removal.none
+  /// The numbers of jobs that have ended and were not told of, by their states.
+  private var ends: [JobState: Int] = [:]
   private var suspects: [Int] = []
   private var hasHint = true
   /// True if a beat has told of news.
   private var isTold = false
   private var lastRound = Int64.min / 2
   private var floor: NewsFloor
+
+  private enum Removal: Sendable {
+    case none
+    case wanted([FinalJob])
+    /// So many jobs are being removed.
+    case underWay(Int)
+  }
 
   init(term: Int64, times: FleetTimes, agingStep: Int64, limits: [ResourceLimits]) {
     self.term = term
@@ -45,6 +56,30 @@ package struct Lead: Sendable {
   /// Notes hosts that are silent for so long that they are to be fenced.
   mutating func suspect(_ hosts: [Int]) { for host in hosts where !suspects.contains(host) { suspects.append(host) } }
 
+  /// Has final jobs removed, as far as nothing needs their records; false if others are on their way.
+  mutating func remove(_ jobs: [FinalJob]) -> Bool {
+    guard case .none = removal else { return false }
+    removal = .wanted(jobs)
+    return true
+  }
+
+  /// Ends the removal under way, and returns how many jobs it was to remove; nil if there is none.
+  mutating func endRemoval() -> Int? {
+    guard case .underWay(let count) = removal else { return nil }
+    removal = .none
+    return count
+  }
+
+  /// Hands out the numbers of the jobs that have ended since the last time, by their states.
+  mutating func takeEnds() -> [JobState: Int] {
+    defer { ends = [:] }
+    return ends
+  }
+
+  private mutating func count(_ states: some Sequence<JobState?>) {
+    for state in states { if let state, state.isFinal { ends[state, default: 0] += 1 } }
+  }
+
   /// The lead's choice when its slot is idle.
   enum Next {
     case request((Receipt) -> LedgerRequest)
@@ -54,11 +89,21 @@ package struct Lead: Sendable {
 
   /// The next request.
   mutating func next(at now: Moment) -> Next {
-    guard assigner != nil else { return .request { .load($0) } }
+    guard let assigner else { return .request { .load($0) } }
     if let suspect = suspects.first {
       let silence = times.fence
       return .request { .fence(host: suspect, silence: silence, $0) }
     }
+    // Between two rounds, so that neither has changed one of these jobs without the other's knowledge.
+    if case .wanted(let jobs) = removal {
+      let unneeded = assigner.unneeded(jobs)
+      removal = .underWay(unneeded.count)
+      return .request { .remove(unneeded, $0) }
+    }
+    return nextRound(at: now)
+  }
+
+  private mutating func nextRound(at now: Moment) -> Next {
     let earliest = lastRound + times.round
     if now.steady < earliest { return .rest(until: Moment(steady: earliest, wall: .max)) }
     assigner?.advance(to: now)
@@ -91,7 +136,10 @@ package struct Lead: Sendable {
       if !suspects.isEmpty { suspects.removeFirst() }
     case .news(let news, let horizon):
       let hosts = round?.addressees ?? []
-      if let round { assigner?.noteWritten(round, at: now) }
+      if let round {
+        assigner?.noteWritten(round, at: now)
+        count(round.changes.lazy.map(\.end))
+      }
       round = nil
       floor.note(news.lazy.map(\.number), horizon, at: now.steady)
       // Behind a failover numbers may begin again where another server was.
@@ -99,6 +147,7 @@ package struct Lead: Sendable {
       isTold = false
       for (_, one) in news {
         assigner?.apply(one, at: now)
+        if case .ended(let ended) = one { count(ended.lazy.map { JobState.running.after($0.event) }) }
         // Whatever else it knows and has just read is in the tables as well.
         if case .changed = one { noteLostAnswer() }
       }

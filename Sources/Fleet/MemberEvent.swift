@@ -1,4 +1,5 @@
 package import JobSchedule
+package import Jobs
 package import ObjectGraph
 
 /// Something that happens to a host of the fleet.
@@ -21,6 +22,8 @@ package enum MemberEvent: Sendable {
   case limited([ResourceLimits])
   case admit([FleetJob])
   case order(Order, ticket: Int64)
+  /// Final jobs are too old, or too many; one such request at a time.
+  case remove([FinalJob])
 }
 
 /// A connection of a host to the database; each has at most one request under way.
@@ -47,6 +50,14 @@ package enum MemberAction: Sendable {
   case notAdmitted([ManagedObjectID], because: String)
   /// The server refuses the order of this number for good.
   case notPlaced(ticket: Int64, because: String)
+  /// The host leads, and has loaded the ledger.
+  case leads
+  /// So many jobs of the fleet have ended, in these states, as far as the lead has heard of it.
+  case ended([JobState: Int])
+  /// So many of the jobs that were to be removed are gone.
+  case removed(Int)
+  /// The server refuses for good to remove the jobs.
+  case notRemoved(because: String)
   /// Send a hint to hosts, apart from any transaction that writes.
   case hint([Int], MemberHint)
   /// End at once, and write nothing more.

@@ -26,6 +26,9 @@ struct OrderDesk: Sendable {
     return orders
   }
 
+  /// The jobs that the orders name.
+  var jobs: Set<ManagedObjectID> { Set(orders.lazy.flatMap(\.order.jobs)) }
+
   // MARK: Rows
 
   /// Notes that jobs have ended since the rows of orders were read.

@@ -7,6 +7,7 @@ struct RunBook: Sendable {
   private var stops: [ManagedObjectID: RunStop] = [:]
   /// The last attempts of unfinished jobs that have had one.
   private var lastAttempts: [ManagedObjectID: Int] = [:]
+  private var named = NamedJobs()
 
   /// The run of a job, if it has one.
   subscript(job: ManagedObjectID) -> Run? { runs[job] }
@@ -37,6 +38,18 @@ struct RunBook: Sendable {
   /// Notes the number of a job's last attempt, if it has had one.
   mutating func note(attempt: Int, of job: ManagedObjectID) { if attempt > 0 { lastAttempts[job] = attempt } }
 
+  /// Notes a job: its last attempt, if it has had one, and the jobs that it names.
+  mutating func note(_ job: FleetJob) {
+    note(attempt: job.attempt, of: job.id)
+    named.add(job.specification.after + job.specification.afterAny, by: job.id)
+  }
+
+  /// True if an unfinished job names the one of a name.
+  func names(_ name: String) -> Bool { named.contains(name) }
+
   /// Drops what is known of a job that has no run.
-  mutating func forget(_ job: ManagedObjectID) { lastAttempts[job] = nil }
+  mutating func forget(_ job: ManagedObjectID) {
+    lastAttempts[job] = nil
+    named.drop(job)
+  }
 }

@@ -123,8 +123,11 @@ package final class Daemon: Sendable {
       waiters: waiters, payloadDirectory: paths.payload, log: log, events: events, membership: membership)
     control = JobControl(engine)
     workers = WorkerPool(engine, AttemptRecorder(engine, control))
-    retention = Retention(
-      engine, RetentionSteps(main: main, coordinator: coordinator, scheduler: scheduler), clock: clock)
+    let steps: any RetentionSteps =
+      if let membership { FleetRetentionSteps(membership, coordinator, log: log) } else {
+        StoreRetentionSteps(engine: engine, coordinator: coordinator, clock: clock)
+      }
+    retention = Retention(engine, steps)
     fleetAdmission = membership.map { [main, coordinator, handlers, policy, paths] membership in
       FleetAdmission(
         main: main, coordinator: coordinator, handlers: handlers, scheduler: scheduler, policy: policy,
@@ -282,7 +285,7 @@ package final class Daemon: Sendable {
     case .overdue(let id): workers.overdue(id)
     case .durable(let jobs):
       releaser.release(jobs)
-      if membership == nil { retention.note(jobs) }
+      if membership == nil { retention.note(Dictionary(grouping: jobs, by: \.state).mapValues(\.count)) }
       memoryReturn.noteWork()
     case .released: intake.noteReleased()
     case .doubtful(let name): intake.noteDoubtful(name)
@@ -303,6 +306,8 @@ package final class Daemon: Sendable {
     case .givenBack(let runs): for run in runs { membership?.end(run, .interrupted) }
     case .mayBegin: scheduler.beginAssigned()
     case .outcomesKnown: fleetJobs?.readOutcomes()
+    case .leads: retention.runSoon()
+    case .endedInFleet(let counts): retention.note(counts)
     case .pausesChanged: tellStatus()
     case .fatal(let failure): onFatal(failure)
     }

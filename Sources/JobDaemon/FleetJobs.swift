@@ -22,7 +22,13 @@ final class FleetJobs: Sendable {
   private let log: DaemonLog
   private let queue = DispatchQueue(label: "fleet jobs")
   private let looks: Coalescer
-  private let floor = Mutex(NewsFloor())
+  private let outcomes = Mutex(Outcomes())
+
+  private struct Outcomes {
+    var floor = NewsFloor()
+    /// Those that were read and are not forgotten, since files of their jobs are being released.
+    var open: [Outcome] = []
+  }
 
   init(
     main: ManagedObjectContext, scheduler: Scheduler, releaser: Releaser, waiters: ReleaseWaiters, intake: Intake,
@@ -68,7 +74,8 @@ final class FleetJobs: Sendable {
 
   // MARK: Outcomes
 
-  /// Reads which jobs of this spool have ended elsewhere, and releases their files.
+  /// Reads which jobs of this spool have ended, releases the files of those that ended elsewhere, and forgets those whose
+  /// files are gone: their records may be removed then.
   func readOutcomes() {
     looks.request { [weak self] in
       guard let self else { return }
@@ -80,28 +87,39 @@ final class FleetJobs: Sendable {
   private func releaseOutcomes() {
     do {
       let ledger = try membership.reader()
-      let (outcomes, horizon) = try ledger.outcomes(of: membership.spool, above: floor.withLock { $0.number })
-      let watched = membership.watched
-      try release(outcomes.flatMap(\.jobs) + watched.prefix(Self.chunkSize))
-      if !outcomes.isEmpty { try ledger.forget(outcomes) }
-      floor.withLock { floor in
-        floor.note(outcomes.lazy.map(\.number), horizon, at: Moment.now().steady)
-        floor.note(Moment.now().steady)
+      let (found, horizon) = try ledger.outcomes(of: membership.spool, above: outcomes.withLock { $0.floor.number })
+      let read = outcomes.withLock { $0.open } + found
+      let released = Set(try release(read.flatMap(\.jobs) + membership.watched.prefix(Self.chunkSize)))
+      let (open, done) = (
+        read.filter { !released.isDisjoint(with: $0.jobs) }, read.filter { released.isDisjoint(with: $0.jobs) }
+      )
+      if !done.isEmpty { try ledger.forget(done) }
+      outcomes.withLock { outcomes in
+        outcomes.open = open
+        outcomes.floor.note(found.lazy.map(\.number), horizon, at: Moment.now().steady)
+        outcomes.floor.note(Moment.now().steady)
       }
     } catch {
       // The next beat that is answered tells of them again; behind a failover their numbers may be lower.
-      floor.withLock { $0 = NewsFloor() }
+      outcomes.withLock { $0 = Outcomes() }
       log.debug("outcomes can't be read: \(error)")
     }
   }
 
-  private func release(_ ids: [ManagedObjectID]) throws {
-    let waiting = scheduler.read { schedule, _ in ids.filter { schedule.contains($0) } }
+  /// Releases the files of jobs that have ended elsewhere; returns the jobs, of all these, whose files are being released.
+  private func release(_ ids: [ManagedObjectID]) throws -> [ManagedObjectID] {
+    let known = scheduler.read { schedule, _ in
+      ids.compactMap { id in schedule.state(of: id).map { (id: id, isFinal: $0.isFinal) } }
+    }
+    let waiting = known.filter { !$0.isFinal }.map(\.id)
     let jobs = try read(waiting) { job -> (ManagedObjectID, String, JobState, String?)? in
       (job.objectID, job.id, job.currentState, job.failure)
     }
+    let ends = Dictionary(jobs.map { ($0.0, $0) }) { first, _ in first }
     var finished: [FinishedJob] = []
-    for (id, name, state, failure) in jobs {
+    for id in waiting {
+      // One whose record is gone was over before that was removed.
+      let (_, name, state, failure) = ends[id] ?? (id, "", .completed, nil)
       if state == .held { waiters.tellHeld(id) }
       guard state.isFinal else { continue }
       // Of one that has ended here, or runs here once more, its own end tells.
@@ -115,6 +133,7 @@ final class FleetJobs: Sendable {
     }
     membership.unwatch(finished.lazy.map(\.objectID))
     if !finished.isEmpty { releaser.release(finished) }
+    return known.filter(\.isFinal).map(\.id) + finished.map(\.objectID)
   }
 
   /// Reads jobs as they are in the store now.

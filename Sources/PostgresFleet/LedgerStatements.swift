@@ -168,12 +168,15 @@ enum LedgerStatements {
   static let readHorizon = Request(
     "SELECT pg_current_xact_id()::text::bigint, pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
 
-  /// Tells other spools that jobs of theirs have ended.
-  static func tellSpools(of ended: [EndedRun], but spool: String) -> Request {
+  /// Tells spools that jobs of theirs have ended; another one's also that they are held.
+  ///
+  /// The own spool knows its jobs' ends, but until it has released their files their records must stay.
+  static func tellSpools(of ended: [EndedRun], own spool: String) -> Request {
     Request(
       """
       INSERT INTO _outcome (spool, jobs) SELECT "spool", array_agg(_key ORDER BY _key) FROM "Job" \
-      WHERE _key = ANY($1) AND "spool" <> $2 AND "state" <> 'retryable' GROUP BY "spool"
+      WHERE _key = ANY($1) AND ("state" IN (\(JobRows.finalStates)) OR "spool" <> $2 AND "state" = 'held') \
+      AND "spool" IS NOT NULL GROUP BY "spool"
       """, [.keys(ended.map(\.run.job.key)), .text(spool)])
   }
 
@@ -306,7 +309,7 @@ enum LedgerStatements {
   /// The answered orders of a host, which are deleted with that.
   static func takeAnswers(of host: Int, from first: Int64) -> Request {
     Request(
-      "DELETE FROM _order WHERE host = $1 AND ticket >= $2 AND answer IS NOT NULL RETURNING ticket, answer",
+      "SELECT ticket, answer FROM _order WHERE host = $1 AND ticket >= $2 AND answer IS NOT NULL",
       [.integer(host), .integer(first)])
   }
 

@@ -56,6 +56,8 @@ struct LedgerTransaction {
       return .leads(term: try commit(statements).last?.integer(0, 0) ?? 0)
     case .load(let receipt): return .loaded(try load(receipt))
     case .round(let round, let receipt): return try perform(round, receipt)
+    case .remove(let final, let receipt):
+      return .removed(try commit([LedgerStatements.fence(receipt), JobRows.remove(final)])[1].rowCount)
     case .fence(let host, let silence, let receipt):
       let results = try commit(
         [LedgerStatements.fence(receipt)] + Takeover.silent(host, for: silence, fleet: fleet))

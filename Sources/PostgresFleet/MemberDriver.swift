@@ -1,6 +1,7 @@
 package import Dispatch
 package import Fleet
 package import JobSchedule
+package import Jobs
 package import StoreInterface
 import Synchronization
 import SystemSupport
@@ -24,6 +25,14 @@ package final class MemberDriver: Sendable {
     case notAdmitted([ManagedObjectID], because: String)
     /// The server refuses the order of this number for good.
     case notPlaced(ticket: Int64, because: String)
+    /// The host leads, and has loaded the ledger.
+    case leads
+    /// So many jobs of the fleet have ended, in these states, as far as the lead has heard of it.
+    case ended([JobState: Int])
+    /// So many of the jobs that were to be removed are gone.
+    case removed(Int)
+    /// The server refuses for good to remove the jobs.
+    case notRemoved(because: String)
     /// These ends are on record; on the queue of the store's transaction.
     case recorded([EndedRun])
     /// A beat was answered.
@@ -234,6 +243,10 @@ package final class MemberDriver: Sendable {
     case .admitted(let jobs): report(.admitted(jobs))
     case .notAdmitted(let jobs, let reason): report(.notAdmitted(jobs, because: reason))
     case .notPlaced(let ticket, let reason): report(.notPlaced(ticket: ticket, because: reason))
+    case .leads: report(.leads)
+    case .ended(let counts): report(.ended(counts))
+    case .removed(let count): report(.removed(count))
+    case .notRemoved(let reason): report(.notRemoved(because: reason))
     case .hint(let hosts, let hint): send(hint, to: hosts)
     case .end(let reason):
       stop()

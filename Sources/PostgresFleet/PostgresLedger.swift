@@ -128,7 +128,7 @@ package final class PostgresLedger: FleetLedger, Sendable {
   }
 
   /// Makes a transaction that has nothing to do with what the member knows.
-  private func apart<Result: Sendable>(
+  func apart<Result: Sendable>(
     _ body: (LedgerTransaction) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try withConnection { (connection) throws(StoreError) in
@@ -287,6 +287,7 @@ extension LedgerRequest {
     case .lead, .load: "becoming the lead"
     case .round(let round, _):
       "writing the lead's decisions (\(round.runs.count) assignments, \(round.changes.count) changes of jobs)"
+    case .remove(let jobs, _): "removing \(jobs.count) final jobs"
     case .fence, .bury: "taking over a host"
     }
   }

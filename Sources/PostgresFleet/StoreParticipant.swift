@@ -34,7 +34,7 @@ package final class StoreParticipant: TransactionCompanion {
 
   /// - Parameters:
   ///   - host: the number of the host.
-  ///   - spool: the root of its spool, whose jobs' ends it need not tell.
+  ///   - spool: the root of its spool.
   ///   - job: the entity Job.
   ///   - ledger: a connection for finding out about lost answers and replacing slots.
   ///   - recorded: called after each transaction that has ended runs.
@@ -86,7 +86,7 @@ package final class StoreParticipant: TransactionCompanion {
     if ended.isEmpty { return [] }
     return [
       LedgerStatements.endRuns(ended), LedgerStatements.tell(.ended, NewsText.text(of: ended)),
-      LedgerStatements.tellSpools(of: ended, but: spool),
+      LedgerStatements.tellSpools(of: ended, own: spool),
       InputRows.drop(of: ended.lazy.filter { $0.event == .succeeded }.map(\.run.job)),
     ]
   }

@@ -80,7 +80,7 @@ extension FleetProgram.Action {
     case .submit(let machine, _), .order(let machine, _), .kill(let machine, _), .stop(let machine, _),
       .cut(let machine, _), .disturb(let machine, _, _, _):
       machine
-    case .killLead, .outage, .deafness, .compare: nil
+    case .killLead, .outage, .deafness, .remove, .compare: nil
     }
   }
 }

@@ -26,6 +26,8 @@ package struct FleetProgram: Sendable {
     case deafness(Int64)
     /// Has the next requests of a machine go wrong.
     case disturb(machine: Int, MemberChannelSet, Disturbance, count: Int)
+    /// Has the lead remove all jobs that are final.
+    case remove
     /// Compares the lead's schedule with one that is made anew.
     case compare
   }
@@ -167,6 +169,17 @@ extension FleetProgram {
       }
     }
     if random.chance(40) { add(.compare, at: random.time(200..<5_000)) }
+    if random.chance(40) {
+      for _ in 0..<random.number(1..<6) {
+        let time = random.time(200..<7_000)
+        add(.remove, at: time)
+        // Somebody who wants one of them once more at that moment.
+        if random.chance(50) {
+          let wish = Wish.retry(job: random.number(0..<count))
+          add(.order(machine: random.number(0..<machines), wish), at: time + random.time(-20..<20))
+        }
+      }
+    }
     steps.sort { $0.time < $1.time }
   }
 

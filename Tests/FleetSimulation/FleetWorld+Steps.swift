@@ -37,8 +37,27 @@ extension FleetWorld {
     case .disturb(let number, let channel, let kind, let count):
       machines[number].disturbances.append((channel, kind, count))
       excuse(machines[number], for: 3_000)
+    case .remove: removeFinalJobs()
     case .compare: try judge.compare(self)
     }
+  }
+
+  /// Has the lead remove the final jobs whose files are not to be admitted again, and which no job names that the lead does
+  /// not know yet: it could not tell these from jobs that are still to come.
+  private func removeFinalJobs() {
+    let machine = machines.first { $0.process.map { !$0.isDead && $0.member?.lead?.assigner != nil } ?? false }
+    guard let machine else { return }
+    let unread = ledger.inbox.all(for: 0).flatMap { _, news -> [ManagedObjectID] in
+      if case .admitted(let jobs, _) = news { jobs.map(\.id) } else { [] }
+    }
+    let isKnown = { (id: ManagedObjectID) in self.ledger.jobs.row(id, for: 0) != nil && !unread.contains(id) }
+    let unknown = jobs.values.filter { !isKnown(Self.id($0.number)) && !judge.removed.contains(Self.id($0.number)) }
+    let needed = Set(unknown.flatMap(\.after).map { Self.id($0) })
+    let waiting = Set(machines.flatMap(\.spool).map(\.id))
+    let final = ledger.jobs.all(for: 0).map(\.row).filter { job in
+      job.state.isFinal && !needed.contains(job.id) && !waiting.contains(job.id)
+    }
+    deliver(.remove(final.map { FinalJob(id: $0.id, name: $0.name) }.sorted { $0.id.key < $1.id.key }), to: machine)
   }
 
   /// Ends pauses and holds, so that everything can be finished.

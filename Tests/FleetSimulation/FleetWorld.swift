@@ -247,7 +247,9 @@ final class FleetWorld {
       process.stops[stop.run] = stop.event
       enqueue(.finish(process, stop.run), at: now + random.time(1..<60))
     case .admitted(let ids): process.machine.spool.removeAll { ids.contains($0.id) }
-    case .notAdmitted, .notPlaced: judge.note(.refusal, at: now)
+    case .notAdmitted, .notPlaced, .notRemoved: judge.note(.refusal, at: now)
+    // Its owner goes on with that.
+    case .leads, .ended, .removed: break
     case .hint(let hosts, let hint):
       if now < deafUntil { return }
       for machine in machines {

@@ -16,6 +16,8 @@ final class Judge {
   private static let clockError: Int64 = 30
 
   private var accepted: [FleetJob] = []
+  /// The jobs that were final when they were removed.
+  private(set) var removed: Set<ManagedObjectID> = []
   private var noted: (time: Int64, what: Impossibility)?
   private var alive: Set<Int> = []
   private var term: Int64 = 0
@@ -51,6 +53,7 @@ final class Judge {
       lastEnd = world.now
       try judgeEffects(ended, world)
     case .round(let round, let receipt): try judgeRound(round, receipt, world)
+    case .remove(let jobs, let receipt): try judgeRemoval(jobs, reply, receipt, world)
     case .join, .bury, .replaceSlot: try judgeSessions(world)
     case .fence: try judgeTakeover(call, world)
     case .lead:
@@ -70,6 +73,7 @@ final class Judge {
   }
 
   private func judgeRound(_ round: LeadRound, _ receipt: Receipt, _ world: FleetWorld) throws {
+    try judgeAnswers(round, world)
     if round.runs.isEmpty { return }
     let ledger = world.ledger
     guard ledger.lead.row(0, for: 0)?.host == receipt.host else {
@@ -111,6 +115,33 @@ final class Judge {
         let recent = rateStarts.filter { abs($0 - time) < period && $0 <= time }
         if recent.count > rate.count { throw fail(world, "\(recent.count) jobs started within \(rate.period)") }
       }
+    }
+  }
+
+  /// Judges that no order counts as obeyed whose job was removed before.
+  private func judgeAnswers(_ round: LeadRound, _ world: FleetWorld) throws {
+    for answer in round.answers {
+      guard case .outcomes(let outcomes) = answer.content else { continue }
+      let key = MemoryLedger.OrderKey(host: answer.host, ticket: answer.ticket)
+      for (job, outcome) in zip(world.ledger.orders.row(key, for: 0)?.order.jobs ?? [], outcomes) {
+        if outcome == .done, world.ledger.jobs.row(job, for: 0) == nil {
+          throw fail(world, "an order for job \(job.key) counts as obeyed, which was removed")
+        }
+      }
+    }
+  }
+
+  /// Judges a removal.
+  private func judgeRemoval(_ jobs: [FinalJob], _ reply: LedgerReply, _ receipt: Receipt, _ world: FleetWorld) throws {
+    let ledger = world.ledger
+    guard ledger.lead.row(0, for: 0)?.host == receipt.host else {
+      throw fail(world, "host \(receipt.host) removed jobs though it does not lead any more")
+    }
+    let gone = jobs.filter { ledger.jobs.row($0.id, for: 0) == nil && !removed.contains($0.id) }
+    guard case .removed(gone.count) = reply else { throw fail(world, "other jobs were removed than it is said") }
+    for job in gone {
+      if ledger.runs.row(job.id, for: 0) != nil { throw fail(world, "\(job.name) was removed while it ran") }
+      removed.insert(job.id)
     }
   }
 
@@ -174,13 +205,19 @@ final class Judge {
     var made = Assigner(ledger.committedState, agingStep: 60_000, at: now)
     lived.advance(to: now)
     made.advance(to: now)
+    let retried = world.program.steps.compactMap { step in
+      if case .order(_, .retry(let job)) = step.action { "job\(job)" } else { nil as String? }
+    }
     for (id, job) in ledger.jobs.all(for: 0) {
       let states = [lived.schedule.state(of: id), made.schedule.state(of: id)].map { state -> JobState? in
         // Both wait for a time, by one clock or the other.
         state == .retryable ? .scheduled : state
       }
-      // A batch may have got members after a job that waits for it became ready: a new lead waits for them too.
-      if job.specification.afterBatch != nil, states[1] == .waiting { continue }
+      // A batch may have got members after a job that waits for it became ready, and one that it waited for may have been
+      // put back: a new lead waits for them too.
+      let specification = job.specification
+      let isBehindRetried = (specification.after + specification.afterAny).contains(where: retried.contains)
+      if states[1] == .waiting, specification.afterBatch != nil || isBehindRetried { continue }
       if states[0] != states[1] {
         throw fail(
           world,
@@ -200,6 +237,8 @@ final class Judge {
     if let noted { throw fail(world, noted.what.rawValue) }
     for job in accepted {
       guard let known = world.ledger.jobs.row(job.id, for: 0) else {
+        let effects = world.ledger.effects.row(job.id, for: 0)?.count ?? 0
+        if removed.contains(job.id), effects < 2 { continue }
         throw fail(world, "\(job.name) was accepted, and is lost")
       }
       let effects = world.ledger.effects.row(job.id, for: 0)?.count ?? 0

@@ -37,6 +37,7 @@ extension MemoryLedger {
         // A job that the round has cancelled is not to be waited for.
         { try self.readNews(above: round.floor, $0) }, { self.addKnown($0) },
       ]
+    case .remove(let jobs, let receipt): [fence(receipt), { try self.remove(jobs, $0) }]
     case .fence(let host, let silence, let receipt): [fence(receipt)] + takeover({ _ in [host] }, silence: silence)
     case .bury(let root): buryStatements(root: root)
     }
@@ -389,6 +390,20 @@ extension MemoryLedger {
       let key = OrderKey(host: answer.host, ticket: answer.ticket)
       if orders.row(key, for: transaction.id) != nil { try answers.write(key, answer, for: transaction.id) }
     }
+  }
+
+  private func remove(_ final: [FinalJob], _ transaction: Transaction) throws {
+    let id = transaction.id
+    let ordered = Set(
+      orders.all(for: id).lazy.filter { self.answers.row($0.key, for: id) == nil }.flatMap(\.row.order.jobs))
+    var count = 0
+    for one in final where !ordered.contains(one.id) && runs.row(one.id, for: id) == nil {
+      guard let job = jobs.row(one.id, for: id), job.state.isFinal, job.state != .quarantined else { continue }
+      try jobs.write(one.id, nil, for: id)
+      try names.write(one.name, nil, for: id)
+      count += 1
+    }
+    transaction.reply = .removed(count)
   }
 
   /// Notes what a job is told; one that was given up keeps that end.

@@ -121,7 +121,8 @@ private final class RandomHistory {
       let term = memory.lead.row(0, for: 0)?.term ?? 0
       return .lead(after: term + (random.chance(90) ? 0 : 1), silence: silence(), receipt(2))
     case ..<76: return .load(receipt(2))
-    case ..<92: return .round(newRound(), receipt(2))
+    case ..<90: return .round(newRound(), receipt(2))
+    case ..<92: return .remove(someFinalJobs(), receipt(2))
     case ..<97: return .fence(host: host, silence: silence(), receipt(2))
     default: return .bury(root: "root\(random.number(0..<4))")
     }
@@ -157,6 +158,11 @@ private final class RandomHistory {
 
   private func someJob() -> ManagedObjectID {
     pick(memory.jobs.all(for: 0).map(\.key).sorted { $0.key < $1.key }) ?? id(1)
+  }
+
+  private func someFinalJobs() -> [FinalJob] {
+    let jobs = memory.jobs.all(for: 0).map(\.row).sorted { $0.id.key < $1.id.key }
+    return jobs.filter { _ in random.chance(60) }.map { FinalJob(id: $0.id, name: $0.name) }
   }
 
   private func newOrder() -> Order {

@@ -198,7 +198,8 @@ private final class TestHost: Sendable {
         case .assigned(let runs): TestHost.work(runs, on: work, finish, board)
         case .end(let reason): board.note { $0.ends[name] = reason }
         case .notAdmitted(_, let reason), .notPlaced(_, let reason): board.note { $0.refusals.append(reason) }
-        case .stopped, .admitted, .recorded, .beaten, .missed, .hinted: break
+        case .notRemoved(let reason): board.note { $0.refusals.append(reason) }
+        case .stopped, .admitted, .recorded, .beaten, .missed, .hinted, .leads, .ended, .removed: break
         }
       })
     self.name = name

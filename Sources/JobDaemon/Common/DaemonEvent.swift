@@ -1,5 +1,6 @@
 import Fleet
 import JobSchedule
+import Jobs
 import ObjectGraph
 import Synchronization
 import SystemSupport
@@ -34,6 +35,10 @@ enum DaemonEvent: Sendable {
   case mayBegin
   /// The membership: jobs of this spool may have ended on other hosts.
   case outcomesKnown
+  /// The membership: this host leads, and has loaded the ledger.
+  case leads
+  /// The membership, while this host leads: so many jobs of the fleet have ended, in these states.
+  case endedInFleet([JobState: Int])
   /// The membership: operators have paused or resumed something, on whichever host.
   case pausesChanged
   /// Any part: the daemon must end at once.

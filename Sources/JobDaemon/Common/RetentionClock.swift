@@ -6,34 +6,69 @@ import SystemSupport
 
 /// The clock for removing things by age, which remembers across restarts what it has believed.
 ///
-/// The modification time of the file `state/clock` is the latest moment that it believes.
+/// That of a host remembers it as the modification time of the file `state/clock`.
 final class RetentionClock: Sendable {
-  private let path: String
+  /// A clock's memory of the latest moment that it believes.
+  struct Memory: Sendable {
+    /// The clock, in words.
+    let clock: String
+    /// The place where it is remembered, in words.
+    let place: String
+    /// The way to have it believe the clock at once, in words.
+    let cure: String
+    let write: @Sendable (Int64) throws -> Void
+  }
+
+  private let memory: Memory
   private let log: DaemonLog
   private let clock: Mutex<TrustedClock>
-  /// True once it was logged that the clock is ahead, and that the file can't be written.
+  private let moment: @Sendable () -> Moment
+  /// True once it was logged that the clock is ahead, and that the memory can't be written.
   private let told = Mutex((ahead: false, failure: false))
 
-  init(path: String, log: DaemonLog) {
-    self.path = path
+  /// - Parameters:
+  ///   - limit: the latest moment that was believed, in milliseconds since 1970; nil if nobody has looked.
+  ///   - now: the clock.
+  init(
+    limit: Int64?, _ memory: Memory, log: DaemonLog, now: @escaping @Sendable () -> Moment = { .now() }
+  ) {
+    self.memory = memory
     self.log = log
+    moment = now
+    clock = Mutex(TrustedClock(limit: limit, at: now()))
+  }
+
+  /// The clock of a host.
+  ///
+  /// - Parameter path: the file whose modification time tells what it believes.
+  convenience init(path: String, log: DaemonLog) {
     var status = stat()
     let isThere = stat(path, &status) == 0
     let limit = Int64(status.st_mtim.tv_sec) &* 1000 &+ Int64(status.st_mtim.tv_nsec) / 1_000_000
-    clock = Mutex(TrustedClock(limit: isThere ? limit : nil, at: .now()))
+    let memory = Memory(
+      clock: "the clock", place: "the file \(path)", cure: "stop the daemon and remove \(path)"
+    ) { limit in
+      let file = try FileDescriptor.open(path, .creating, mode: 0o600)
+      let moment = timespec(tv_sec: Int(limit / 1000), tv_nsec: Int(limit % 1000) * 1_000_000)
+      try systemCall("futimens", path) { futimens(file.number, [moment, moment]) }
+    }
+    self.init(limit: isThere ? limit : nil, memory, log: log)
   }
+
+  /// Takes in what somebody else has believed.
+  func believe(_ limit: Int64) { clock.withLock { $0.believe(limit) } }
 
   /// The time as far as it is believed.
   func now() -> Date {
-    let now = Moment.now()
+    let now = moment()
     let (time, limit) = clock.withLock { ($0.time(at: now), $0.limit) }
     // Removal makes room on a full disk: it must not fail because of this.
-    do throws(SystemError) { try remember(limit) } catch {
+    do { try memory.write(limit) } catch {
       let isNews = told.withLock { told in
         defer { told.failure = true }
         return !told.failure
       }
-      if isNews { log.warning("the file \(path) can't be written; a wrong clock would go unnoticed: \(error)") }
+      if isNews { log.warning("\(memory.place) can't be written; a wrong clock would go unnoticed: \(error)") }
     }
     tellIfAhead(by: now.wall - time)
     return Date(timeIntervalSince1970: Double(time) / 1000)
@@ -41,17 +76,16 @@ final class RetentionClock: Sendable {
 
   /// The wall time at which to look again for something that is due at a moment.
   func deadline(until moment: Date) -> DispatchWallTime {
-    let now = Moment.now()
-    let delay = clock.withLock { $0.delay(until: moment.milliseconds, at: now) }
-    let due = now.wall + delay
+    let now = self.moment()
+    let due = now.wall + clock.withLock { $0.delay(until: moment.milliseconds, at: now) }
     return DispatchWallTime(
       timespec: timespec(tv_sec: Int(due / 1000), tv_nsec: Int(due % 1000) * 1_000_000))
   }
 
-  private func remember(_ limit: Int64) throws(SystemError) {
-    let file = try FileDescriptor.open(path, .creating, mode: 0o600)
-    let moment = timespec(tv_sec: Int(limit / 1000), tv_nsec: Int(limit % 1000) * 1_000_000)
-    try systemCall("futimens", path) { futimens(file.number, [moment, moment]) }
+  /// The time until something is due at a moment, for a timer that follows no wall clock.
+  func delay(until moment: Date) -> Duration {
+    let now = self.moment()
+    return .milliseconds(clock.withLock { $0.delay(until: moment.milliseconds, at: now) })
   }
 
   private func tellIfAhead(by milliseconds: Int64) {
@@ -61,9 +95,8 @@ final class RetentionClock: Sendable {
     }
     guard isNews else { return }
     log.notice(
-      "the clock is \(milliseconds / 86_400_000 + 1) days ahead of what it was when the daemon last looked; what is too "
-        + "old by it is removed bit by bit, a day for each hour. If it is right, and that is too slow, stop the daemon "
-        + "and remove \(path)")
+      "\(memory.clock) is \(milliseconds / 86_400_000 + 1) days ahead of what it was when a daemon last looked; what is too "
+        + "old by it is removed bit by bit, a day for each hour. If it is right, and that is too slow, \(memory.cure)")
   }
 }
 
@@ -86,6 +119,9 @@ struct TrustedClock: Sendable {
     self.limit = limit ?? now.wall + Self.leeway
     steady = now.steady
   }
+
+  /// Takes in what somebody else has believed.
+  mutating func believe(_ other: Int64) { limit = max(limit, other) }
 
   /// The time as far as it is believed.
   mutating func time(at now: Moment) -> Int64 {

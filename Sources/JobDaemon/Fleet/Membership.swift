@@ -31,6 +31,7 @@ final class Membership: Sendable {
     var lastTicket: Int64 = 0
     /// The resources that operators have paused, as the last beat knew them.
     var paused: Set<Resource.Name> = []
+    var leads = false
   }
 
   /// The outcome of writing jobs to the ledger.
@@ -55,6 +56,7 @@ final class Membership: Sendable {
   private let log: DaemonLog
   private let state = Mutex(State())
   private let answers = Coalescer(queue: DispatchQueue(label: "answers"))
+  private let removal = RemovalWait()
 
   /// - Parameters:
   ///   - database: the database that the hosts share.
@@ -69,6 +71,9 @@ final class Membership: Sendable {
 
   /// The number with which this host has joined; nil before.
   var number: Int? { state.withLock { $0.number } }
+
+  /// True once this host leads, which it does until it ends.
+  var leads: Bool { state.withLock { $0.leads && !$0.isClosed } }
 
   /// This moment in the time of the fleet, which its database tells.
   var now: Moment { driver?.now ?? .now() }
@@ -125,6 +130,7 @@ final class Membership: Sendable {
       return state.admission
     }
     admission?.answer(.ended)
+    removal.close()
   }
 
   /// True once the daemon is ending.
@@ -167,6 +173,12 @@ final class Membership: Sendable {
       readAnswers()
     case .missed:
       if !noteAway(true) { log.warning("the database of the fleet does not answer; what is computed waits for it") }
+    case .leads:
+      state.withLock { $0.leads = true }
+      events.send(.leads)
+    case .ended(let counts): events.send(.endedInFleet(counts))
+    case .removed(let count): removal.end(.success(count))
+    case .notRemoved(let reason): removal.end(.failure(RefusedByServer(description: reason)))
     case .recorded(let ended):
       state.withLock { state in for one in ended { state.stops[one.run] = nil } }
       hintSpools(of: ended)
@@ -294,9 +306,7 @@ final class Membership: Sendable {
 
   // MARK: Reading
 
-  /// The connection for reading beside the member's requests.
-  ///
-  /// - Throws: ``StoreError`` before the host has joined, and after its end.
+  /// The connection for reading beside the member's requests; throws before the host has joined, and after its end.
   func reader() throws(StoreError) -> PostgresLedger {
     guard let reader = driver?.reader else { throw StoreError(.unavailable, "this host is not in the fleet now") }
     return reader
@@ -345,6 +355,12 @@ final class Membership: Sendable {
       return admission
     }
     admission?.answer(outcome)
+  }
+
+  /// Has the lead, which this host is, remove final jobs, as far as nothing needs their records; returns how many are gone.
+  func remove(_ jobs: [FinalJob]) async throws -> Int {
+    guard let driver else { throw NoAnswer() }
+    return try await removal.wait { driver.handle(.remove(jobs)) }
   }
 
   /// True if this host has made the fleet of a store, whose jobs were bound to it with that.

@@ -6,6 +6,7 @@ import JobSchedule
 import Jobs
 import ObjectGraph
 import Synchronization
+import SystemSupport
 
 /// Admits jobs to a fleet: writes them to its ledger, in one transaction; the lead applies unique keys, dependencies and
 /// limits.
@@ -124,6 +125,8 @@ final class FleetAdmission: Sendable {
   ) throws -> AdmittedFile {
     let name = candidate.file.name
     let isOver = candidate.isOver && jobs.contains { known[$0.id ?? ""] != nil }
+    // All jobs of a file are admitted together: those that are not known beside an unfinished one are over, and removed.
+    let areOthersOver = isOver || candidate.isTakenUp && jobs.contains { isUnfinished($0, of: name, known) }
     var admitted = AdmittedFile(
       file: LiveFile(name: name, jobCount: 0, isOfEarlierRun: candidate.isTakenUp), isTakenUp: candidate.isTakenUp,
       ids: jobs.map { $0.id ?? "" })
@@ -131,7 +134,7 @@ final class FleetAdmission: Sendable {
     for job in jobs {
       let id = job.id ?? ""
       guard let earlier = known[id] else {
-        if !isOver { try insert(job, id, of: candidate.file, into: &admitted, known: &known, round: &round) }
+        if !areOthersOver { try insert(job, id, of: candidate.file, into: &admitted, known: &known, round: &round) }
         continue
       }
       admitted.objectIDs.append(earlier.objectID)
@@ -158,6 +161,11 @@ final class FleetAdmission: Sendable {
     }
     admitted.unknown = known.unknown(namedBy: jobs, of: admitted)
     return admitted
+  }
+
+  /// True if a job is known as an unfinished one of a file of this spool.
+  private func isUnfinished(_ job: JobSpecification, of file: FileName, _ known: KnownJobs) -> Bool {
+    known[job.id ?? ""].map { !$0.state.isFinal && $0.file == file.description && $0.spool == spool } ?? false
   }
 
   private func insert(

@@ -63,6 +63,7 @@ final class Intake: Sendable {
   /// - Parameter known: the names of files in `cur/` whose jobs are recovered from the store already.
   func begin(known: Set<FileName>) throws {
     try queue.sync { try recover(known) }
+    state.withLock { $0.noteRecovered() }
     // Before the first scan: a file that is still being written then raises an event when it is closed.
     let new = try SpoolWatch(spool, queue: queue, log: log) { [weak self] events in
       self?.apply { $0.notice(events) }
@@ -276,8 +277,10 @@ final class Intake: Sendable {
     }
   }
 
-  /// Does something behind the admissions under way.
-  func afterAdmissions(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
+  /// Does something behind the admissions under way, if there is no file in `cur/` that is still to be admitted.
+  func afterAdmissions(_ work: @escaping @Sendable () -> Void) {
+    queue.async { [self] in if state.withLock(\.isSettled) { work() } }
+  }
 
   // MARK: Files in cur/
 

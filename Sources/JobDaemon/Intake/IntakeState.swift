@@ -46,6 +46,7 @@ struct IntakeState {
   private var names = PendingNames()
   private var unfinished = UnfinishedFiles()
   private var isScanning = false
+  private var isRecovered = false
   /// Names in `new/` whose namesakes are in `cur/`.
   private var blocked: Set<FileName> = []
   /// Files in `cur/` whose jobs are final, to be read again.
@@ -63,6 +64,12 @@ struct IntakeState {
     if !pauses.isDisjoint(with: [.storageFull, .admissionFull]) { return .storageFull }
     return pauses.isDisjoint(with: [.storeBusy, .admissionBusy]) ? nil : .storeBusy
   }
+
+  /// True if no file in `cur/` is still to be admitted: what an earlier run left is, and nothing is to be tried again.
+  var isSettled: Bool { isRecovered && pauses.isDisjoint(with: [.admissionFull, .admissionBusy]) }
+
+  /// Notes that the files of an earlier run are admitted, as far as that need not be tried again.
+  mutating func noteRecovered() { isRecovered = true }
 
   mutating func pause(_ reason: Pause) { pauses.insert(reason) }
 

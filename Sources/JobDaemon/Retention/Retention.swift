@@ -10,7 +10,7 @@ import SystemSupport
 /// Removes final jobs when they are too old, too many, or the store is too large.
 ///
 /// It works in small steps, each on disk before the next, so that nothing waits for it. In between it sleeps: it is
-/// woken by jobs that end, and by one timer for the age of the oldest.
+/// woken by jobs that end, and by one timer for the age of the oldest. In a fleet only the lead's removes any.
 final class Retention: Sendable {
   private struct State {
     var counts: [JobState: Int]?
@@ -25,28 +25,28 @@ final class Retention: Sendable {
   private static let slack = 16
   /// Jobs that end between two checks of the store's size.
   private static let jobsPerLook = 1_000
+  /// Jobs removed in one step, which occupies whoever removes them for some milliseconds.
+  private static let stepSize = 500
 
   private let engine: JobEngine
-  private let steps: RetentionSteps
-  private let clock: RetentionClock
+  private let steps: any RetentionSteps
   private let runs = TaskCoalescer()
   private let timer = OneShotTimer(queue: DispatchQueue(label: "retention", qos: .default))
   private let state = Mutex(State())
 
-  init(_ engine: JobEngine, _ steps: RetentionSteps, clock: RetentionClock) {
+  init(_ engine: JobEngine, _ steps: any RetentionSteps) {
     self.engine = engine
-    self.clock = clock
     self.steps = steps
   }
 
   private var settings: Configuration.Retention { engine.policy.configuration.value.retention }
 
-  /// Counts jobs that have become durable, and starts a run if there may be too many.
-  func note(_ jobs: [FinishedJob]) {
+  /// Counts jobs that have ended durably, by their states, and starts a run if there may be too many.
+  func note(_ ends: [JobState: Int]) {
     let settings = settings
     let isDue = state.withLock { state in
-      for job in jobs { state.arrivals[job.state, default: 0] += 1 }
-      state.unseen += jobs.count
+      state.arrivals.merge(ends) { $0 + $1 }
+      state.unseen += ends.values.reduce(0, +)
       // Nothing is known yet, or there was nothing whose age could be waited for.
       guard state.counts != nil, timer.isArmed else { return true }
       return Self.areTooMany(state, settings) || (settings.storeSize > 0 && state.unseen >= Self.jobsPerLook)
@@ -72,6 +72,8 @@ final class Retention: Sendable {
 
   private func run() async {
     do { try await removeAll() } catch {
+      // A host that is leaving its fleet leaves them to others.
+      if !steps.mayRemove { return }
       engine.report(error, "final jobs can't be removed; retention tries again when the next ones end")
     }
   }
@@ -79,10 +81,11 @@ final class Retention: Sendable {
   private var isStopped: Bool { runs.isStopped }
 
   private func removeAll() async throws {
+    if !steps.mayRemove { return }
     let settings = settings
     var counts: [JobState: Int] = [:]
     var total = 0
-    let now = clock.now()
+    let now = try steps.now()
     for state in Self.states {
       // Those that end from now on are counted, too, or come on top: rather twice than not at all.
       self.state.withLock { $0.arrivals[state] = 0 }
@@ -90,14 +93,15 @@ final class Retention: Sendable {
       let cutoff = now - settings.age(state) / .seconds(1)
       while !isStopped {
         // By age first; what is left may still be too many.
-        var removed = try await steps.remove(state, endedBefore: cutoff, limit: RetentionSteps.jobCount)
+        var removed = try await steps.remove(state, endedBefore: cutoff, limit: Self.stepSize)
         if removed == 0 && count > settings.count(state) {
-          removed = try await steps.remove(state, endedBefore: .distantFuture, limit: count - settings.count(state))
+          let surplus = min(count - settings.count(state), Self.stepSize)
+          removed = try await steps.remove(state, endedBefore: .distantFuture, limit: surplus)
         }
         if removed == 0 { break }
         count -= removed
         total += removed
-        if !(await isOnDisk()) { return }
+        if !(await steps.settle()) { return }
       }
       counts[state] = count
     }
@@ -113,12 +117,7 @@ final class Retention: Sendable {
       while !isStopped { if !(try await steps.reclaim()) { break } }
       engine.log.notice("retention removed \(total) final jobs")
     }
-    try await arm(settings)
-  }
-
-  private func isOnDisk() async -> Bool {
-    await engine.merger.mergeAndWait()
-    return await engine.flusher.waitUntilDurable()
+    try await arm(settings, now)
   }
 
   /// Removes the oldest jobs while the store is too large; returns how many.
@@ -133,25 +132,28 @@ final class Retention: Sendable {
       ends.sort { $0.date < $1.date }
       guard let oldest = ends.first else { break }
       let next = ends.count > 1 ? max(ends[1].date, oldest.date + 0.001) : .distantFuture
-      let removed = try await steps.remove(oldest.state, endedBefore: next, limit: RetentionSteps.jobCount)
+      let removed = try await steps.remove(oldest.state, endedBefore: next, limit: Self.stepSize)
       if removed == 0 { break }
       total += removed
-      if !(await isOnDisk()) { break }
+      if !(await steps.settle()) { break }
       while !isStopped { if !(try await steps.reclaim()) { break } }
     }
     return total
   }
 
-  /// Arms the timer for when the oldest job is too old.
-  private func arm(_ settings: Configuration.Retention) async throws {
+  /// Arms the timer for when the next job becomes too old. What was that already and had to stay is looked at with it.
+  ///
+  /// - Parameter now: the time up to which jobs were looked at.
+  private func arm(_ settings: Configuration.Retention, _ now: Date) async throws {
     var due: Date?
     for state in Self.states {
-      guard let end = try await steps.oldestEnd(state) else { continue }
-      due = min(due ?? .distantFuture, end + settings.age(state) / .seconds(1))
+      let age = settings.age(state) / .seconds(1)
+      guard let end = try await steps.firstEnd(state, from: now - age) else { continue }
+      due = min(due ?? .distantFuture, end + age)
     }
     guard let due else { return timer.disarm() }
     // A second late, so that jobs that ended together are removed together.
-    timer.arm(at: clock.deadline(until: due) + .seconds(1)) { [weak self] in self?.runSoon() }
+    steps.arm(timer, for: due + 1) { [weak self] in self?.runSoon() }
   }
 }
 
@@ -160,33 +162,59 @@ extension Configuration.Retention {
   fileprivate func count(_ state: JobState) -> Int { state == .completed ? completedCount : failedCount }
 }
 
-/// Removes final jobs, a few at a time.
-struct RetentionSteps: Sendable {
-  /// Jobs removed in one step, which occupies main and the writer for some milliseconds.
-  static let jobCount = 500
-  /// Bytes returned to the file system in one step.
-  private static let byteCount = 1 << 20
-
-  let main: ManagedObjectContext
-  let coordinator: PersistentStoreCoordinator
-  let scheduler: Scheduler
-
-  /// The number of jobs in a state.
-  func count(_ state: JobState) async throws -> Int {
-    try await context().perform { try $0.count(for: FetchRequest<Job>(state: state)) }
-  }
-
-  /// Removes the oldest jobs of a state, except those that unfinished jobs name: after a restart these could not be
-  /// told from jobs yet to come.
+/// The removal of final jobs, a few at a time: from a store of this host's own, or from a fleet's.
+protocol RetentionSteps: Sendable {
+  /// True if this host is to remove jobs.
+  var mayRemove: Bool { get }
+  /// The time as far as it is believed.
+  func now() throws -> Date
+  /// Arms a timer for when a moment has come by that time.
+  func arm(_ timer: OneShotTimer, for moment: Date, _ alarm: @escaping @Sendable () -> Void)
+  /// Counts the jobs in a state.
+  func count(_ state: JobState) async throws -> Int
+  /// Removes the oldest jobs of a state, as far as nothing needs their records, and returns how many.
   ///
   /// - Parameters:
   ///   - date: only jobs that ended before it.
   ///   - limit: how many at most.
-  /// - Returns: how many.
+  func remove(_ state: JobState, endedBefore date: Date, limit: Int) async throws -> Int
+  /// Waits until what was removed is on disk; false if it can't be.
+  func settle() async -> Bool
+  /// The end of a state's oldest job that may be removed; nil if there is none.
+  func oldestEnd(_ state: JobState) async throws -> Date?
+  /// The end of the job of a state that ended first since a date; nil if there is none.
+  func firstEnd(_ state: JobState, from date: Date) async throws -> Date?
+  /// Returns free space to the file system; false if there is no more.
+  func reclaim() async throws -> Bool
+  /// The bytes of the store in use, without space that was freed but not returned yet.
+  func storeSize() throws -> Int
+}
+
+/// The removal of final jobs from a store of this host's own.
+struct StoreRetentionSteps: RetentionSteps {
+  /// Bytes returned to the file system in one step.
+  private static let byteCount = 1 << 20
+
+  let engine: JobEngine
+  let coordinator: PersistentStoreCoordinator
+  let clock: RetentionClock
+
+  var mayRemove: Bool { true }
+
+  func now() -> Date { clock.now() }
+
+  func arm(_ timer: OneShotTimer, for moment: Date, _ alarm: @escaping @Sendable () -> Void) {
+    timer.arm(at: clock.deadline(until: moment), alarm)
+  }
+
+  func count(_ state: JobState) async throws -> Int {
+    try await context().perform { try $0.count(for: FetchRequest<Job>(state: state)) }
+  }
+
   func remove(_ state: JobState, endedBefore date: Date, limit: Int) async throws -> Int {
     try await context().perform { context in
       let request = try FetchRequest<Job>(format: "state == %@ AND finishedAt < %@", state.rawValue, date)
-      let ids = try oldest(request, limit: min(limit, Self.jobCount), context)
+      let ids = try oldest(request, limit: limit, context)
       let jobs = try context.fetch(FetchRequest<Job>(objectIDs: ids))
       for job in jobs { context.delete(job) }
       try context.save()
@@ -194,7 +222,11 @@ struct RetentionSteps: Sendable {
     }
   }
 
-  /// The end of a state's oldest job that may be removed; nil if there is none.
+  func settle() async -> Bool {
+    await engine.merger.mergeAndWait()
+    return await engine.flusher.waitUntilDurable()
+  }
+
   func oldestEnd(_ state: JobState) async throws -> Date? {
     try await context().perform { context in
       let first = try oldest(FetchRequest<Job>(state: state), limit: 1, context).first
@@ -202,24 +234,32 @@ struct RetentionSteps: Sendable {
     }
   }
 
-  /// The jobs that ended first, without those that unfinished jobs name.
+  func firstEnd(_ state: JobState, from date: Date) async throws -> Date? {
+    try await context().perform { context in
+      var request = try FetchRequest<Job>(format: "state == %@ AND finishedAt >= %@", state.rawValue, date)
+      request.fetchLimit = 1
+      request.sortDescriptors = [.ascending("finishedAt")]
+      return try context.fetchIDs(request).first.flatMap { try context.job(with: $0).finishedAt }
+    }
+  }
+
+  /// The jobs that ended first, without those that unfinished jobs name: after a restart these could not be told from
+  /// jobs yet to come.
   private func oldest(
     _ request: FetchRequest<Job>, limit: Int, _ context: isolated ManagedObjectContext
   ) throws -> [ManagedObjectID] {
-    let needed = scheduler.read { schedule, _ in Set(schedule.dependencies.needed) }
+    let needed = engine.scheduler.read { schedule, _ in Set(schedule.dependencies.needed) }
     var request = request
     request.fetchLimit = limit + needed.count
     request.sortDescriptors = [.ascending("finishedAt")]
     return Array(try context.fetchIDs(request).lazy.filter { !needed.contains($0) }.prefix(limit))
   }
 
-  /// Returns free space to the file system; false if there is no more.
   func reclaim() async throws -> Bool {
     try await context().perform { [coordinator] _ in try coordinator.reclaimSpace(atMost: Self.byteCount) > 0 }
   }
 
-  /// The bytes of the store in use, without space that was freed but not returned yet.
   func storeSize() throws -> Int { try coordinator.bytesInUse() }
 
-  private func context() -> ManagedObjectContext { ManagedObjectContext(parent: main, name: "retention") }
+  private func context() -> ManagedObjectContext { ManagedObjectContext(parent: engine.main, name: "retention") }
 }
