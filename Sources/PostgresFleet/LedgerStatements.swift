@@ -230,8 +230,9 @@ enum LedgerStatements {
       """, [.keys(keys)])
   }
 
-  /// Tells runs to end, as far as they have not.
-  static func stop(_ stops: [RunStop]) -> Request {
+  /// Tells runs to end. Of those that have ended meanwhile the jobs keep that, unless they are final: the lead hears of
+  /// their ends, but may die before it has done what was ordered.
+  static func stop(_ stops: [RunStop]) -> [Request] {
     var reasons = ArrayParameter(.text)
     for stop in stops {
       if let reason = stop.reason { reasons.append(reason.storable) } else { reasons.appendNull() }
@@ -241,12 +242,17 @@ enum LedgerStatements {
       .texts(stops.map(\.event.rawValue)),
     ])
     parameters.add(reasons)
-    return Request(
-      """
-      UPDATE _run AS r SET stop = s.stop, reason = s.reason \
-      FROM unnest($1, $2, $3, $4, $5) AS s (job, host, attempt, stop, reason) \
-      WHERE r.job = s.job AND r.host = s.host AND r.attempt = s.attempt
-      """, parameters)
+    let told = "unnest($1, $2, $3, $4, $5) AS s (job, host, attempt, stop, reason)"
+    let isRun = "r.job = s.job AND r.host = s.host AND r.attempt = s.attempt"
+    return [
+      Request("UPDATE _run AS r SET stop = s.stop, reason = s.reason FROM \(told) WHERE \(isRun)", parameters),
+      Request(
+        """
+        UPDATE "Job" AS j SET \(JobRows.told(event: "s.stop", reason: "s.reason")), _version = j._version + 1 \
+        FROM \(told) WHERE j._key = s.job AND j."state" NOT IN (\(JobRows.finalStates)) \
+        AND NOT EXISTS (SELECT 1 FROM _run AS r WHERE \(isRun))
+        """, parameters),
+    ]
   }
 
   /// Inserts assignments, of jobs that nobody runs.

@@ -257,7 +257,7 @@ struct LedgerTransaction {
     }
     statements += JobRows.record(round.changes)
     if !round.runs.isEmpty { statements.append(LedgerStatements.assign(round.runs)) }
-    if !round.stops.isEmpty { statements.append(LedgerStatements.stop(round.stops)) }
+    if !round.stops.isEmpty { statements += LedgerStatements.stop(round.stops) }
     if !round.answers.isEmpty { statements.append(LedgerStatements.answer(round.answers)) }
     // Last, so that the rows that come with orders know of these changes.
     let reading = [LedgerStatements.readHorizon, Self.takeNews(above: round.floor)]

@@ -383,8 +383,12 @@ extension MemoryLedger {
       lastRun += 1
       runNumbers[run] = lastRun
     }
-    for stop in round.stops where runs.row(stop.run.job, for: transaction.id) == stop.run {
-      try stops.write(stop.run.job, stop, for: transaction.id)
+    for stop in round.stops {
+      if runs.row(stop.run.job, for: transaction.id) == stop.run {
+        try stops.write(stop.run.job, stop, for: transaction.id)
+      } else if jobs.row(stop.run.job, for: transaction.id)?.state.isFinal == false {
+        try change(stop.run.job, transaction) { tell(&$0, stop.event, stop.reason) }
+      }
     }
     for answer in round.answers {
       let key = OrderKey(host: answer.host, ticket: answer.ticket)

@@ -235,6 +235,10 @@ private final class RandomHistory {
       let isHeld = random.chance(40)
       round.stops.append(RunStop(run: run, event: isHeld ? .held : .cancelled, reason: isHeld ? nil : "no longer"))
     }
+    // One whose attempt has ended meanwhile.
+    if random.chance(20) {
+      round.stops.append(RunStop(run: Run(job: someJob(), host: 1, attempt: 78), event: .cancelled, reason: "late"))
+    }
     if random.chance(60), let answer = newAnswer() { round.answers.append(answer) }
     if random.chance(10) { round.gone = [pick(hosts) ?? 1] }
     return round

@@ -52,6 +52,25 @@ struct StopTests {
     #expect(jobs.map(\.state) == [.available, .quarantined, .available])
   }
 
+  @Test(
+    "is known to the next lead if the attempt fails before that is on record", arguments: LedgerKind.available)
+  func failed(_ kind: LedgerKind) throws {
+    let fixture = try LedgerFixture(kind)
+    let (ledger, a, b) = (fixture.ledger, fixture.a, fixture.b)
+    let runs = try fixture.assign([1, 2, 3])
+    let ends = [
+      EndedRun(run: runs[0], event: .failed, retryTime: 4_000_000_000_000), EndedRun(run: runs[1], event: .succeeded),
+    ]
+    _ = try ledger.perform(.flush(ends, fixture.receipt(a, 0)))
+    var round = LeadRound(floor: 0)
+    round.stops = runs.map { RunStop(run: $0, event: .cancelled, reason: "enough") }
+    _ = try ledger.perform(.round(round, fixture.receipt(b, 2)))
+    let state = try fixture.load(by: b)
+    #expect(state.jobs.map(\.id.key) == [1, 3] && state.stops.map(\.run) == [runs[2]])
+    #expect(state.jobs.first?.stop?.event == .cancelled && state.jobs.first?.stop?.reason == "enough")
+    #expect(state.jobs.last?.stop == nil)
+  }
+
   @Test("is kept by one that was given up, whatever else it is told", arguments: LedgerKind.available)
   func givenUp(_ kind: LedgerKind) throws {
     let fixture = try LedgerFixture(kind)
