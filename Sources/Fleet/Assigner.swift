@@ -166,6 +166,7 @@ package struct Assigner: Sendable {
   }
 
   private mutating func drop(_ id: ManagedObjectID, at now: Moment) {
+    hosts.remove(schedule.job(id).flatMap(schedule.place), telling: &schedule, at: now)
     schedule.remove(id, at: now)
     runs.forget(id)
   }

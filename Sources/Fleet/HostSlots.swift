@@ -55,6 +55,16 @@ struct HostSlots: Sendable {
     /// The number of jobs that wait for a worker.
     var overload: Int { runs.count - host.slots }
 
+    /// Gives needs other numbers, and drops those that have none.
+    mutating func renumber(_ numbers: [Int: Int]) {
+      func renumbered<Value>(_ values: [Int: Value]) -> [Int: Value] {
+        Dictionary(uniqueKeysWithValues: values.compactMap { key, value in numbers[key].map { ($0, value) } })
+      }
+      needs = needs.compactMap { numbers[$0] }
+      runs = runs.compactMapValues { numbers[$0] }
+      (counts, endsOf, mostOf) = (renumbered(counts), renumbered(endsOf), renumbered(mostOf))
+    }
+
     /// The number of jobs that may still be given to it.
     func room(for need: Int, isLimited: Bool) -> Int {
       if isLimited || !takesJobs || most == 0 { return free }
@@ -70,9 +80,12 @@ struct HostSlots: Sendable {
   /// The hosts in the order in which they are offered jobs.
   private var order: [Int] = []
   private var cursor = 0
-  /// Each with the room that hosts have for it, together, and whether the schedule takes it for room.
-  private var needs: [(need: Need, room: Int, isOpen: Bool)] = []
+  /// Each with the room that hosts have for it, together, whether the schedule takes it for room, and its unfinished jobs.
+  private var needs: [(need: Need, room: Int, isOpen: Bool, jobs: Int)] = []
   private var numbers: [String: Int] = [:]
+  /// The number of needs without jobs; they are dropped when there are many: most come back soon.
+  private var idleCount = 0
+  private static let idleLimit = 100
   /// The free slots of all hosts.
   private var freeSlots = 0
   /// The hosts on which no job waits for a worker, since limited jobs need free slots, and until when on the steady clock.
@@ -156,17 +169,50 @@ struct HostSlots: Sendable {
     schedule.setRoom(hasRoom, at: needs[need].need.name, now: now)
   }
 
-  /// Makes a need known, unless it is.
+  /// Notes the need of a job that enters the schedule.
   mutating func add(_ need: Need, telling schedule: inout Schedule, at now: Moment) {
-    if numbers[need.name] != nil { return }
+    if let number = numbers[need.name] {
+      if needs[number].jobs == 0 { idleCount -= 1 }
+      needs[number].jobs += 1
+      return
+    }
     let number = needs.count
     numbers[need.name] = number
-    needs.append((need, room: 0, isOpen: true))
+    needs.append((need, room: 0, isOpen: true, jobs: 1))
     for host in order where hosts[host].map({ need.isMet(by: $0.host) }) == true {
       hosts[host]?.needs.append(number)
       needs[number].room += hosts[host]?.room(for: number, isLimited: need.isLimited) ?? 0
     }
     tell(&schedule, of: number, at: now)
+  }
+
+  /// Notes that a job of a need leaves the schedule.
+  mutating func remove(_ name: String?, telling schedule: inout Schedule, at now: Moment) {
+    guard let number = name.flatMap({ numbers[$0] }) else { return }
+    needs[number].jobs -= 1
+    if needs[number].jobs > 0 { return }
+    idleCount += 1
+    if idleCount > max(Self.idleLimit, needs.count / 2) { dropIdleNeeds(telling: &schedule, at: now) }
+  }
+
+  /// Drops the needs that no job has, since there may be one for each place there ever was.
+  private mutating func dropIdleNeeds(telling schedule: inout Schedule, at now: Moment) {
+    var places: [Int: Int] = [:]
+    var left: [(need: Need, room: Int, isOpen: Bool, jobs: Int)] = []
+    for (number, need) in needs.enumerated() {
+      if need.jobs > 0 {
+        places[number] = left.count
+        left.append(need)
+      } else {
+        numbers[need.need.name] = nil
+        // It is forgotten there as well.
+        if !need.isOpen { schedule.setRoom(true, at: need.need.name, now: now) }
+      }
+    }
+    for (number, place) in places { numbers[needs[number].need.name] = place }
+    needs = left
+    idleCount = 0
+    for number in order { hosts[number]?.renumber(places) }
   }
 
   // MARK: Rounds
@@ -175,7 +221,7 @@ struct HostSlots: Sendable {
   ///
   /// Where limited jobs wait for a free slot, one host is kept for a while on which no job waits.
   mutating func beginRound(telling schedule: inout Schedule, at now: Moment) {
-    for (need, room, _) in needs where need.isLimited && room == 0 && schedule.isAwaited(need.name) {
+    for (need, room, _, _) in needs where need.isLimited && room == 0 && schedule.isAwaited(need.name) {
       let known = order.first { kept[$0] != nil && hosts[$0].map { !$0.isDrained && need.isMet(by: $0.host) } == true }
       if let host = known ?? emptiest(need) { kept[host] = now.steady + Self.keepingTime }
     }

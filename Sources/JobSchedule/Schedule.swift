@@ -330,6 +330,7 @@ extension Schedule {
     let index = resource(.place(place))
     resources[index].isFull = !hasRoom
     promote(index, at: now)
+    forget(index, at: now)
   }
 
   // MARK: Limits

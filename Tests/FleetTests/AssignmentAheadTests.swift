@@ -63,8 +63,8 @@ struct AssignmentAheadTests {
       lead.apply(.ended(ended.map { EndedRun(run: $0, event: event) }), at: now)
     }
 
-    mutating func order(_ order: Order) {
-      lead.apply(.ordered(PlacedOrder(host: 1, ticket: 1, order: order, jobs: [])), at: now)
+    mutating func order(_ order: Order, jobs: [FleetJob] = []) {
+      lead.apply(.ordered(PlacedOrder(host: 1, ticket: 1, order: order, jobs: jobs)), at: now)
       lead.obeyOrders(at: now)
     }
 
@@ -244,5 +244,28 @@ extension AssignmentAheadTests.Fleet {
     add(80)
     while !assign().isEmpty { for host in 1...2 { end(count(on: host), on: host) } }
     #expect(lead.schedule.count == 0)
+  }
+}
+
+extension AssignmentAheadTests {
+  @Test("A lead that lives for long remembers no place that no job names any more, and goes on as before")
+  func oldNeeds() {
+    var fleet = Fleet()
+    for number in 0..<1_000 {
+      let key = fleet.add(1, place: "nowhere \(number)").lowerBound
+      let row = FleetJob(id: Fleet.id(key), name: "", specification: JobSpecification(type: "small"), created: 0)
+      let target = Order.Target(row.id, attempts: 1)
+      fleet.order(.command(.cancel(reason: "nobody offers that"), [target]), jobs: [row])
+      fleet.assign()
+      fleet.add(1, place: "1")
+      fleet.assign()
+      fleet.end(1)
+    }
+    let places = fleet.lead.schedule.resourceViews.count { if case .place = $0.name { true } else { false } }
+    #expect(fleet.lead.schedule.count == 0 && places < 300)
+    let waiting = fleet.add(5, place: "1")
+    #expect(fleet.assign() == Array(waiting.prefix(2)))
+    fleet.end(2)
+    #expect(fleet.assign() == Array(waiting.dropFirst(2).prefix(2)))
   }
 }
