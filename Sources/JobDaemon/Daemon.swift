@@ -103,13 +103,14 @@ package final class Daemon: Sendable {
       Membership(database, spool: spoolName, agingStep: settings.jobs.aging, events: events, log: log)
     }
     self.membership = membership
+    waiters = ReleaseWaiters()
     let scheduler = Scheduler(
       agingStep: settings.jobs.aging, places: settings.fleet.places, events: events,
       mayBegin: { membership?.mayBegin(at: $0) ?? true },
-      stop: { run in membership?.stop(of: run).map { RunningJob.Stop($0) } })
+      stop: { run in membership?.stop(of: run).map { RunningJob.Stop($0) } },
+      isAwaited: { [waiters] in waiters.contains([$0]) })
     self.scheduler = scheduler
     memoryReturn = MemoryReturn { scheduler.allRunning.isEmpty }
-    waiters = ReleaseWaiters()
     let clock = RetentionClock(path: paths.clock, log: log)
     failedFiles = FailedFiles(spool, configuration, clock: clock, log: log)
     let refuser = Refuser(spool: spool, failedFiles: failedFiles, events: events, log: log)

@@ -51,6 +51,34 @@ struct AssignedRunTests {
     #expect(try await withTimeout { await scheduler.next() }?.run == run)
   }
 
+  @Test(
+    "that began before its file was read again, and fails, leaves the job where the file waits for its end",
+    arguments: [true, false])
+  func awaited(isAwaited: Bool) async throws {
+    let scheduler = Scheduler(agingStep: .seconds(60), isAwaited: { _ in isAwaited }, patience: .seconds(3600))
+    scheduler.begin([Self.assignment(attempt: 1)])
+    let first = try #require(try await withTimeout { await scheduler.next() })
+    _ = scheduler.end(first, .failed, delay: .seconds(3600))
+    #expect(scheduler.read { schedule, _ in schedule.contains(Self.id) } == isAwaited)
+  }
+
+  @Test("is not hidden by the expectation of its job's file that comes at the same moment")
+  func expected() async throws {
+    let scheduler = Scheduler(agingStep: .seconds(60), patience: .seconds(3600))
+    let other = ManagedObjectID(key: 8, entityIndex: 0, rootIndex: 0, coordinatorOrdinal: 0)
+    scheduler.begin([Self.assignment(attempt: 1)])
+    let first = try #require(try await withTimeout { await scheduler.next() })
+    let expected = [other, Self.id].map {
+      NewJob(elsewhere: $0, file: nil, type: "work", queue: "q", name: "job\($0.key)")
+    }
+    #expect(!scheduler.addUnlessKnown(expected))
+    #expect(scheduler.read { schedule, _ in schedule.count } == 1)
+    #expect(scheduler.read { schedule, _ in schedule.state(of: Self.id) } == .running)
+    _ = scheduler.end(first, .succeeded)
+    scheduler.change { schedule, now in schedule.remove(Self.id, at: now) }
+    #expect(scheduler.addUnlessKnown(expected))
+  }
+
   /// Notes what it is asked for.
   private final class Importer: JobHandler, Sendable {
     let type = "importer"

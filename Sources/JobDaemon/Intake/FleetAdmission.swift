@@ -90,8 +90,9 @@ final class FleetAdmission: Sendable {
       round.givenNames.formUnion(candidate.contents.jobs.lazy.filter { !$0.isNamedAfterFile }.compactMap(\.id))
       admitted.append(.success(try admit(candidate, jobs, known: &known, round: &round)))
     }
-    // Before they are in the ledger: the lead may assign them to this host before the answer is here.
-    scheduler.add(round.placeholders)
+    // Before they are in the ledger: the lead may assign them to this host before the answer is here. One that is in the
+    // ledger already may have been assigned meanwhile: then its file waits for that attempt.
+    if !scheduler.addUnlessKnown(round.placeholders) { throw AdmissionRace() }
     do {
       try write(round)
     } catch {

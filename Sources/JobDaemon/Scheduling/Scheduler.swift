@@ -43,6 +43,8 @@ final class Scheduler: Sendable {
   private let mayBegin: @Sendable (Moment) -> Bool
   /// The reason why a run is to end that was assigned to this host, if it is.
   private let stop: @Sendable (Run) -> RunningJob.Stop?
+  /// True if anything waits for the end of a job.
+  private let isAwaited: @Sendable (ManagedObjectID) -> Bool
 
   /// The longest that an assigned run waits for a worker, before it is given back to the lead.
   private let patience: Duration
@@ -59,12 +61,14 @@ final class Scheduler: Sendable {
   ///   - places: the places that this host offers to jobs that name one.
   ///   - mayBegin: asked before a run of a fleet begins.
   ///   - stop: asked then whether the run is to end at once.
+  ///   - isAwaited: asked when another spool's job has not ended with its attempt here, whether anything waits for it.
   ///   - patience: the longest that an assigned run waits for a worker, before it is given back to the lead.
   ///   - now: the clocks.
   init(
     agingStep: Duration, places: [String] = [], events: DaemonEvents = DaemonEvents(),
     mayBegin: @escaping @Sendable (Moment) -> Bool = { _ in true },
-    stop: @escaping @Sendable (Run) -> RunningJob.Stop? = { _ in nil }, patience: Duration = .seconds(1),
+    stop: @escaping @Sendable (Run) -> RunningJob.Stop? = { _ in nil },
+    isAwaited: @escaping @Sendable (ManagedObjectID) -> Bool = { _ in false }, patience: Duration = .seconds(1),
     now: @escaping @Sendable () -> Moment = { .now() }
   ) {
     var schedule = Schedule(agingStep: agingStep.milliseconds)
@@ -73,6 +77,7 @@ final class Scheduler: Sendable {
     self.places = Set(places)
     self.mayBegin = mayBegin
     self.stop = stop
+    self.isAwaited = isAwaited
     self.patience = patience
     let queue = DispatchQueue(label: "scheduler")
     steadyTimer = OneShotTimer(queue: queue)
@@ -101,6 +106,16 @@ final class Scheduler: Sendable {
 
   /// True if no more jobs may be claimed.
   var isFull: Bool { state.withLock { $0.schedule.count } >= Self.jobLimit }
+
+  /// Adds jobs that wait for an assignment; false if one of them is here already, and then none is added.
+  func addUnlessKnown(_ jobs: [NewJob]) -> Bool {
+    if jobs.isEmpty { return true }
+    return change { schedule, now in
+      if jobs.contains(where: { schedule.contains($0.id) }) { return false }
+      for job in jobs { schedule.add(job, at: now) }
+      return true
+    }
+  }
 
   /// Adds jobs; those of a place that this host does not offer wait.
   func add(_ jobs: [NewJob]) {
@@ -154,8 +169,10 @@ final class Scheduler: Sendable {
       let id = job.objectID
       state.running[id] = nil
       let lost = state.schedule.endAttempt(of: id, event, delay: delay.milliseconds, at: moment)
-      // Whoever has another spool's job next, it has nothing to do with this host.
-      if job.isOfOtherSpool, state.schedule.state(of: id)?.isFinal == false { state.schedule.drop(id, at: moment) }
+      // Whoever has another spool's job next, it has nothing to do with this host, unless a file here waits for it.
+      if job.isOfOtherSpool, !isAwaited(id), state.schedule.state(of: id)?.isFinal == false {
+        state.schedule.drop(id, at: moment)
+      }
       return (lost, wake(&state, moment))
     }
     for (worker, job) in woken { worker.resume(returning: job) }
