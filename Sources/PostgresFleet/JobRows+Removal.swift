@@ -49,7 +49,8 @@ extension JobRows {
       WITH gone AS (DELETE FROM "Job" AS j WHERE j._key = ANY($1) AND j."state" IN (\(states)) \
       AND NOT EXISTS (SELECT 1 FROM _run AS r WHERE r.job = j._key) \
       AND j._key NOT IN (\(ordered)) \
-      AND j._key NOT IN (\(unreleased)) RETURNING j._key)\(parts.joined()) SELECT _key FROM gone
+      AND j._key NOT IN (\(unreleased)) RETURNING j._key)\(parts.joined()), \
+      input AS (DELETE FROM _input AS d USING gone AS g WHERE d.job = g._key) SELECT _key FROM gone
       """, [.keys(jobs.map(\.id.key).sorted())])
   }
 

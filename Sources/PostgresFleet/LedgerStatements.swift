@@ -312,11 +312,14 @@ enum LedgerStatements {
       ])
   }
 
-  /// The answered orders of a host, which are deleted with that.
-  static func takeAnswers(of host: Int, from first: Int64) -> Request {
+  static func answers(to host: Int, from first: Int64) -> Request {
     Request(
       "SELECT ticket, answer FROM _order WHERE host = $1 AND ticket >= $2 AND answer IS NOT NULL",
       [.integer(host), .integer(first)])
+  }
+
+  static func forgetAnswers(to host: Int, _ tickets: [Int64]) -> Request {
+    Request("DELETE FROM _order WHERE host = $1 AND ticket = ANY($2)", [.integer(host), .keys(tickets)])
   }
 
   static func tell(_ kind: NewsText.Kind, _ body: String) -> Request {

@@ -117,14 +117,19 @@ struct LedgerTransaction {
     try commit([Request("SET LOCAL synchronous_commit = off"), LedgerStatements.forgetOutcomes(outcomes.map(\.number))])
   }
 
-  /// Takes the answers to a host's orders, by their numbers.
-  func takeAnswers(of host: Int, from first: Int64) throws(StoreError) -> [Int64: OrderAnswer.Content] {
-    let found = try commit([LedgerStatements.takeAnswers(of: host, from: first)])[0]
+  /// Reads the answers to a host's orders, by their numbers.
+  func answers(to host: Int, from first: Int64) throws(StoreError) -> [Int64: OrderAnswer.Content] {
+    let found = try connection.pipeline([LedgerStatements.answers(to: host, from: first)])[0]
     var answers: [Int64: OrderAnswer.Content] = [:]
     for row in 0..<found.rowCount {
       answers[found.integer(row, 0)] = OrderText.answer(found.text(row, 1), id: jobs.id)
     }
     return answers
+  }
+
+  func forgetAnswers(to host: Int, _ tickets: [Int64]) throws(StoreError) {
+    // What comes back after a crash of the server is read by nobody, and goes with its host.
+    try commit([Request("SET LOCAL synchronous_commit = off"), LedgerStatements.forgetAnswers(to: host, tickets)])
   }
 
   /// The copy of an input that came with a job; nil if there is none.

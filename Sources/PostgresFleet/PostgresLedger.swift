@@ -110,11 +110,16 @@ package final class PostgresLedger: FleetLedger, Sendable {
     try apart { (transaction) throws(StoreError) in try transaction.forget(outcomes) }
   }
 
-  /// Takes the answers to orders of a host, by their numbers; they are gone then.
+  /// Reads the answers to orders of a host, by their numbers.
   ///
   /// - Parameter first: the first order that may have one; before it lie rows that are dead, and may be kept for long.
-  package func takeAnswers(of host: Int, from first: Int64) throws(StoreError) -> [Int64: OrderAnswer.Content] {
-    try apart { (transaction) throws(StoreError) in try transaction.takeAnswers(of: host, from: first) }
+  package func answers(to host: Int, from first: Int64) throws(StoreError) -> [Int64: OrderAnswer.Content] {
+    try apart { (transaction) throws(StoreError) in try transaction.answers(to: host, from: first) }
+  }
+
+  /// Forgets orders whose answers have arrived.
+  package func forgetAnswers(to host: Int, _ tickets: [Int64]) throws(StoreError) {
+    try apart { (transaction) throws(StoreError) in try transaction.forgetAnswers(to: host, tickets) }
   }
 
   /// Reads the copy of an input that came with a job; nil if there is none.

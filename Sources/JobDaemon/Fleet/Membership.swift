@@ -291,12 +291,14 @@ final class Membership: Sendable {
     answers.request { [weak self] in
       guard let self, let number, let first = state.withLock({ $0.unanswered.min() }) else { return }
       do {
-        let answers = try reader().takeAnswers(of: number, from: first)
+        let answers = try reader().answers(to: number, from: first)
         let waiting = state.withLock { state in
           state.unanswered.subtract(answers.keys)
           return answers.map { (state.questions.removeValue(forKey: $0), $1) }
         }
         for (answer, content) in waiting { answer?(.success(content)) }
+        // Only now: this answer may be lost as well.
+        if !answers.isEmpty { try reader().forgetAnswers(to: number, answers.keys.sorted()) }
       } catch {
         // The next beat that is answered leads here again.
         log.debug("answers of the fleet's lead can't be read: \(error)")
