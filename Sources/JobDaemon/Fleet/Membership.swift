@@ -398,19 +398,3 @@ final class Membership: Sendable {
   /// The watched jobs.
   var watched: Set<ManagedObjectID> { state.withLock { $0.watched } }
 }
-
-/// The lead of the fleet has not answered: nobody leads at the moment, or the database is away.
-struct NoAnswer: Error, CustomStringConvertible {
-  var description = "no host leads the fleet at the moment, or its database is away"
-
-  static let otherRelease = NoAnswer(
-    description: "the host that leads the fleet is of another release, which does not understand this; upgrade both")
-}
-
-/// The fleet's database refuses something, now and later.
-struct RefusedByServer: Error, CustomStringConvertible {
-  let description: String
-}
-
-/// Jobs whose admission has had no answer in time: they may be in the ledger, or come into it.
-struct UnansweredAdmission: Error {}
