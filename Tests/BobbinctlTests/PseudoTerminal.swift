@@ -25,11 +25,22 @@ final class PseudoTerminal: Sendable {
     try systemCall("ioctl") { ioctl(slave, UInt(TIOCSWINSZ), &size) }
   }
 
-  /// What was written so far, at most 4 KiB.
+  private static let mark = "\u{1}end\u{1}"
+
+  /// What programs have written, once they have ended: a mark that is written behind it shows that all of it has come.
   func text() throws -> String {
-    var bytes = [UInt8](repeating: 0, count: 4096)
-    try controller.setNonBlocking(true)
-    let count = try bytes.withUnsafeMutableBytes { buffer in try controller.read(into: buffer) }
-    return String(decoding: bytes.prefix(count), as: UTF8.self).replacing("\r\n", with: "\n")
+    try user.writeAll(Data(Self.mark.utf8))
+    var text = Data()
+    while text.suffix(Self.mark.utf8.count) != Data(Self.mark.utf8) {
+      var state = pollfd(fd: controller.number, events: Int16(POLLIN), revents: 0)
+      let isThere = try systemCall("poll") { poll(&state, 1, 10_000) } > 0
+      if !isThere { throw Silence() }
+      var bytes = [UInt8](repeating: 0, count: 4096)
+      let count = try bytes.withUnsafeMutableBytes { buffer in try controller.read(into: buffer) }
+      text.append(contentsOf: bytes.prefix(count))
+    }
+    return String(decoding: text.dropLast(Self.mark.utf8.count), as: UTF8.self).replacing("\r\n", with: "\n")
   }
+
+  private struct Silence: Error {}
 }

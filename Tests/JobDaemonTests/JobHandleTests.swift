@@ -46,17 +46,25 @@ import Testing
     #expect(throws: JobHandle.Ambiguous(handle: "many.json", ids: ["abc-1", "abc-2"])) { _ = try job("many.json") }
   }
 
-  @Test("has commands done to that job, whose ID is told, and to none if several have it")
+  @Test(
+    "has commands done to that job, if the daemon has made its ID; the beginning of another one may be a removed job")
   func commands() async throws {
     let fixture = try DaemonFixture()
     try fixture.start()
-    for id in ["night-1", "night-2", "day-1"] {
+    let made = "day-4b0c19b6cddaeb5f"
+    for id in ["night-4b0c19b6cddaeb51", "night-4b0c19b6cddaeb52", made, "order-10", made + "0"] {
       _ = try fixture.submit(#"{"type": "noop", "id": "\#(id)", "notBefore": "2100-01-01T00:00:00Z"}"#)
     }
-    #expect(try await fixture.perform(.hold, on: "day") == .done)
-    #expect(try fixture.record("day-1") { $0.currentState } == .held)
-    #expect(try await fixture.perform(.hold, on: "night") == .ambiguous(["night-1", "night-2"]))
-    #expect(try fixture.record("night-1") { $0.currentState } == .scheduled)
+    #expect(try await fixture.perform(.hold, on: "day") == .ambiguous([made, made + "0"]))
+    #expect(try await fixture.perform(.hold, on: made) == .done)
+    #expect(try fixture.record(made) { $0.currentState } == .held)
+    let ambiguous = JobControl.Reply.ambiguous(["night-4b0c19b6cddaeb51", "night-4b0c19b6cddaeb52"])
+    #expect(try await fixture.perform(.hold, on: "night") == ambiguous)
+    #expect(try await fixture.perform(.hold, on: "night-4b0c19b6cddaeb52") == .done)
+    #expect(try await fixture.perform(.hold, on: "order-1") == .unknown)
+    #expect(try await fixture.perform(.hold, on: "order-10") == .done)
     #expect(try await fixture.perform(.hold, on: "dusk") == .unknown)
+    _ = try fixture.submit(##"{"type": "noop", "id": "x-0123456789abcdef#a", "notBefore": "2100-01-01T00:00:00Z"}"##)
+    #expect(try await fixture.perform(.hold, on: "x-01") == .done)
   }
 }

@@ -18,6 +18,16 @@ struct JobHandle {
   private static let candidateLimit = 5
   let text: String
 
+  /// Finds the job that a command is meant for; nil if there is none.
+  ///
+  /// Of IDs that people have made the beginning does not do: `order-1` may be the whole ID of a job that was removed, and is
+  /// the beginning of `order-10`.
+  func jobToChange(in context: isolated ManagedObjectContext) throws -> Job? {
+    guard let job = try job(in: context) else { return nil }
+    let isExact = job.id == text || job.file == text
+    return isExact || job.id.firstMatch(of: /-[0-9a-f]{16}(?:[#.].*)?$/) != nil ? job : nil
+  }
+
   /// Finds the job; nil if there is none.
   ///
   /// A whole ID and the beginning of one are found by an index; only what is neither is looked for among all files' names.
