@@ -56,12 +56,11 @@ package struct Sandbox: Sendable {
 
   /// Explains why nobody else would see a file that is made at a path; nil if others see it.
   package func explanation(ofUnseen path: String) -> String? {
-    // Elsewhere no unit has a folder of its own, and most outputs need no look at the mounts.
     guard let mount = mounts.mount(of: path), Wall(mount) == .ownFolder else { return nil }
     return ownFolder(mount, path)
   }
 
-  /// True if a unit may have a folder of its own at a place.
+  /// True if a unit may have a folder of its own at a place; at others the mounts need not be looked at.
   package static func mayBeOwnFolder(_ place: String) -> Bool {
     ["/tmp", "/var/tmp"].contains { place == $0 || place.hasPrefix($0 + "/") }
   }
