@@ -158,6 +158,7 @@ package struct ImageEncodeHandler: OwnHandler {
       return reply
     } catch {
       if error.code == .cancelled || error.code == .shutDown { throw CancellationError() }
+      if error.code == .helperNotStarted { throw HostFault(error.message) }
       var failure = JobFailure(
         "the input \(displayName(arguments.input)): \(error.message)", isPermanent: error.permanent)
       failure.isShortage =

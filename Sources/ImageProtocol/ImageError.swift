@@ -25,7 +25,9 @@ package struct ImageError: Error, Codable, Sendable, Equatable, CustomStringConv
     package static let encoding = Code(rawValue: "encoding")
     /// An output can't be written.
     package static let output = Code(rawValue: "output")
-    /// The helper can't be started, or its socket fails.
+    /// The helper can't be started, whatever the picture.
+    package static let helperNotStarted = Code(rawValue: "helperNotStarted")
+    /// The helper can't be prepared, or its socket fails.
     package static let helperUnavailable = Code(rawValue: "helperUnavailable")
     /// The helper ended in the middle of the job.
     package static let helperDied = Code(rawValue: "helperDied")

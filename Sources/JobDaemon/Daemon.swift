@@ -28,6 +28,8 @@ package final class Daemon: Sendable {
     /// The database that it shares with other hosts; nil if it has a store of its own.
     package var fleet: FleetDatabase?
     package var log: DaemonLog
+    /// The first time for which a fault of this host holds a type, and the longest.
+    package var hostFaultDelays = Duration.seconds(1) ... .seconds(60)
 
     package init(
       paths: Paths, configuration: ConfigurationBox, coordinator: PersistentStoreCoordinator,
@@ -121,7 +123,10 @@ package final class Daemon: Sendable {
     merger = Merger(main: main, flusher: flusher, events: events)
     engine = JobEngine(
       main: main, handlers: handlers, policy: policy, scheduler: scheduler, merger: merger, flusher: flusher,
-      waiters: waiters, payloadDirectory: paths.payload, log: log, events: events, membership: membership)
+      waiters: waiters,
+      hostFaults: HostFaults(
+        scheduler, holdsTypes: membership == nil, delays: parts.hostFaultDelays, events: events, log: log),
+      payloadDirectory: paths.payload, log: log, events: events, membership: membership)
     control = JobControl(engine)
     workers = WorkerPool(engine, AttemptRecorder(engine, control))
     let steps: any RetentionSteps =
@@ -202,6 +207,7 @@ package final class Daemon: Sendable {
     scheduler.change { [handlers] schedule, now in
       schedule.resumeJobs(ofTypes: { handlers[$0] != nil }, at: now)
     }
+    engine.hostFaults.tryAll()
     retention.runSoon()
     failedFiles.runSoon()
     flusher.reconfigure(settings.writer)
@@ -219,6 +225,7 @@ package final class Daemon: Sendable {
     // Or else the intake would wait for a database that is away.
     membership?.endAdmission()
     intake.stop()
+    engine.hostFaults.stop()
     scheduler.close()
     await workers.finish(within: limit)
     control.close()
@@ -268,7 +275,9 @@ package final class Daemon: Sendable {
   package var statusText: String {
     let intake = problem.map { "taking no jobs: \($0)" } ?? "taking jobs"
     let paused = pauses.map(\.resource.description)
-    return paused.isEmpty ? intake : intake + "; paused: " + paused.joined(separator: ", ")
+    let held = engine.hostFaults.heldTypes.map { "the type \"\($0.type)\" is held: \($0.reason)" }
+    return ([intake] + held + (paused.isEmpty ? [] : ["paused: " + paused.joined(separator: ", ")]))
+      .joined(separator: "; ")
   }
 
   /// Sends ``statusText`` to the service manager.
@@ -309,7 +318,7 @@ package final class Daemon: Sendable {
     case .outcomesKnown: fleetJobs?.readOutcomes()
     case .leads: retention.runSoon()
     case .endedInFleet(let counts): retention.note(counts)
-    case .pausesChanged: tellStatus()
+    case .pausesChanged, .heldTypesChanged: tellStatus()
     case .fatal(let failure): onFatal(failure)
     }
   }

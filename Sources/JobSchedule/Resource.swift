@@ -17,7 +17,7 @@ package struct Resource: Sendable {
 
   let name: Name
   var isPaused = false
-  /// True for a place of which no host has a free worker.
+  /// True for a place of which no host has a free worker, and for a type that a fault of this host holds.
   var isFull = false
   var concurrent: Int?
   var rate: RateLimiter?
@@ -51,7 +51,7 @@ package struct Resource: Sendable {
     case .key: return true
     // One that is free is made anew as such.
     case .place: return !isFull
-    case .queue, .type, .host: return concurrent == nil && rate == nil
+    case .queue, .type, .host: return concurrent == nil && rate == nil && !isFull
     }
   }
 

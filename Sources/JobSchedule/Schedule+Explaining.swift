@@ -17,7 +17,7 @@ extension Schedule {
     case concurrency(Resource.Name, limit: Int)
     /// For so many milliseconds.
     case rate(Resource.Name, Int64)
-    /// No host that has what it needs has a free worker.
+    /// No host that has what it needs has a free worker; or a fault of this host holds its type.
     case place(Resource.Name)
     /// The number of jobs ahead of it.
     case queue(Int)

@@ -327,7 +327,12 @@ extension Schedule {
 
   /// Tells if any host of a place has a free worker.
   package mutating func setRoom(_ hasRoom: Bool, at place: String, now: Moment) {
-    let index = resource(.place(place))
+    setRoom(hasRoom, of: .place(place), now: now)
+  }
+
+  /// Tells if jobs can be run that name something, as far as others than the schedule know.
+  package mutating func setRoom(_ hasRoom: Bool, of name: Resource.Name, now: Moment) {
+    let index = resource(name)
     resources[index].isFull = !hasRoom
     promote(index, at: now)
     forget(index, at: now)

@@ -55,6 +55,7 @@ actor ProcessRun {
   }
 
   private func start(_ document: JobDocument) throws -> Started {
+    var launch = launch.launch(for: document)
     do throws(SystemError) {
       // A file, not a pipe: it needs no feeding, and a program that reads none of it blocks nothing.
       let input = try FileDescriptor.inMemory(named: "job")
@@ -62,7 +63,6 @@ actor ProcessRun {
       let source = try FileDescriptor.open("/proc/self/fd/\(input.number)")
       let output = try FileDescriptor.pipe()
       let errors = try FileDescriptor.pipe()
-      var launch = launch.launch(for: document)
       launch.descriptors = [0: source.number, 1: output.second.number, 2: errors.second.number]
       let child = try ChildProcess.start(launch)
       // The child has its own copies of the writing ends; ours go here, so that the pipes can end.
@@ -70,9 +70,11 @@ actor ProcessRun {
         child: child, output: try output.split { (ours, _) throws(SystemError) in try PipeReader(ours) },
         errors: try errors.split { (ours, _) throws(SystemError) in try PipeReader(ours) })
     } catch {
-      var failure = JobFailure(
-        "the program \(displayName(launch.definition.command.executable)) can't be started: \(error)",
-        isPermanent: false)
+      let words = "the program \(displayName(launch.executable)) can't be started: \(launch.explaining(error))"
+      // What the job itself has put into the command is too long, or can't be there.
+      let isOfJob = error.code == .argumentsTooLong || error.code == .invalidArgument
+      if !isOfJob, !error.isShortage { throw HostFault(words) }
+      var failure = JobFailure(words, isPermanent: false)
       failure.isShortage = error.isShortage
       throw failure
     }

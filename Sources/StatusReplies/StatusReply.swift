@@ -33,6 +33,21 @@ package struct StatusReply: Decodable, Sendable {
     package init() {}
   }
 
+  /// A type that a fault of the host holds.
+  package struct HeldType: Decodable, Sendable {
+    package let type: String
+    package let reason: String
+    package let since: Timestamp?
+
+    package init(type: String, reason: String, since: Timestamp) {
+      (self.type, self.reason, self.since) = (type, reason, since)
+    }
+
+    fileprivate var json: JSONValue {
+      .object(["type": .string(type), "reason": .string(reason), "since": .time(since)])
+    }
+  }
+
   package var version: String
   package var state: String
   package var pid: Int?
@@ -44,6 +59,7 @@ package struct StatusReply: Decodable, Sendable {
   /// The number of jobs by state; of final states, since the daemon's start.
   package var jobs: [String: Int]?
   package var pauses: [PauseReply.Pause]?
+  package var heldTypes: [HeldType]?
   package var refusedFiles: Int?
   package var writer: Writer?
   package var main: Main?
@@ -58,6 +74,7 @@ package struct StatusReply: Decodable, Sendable {
         .object(["count": .whole($0.count), "busy": .whole($0.busy), "abandoned": .whole($0.abandoned)])
       } ?? .null,
       "jobs": .counts(jobs ?? [:]), "pauses": .array((pauses ?? []).map(\.json)),
+      "heldTypes": .array((heldTypes ?? []).map(\.json)),
       "refusedFiles": .whole(refusedFiles),
       "writer": writer.map {
         .object([

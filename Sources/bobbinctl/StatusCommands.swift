@@ -37,6 +37,7 @@ extension StatusReply {
     list.add("bobbind", version)
     list.add("state", state, style: state == "running" ? .good : .bad)
     for pause in pauses ?? [] { list.add("paused", pause.words, style: .bad) }
+    for held in heldTypes ?? [] { list.add("held", "the type \"\(held.type)\": \(held.reason)", style: .bad) }
     list.add("process", pid.map { "\($0)" })
     list.add("started", startedAt.map(times.full))
     list.add("up", uptimeSeconds.map(TimeSpan.words(seconds:)))

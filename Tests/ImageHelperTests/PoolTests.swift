@@ -271,7 +271,7 @@ struct PoolTests {
       await #expect(throws: ImageError.self) {
         _ = try await pool.encode(Self.small, input: input.number, outputs: [output.number])
       })
-    #expect(error.code == .helperUnavailable && error.message.contains("/nonexistent/helper"))
+    #expect(error.code == .helperNotStarted && error.message.contains("/nonexistent/helper"))
     await pool.shutDown(by: .after(.seconds(5)))
   }
 

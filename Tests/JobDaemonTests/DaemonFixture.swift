@@ -18,7 +18,11 @@ final class DaemonFixture: Sendable {
   /// - Parameters:
   ///   - settings: a configuration; flushes come fast unless it says otherwise.
   ///   - handlers: beside `noop`.
-  init(_ settings: String = "", handlers: [any JobHandler] = []) throws {
+  ///   - hostFaultDelays: the first time for which a fault of the host holds a type, and the longest.
+  init(
+    _ settings: String = "", handlers: [any JobHandler] = [],
+    hostFaultDelays: ClosedRange<Duration> = .milliseconds(1) ... .milliseconds(4)
+  ) throws {
     folder = try TemporaryDirectory()
     let paths = Paths(root: folder.path)
     for path in [
@@ -31,10 +35,11 @@ final class DaemonFixture: Sendable {
     let coordinator = PersistentStoreCoordinator(model: try BuiltInModel.merged(withModelsIn: "/nonexistent"))
     try coordinator.open(.sqlite(at: URL(fileURLWithPath: paths.store)))
     let log = open("/dev/null", O_WRONLY | O_CLOEXEC)
-    let parts = Daemon.Parts(
+    var parts = Daemon.Parts(
       paths: paths, configuration: ConfigurationBox(configuration), coordinator: coordinator,
       handlers: [NoopHandler()] + handlers,
       log: DaemonLog(journal: Journal(identifier: "test", format: .human, output: log), level: .error))
+    parts.hostFaultDelays = hostFaultDelays
     daemon = try Daemon(parts) { preconditionFailure("\($0)") }
   }
 

@@ -12,11 +12,12 @@ struct VerdictTests {
   /// A verdict in words that can be compared.
   private func verdict(
     _ error: any Error, attempt: Int = 1, maxAttempts: Int = 5, crashes: Int = 0, stop: RunningJob.Stop? = nil,
-    backoff: Backoff = Backoff(.fixed, base: .seconds(10), jitter: 0)
+    backoff: Backoff = Backoff(.fixed, base: .seconds(10), jitter: 0), isShared: Bool = false
   ) -> String {
     let verdict = Verdict(
       error,
-      Circumstances(stop: stop, attempt: attempt, maxAttempts: maxAttempts, crashes: crashes, backoff: backoff))
+      Circumstances(
+        stop: stop, attempt: attempt, maxAttempts: maxAttempts, crashes: crashes, backoff: backoff, isShared: isShared))
     if case .retry(let delay, _) = verdict { return "retry after \(delay / .seconds(1))" }
     return "\(verdict.event)"
   }
@@ -51,6 +52,14 @@ struct VerdictTests {
     #expect(verdict(failure(shortage: true), attempt: 9, maxAttempts: 2, backoff: long) == "retry after 60.0")
     #expect(verdict(failure(permanent: true, shortage: true)) == "retry after 10.0")
     #expect(verdict(failure(), backoff: long) == "retry after 3600.0")
+  }
+
+  @Test("A fault of the host puts a job back, and in a fleet is waited for like a shortage")
+  func hostFaults() {
+    let fault = HostFault("no program")
+    #expect(verdict(fault, attempt: 9, maxAttempts: 2) == "interrupted")
+    #expect(verdict(fault, attempt: 9, maxAttempts: 2, isShared: true) == "retry after 10.0")
+    #expect(verdict(fault, stop: .cancelled("by somebody")) == "cancelled")
   }
 
   @Test("A full disk and a busy store are shortages, a broken one is not")

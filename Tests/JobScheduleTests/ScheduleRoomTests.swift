@@ -29,6 +29,23 @@ struct ScheduleRoomTests {
     #expect(schedule.isAwaited("p") == true)
   }
 
+  @Test("A type without room starts nothing, is not forgotten with its last job, and goes on with room")
+  mutating func typeWithoutRoom() {
+    schedule.setRoom(false, of: .type("noop"), now: now)
+    schedule.add(NewJob(id: id, file: nil, specification: JobSpecification(type: "noop"), name: "a"), at: now)
+    let early = schedule.next(at: now)
+    #expect(early == nil)
+    #expect(schedule.obstacles(of: id, at: now) == [.place(.type("noop"))])
+    schedule.drop(id, at: now)
+    schedule.add(NewJob(id: id, file: nil, specification: JobSpecification(type: "noop"), name: "a"), at: now)
+    let later = schedule.next(at: now)
+    #expect(later == nil)
+    schedule.setRoom(true, of: .type("noop"), now: now)
+    let next = schedule.next(at: now)
+    #expect(next?.id == id)
+    #expect(schedule.contradictions.isEmpty)
+  }
+
   @Test("A job that comes back when there is room starts, though somebody has asked meanwhile")
   mutating func returned() {
     addWaiting()

@@ -241,15 +241,27 @@ struct ProcessHandlerTests {
     }
   }
 
-  @Test("A program that can't be started is told by its path, and another attempt may help")
+  @Test("A program that can't be executed is a fault of the host, told by its path, and so is a missing interpreter")
   func noProgram() async throws {
     let fixture = try ProcessFixture("true", "ExecStart=/no/such/program")
-    let failure = try #require(try await fixture.failure())
+    let fault = await #expect(throws: HostFault.self) { _ = try await fixture.run() }
     #expect(
-      failure.message
+      fault?.description
         == "the program /no/such/program can't be started: execve \"/no/such/program\": No such file or directory (ENOENT)"
     )
-    #expect(!failure.isPermanent)
+    let folder = try TemporaryDirectory()
+    let script = folder.path("script")
+    try Data("#!/no/such/shell -e\ntrue\n".utf8).write(to: URL(filePath: script))
+    let closed = try ProcessFixture("true", "ExecStart=\(script)")
+    let refusal = await #expect(throws: HostFault.self) { _ = try await closed.run() }
+    #expect(
+      refusal?.description.hasSuffix(
+        "Permission denied (EACCES); its interpreter /no/such/shell is missing or can't be executed") == true)
+    try #require(chmod(script, 0o755) == 0)
+    let missing = await #expect(throws: HostFault.self) { _ = try await closed.run() }
+    #expect(
+      missing?.description.hasSuffix("(ENOENT); its interpreter /no/such/shell is missing or can't be executed") == true
+    )
   }
 
   @Test("Resource limits hold, and say so")

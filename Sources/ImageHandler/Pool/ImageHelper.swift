@@ -32,7 +32,8 @@ final class ImageHelper: Sendable {
     let launch = ChildLaunch(
       executable: configuration.helperPath, arguments: configuration.arguments.commandLine, environment: environment,
       descriptors: [2: pipe.second.number, ImageHelperArguments.socketDescriptor: sockets.second.number])
-    let child = try ChildProcess.start(launch)
+    let child: ChildProcess
+    do { child = try ChildProcess.start(launch) } catch { throw launch.explaining(error) }
     // The helper has its own copies of the other ends; ours go here, so that its end can be seen.
     let socket = sockets.split { (ours, _) in ours.relinquish() }
     let log = pipe.split { (ours, _) in ours.relinquish() }

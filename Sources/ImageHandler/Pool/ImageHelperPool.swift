@@ -132,17 +132,16 @@ package actor ImageHelperPool {
         discard(leased.helper)
       }
     }
-    do {
-      let helper = try ImageHelper.start(configuration)
-      helpers[ObjectIdentifier(helper)] = helper
-      do { try helper.send(bytes, descriptors: descriptors) } catch {
-        discard(helper)
-        throw error
-      }
-      return LeasedHelper(helper: helper, jobs: 1)
-    } catch {
+    let helper: ImageHelper
+    do { helper = try ImageHelper.start(configuration) } catch {
+      throw ImageError(.helperNotStarted, "the image helper can't be started: \(error)", permanent: false)
+    }
+    helpers[ObjectIdentifier(helper)] = helper
+    do { try helper.send(bytes, descriptors: descriptors) } catch {
+      discard(helper)
       throw ImageError(.helperUnavailable, "the image helper can't be used: \(error)", permanent: false)
     }
+    return LeasedHelper(helper: helper, jobs: 1)
   }
 
   private func permit(_ leased: LeasedHelper, _ permission: ImageMessage.Permission, files: [Int32]) {

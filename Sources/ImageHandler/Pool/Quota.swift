@@ -152,6 +152,8 @@ extension ImageError {
     var message = "the image helper ended in the middle of the job: \(termination.status)"
     if termination.status == .signaled(signal: SIGKILL) { message += ", as the kernel does when memory runs out" }
     if let lastWords { message += "; it said: \(lastWords)" }
+    // The loader's exit code where a library is missing; the program itself has not begun.
+    if termination.status == .exited(code: 127) { return ImageError(.helperNotStarted, message, permanent: false) }
     return ImageError(.helperDied, message, permanent: false)
   }
 }

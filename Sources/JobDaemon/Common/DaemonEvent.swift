@@ -41,6 +41,8 @@ enum DaemonEvent: Sendable {
   case endedInFleet([JobState: Int])
   /// The membership: operators have paused or resumed something, on whichever host.
   case pausesChanged
+  /// The faults of this host: types are held for them, or tried again.
+  case heldTypesChanged
   /// Any part: the daemon must end at once.
   case fatal(FatalFailure)
 }

@@ -13,6 +13,7 @@ struct JobEngine: Sendable {
   let merger: Merger
   let flusher: Flusher
   let waiters: ReleaseWaiters
+  let hostFaults: HostFaults
   let payloadDirectory: String
   let log: DaemonLog
   let events: DaemonEvents

@@ -20,6 +20,9 @@ extension Daemon {
       count: configuration.value.workers.count, busy: live[.running] ?? 0, abandoned: workers.abandonedCount)
     reply.jobs = jobCounts(live)
     reply.pauses = pauseReplies
+    reply.heldTypes = engine.hostFaults.heldTypes.map {
+      .init(type: $0.type, reason: $0.reason, since: Timestamp($0.since))
+    }
     reply.refusedFiles = intake.refusedCount
     var writer = StatusReply.Writer()
     writer.unflushedObjects = flushes.unflushedObjects

@@ -60,6 +60,9 @@ extension StatusService {
     case .paused(let name): "\(name) is paused; `\(name.resumeCommand)` ends the pause"
     case .concurrency(let name, let limit): "\(name) has reached its limit of \(limit) running jobs"
     case .rate(let name, let time): "\(name) lets the next job start in \(span(time))"
+    case .place(.type(let type)):
+      "a fault of this host holds the type \"\(type)\", which goes on by itself once that is mended"
+        + (daemon.engine.hostFaults.reason(of: type).map { ": \($0)" } ?? "")
     case .place(let name): try words(place: name, of: job.objectID, daemon: daemon)
     case .queue(let count):
       count == 0 ? "it is the next to run" : "\(count) jobs are ahead of it"

@@ -67,6 +67,7 @@ final class AttemptRecorder: Sendable {
       AttemptRecorder.keepLog(of: attempt, "completed", nil, at: now, in: object, context: context)
       try context.save()
     }
+    engine.hostFaults.noteWork(of: attempt.specification.type)
     let lost = engine.scheduler.end(job, .succeeded)
     let finished = FinishedJob(
       objectID: objectID, id: attempt.execution.jobID, state: .completed, failure: nil, file: job.file)
@@ -84,7 +85,17 @@ final class AttemptRecorder: Sendable {
     }
     var circumstances = Verdict.Circumstances(
       stop: job.stop, attempt: attempt.number, maxAttempts: attempt.specification.maxAttempts ?? 1,
-      backoff: engine.policy.backoff(of: attempt.specification, attempt.handler), random: .random(in: 0..<1))
+      backoff: engine.policy.backoff(of: attempt.specification, attempt.handler),
+      isShared: engine.membership != nil, random: .random(in: 0..<1))
+    if job.stop == nil {
+      // Before the job can be started again.
+      let type = attempt.specification.type
+      if let fault = error as? HostFault {
+        engine.hostFaults.note(fault, of: type)
+      } else {
+        engine.hostFaults.noteWork(of: type)
+      }
+    }
     let objectID = job.objectID
     let context = ManagedObjectContext(parent: engine.main, name: "end", executor: executor)
     do {
@@ -161,10 +172,13 @@ final class AttemptRecorder: Sendable {
         object.currentState = .held
         // The attempt was cut short through no fault of its own.
         if attempt != nil { object.maxAttempts += 1 }
+      case .putBack:
+        object.currentState = .available
+        object.attempt -= 1
       }
       let state = object.currentState
       if state.isFinal { object.finishedAt = now }
-      if let attempt {
+      if let attempt, state != .available {
         AttemptRecorder.keepLog(
           of: attempt, state.rawValue, verdict.failure, at: now, in: object, context: context)
       }

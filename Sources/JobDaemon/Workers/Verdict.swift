@@ -18,6 +18,8 @@ enum Verdict: Sendable {
   case hold(String?)
   /// The daemon ends; the next start recovers the job.
   case interrupt
+  /// A fault of this host kept the attempt from beginning: it does not count, and the job runs when its type goes on.
+  case putBack(HostFault)
 
   /// The number of crashes after which a job is quarantined.
   static let crashLimit = 3
@@ -33,6 +35,8 @@ enum Verdict: Sendable {
     /// The number of earlier crashes of its process.
     var crashes = 0
     var backoff = Backoff()
+    /// True on a host of a fleet, where the job may find another host.
+    var isShared = false
     /// From 0 up to 1, for the jitter.
     var random = 0.0
   }
@@ -49,6 +53,8 @@ enum Verdict: Sendable {
     case nil:
       if let hold = error as? AttemptHold {
         self = .hold(hold.description)
+      } else if let fault = error as? HostFault, !circumstances.isShared {
+        self = .putBack(fault)
       } else {
         self.init(Self.failure(error), circumstances)
       }
@@ -74,6 +80,7 @@ enum Verdict: Sendable {
   private static func failure(_ error: any Error) -> JobFailure {
     if let failure = error as? JobFailure { return failure }
     var failure = JobFailure("\(error)", isPermanent: error is ValidationError)
+    failure.isShortage = error is HostFault
     if let error = error as? SystemError { failure.isShortage = error.isShortage }
     if let error = error as? StoreError { failure.isShortage = error.isTransient }
     return failure
@@ -87,7 +94,7 @@ enum Verdict: Sendable {
     case .quarantine: .quarantined
     case .cancel: .cancelled
     case .hold: .held
-    case .interrupt: .interrupted
+    case .interrupt, .putBack: .interrupted
     }
   }
 
@@ -97,6 +104,7 @@ enum Verdict: Sendable {
     case .retry(_, let failure), .discard(let failure), .quarantine(let failure): failure
     case .cancel(let reason): JobFailure(reason)
     case .hold(let reason): reason.map { JobFailure($0, isPermanent: false) }
+    case .putBack(let fault): JobFailure(fault.description, isPermanent: false)
     case .interrupt: nil
     }
   }
@@ -108,6 +116,8 @@ extension DaemonLog {
 
   /// Logs an attempt that failed or was told to end.
   func attemptEnded(_ attempt: CurrentAttempt, _ verdict: Verdict) {
+    // Told once for the whole type.
+    if case .putBack = verdict { return }
     let (priority, end): (JournalPriority, String) =
       switch verdict {
       case .retry(let delay, _):
@@ -115,7 +125,7 @@ extension DaemonLog {
       case .discard: (.warning, "failed, discarded")
       case .quarantine: (.warning, "failed, quarantined after \(Verdict.crashLimit) crashes")
       case .cancel: (.notice, "was cancelled")
-      case .hold, .interrupt: (.notice, "was held")
+      case .hold, .interrupt, .putBack: (.notice, "was held")
       }
     let limit = attempt.specification.maxAttempts ?? 1
     let reason = verdict.failure.map { ": \($0)" } ?? ""

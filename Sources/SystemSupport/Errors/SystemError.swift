@@ -66,6 +66,7 @@ extension SystemError.Code: CustomStringConvertible {
 extension SystemError.Code {
   package static let accessDenied = Self(rawValue: EACCES)
   package static let addressInUse = Self(rawValue: EADDRINUSE)
+  package static let argumentsTooLong = Self(rawValue: E2BIG)
   package static let badMessage = Self(rawValue: EBADMSG)
   package static let brokenPipe = Self(rawValue: EPIPE)
   package static let connectionRefused = Self(rawValue: ECONNREFUSED)

@@ -114,6 +114,29 @@ extension ChildLaunch {
   }
 }
 
+extension ChildLaunch {
+  /// The error of a start with its reason, where that is a wall of this process's sandbox or a missing interpreter.
+  package func explaining(_ error: SystemError) -> SystemError {
+    let path = error.call == "chdir" ? workingDirectory ?? executable : executable
+    if let wall = Sandbox.ofThisProcess()?.explanation(at: path, of: path, for: .reading, after: error.code) {
+      return error.hinting(wall)
+    }
+    guard error.call == "execve", let interpreter, access(interpreter, X_OK) != 0 else { return error }
+    return error.hinting("its interpreter \(displayName(interpreter)) is missing or can't be executed")
+  }
+
+  /// The program that the first line of a script names; see execve(2).
+  private var interpreter: String? {
+    guard let file = try? FileDescriptor.open(executable) else { return nil }
+    var bytes = [UInt8](repeating: 0, count: 256)
+    let count = bytes.withUnsafeMutableBytes { buffer in (try? file.read(into: buffer)) ?? 0 }
+    let line = bytes.prefix(count).prefix { $0 != UInt8(ascii: "\n") }
+    guard line.starts(with: "#!".utf8) else { return nil }
+    return String(decoding: line.dropFirst(2), as: UTF8.self).split(whereSeparator: \.isWhitespace).first.map(
+      String.init)
+  }
+}
+
 /// The one thread that starts child processes, and that lives as long as this process.
 ///
 /// A child's parent-death signal is sent when the *thread* that started it ends. Dispatch ends its idle threads, which

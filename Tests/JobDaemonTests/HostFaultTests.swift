@@ -1,0 +1,87 @@
+import Jobs
+import ObjectGraph
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import JobDaemon
+
+@Suite("Faults of the host")
+struct HostFaultTests {
+  /// Says that a program is missing, so many times.
+  private static func handler(
+    faults: Int, hasOutsideEffects: Bool, calls: @escaping @Sendable () -> Void = {}
+  ) -> ScriptedHandler {
+    let left = Mutex(faults)
+    return ScriptedHandler("program", hasOutsideEffects: hasOutsideEffects) { _ in
+      calls()
+      let isFaulty = left.withLock { left in
+        left -= 1
+        return left >= 0
+      }
+      if isFaulty { throw HostFault("the program is missing") }
+      return .null
+    }
+  }
+
+  @Test(
+    "Jobs that meet a fault of the host run when it is mended, and it costs them no attempt",
+    arguments: [false, true])
+  func mended(hasOutsideEffects: Bool) async throws {
+    let fixture = try DaemonFixture(handlers: [Self.handler(faults: 9, hasOutsideEffects: hasOutsideEffects)])
+    try fixture.start()
+    try await fixture.run(
+      #"{"jobs": [{"type": "program", "id": "a", "maxAttempts": 1}, {"type": "program", "id": "b", "maxAttempts": 1}]}"#
+    )
+    for id in ["a", "b"] {
+      #expect(try fixture.record(id) { $0.currentState } == .completed)
+      #expect(try fixture.record(id) { $0.attempt } == 1)
+      #expect(try fixture.record(id) { $0.maxAttempts } == 1)
+      #expect(try fixture.record(id) { $0.failure } == nil)
+    }
+    #expect(fixture.daemon.engine.hostFaults.heldTypes.isEmpty)
+    #expect(fixture.daemon.statusText == "taking jobs")
+    try await fixture.stop()
+  }
+
+  @Test("A type is held by the first of its jobs while others run, and a reload tries it again at once")
+  func heldType() async throws {
+    let (calls, called) = AsyncStream<Void>.makeStream()
+    let handler = Self.handler(faults: 1, hasOutsideEffects: false) { called.yield() }
+    let fixture = try DaemonFixture(
+      "[Type program]\nConcurrency=1", handlers: [handler], hostFaultDelays: .seconds(3600) ... .seconds(3600))
+    try fixture.start()
+    let ids = try fixture.submit(#"{"jobs": [{"type": "program", "id": "a"}, {"type": "program", "id": "b"}]}"#)
+    try await withTimeout { for await _ in calls { break } }
+    // The type is held from before the job is back.
+    try await withTimeout { [daemon = fixture.daemon] in
+      while daemon.scheduler.running(ids[0]) != nil { await Task.yield() }
+    }
+    #expect(fixture.daemon.engine.hostFaults.heldTypes.map(\.type) == ["program"])
+    #expect(fixture.daemon.statusText == "taking jobs; the type \"program\" is held: the program is missing")
+    // Nothing else is held.
+    try await fixture.run(#"{"type": "noop", "id": "n"}"#)
+    #expect(fixture.daemon.scheduler.read { schedule, _ in ids.map(schedule.state) } == [.available, .available])
+    let obstacles = fixture.daemon.scheduler.read { schedule, now in schedule.obstacles(of: ids[1], at: now) }
+    #expect(obstacles.first == .place(.type("program")))
+    fixture.daemon.reload(fixture.daemon.configuration.value, declaredHandlers: [])
+    try await fixture.waitForRelease(of: ids)
+    #expect(try fixture.record("b") { $0.currentState } == .completed)
+    #expect(fixture.daemon.statusText == "taking jobs")
+    try await fixture.stop()
+  }
+
+  @Test("A held type is tried again after a time that doubles up to a limit, and each fault is told once")
+  func delays() async throws {
+    let times = Mutex<[ContinuousClock.Instant]>([])
+    let handler = Self.handler(faults: 4, hasOutsideEffects: false) { times.withLock { $0.append(.now) } }
+    let fixture = try DaemonFixture(handlers: [handler], hostFaultDelays: .milliseconds(20) ... .milliseconds(50))
+    try fixture.start()
+    try await fixture.run(#"{"type": "program", "id": "a"}"#)
+    let found = times.withLock { $0 }
+    try #require(found.count == 5)
+    let gaps = zip(found, found.dropFirst()).map { $0.duration(to: $1) }
+    for (gap, least) in zip(gaps, [20, 40, 50, 50]) { #expect(gap >= .milliseconds(least)) }
+    try await fixture.stop()
+  }
+}

@@ -1,0 +1,67 @@
+import DaemonTesting
+import Foundation
+import Glibc
+import JSONText
+import SystemSupport
+import TestSupport
+import Testing
+
+extension SystemTests {
+  @Suite("A fault of the host holds a type, and costs its jobs nothing")
+  struct HostFaults {
+    @Test("Jobs of a program that is missing wait for it, status says so, and they run once it is there")
+    func missingProgram() async throws {
+      let root = try DaemonRoot()
+      let program = root.directory.path("program")
+      try root.write(
+        "[Handler]\nType=late\nExecStart=\(program)\nMaxAttempts=1\n", to: root.paths.handlers + "/late.conf")
+      let daemon = try await DaemonProcess.ready(root)
+      try root.drop(#"{"jobs": [{"type": "late", "id": "a"}, {"type": "late", "id": "b"}]}"#, as: "late.json")
+      let text = "the program \(program) can't be started: execve \"\(program)\": No such file or directory (ENOENT)"
+      let held = "the type \"late\" is held: \(text)"
+      try await daemon.wait { $0.managerStatus == "taking jobs; \(held)" }
+      // Others are not concerned.
+      #expect(try await daemon.submit(#"{"type": "noop", "id": "n"}"#).first?["state"]?.string == "completed")
+      let status = try await daemon.get("/v1/status")["heldTypes"]?.array
+      #expect(status?.first?["type"]?.string == "late")
+      #expect(status?.first?["reason"]?.string == text)
+      #expect(try await daemon.tool("status").output.contains("the type \"late\": \(text)"))
+      let why = try await daemon.get("/v1/jobs/b/why")
+      #expect(why["state"]?.string == "available")
+      #expect(
+        why["reasons"]?.array?.first?.string
+          == "a fault of this host holds the type \"late\", which goes on by itself once that is mended: \(text)")
+      try root.write("#!/bin/sh\nexit 0\n", to: program)
+      try #require(chmod(program, 0o755) == 0)
+      try await daemon.waitUntilSpoolIsEmpty()
+      let rows = try await root.sql("SELECT state, attempt, maxAttempts FROM Job WHERE type = 'late'")
+      #expect(rows == "completed|1|1\ncompleted|1|1")
+      #expect(daemon.managerStatus == "taking jobs")
+      // Once, however often it was tried.
+      let told = daemon.logLines.filter { $0.contains("is held until this is mended") }
+      #expect(told.count == 1, "\(daemon.logText)")
+      #expect(try await daemon.stop() == .exited(code: 0))
+    }
+
+    @Test("Pictures wait for a helper that can't be executed", .enabled(if: SkipReason.runsAsRoot()))
+    func missingHelper() async throws {
+      let root = try DaemonRoot()
+      let helper = try RepositoryPaths.executable("bobbin-image").path(percentEncoded: false)
+      let daemon = try await DaemonProcess.ready(
+        root,
+        wrapper: [
+          "/usr/bin/unshare", "--mount", "/bin/sh", "-c", "mount --bind /dev/null \"$0\" && exec \"$@\"", helper,
+        ])
+      try root.payload("in.jpg", try await TestPicture.jpeg())
+      try root.drop(
+        #"{"type": "image.encode", "id": "p", "arguments": {"input": "in.jpg", "outputs": [{"path": "o.png"}]}}"#,
+        as: "p.json")
+      try await daemon.wait {
+        $0.managerStatus?.contains("the type \"image.encode\" is held: the image helper can't be started: execve")
+          == true
+      }
+      #expect(try await daemon.get("/v1/jobs/p")["attempt"]?.integer == 0)
+      #expect(try await daemon.stop() == .exited(code: 0))
+    }
+  }
+}
