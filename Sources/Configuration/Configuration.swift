@@ -124,14 +124,14 @@ package struct Configuration: Sendable, Equatable {
 
   /// `[Jobs]`: settings for jobs of any type.
   package struct Jobs: Sendable, Equatable {
-    /// The most attempts of a job.
-    package internal(set) var maxAttempts = 3
+    /// The most attempts of a job; with the delays below, the last one comes after a day and a third.
+    package internal(set) var maxAttempts = 20
     /// The growth of the delay after a failed attempt.
     package internal(set) var backoff = BackoffGrowth.exponential
     /// The delay after the first failed attempt.
     package internal(set) var backoffBase = Duration.seconds(1)
     /// The longest delay after a failed attempt.
-    package internal(set) var backoffLimit = Duration.seconds(3600)
+    package internal(set) var backoffLimit = Duration.seconds(6 * 3600)
     /// The time limit of an attempt; zero for none.
     package internal(set) var timeout = Duration.zero
     /// The time for a handler to stop once it was told to.

@@ -81,9 +81,9 @@ public struct Backoff: Sendable, Hashable {
   /// together.
   public var jitter: Double
 
-  /// A backoff; by default a second, then two, four and so on, up to an hour, each up to a tenth shorter.
+  /// A backoff; by default a second, then two, four and so on, up to six hours, each up to a tenth shorter.
   public init(
-    _ growth: Growth = .exponential, base: Duration = .seconds(1), limit: Duration = .seconds(3600),
+    _ growth: Growth = .exponential, base: Duration = .seconds(1), limit: Duration = .seconds(6 * 3600),
     jitter: Double = 0.1
   ) {
     self.growth = growth

@@ -31,7 +31,7 @@ struct ConfigurationLoadingTests {
   @Test("An empty assignment gives the default back")
   func emptyAssignment() throws {
     let loaded = try Configuration.parse("[Jobs]\nMaxAttempts=9\n[Log]\nLevel=debug\n[Jobs]\nMaxAttempts=\n")
-    #expect(loaded.jobs.maxAttempts == 3)
+    #expect(loaded.jobs.maxAttempts == 20)
     #expect(loaded.log.level == .debug)
   }
 

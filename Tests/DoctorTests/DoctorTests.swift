@@ -30,7 +30,7 @@ struct DoctorTests {
     Trouble(code: "unknown-state", sql: "UPDATE Job SET state = 'asleep' WHERE id = 'later'"),
     Trouble(code: "end-without-time", sql: "UPDATE Job SET finishedAt = NULL WHERE id = 'done'"),
     Trouble(code: "time-without-end", sql: "UPDATE Job SET state = 'available' WHERE id = 'done'"),
-    Trouble(code: "attempts", sql: "UPDATE Job SET attempt = 9 WHERE id = 'done'"),
+    Trouble(code: "attempts", sql: "UPDATE Job SET attempt = 99 WHERE id = 'done'"),
     Trouble(code: "attempts", sql: "UPDATE Attempt SET number = 7"),
     Trouble(code: "attempts", sql: "UPDATE Attempt SET job = 99"),
     Trouble(

@@ -1,3 +1,4 @@
+import Configuration
 import Jobs
 import ObjectGraph
 import SystemSupport
@@ -109,7 +110,22 @@ struct BackoffTests {
     #expect(delays(.fixed) == [2, 2, 2, 2, 2])
     #expect(delays(.linear) == [2, 4, 6, 8, 9])
     #expect(delays(.exponential) == [2, 4, 8, 9, 9])
-    #expect(Backoff(jitter: 0).delay(after: .max, random: 0) == .seconds(3600))
+    #expect(Backoff(jitter: 0).delay(after: .max, random: 0) == .seconds(6 * 3600))
+  }
+
+  @Test("By default the last attempt comes after more than a day, and within two, however the jitter falls")
+  func overADay() {
+    let defaults = Configuration().jobs
+    let backoff = Backoff()
+    #expect(backoff == Backoff(.exponential, base: defaults.backoffBase, limit: defaults.backoffLimit))
+    #expect(backoff.jitter > 0)
+    for random in [0, 1.0] {
+      let delays = (1..<defaults.maxAttempts).map { backoff.delay(after: $0, random: random) }
+      let last = delays.reduce(.zero, +)
+      #expect(last > .seconds(86_400) && last < .seconds(2 * 86_400))
+      // At once at first, in case that is enough.
+      #expect(delays[0] <= .seconds(1))
+    }
   }
 
   @Test("Jitter makes a delay shorter by at most its share")
