@@ -96,6 +96,8 @@ package struct Configuration: Sendable, Equatable {
 
   /// `[Image]`: the job type `image.encode` and its helper processes.
   package struct Image: Sendable, Equatable {
+    /// The permission bits of outputs, whatever the umask, in base 8.
+    package internal(set) var mode = "644"
     /// The most helper processes that run at a time.
     package internal(set) var helpers = Configuration.coreCount
     /// The formats of pictures that are read.

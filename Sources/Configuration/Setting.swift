@@ -64,6 +64,7 @@ extension Setting {
     Setting("Import", "MaxRows", at: \.importing.maxRows, as: .integer(in: 0...1_000_000_000_000)),
     Setting("Import", "MaxUnpackedSize", at: \.importing.maxUnpackedSize, as: .size(in: 0...1 << 50)),
 
+    Setting("Image", "Mode", at: \.image.mode, as: .fileMode),
     // The helper pool is built once; the limits go with every request or with every helper started from then on.
     Setting("Image", "Helpers", at: \.image.helpers, as: .integer(in: 1...1024), effect: .onRestart),
     Setting("Image", "InputFormats", at: \.image.inputFormats, as: .words(ImageWords.readable)),

@@ -62,12 +62,13 @@ package struct ImageEncodeHandler: OwnHandler {
     let submitter = try execution.submitterIdentity()
     let input = try openInput(arguments.input, of: execution, for: submitter, limit: settings.image.maxInputSize)
     let inputStatus = try input.status()
+    let defaultMode = UInt32(settings.image.mode, radix: 8) ?? 0o644
     var outputs: [EncodedOutput] = []
     for output in arguments.outputs {
       let file = try output.path.map { path in
         try OutputFile(
           path: execution.absolutePath(path.fixed ?? path.text), isNamed: path.fixed != nil,
-          mode: output.mode, isRepeated: execution.attempt > 1, input: inputStatus, submitter: submitter,
+          mode: output.mode ?? defaultMode, isRepeated: execution.attempt > 1, input: inputStatus, submitter: submitter,
           sparing: ownFolders)
       }
       let stored = try output.storedTitle.map { try StoredPicture(title: $0, in: coordinator.stagingDirectory) }

@@ -6,7 +6,7 @@ import SystemSupport
 /// It is made, and put in place of another, only where the job's submitter could do so; see note 14.
 final class OutputFile: Sendable {
   private let path: String
-  private let mode: UInt32?
+  private let mode: UInt32
   private let submitter: UserIdentity
   private let input: FileStatus
   private let isRepeated: Bool
@@ -17,12 +17,12 @@ final class OutputFile: Sendable {
   ///
   /// - Parameters:
   ///   - isNamed: false if the file's name is told at the end only, and the path's last part stands for it until then.
-  ///   - mode: the permission bits; nil for those that the daemon's files usually have.
+  ///   - mode: the permission bits, whatever the umask.
   ///   - avoidsUnnamedFiles: true to work as on a file system without unnamed files.
   ///   - isRepeated: whether an earlier attempt may have left something behind, which is removed.
   /// - Throws: also where a finished picture could not be put, or would do harm, so that nothing is encoded in vain.
   init(
-    path: String, isNamed: Bool = true, mode: UInt32? = nil, avoidsUnnamedFiles: Bool = false,
+    path: String, isNamed: Bool = true, mode: UInt32 = 0o644, avoidsUnnamedFiles: Bool = false,
     isRepeated: Bool = false, input: FileStatus, submitter: UserIdentity, sparing folders: OwnFolders
   ) throws {
     self.path = path
@@ -37,7 +37,7 @@ final class OutputFile: Sendable {
       do throws(SystemError) {
         if isRepeated { try place.removeLeftovers() }
         // Nobody sees a picture in the making that is not to see the finished one.
-        file = SharedFile(try place.makeTemporary(mode: mode == nil ? 0o644 : 0o600, named: avoidsUnnamedFiles))
+        file = SharedFile(try place.makeTemporary(mode: 0o600, named: avoidsUnnamedFiles))
         if submitter.needsChecks { try OutputMark.set(submitter.user, on: file.descriptor) }
       } catch {
         throw PathProblem(error, writing: path, in: place.folder.path)
@@ -76,7 +76,7 @@ final class OutputFile: Sendable {
   func publish(as name: String? = nil) throws {
     do throws(PathProblem) {
       do throws(SystemError) {
-        if let mode { try file.descriptor.setMode(mode) }
+        try file.descriptor.setMode(mode)
         try giveAway()
       } catch {
         throw PathProblem(error)

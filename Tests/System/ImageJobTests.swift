@@ -72,6 +72,25 @@ extension SystemTests {
       #expect(result["placeholder"]?["picture"]?.string?.hasPrefix("data:image/webp;base64,") == true)
     }
 
+    @Test("A picture can be read by all whatever the umask, or as [Image] Mode says")
+    func modes() async throws {
+      try root.payload("in.jpg", try await TestPicture.jpeg())
+      let daemon = try await DaemonProcess.ready(
+        root, wrapper: ["/bin/sh", "-c", "umask 077 && exec \"$0\" \"$@\""])
+      func mode(_ name: String) throws -> mode_t {
+        var status = stat()
+        try #require(stat(root.paths.payload + "/" + name, &status) == 0)
+        return status.st_mode & 0o7777
+      }
+      _ = try await run(#"{"input": "in.jpg", "outputs": [{"path": "a.png"}]}"#, daemon, id: "a")
+      #expect(try mode("a.png") == 0o644)
+      try root.configure("[Writer]\nFlushIntervalSec=20ms\n[Image]\nMode=640\n")
+      try daemon.child.kill(SIGHUP)
+      try await daemon.waitForLog("[Image] Mode")
+      _ = try await run(#"{"input": "in.jpg", "outputs": [{"path": "b.png"}]}"#, daemon, id: "b")
+      #expect(try mode("b.png") == 0o640)
+    }
+
     @Test("Pictures are kept as objects, with a file and without, in files of the store's own folder")
     func objects() async throws {
       try root.write(try await TestPicture.jpeg(), to: root.paths.payload + "/in.jpg")
