@@ -105,6 +105,8 @@ public struct DaemonProgram: Sendable {
     do throws(ConfigurationError) { types = try DeclaredType.load(paths, besides: known) } catch {
       problems += error.problems
     }
+    // A type whose file is wrong is not missing.
+    if problems.isEmpty { problems = configuration.notifierProblems(types: known.union(types.map(\.definition.type))) }
     guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
     return (configuration, types)
   }

@@ -22,8 +22,11 @@ package struct Configuration: Sendable, Equatable {
   package internal(set) var types: [String: JobType] = [:]
   /// `[ImagePreset NAME]`, by name.
   package internal(set) var imagePresets: [String: ImagePreset] = [:]
-  /// The place of each `[ImagePreset NAME]`, for problems that are found later: the last one, if there are several.
-  package internal(set) var presetPlaces: [String: SectionPlace] = [:]
+  /// `[Notify NAME]`, by name.
+  package internal(set) var notifiers: [String: Notifier] = [:]
+  /// The place of each `[ImagePreset NAME]` and `[Notify NAME]`, for problems that are found later: the last one, if there
+  /// are several.
+  package internal(set) var sectionPlaces: [String: SectionPlace] = [:]
 
   /// All settings at their defaults.
   package init() {}

@@ -61,9 +61,8 @@ struct ConfigurationParser {
       switch entry.content {
       case .section(let name):
         if Setting.settings(of: name) == nil { problem = unknownSection(name, file) }
-        if name.hasPrefix(Self.presetPrefix) {
-          let place = SectionPlace(file: file, line: entry.line)
-          configuration.presetPlaces[String(name.dropFirst(Self.presetPrefix.count))] = place
+        if Self.placedKinds.contains(where: { name.hasPrefix($0 + " ") }) {
+          configuration.sectionPlaces[name] = SectionPlace(file: file, line: entry.line)
         }
       case .malformed(.unknownSection, let name):
         problem = unknownSection(name, file)
@@ -79,7 +78,8 @@ struct ConfigurationParser {
     }
   }
 
-  private static let presetPrefix = "ImagePreset "
+  /// The kinds of sections whose places are kept.
+  private static let placedKinds = ["ImagePreset", "Notify"]
 
   private mutating func assign(
     section: String, key: String, value: String, file: String

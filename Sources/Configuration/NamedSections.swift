@@ -1,7 +1,7 @@
-/// Sections with a name of their own: `[Queue images]`, `[Type import]`, `[ImagePreset thumbnail]`.
+/// Sections with a name of their own: `[Queue images]`, `[Type import]`, `[ImagePreset thumbnail]`, `[Notify mail]`.
 extension Setting {
   /// The kinds of such sections.
-  static let namedSections = ["Queue", "Type", "ImagePreset"]
+  static let namedSections = ["Queue", "Type", "ImagePreset", "Notify"]
 
   /// The keys of a section, or nil if there is no such section.
   static func settings(of section: String) -> [Setting]? {
@@ -13,6 +13,7 @@ extension Setting {
     case "Queue": queue(section, name)
     case "Type": type(section, name)
     case "ImagePreset": imagePreset(section, name)
+    case "Notify": notifier(section, name)
     default: nil
     }
   }
@@ -45,8 +46,10 @@ extension Configuration {
     let queues = Set(queues.keys).union(other?.queues.keys ?? [:].keys).sorted()
     let types = Set(types.keys).union(other?.types.keys ?? [:].keys).sorted()
     let presets = Set(imagePresets.keys).union(other?.imagePresets.keys ?? [:].keys).sorted()
+    let notifiers = Set(notifiers.keys).union(other?.notifiers.keys ?? [:].keys).sorted()
     let named =
       queues.map { "Queue \($0)" } + types.map { "Type \($0)" } + presets.map { "ImagePreset \($0)" }
+      + notifiers.map { "Notify \($0)" }
     return Setting.all + named.flatMap { Setting.settings(of: $0) ?? [] }
   }
 

@@ -83,6 +83,16 @@ extension ValueFormat where Value == String {
   }
 }
 
+extension ValueFormat {
+  /// Some of an enumeration's words, with spaces between.
+  static func choices<Choice: CaseIterable & RawRepresentable<String>>() -> Self where Value == [Choice] {
+    let words = ValueFormat<[String]>.words(Choice.allCases.map(\.rawValue))
+    return Self(
+      allowed: words.allowed, parse: { text in words.parse(text)?.compactMap { Choice(rawValue: $0) } },
+      print: { words.print($0.map(\.rawValue)) })
+  }
+}
+
 extension ValueFormat where Value == [String] {
   /// Some of a few words, with spaces between.
   static func words(_ words: [String]) -> Self {

@@ -38,7 +38,8 @@ extension Configuration {
   package func presetProblems() -> [ConfigurationProblem] {
     imagePresets.sorted { $0.key < $1.key }.compactMap { name, preset in
       problem(of: preset, name).map { message in
-        ConfigurationProblem(section: "ImagePreset \(name)", at: presetPlaces[name], message)
+        let section = "ImagePreset \(name)"
+        return ConfigurationProblem(section: section, at: sectionPlaces[section], message)
       }
     }
   }

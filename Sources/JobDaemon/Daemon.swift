@@ -70,6 +70,7 @@ package final class Daemon: Sendable {
   let workers: WorkerPool
   let retention: Retention
   let failedFiles: FailedFiles
+  let notices: Notices
   /// Nil without a fleet.
   let membership: Membership?
   private let fleetJobs: FleetJobs?
@@ -146,10 +147,16 @@ package final class Daemon: Sendable {
       spool: spool, admission: admission, scheduler: scheduler, flusher: flusher, refuser: refuser, log: log,
       configuration: settings.spool, events: events)
     self.intake = intake
+    let user = Credentials.effectiveUser
+    let notices = Notices(
+      configuration, main: main, log: log, submit: { data in _ = try intake.accept(data, submitter: user) },
+      keep: { [spool] data in _ = try spool.store(data, as: Submitter.fileName(for: user), submitter: user) })
+    self.notices = notices
+    if membership == nil { scheduler.change { schedule, _ in schedule.collectEndedBatches() } }
     fleetJobs = membership.map { [main, releaser, waiters, scheduler, log] membership in
       FleetJobs(
-        main: main, scheduler: scheduler, releaser: releaser, waiters: waiters, intake: intake, membership: membership,
-        log: log)
+        main: main, scheduler: scheduler, releaser: releaser, waiters: waiters, intake: intake, notices: notices,
+        membership: membership, log: log)
     }
     handlers.setDeclared(parts.declaredHandlers)
     events.connect { [weak self] event in self?.handle(event, onFatal) }
@@ -222,6 +229,7 @@ package final class Daemon: Sendable {
   /// - Returns: true if everything merged is on disk.
   package func stop() async -> Bool {
     let limit = configuration.value.writer.shutdownTimeout
+    notices.close()
     // Or else the intake would wait for a database that is away.
     membership?.endAdmission()
     intake.stop()
@@ -234,6 +242,7 @@ package final class Daemon: Sendable {
     for handler in handlers.own { await handler.shutDown(by: .after(.seconds(5))) }
     await merger.mergeAndWait()
     let isFlushed = await flusher.flush()
+    notices.flush()
     releaser.drain()
     membership?.leave()
     return isFlushed
@@ -243,20 +252,7 @@ package final class Daemon: Sendable {
   ///
   /// - Returns: the file, with its jobs in their order.
   func accept(_ data: Data, submitter: UInt32) throws -> [AdmittedFile] {
-    let name = Submitter.fileName(for: submitter)
-    let draft = ClaimedFile(name: name, data: data, submitter: submitter)
-    let contents = try admission.parse(draft)
-    let file = try spool.store(data, as: name, submitter: submitter)
-    do {
-      return try intake.admit(AdmissionCandidate(file: file, contents: contents))
-    } catch {
-      // A file that the client is told was refused must not run at the next start.
-      do { try spool.release(name) } catch let leftover {
-        log.error(
-          "the refused job file \(name) can't be removed from cur/, and would run at the next start: \(leftover)")
-      }
-      throw error
-    }
+    try intake.accept(data, submitter: submitter)
   }
 
   // MARK: Status
@@ -294,7 +290,8 @@ package final class Daemon: Sendable {
     case .admitted(let files): schedule(files)
     case .overdue(let id): workers.overdue(id)
     case .durable(let jobs):
-      releaser.release(jobs)
+      let batches = scheduler.change { schedule, _ in schedule.drainEndedBatches() }
+      notices.tell(of: jobs, batches: batches) { [releaser] in releaser.release(jobs) }
       if membership == nil { retention.note(Dictionary(grouping: jobs, by: \.state).mapValues(\.count)) }
       memoryReturn.noteWork()
     case .released: intake.noteReleased()
@@ -303,6 +300,7 @@ package final class Daemon: Sendable {
     case .storeUnwritable(let error): pauseIntake(because: error)
     case .storeWritable:
       problemText.withLock { $0 = nil }
+      notices.noteRoom()
       for pause in [IntakeState.Pause.storageFull, .storeBusy] { intake.resume(pause) }
       log.notice("the store can be written again")
       tellStatus()
@@ -331,8 +329,9 @@ package final class Daemon: Sendable {
     scheduler.add(jobs)
     control.resolveBlockers(of: jobs)
     control.resolveNames(of: files.flatMap(\.finished))
+    let ended = files.filter(\.isTakenUp).flatMap(\.objectIDs)
     // Afterwards, so that a file waits for a job that came with it.
-    files.forEach(releaser.expect)
+    notices.tellAgain(of: ended) { [releaser] in files.forEach(releaser.expect) }
   }
 
   private func pauseIntake(because error: StoreError) {
@@ -346,6 +345,7 @@ package final class Daemon: Sendable {
       return problem == nil
     }
     guard isNew else { return }
+    if isFull { notices.noteFullStore(error) }
     let cure = isFull ? "there is room again" : isAway ? "the database answers again" : "the store is free again"
     log.error("no job files are claimed until \(cure): \(error)")
     tellStatus()

@@ -18,6 +18,7 @@ final class FleetJobs: Sendable {
   private let releaser: Releaser
   private let waiters: ReleaseWaiters
   private let intake: Intake
+  private let notices: Notices
   private let membership: Membership
   private let log: DaemonLog
   private let queue = DispatchQueue(label: "fleet jobs")
@@ -32,13 +33,14 @@ final class FleetJobs: Sendable {
 
   init(
     main: ManagedObjectContext, scheduler: Scheduler, releaser: Releaser, waiters: ReleaseWaiters, intake: Intake,
-    membership: Membership, log: DaemonLog
+    notices: Notices, membership: Membership, log: DaemonLog
   ) {
     self.main = main
     self.scheduler = scheduler
     self.releaser = releaser
     self.waiters = waiters
     self.intake = intake
+    self.notices = notices
     self.membership = membership
     self.log = log
     looks = Coalescer(queue: queue)
@@ -132,7 +134,7 @@ final class FleetJobs: Sendable {
       finished.append(FinishedJob(objectID: id, id: name, state: state, failure: failure, file: job.file))
     }
     membership.unwatch(finished.lazy.map(\.objectID))
-    if !finished.isEmpty { releaser.release(finished) }
+    if !finished.isEmpty { notices.tell(of: finished) { [releaser, finished] in releaser.release(finished) } }
     return known.filter(\.isFinal).map(\.id) + finished.map(\.objectID)
   }
 

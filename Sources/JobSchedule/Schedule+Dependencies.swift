@@ -71,7 +71,18 @@ extension Schedule {
     let waiting = batches[batch].waiting
     batches[batch].waiting = []
     for one in waiting where jobs[one.slot]?.sequence == one.sequence { unblock(one.slot, at: now) }
+    endedBatches?.insert(batches[batch].name)
     forgetBatch(batch)
+  }
+
+  /// Begins to collect the names of batches that end.
+  package mutating func collectEndedBatches() { endedBatches = [] }
+
+  /// Takes the names of the batches that have ended since the last time, if they are collected.
+  package mutating func drainEndedBatches() -> Set<String> {
+    guard let ended = endedBatches else { return [] }
+    endedBatches = []
+    return ended
   }
 
   private mutating func unblock(_ slot: Int, at now: Moment) {

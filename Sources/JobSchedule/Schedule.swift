@@ -28,6 +28,8 @@ package struct Schedule: Sendable {
   package var dependencies = Dependencies()
   var batches: [Batch] = []
   private(set) var batchIndexes: [String: Int] = [:]
+  /// Batches without unfinished jobs that nobody was told of; nil if nobody asks.
+  var endedBatches: Set<String>?
   /// The numbers of the running attempts.
   package var attempts: [ManagedObjectID: Int] = [:]
   /// Held jobs of types without a handler, until there is one.

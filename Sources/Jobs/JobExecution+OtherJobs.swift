@@ -46,6 +46,14 @@ public struct BatchSummary: Sendable, Hashable {
   /// The number of those that failed.
   public var failureCount: Int { counts.reduce(0) { $0 + ($1.key.isFailure ? $1.value : 0) } }
 
+  /// True if none of its jobs is unfinished.
+  package var isOver: Bool { counts.keys.allSatisfy(\.isFinal) }
+
+  /// The same summary, with so many failures at most.
+  package func listing(failures limit: Int) -> BatchSummary {
+    BatchSummary(name: name, counts: counts, failures: Array(failures.prefix(limit)))
+  }
+
   /// The object that programs read.
   package var json: JSONValue {
     var counts = JSONObject()

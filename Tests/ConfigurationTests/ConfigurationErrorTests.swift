@@ -15,7 +15,7 @@ struct ConfigurationErrorTests {
     }
   }
 
-  @Test("A section of a queue, a type or a preset needs a name", arguments: ["Queue", "Type", "ImagePreset"])
+  @Test("A section of a queue, a type or a preset needs a name", arguments: ["Queue", "Type", "ImagePreset", "Notify"])
   func unnamed(kind: String) throws {
     for text in ["[\(kind) ]\n", "[\(kind)]\n"] {
       let error = #expect(throws: ConfigurationError.self) { try Configuration.parse(text, file: "a.conf") }
@@ -60,13 +60,13 @@ struct ConfigurationErrorTests {
         "# first\n[Wirter]\nAnything=1\nElse=2\n",
         "a.conf:2: [Wirter]: unknown section; did you mean [Writer]? "
           + "There are Spool, Workers, Writer, Store, Fleet, Import, Image, Jobs, Retention, Status, Log, Queue NAME, Type NAME, "
-          + "ImagePreset NAME"
+          + "ImagePreset NAME, Notify NAME"
       ),
       Case(
         "[Workers] ]\nCount=0\n",
         "a.conf:1: [Workers] ]: unknown section; did you mean [Workers]? "
           + "There are Spool, Workers, Writer, Store, Fleet, Import, Image, Jobs, Retention, Status, Log, Queue NAME, Type NAME, "
-          + "ImagePreset NAME"
+          + "ImagePreset NAME, Notify NAME"
       ),
       Case("Level=debug\n", "a.conf:1: Level=debug: stands before any section; put a line such as [Log] above it"),
       Case("[Log]\nLevel debug\n", "a.conf:2: 'Level debug' is not an assignment; expected Key=Value"),
@@ -110,8 +110,8 @@ struct ConfigurationErrorTests {
     let dropIn = try folder.write("\n[ImagePreset a]\nHeight=9\n", to: "bobbin.conf.d/10.conf")
     let configuration = try Configuration.load(mainFile: main, dropIns: folder.path + "/bobbin.conf.d")
     #expect(
-      configuration.presetPlaces == [
-        "a": SectionPlace(file: dropIn, line: 2), "b c": SectionPlace(file: main, line: 4),
+      configuration.sectionPlaces == [
+        "ImagePreset a": SectionPlace(file: dropIn, line: 2), "ImagePreset b c": SectionPlace(file: main, line: 4),
       ])
   }
 

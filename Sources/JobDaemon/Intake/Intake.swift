@@ -1,5 +1,6 @@
 import Configuration
 import Dispatch
+import Foundation
 import Jobs
 import ObjectGraph
 import Synchronization
@@ -266,7 +267,27 @@ final class Intake: Sendable {
     }
   }
 
-  /// Admits a file that came over the socket and lies in `cur/` already.
+  /// Admits a job file that came over the socket, or is the daemon's own; it is durable in `cur/` before this returns.
+  ///
+  /// - Returns: the file, with its jobs in their order.
+  func accept(_ data: Data, submitter: UInt32) throws -> [AdmittedFile] {
+    let name = Submitter.fileName(for: submitter)
+    let draft = ClaimedFile(name: name, data: data, submitter: submitter)
+    let contents = try admission.parse(draft)
+    let file = try spool.store(data, as: name, submitter: submitter)
+    do {
+      return try admit(AdmissionCandidate(file: file, contents: contents))
+    } catch {
+      // A file that the client is told was refused must not run at the next start.
+      do { try spool.release(name) } catch let leftover {
+        log.error(
+          "the refused job file \(name) can't be removed from cur/, and would run at the next start: \(leftover)")
+      }
+      throw error
+    }
+  }
+
+  /// Admits a file that lies in `cur/` already.
   ///
   /// - Throws: ``AdmissionRefusal`` if it can't be admitted, and the store's errors; nothing is admitted then.
   func admit(_ candidate: AdmissionCandidate) throws -> [AdmittedFile] {

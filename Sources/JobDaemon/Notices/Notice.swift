@@ -1,0 +1,99 @@
+import Configuration
+import Foundation
+import JSONText
+import Jobs
+
+/// An event that operators are told of.
+struct Notice: Sendable, Equatable {
+  typealias Kind = Configuration.NoticeKind
+
+  let kind: Kind
+  /// The part of the notice's ID that tells the event from others: the same event has the same one, whoever sees it.
+  let key: String
+  /// One line for people.
+  let text: String
+  /// The rest of what programs are told, beside the kind and the text.
+  let details: JSONObject
+
+  var json: JSONValue {
+    var object: JSONObject = ["event": .string(kind.rawValue), "text": .string(text)]
+    for (key, value) in details { object[key] = value }
+    return .object(object)
+  }
+}
+
+extension Notice {
+  /// A job that was discarded or is in quarantine; nil for any other.
+  init?(_ job: Job) {
+    guard let kind = Kind(rawValue: job.currentState.rawValue) else { return nil }
+    let error = job.failure ?? "failed"
+    let words = kind == .discarded ? "was discarded" : "is in quarantine"
+    self.init(
+      kind: kind, key: "\(job.id)-\(kind.rawValue)-\(job.attempt)",
+      text: "the job \(job.id) (\(job.type)) \(words): \(Self.line(error))",
+      details: [
+        "job": .object([
+          "id": .string(job.id), "type": .string(job.type), "queue": .string(job.queue),
+          "attempt": .integer(Int64(job.attempt)), "submitter": .integer(job.submitter),
+          "batch": job.batch.map(JSONValue.string) ?? .null, "error": .string(Self.shortened(error)),
+          "finishedAt": job.finishedAt.map { .string($0.formatted(.iso8601)) } ?? .null,
+        ])
+      ])
+  }
+
+  /// A batch all of whose jobs are final.
+  init(_ batch: BatchSummary) {
+    let failed = batch.failureCount == 0 ? "" : ", of which \(batch.failureCount) failed"
+    self.init(
+      kind: .batch, key: "\(batch.name)-batch-\(batch.count)",
+      text: "the batch \(batch.name) has ended: \(batch.count) jobs\(failed)",
+      details: ["batch": batch.listing(failures: 20).json])
+  }
+
+  /// A store that had no room.
+  ///
+  /// - Parameter error: the store's words.
+  init(fullStore error: String, since: Date, until: Date) {
+    let (since, until) = (since.formatted(.iso8601), until.formatted(.iso8601))
+    self.init(
+      kind: .storageFull, key: "storage-full-\(since)",
+      text: "the store had no room from \(since) to \(until): \(Self.line(error))",
+      details: ["since": .string(since), "until": .string(until), "error": .string(Self.shortened(error))])
+  }
+
+  private static func shortened(_ text: String) -> String { text.count <= 1_000 ? text : text.prefix(999) + "…" }
+
+  private static func line(_ text: String) -> String {
+    let first = text.prefix { !$0.isNewline }
+    return first.count <= 300 ? String(first) : first.prefix(299) + "…"
+  }
+}
+
+extension NoticeLimiter.Outgoing {
+  /// The arguments of the notice's job.
+  var arguments: JSONValue {
+    switch self {
+    case .one(let notice): return notice.json
+    case .digest(let digest):
+      var counts = JSONObject()
+      for kind in Notice.Kind.allCases { counts[kind.rawValue] = digest.counts[kind].map { .integer(Int64($0)) } }
+      let parts = counts.map { "\($0.value.integer ?? 0) \($0.key)" }
+      return [
+        "event": "digest", "text": .string("\(digest.count) events: \(parts.joined(separator: ", "))"),
+        "counts": .object(counts), "events": .array(digest.notices.map(\.json)),
+      ]
+    }
+  }
+
+  /// The ID of the notice's job, so that the same event is told once; nil for a digest, which there is only one of.
+  ///
+  /// - Parameter notifier: the name of the section.
+  func jobID(of notifier: String) -> String? {
+    guard case .one(let notice) = self else { return nil }
+    let id = "notice-\(notifier)-\(notice.key)"
+    if id.utf8.count <= 200 { return id }
+    var hash = StableHash()
+    hash.combine(id.utf8)
+    return "notice-\(hash.digits)"
+  }
+}
