@@ -1,0 +1,71 @@
+import DaemonTesting
+import Foundation
+import JSONText
+import PostgresTesting
+import TestSupport
+import Testing
+
+extension SystemTests {
+  @Suite("Workflows and notices of a fleet", .enabled(if: PostgresCluster.isAvailable()))
+  struct FleetWorkflows {
+    private let database: TestDatabase
+
+    init() throws { database = try PostgresCluster.makeDatabase() }
+
+    /// A host with a type whose jobs end with what they read, and one whose jobs fail for good.
+    private func root(_ name: String) throws -> DaemonRoot {
+      let root = try DaemonRoot(
+        """
+        [Store]
+        Url=\(database.url)
+        [Fleet]
+        Name=\(name)
+        [Workers]
+        Count=2
+        [Notify ops]
+        Type=echo
+        \(DaemonRoot.quickFlushes)
+        """)
+      let script = root.directory.path("echo.sh")
+      try root.write(#"IFS= read -r job; printf '{"result": %s}\n' "$job""#, to: script)
+      for (type, command) in ["echo": "/bin/sh \(script)", "fails": #"/bin/sh -c "exit 65""#] {
+        try root.write("[Handler]\nType=\(type)\nExecStart=\(command)\n", to: root.paths.handlers + "/\(type).conf")
+      }
+      return root
+    }
+
+    private func result(_ id: String) throws -> JSONValue {
+      let text = try database.run(#"SELECT result FROM bobbin."Job" WHERE id = '\#(id)'"#)
+      return try JSONValue(parsing: Array((text ?? "").utf8))
+    }
+
+    @Test("Jobs know each other wherever they run, and one that has failed is told once")
+    func workflow() async throws {
+      let daemons = [try await DaemonProcess.ready(try root("a")), try await DaemonProcess.ready(try root("b"))]
+      let names = (0..<10).map { "e\($0)" }
+      let jobs = names.map { #"{"type": "echo", "id": "\#($0)"}"# }.joined(separator: ", ")
+      try daemons[0].root.drop(
+        #"""
+        {"batch": "nightly", "jobs": [\#(jobs), {"type": "fails", "id": "bad"},
+          {"type": "echo", "id": "report", "after": \#(names), "afterAny": "bad",
+           "arguments": {"x": {"from": "e3", "result": "id"}}}],
+         "callback": {"type": "echo", "id": "done"}}
+        """#, as: "nightly.json")
+      for daemon in daemons { try await daemon.waitUntilSpoolIsEmpty() }
+      let report = try result("report")
+      #expect(report["arguments"]?["x"] == "e3")
+      #expect(report["after"]?.array?.map { $0["id"]?.string } == names + ["bad"])
+      #expect(report["after"]?.array?.map { $0["state"]?.string } == names.map { _ in "completed" } + ["discarded"])
+      #expect(report["after"]?.array?.first?["result"]?["id"] == "e0")
+      #expect(try result("done")["batch"]?["counts"] == ["completed": 11, "discarded": 1])
+      // The host of the attempt and the host of the spool have told of it.
+      #expect(
+        try database.run(#"SELECT string_agg(id || ' ' || state, ', ') FROM bobbin."Job" WHERE id LIKE 'notice-%'"#)
+          == "notice-ops-bad-discarded-1 completed")
+      for daemon in daemons {
+        let end = try await daemon.stop()
+        #expect(end == .exited(code: 0), "\(daemon.logText)")
+      }
+    }
+  }
+}
