@@ -87,43 +87,62 @@ public struct DaemonProgram: Sendable {
     path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
   }
 
-  /// Loads the configuration and the declared job types, or throws every mistake in their files.
-  private func load(
-    _ paths: Paths, _ options: Options
-  ) throws(ConfigurationError) -> (Configuration, [DeclaredType]) {
-    var problems: [ConfigurationProblem] = []
+  /// Everything that the folder of the configuration says.
+  private struct Loaded {
     var configuration = Configuration()
     var types: [DeclaredType] = []
+    var hotFolders: [HotFolder] = []
+  }
+
+  /// Loads the configuration, the declared job types and the hot folders, or throws every mistake in their files.
+  private func load(_ paths: Paths, _ options: Options) throws(ConfigurationError) -> Loaded {
+    var problems: [ConfigurationProblem] = []
+    var loaded = Loaded()
     do throws(ConfigurationError) {
       let file = options.configurationFile ?? paths.configurationFile
-      configuration = try Configuration.load(mainFile: file, dropIns: paths.configurationDropIns)
-      problems += configuration.presetProblems()
+      loaded.configuration = try Configuration.load(mainFile: file, dropIns: paths.configurationDropIns)
+      problems += loaded.configuration.presetProblems()
     } catch {
       problems += error.problems
     }
     let known = BuiltInHandlers.types.union(handlers.map(\.type))
-    do throws(ConfigurationError) { types = try DeclaredType.load(paths, besides: known) } catch {
+    do throws(ConfigurationError) { loaded.types = try DeclaredType.load(paths, besides: known) } catch {
+      problems += error.problems
+    }
+    // A type whose own file has a mistake is not missing.
+    let types = problems.isEmpty ? known.union(loaded.types.map(\.definition.type)) : nil
+    do throws(ConfigurationError) {
+      loaded.hotFolders = try HotFolder.load(folder: paths.hotFolders) { (job) throws(JobFileError) in
+        if let types, !types.contains(job.type), loaded.configuration.jobs.unknownTypes == .refuse {
+          throw JobFileError("there is no job type \"\(job.type)\"", key: "type")
+        }
+      }
+    } catch {
       problems += error.problems
     }
     // A type whose file is wrong is not missing.
     if problems.isEmpty { problems = configuration.notifierProblems(types: known.union(types.map(\.definition.type))) }
     guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
-    return (configuration, types)
+    return loaded
   }
 
   private func check(_ paths: Paths, _ options: Options) throws -> Never {
-    let (configuration, types) = try load(paths, options)
+    let loaded = try load(paths, options)
     let model = try BuiltInModel.merged(withModelsIn: paths.models, and: models)
     for warning in model.warnings { journal.log(.warning, "\(warning)") }
-    let declared = types.count == 1 ? "1 declared job type" : "\(types.count) declared job types"
-    let lines = try StoreOpening.trial(paths, configuration, model: model)
-    let summary = "the configuration is in order; \(model.entities.count) entities, \(declared)"
+    let types = loaded.types.count
+    let declared = types == 1 ? "1 declared job type" : "\(types) declared job types"
+    let folders = loaded.hotFolders.count
+    let hot = folders == 0 ? "" : folders == 1 ? ", 1 hot folder" : ", \(folders) hot folders"
+    let lines = try StoreOpening.trial(paths, loaded.configuration, model: model)
+    let summary = "the configuration is in order; \(model.entities.count) entities, \(declared)\(hot)"
     finish(printing: ([summary] + lines).joined(separator: "\n"))
   }
 
   /// Starts the service; the process ends with a signal, or with an error on the way.
   private func serve(_ paths: Paths, _ options: Options) throws {
-    let (configuration, types) = try load(paths, options)
+    let loaded = try load(paths, options)
+    let configuration = loaded.configuration
     let model = try BuiltInModel.merged(withModelsIn: paths.models, and: models)
     if let root = options.root { try makeFolders(of: paths, root: root) }
     let log = DaemonLog(journal: journal, level: configuration.log.level)
@@ -137,11 +156,12 @@ public struct DaemonProgram: Sendable {
           imageHelperPath: try Executable.ownDirectory() + "/bobbin-image")
         let parts = Daemon.Parts(
           paths: paths, configuration: box, coordinator: opened.coordinator,
-          handlers: builtIn.all + handlers, declaredHandlers: builtIn.handlers(of: types),
-          killLeftovers: builtIn.killLeftovers, fleet: opened.fleet, log: log)
+          handlers: builtIn.all + handlers, declaredHandlers: builtIn.handlers(of: loaded.types),
+          hotFolders: loaded.hotFolders, killLeftovers: builtIn.killLeftovers, fleet: opened.fleet, log: log)
         let service = try Service(parts, listener: listener, lock: opened.lock) { () throws in
-          let (configuration, types) = try load(paths, options)
-          return (configuration, builtIn.handlers(of: types))
+          let new = try load(paths, options)
+          return Service.Reloaded(
+            configuration: new.configuration, handlers: builtIn.handlers(of: new.types), hotFolders: new.hotFolders)
         }
         try service.start()
       }
@@ -150,7 +170,7 @@ public struct DaemonProgram: Sendable {
 
   private func makeFolders(of paths: Paths, root: String) throws {
     let run = URL(fileURLWithPath: paths.socket).deletingLastPathComponent().path
-    for path in [run, paths.configuration, paths.configurationDropIns, paths.handlers, paths.models] {
+    for path in [run, paths.configuration, paths.configurationDropIns, paths.handlers, paths.hotFolders, paths.models] {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
     try FileManager.default.createDirectory(

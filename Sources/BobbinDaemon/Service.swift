@@ -15,10 +15,18 @@ final class Service: Sendable {
   private let closeStore: @Sendable () throws -> Void
   private let lock: FileLock
   private let listener: UnixListener
-  private let load: @Sendable () throws -> (Configuration, [any JobHandler])
+  private let load: @Sendable () throws -> Reloaded
   private let queue: DispatchQueue
   private let watchdog: OneShotTimer
   private let state = Mutex(State())
+
+  /// The settings that a reload puts into force.
+  struct Reloaded {
+    let configuration: Configuration
+    /// The handlers of declared types.
+    let handlers: [any JobHandler]
+    let hotFolders: [HotFolder]
+  }
 
   private struct State {
     var signals: SignalSource?
@@ -27,7 +35,7 @@ final class Service: Sendable {
 
   init(
     _ parts: Daemon.Parts, listener: UnixListener, lock: FileLock,
-    load: @escaping @Sendable () throws -> (Configuration, [any JobHandler])
+    load: @escaping @Sendable () throws -> Reloaded
   ) throws {
     log = parts.log
     closeStore = { [coordinator = parts.coordinator] in try coordinator.close() }
@@ -79,8 +87,8 @@ final class Service: Sendable {
   private func reload() {
     log.tellManager(.reloading)
     do {
-      let (configuration, handlers) = try load()
-      daemon.reload(configuration, declaredHandlers: handlers)
+      let new = try load()
+      daemon.reload(new.configuration, declaredHandlers: new.handlers, hotFolders: new.hotFolders)
       log.notice("reloaded")
     } catch let error as ConfigurationError {
       for problem in error.problems { log.error("\(problem)") }

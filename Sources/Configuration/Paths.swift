@@ -55,6 +55,10 @@ package struct Paths: Sendable, Equatable {
   package var configurationDropIns: String { configuration + "/bobbin.conf.d" }
   /// The folder of declared job types.
   package var handlers: String { configuration + "/handlers.d" }
+  /// The folder of hot folders' definitions.
+  package var hotFolders: String { configuration + "/folders.d" }
+  /// The folder of what is remembered of hot folders.
+  package var hotFolderMemories: String { state + "/folders" }
   /// The folder of `.xcdatamodeld` bundles.
   package var models: String { configuration + "/models" }
   /// The operator's decisions about changes of models that can't be inferred.

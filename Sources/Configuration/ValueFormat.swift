@@ -164,6 +164,18 @@ extension ValueFormat where Value == String {
 
   static var absolutePath: Self { text("an absolute path") { $0.hasPrefix("/") } }
 
+  /// A folder's absolute path, without slashes at its end.
+  static var folderPath: Self {
+    Self(
+      allowed: absolutePath.allowed,
+      parse: { text in
+        guard text.hasPrefix("/") else { return nil }
+        var path = text[...]
+        while path.count > 1, path.last == "/" { path.removeLast() }
+        return String(path)
+      }, print: { $0 })
+  }
+
   static var userName: Self { text("the name of a user") { !$0.contains { $0.isWhitespace || $0 == ":" } } }
 
   private static func text(_ allowed: String, _ isAllowed: @escaping @Sendable (String) -> Bool) -> Self {

@@ -25,6 +25,8 @@ package final class Daemon: Sendable {
     package var declaredHandlers: [any JobHandler]
     /// Kills the processes of attempts that an earlier run had begun, and returns how many there were.
     package var killLeftovers: @Sendable () throws -> Int
+    /// The hot folders.
+    package var hotFolders: [HotFolder]
     /// The database that it shares with other hosts; nil if it has a store of its own.
     package var fleet: FleetDatabase?
     package var log: DaemonLog
@@ -33,7 +35,7 @@ package final class Daemon: Sendable {
 
     package init(
       paths: Paths, configuration: ConfigurationBox, coordinator: PersistentStoreCoordinator,
-      handlers: [any JobHandler], declaredHandlers: [any JobHandler] = [],
+      handlers: [any JobHandler], declaredHandlers: [any JobHandler] = [], hotFolders: [HotFolder] = [],
       killLeftovers: @escaping @Sendable () throws -> Int = { 0 }, fleet: FleetDatabase? = nil,
       log: DaemonLog
     ) {
@@ -43,6 +45,7 @@ package final class Daemon: Sendable {
       self.handlers = handlers
       self.declaredHandlers = declaredHandlers
       self.killLeftovers = killLeftovers
+      self.hotFolders = hotFolders
       self.fleet = fleet
       self.log = log
     }
@@ -73,6 +76,8 @@ package final class Daemon: Sendable {
   let notices: Notices
   /// Nil without a fleet.
   let membership: Membership?
+  private let hotFolders: HotFolders
+  private let configuredFolders: [HotFolder]
   private let fleetJobs: FleetJobs?
   private let fleetAdmission: FleetAdmission?
   private let killLeftovers: @Sendable () throws -> Int
@@ -158,6 +163,14 @@ package final class Daemon: Sendable {
         main: main, scheduler: scheduler, releaser: releaser, waiters: waiters, intake: intake, notices: notices,
         membership: membership, log: log)
     }
+    configuredFolders = parts.hotFolders
+    hotFolders = HotFolders(
+      HotFolderJobs(
+        areTaken: { intake.refusal == nil && !scheduler.isFull }, known: admission.known,
+        isUnfinished: { job in scheduler.read { schedule, _ in schedule.contains(job) } },
+        accept: { _ = try intake.accept($0, submitter: $1) },
+        problemsDidChange: { events.send(.hotFoldersChanged) }, log: log),
+      memories: paths.hotFolderMemories)
     handlers.setDeclared(parts.declaredHandlers)
     events.connect { [weak self] event in self?.handle(event, onFatal) }
   }
@@ -174,6 +187,7 @@ package final class Daemon: Sendable {
     let count = try recovery.recoverJobs()
     if count > 0 { log.notice("recovering \(count) \(count == 1 ? "job" : "jobs") of an earlier run") }
     try intake.begin(known: Set(recovery.files.keys))
+    hotFolders.replace(configuredFolders)
     retention.runSoon()
     failedFiles.runSoon()
   }
@@ -193,6 +207,7 @@ package final class Daemon: Sendable {
     setLimits(replacing: nil)
     workers.start(count: settings.workers.count)
     try intake.begin(known: [])
+    hotFolders.replace(configuredFolders)
     failedFiles.runSoon()
   }
 
@@ -204,7 +219,7 @@ package final class Daemon: Sendable {
   }
 
   /// Puts a new configuration and new handlers of declared types into force, as far as that needs no restart.
-  package func reload(_ new: Configuration, declaredHandlers: [any JobHandler]) {
+  package func reload(_ new: Configuration, declaredHandlers: [any JobHandler], hotFolders folders: [HotFolder]) {
     let old = configuration.value
     for change in new.changes(from: old) { log.notice("reload: \(change)") }
     let settings = new.reloaded(over: old)
@@ -220,6 +235,7 @@ package final class Daemon: Sendable {
     flusher.reconfigure(settings.writer)
     for handler in handlers.own { handler.configurationDidChange() }
     intake.reconfigure(settings.spool)
+    hotFolders.replace(folders)
     log.setLevel(settings.log.level)
   }
 
@@ -232,6 +248,7 @@ package final class Daemon: Sendable {
     notices.close()
     // Or else the intake would wait for a database that is away.
     membership?.endAdmission()
+    hotFolders.stop()
     intake.stop()
     engine.hostFaults.stop()
     scheduler.close()
@@ -272,7 +289,10 @@ package final class Daemon: Sendable {
     let intake = problem.map { "taking no jobs: \($0)" } ?? "taking jobs"
     let paused = pauses.map(\.resource.description)
     let held = engine.hostFaults.heldTypes.map { "the type \"\($0.type)\" is held: \($0.reason)" }
-    return ([intake] + held + (paused.isEmpty ? [] : ["paused: " + paused.joined(separator: ", ")]))
+    let troubled = hotFolders.troubled
+    return
+      ([intake] + held + (paused.isEmpty ? [] : ["paused: " + paused.joined(separator: ", ")])
+      + (troubled.isEmpty ? [] : ["hot folders with problems: " + troubled.joined(separator: ", ")]))
       .joined(separator: "; ")
   }
 
@@ -294,7 +314,9 @@ package final class Daemon: Sendable {
       notices.tell(of: jobs, batches: batches) { [releaser] in releaser.release(jobs) }
       if membership == nil { retention.note(Dictionary(grouping: jobs, by: \.state).mapValues(\.count)) }
       memoryReturn.noteWork()
-    case .released: intake.noteReleased()
+    case .released(let jobs):
+      intake.noteReleased()
+      hotFolders.note(jobs)
     case .doubtful(let name): intake.noteDoubtful(name)
     case .nameFree(let name): intake.noteFree(name)
     case .storeUnwritable(let error): pauseIntake(because: error)
@@ -316,7 +338,7 @@ package final class Daemon: Sendable {
     case .outcomesKnown: fleetJobs?.readOutcomes()
     case .leads: retention.runSoon()
     case .endedInFleet(let counts): retention.note(counts)
-    case .pausesChanged, .heldTypesChanged: tellStatus()
+    case .pausesChanged, .heldTypesChanged, .hotFoldersChanged: tellStatus()
     case .fatal(let failure): onFatal(failure)
     }
   }

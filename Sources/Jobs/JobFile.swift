@@ -24,6 +24,7 @@ public struct JobFile: Sendable {
     if data.allSatisfy({ $0 == 0x20 || $0 == 0x0a || $0 == 0x0d || $0 == 0x09 }) {
       throw JobFileError(data.isEmpty ? "the file is empty" : "the file is blank")
     }
+    if let kind = ForeignFile.kind(of: data) { throw JobFileError(ForeignFile.refusal(kind)) }
     let document: JSONDocument
     do throws(JSONError) {
       document = try JSONDocument(parsing: data, dialect: .json5)

@@ -1,16 +1,25 @@
 /// A 64-bit FNV-1a hash, the same in every process; http://www.isthe.com/chongo/tech/comp/fnv/
 package struct StableHash {
-  private var state: UInt64 = 0xcbf2_9ce4_8422_2325
+  /// The hash of what was combined so far.
+  package private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
 
   package init() {}
 
   package mutating func combine(_ bytes: some Sequence<UInt8>) {
-    for byte in bytes { state = (state ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    for byte in bytes { value = (value ^ UInt64(byte)) &* 0x100_0000_01b3 }
+  }
+
+  /// Combines the bytes of a number, the lowest first.
+  package mutating func combine(_ number: Int64) {
+    withUnsafeBytes(of: number.littleEndian) { combine($0) }
   }
 
   /// The hash as 16 hexadecimal digits.
-  package var digits: String {
-    let text = String(state, radix: 16)
+  package var digits: String { Self.digits(value) }
+
+  /// A number as 16 hexadecimal digits.
+  package static func digits(_ value: UInt64) -> String {
+    let text = String(value, radix: 16)
     return String(repeating: "0", count: 16 - text.count) + text
   }
 }

@@ -68,7 +68,7 @@ struct HandlerDefinitionTests {
     #expect(definition.requiredArguments.map(\.name) == ["input", "title"])
     #expect(definition.requiredArguments.map(\.kind) == [.path, .any])
     #expect(definition.optionalArguments.map(\.kind) == [.integer])
-    let keys = Set(HandlerKey.all.map(\.name))
+    let keys = Set(HandlerDefinition.keys.map(\.name))
     #expect(Set(definition.assignments.keys) == keys)
   }
 
@@ -153,8 +153,8 @@ struct HandlerDefinitionTests {
     sample.assignments = [:]
     #expect(sample == expected)
     let keys = lines.filter { !$0.hasPrefix("#") && $0.contains("=") }.map { String($0.prefix { $0 != "=" }) }
-    #expect(keys == HandlerKey.all.map(\.name))
-    for key in HandlerKey.all {
+    #expect(keys == HandlerDefinition.keys.map(\.name))
+    for key in HandlerDefinition.keys {
       var definition = HandlerDefinition(file: "")
       guard let problem = key.assign("?", &definition), let range = problem.firstRange(of: "from ") else { continue }
       let words = problem[range.upperBound...].prefix { $0 != "," && $0 != ";" }

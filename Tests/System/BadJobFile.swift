@@ -31,6 +31,14 @@ struct BadJobFile: Sendable, CustomTestStringConvertible {
     BadJobFile(
       "UTF-16", Data([0xff, 0xfe]) + (#"{"type": "noop"}"#.data(using: .utf16LittleEndian) ?? Data()),
       #"line 1: the byte 0xFF is not UTF-8; save the text as UTF-8"#),
+    BadJobFile(
+      "picture", Data([0xff, 0xd8, 0xff, 0xe0]) + Data(count: 400),
+      "it is a JPEG picture, not a job file; write a job file that names it as input, or drop it into a hot folder "
+        + "(man bobbin-folder)"),
+    BadJobFile(
+      "large picture", Data([0x89]) + Data("PNG\r\n".utf8) + Data(count: 1 << 20),
+      "it is a PNG picture, not a job file; write a job file that names it as input, or drop it into a hot folder "
+        + "(man bobbin-folder)"),
     BadJobFile("NUL bytes", Data(count: 4096), #"line 1: expected a value, found U+0000"#),
     BadJobFile(
       "too large", Data(repeating: UInt8(ascii: " "), count: 1 << 20) + Data("{}".utf8),

@@ -141,7 +141,7 @@ import Testing
     // A header that promises a name of 4,096 bytes.
     var bytes = [UInt8](repeating: 0, count: 16) + Array("name".utf8)
     bytes[13] = 16
-    let events = bytes.prefix(length).withUnsafeBytes { DirectoryEvent.parse($0) }
+    let events = bytes.prefix(length).withUnsafeBytes { DirectorySetWatcher.parse($0).map(\.event) }
     #expect(events == [.rescan(.failed(errno: EBADMSG))])
   }
 }

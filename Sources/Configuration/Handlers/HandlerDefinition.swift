@@ -2,17 +2,9 @@
 ///
 /// The initial values here are the only defaults.
 package struct HandlerDefinition: Sendable, Equatable {
-  /// The place where a key was set, for problems that are found later.
-  struct Assignment: Sendable, Equatable {
-    let line: Int
-    let value: String
-  }
-
-  static let section = "Handler"
-
   /// The path of the file.
   package let file: String
-  var assignments: [String: Assignment] = [:]
+  package internal(set) var assignments: [String: DefinitionAssignment] = [:]
 
   /// The type, as job files name it.
   package internal(set) var type = ""
@@ -67,11 +59,26 @@ package struct HandlerDefinition: Sendable, Equatable {
   init(file: String) { self.file = file }
 
   /// A problem with the value of a key, with the key's place.
-  package func problem(_ key: String, _ message: String) -> ConfigurationProblem {
-    let assignment = assignments[key]
-    return ConfigurationProblem(
-      code: .invalidValue, file: file, line: assignment?.line, section: Self.section, key: key,
-      value: assignment?.value, message: message)
+  package func problem(_ key: String, _ message: String) -> ConfigurationProblem { valueProblem(key, message) }
+}
+
+extension HandlerDefinition {
+  /// Reads the `*.conf` files of a folder, which may be missing; each declares one type.
+  ///
+  /// - Parameter builtInTypes: Types that no file may declare.
+  /// - Throws: ``ConfigurationError`` with all problems in all files.
+  package static func load(
+    folder: String, builtInTypes: Set<String> = []
+  ) throws(ConfigurationError) -> [HandlerDefinition] {
+    try definitions(in: folder) { definition, others in
+      definition.clash(with: others, builtInTypes).map { [$0] } ?? []
+    }
+  }
+
+  private func clash(with others: [HandlerDefinition], _ builtInTypes: Set<String>) -> ConfigurationProblem? {
+    if type.isEmpty { return nil }
+    if builtInTypes.contains(type) { return problem("Type", "is a built-in type; choose another name") }
+    return others.first { $0.type == type }.map { problem("Type", "is declared in \($0.file) already") }
   }
 }
 

@@ -19,8 +19,8 @@ enum DaemonEvent: Sendable {
   case storeWritable
   /// The flusher: the store failed; whether the last changes are on disk is not known.
   case storeFailed(any Error)
-  /// The releaser: jobs have left the schedule, so that there may be room for others.
-  case released
+  /// The releaser: these jobs, which are on disk, have left the schedule, so that there may be room for others.
+  case released([FinishedJob])
   /// The releaser: the jobs of this file in `cur/` are final, but whether it is released or refused is in doubt.
   case doubtful(FileName)
   /// The releaser, or the refuser: no file of this name is in `cur/` any more.
@@ -43,6 +43,8 @@ enum DaemonEvent: Sendable {
   case pausesChanged
   /// The faults of this host: types are held for them, or tried again.
   case heldTypesChanged
+  /// The hot folders: one has a problem, or none any more.
+  case hotFoldersChanged
   /// Any part: the daemon must end at once.
   case fatal(FatalFailure)
 }

@@ -69,6 +69,13 @@ final class Admission: Sendable {
     }
   }
 
+  /// The record of a job, whether it is on disk yet or not; nil if there is none.
+  func known(_ id: String) throws -> KnownJobs.Entry? {
+    try ManagedObjectContext(parent: main, name: "admission").performAndWait { context in
+      try KnownJobs([id], context, scheduler: fleet == nil ? scheduler : nil)[id]
+    }
+  }
+
   /// The jobs of files, under the IDs that the store knows them by.
   ///
   /// A store that was moved from a host of its own to a fleet, or back, has the jobs of files in `cur/` under the other

@@ -29,7 +29,7 @@ struct ClaimedFile: Sendable {
     var hash = StableHash()
     hash.combine(name.bytes)
     for number in [Int64(bitPattern: status.inode), status.modificationTime, status.size, birthTime] {
-      withUnsafeBytes(of: number.littleEndian) { hash.combine($0) }
+      hash.combine(number)
     }
     defaultID = Self.readable(name) + "-" + hash.digits
   }

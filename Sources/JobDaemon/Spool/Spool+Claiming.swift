@@ -1,4 +1,5 @@
 import Foundation
+import Jobs
 import SystemSupport
 
 extension Spool {
@@ -172,7 +173,10 @@ extension Spool {
     if origin == .dropped, try mayBeOthers(descriptor, status) { return .refused(.writable(status.mode)) }
     let writers = origin == .claimed ? .unknown : try descriptor.excludeWriters()
     if writers == .some { return .unfinished }
-    guard status.size <= sizeLimit else { return .refused(.tooLarge(sizeLimit, status.size)) }
+    guard status.size <= sizeLimit else {
+      let kind = ForeignFile.kind(of: try descriptor.start(upTo: ForeignFile.prefixLength))
+      return .refused(kind.map { Refusal(reason: ForeignFile.refusal($0)) } ?? .tooLarge(sizeLimit, status.size))
+    }
     guard let submitter = try submitter(of: descriptor, name, status, from: origin) else {
       return .refused(.unknownSubmitter)
     }

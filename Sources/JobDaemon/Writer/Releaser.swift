@@ -78,7 +78,7 @@ final class Releaser: Sendable {
       self.removeFiles(of: jobs)
       self.scheduler.change { schedule, now in for job in jobs { schedule.remove(job.objectID, at: now) } }
       self.waiters.release(jobs.lazy.map(\.objectID))
-      self.events.send(.released)
+      self.events.send(.released(jobs))
     }
   }
 

@@ -17,6 +17,15 @@ extension FileDescriptor {
     try systemCall("pread", subject) { pread(number, buffer.baseAddress, buffer.count, off_t(offset)) }
   }
 
+  /// The first bytes of a file, leaving its position alone; fewer if it is shorter.
+  package func start(upTo count: Int) throws(SystemError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let outcome = bytes.withUnsafeMutableBytes { buffer in
+      Swift.Result { () throws(SystemError) -> Int in try read(into: buffer, at: 0) }
+    }
+    return Array(bytes.prefix(try outcome.get()))
+  }
+
   /// Reads from the current position to the end.
   ///
   /// The limit holds whatever the file's size claims to be: it may grow meanwhile, or be a pipe.

@@ -1,3 +1,5 @@
+import Glibc
+
 /// One entry's name in a directory, as the bytes the kernel gave; they need not be UTF-8.
 package struct FileName: Hashable, Sendable {
   /// The bytes without a terminating zero.
@@ -18,6 +20,9 @@ package struct FileName: Hashable, Sendable {
 
   /// The name as text, or nil when it isn't UTF-8.
   package var string: String? { String(validating: bytes, as: UTF8.self) }
+
+  /// True if the name matches a pattern with `*`, `?` and `[...]`, as a shell's does; see glob(7).
+  package func matches(_ pattern: String) -> Bool { withCString { fnmatch(pattern, $0, FNM_PERIOD) } == 0 }
 
   /// The name with `suffix` behind it.
   package func appending(_ suffix: String) -> FileName {

@@ -1,22 +1,47 @@
 import TextSupport
 
-extension HandlerDefinition {
-  /// Reads the `*.conf` files of a folder, which may be missing; each declares one type.
+/// Something that files of a folder such as `handlers.d` define, one each: a section whose keys set properties.
+protocol FileDefinition: Sendable {
+  /// The section's name.
+  static var section: String { get }
+  /// The kind of file, for messages: "a handler's file".
+  static var fileKind: String { get }
+  /// Every key there is, in the order of the documentation.
+  static var keys: [DefinitionKey<Self>] { get }
+  /// The names of keys that a file must have.
+  static var requiredKeys: [String] { get }
+
+  /// The path of the file.
+  var file: String { get }
+  /// The keys that were set, for problems that are found later.
+  var assignments: [String: DefinitionAssignment] { get set }
+
+  /// A definition with every property at its default.
+  init(file: String)
+}
+
+/// The place where a key was set.
+package struct DefinitionAssignment: Sendable, Equatable {
+  let line: Int
+  let value: String
+}
+
+extension FileDefinition {
+  /// Reads the `*.conf` files of a folder, which may be missing.
   ///
-  /// - Parameter builtInTypes: Types that no file may declare.
-  /// - Throws: ``ConfigurationError`` with all problems in all files.
-  package static func load(
-    folder: String, builtInTypes: Set<String> = []
-  ) throws(ConfigurationError) -> [HandlerDefinition] {
-    var definitions: [HandlerDefinition] = []
+  /// - Parameter check: Returns further problems of a definition, with regard to those before it.
+  /// - Throws: ``ConfigurationError`` with all problems in all files, in their order.
+  static func definitions(
+    in folder: String, check: (_ definition: Self, _ others: [Self]) -> [ConfigurationProblem]
+  ) throws(ConfigurationError) -> [Self] {
+    var definitions: [Self] = []
     var problems: [ConfigurationProblem] = []
     do {
       for file in try ConfigurationFile.dropIns(in: folder) {
         // A file may be gone between the listing and here.
         guard let text = try ConfigurationFile.contents(of: file) else { continue }
         let (definition, mistakes) = parse(text, file: file)
-        problems += mistakes
-        if let clash = definition.clash(with: definitions, builtInTypes) { problems.append(clash) }
+        problems += mistakes + check(definition, definitions)
         definitions.append(definition)
       }
     } catch {
@@ -26,19 +51,11 @@ extension HandlerDefinition {
     return definitions
   }
 
-  private func clash(with others: [HandlerDefinition], _ builtInTypes: Set<String>) -> ConfigurationProblem? {
-    if type.isEmpty { return nil }
-    if builtInTypes.contains(type) { return problem("Type", "is a built-in type; choose another name") }
-    return others.first { $0.type == type }.map { problem("Type", "is declared in \($0.file) already") }
-  }
-}
-
-extension HandlerDefinition {
   /// Reads the text of one file.
   ///
   /// - Returns: The definition, to be used only if there are no problems.
-  static func parse(_ text: [UInt8], file: String) -> (HandlerDefinition, [ConfigurationProblem]) {
-    var definition = HandlerDefinition(file: file)
+  static func parse(_ text: [UInt8], file: String) -> (Self, [ConfigurationProblem]) {
+    var definition = Self(file: file)
     var problems: [ConfigurationProblem] = []
     for entry in IniReader.entries(of: text) {
       if var problem = definition.apply(entry) {
@@ -46,11 +63,19 @@ extension HandlerDefinition {
         problems.append(problem)
       }
     }
-    for key in ["Type", HandlerKey.command.name] where definition.assignments[key] == nil {
+    for key in requiredKeys where definition.assignments[key] == nil {
       let place = problems.contains { $0.key == key }
       if !place { problems.append(definition.missing(key)) }
     }
     return (definition, problems)
+  }
+
+  /// A problem with the value of a key, with the key's place.
+  func valueProblem(_ key: String, _ message: String) -> ConfigurationProblem {
+    let assignment = assignments[key]
+    return ConfigurationProblem(
+      code: .invalidValue, file: file, line: assignment?.line, section: Self.section, key: key,
+      value: assignment?.value, message: message)
   }
 
   private func missing(_ key: String) -> ConfigurationProblem {
@@ -72,7 +97,7 @@ extension HandlerDefinition {
   private func unknownSection(_ name: String) -> ConfigurationProblem {
     ConfigurationProblem(
       code: .unknownSection, file: file, section: name,
-      message: "unknown section; a handler's file has the section [\(Self.section)]")
+      message: "unknown section; \(Self.fileKind) has the section [\(Self.section)]")
   }
 
   private mutating func assign(section: String, key: String, value: String, line: Int) -> ConfigurationProblem? {
@@ -83,8 +108,8 @@ extension HandlerDefinition {
     }
     // Of an unknown section its own line is reported, not every key.
     guard section == Self.section else { return nil }
-    guard let found = HandlerKey.all.first(where: { $0.name == key }) else {
-      let nearest = NearestName.find(key, in: HandlerKey.all.map(\.name), within: .max) ?? ""
+    guard let found = Self.keys.first(where: { $0.name == key }) else {
+      let nearest = NearestName.find(key, in: Self.keys.map(\.name), within: .max) ?? ""
       return ConfigurationProblem(
         code: .unknownKey, file: file, section: section, key: key, value: value,
         message: "unknown key; did you mean \(nearest)?")
@@ -97,7 +122,7 @@ extension HandlerDefinition {
       return ConfigurationProblem(
         code: .invalidValue, file: file, section: section, key: key, value: value, message: problem)
     } else {
-      assignments[key] = Assignment(line: line, value: value)
+      assignments[key] = DefinitionAssignment(line: line, value: value)
     }
     return nil
   }

@@ -1,0 +1,397 @@
+import Configuration
+import Foundation
+import JobSchedule
+import Jobs
+import ObjectGraph
+import Synchronization
+import SystemSupport
+
+/// The daemon's side of all hot folders: where their jobs go, and what is known of them.
+struct HotFolderJobs: Sendable {
+  /// True if jobs are taken at all.
+  let areTaken: @Sendable () -> Bool
+  /// The record of a job by its ID; nil if there is none.
+  let known: @Sendable (_ id: String) throws -> KnownJobs.Entry?
+  /// True if the job is not on disk with its outcome yet.
+  let isUnfinished: @Sendable (ManagedObjectID) -> Bool
+  /// Admits a job file for a user; it is durable when this returns.
+  let accept: @Sendable (_ data: Data, _ submitter: UInt32) throws -> Void
+  /// Called when a folder has a problem, or none any more.
+  let problemsDidChange: @Sendable () -> Void
+  let log: DaemonLog
+}
+
+/// Watches one hot folder, submits a job for each file, and moves or deletes the file when the job's outcome is on disk.
+///
+/// All work happens on the folder's own queue. ``HotFolderState`` decides; this carries it out. A crash at any moment
+/// leaves the file, from which the same ID follows at the next start: that is known, and tells whether the job is under
+/// way, or how it ended.
+final class HotFolderRunner: Sendable {
+  /// The delay before what could not be done is tried again.
+  private static let retryDelay = Duration.seconds(1)
+
+  /// A file whose job is under way.
+  private struct Submitted {
+    let path: InnerPath
+    let form: FileForm
+    let digest: UInt64
+  }
+
+  private struct State {
+    var decisions: HotFolderState
+    var submitted: [String: Submitted] = [:]
+    /// The jobs that are over, with their states.
+    var outcomes: [(id: String, state: JobState)] = []
+    /// The reason why no files are taken.
+    var problem: String?
+    /// The last file that was not taken, with the reason.
+    var refusal: String?
+    var isStopped = false
+  }
+
+  let folder: HotFolder
+  private let jobs: HotFolderJobs
+  private let memoryFile: HotFolderMemoryFile
+  private let queue: DispatchQueue
+  private let works: Coalescer
+  private let timer: OneShotTimer
+  private let state: Mutex<State>
+  private let watches = Mutex<(tree: HotFolderTree?, ancestor: AncestorWatch?)>((nil, nil))
+
+  init(_ folder: HotFolder, jobs: HotFolderJobs, memories: String) throws {
+    self.folder = folder
+    self.jobs = jobs
+    memoryFile = try HotFolderMemoryFile(in: memories, name: folder.name)
+    queue = DispatchQueue(label: "hot folder \(folder.name)")
+    works = Coalescer(queue: queue)
+    timer = OneShotTimer(queue: queue)
+    state = Mutex(
+      State(decisions: HotFolderState(settle: folder.definition.settle, memory: try memoryFile.read())))
+  }
+
+  /// Begins to watch, and to take what lies there.
+  func start() { queue.async { self.open() } }
+
+  /// Stops; returns when no work is under way any more.
+  func stop() {
+    state.withLock { $0.isStopped = true }
+    timer.cancel()
+    works.stop()
+    watches.withLock { watches in
+      watches.tree?.stop()
+      watches.ancestor?.stop()
+      watches = (nil, nil)
+    }
+  }
+
+  /// Notes jobs whose outcomes are on disk, of whichever origin.
+  func note(_ finished: [FinishedJob]) {
+    let isConcerned = state.withLock { state in
+      let count = state.outcomes.count
+      for job in finished where state.decisions.isExpected(job.id) { state.outcomes.append((job.id, job.state)) }
+      return state.outcomes.count > count
+    }
+    if isConcerned { workSoon() }
+  }
+
+  /// The reason why files are not taken; nil if they are.
+  var problem: String? { state.withLock { $0.problem } }
+
+  // MARK: Watching
+
+  /// Opens the folder, or waits until it is there.
+  private func open() {
+    let path = folder.definition.path
+    if state.withLock({ $0.isStopped }) { return }
+    do throws(SystemError) {
+      // Before the look at the folder itself, so that nothing is missed in between.
+      let ancestor = try AncestorWatch(path, queue: queue) { [weak self] in self?.open() }
+      let old = watches.withLock { watches in
+        defer { watches.ancestor = ancestor }
+        return watches
+      }
+      old.ancestor?.stop()
+      if let tree = old.tree, try !tree.isReplaced(at: path) { return }
+      let tree = try HotFolderTree(path: path, isRecursive: folder.definition.isRecursive, queue: queue) {
+        [weak self] in self?.notice($0)
+      }
+      watches.withLock { $0.tree = tree }
+      old.tree?.stop()
+      solve()
+      rescan()
+    } catch {
+      watches.withLock { watches in
+        watches.tree?.stop()
+        watches.tree = nil
+      }
+      tell("it can't be read; its files are taken when it is there: \(error)")
+    }
+  }
+
+  private func notice(_ events: [HotFolderTree.Event]) {
+    state.withLock { state in
+      for event in events {
+        switch event {
+        case .sighted(let path): state.decisions.sight(path, at: .now)
+        case .lost: state.decisions.rescan()
+        }
+      }
+    }
+    for case .lost in events {
+      // The folder itself may have moved.
+      open()
+      break
+    }
+    workSoon()
+  }
+
+  private func rescan() {
+    state.withLock { $0.decisions.rescan() }
+    workSoon()
+  }
+
+  private var tree: HotFolderTree? { watches.withLock { $0.tree } }
+
+  // MARK: Work
+
+  private func workSoon() { works.request { [weak self] in self?.work() } }
+
+  private func work() {
+    settleOutcomes()
+    while let tree, !state.withLock({ $0.isStopped }) {
+      guard jobs.areTaken() else { return workAgain(after: Self.retryDelay) }
+      switch state.withLock({ $0.decisions.next(at: .now) }) {
+      case .scan: scan(tree)
+      case .look(let paths): for path in paths { look(at: path, in: tree) }
+      case .rest(let moment):
+        if let moment { workAgain(after: max(.zero, moment - .now)) } else { timer.disarm() }
+        return
+      }
+    }
+  }
+
+  private func workAgain(after delay: Duration) { timer.arm(after: delay) { [weak self] in self?.work() } }
+
+  private func scan(_ tree: HotFolderTree) {
+    var present: Set<UInt64> = []
+    let problems = tree.visitAll { path in
+      present.insert(HotFolderMemory.key(path))
+      sight(path)
+    }
+    if let problem = problems.first { return tell("not all of it can be read: \(problem)") }
+    solve()
+    let shorter = state.withLock { $0.decisions.forgetAll(but: present) ? $0.decisions.memory : nil }
+    guard let shorter else { return }
+    do { try memoryFile.write(shorter) } catch { tell("what is remembered of its files can't be written: \(error)") }
+  }
+
+  private func sight(_ path: InnerPath) {
+    guard let name = path.names.last, folder.takes(name) else { return }
+    state.withLock { $0.decisions.sight(path, at: .now) }
+  }
+
+  private func look(at path: InnerPath, in tree: HotFolderTree) {
+    do throws(SystemError) {
+      let look = try self.look(of: path, in: tree)
+      let form = state.withLock { $0.decisions.note(path, look, at: .now) }
+      if let form { submit(path, form, in: tree) }
+    } catch {
+      _ = state.withLock { $0.decisions.note(path, .nothing, at: .now) }
+      if !error.isLasting { return retry(path, because: error) }
+      // It was removed or replaced meanwhile.
+      if ![.noEntry, .symbolicLink, .notDirectory].contains(error.code) { refuse(path, "it can't be read: \(error)") }
+    }
+  }
+
+  private func look(of path: InnerPath, in tree: HotFolderTree) throws(SystemError) -> HotFolderState.Look {
+    guard let name = path.names.last else { return .nothing }
+    let directory = try tree.directory(path.parent)
+    let status = try directory.status(of: name)
+    if status.kind == .directory {
+      for problem in tree.visit(path, sight) { tell("not all of it can be read: \(problem)") }
+      return .nothing
+    }
+    guard status.kind == .regular, folder.takes(name) else { return .nothing }
+    // Most files that a scan meets are known: they are not even opened.
+    let form = FileForm(status)
+    if state.withLock({ $0.decisions.memory.contains(path, form) }) { return .closed(form) }
+    let file = try directory.openFile(name)
+    let writers = try file.excludeWriters()
+    let now = FileForm(try file.status())
+    return writers == .some ? .open(now) : .closed(now)
+  }
+
+  // MARK: Jobs
+
+  private func submit(_ path: InnerPath, _ form: FileForm, in tree: HotFolderTree) {
+    do {
+      let file = try HotFile(path, in: tree)
+      guard file.form == form else { return state.withLock { $0.decisions.sight(path, at: .now) } }
+      if let line = state.withLock({ state in
+        state.decisions.recognize(path, form, digest: file.digest) ? state.decisions.memory.line(of: path) : nil
+      }) {
+        return remember([line])
+      }
+      try submit(file, path)
+    } catch let error as SystemError where [.noEntry, .symbolicLink, .notDirectory].contains(error.code) {
+      // It was removed meanwhile.
+      return
+    } catch let error as SystemError where !error.isLasting {
+      retry(path, because: error)
+    } catch let error as StoreError {
+      retry(path, because: error)
+    } catch let error as AdmissionRefusal {
+      refuse(path, error.reason)
+    } catch {
+      refuse(path, "\(error)")
+    }
+  }
+
+  private func submit(_ file: HotFile, _ path: InnerPath) throws {
+    guard let relative = path.string, let name = path.names.last?.string else {
+      throw HotFile.Refusal(description: "its name is no UTF-8 text; rename it")
+    }
+    let id = file.id(of: path, in: folder.name)
+    state.withLock { state in
+      state.decisions.expect(id, for: path)
+      state.submitted[id] = Submitted(path: path, form: file.form, digest: file.digest)
+    }
+    do {
+      if let known = try jobs.known(id) {
+        guard known.origin?.submitter == Int64(file.submitter) else {
+          throw HotFile.Refusal(description: "its ID \(id) is that of another user's job; touch the file")
+        }
+        if !jobs.isUnfinished(known.objectID) {
+          // Another host of a fleet sees the same file, and has its job.
+          if !known.state.isFinal { return forget(id) }
+          state.withLock { $0.outcomes.append((id, known.state)) }
+        }
+      } else {
+        let values = TemplateValues(
+          path: (folder.definition.path == "/" ? "" : folder.definition.path) + "/" + relative, relative: relative,
+          file: name)
+        try jobs.accept(folder.template.data(for: values, id: id), file.submitter)
+        solve()
+      }
+    } catch {
+      forget(id)
+      throw error
+    }
+    if state.withLock({ !$0.outcomes.isEmpty }) { workSoon() }
+  }
+
+  private func forget(_ id: String) {
+    state.withLock { state in
+      state.submitted[id] = nil
+      state.decisions.finish(id, at: .now)
+    }
+  }
+
+  private func retry(_ path: InnerPath, because error: any Error) {
+    tell("files wait: \(error)")
+    state.withLock { $0.decisions.retry(path, at: .now + Self.retryDelay) }
+  }
+
+  // MARK: Afterwards
+
+  /// Does with files whose jobs are over what is to be done afterwards.
+  private func settleOutcomes() {
+    let outcomes = state.withLock { state in
+      defer { state.outcomes = [] }
+      return state.outcomes
+    }
+    var lines: [String] = []
+    for (id, outcome) in outcomes {
+      guard let file = state.withLock({ $0.submitted.removeValue(forKey: id) }) else { continue }
+      if !isGone(file, afterwards: outcome) {
+        let line = state.withLock { state in
+          // One whose job failed is taken again also with the same content, when it is written or touched.
+          state.decisions.remember(file.path, file.form, digest: outcome == .completed ? file.digest : 0)
+          return state.decisions.memory.line(of: file.path)
+        }
+        if let line { lines.append(line) }
+      }
+      state.withLock { $0.decisions.finish(id, at: .now) }
+    }
+    if !lines.isEmpty { remember(lines) }
+  }
+
+  /// Moves or deletes a file; returns true if it is not there any more, or is another one by now.
+  private func isGone(_ file: Submitted, afterwards outcome: JobState) -> Bool {
+    guard let tree, let name = file.path.names.last else { return true }
+    let target = outcome == .completed ? folder.definition.done : folder.definition.failed
+    let isDeleted = outcome == .completed && folder.definition.afterwards == .delete
+    if !isDeleted && target == nil { return false }
+    do {
+      let directory = try tree.directory(file.path.parent)
+      // Another file of its name, or other content, has a job of its own first.
+      guard try directory.contains(name), FileForm(try directory.status(of: name)) == file.form else { return true }
+      if let target {
+        try directory.move(name, into: Directory(path: target).makingFolders(file.path.parent.names))
+      } else {
+        try directory.unlink(name)
+      }
+      return true
+    } catch {
+      refuse(file.path, "its job is over, but it can't be \(isDeleted ? "deleted" : "moved"), and stays: \(error)")
+      return false
+    }
+  }
+
+  private func remember(_ lines: [String]) {
+    do throws(SystemError) { try memoryFile.append(lines) } catch {
+      tell("what is remembered of its files can't be written: \(error)")
+    }
+  }
+
+  // MARK: Problems
+
+  /// Tells operators of a problem with the folder, once until it is another one.
+  private func tell(_ problem: String) { tell(problem, at: \.problem) }
+
+  private func refuse(_ path: InnerPath, _ reason: String) { tell("the file \(path): \(reason)", at: \.refusal) }
+
+  private func tell(_ text: String, at place: WritableKeyPath<State, String?>) {
+    let isNew = state.withLock { state in
+      defer { state[keyPath: place] = text }
+      return state[keyPath: place] != text
+    }
+    guard isNew else { return }
+    jobs.log.error("the hot folder \(folder.name) (\(displayName(folder.definition.path))): \(text)")
+    jobs.problemsDidChange()
+  }
+
+  private func solve() {
+    let wasThere = state.withLock { state in
+      defer { state.problem = nil }
+      return state.problem != nil
+    }
+    if wasThere { jobs.problemsDidChange() }
+  }
+}
+
+extension Directory {
+  /// The folder at the end of a way of names, which is made as far as it is missing.
+  fileprivate func makingFolders(_ names: [FileName]) throws(SystemError) -> Directory {
+    var directory = self
+    for name in names {
+      if try !directory.contains(name) { try directory.makeDirectory(name, mode: 0o755) }
+      directory = try directory.openDirectory(name)
+    }
+    return directory
+  }
+
+  /// Moves a file to another folder, under a name that is free there.
+  fileprivate func move(_ name: FileName, into target: Directory) throws(SystemError) {
+    var free = name
+    while true {
+      do throws(SystemError) {
+        return try rename(name, to: free, in: target, replacing: false)
+      } catch {
+        guard error.code == .exists else { throw error }
+      }
+      let ending = "." + String(UInt32.random(in: .min ... .max), radix: 36)
+      free = FileName(bytes: name.bytes.prefix(255 - ending.utf8.count)).appending(ending)
+    }
+  }
+}
