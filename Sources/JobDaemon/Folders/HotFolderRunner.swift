@@ -6,21 +6,6 @@ import ObjectGraph
 import Synchronization
 import SystemSupport
 
-/// The daemon's side of all hot folders: where their jobs go, and what is known of them.
-struct HotFolderJobs: Sendable {
-  /// True if jobs are taken at all.
-  let areTaken: @Sendable () -> Bool
-  /// The record of a job by its ID; nil if there is none.
-  let known: @Sendable (_ id: String) throws -> KnownJobs.Entry?
-  /// True if the job is not on disk with its outcome yet.
-  let isUnfinished: @Sendable (ManagedObjectID) -> Bool
-  /// Admits a job file for a user; it is durable when this returns.
-  let accept: @Sendable (_ data: Data, _ submitter: UInt32) throws -> Void
-  /// Called when a folder has a problem, or none any more.
-  let problemsDidChange: @Sendable () -> Void
-  let log: DaemonLog
-}
-
 /// Watches one hot folder, submits a job for each file, and moves or deletes the file when the job's outcome is on disk.
 ///
 /// All work happens on the folder's own queue. ``HotFolderState`` decides; this carries it out. A crash at any moment
@@ -69,8 +54,13 @@ final class HotFolderRunner: Sendable {
       State(decisions: HotFolderState(settle: folder.definition.settle, memory: try memoryFile.read())))
   }
 
-  /// Begins to watch, and to take what lies there.
-  func start() { queue.async { self.open() } }
+  /// Begins to watch, and to take what lies there; if it has begun already, looks through everything anew.
+  func start() {
+    queue.async {
+      self.open()
+      self.rescan()
+    }
+  }
 
   /// Stops; returns when no work is under way any more.
   func stop() {

@@ -1,6 +1,22 @@
-import Configuration
+import Foundation
 import JobSchedule
+import ObjectGraph
 import Synchronization
+
+/// The daemon's side of all hot folders: where their jobs go, and what is known of them.
+struct HotFolderJobs: Sendable {
+  /// True if jobs are taken at all.
+  let areTaken: @Sendable () -> Bool
+  /// The record of a job by its ID; nil if there is none.
+  let known: @Sendable (_ id: String) throws -> KnownJobs.Entry?
+  /// True if the job is not on disk with its outcome yet.
+  let isUnfinished: @Sendable (ManagedObjectID) -> Bool
+  /// Admits a job file for a user; it is durable when this returns.
+  let accept: @Sendable (_ data: Data, _ submitter: UInt32) throws -> Void
+  /// Called when a folder has a problem, or none any more.
+  let problemsDidChange: @Sendable () -> Void
+  let log: DaemonLog
+}
 
 /// All hot folders of the daemon.
 final class HotFolders: Sendable {
@@ -17,7 +33,7 @@ final class HotFolders: Sendable {
     self.memories = memories
   }
 
-  /// Watches these folders instead of others; those that have not changed go on.
+  /// Watches these folders instead of others; those that have not changed go on, and are looked through.
   func replace(_ folders: [HotFolder]) {
     let wanted = Dictionary(folders.map { ($0.name, $0) }) { first, _ in first }
     let ended = runners.withLock { runners in
@@ -28,7 +44,10 @@ final class HotFolders: Sendable {
     // Before their successors begin, which find by the IDs of jobs what they had submitted.
     for runner in ended.values { runner.stop() }
     for folder in folders {
-      if runners.withLock({ $0[folder.name] != nil }) { continue }
+      if let runner = runners.withLock({ $0[folder.name] }) {
+        runner.start()
+        continue
+      }
       do {
         let runner = try HotFolderRunner(folder, jobs: jobs, memories: memories)
         runners.withLock { $0[folder.name] = runner }
