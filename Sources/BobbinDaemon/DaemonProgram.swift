@@ -111,6 +111,7 @@ public struct DaemonProgram: Sendable {
     }
     // A type whose own file has a mistake is not missing.
     let types = problems.isEmpty ? known.union(loaded.types.map(\.definition.type)) : nil
+    if let types { problems += loaded.configuration.notifierProblems(types: types) }
     do throws(ConfigurationError) {
       loaded.hotFolders = try HotFolder.load(folder: paths.hotFolders) { (job) throws(JobFileError) in
         if let types, !types.contains(job.type), loaded.configuration.jobs.unknownTypes == .refuse {
@@ -120,8 +121,6 @@ public struct DaemonProgram: Sendable {
     } catch {
       problems += error.problems
     }
-    // A type whose file is wrong is not missing.
-    if problems.isEmpty { problems = configuration.notifierProblems(types: known.union(types.map(\.definition.type))) }
     guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
     return loaded
   }

@@ -64,7 +64,7 @@ struct HostFaultTests {
     #expect(fixture.daemon.scheduler.read { schedule, _ in ids.map(schedule.state) } == [.available, .available])
     let obstacles = fixture.daemon.scheduler.read { schedule, now in schedule.obstacles(of: ids[1], at: now) }
     #expect(obstacles.first == .place(.type("program")))
-    fixture.daemon.reload(fixture.daemon.configuration.value, declaredHandlers: [])
+    fixture.daemon.reload(fixture.daemon.configuration.value, declaredHandlers: [], hotFolders: [])
     try await fixture.waitForRelease(of: ids)
     #expect(try fixture.record("b") { $0.currentState } == .completed)
     #expect(fixture.daemon.statusText == "taking jobs")

@@ -73,7 +73,9 @@ final class JobControl: Sendable {
       var ambiguous: [String: JobHandle.Ambiguous] = [:]
       var meant: [String: String] = [:]
       for handle in handles.lazy.filter({ found[$0] == nil }).prefix(Self.handleLimit) {
-        do { meant[handle] = try JobHandle(text: handle).jobToChange(in: context)?.id } catch let error as JobHandle.Ambiguous {
+        do { meant[handle] = try JobHandle(text: handle).jobToChange(in: context)?.id } catch let error
+          as JobHandle.Ambiguous
+        {
           ambiguous[handle] = error
         }
       }
