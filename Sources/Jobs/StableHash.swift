@@ -14,12 +14,14 @@ package struct StableHash {
     withUnsafeBytes(of: number.littleEndian) { combine($0) }
   }
 
+  package static let digitCount = 16
+
   /// The hash as 16 hexadecimal digits.
   package var digits: String { Self.digits(value) }
 
   /// A number as 16 hexadecimal digits.
   package static func digits(_ value: UInt64) -> String {
     let text = String(value, radix: 16)
-    return String(repeating: "0", count: 16 - text.count) + text
+    return String(repeating: "0", count: Self.digitCount - text.count) + text
   }
 }

@@ -160,6 +160,19 @@ struct AdmissionTests {
     #expect(try admission.admit([try candidate("g", "{\"jobs\": [\(text)]}")])[0].get().unknown.isEmpty)
   }
 
+  @Test("The daemon's own files have IDs that tell the type of their jobs, and no two the same")
+  func sentIDs() throws {
+    let two = #"{"jobs": [{"type": "noop"}, {"type": "other"}]}"#
+    let ids = try [#"{"type": "noop"}"#, #"{"type": "noop"}"#, two].flatMap { text in
+      try candidate(Submitter.fileName(for: 7), text).jobs(spool: nil).map { $0.id ?? "" }
+    }
+    #expect(Set(ids).count == 4)
+    #expect(ids[0].wholeMatch(of: /noop-[0-9a-f]{16}/) != nil && ids[1].wholeMatch(of: /noop-[0-9a-f]{16}/) != nil)
+    #expect(ids[2].wholeMatch(of: /jobs-[0-9a-f]{16}\.1/) != nil, "\(ids[2])")
+    #expect(
+      try candidate("photo.json", #"{"type": "noop"}"#).jobs(spool: "a:/s").first?.id?.hasPrefix("photo-") == true)
+  }
+
   @Test("Names that begin with # belong to their file: two files may have the same, and each has jobs of its own")
   func localNames() throws {
     let text = ##"{"jobs": [{"type": "noop", "id": "#b", "after": "#a"}, {"type": "noop", "id": "#a"}]}"##

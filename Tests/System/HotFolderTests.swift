@@ -18,12 +18,13 @@ extension SystemTests {
       root = try DaemonRoot()
       folder = root.directory.path("in")
       template = root.directory.path("template.json5")
-      for path in [folder, folder + "/deep", root.directory.path("done"), root.directory.path("bad")] {
+      let watched = [folder, folder + "/deep", root.directory.path("done"), root.directory.path("bad")]
+      for path in watched {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
       }
       try #require(chmod(root.directory.path, 0o755) == 0)
       let changes = root.changes
-      watch = try FolderWatch([folder, root.directory.path("done"), root.directory.path("bad")]) { changes.note() }
+      watch = try FolderWatch(watched) { changes.note() }
       try root.write("{type: 'noop', batch: '{relative}'}", to: template)
       try define()
     }

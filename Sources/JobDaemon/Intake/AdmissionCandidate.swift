@@ -12,12 +12,19 @@ struct AdmissionCandidate: Sendable {
   /// True if it lay in `cur/` already.
   var isTakenUp = false
 
+  /// The ID of a job that has none: of a file that the daemon has made, the jobs' type tells more than the name.
+  private func defaultID(_ spool: String?) -> String {
+    guard Submitter.isSent(file.name) else { return spool.map { file.defaultID(in: $0) } ?? file.defaultID }
+    let types = Set(contents.jobs.map(\.type))
+    return file.defaultID(named: types.count == 1 ? types.first ?? "" : "jobs", in: spool)
+  }
+
   /// The file's jobs, with IDs and batches where the file gives none, and the file's own name in front of local names.
   ///
   /// - Parameter spool: the spool of a fleet's host, which tells its files from those of others.
   func jobs(spool: String?) -> [JobSpecification] {
     var jobs = contents.jobs
-    let defaultID = spool.map { file.defaultID(in: $0) } ?? file.defaultID
+    let defaultID = defaultID(spool)
     func global(_ name: String) -> String { JobSpecification.isLocal(name) ? defaultID + name : name }
     let batch = contents.batch ?? (contents.hasCallback ? defaultID : nil)
     for index in jobs.indices {

@@ -42,6 +42,16 @@ struct ClaimedFile: Sendable {
     return Self.readable(name) + "-" + hash.digits
   }
 
+  /// The default ID with a name in front that says more than that of the daemon's own file.
+  ///
+  /// - Parameters:
+  ///   - name: the type of its job, or another word.
+  ///   - spool: the spool of one of several hosts; nil for a host of its own.
+  func defaultID(named name: String, in spool: String?) -> String {
+    let id = spool.map(defaultID(in:)) ?? defaultID
+    return Self.readable(FileName(name)) + "-" + id.suffix(StableHash.digitCount)
+  }
+
   /// A form of the name that can be shown anywhere.
   private static func readable(_ name: FileName) -> String {
     var text = name.description
