@@ -80,6 +80,8 @@ let package = Package(
     .target(name: "DelimitedText", swiftSettings: strict),
     // When repeating events are due, as systemd.time(7) writes them.
     .target(name: "CalendarTime", swiftSettings: strict),
+    // Which schedule fires when, as a value: no clock, thread or store.
+    .target(name: "Timetable", dependencies: ["CalendarTime"], swiftSettings: strict),
     .target(name: "JSONText", swiftSettings: strict),
     // Records of files, however they are written, encoded and packed.
     .target(
@@ -228,6 +230,8 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(name: "DelimitedTextTests", dependencies: ["DelimitedText"], swiftSettings: strict),
     .testTarget(name: "CalendarTimeTests", dependencies: ["CalendarTime", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "TimetableTests", dependencies: ["CalendarTime", "TestSupport", "Timetable"], swiftSettings: strict),
     .testTarget(
       name: "RecordInputTests",
       dependencies: ["DelimitedText", "JSONText", "RecordInput", "SystemSupport", "TestSupport"],

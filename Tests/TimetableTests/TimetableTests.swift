@@ -1,0 +1,157 @@
+import CalendarTime
+import TestSupport
+import Testing
+
+@testable import Timetable
+
+@Suite("Schedules as a value")
+struct TimetableTests {
+  /// 2026-11-23 00:00:00 UTC.
+  private static let midnight: Int64 = 1_795_392_000_000
+  private static let minute: Int64 = 60_000
+  private static let hour: Int64 = 3_600_000
+
+  private func rule(_ name: String, _ times: String..., change: (inout ScheduleRule) -> Void = { _ in }) throws
+    -> ScheduleRule
+  {
+    var rule = ScheduleRule(name: name)
+    rule.times = try times.map { text throws(CalendarError) in try CalendarExpression(text, localZone: .utc) }
+    change(&rule)
+    return rule
+  }
+
+  private func timetable(_ rules: ScheduleRule..., at time: Int64 = midnight) -> Timetable {
+    var timetable = Timetable(seed: 0)
+    timetable.replace(rules, at: time)
+    return timetable
+  }
+
+  private func fire(_ timetable: inout Timetable, at time: Int64, unfinished: Bool = false) -> [String] {
+    timetable.advance(to: time) { _ in unfinished }.map(\.firing.id)
+  }
+
+  @Test("A firing has an ID made of its schedule and its moment")
+  func ids() {
+    #expect(Firing(schedule: "nightly", time: Self.midnight + 3 * Self.hour).id == "nightly@2026-11-23T03:00:00Z")
+    #expect(Firing(schedule: "a", time: Self.midnight + 250).id == "a@2026-11-23T00:00:00.250Z")
+  }
+
+  @Test("Each of several times fires, at its moment and not before")
+  func times() throws {
+    var timetable = timetable(try rule("a", "3:00", "*:30"))
+    #expect(timetable.nextAlarm == Self.midnight + 30 * Self.minute)
+    #expect(fire(&timetable, at: Self.midnight + 30 * Self.minute - 1).isEmpty)
+    #expect(fire(&timetable, at: Self.midnight + 30 * Self.minute) == ["a@2026-11-23T00:30:00Z"])
+    #expect(fire(&timetable, at: Self.midnight + 30 * Self.minute).isEmpty)
+    #expect(fire(&timetable, at: Self.midnight + 90 * Self.minute) == ["a@2026-11-23T01:30:00Z"])
+    #expect(fire(&timetable, at: Self.midnight + 3 * Self.hour) == ["a@2026-11-23T03:00:00Z"])
+  }
+
+  @Test("An interval fires at its multiples, the same after each start")
+  func intervals() throws {
+    let rule = try rule("a") { $0.interval = 45 * Self.minute }
+    var first = timetable(rule)
+    var second = timetable(rule, at: Self.midnight + 7 * Self.minute)
+    #expect(first.nextAlarm == second.nextAlarm)
+    let due = try #require(first.nextAlarm)
+    #expect(due % (45 * Self.minute) == 0)
+    #expect(fire(&first, at: due) == fire(&second, at: due))
+  }
+
+  @Test("Of moments that pass together only the last one fires")
+  func passedTogether() throws {
+    var timetable = timetable(try rule("a", "minutely"))
+    #expect(fire(&timetable, at: Self.midnight + 10 * Self.minute + 5) == ["a@2026-11-23T00:10:00Z"])
+    #expect(timetable.nextAlarm == Self.midnight + 11 * Self.minute)
+  }
+
+  @Test("What was missed fires once if the schedule is persistent, and else not", arguments: [true, false])
+  func missed(isPersistent: Bool) throws {
+    let rule = try rule("a", "hourly") { $0.isPersistent = isPersistent }
+    var timetable = timetable(rule)
+    _ = fire(&timetable, at: Self.midnight + Self.hour)
+    var next = Timetable(seed: 0)
+    next.replace([rule], records: timetable.records, at: Self.midnight + 5 * Self.hour + 1)
+    let expected = isPersistent ? ["a@2026-11-23T05:00:00Z"] : []
+    #expect(fire(&next, at: Self.midnight + 5 * Self.hour + 1) == expected)
+    #expect(next.nextAlarm == Self.midnight + 6 * Self.hour)
+  }
+
+  @Test("A year of minutes that was missed is not walked through")
+  func longAgo() throws {
+    let rule = try rule("a", "minutely") { $0.isPersistent = true }
+    var timetable = Timetable(seed: 0)
+    let record = Timetable.Record(last: Self.midnight - 365 * 24 * Self.hour, fired: nil)
+    timetable.replace([rule], records: ["a": record], at: Self.midnight + 1)
+    #expect(fire(&timetable, at: Self.midnight + 1) == ["a@2026-11-23T00:00:00Z"])
+  }
+
+  @Test(
+    "While the one before is unfinished a firing is left out, waits, or is nothing special", arguments: Overlap.allCases
+  )
+  func overlap(overlap: Overlap) throws {
+    var timetable = timetable(try rule("a", "hourly") { $0.overlap = overlap })
+    _ = fire(&timetable, at: Self.midnight + Self.hour)
+    let orders = timetable.advance(to: Self.midnight + 2 * Self.hour) { $0.id == "a@2026-11-23T01:00:00Z" }
+    #expect(orders.map(\.firing.id) == (overlap == .skip ? [] : ["a@2026-11-23T02:00:00Z"]))
+    #expect(orders.first?.previous?.id == (overlap == .queue ? "a@2026-11-23T01:00:00Z" : nil))
+    // What was left out does not come later, and does not keep later ones out.
+    #expect(fire(&timetable, at: Self.midnight + 3 * Self.hour) == ["a@2026-11-23T03:00:00Z"])
+  }
+
+  @Test("A paused schedule doesn't fire, and makes up for nothing when it goes on; an operator may fire it")
+  func pause() throws {
+    var timetable = timetable(try rule("a", "hourly") { $0.isPersistent = true })
+    let (isKnown, isUnknown) = (
+      timetable.setPaused(true, "a", at: Self.midnight), timetable.setPaused(true, "b", at: Self.midnight)
+    )
+    #expect(isKnown && !isUnknown)
+    #expect(timetable.nextAlarm == nil && timetable.overview.first?.next == nil)
+    #expect(fire(&timetable, at: Self.midnight + 2 * Self.hour).isEmpty)
+    let orders = [timetable.fire("a", at: Self.midnight + 7), timetable.fire("b", at: Self.midnight)]
+    #expect(orders.map(\.?.firing.id) == ["a@2026-11-23T00:00:00.007Z", nil])
+    _ = timetable.setPaused(false, "a", at: Self.midnight + 2 * Self.hour + 5)
+    #expect(fire(&timetable, at: Self.midnight + 3 * Self.hour - 1).isEmpty)
+    #expect(fire(&timetable, at: Self.midnight + 3 * Self.hour) == ["a@2026-11-23T03:00:00Z"])
+  }
+
+  @Test("A delay is chance, within its bound, the same for the same host, and changes no ID")
+  func delays() throws {
+    let rule = try rule("a", "hourly") { $0.randomDelay = Self.hour / 2 }
+    var delays: Set<Int64> = []
+    for seed in UInt64(0)..<50 {
+      var (timetable, again) = (Timetable(seed: seed), Timetable(seed: seed))
+      timetable.replace([rule], at: Self.midnight)
+      again.replace([rule], at: Self.midnight + 1)
+      let alarm = try #require(timetable.nextAlarm)
+      #expect(alarm == again.nextAlarm)
+      #expect((Self.midnight + Self.hour...Self.midnight + Self.hour * 3 / 2).contains(alarm))
+      #expect(fire(&timetable, at: alarm) == ["a@2026-11-23T01:00:00Z"])
+      delays.insert(alarm)
+    }
+    #expect(delays.count > 45)
+  }
+
+  @Test("A clock that was years ahead keeps no schedule waiting when it is put right")
+  func wrongClock() throws {
+    var timetable = timetable(try rule("a", "hourly"), at: Self.midnight + 1000 * 24 * Self.hour)
+    #expect(fire(&timetable, at: Self.midnight + 1).isEmpty)
+    #expect(timetable.nextAlarm == Self.midnight + Self.hour)
+    let record = Timetable.Record(last: Self.midnight + 1000 * 24 * Self.hour, fired: nil)
+    var next = Timetable(seed: 0)
+    next.replace([try rule("a", "hourly") { $0.isPersistent = true }], records: ["a": record], at: Self.midnight + 1)
+    #expect(next.nextAlarm == Self.midnight + Self.hour)
+  }
+
+  @Test("A schedule that stays keeps its place when all are read again; a changed one goes on from then")
+  func reload() throws {
+    var timetable = timetable(try rule("a", "hourly"), try rule("b", "hourly"), try rule("c", "hourly"))
+    _ = fire(&timetable, at: Self.midnight + Self.hour)
+    _ = timetable.setPaused(true, "a", at: Self.midnight + Self.hour)
+    timetable.replace([try rule("a", "hourly"), try rule("b", "*:45")], at: Self.midnight + Self.hour + 1)
+    #expect(timetable.overview.map(\.name) == ["a", "b"])
+    #expect(timetable.overview.map(\.isPaused) == [true, false])
+    #expect(timetable.overview.map(\.last?.time) == [Self.midnight + Self.hour, Self.midnight + Self.hour])
+    #expect(timetable.nextAlarm == Self.midnight + Self.hour + 45 * Self.minute)
+  }
+}
