@@ -138,12 +138,12 @@ install: ## Install what "make build" built (PREFIX=/usr/local, DESTDIR=)
 	  chmod 644 '$(DESTDIR)$(libdir)/systemd/system/'$$unit || exit 1; done
 	install -D -m 644 systemd/bobbin.sysusers.conf '$(DESTDIR)$(libdir)/sysusers.d/bobbin.conf'
 	install -D -m 644 systemd/bobbin.tmpfiles.conf '$(DESTDIR)$(libdir)/tmpfiles.d/bobbin.conf'
-	install -d $(foreach folder,bobbin.conf.d handlers.d folders.d models,'$(DESTDIR)$(sysconfdir)/bobbin/$(folder)')
+	install -d $(foreach folder,bobbin.conf.d handlers.d folders.d schedules.d models,'$(DESTDIR)$(sysconfdir)/bobbin/$(folder)')
 	test -e '$(DESTDIR)$(sysconfdir)/bobbin/bobbin.conf' || \
 	  install -m 644 etc/bobbin.conf '$(DESTDIR)$(sysconfdir)/bobbin/bobbin.conf'
 	install -D -m 644 etc/bobbin.conf '$(DESTDIR)$(docdir)/bobbin.conf'
 	install -m 644 etc/handlers.d/handler.conf.sample etc/folders.d/folder.conf.sample etc/folders.d/scans.json5.sample \
-	  '$(DESTDIR)$(docdir)'
+	  etc/schedules.d/schedule.conf.sample '$(DESTDIR)$(docdir)'
 	install -d '$(DESTDIR)$(docdir)/Examples'
 	cp -R Examples/Handlers '$(DESTDIR)$(docdir)/Examples'
 	install -m 644 README.md CHANGELOG.md LICENSE '$(DESTDIR)$(docdir)'
@@ -151,7 +151,8 @@ install: ## Install what "make build" built (PREFIX=/usr/local, DESTDIR=)
 	install -m 644 Documentation/*.md '$(DESTDIR)$(docdir)/Documentation'
 	install -D -m 644 Documentation/man/bobbinctl.1 '$(DESTDIR)$(mandir)/man1/bobbinctl.1'
 	install -D -m 644 Documentation/man/bobbin.conf.5 '$(DESTDIR)$(mandir)/man5/bobbin.conf.5'
-	install -m 644 Documentation/man/bobbin-handler.5 Documentation/man/bobbin-folder.5 '$(DESTDIR)$(mandir)/man5'
+	install -m 644 Documentation/man/bobbin-handler.5 Documentation/man/bobbin-folder.5 Documentation/man/bobbin-schedule.5 \
+	  '$(DESTDIR)$(mandir)/man5'
 	install -D -m 644 Documentation/man/bobbind.8 '$(DESTDIR)$(mandir)/man8/bobbind.8'
 	@echo 'Then, as root: systemd-sysusers && systemd-tmpfiles --create && systemctl daemon-reload &&' \
 	  'systemctl enable --now bobbind.socket bobbind.service'
@@ -161,9 +162,9 @@ uninstall: ## Remove what "make install" installed; keeps configuration, spool a
 	rm -f '$(DESTDIR)$(libdir)/systemd/system/bobbind.service' '$(DESTDIR)$(libdir)/systemd/system/bobbind.socket'
 	rm -f '$(DESTDIR)$(libdir)/sysusers.d/bobbin.conf' '$(DESTDIR)$(libdir)/tmpfiles.d/bobbin.conf'
 	rm -f $(foreach file,README.md CHANGELOG.md LICENSE bobbin.conf handler.conf.sample folder.conf.sample \
-	  scans.json5.sample,'$(DESTDIR)$(docdir)/$(file)')
+	  scans.json5.sample schedule.conf.sample,'$(DESTDIR)$(docdir)/$(file)')
 	rm -rf '$(DESTDIR)$(docdir)/Documentation' '$(DESTDIR)$(docdir)/Examples'
-	rm -f $(foreach page,man1/bobbinctl.1 man5/bobbin.conf.5 man5/bobbin-handler.5 man5/bobbin-folder.5 \
+	rm -f $(foreach page,man1/bobbinctl.1 man5/bobbin.conf.5 man5/bobbin-handler.5 man5/bobbin-folder.5 man5/bobbin-schedule.5 \
 	  man8/bobbind.8,'$(DESTDIR)$(mandir)/$(page)')
 	-rmdir '$(DESTDIR)$(docdir)'
 

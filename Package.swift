@@ -87,7 +87,8 @@ let package = Package(
     .target(
       name: "RecordInput",
       dependencies: ["CLinux", "CZlib", "CZstd", "DelimitedText", "JSONText", "SystemSupport"], swiftSettings: strict),
-    .target(name: "Configuration", dependencies: ["CInih", "TextSupport"], swiftSettings: strict),
+    .target(
+      name: "Configuration", dependencies: ["CInih", "CalendarTime", "TextSupport", "Timetable"], swiftSettings: strict),
     // Which job is next, as a value: no clock, thread or store.
     .target(name: "JobSchedule", dependencies: ["Jobs", "ObjectGraph", "SystemSupport"], swiftSettings: strict),
     // The hosts of a fleet and their lead, as values, and what they ask of the database that they share.
@@ -104,7 +105,7 @@ let package = Package(
       dependencies: [
         "Configuration", "Fleet", "JSONText", "TextSupport", "ObjectGraph", "PostgresFleet", "PostgresStore",
         "JobSchedule",
-        "Jobs", "StatusReplies", "SystemSupport", "HTTPService",
+        "Jobs", "StatusReplies", "SystemSupport", "HTTPService", "Timetable",
       ],
       swiftSettings: strict),
     // A target for each built-in handler; the daemon's core knows none of them.

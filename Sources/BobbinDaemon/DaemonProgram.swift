@@ -133,9 +133,21 @@ public struct DaemonProgram: Sendable {
     let declared = types == 1 ? "1 declared job type" : "\(types) declared job types"
     let folders = loaded.hotFolders.count
     let hot = folders == 0 ? "" : folders == 1 ? ", 1 hot folder" : ", \(folders) hot folders"
+    let builtIn = try BuiltInHandlers(
+      paths, ConfigurationBox(loaded.configuration), coordinator: PersistentStoreCoordinator(model: model),
+      imageHelperPath: Executable.ownDirectory() + "/bobbin-image")
+    let count = try schedules(paths, loaded, builtIn: builtIn).count
+    let scheduled = count == 0 ? "" : count == 1 ? ", 1 schedule" : ", \(count) schedules"
     let lines = try StoreOpening.trial(paths, loaded.configuration, model: model)
-    let summary = "the configuration is in order; \(model.entities.count) entities, \(declared)\(hot)"
+    let summary = "the configuration is in order; \(model.entities.count) entities, \(declared)\(hot)\(scheduled)"
     finish(printing: ([summary] + lines).joined(separator: "\n"))
+  }
+
+  private func schedules(
+    _ paths: Paths, _ loaded: Loaded, builtIn: BuiltInHandlers
+  ) throws(ConfigurationError) -> [ScheduledFile] {
+    try ScheduledFile.load(
+      paths, loaded.configuration, handlers: builtIn.all + handlers + builtIn.handlers(of: loaded.types))
   }
 
   /// Starts the service; the process ends with a signal, or with an error on the way.
@@ -156,11 +168,13 @@ public struct DaemonProgram: Sendable {
         let parts = Daemon.Parts(
           paths: paths, configuration: box, coordinator: opened.coordinator,
           handlers: builtIn.all + handlers, declaredHandlers: builtIn.handlers(of: loaded.types),
-          hotFolders: loaded.hotFolders, killLeftovers: builtIn.killLeftovers, fleet: opened.fleet, log: log)
+          hotFolders: loaded.hotFolders, killLeftovers: builtIn.killLeftovers, fleet: opened.fleet,
+          schedules: try schedules(paths, loaded, builtIn: builtIn), log: log)
         let service = try Service(parts, listener: listener, lock: opened.lock) { () throws in
           let new = try load(paths, options)
-          return Service.Reloaded(
-            configuration: new.configuration, handlers: builtIn.handlers(of: new.types), hotFolders: new.hotFolders)
+          return Service.Settings(
+            configuration: new.configuration, declaredHandlers: builtIn.handlers(of: new.types),
+            hotFolders: new.hotFolders, schedules: try schedules(paths, new, builtIn: builtIn))
         }
         try service.start()
       }
@@ -169,7 +183,10 @@ public struct DaemonProgram: Sendable {
 
   private func makeFolders(of paths: Paths, root: String) throws {
     let run = URL(fileURLWithPath: paths.socket).deletingLastPathComponent().path
-    for path in [run, paths.configuration, paths.configurationDropIns, paths.handlers, paths.hotFolders, paths.models] {
+    let folders = [
+      run, paths.configuration, paths.configurationDropIns, paths.handlers, paths.hotFolders, paths.schedules, paths.models,
+    ]
+    for path in folders {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
     try FileManager.default.createDirectory(

@@ -15,17 +15,17 @@ final class Service: Sendable {
   private let closeStore: @Sendable () throws -> Void
   private let lock: FileLock
   private let listener: UnixListener
-  private let load: @Sendable () throws -> Reloaded
+  private let load: @Sendable () throws -> Settings
   private let queue: DispatchQueue
   private let watchdog: OneShotTimer
   private let state = Mutex(State())
 
-  /// The settings that a reload puts into force.
-  struct Reloaded {
+  /// The settings in the configuration's folder, which a reload puts into force.
+  struct Settings {
     let configuration: Configuration
-    /// The handlers of declared types.
-    let handlers: [any JobHandler]
+    let declaredHandlers: [any JobHandler]
     let hotFolders: [HotFolder]
+    let schedules: [ScheduledFile]
   }
 
   private struct State {
@@ -35,7 +35,7 @@ final class Service: Sendable {
 
   init(
     _ parts: Daemon.Parts, listener: UnixListener, lock: FileLock,
-    load: @escaping @Sendable () throws -> Reloaded
+    load: @escaping @Sendable () throws -> Settings
   ) throws {
     log = parts.log
     closeStore = { [coordinator = parts.coordinator] in try coordinator.close() }
@@ -88,7 +88,8 @@ final class Service: Sendable {
     log.tellManager(.reloading)
     do {
       let new = try load()
-      daemon.reload(new.configuration, declaredHandlers: new.handlers, hotFolders: new.hotFolders)
+      daemon.reload(
+        new.configuration, declaredHandlers: new.declaredHandlers, hotFolders: new.hotFolders, schedules: new.schedules)
       log.notice("reloaded")
     } catch let error as ConfigurationError {
       for problem in error.problems { log.error("\(problem)") }

@@ -1,9 +1,12 @@
 // Macros and variadic calls as functions, and capabilities(7), for which the C library has no function.
 #include "CLinux.h"
 #include <errno.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 extern int __cxa_thread_atexit_impl(void (*body)(void *), void *argument, void *object);
@@ -71,4 +74,12 @@ int linux_drop_capabilities(void) {
   }
   struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0, 0, 0}, {0, 0, 0}};
   return (int)syscall(SYS_capset, &header, none);
+}
+
+int linux_watch_clock(int timer) {
+  if (timer < 0) timer = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+  if (timer < 0) return -1;
+  // A moment that never comes: only the change of the clock counts.
+  struct itimerspec never = {.it_value = {.tv_sec = LONG_MAX}};
+  return timerfd_settime(timer, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL) == 0 ? timer : -1;
 }

@@ -59,6 +59,10 @@ package struct Paths: Sendable, Equatable {
   package var hotFolders: String { configuration + "/folders.d" }
   /// The folder of what is remembered of hot folders.
   package var hotFolderMemories: String { state + "/folders" }
+  /// The folder of schedules.
+  package var schedules: String { configuration + "/schedules.d" }
+  /// The file with the places of schedules, beside the store.
+  package static let scheduleState = "schedules"
   /// The folder of `.xcdatamodeld` bundles.
   package var models: String { configuration + "/models" }
   /// The operator's decisions about changes of models that can't be inferred.

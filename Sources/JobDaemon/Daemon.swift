@@ -29,6 +29,7 @@ package final class Daemon: Sendable {
     package var hotFolders: [HotFolder]
     /// The database that it shares with other hosts; nil if it has a store of its own.
     package var fleet: FleetDatabase?
+    package var schedules: [ScheduledFile]
     package var log: DaemonLog
     /// The first time for which a fault of this host holds a type, and the longest.
     package var hostFaultDelays = Duration.seconds(1) ... .seconds(60)
@@ -37,7 +38,7 @@ package final class Daemon: Sendable {
       paths: Paths, configuration: ConfigurationBox, coordinator: PersistentStoreCoordinator,
       handlers: [any JobHandler], declaredHandlers: [any JobHandler] = [], hotFolders: [HotFolder] = [],
       killLeftovers: @escaping @Sendable () throws -> Int = { 0 }, fleet: FleetDatabase? = nil,
-      log: DaemonLog
+      schedules: [ScheduledFile] = [], log: DaemonLog
     ) {
       self.paths = paths
       self.configuration = configuration
@@ -47,6 +48,7 @@ package final class Daemon: Sendable {
       self.killLeftovers = killLeftovers
       self.hotFolders = hotFolders
       self.fleet = fleet
+      self.schedules = schedules
       self.log = log
     }
   }
@@ -67,6 +69,7 @@ package final class Daemon: Sendable {
   let merger: Merger
   let intake: Intake
   let admission: Admission
+  let schedules: Schedules
   let handlers: HandlerTable
   let engine: JobEngine
   let control: JobControl
@@ -81,6 +84,7 @@ package final class Daemon: Sendable {
   private let fleetJobs: FleetJobs?
   private let fleetAdmission: FleetAdmission?
   private let killLeftovers: @Sendable () throws -> Int
+  private let firstSchedules: [ScheduledFile]
   private let memoryReturn: MemoryReturn
   let started = Date()
   /// The same moment on a clock that can't be set.
@@ -93,6 +97,7 @@ package final class Daemon: Sendable {
   package init(_ parts: Parts, onFatal: @escaping @Sendable (FatalFailure) -> Void) throws {
     (paths, configuration, log, coordinator) = (parts.paths, parts.configuration, parts.log, parts.coordinator)
     killLeftovers = parts.killLeftovers
+    firstSchedules = parts.schedules
     let settings = configuration.value
     let occupation = OccupationRecorder()
     mainOccupation = occupation
@@ -158,6 +163,9 @@ package final class Daemon: Sendable {
       keep: { [spool] data in _ = try spool.store(data, as: Submitter.fileName(for: user), submitter: user) })
     self.notices = notices
     if membership == nil { scheduler.change { schedule, _ in schedule.collectEndedBatches() } }
+    schedules = Schedules(
+      FiringDesk(main: main, spool: spool, intake: intake, scheduler: scheduler), folder: paths.state,
+      spoolName: spoolName, log: log)
     fleetJobs = membership.map { [main, releaser, waiters, scheduler, log] membership in
       FleetJobs(
         main: main, scheduler: scheduler, releaser: releaser, waiters: waiters, intake: intake, notices: notices,
@@ -188,6 +196,7 @@ package final class Daemon: Sendable {
     if count > 0 { log.notice("recovering \(count) \(count == 1 ? "job" : "jobs") of an earlier run") }
     try intake.begin(known: Set(recovery.files.keys))
     hotFolders.replace(configuredFolders)
+    try schedules.begin(firstSchedules)
     retention.runSoon()
     failedFiles.runSoon()
   }
@@ -208,6 +217,7 @@ package final class Daemon: Sendable {
     workers.start(count: settings.workers.count)
     try intake.begin(known: [])
     hotFolders.replace(configuredFolders)
+    try schedules.begin(firstSchedules)
     failedFiles.runSoon()
   }
 
@@ -219,7 +229,10 @@ package final class Daemon: Sendable {
   }
 
   /// Puts a new configuration and new handlers of declared types into force, as far as that needs no restart.
-  package func reload(_ new: Configuration, declaredHandlers: [any JobHandler], hotFolders folders: [HotFolder]) {
+  package func reload(
+    _ new: Configuration, declaredHandlers: [any JobHandler], hotFolders folders: [HotFolder] = [],
+    schedules: [ScheduledFile] = []
+  ) {
     let old = configuration.value
     for change in new.changes(from: old) { log.notice("reload: \(change)") }
     let settings = new.reloaded(over: old)
@@ -236,6 +249,7 @@ package final class Daemon: Sendable {
     for handler in handlers.own { handler.configurationDidChange() }
     intake.reconfigure(settings.spool)
     hotFolders.replace(folders)
+    self.schedules.replace(schedules)
     log.setLevel(settings.log.level)
   }
 
@@ -249,6 +263,7 @@ package final class Daemon: Sendable {
     // Or else the intake would wait for a database that is away.
     membership?.endAdmission()
     hotFolders.stop()
+    schedules.close()
     intake.stop()
     engine.hostFaults.stop()
     scheduler.close()

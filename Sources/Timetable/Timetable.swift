@@ -60,7 +60,8 @@ package struct Timetable: Sendable {
         let record = records[rule.name]
         entry = Entry(rule: rule, last: min(record?.last ?? time, time))
         entry.fired = record?.fired.map { Firing(schedule: rule.name, time: $0) }
-        if !rule.isPersistent { entry.last = time }
+        entry.isPaused = record?.isPaused ?? false
+        if !rule.isPersistent || entry.isPaused { entry.last = time }
         seek(&entry, after: entry.last)
       }
       replaced[rule.name] = entry
@@ -136,15 +137,19 @@ package struct Timetable: Sendable {
     package let last: Int64
     /// The moment of the last firing.
     package let fired: Int64?
+    package let isPaused: Bool
 
-    package init(last: Int64, fired: Int64?) {
+    package init(last: Int64, fired: Int64?, isPaused: Bool = false) {
       self.last = last
       self.fired = fired
+      self.isPaused = isPaused
     }
   }
 
   /// The places of all schedules, for ``replace(_:records:at:)`` of the next run.
-  package var records: [String: Record] { entries.mapValues { Record(last: $0.last, fired: $0.fired?.time) } }
+  package var records: [String: Record] {
+    entries.mapValues { Record(last: $0.last, fired: $0.fired?.time, isPaused: $0.isPaused) }
+  }
 
   /// A schedule as people see it.
   package struct Overview: Sendable, Equatable {

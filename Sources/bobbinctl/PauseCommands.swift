@@ -3,7 +3,7 @@ import JSONText
 import StatusReplies
 import TextSupport
 
-/// A command that pauses or resumes a queue, a type, or everything.
+/// A command that pauses or resumes a queue, a type, a schedule, or everything.
 struct PauseCommand: Sendable {
   let name: String
   let summary: String
@@ -17,25 +17,29 @@ struct PauseCommand: Sendable {
       name: "pause", summary: "Start no more jobs of a queue or type, or none at all",
       details: """
         Running jobs are not disturbed, and jobs are still accepted. A pause holds until "bobbinctl resume", also when the
-        daemon is restarted. Without an option everything is paused.
+        daemon is restarted. Without an option everything is paused. A paused schedule submits nothing; its jobs that are
+        accepted run.
         """, listsPauses: false),
     PauseCommand(
       name: "resume", summary: "Start jobs again after a pause",
       details: """
-        Ends a pause of the same kind: a queue's with --queue, a type's with --type, that of everything without an option.
-        With --all it ends every pause.
+        Ends a pause of the same kind: a queue's with --queue, a type's with --type, a schedule's with --schedule, that of
+        everything without an option. With --all it ends every pause of queues and types. What a schedule has not fired
+        for meanwhile is not made up for.
         """, listsPauses: true,
       options: [Option("--all", .none, help: "End all pauses, those of queues and types too")]),
   ]
 
   var command: Command {
-    Command(
+    let others = options.map { " | " + $0.synopsis }.joined()
+    return Command(
       name: name,
-      usage: "\(name) [--queue QUEUE | --type TYPE\(options.map { " | " + $0.synopsis }.joined())] [--json]",
+      usage: "\(name) [--queue QUEUE | --type TYPE | --schedule NAME\(others)] [--json]",
       summary: summary, details: details,
       options: [
         Option("--queue", .required("QUEUE"), help: "This queue only"),
         Option("--type", .required("TYPE"), help: "This type only"),
+        Option("--schedule", .required("NAME"), help: "This schedule"),
       ] + options
     ) { arguments in
       if let operand = arguments.operands.first {
@@ -43,12 +47,17 @@ struct PauseCommand: Sendable {
       }
       let (queue, type) = (arguments["--queue"], arguments["--type"])
       if queue != nil && type != nil { arguments.addProblem("give --queue or --type, not both") }
+      let schedule = arguments["--schedule"]
+      if schedule != nil, queue != nil || type != nil || arguments.has("--all") {
+        arguments.addProblem("--schedule stands alone")
+      }
       let isForAll = arguments.has("--all")
       if isForAll, queue != nil || type != nil { arguments.addProblem("--all stands alone") }
       let body: JSONObject = queue.map { ["queue": .string($0)] } ?? type.map { ["type": .string($0)] } ?? [:]
       let resource = queue.map { "the queue \"\($0)\"" } ?? type.map { "the type \"\($0)\"" } ?? "everything"
       return { (session) throws(ToolError) in
-        isForAll ? try resumeAll(session) : try run(body, of: resource, session: session)
+        if let schedule { return try run(schedule: schedule, session) }
+        return isForAll ? try resumeAll(session) : try run(body, of: resource, session: session)
       }
     }
   }
@@ -64,6 +73,12 @@ struct PauseCommand: Sendable {
       ended += 1
     }
     if !session.printsJSON { session.output.note(ended == 1 ? "everything is resumed" : "nothing is paused any more") }
+    return .success
+  }
+
+  private func run(schedule: String, _ session: Session) throws(ToolError) -> ExitCode {
+    _ = try session.post(ControlClient.path("v1", "schedules", schedule, name), .object([:]), refusal: .refused)
+    if !session.printsJSON { session.output.note("the schedule \"\(schedule)\" is \(name)d") }
     return .success
   }
 

@@ -10,7 +10,7 @@ enum Tool {
       Command(StatusCommand.self), Command(SubmitCommand.self), Command(WatchCommand.self), Command(BatchCommand.self),
       Command(ListCommand.self), Command(ShowCommand.self),
       Command(WhyCommand.self), Command(LogCommand.self), Command(RejectsCommand.self), Command(QueuesCommand.self),
-      Command(ExplainCommand.self),
+      Command(ExplainCommand.self), Command(SchedulesCommand.self), Command(RunCommand.self),
     ] + JobCommand.all.map(\.command) + PauseCommand.all.map(\.command) + [
       Command(FlushCommand.self), Command(FleetCommand.self), Command(ModelCommand.self), Command(StoreCommand.self),
       Command(DoctorCommand.self),

@@ -14,8 +14,8 @@ struct CommandLineTests {
       (
         [],
         [
-          "a command is missing: status, submit, watch, batch, list, show, why, log, rejects, queues, explain, cancel, "
-            + "hold, release, retry, redrive, priority, pause, resume, flush, fleet, model, store or doctor"
+          "a command is missing: status, submit, watch, batch, list, show, why, log, rejects, queues, explain, schedules, "
+            + "run, cancel, hold, release, retry, redrive, priority, pause, resume, flush, fleet, model, store or doctor"
         ]
       ),
       (["stauts"], [#"there is no command "stauts"; do you mean "status"?"#]),
@@ -41,6 +41,9 @@ struct CommandLineTests {
       (["submit", "-", "-"], ["standard input can be read only once"]),
       (["cancel"], ["say which jobs are meant: ID... | [--state STATE] [--type TYPE] [--queue QUEUE] [--batch BATCH]"]),
       (["hold", "a", "--queue", "q"], ["give either IDs, or --state, --type, --queue and --batch"]),
+      (["pause", "--schedule", "a", "--queue", "q"], ["--schedule stands alone"]),
+      (["run"], ["the name of one schedule is expected"]),
+      (["schedules", "a"], ["schedules takes no argument, not \"a\""]),
       (["pause", "--queue", "q", "--type", "t"], ["give --queue or --type, not both"]),
       (["explain"], ["a path is expected: explain [--as USER] [--json] PATH"]),
       (["priority", "101", "a"], ["the first argument is a priority from -100 to 100"]),

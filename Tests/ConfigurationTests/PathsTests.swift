@@ -18,11 +18,12 @@ struct PathsTests {
     #expect(
       [
         paths.spoolTemporary, paths.spoolNew, paths.spoolCurrent, paths.spoolFailed, paths.payload, paths.store,
-        paths.socket, paths.configurationFile, paths.configurationDropIns, paths.handlers, paths.models,
+        paths.socket, paths.configurationFile, paths.configurationDropIns, paths.handlers, paths.schedules,
+        paths.models,
       ] == [
         "/tmp/x/spool/tmp", "/tmp/x/spool/new", "/tmp/x/spool/cur", "/tmp/x/spool/failed", "/tmp/x/spool/payload",
         "/tmp/x/state/bobbin.sqlite", "/tmp/x/run/bobbin.sock", "/tmp/x/etc/bobbin.conf", "/tmp/x/etc/bobbin.conf.d",
-        "/tmp/x/etc/handlers.d", "/tmp/x/etc/models",
+        "/tmp/x/etc/handlers.d", "/tmp/x/etc/schedules.d", "/tmp/x/etc/models",
       ])
     #expect(Paths(root: "/").store == "/state/bobbin.sqlite")
   }

@@ -20,6 +20,8 @@ struct RouteRightsTests {
     "GET /v1/queues": .reading, "GET /v1/explain": .reading, "GET /v1/fleet": .reading,
     "POST /v1/fleet/drain": .changing, "POST /v1/fleet/undrain": .changing, "POST /v1/fleet/remove": .changing,
     "POST /v1/fleet/finish-upgrade": .changing,
+    "GET /v1/schedules": .reading, "POST /v1/schedules/:name/run": .changing,
+    "POST /v1/schedules/:name/pause": .changing, "POST /v1/schedules/:name/resume": .changing,
     "POST /v1/jobs": .submitting, "POST /v1/commands": .changing,
     "POST /v1/pause": .changing, "POST /v1/resume": .changing, "POST /v1/flush": .changing,
   ]

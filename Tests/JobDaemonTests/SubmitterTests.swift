@@ -43,6 +43,19 @@ struct SubmitterTests {
     #expect(try submitter(afterRestart: name) == 4001)
   }
 
+  @Test("A firing's job has the firing's ID after a restart and on each host, but nobody else's file of its name has")
+  func firing() throws {
+    let name = Submitter.fileName(forFiring: "a-b@2026-11-23T03:00:00Z")
+    let file = try spool.store(Data("{}".utf8), as: name, submitter: Credentials.effectiveUser)
+    #expect(file.defaultID == "a-b@2026-11-23T03:00:00Z" && file.defaultID(in: "ash:/spool") == file.defaultID)
+    #expect(try spool.reread(name, sizeLimit: 1_000).get().defaultID == file.defaultID)
+    #expect(try spool.reread(name, sizeLimit: 1_000).get().submitter == Credentials.effectiveUser)
+    let path = "\(Paths(root: folder.path).spoolCurrent)/\(name)"
+    if Credentials.effectiveUser == 0, chown(path, 4001, 4001) == 0 {
+      #expect(try spool.reread(name, sizeLimit: 1_000).get().defaultID != file.defaultID)
+    }
+  }
+
   @Test("An output that the daemon made for somebody gives no rights of the daemon when it is dropped as a job")
   func output() throws {
     let file = try spool.current.createFile("output.json")

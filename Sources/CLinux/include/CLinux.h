@@ -132,3 +132,7 @@ struct linux_launch {
 // Starts the program in a session, and so a process group, of its own. Returns when it has been executed: the process
 // ID, or -1 with failed_call and error saying what failed.
 int linux_spawn(struct linux_launch *launch);
+
+// Makes a descriptor, or takes one that it made, that can be read from once the wall clock is set, which fails with
+// ECANCELED. -1 and errno on error.
+int linux_watch_clock(int timer);

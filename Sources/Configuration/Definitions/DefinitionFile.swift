@@ -8,8 +8,8 @@ protocol FileDefinition: Sendable {
   static var fileKind: String { get }
   /// Every key there is, in the order of the documentation.
   static var keys: [DefinitionKey<Self>] { get }
-  /// The names of keys that a file must have.
-  static var requiredKeys: [String] { get }
+  /// The names of keys of which a file must have one at least, of each list.
+  static var requiredKeys: [[String]] { get }
 
   /// The path of the file.
   var file: String { get }
@@ -63,9 +63,9 @@ extension FileDefinition {
         problems.append(problem)
       }
     }
-    for key in requiredKeys where definition.assignments[key] == nil {
-      let place = problems.contains { $0.key == key }
-      if !place { problems.append(definition.missing(key)) }
+    for keys in requiredKeys where keys.allSatisfy({ definition.assignments[$0] == nil }) {
+      let isTold = problems.contains { keys.contains($0.key ?? "") }
+      if !isTold { problems.append(definition.missing(keys.joined(separator: " or "))) }
     }
     return (definition, problems)
   }

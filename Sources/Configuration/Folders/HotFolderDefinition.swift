@@ -45,7 +45,7 @@ package struct HotFolderDefinition: Sendable, Equatable {
 extension HotFolderDefinition: FileDefinition {
   static let section = "Folder"
   static let fileKind = "a hot folder's file"
-  static let requiredKeys = ["Path", "Job"]
+  static let requiredKeys = [["Path"], ["Job"]]
 
   static let keys: [DefinitionKey<HotFolderDefinition>] = [
     DefinitionKey("Path", \.path, format: .folderPath),

@@ -1,7 +1,7 @@
 extension HandlerDefinition: FileDefinition {
   static let section = "Handler"
   static let fileKind = "a handler's file"
-  static let requiredKeys = ["Type", command.name]
+  static let requiredKeys = [["Type"], [command.name]]
 
   /// The command line.
   static let command = DefinitionKey<HandlerDefinition>(

@@ -1,3 +1,5 @@
+import Configuration
+import Foundation
 package import Jobs
 import Synchronization
 import SystemSupport
@@ -75,4 +77,22 @@ package struct HandlerTypeError: Error, CustomStringConvertible {
   package let description: String
 
   init(_ description: String) { self.description = description }
+}
+
+extension HandlerTable {
+  /// Reads a file's jobs and checks their types and arguments.
+  ///
+  /// - Parameters:
+  ///   - now: the moment from which delays count.
+  ///   - unknownTypes: the treatment of types without a handler.
+  func parse(_ data: Data, at now: Date, _ unknownTypes: UnknownTypes) throws(JobFileError) -> JobFile {
+    try JobFile(data, at: now) { (job) throws(JobFileError) in
+      if let handler = self[job.type] {
+        try job.checkArguments(handler.validate)
+      } else if unknownTypes == .refuse {
+        throw JobFileError(
+          "there is no job type \"\(job.type)\"; there are \(types.joined(separator: ", "))", key: "type")
+      }
+    }
+  }
 }

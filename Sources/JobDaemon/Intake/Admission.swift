@@ -34,17 +34,7 @@ final class Admission: Sendable {
 
   /// Reads a file's jobs and checks types and arguments.
   func parse(_ file: ClaimedFile) throws(JobFileError) -> JobFile {
-    try JobFile(file.data, at: fleet?.now ?? Date()) { (job) throws(JobFileError) in
-      if let handler = handlers[job.type] {
-        try job.checkArguments(handler.validate)
-      } else if policy.configuration.value.jobs.unknownTypes == .refuse {
-        throw JobFileError(unknownType(job.type), key: "type")
-      }
-    }
-  }
-
-  private func unknownType(_ type: String) -> String {
-    "there is no job type \"\(type)\"; there are \(handlers.types.joined(separator: ", "))"
+    try handlers.parse(file.data, at: fleet?.now ?? Date(), policy.configuration.value.jobs.unknownTypes)
   }
 
   /// Inserts the jobs of files together, in one save; the caller schedules them.

@@ -269,9 +269,10 @@ final class Intake: Sendable {
 
   /// Admits a job file that came over the socket, or is the daemon's own; it is durable in `cur/` before this returns.
   ///
+  /// - Parameter name: the file's name in `cur/`; nil for a new one.
   /// - Returns: the file, with its jobs in their order.
-  func accept(_ data: Data, submitter: UInt32) throws -> [AdmittedFile] {
-    let name = Submitter.fileName(for: submitter)
+  func accept(_ data: Data, as name: FileName? = nil, submitter: UInt32) throws -> [AdmittedFile] {
+    let name = name ?? Submitter.fileName(for: submitter)
     let draft = ClaimedFile(name: name, data: data, submitter: submitter)
     let contents = try admission.parse(draft)
     let file = try spool.store(data, as: name, submitter: submitter)

@@ -12,7 +12,10 @@ struct ClaimedFile: Sendable {
   ///
   /// It covers name, inode, times and size, so that a file which a power cut brings back is the same job, and a new file
   /// of an old name is another, even a copy with the old file's modification time: an inode's number is soon used again.
+  ///
+  /// In the file of a schedule's firing it is the firing's: on each host, and whenever it is submitted.
   let defaultID: String
+  private let isFiring: Bool
 
   /// A file that has no place in the spool yet.
   init(name: FileName, data: Data, submitter: UInt32) {
@@ -20,12 +23,20 @@ struct ClaimedFile: Sendable {
     self.data = data
     self.submitter = submitter
     defaultID = ""
+    isFiring = false
   }
 
   init(name: FileName, data: Data, submitter: UInt32, status: FileStatus, birthTime: Int64) {
     self.name = name
     self.data = data
     self.submitter = submitter
+    // Anybody else may choose such a name.
+    if status.owner == Credentials.effectiveUser, let firing = Submitter.firing(name) {
+      defaultID = firing
+      isFiring = true
+      return
+    }
+    isFiring = false
     var hash = StableHash()
     hash.combine(name.bytes)
     for number in [Int64(bitPattern: status.inode), status.modificationTime, status.size, birthTime] {
@@ -36,6 +47,7 @@ struct ClaimedFile: Sendable {
 
   /// The ID that it gets in the spool of one of several hosts, where files of the same name and inode may lie.
   func defaultID(in spool: String) -> String {
+    if isFiring { return defaultID }
     var hash = StableHash()
     hash.combine(spool.utf8)
     hash.combine(defaultID.utf8)
@@ -73,10 +85,22 @@ struct ClaimedFile: Sendable {
 /// Unmarked files of the daemon's user may also come from programs of declared types, with whatever their submitters
 /// had them write. So no file in `new/` gets the rights of the daemon's user if others may put files there.
 enum Submitter {
-  private static let prefix = "submitted-"
+  private static let prefix = "submitted-", ending = ".json"
 
   /// Returns a unique name for a file with jobs that a user submitted over the socket.
   static func fileName(for user: UInt32) -> FileName { FileName("\(prefix)\(user)-\(UUID().uuidString).json") }
+
+  /// Returns the name of the file with the jobs of a schedule's firing, which submits them in the daemon's own name.
+  static func fileName(forFiring id: String) -> FileName {
+    FileName("\(prefix)\(Credentials.effectiveUser)-\(id)\(ending)")
+  }
+
+  /// Returns the ID of the firing whose jobs a file of the daemon's has.
+  static func firing(_ name: FileName) -> String? {
+    guard let text = name.string, text.hasPrefix(prefix), text.hasSuffix(ending) else { return nil }
+    let parts = text.dropFirst(prefix.count).dropLast(ending.count).split(separator: "-", maxSplits: 1)
+    return parts.count == 2 && parts[1].contains("@") ? String(parts[1]) : nil
+  }
 
   /// Returns the submitter of a file in `cur/`.
   static func user(ofClaimed file: borrowing FileDescriptor, _ name: FileName, _ status: FileStatus) throws(SystemError)

@@ -60,6 +60,7 @@ package final class StatusService: Sendable {
     router.on(.get, "/v1/jobs/:id", needs: .reading) { request, parameters in self.job(parameters["id"], request) }
     router.on(.post, "/v1/jobs", needs: .submitting) { request, _ in self.submit(request) }
     addFleet(to: &router)
+    addSchedules(to: &router)
     addCommands(to: &router)
     addExplanations(to: &router)
     addRejects(to: &router)

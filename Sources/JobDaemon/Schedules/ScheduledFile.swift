@@ -1,0 +1,90 @@
+package import Configuration
+import Foundation
+import JSONText
+package import Jobs
+import SystemSupport
+import Timetable
+
+/// A schedule and the job file that it submits, as both were read at the start or at a reload.
+package struct ScheduledFile: Sendable {
+  /// The most jobs of a file whose firings wait for each other, each job for each.
+  private static let queueLimit = 100
+
+  let rule: ScheduleRule
+  private let data: Data
+
+  init(rule: ScheduleRule, data: Data) {
+    self.rule = rule
+    self.data = data
+  }
+
+  /// The schedules of a configuration.
+  ///
+  /// - Parameter handlers: those of all types, which check the jobs.
+  /// - Throws: everything that is wrong in any of the files, by file, line and key.
+  package static func load(
+    _ paths: Paths, _ configuration: Configuration, handlers: [any JobHandler]
+  ) throws(ConfigurationError) -> [ScheduledFile] {
+    let table = HandlerTable(handlers)
+    var files: [ScheduledFile] = []
+    var problems: [ConfigurationProblem] = []
+    for definition in try ScheduleDefinition.load(folder: paths.schedules) {
+      do throws(ConfigurationProblem) {
+        files.append(try ScheduledFile(definition, configuration, handlers: table))
+      } catch {
+        problems.append(error)
+      }
+    }
+    guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
+    return files
+  }
+
+  private init(
+    _ definition: ScheduleDefinition, _ configuration: Configuration, handlers: HandlerTable
+  ) throws(ConfigurationProblem) {
+    rule = definition.rule
+    let limit = configuration.spool.maxJobFileSize
+    do throws(SystemError) {
+      data = try FileDescriptor.open(definition.jobFile).readAll(limit: limit + 1)
+    } catch {
+      throw definition.problem("Job", "the job file \(definition.jobFile) can't be read: \(error)")
+    }
+    if data.count > limit {
+      throw definition.problem("Job", "the job file \(definition.jobFile) is larger than [Spool] MaxJobFileSize")
+    }
+    let contents: JobFile
+    do throws(JobFileError) {
+      contents = try handlers.parse(data, at: Date(), configuration.jobs.unknownTypes)
+    } catch {
+      throw definition.problem("Job", "\(definition.jobFile): \(error)")
+    }
+    if let job = contents.jobs.first(where: { !$0.isNamedAfterFile }) {
+      throw definition.problem(
+        "Job",
+        "\(definition.jobFile): a job with the ID \"\(displayName(job.id ?? ""))\" would run only once; "
+          + "leave \"id\" out, or give one that begins with #")
+    }
+    if rule.overlap == .queue, contents.jobs.count > Self.queueLimit {
+      throw definition.problem("Job", "with Overlap=queue a job file may have \(Self.queueLimit) jobs")
+    }
+  }
+
+  /// The file to be submitted.
+  ///
+  /// - Parameter earlier: IDs of jobs that all of its jobs wait for, however they end.
+  func data(waitingFor earlier: [String]) throws -> Data {
+    if earlier.isEmpty { return data }
+    let file = try JSONDocument(parsing: data, dialect: .json5).value
+    guard var object = file.object else { return data }
+    guard let jobs = object["jobs"]?.array else { return Data(Self.adding(earlier, to: file).serialized().utf8) }
+    object["jobs"] = .array(jobs.map { Self.adding(earlier, to: $0) })
+    return Data(JSONValue.object(object).serialized().utf8)
+  }
+
+  private static func adding(_ earlier: [String], to job: JSONValue) -> JSONValue {
+    guard var object = job.object else { return job }
+    let own = object["afterAny"].map { $0.array ?? [$0] } ?? []
+    object["afterAny"] = .array(own + earlier.map(JSONValue.string))
+    return .object(object)
+  }
+}

@@ -1,0 +1,216 @@
+import Configuration
+import Dispatch
+import Foundation
+import JobSchedule
+import Jobs
+import Synchronization
+import SystemSupport
+import Timetable
+
+/// The daemon's schedules: one timer for the moment that is due next, and what is submitted then.
+///
+/// ``Timetable`` decides what fires; this tells it the time, submits the jobs and keeps the places of the schedules in
+/// a file, which is written after what it tells was submitted: after a crash in between the firing is repeated, and
+/// recognized by its ID.
+final class Schedules: Sendable {
+  /// There is no schedule of that name.
+  struct Missing: Error {}
+
+  private struct State {
+    var timetable: Timetable
+    var files: [String: ScheduledFile] = [:]
+    /// Firings that are not submitted yet, since that has failed; until then nothing else fires.
+    var pending: [Timetable.Order] = []
+    /// True once it was logged that jobs can't be submitted, and that the file can't be written.
+    var told = (submission: false, file: false)
+    var watcher: ClockWatcher?
+    var isClosed = false
+  }
+
+  private static let retryDelay = Duration.seconds(5)
+
+  private let desk: FiringDesk
+  private let folder: String
+  private let log: DaemonLog
+  /// The place where everything happens; the lock is for those who look.
+  private let queue = DispatchQueue(label: "schedules")
+  private let timer: OneShotTimer
+  private let state: Mutex<State>
+  private let now: @Sendable () -> Int64
+
+  /// - Parameters:
+  ///   - folder: the folder of the file with the places.
+  ///   - spoolName: differs between hosts, whose delays are to differ.
+  ///   - now: the wall clock.
+  init(
+    _ desk: FiringDesk, folder: String, spoolName: String, log: DaemonLog,
+    now: @escaping @Sendable () -> Int64 = { Moment.now().wall }
+  ) {
+    self.desk = desk
+    self.folder = folder
+    self.log = log
+    self.now = now
+    timer = OneShotTimer(queue: queue)
+    var hash = StableHash()
+    hash.combine(spoolName.utf8)
+    state = Mutex(State(timetable: Timetable(seed: UInt64(hash.digits, radix: 16) ?? 0)))
+  }
+
+  // MARK: Start, reload and stop
+
+  /// Begins with the places of an earlier run; what persistent schedules have missed since then fires.
+  func begin(_ files: [ScheduledFile]) throws {
+    let records = try readRecords()
+    let watcher = try ClockWatcher(queue: queue) { [weak self] in self?.advance() }
+    state.withLock { $0.watcher = watcher }
+    queue.sync { replace(files, records) }
+  }
+
+  /// Puts the schedules of a new configuration into force.
+  func replace(_ files: [ScheduledFile]) { queue.async { self.replace(files, [:]) } }
+
+  private func replace(_ files: [ScheduledFile], _ records: [String: Timetable.Record]) {
+    state.withLock { state in
+      state.files = Dictionary(files.map { ($0.rule.name, $0) }) { _, last in last }
+      state.timetable.replace(files.map(\.rule), records: records, at: now())
+    }
+    advance()
+  }
+
+  /// Fires nothing more; returns when nothing is being submitted.
+  func close() {
+    state.withLock { state in
+      state.isClosed = true
+      state.watcher?.stop()
+    }
+    timer.cancel()
+    queue.sync {}
+  }
+
+  // MARK: Firing
+
+  /// Fires what is due, and arms the timer for what is due next.
+  private func advance() {
+    if state.withLock(\.isClosed) { return }
+    do {
+      try submitPending()
+      let time = now()
+      let busy = try unfinishedFirings(dueAt: time)
+      let places = state.withLock(\.timetable.records)
+      state.withLock { $0.pending = $0.timetable.advance(to: time) { busy.contains($0) } }
+      try submitPending()
+      state.withLock { $0.told.submission = false }
+      if state.withLock(\.timetable.records) != places { save() }
+    } catch {
+      let isNews = state.withLock { state in
+        defer { state.told.submission = true }
+        return !state.told.submission
+      }
+      if isNews { log.error("the jobs of schedules can't be submitted yet: \(error)") }
+      return timer.arm(after: Self.retryDelay) { [weak self] in self?.advance() }
+    }
+    guard let next = state.withLock(\.timetable.nextAlarm) else { return timer.disarm() }
+    let moment = timespec(tv_sec: Int(next / 1000), tv_nsec: Int(next % 1000) * 1_000_000)
+    timer.arm(at: DispatchWallTime(timespec: moment)) { [weak self] in self?.advance() }
+  }
+
+  private func submitPending() throws {
+    while let order = state.withLock(\.pending.first) {
+      try submit(order, state.withLock { $0.files[order.firing.schedule] })
+      state.withLock { _ = $0.pending.removeFirst() }
+    }
+  }
+
+  /// - Throws: what may be over soon.
+  private func submit(_ order: Timetable.Order, _ file: ScheduledFile?) throws {
+    // Its schedule is gone meanwhile.
+    guard let file else { return }
+    do {
+      try desk.submit(order, file)
+      log.debug("the schedule \(order.firing.schedule) has fired: \(order.firing.id)")
+    } catch let error as JobFileError {
+      log.error("the jobs of \(order.firing.id) are refused: \(error)")
+    } catch let error as AdmissionRefusal {
+      log.error("the jobs of \(order.firing.id) are refused: \(error.reason)")
+    }
+  }
+
+  /// The last firings of schedules that are due and fire only when these are finished.
+  private func unfinishedFirings(dueAt time: Int64) throws -> Set<Firing> {
+    let (overview, files) = state.withLock { ($0.timetable.overview, $0.files) }
+    var unfinished: Set<Firing> = []
+    for schedule in overview where files[schedule.name]?.rule.overlap == .skip {
+      guard let next = schedule.next, next <= time, let last = schedule.last else { continue }
+      if try !desk.unfinishedJobs(of: last).isEmpty { unfinished.insert(last) }
+    }
+    return unfinished
+  }
+
+  // MARK: What people ask
+
+  /// All schedules, by name.
+  var overview: [Timetable.Overview] { state.withLock(\.timetable.overview) }
+
+  /// Fires a schedule now, paused or not.
+  ///
+  /// - Parameter answer: called with the firing.
+  func run(_ name: String, answer: @escaping @Sendable (Result<Firing, any Error>) -> Void) {
+    queue.async { [self] in
+      answer(
+        Result {
+          let (order, file) = state.withLock { ($0.timetable.fire(name, at: now()), $0.files[name]) }
+          guard let order, let file else { throw Missing() }
+          try desk.submit(order, file)
+          save()
+          return order.firing
+        })
+    }
+  }
+
+  /// Keeps a schedule from firing, or ends that, also for later runs of the daemon.
+  func setPaused(_ isPaused: Bool, _ name: String, answer: @escaping @Sendable (Result<Void, any Error>) -> Void) {
+    queue.async { [self] in
+      answer(
+        Result {
+          let time = now()
+          guard state.withLock({ $0.timetable.setPaused(isPaused, name, at: time) }) else { throw Missing() }
+          try write()
+        })
+      advance()
+    }
+  }
+
+  // MARK: The file
+
+  private func readRecords() throws -> [String: Timetable.Record] {
+    let data: Data
+    do throws(SystemError) {
+      data = try FileDescriptor.open(folder + "/" + Paths.scheduleState).readAll(limit: 16 << 20)
+    } catch {
+      if error.code == .noEntry { return [:] }
+      throw error
+    }
+    do { return try JSONDecoder().decode([String: Timetable.Record].self, from: data) } catch {
+      log.error("\(folder)/\(Paths.scheduleState) can't be read; what schedules have missed is not known: \(error)")
+      return [:]
+    }
+  }
+
+  private func write() throws {
+    let data = try JSONEncoder().encode(state.withLock(\.timetable.records))
+    try Directory(path: folder).writeDurably(FileName(Paths.scheduleState), data)
+  }
+
+  private func save() {
+    do {
+      try write()
+      state.withLock { $0.told.file = false }
+    } catch {
+      let isNews = state.withLock { state in
+        defer { state.told.file = true }
+        return !state.told.file
+      }
+      if isNews { log.error("the places of schedules can't be kept for the next start: \(error)") }
+    }
+  }
+}

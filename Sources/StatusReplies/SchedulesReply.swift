@@ -1,0 +1,55 @@
+package import JSONText
+
+/// The reply of `GET /v1/schedules`: every schedule, by name.
+package struct SchedulesReply: Decodable, Sendable {
+  package struct Schedule: Decodable, Sendable {
+    package let name: String
+    package let isPaused: Bool
+    /// The moment at which it fires next; nil if it is paused, or never does again.
+    package let next: Timestamp?
+    /// The moment that was due when it fired last.
+    package let last: Timestamp?
+    /// The ID of that firing, with which those of its jobs begin.
+    package let lastFiring: String?
+    /// The number of its jobs in each state; those that retention has removed are not counted.
+    package let jobs: [String: Int]
+
+    package init(
+      name: String, isPaused: Bool, next: Timestamp?, last: Timestamp?, lastFiring: String?, jobs: [String: Int]
+    ) {
+      self.name = name
+      self.isPaused = isPaused
+      self.next = next
+      self.last = last
+      self.lastFiring = lastFiring
+      self.jobs = jobs
+    }
+
+    fileprivate var json: JSONValue {
+      .object([
+        "name": .string(name), "isPaused": .bool(isPaused), "next": .time(next), "last": .time(last),
+        "lastFiring": .text(lastFiring), "jobs": .counts(jobs),
+      ])
+    }
+  }
+
+  package let schedules: [Schedule]
+
+  package init(schedules: [Schedule]) { self.schedules = schedules }
+
+  package var json: JSONValue { .object(["schedules": .array(schedules.map(\.json))]) }
+}
+
+/// The reply of `POST /v1/schedules/NAME/run`, `pause` and `resume`.
+package struct ScheduleReply: Decodable, Sendable {
+  package let name: String
+  /// The ID of the firing that was asked for.
+  package let firing: String?
+
+  package init(name: String, firing: String? = nil) {
+    self.name = name
+    self.firing = firing
+  }
+
+  package var json: JSONValue { .object(["name": .string(name), "firing": .text(firing)]) }
+}

@@ -1,0 +1,128 @@
+import DaemonTesting
+import Foundation
+import Glibc
+import JSONText
+import SystemSupport
+import TestSupport
+import Testing
+
+extension SystemTests {
+  @Suite("Schedules")
+  struct Schedules {
+    private func add(_ name: String, _ keys: String, job: String = #"{"type": "noop"}"#, to root: DaemonRoot) throws {
+      try root.write("[Schedule]\n\(keys)\nJob=\(name).json\n", to: root.paths.schedules + "/\(name).conf")
+      try root.write(job, to: root.paths.schedules + "/\(name).json")
+    }
+
+    /// What bobbinctl prints; its exit code must be 0.
+    private func run(_ daemon: DaemonProcess, _ arguments: String...) async throws -> String {
+      let tool = try await Tool.run("bobbinctl", ["--root", daemon.root.directory.path] + arguments)
+      #expect(tool.code == 0, "\(arguments): \(tool.errors)")
+      return tool.output.trimmingCharacters(in: .newlines)
+    }
+
+    /// Waits for a firing that is none of those before.
+    private func nextFiring(of name: String, _ daemon: DaemonProcess, after old: Int = 0) async throws {
+      try await daemon.wait { $0.logText.components(separatedBy: "has fired: \(name)@").count > old + 1 }
+    }
+
+    private static let talkative = DaemonRoot.quickFlushes + "[Log]\nLevel=debug\n"
+    private static let yearly = "OnCalendar=*-01-01 00:00:00 UTC\nPersistent=yes"
+
+    @Test("Each firing runs once, and they go on after the daemon was killed")
+    func firings() async throws {
+      let root = try DaemonRoot(Self.talkative)
+      try add("often", "Every=1s", to: root)
+      let daemon = try await DaemonProcess.ready(root)
+      try await nextFiring(of: "often", daemon, after: 1)
+      try await daemon.kill()
+      let again = try await DaemonProcess.ready(root)
+      try await nextFiring(of: "often", again, after: 1)
+      let listed = try #require(try await again.get("/v1/schedules")["schedules"]?.array?.first)
+      #expect(listed["name"]?.string == "often" && listed["lastFiring"]?.string?.hasPrefix("often@") == true)
+      #expect(try await again.stop() == .exited(code: 0))
+      let ids = try await root.sql("SELECT id FROM Job").split(separator: "\n")
+      #expect(ids.count >= 4 && ids.allSatisfy { $0.contains(/^often@\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/) })
+      #expect(try await root.sql("SELECT count(*) FROM Job WHERE state <> 'completed'") == "0")
+    }
+
+    @Test("What a persistent schedule has missed is made up for once, also if the daemon is killed before it is noted")
+    func missed() async throws {
+      let root = try DaemonRoot(Self.talkative)
+      try add("yearly", Self.yearly, to: root)
+      let record = #"{"yearly": {"last": 1500000000000, "isPaused": false}}"#
+      try root.write(record, to: root.paths.state + "/schedules")
+      let daemon = try await DaemonProcess.ready(root)
+      try await nextFiring(of: "yearly", daemon)
+      try await daemon.waitUntilSpoolIsEmpty()
+      let made = try await root.sql("SELECT id, state, attempt FROM Job")
+      #expect(made.contains(/^yearly@\d{4}-01-01T00:00:00Z\|completed\|1$/))
+      try await daemon.kill()
+      // As if it had not been written yet.
+      try root.write(record, to: root.paths.state + "/schedules")
+      let again = try await DaemonProcess.ready(root)
+      try await nextFiring(of: "yearly", again)
+      try await again.waitUntilSpoolIsEmpty()
+      #expect(try await root.sql("SELECT id, state, attempt FROM Job") == made)
+      #expect(try await again.stop() == .exited(code: 0))
+    }
+
+    @Test("While a job of the firing before is unfinished, a schedule skips firings, or lets their jobs wait")
+    func overlap() async throws {
+      let root = try DaemonRoot(Self.talkative)
+      let daemon = try await DaemonProcess.ready(root)
+      _ = try await run(daemon, "pause", "--queue", "q")
+      let job = #"{"type": "noop", "queue": "q"}"#
+      try add("skipping", "Every=1s", job: job, to: root)
+      try add("often", "Every=1s", to: root)
+      try add("queueing", Self.yearly + "\nOverlap=queue", job: job, to: root)
+      try daemon.child.kill(SIGHUP)
+      try await nextFiring(of: "often", daemon, after: 2)
+      #expect(daemon.logText.components(separatedBy: "has fired: skipping@").count == 2)
+      let first = try await run(daemon, "run", "queueing")
+      let second = try await run(daemon, "run", "queueing")
+      #expect(try await daemon.get("/v1/jobs/\(first)")["state"]?.string == "available")
+      #expect(try await daemon.get("/v1/jobs/\(second)")["state"]?.string == "waiting")
+      #expect(try await run(daemon, "why", second).contains(first))
+      #expect(try await daemon.stop() == .exited(code: 0))
+    }
+
+    @Test("A paused schedule stays paused over a restart, and fires when it is told to")
+    func pause() async throws {
+      let root = try DaemonRoot(Self.talkative)
+      try add("yearly", Self.yearly, to: root)
+      let daemon = try await DaemonProcess.ready(root)
+      #expect(try await run(daemon, "schedules").contains(/yearly +in \d+ d +- +-/))
+      _ = try await run(daemon, "pause", "--schedule", "yearly")
+      #expect(try await daemon.stop() == .exited(code: 0))
+      let again = try await DaemonProcess.ready(root)
+      #expect(try await run(again, "schedules").contains(/yearly +paused +- +-/))
+      let id = try await run(again, "run", "yearly")
+      _ = try await run(again, "watch", id)
+      #expect(try await run(again, "schedules").contains(/yearly +paused +(just now|\d+ s ago) +1 completed/))
+      _ = try await run(again, "resume", "--schedule", "yearly")
+      #expect(try await run(again, "schedules").contains(/yearly +in \d+ d/))
+      let missing = try await Tool.run("bobbinctl", ["--root", root.directory.path, "run", "hourly"])
+      #expect(missing.code != 0 && missing.errors.contains("there is no schedule \"hourly\""))
+      #expect(try await again.stop() == .exited(code: 0))
+    }
+
+    @Test(
+      "A job file that can't be submitted again and again is refused with the schedule",
+      arguments: [
+        (#"{"type": "noop", "id": "fixed"}"#, "a job with the ID \"fixed\" would run only once"),
+        (#"{"type": "no-such-type"}"#, "there is no job type \"no-such-type\""),
+        ("{", "line 1"),
+      ])
+    func badJobFile(job: String, message: String) async throws {
+      let root = try DaemonRoot()
+      try add("bad", "Every=1h", job: job, to: root)
+      for arguments in [["--check-config"], []] {
+        let tool = try await Tool.run("bobbind", ["--root", root.directory.path] + arguments)
+        #expect(tool.code == 78)
+        #expect(tool.errors.contains("schedules.d/bad.conf:3: [Schedule] Job=bad.json: "))
+        #expect(tool.errors.contains(message), "\(tool.errors)")
+      }
+    }
+  }
+}
