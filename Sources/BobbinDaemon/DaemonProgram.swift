@@ -184,7 +184,8 @@ public struct DaemonProgram: Sendable {
   private func makeFolders(of paths: Paths, root: String) throws {
     let run = URL(fileURLWithPath: paths.socket).deletingLastPathComponent().path
     let folders = [
-      run, paths.configuration, paths.configurationDropIns, paths.handlers, paths.hotFolders, paths.schedules, paths.models,
+      run, paths.configuration, paths.configurationDropIns, paths.handlers, paths.hotFolders, paths.schedules,
+      paths.models,
     ]
     for path in folders {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)

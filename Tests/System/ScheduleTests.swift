@@ -2,6 +2,7 @@ import DaemonTesting
 import Foundation
 import Glibc
 import JSONText
+import PostgresTesting
 import SystemSupport
 import TestSupport
 import Testing
@@ -105,6 +106,26 @@ extension SystemTests {
       let missing = try await Tool.run("bobbinctl", ["--root", root.directory.path, "run", "hourly"])
       #expect(missing.code != 0 && missing.errors.contains("there is no schedule \"hourly\""))
       #expect(try await again.stop() == .exited(code: 0))
+    }
+
+    @Test(
+      "Hosts of a fleet that have the same schedule run each firing once",
+      .enabled(if: PostgresCluster.isAvailable()))
+    func fleet() async throws {
+      let database = try PostgresCluster.makeDatabase()
+      var daemons: [DaemonProcess] = []
+      for name in ["a", "b"] {
+        let root = try DaemonRoot("[Store]\nUrl=\(database.url)\n[Fleet]\nName=\(name)\n" + Self.talkative)
+        try add("yearly", Self.yearly, to: root)
+        let record = #"{"yearly": {"last": 1500000000000, "isPaused": false}}"#
+        try root.write(record, to: root.paths.state + "/schedules")
+        daemons.append(try await DaemonProcess.ready(root))
+      }
+      for daemon in daemons { try await nextFiring(of: "yearly", daemon) }
+      for daemon in daemons { try await daemon.waitUntilSpoolIsEmpty() }
+      let made = try database.run("SELECT id || ' ' || state || ' ' || attempt FROM bobbin.\"Job\"")
+      #expect(try #require(made).contains(/^yearly@\d{4}-01-01T00:00:00Z completed 1$/))
+      for daemon in daemons { #expect(try await daemon.stop() == .exited(code: 0)) }
     }
 
     @Test(

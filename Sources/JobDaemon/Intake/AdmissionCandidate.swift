@@ -14,7 +14,9 @@ struct AdmissionCandidate: Sendable {
 
   /// The ID of a job that has none: of a file that the daemon has made, the jobs' type tells more than the name.
   private func defaultID(_ spool: String?) -> String {
-    guard Submitter.isSent(file.name), Submitter.firing(file.name) == nil else { return spool.map { file.defaultID(in: $0) } ?? file.defaultID }
+    guard Submitter.isSent(file.name), Submitter.firing(file.name) == nil else {
+      return spool.map { file.defaultID(in: $0) } ?? file.defaultID
+    }
     let types = Set(contents.jobs.map(\.type))
     return file.defaultID(named: types.count == 1 ? types.first ?? "" : "jobs", in: spool)
   }
