@@ -84,11 +84,11 @@ package final class StoreParticipant: TransactionCompanion {
     let ended = changes.flatMap { $0.changes.compactMap(end) }
     state.withLock { $0.ended = ended }
     if ended.isEmpty { return [] }
+    let completed = ended.filter { $0.event == .succeeded }.map(\.run.job)
     return [
       LedgerStatements.endRuns(ended), LedgerStatements.tell(.ended, NewsText.text(of: ended)),
       LedgerStatements.tellSpools(of: ended, own: spool),
-      InputRows.drop(of: ended.lazy.filter { $0.event == .succeeded }.map(\.run.job)),
-    ]
+    ] + (completed.isEmpty ? [] : [InputRows.drop(of: completed)])
   }
 
   /// The end of a run, if a change is that of a job's state.

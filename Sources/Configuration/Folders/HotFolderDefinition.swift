@@ -32,11 +32,7 @@ package struct HotFolderDefinition: Sendable, Equatable {
 
   init(file: String) { self.file = file }
 
-  /// The name, which is that of the file without its ending.
-  package var name: String {
-    let last = file[(file.lastIndex(of: "/").map(file.index(after:)) ?? file.startIndex)...]
-    return String(last.hasSuffix(".conf") ? last.dropLast(5) : last)
-  }
+  package var name: String { Self.name(of: file) }
 
   /// A problem with the value of a key, with the key's place.
   package func problem(_ key: String, _ message: String) -> ConfigurationProblem { valueProblem(key, message) }

@@ -58,8 +58,8 @@ final class JobControl: Sendable {
     }
   }
 
-  /// The most handles in one command that are no whole IDs; each is looked for by itself.
-  private static let handleLimit = 100
+  /// The most handles in one command that are no whole IDs: one that nobody has is looked for among the files of all jobs.
+  private static let handleLimit = 10
 
   /// Finds the jobs of handles.
   ///

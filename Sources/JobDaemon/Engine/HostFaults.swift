@@ -63,10 +63,10 @@ final class HostFaults: Sendable {
 
   /// Holds a type whose job met a fault; it is told once, until the type has worked or the reason changes.
   func note(_ fault: HostFault, of type: String) {
-    let known = faults.withLock { faults -> Fault? in
+    let (isNew, isChange) = faults.withLock { faults in
       let known = faults[type]
       // Other workers meet the same.
-      if let known, known.isHeld, known.reason == fault.description { return known }
+      if let known, known.isHeld, known.reason == fault.description { return (false, false) }
       var new = known ?? Fault(reason: "", since: Date(), delay: delays.lowerBound, timer: OneShotTimer(queue: queue))
       if let known, !known.isHeld { new.delay = min(known.delay * 2, delays.upperBound) }
       new.reason = fault.description
@@ -74,12 +74,12 @@ final class HostFaults: Sendable {
       new.timer.arm(after: new.delay) { [weak self] in self?.tryAgain([type]) }
       faults[type] = new
       setHeld(true, [type])
-      return known
+      return (known?.reason != fault.description, true)
     }
-    if known?.reason != fault.description {
+    if isNew {
       log.error("the type \"\(type)\" is held until this is mended, and goes on by itself then: \(fault)")
     }
-    events.send(.heldTypesChanged)
+    if isChange { events.send(.heldTypesChanged) }
   }
 
   /// Notes that a job of a type has worked, whatever came of it.

@@ -147,7 +147,7 @@ final class HotFolderRunner: Sendable {
   private func workSoon() { works.request { [weak self] in self?.work() } }
 
   private func work() {
-    settleOutcomes()
+    finishFiles()
     while let tree, !state.withLock({ $0.isStopped }) {
       guard jobs.areTaken() else { return workAgain(after: Self.retryDelay) }
       switch state.withLock({ $0.decisions.next(at: .now) }) {
@@ -285,7 +285,7 @@ final class HotFolderRunner: Sendable {
   // MARK: Afterwards
 
   /// Does with files whose jobs are over what is to be done afterwards.
-  private func settleOutcomes() {
+  private func finishFiles() {
     let outcomes = state.withLock { state in
       defer { state.outcomes = [] }
       return state.outcomes

@@ -301,7 +301,7 @@ final class Intake: Sendable {
 
   /// Does something behind the admissions under way, if there is no file in `cur/` that is still to be admitted.
   func afterAdmissions(_ work: @escaping @Sendable () -> Void) {
-    queue.async { [self] in if state.withLock(\.isSettled) { work() } }
+    queue.async { [self] in if state.withLock(\.hasAdmittedAll) { work() } }
   }
 
   // MARK: Files in cur/

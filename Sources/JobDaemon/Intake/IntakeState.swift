@@ -66,7 +66,7 @@ struct IntakeState {
   }
 
   /// True if no file in `cur/` is still to be admitted: what an earlier run left is, and nothing is to be tried again.
-  var isSettled: Bool { isRecovered && pauses.isDisjoint(with: [.admissionFull, .admissionBusy]) }
+  var hasAdmittedAll: Bool { isRecovered && pauses.isDisjoint(with: [.admissionFull, .admissionBusy]) }
 
   /// Notes that the files of an earlier run are admitted, as far as that need not be tried again.
   mutating func noteRecovered() { isRecovered = true }

@@ -22,9 +22,10 @@ struct LocalFiles {
   /// - Parameter limit: the most bytes, beside what is configured.
   /// - Returns: nil if it has to run here.
   func copies(for job: JobSpecification, submitter: UInt32, limit: Int) -> [InputCopy]? {
-    let (paths, limit) = (paths(of: job), min(limit, configuration.copiedInputSize))
-    guard !paths.isEmpty, limit > 0, !job.waitsForSomething,
-      let inputs = handlers[job.type]?.inputs(in: job.arguments), Set(paths).isSubset(of: inputs)
+    let limit = min(limit, configuration.copiedInputSize)
+    if limit <= 0 || job.waitsForSomething { return nil }
+    let paths = paths(of: job)
+    guard !paths.isEmpty, let inputs = handlers[job.type]?.inputs(in: job.arguments), Set(paths).isSubset(of: inputs)
     else { return nil }
     var copies: [InputCopy] = []
     var left = limit

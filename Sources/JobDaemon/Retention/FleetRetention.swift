@@ -82,7 +82,7 @@ final class FleetRetentionSteps: RetentionSteps {
   }
 
   /// True: the lead answers when the removal is on disk.
-  func settle() -> Bool { true }
+  func waitUntilDurable() -> Bool { true }
 
   func oldestEnd(_ state: JobState) async throws -> Date? {
     let kept = self.state.withLock { $0.kept[state] ?? 0 }

@@ -101,7 +101,7 @@ final class Retention: Sendable {
         if removed == 0 { break }
         count -= removed
         total += removed
-        if !(await steps.settle()) { return }
+        if !(await steps.waitUntilDurable()) { return }
       }
       counts[state] = count
     }
@@ -135,7 +135,7 @@ final class Retention: Sendable {
       let removed = try await steps.remove(oldest.state, endedBefore: next, limit: Self.stepSize)
       if removed == 0 { break }
       total += removed
-      if !(await steps.settle()) { break }
+      if !(await steps.waitUntilDurable()) { break }
       while !isStopped { if !(try await steps.reclaim()) { break } }
     }
     return total
@@ -179,7 +179,7 @@ protocol RetentionSteps: Sendable {
   ///   - limit: how many at most.
   func remove(_ state: JobState, endedBefore date: Date, limit: Int) async throws -> Int
   /// Waits until what was removed is on disk; false if it can't be.
-  func settle() async -> Bool
+  func waitUntilDurable() async -> Bool
   /// The end of a state's oldest job that may be removed; nil if there is none.
   func oldestEnd(_ state: JobState) async throws -> Date?
   /// The end of the job of a state that ended first since a date; nil if there is none.
@@ -222,7 +222,7 @@ struct StoreRetentionSteps: RetentionSteps {
     }
   }
 
-  func settle() async -> Bool {
+  func waitUntilDurable() async -> Bool {
     await engine.merger.mergeAndWait()
     return await engine.flusher.waitUntilDurable()
   }

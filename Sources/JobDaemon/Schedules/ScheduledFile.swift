@@ -76,9 +76,9 @@ package struct ScheduledFile: Sendable {
     if earlier.isEmpty { return data }
     let file = try JSONDocument(parsing: data, dialect: .json5).value
     guard var object = file.object else { return data }
-    guard let jobs = object["jobs"]?.array else { return Data(Self.adding(earlier, to: file).serialized().utf8) }
+    guard let jobs = object["jobs"]?.array else { return Data(Self.adding(earlier, to: file).serializedBytes()) }
     object["jobs"] = .array(jobs.map { Self.adding(earlier, to: $0) })
-    return Data(JSONValue.object(object).serialized().utf8)
+    return Data(JSONValue.object(object).serializedBytes())
   }
 
   private static func adding(_ earlier: [String], to job: JSONValue) -> JSONValue {

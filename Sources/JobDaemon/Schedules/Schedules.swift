@@ -21,6 +21,8 @@ final class Schedules: Sendable {
     var files: [String: ScheduledFile] = [:]
     /// Firings that are not submitted yet, since that has failed; until then nothing else fires.
     var pending: [Timetable.Order] = []
+    /// The places that the file has.
+    var written: [String: Timetable.Record] = [:]
     /// True once it was logged that jobs can't be submitted, and that the file can't be written.
     var told = (submission: false, file: false)
     var watcher: ClockWatcher?
@@ -53,7 +55,7 @@ final class Schedules: Sendable {
     timer = OneShotTimer(queue: queue)
     var hash = StableHash()
     hash.combine(spoolName.utf8)
-    state = Mutex(State(timetable: Timetable(seed: UInt64(hash.digits, radix: 16) ?? 0)))
+    state = Mutex(State(timetable: Timetable(seed: hash.value)))
   }
 
   // MARK: Start, reload and stop
@@ -62,7 +64,10 @@ final class Schedules: Sendable {
   func begin(_ files: [ScheduledFile]) throws {
     let records = try readRecords()
     let watcher = try ClockWatcher(queue: queue) { [weak self] in self?.advance() }
-    state.withLock { $0.watcher = watcher }
+    state.withLock { state in
+      state.watcher = watcher
+      state.written = records
+    }
     queue.sync { replace(files, records) }
   }
 
@@ -96,11 +101,10 @@ final class Schedules: Sendable {
       try submitPending()
       let time = now()
       let busy = try unfinishedFirings(dueAt: time)
-      let places = state.withLock(\.timetable.records)
       state.withLock { $0.pending = $0.timetable.advance(to: time) { busy.contains($0) } }
       try submitPending()
       state.withLock { $0.told.submission = false }
-      if state.withLock(\.timetable.records) != places { save() }
+      if state.withLock({ $0.timetable.records != $0.written }) { save() }
     } catch {
       let isNews = state.withLock { state in
         defer { state.told.submission = true }
@@ -197,8 +201,9 @@ final class Schedules: Sendable {
   }
 
   private func write() throws {
-    let data = try JSONEncoder().encode(state.withLock(\.timetable.records))
-    try Directory(path: folder).writeDurably(FileName(Paths.scheduleState), data)
+    let places = state.withLock(\.timetable.records)
+    try Directory(path: folder).writeDurably(FileName(Paths.scheduleState), JSONEncoder().encode(places))
+    state.withLock { $0.written = places }
   }
 
   private func save() {

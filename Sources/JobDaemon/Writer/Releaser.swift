@@ -56,6 +56,7 @@ final class Releaser: Sendable {
   private func tellOfRepetitions(_ admitted: AdmittedFile) {
     // It was logged when the file was claimed; a client is told in its reply.
     if admitted.isTakenUp || Submitter.isSent(admitted.file.name) { return }
+    if admitted.repeated.isEmpty && admitted.unknown.isEmpty { return }
     func list(_ names: [String]) -> String {
       names.prefix(5).map { displayName($0) }.joined(separator: ", ") + (names.count > 5 ? ", ..." : "")
     }
