@@ -6,26 +6,38 @@ DESTDIR ?=
 sysconfdir ?= /etc
 bindir ?= $(PREFIX)/bin
 libdir ?= $(PREFIX)/lib
+unitdir ?= $(libdir)/systemd/system
 docdir ?= $(PREFIX)/share/doc/bobbin
 mandir ?= $(PREFIX)/share/man
+bashcompletiondir ?= $(PREFIX)/share/bash-completion/completions
+zshcompletiondir ?= $(PREFIX)/share/zsh/site-functions
+fishcompletiondir ?= $(PREFIX)/share/fish/vendor_completions.d
 
 SWIFT ?= swift
+# What is installed, and what it has to pass.
+BUILT ?= .build/release
+CHECK_PORTABLE ?= scripts/check-portable
 # What is tested has no warnings.
 STRICT := -Xswiftc -warnings-as-errors
 PROGRAMS := bobbind bobbinctl bobbin-image
+VERSION := $(shell cat VERSION)
+# All units that systemd/ has.
+UNITS := $(notdir $(wildcard $(foreach kind,service socket slice target timer,systemd/*.$(kind))))
+MAN_PAGES := $(notdir $(wildcard Documentation/man/*.[158]))
 SOURCES := Sources Tests Plugins Examples Benchmarks Package.swift
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-own-daemon test-system test-differential test-calendar test-tsan test-asan test-kill \
-  test-faults test-fleet plant-faults fuzz-graph fuzz-fleet fuzz-predicates fuzz-jobs fuzz-records demo demo-fleet bench lint format docs check-units install uninstall clean
+.PHONY: help build test test-own-daemon test-system test-differential test-calendar test-contract test-tsan test-asan \
+  test-kill test-faults test-fleet plant-faults fuzz-graph fuzz-fleet fuzz-predicates fuzz-jobs fuzz-records demo demo-fleet bench lint format docs check-units install \
+  uninstall deb dist test-packages check-reproducible release clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do \
 	  printf '  make %-17s %s\n' "$$name" "$$text"; done
 
-build: ## Build the programs in release mode
+build: ## Build the programs in release mode, with Swift's runtime in them
 	@scripts/install-dependencies build
-	$(SWIFT) build -c release --no-color-diagnostics
+	@SWIFT='$(SWIFT)' scripts/build-release
 
 test: ## Install what is missing, then run every check and test that .ci/run runs
 	@scripts/install-dependencies test
@@ -37,6 +49,7 @@ test: ## Install what is missing, then run every check and test that .ci/run run
 	@scripts/fuzz-records 20
 	@scripts/build-docs
 	@$(MAKE) --no-print-directory check-units
+	@scripts/check-service --debug
 
 test-own-daemon: ## Build Examples/OwnDaemon as the package of its own that it is, and run a job with it
 	$(SWIFT) build --product bobbinctl $(STRICT)
@@ -56,6 +69,10 @@ test-differential: ## Compare SQL with evaluation in memory for 20,000 random pr
 
 test-calendar: ## Compare 10,000 random calendar expressions with what systemd-analyze says of them
 	BOBBIN_CALENDAR_RUNS=250 scripts/run-tests $(STRICT) --filter 'CalendarDifferentialTests'
+
+test-contract: ## Make requests of the interface's description at random for ten minutes
+	@scripts/install-dependencies test
+	BOBBIN_CONTRACT_SECONDS=600 scripts/run-tests $(STRICT) --filter 'ContractFuzz'
 
 test-tsan: ## Run the library's tests under the thread sanitizer (FILTER='ContextTests' for some of them)
 	@scripts/test-sanitizer thread $(if $(FILTER),'$(FILTER)')
@@ -128,14 +145,17 @@ check-units: ## Check the systemd units, users and folders
 	@scripts/check-units
 
 install: ## Install what "make build" built (PREFIX=/usr/local, DESTDIR=)
-	@for program in $(PROGRAMS); do test -x .build/release/$$program || \
-	  { echo "make install: .build/release/$$program is missing; run \"make build\" first" >&2; exit 1; }; done
-	install -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(libdir)/systemd/system'
-	install -m 755 $(PROGRAMS:%=.build/release/%) '$(DESTDIR)$(bindir)'
-	for unit in bobbind.service bobbind.socket; do \
+	@for program in $(PROGRAMS); do test -x $(BUILT)/$$program || \
+	  { echo "make install: $(BUILT)/$$program is missing; run \"make build\" first" >&2; exit 1; }; done
+	@$(CHECK_PORTABLE) $(PROGRAMS:%=$(BUILT)/%)
+	install -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(unitdir)'
+	install -m 755 $(PROGRAMS:%=$(BUILT)/%) '$(DESTDIR)$(bindir)'
+	for unit in $(UNITS); do \
 	  sed -e 's|/usr/bin/|$(bindir)/|' -e 's|/usr/share/doc/bobbin|$(docdir)|' systemd/$$unit \
-	    >'$(DESTDIR)$(libdir)/systemd/system/'$$unit && \
-	  chmod 644 '$(DESTDIR)$(libdir)/systemd/system/'$$unit || exit 1; done
+	    >'$(DESTDIR)$(unitdir)/'$$unit && \
+	  chmod 644 '$(DESTDIR)$(unitdir)/'$$unit || exit 1; done
+	install -D -m 644 systemd/bobbin.preset '$(DESTDIR)$(libdir)/systemd/system-preset/80-bobbin.preset'
+	install -D -m 644 systemd/bobbin.catalog '$(DESTDIR)$(libdir)/systemd/catalog/bobbin.catalog'
 	install -D -m 644 systemd/bobbin.sysusers.conf '$(DESTDIR)$(libdir)/sysusers.d/bobbin.conf'
 	install -D -m 644 systemd/bobbin.tmpfiles.conf '$(DESTDIR)$(libdir)/tmpfiles.d/bobbin.conf'
 	install -d $(foreach folder,bobbin.conf.d handlers.d folders.d schedules.d models,'$(DESTDIR)$(sysconfdir)/bobbin/$(folder)')
@@ -144,29 +164,54 @@ install: ## Install what "make build" built (PREFIX=/usr/local, DESTDIR=)
 	install -D -m 644 etc/bobbin.conf '$(DESTDIR)$(docdir)/bobbin.conf'
 	install -m 644 etc/handlers.d/handler.conf.sample etc/folders.d/folder.conf.sample etc/folders.d/scans.json5.sample \
 	  etc/schedules.d/schedule.conf.sample '$(DESTDIR)$(docdir)'
+	install -m 644 etc/prometheus/bobbin.rules.yml etc/grafana/bobbin.json '$(DESTDIR)$(docdir)'
 	install -d '$(DESTDIR)$(docdir)/Examples'
-	cp -R Examples/Handlers '$(DESTDIR)$(docdir)/Examples'
-	install -m 644 README.md CHANGELOG.md LICENSE '$(DESTDIR)$(docdir)'
+	cp -R Examples/Handlers systemd/DropIns '$(DESTDIR)$(docdir)/Examples'
+	install -m 644 README.md CHANGELOG.md SECURITY.md LICENSE '$(DESTDIR)$(docdir)'
 	install -d '$(DESTDIR)$(docdir)/Documentation'
 	install -m 644 Documentation/*.md '$(DESTDIR)$(docdir)/Documentation'
-	install -D -m 644 Documentation/man/bobbinctl.1 '$(DESTDIR)$(mandir)/man1/bobbinctl.1'
-	install -D -m 644 Documentation/man/bobbin.conf.5 '$(DESTDIR)$(mandir)/man5/bobbin.conf.5'
-	install -m 644 Documentation/man/bobbin-handler.5 Documentation/man/bobbin-folder.5 Documentation/man/bobbin-schedule.5 \
-	  '$(DESTDIR)$(mandir)/man5'
-	install -D -m 644 Documentation/man/bobbind.8 '$(DESTDIR)$(mandir)/man8/bobbind.8'
-	@echo 'Then, as root: systemd-sysusers && systemd-tmpfiles --create && systemctl daemon-reload &&' \
+	for page in $(MAN_PAGES); do \
+	  install -D -m 644 Documentation/man/$$page '$(DESTDIR)$(mandir)'/man$${page##*.}/$$page || exit 1; done
+	install -d '$(DESTDIR)$(bashcompletiondir)' '$(DESTDIR)$(zshcompletiondir)' '$(DESTDIR)$(fishcompletiondir)'
+	$(BUILT)/bobbinctl completion bash >'$(DESTDIR)$(bashcompletiondir)/bobbinctl'
+	$(BUILT)/bobbinctl completion zsh >'$(DESTDIR)$(zshcompletiondir)/_bobbinctl'
+	$(BUILT)/bobbinctl completion fish >'$(DESTDIR)$(fishcompletiondir)/bobbinctl.fish'
+	@echo 'Then, as root: systemd-sysusers && systemd-tmpfiles --create && journalctl --update-catalog && systemctl daemon-reload &&' \
 	  'systemctl enable --now bobbind.socket bobbind.service'
 
 uninstall: ## Remove what "make install" installed; keeps configuration, spool and store
 	rm -f $(foreach program,$(PROGRAMS),'$(DESTDIR)$(bindir)/$(program)')
-	rm -f '$(DESTDIR)$(libdir)/systemd/system/bobbind.service' '$(DESTDIR)$(libdir)/systemd/system/bobbind.socket'
+	rm -f '$(DESTDIR)$(libdir)/systemd/system-preset/80-bobbin.preset'
+	rm -f $(foreach unit,$(UNITS),'$(DESTDIR)$(unitdir)/$(unit)')
+	rm -f '$(DESTDIR)$(libdir)/systemd/catalog/bobbin.catalog'
 	rm -f '$(DESTDIR)$(libdir)/sysusers.d/bobbin.conf' '$(DESTDIR)$(libdir)/tmpfiles.d/bobbin.conf'
-	rm -f $(foreach file,README.md CHANGELOG.md LICENSE bobbin.conf handler.conf.sample folder.conf.sample \
+	rm -f $(foreach file,README.md CHANGELOG.md SECURITY.md LICENSE bobbin.conf handler.conf.sample folder.conf.sample \
 	  scans.json5.sample schedule.conf.sample,'$(DESTDIR)$(docdir)/$(file)')
 	rm -rf '$(DESTDIR)$(docdir)/Documentation' '$(DESTDIR)$(docdir)/Examples'
-	rm -f $(foreach page,man1/bobbinctl.1 man5/bobbin.conf.5 man5/bobbin-handler.5 man5/bobbin-folder.5 man5/bobbin-schedule.5 \
-	  man8/bobbind.8,'$(DESTDIR)$(mandir)/$(page)')
+	rm -f $(foreach page,$(MAN_PAGES),'$(DESTDIR)$(mandir)/man$(lastword $(subst ., ,$(page)))/$(page)')
+	rm -f '$(DESTDIR)$(bashcompletiondir)/bobbinctl' '$(DESTDIR)$(zshcompletiondir)/_bobbinctl' \
+	  '$(DESTDIR)$(fishcompletiondir)/bobbinctl.fish'
 	-rmdir '$(DESTDIR)$(docdir)'
+
+deb: ## Build the Debian packages bobbin and bobbin-image in .build/packages, and check them
+	@scripts/install-dependencies packages
+	@scripts/build-packages
+
+# Reads what is committed: a tarball has no other.
+dist: ## Pack the sources of the last commit as .build/packages/bobbin-VERSION.tar.gz
+	install -d .build/packages
+	git archive --format=tar.gz --prefix=bobbin-$(VERSION)/ --output=.build/packages/bobbin-$(VERSION).tar.gz HEAD
+
+test-packages: ## Install, use, upgrade, remove and purge the packages in a container without Swift (SHORT=1: install and use)
+	@scripts/install-dependencies container
+	@scripts/check-packages $(if $(SHORT),--short)
+
+check-reproducible: ## Build the packages twice, in two folders, and compare the bytes
+	@scripts/install-dependencies packages
+	@scripts/check-reproducible
+
+release: ## Run every long target once, build the packages, and write .build/packages/release.md (SHORT=1: minutes instead of hours)
+	@scripts/release $(if $(SHORT),--short)
 
 clean: ## Remove what was built, and the demo's folder
 	rm -rf .build demo demo-fleet

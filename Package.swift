@@ -27,6 +27,12 @@ let package = Package(
   targets: [
     // Calls that Swift can't make: in a child before it runs, in a signal's handler, with macros and variable arguments.
     .target(name: "CLinux"),
+    // The names of this build, as "make build" gives them.
+    .target(
+      name: "CRelease",
+      cSettings: ["BOBBIN_COMMIT", "BOBBIN_BUILD"].compactMap { name in
+        Context.environment[name].map { .define(name, to: "\"\($0)\"") }
+      }),
 
     // C libraries from Debian: a module map and a shim each, nothing else.
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -57,7 +63,10 @@ let package = Package(
       swiftSettings: strict),
     // Copies a store from one database to another, and compares two; needs no contexts.
     .target(
-      name: "StoreCopy", dependencies: ["CCrypto", "PostgresStore", "SQLGeneration", "SQLiteStore", "StoreInterface"],
+      name: "StoreCopy",
+      dependencies: [
+        "JSONText", "PostgresStore", "SQLGeneration", "SQLiteStore", "StoreInterface", "SystemSupport",
+      ],
       swiftSettings: strict),
     // Contexts and objects; passes on what users need of the modules beneath it.
     .target(
@@ -71,8 +80,8 @@ let package = Package(
     .plugin(name: "CompileModel", capability: .buildTool(), dependencies: ["ModelCompiler"]),
 
     // The daemon.
-    .target(name: "SystemSupport", dependencies: ["CLinux", "CSystemd"], swiftSettings: strict),
-    .target(name: "HTTPService", dependencies: ["CMicroHTTPD", "SystemSupport"], swiftSettings: strict),
+    .target(name: "SystemSupport", dependencies: ["CCrypto", "CLinux", "CRelease", "CSystemd"], swiftSettings: strict),
+    .target(name: "HTTPService", dependencies: ["CMicroHTTPD", "CZlib", "SystemSupport"], swiftSettings: strict),
     .target(name: "ImageProtocol", swiftSettings: strict),
     .target(
       name: "Jobs", dependencies: ["JSONText", "TextSupport", "ObjectModel", "ObjectGraph", "SystemSupport"],
@@ -88,7 +97,8 @@ let package = Package(
       name: "RecordInput",
       dependencies: ["CLinux", "CZlib", "CZstd", "DelimitedText", "JSONText", "SystemSupport"], swiftSettings: strict),
     .target(
-      name: "Configuration", dependencies: ["CInih", "CalendarTime", "TextSupport", "Timetable"], swiftSettings: strict),
+      name: "Configuration", dependencies: ["CCrypto", "CInih", "CalendarTime", "TextSupport", "Timetable"],
+      swiftSettings: strict),
     // Which job is next, as a value: no clock, thread or store.
     .target(name: "JobSchedule", dependencies: ["Jobs", "ObjectGraph", "SystemSupport"], swiftSettings: strict),
     // The hosts of a fleet and their lead, as values, and what they ask of the database that they share.
@@ -105,7 +115,7 @@ let package = Package(
       dependencies: [
         "Configuration", "Fleet", "JSONText", "TextSupport", "ObjectGraph", "PostgresFleet", "PostgresStore",
         "JobSchedule",
-        "Jobs", "StatusReplies", "SystemSupport", "HTTPService", "Timetable",
+        "Jobs", "StatusPage", "StatusReplies", "SystemSupport", "HTTPService", "Timetable",
       ],
       swiftSettings: strict),
     // A target for each built-in handler; the daemon's core knows none of them.
@@ -140,6 +150,11 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(name: "bobbind", dependencies: ["BobbinDaemon"], swiftSettings: strict),
     .target(name: "ControlClient", dependencies: ["CCurl"], swiftSettings: strict),
+    // The page for browsers, with its files in the code.
+    .executableTarget(name: "PageEmbedder", swiftSettings: strict),
+    .plugin(name: "EmbedPage", capability: .buildTool(), dependencies: ["PageEmbedder"]),
+    .target(
+      name: "StatusPage", dependencies: ["CZlib"], exclude: ["Files"], swiftSettings: strict, plugins: ["EmbedPage"]),
     // The replies of the status interface, as the daemon writes and its clients read them.
     .target(name: "StatusReplies", dependencies: ["JSONText"], swiftSettings: strict),
     // Examines spool and store from outside the daemon.
@@ -147,12 +162,12 @@ let package = Package(
     .executableTarget(
       name: "bobbinctl",
       dependencies: [
-        "Configuration", "ControlClient", "DelimitedText", "Doctor", "JSONText", "RecordInput", "StatusReplies",
-        "StoreCopy", "StoreInterface", "SystemSupport", "TextSupport",
+        "Configuration", "ControlClient", "DelimitedText", "Doctor", "JSONText", "Jobs", "ObjectModel", "RecordInput",
+        "StatusReplies", "StoreCopy", "StoreInterface", "SystemSupport", "TextSupport",
       ],
       swiftSettings: strict),
     .executableTarget(
-      name: "bobbin-image", dependencies: ["CCrypto", "CLinux", "CVIPS", "CZlib", "ImageProtocol", "SystemSupport"],
+      name: "bobbin-image", dependencies: ["CLinux", "CVIPS", "CZlib", "ImageProtocol", "SystemSupport"],
       swiftSettings: strict),
 
     // The five context designs as programs to read and to run.
@@ -266,7 +281,8 @@ let package = Package(
       name: "JobDaemonTests",
       dependencies: [
         "BobbinDaemon", "Configuration", "ControlClient", "HTTPService", "JSONText", "JobDaemon", "JobSchedule", "Jobs",
-        "ObjectGraph", "ObjectModel", "SQLiteStore", "SystemSupport", "TestSupport",
+        "ObjectGraph", "ObjectModel", "SQLiteStore", "StatusPage", "StatusReplies", "SystemSupport",
+        "TestSupport",
       ], swiftSettings: strict),
     .testTarget(
       name: "ImportHandlerTests", dependencies: ["DelimitedText", "ImportHandler", "RecordInput"],
@@ -300,11 +316,15 @@ let package = Package(
         "TestSupport", "socket-crowd",
       ],
       path: "Tests/System", swiftSettings: strict),
+    // The page in a real browser.
+    .testTarget(
+      name: "PageTests", dependencies: ["DaemonTesting", "JSONText", "SystemSupport", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "StoreCopyTests",
       dependencies: [
-        "ObjectGraph", "ObjectModel", "PostgresStore", "PostgresTesting", "SQLGeneration", "StoreCopy", "SystemSupport",
-        "TestSupport", "bobbinctl",
+        "CSQLite", "DaemonTesting", "ObjectGraph", "ObjectModel", "PostgresStore", "PostgresTesting", "SQLGeneration",
+        "StoreCopy", "SystemSupport", "TestSupport", "bobbinctl",
       ],
       swiftSettings: strict),
     .testTarget(

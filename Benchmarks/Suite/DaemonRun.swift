@@ -36,8 +36,11 @@ struct DaemonRun {
 
   /// Sends a request, whose reply must be a good one.
   @discardableResult
-  func send(_ method: String, _ path: String, wait: Bool = false, _ body: String? = nil) throws -> JSONValue {
-    let query = wait ? [URLQueryItem(name: "wait", value: "120")] : []
+  func send(
+    _ method: String, _ path: String, wait: Bool = false, _ body: String? = nil, query: [String: String] = [:]
+  ) throws -> JSONValue {
+    var query = query.map { URLQueryItem(name: $0, value: $1) }
+    if wait { query.append(URLQueryItem(name: "wait", value: "120")) }
     let reply = try ControlClient(socketPath: root + "/run/bobbin.sock").send(
       method, path, query: query, body: body.map { Data($0.utf8) }, timeout: .seconds(150))
     let value = try JSONValue(parsing: Array(reply.body), dialect: .json)

@@ -10,7 +10,7 @@ struct FleetGroup: BenchGroup {
   static let name = "fleet"
 
   private let options: Options
-  private var waiting: Int { options.isQuick ? 100_000 : 1_000_000 }
+  private var waiting: Int { options.isQuick ? 100_000 : options.isLong ? 10_000_000 : 1_000_000 }
   private var assigned: Int { options.isQuick ? 20_000 : 200_000 }
 
   init(_ options: Options, _ workplace: Workplace) { self.options = options }

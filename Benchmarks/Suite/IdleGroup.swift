@@ -1,6 +1,7 @@
 import Foundation
+import PostgresTesting
 
-/// How often a daemon without work wakes up.
+/// How often a daemon without work wakes up, and what hosts of a fleet without work ask of its database.
 struct IdleGroup: BenchGroup {
   static let name = "idle"
 
@@ -22,10 +23,32 @@ struct IdleGroup: BenchGroup {
     let after = try Self.switches(of: daemon.processID)
     try await daemon.stop()
     return [
-      Figure(
-        name: "idle.wakeups in 10 s", unit: "", ours: [Double(after - before)], peer: [], peerName: "",
-        measure: .ours, target: .atMost(0))
+      figure("wakeups in 10 s", Double(after - before), atMost: 0),
+      figure("transactions of a fleet's host in 1 s", try await transactions(), atMost: 1.5),
     ]
+  }
+
+  private func figure(_ name: String, _ value: Double, atMost limit: Double) -> Figure {
+    Figure(
+      name: "idle." + name, unit: "", ours: [value], peer: [], peerName: "", measure: .ours, target: .atMost(limit))
+  }
+
+  /// The transactions that each of four hosts begins in a second, the lead among them.
+  private func transactions() async throws -> Double {
+    let server = try PostgresCluster(in: workplace.serverPath, isDurable: true)
+    let fleet = try FleetRun(workplace, server, hosts: 4)
+    _ = try await onThread { try fleet.daemons[0].send("POST", "/v1/jobs", wait: true, "{\"type\":\"noop\"}") }
+    // What the jobs have left to do is done then, and the server has counted it.
+    try await Task.sleep(for: .seconds(10))
+    func count() throws -> Double {
+      let counted = "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()"
+      return Double(try fleet.database.run(counted) ?? "") ?? .nan
+    }
+    let (before, start) = (try count(), ContinuousClock.now)
+    try await Task.sleep(for: .seconds(options.isQuick ? 10 : 60))
+    let (after, seconds) = (try count(), start.duration(to: .now) / .seconds(1))
+    try await fleet.stop()
+    return (after - before) / seconds / Double(fleet.daemons.count)
   }
 
   /// Voluntary and involuntary context switches of all threads so far.

@@ -52,9 +52,9 @@ public struct DaemonProgram: Sendable {
       journal.log(.warning, "programs that are started inherit capabilities: \(error)")
     }
     orFail {
-      let options = try Options(arguments, program: name)
+      let options = try Options(arguments, program: name, environment: ProcessInfo.processInfo.environment)
       if options.showsHelp { finish(printing: Options.help(of: name)) }
-      if options.showsVersion { finish(printing: "\(name) \(Release.version)") }
+      if options.showsVersion { finish(printing: Release.description(of: name)) }
       try HandlerTypes.check(handlers, besides: BuiltInHandlers.types)
       let paths = options.root.map { Paths(root: absolute($0)) } ?? .system
       if options.checksConfiguration { try check(paths, options) }
@@ -62,7 +62,7 @@ public struct DaemonProgram: Sendable {
         Burial(paths, configurationFile: options.configurationFile, journal: journal).run()
         ExitCode.success.exitNow()
       }
-      try serve(paths, options)
+      if options.pauses { try pause(paths, options) } else { try serve(paths, options) }
     }
     dispatchMain()
   }
@@ -87,21 +87,26 @@ public struct DaemonProgram: Sendable {
     path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
   }
 
-  /// Everything that the folder of the configuration says.
-  private struct Loaded {
-    var configuration = Configuration()
-    var types: [DeclaredType] = []
-    var hotFolders: [HotFolder] = []
+  /// Loads everything in the folder of the configuration, or throws every mistake in its files.
+  private func load(_ paths: Paths, _ options: Options) throws -> Settings {
+    let configured = Result { try loadConfiguration(paths, options) }
+    let model = Result { try BuiltInModel.merged(withModelsIn: paths.models, and: models) }
+    if case .failure(let first) = configured, case .failure(let second) = model {
+      throw FolderErrors(errors: [first, second])
+    }
+    var settings = try configured.get()
+    settings.model = try model.get()
+    return settings
   }
 
   /// Loads the configuration, the declared job types and the hot folders, or throws every mistake in their files.
-  private func load(_ paths: Paths, _ options: Options) throws(ConfigurationError) -> Loaded {
+  private func loadConfiguration(_ paths: Paths, _ options: Options) throws(ConfigurationError) -> Settings {
     var problems: [ConfigurationProblem] = []
-    var loaded = Loaded()
+    var loaded = Settings()
     do throws(ConfigurationError) {
       let file = options.configurationFile ?? paths.configurationFile
       loaded.configuration = try Configuration.load(mainFile: file, dropIns: paths.configurationDropIns)
-      problems += loaded.configuration.presetProblems()
+      problems += loaded.configuration.presetProblems() + loaded.configuration.storeProblems(paths)
     } catch {
       problems += error.problems
     }
@@ -109,74 +114,102 @@ public struct DaemonProgram: Sendable {
     do throws(ConfigurationError) { loaded.types = try DeclaredType.load(paths, besides: known) } catch {
       problems += error.problems
     }
-    // A type whose own file has a mistake is not missing.
+    // A type whose own file has a mistake is not missing. Those of the other hosts of a fleet are known later, to each job.
     let types = problems.isEmpty ? known.union(loaded.types.map(\.definition.type)) : nil
     if let types { problems += loaded.configuration.notifierProblems(types: types) }
     do throws(ConfigurationError) {
       loaded.hotFolders = try HotFolder.load(folder: paths.hotFolders) { (job) throws(JobFileError) in
-        if let types, !types.contains(job.type), loaded.configuration.jobs.unknownTypes == .refuse {
+        let settings = loaded.configuration
+        if let types, !types.contains(job.type), settings.jobs.unknownTypes == .refuse, settings.store.url.isEmpty {
           throw JobFileError("there is no job type \"\(job.type)\"", key: "type")
         }
       }
     } catch {
       problems += error.problems
     }
+    do throws(ConfigurationError) { loaded.tokens = try TokenGrant.load(tokens(paths)) } catch {
+      problems += error.problems
+    }
     guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
     return loaded
   }
 
+  /// The file of tokens: what the service manager has passed, else the one beside the configuration.
+  private func tokens(_ paths: Paths) -> String {
+    let passed = ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"].map { $0 + "/" + Paths.tokensCredential }
+    return passed.flatMap { FileManager.default.fileExists(atPath: $0) ? $0 : nil } ?? paths.tokens
+  }
+
   private func check(_ paths: Paths, _ options: Options) throws -> Never {
-    let loaded = try load(paths, options)
-    let model = try BuiltInModel.merged(withModelsIn: paths.models, and: models)
+    let settings = try load(paths, options)
+    let paths = paths.placed(by: settings.configuration)
+    let model = settings.model
     for warning in model.warnings { journal.log(.warning, "\(warning)") }
-    let types = loaded.types.count
+    // A service may come later than the daemon, so that this is no mistake.
+    let owner = try? FileDescriptor.open(paths.state).status().owner
+    for problem in settings.types.compactMap({ $0.socketProblem(daemonUser: owner) }) {
+      journal.log(.warning, "\(problem)")
+    }
+    let types = settings.types.count
     let declared = types == 1 ? "1 declared job type" : "\(types) declared job types"
-    let folders = loaded.hotFolders.count
+    let folders = settings.hotFolders.count
     let hot = folders == 0 ? "" : folders == 1 ? ", 1 hot folder" : ", \(folders) hot folders"
-    let builtIn = try BuiltInHandlers(
-      paths, ConfigurationBox(loaded.configuration), coordinator: PersistentStoreCoordinator(model: model),
-      imageHelperPath: Executable.ownDirectory() + "/bobbin-image")
-    let count = try schedules(paths, loaded, builtIn: builtIn).count
+    let assembly = assembly(
+      paths, of: settings, log: DaemonLog(journal: journal, level: settings.configuration.log.level))
+    let builtIn = try assembly.builtInHandlers(on: PersistentStoreCoordinator(model: model))
+    let count = try assembly.schedules(settings, builtIn).count
     let scheduled = count == 0 ? "" : count == 1 ? ", 1 schedule" : ", \(count) schedules"
-    let lines = try StoreOpening.trial(paths, loaded.configuration, model: model)
+    let programs = ProgramCheck(imageHelper: try Executable.ownDirectory() + "/bobbin-image", settings.types)
+    for warning in programs.warnings { journal.log(.warning, warning) }
+    var errors = programs.errors
+    var lines: [String] = []
+    do { lines = try StoreOpening.trial(paths, settings.configuration, model: model) } catch { errors.append(error) }
+    if errors.count > 1 { throw FolderErrors(errors: errors) }
+    if let error = errors.first { throw error }
     let summary = "the configuration is in order; \(model.entities.count) entities, \(declared)\(hot)\(scheduled)"
     finish(printing: ([summary] + lines).joined(separator: "\n"))
   }
 
-  private func schedules(
-    _ paths: Paths, _ loaded: Loaded, builtIn: BuiltInHandlers
-  ) throws(ConfigurationError) -> [ScheduledFile] {
-    try ScheduledFile.load(
-      paths, loaded.configuration, handlers: builtIn.all + handlers + builtIn.handlers(of: loaded.types))
+  private func assembly(_ paths: Paths, of settings: Settings, log: DaemonLog) -> Assembly {
+    Assembly(paths: paths, configuration: ConfigurationBox(settings.configuration), handlers: handlers, log: log)
   }
 
   /// Starts the service; the process ends with a signal, or with an error on the way.
   private func serve(_ paths: Paths, _ options: Options) throws {
-    let loaded = try load(paths, options)
-    let configuration = loaded.configuration
-    let model = try BuiltInModel.merged(withModelsIn: paths.models, and: models)
+    let settings = try load(paths, options)
     if let root = options.root { try makeFolders(of: paths, root: root) }
-    let log = DaemonLog(journal: journal, level: configuration.log.level)
-    try StoreOpening(paths, configuration, model: model, log: log).begin { result in
+    let paths = paths.placed(by: settings.configuration)
+    let log = DaemonLog(journal: .ofService(identifier: name), level: settings.configuration.log.level)
+    let opening = StoreOpening(paths, settings.configuration, log: log)
+    try opening.endOnSignals()
+    opening.begin(settings.model) { result in
       orFail {
         let opened = try result.get()
-        let listener = try listen(paths)
-        let box = ConfigurationBox(configuration)
-        let builtIn = BuiltInHandlers(
-          paths, box, coordinator: opened.coordinator,
-          imageHelperPath: try Executable.ownDirectory() + "/bobbin-image")
-        let parts = Daemon.Parts(
-          paths: paths, configuration: box, coordinator: opened.coordinator,
-          handlers: builtIn.all + handlers, declaredHandlers: builtIn.handlers(of: loaded.types),
-          hotFolders: loaded.hotFolders, killLeftovers: builtIn.killLeftovers, fleet: opened.fleet,
-          schedules: try schedules(paths, loaded, builtIn: builtIn), log: log)
-        let service = try Service(parts, listener: listener, lock: opened.lock) { () throws in
-          let new = try load(paths, options)
-          return Service.Settings(
-            configuration: new.configuration, declaredHandlers: builtIn.handlers(of: new.types),
-            hotFolders: new.hotFolders, schedules: try schedules(paths, new, builtIn: builtIn))
+        let listeners = try Listeners.open(paths, settings.configuration)
+        let service = Service(assembly(paths, of: settings, log: log), opening, listeners: listeners) {
+          try load(paths, options)
         }
-        try service.start()
+        try service.start(settings, on: opened)
+      }
+    }
+  }
+
+  /// Pauses everything in the store, which no daemon may use, and ends the process.
+  private func pause(_ paths: Paths, _ options: Options) throws {
+    let settings = try load(paths, options)
+    let configuration = settings.configuration
+    guard configuration.store.url.isEmpty else {
+      throw UsageError("--pause is for a store of this host alone; \"bobbinctl pause\" on one host pauses a fleet")
+    }
+    let log = DaemonLog(journal: journal, level: configuration.log.level)
+    let opening = StoreOpening(paths.placed(by: configuration), configuration, log: log)
+    try opening.endOnSignals()
+    opening.begin(settings.model) { result in
+      orFail {
+        let opened = try result.get()
+        try PauseRecords.pauseAll(in: opened.coordinator)
+        try opened.coordinator.close()
+        finish(printing: "everything is paused; \"bobbinctl resume --all\" resumes it once the daemon runs")
       }
     }
   }
@@ -193,11 +226,12 @@ public struct DaemonProgram: Sendable {
     try FileManager.default.createDirectory(
       atPath: paths.state, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
   }
+}
 
-  /// The socket that systemd passed, or one of our own.
-  private func listen(_ paths: Paths) throws -> UnixListener {
-    var passed = try ServiceManager.adoptListenDescriptors()
-    if let descriptor = passed.remove(named: "bobbin-http") { return try UnixListener(adopting: descriptor) }
-    return try UnixListener(path: paths.socket, mode: 0o666)
-  }
+/// The mistakes in several parts of the folder of the configuration.
+struct FolderErrors: Error, CustomStringConvertible {
+  let errors: [any Error]
+
+  /// A line for each mistake.
+  var description: String { errors.map { "\($0)" }.joined(separator: "\n") }
 }

@@ -1,6 +1,7 @@
 import Configuration
 import Glibc
 import JobDaemon
+import Jobs
 import ObjectGraph
 import ObjectModel
 import SystemSupport
@@ -25,7 +26,9 @@ extension ExitCode {
     self =
       switch error {
       case is UsageError: .usage
-      case is ConfigurationError, is ModelError, is HandlerTypeError: .configuration
+      case is ConfigurationError, is ModelError, is ModelErrors, is HandlerTypeError,
+        is FolderErrors, is ProgramCheck.HelperError:
+        .configuration
       case let error as StoreError: error.code == .inputOutput || error.code == .full ? .storeFailure : .configuration
       case let error as SystemError:
         error.code == .wouldBlock || error.code == .addressInUse ? .unavailable : .storeFailure

@@ -11,15 +11,14 @@ import SQLiteStore
 import Synchronization
 import SystemSupport
 
-/// Acquires the daemon's lock and opens its store; while the disk is full or the database away, waits, as a running
+/// Acquires the daemon's locks and opens its store; while the disk is full or the database away, waits, as a running
 /// daemon does.
 ///
-/// The system doesn't report free space, nor that a server is back, so a timer starts the next attempt. SIGTERM and SIGINT end the process at
-/// once, even in the middle of an attempt: nothing has begun yet that would have to be finished. They do so until the
-/// service handles them.
+/// The system doesn't report free space, nor that a server is back, so a timer starts the next attempt. The lock is kept
+/// from the first attempt on, so that no other daemon gets in between, also while a store is closed to be opened with
+/// another model.
 final class StoreOpening: Sendable {
   struct Opened: Sendable {
-    let lock: FileLock
     let coordinator: PersistentStoreCoordinator
     /// The database that it shares with other hosts; nil if it has a store of its own.
     let fleet: FleetDatabase?
@@ -28,31 +27,26 @@ final class StoreOpening: Sendable {
   private static let interval = Duration.seconds(3)
 
   private struct State {
-    /// Kept between attempts, so that no other daemon gets in between.
-    var lock: FileLock?
+    var locks: [FileLock]?
     var isWaiting = false
     var signals: SignalSource?
   }
 
   private let paths: Paths
   private let configuration: Configuration
-  private let model: ManagedObjectModel
   private let log: DaemonLog
   private let queue = DispatchQueue(label: "store opening")
   private let state = Mutex(State())
 
-  init(_ paths: Paths, _ configuration: Configuration, model: ManagedObjectModel, log: DaemonLog) {
+  init(_ paths: Paths, _ configuration: Configuration, log: DaemonLog) {
     self.paths = paths
     self.configuration = configuration
-    self.model = model
     self.log = log
   }
 
-  /// Begins with the first attempt.
-  ///
-  /// - Parameter completion: called once, on a queue of its own, with the store or with an error other than a full
-  ///   disk.
-  func begin(_ completion: @escaping @Sendable (Result<Opened, any Error>) -> Void) throws {
+  /// Has SIGTERM and SIGINT end the process at once, even in the middle of an attempt, until the service handles them:
+  /// nothing has begun yet that would have to be finished.
+  func endOnSignals() throws {
     // Attempts may take long, and occupy their queue.
     let signals = try SignalSource([SIGTERM, SIGINT], queue: DispatchQueue(label: "early stop")) { [log] _ in
       log.tellManager(.stopping)
@@ -60,14 +54,26 @@ final class StoreOpening: Sendable {
       ExitCode.success.exitNow()
     }
     state.withLock { $0.signals = signals }
-    queue.async { self.attempt(completion) }
   }
 
-  private func attempt(_ completion: @escaping @Sendable (Result<Opened, any Error>) -> Void) {
-    let result = Result { try open() }
+  /// Begins with the first attempt to open the store with a model.
+  ///
+  /// - Parameter completion: called once, on a queue of its own, with the store or with an error other than a full
+  ///   disk.
+  func begin(
+    _ model: ManagedObjectModel, completion: @escaping @Sendable (Result<Opened, any Error>) -> Void
+  ) {
+    state.withLock { $0.isWaiting = false }
+    queue.async { self.attempt(model, completion) }
+  }
+
+  private func attempt(
+    _ model: ManagedObjectModel, _ completion: @escaping @Sendable (Result<Opened, any Error>) -> Void
+  ) {
+    let result = Result { try open(model) }
     if case .failure(let error) = result, Self.isTransient(error) {
       tellOfWait(error)
-      queue.async(after: Self.interval) { self.attempt(completion) }
+      queue.async(after: Self.interval) { self.attempt(model, completion) }
     } else {
       completion(result)
     }
@@ -83,7 +89,7 @@ final class StoreOpening: Sendable {
       defer { state.isWaiting = true }
       return !state.isWaiting
     }
-    if isFirst { log.error("the store can't be opened; trying again every few seconds: \(error)") }
+    if isFirst { log.error("the store can't be opened; trying again every few seconds: \(error)", as: .storeNotOpened) }
     let reason = configuration.store.url.isEmpty ? "room on the disk of the store" : "the database of the fleet"
     log.tellManager(.status("waiting for \(reason)"), .extendTimeout(Self.interval * 10))
   }
@@ -93,6 +99,7 @@ final class StoreOpening: Sendable {
     var options = SQLiteStoreOptions()
     options.reclaimsSpace = true
     options.isPrivate = true
+    options.makesViews = true
     options.externalDataThreshold = configuration.store.externalDataThreshold
     // An operator's model file may be missing for a while.
     options.keepsRemovedEntities = true
@@ -112,39 +119,58 @@ final class StoreOpening: Sendable {
     return try MigrationInstructions(text: text, file: path)
   }
 
+  /// Tries a model on the store that is open; throws what is in the way of opening it anew with that model.
+  func tryOnStore(_ model: ManagedObjectModel) throws {
+    if configuration.store.url.isEmpty {
+      _ = try StoreTrial.run(
+        at: URL(fileURLWithPath: paths.store), model: model, options: try Self.options(paths, configuration),
+        isOpenHere: true)
+    } else {
+      _ = try PostgresStore.changes(
+        byOpening: configuration.store.url, model: model, options: Self.fleetOptions(paths, configuration))
+    }
+  }
+
   /// Tries the models on the store without changing it.
   static func trial(_ paths: Paths, _ configuration: Configuration, model: ManagedObjectModel) throws -> [String] {
     if !configuration.store.url.isEmpty { return try fleetTrial(paths, configuration, model: model) }
+    do { try StorePlace(paths).check() } catch let error as StoreError where error.code == .readOnly {
+      return ["the models were not tried on the store: \(error)"]
+    }
     let options = try options(paths, configuration)
     let outcome: StoreTrial.Outcome
     do { outcome = try StoreTrial.run(at: URL(fileURLWithPath: paths.store), model: model, options: options) } catch {
       guard [.cannotOpen, .readOnly, .busy].contains(error.code) else { throw error }
       return ["the models were not tried on the store: \(error)"]
     }
-    guard case .migration(let changes) = outcome else { return [] }
+    guard case .migration(let changes, let onlyAdds) = outcome else { return [] }
     let mappings = try FileManager.default.contentsOfDirectory(atPath: paths.models).sorted()
       .filter { $0.hasSuffix(".xcmappingmodel") }
       .map { "\(paths.models)/\($0) is not read: mapping models need classes of Core Data's" }
-    return ["the next start migrates \(paths.store):"] + changes.map { "  " + $0 } + mappings
+    let when = onlyAdds ? "the next start or reload" : "the next start"
+    return ["\(when) migrates \(paths.store):"] + changes.map { "  " + $0 } + mappings
   }
 
   private static func fleetTrial(
     _ paths: Paths, _ configuration: Configuration, model: ManagedObjectModel
   ) throws -> [String] {
-    let changes: [String]
+    let found: (changes: [String], onlyAdds: Bool)
     do {
-      changes = try PostgresStore.changes(
+      found = try PostgresStore.changes(
         byOpening: configuration.store.url, model: model, options: fleetOptions(paths, configuration))
     } catch {
       guard [.unavailable, .cannotOpen, .readOnly, .busy].contains(error.code) else { throw error }
       return ["the models were not tried on the database of the fleet: \(error)"]
     }
-    return changes.isEmpty ? [] : ["the next start changes the database of the fleet:"] + changes.map { "  " + $0 }
+    if found.changes.isEmpty { return [] }
+    let when = found.onlyAdds ? "the next start or reload" : "the next start"
+    return ["\(when) changes the database of the fleet:"] + found.changes.map { "  " + $0 }
   }
 
   private static func fleetOptions(_ paths: Paths, _ configuration: Configuration) -> PostgresStoreOptions {
     var options = PostgresStoreOptions()
     options.applicationName = "bobbind"
+    options.makesViews = true
     // A host reads a job anew when it is assigned to it.
     options.noticesOtherWriters = false
     options.externalDataThreshold = configuration.store.externalDataThreshold
@@ -154,10 +180,10 @@ final class StoreOpening: Sendable {
     return options
   }
 
-  private func open() throws -> Opened {
-    try closeFolder()
-    let lock = try state.withLock(\.lock) ?? FileLock(path: paths.state + "/lock")
-    state.withLock { $0.lock = lock }
+  private func open(_ model: ManagedObjectModel) throws -> Opened {
+    let place = StorePlace(paths)
+    let locks = try state.withLock(\.locks) ?? place.prepare(hasStore: configuration.store.url.isEmpty, log)
+    state.withLock { $0.locks = locks }
     let coordinator = PersistentStoreCoordinator(model: model)
     // Final jobs are seldom asked for, and would evict unfinished ones from the cache.
     try coordinator.excludeFromRowCache(Condition(format: "finishedAt != nil"), ofEntity: Job.entityName)
@@ -165,11 +191,13 @@ final class StoreOpening: Sendable {
     if url.isEmpty {
       let options = try Self.options(paths, configuration)
       try coordinator.open(.sqlite(at: URL(fileURLWithPath: paths.store), options: options))
-      return Opened(lock: lock, coordinator: coordinator, fleet: nil)
+      place.note(log)
+      try RestoredStore.adopt(paths, coordinator, log: log)
+      return Opened(coordinator: coordinator, fleet: nil)
     }
     let options = Self.fleetOptions(paths, configuration)
     try coordinator.open(.postgresql(url: url, options: options))
-    return Opened(lock: lock, coordinator: coordinator, fleet: try fleet(coordinator, options))
+    return Opened(coordinator: coordinator, fleet: try fleet(coordinator, options))
   }
 
   private func fleet(
@@ -192,15 +220,5 @@ final class StoreOpening: Sendable {
       if error.code == .noEntry { return [] }
       throw error
     }
-  }
-
-  /// Restricts the store's folder to the daemon's user: whoever can open the store's files can read everything jobs
-  /// have stored, and can keep them locked.
-  private func closeFolder() throws {
-    let mode = try Directory(path: paths.state).status().mode
-    if mode & 0o077 == 0 { return }
-    try systemCall("chmod", paths.state) { chmod(paths.state, mode_t(mode & 0o700)) }
-    log.notice(
-      "\(paths.state) was open to other users (mode 0\(String(mode, radix: 8))); it is the daemon's own now (0700)")
   }
 }

@@ -25,6 +25,12 @@ static inline CURLcode ccurl_set_writer(
   return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_WRITEDATA, context);
 }
 
+static inline CURLcode ccurl_set_reader(
+    CURL *handle, size_t (*reader)(char *bytes, size_t size, size_t count, void *context), void *context) {
+  CURLcode code = curl_easy_setopt(handle, CURLOPT_READFUNCTION, reader);
+  return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_READDATA, context);
+}
+
 static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) {
   return curl_easy_getinfo(handle, info, value);
 }

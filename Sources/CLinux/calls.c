@@ -29,8 +29,8 @@ int linux_clear_ambient_capabilities(void) {
   return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 }
 
-int linux_epoll_add_once(int epoll, int descriptor, bool reads, unsigned long long token) {
-  struct epoll_event event = {.events = (reads ? EPOLLIN : 0) | EPOLLONESHOT, .data = {.u64 = token}};
+int linux_epoll_add_once(int epoll, int descriptor, unsigned int events, unsigned long long token) {
+  struct epoll_event event = {.events = events | EPOLLONESHOT, .data = {.u64 = token}};
   return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
 }
 
@@ -67,8 +67,9 @@ int linux_drop_capabilities(void) {
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   struct __user_cap_data_struct has[_LINUX_CAPABILITY_U32S_3];
   if (syscall(SYS_capget, &header, has) != 0) return -1;
-  // Who has none needs nothing that the service manager's filter may refuse.
-  if ((has[0].permitted | has[0].inheritable | has[1].permitted | has[1].inheritable) == 0) return 0;
+  // Who has none needs nothing that the service manager's filter may refuse. Those that programs could inherit, which the
+  // manager leaves to the children of a service with ambient ones, are given by files only, and not to a helper.
+  if ((has[0].permitted | has[1].permitted) == 0 && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1) return 0;
   for (unsigned long number = 0; number < 64 && prctl(PR_CAPBSET_READ, number, 0, 0, 0) >= 0; number++) {
     if (prctl(PR_CAPBSET_DROP, number, 0, 0, 0) != 0 && errno != EPERM) return -1;
   }

@@ -61,7 +61,9 @@ static int linux_become(void *pointer) {
   for (int number = 1; number < _NSIG; number++) sigaction(number, &standard, NULL);
   LINUX_STEP("setsid", setsid());
   if (launch->mode_mask >= 0) umask((mode_t)launch->mode_mask);
-  if (launch->sets_niceness) LINUX_STEP("setpriority", setpriority(PRIO_PROCESS, 0, launch->niceness));
+  // A sandbox may refuse the call, which is no reason not to do the work.
+  if (launch->sets_niceness && setpriority(PRIO_PROCESS, 0, launch->niceness) < 0 && errno != EPERM)
+    LINUX_STEP("setpriority", -1);
   for (int index = 0; index < launch->limit_count; index++)
     LINUX_STEP("setrlimit", linux_apply_limit(&launch->limits[index]));
   if (launch->sets_user) {

@@ -35,6 +35,16 @@ package struct Configuration: Sendable, Equatable {
   package struct Spool: Sendable, Equatable {
     /// The largest job file accepted, in bytes.
     package internal(set) var maxJobFileSize = 1 << 20
+    /// The largest file with one job on each line, in bytes; no line may be larger than a job file.
+    package internal(set) var maxLineFileSize = 1 << 30
+    /// The most unfinished jobs in the files of one user; 0 for any number.
+    package internal(set) var maxJobsPerUser = 1_000_000
+    /// The most bytes of one user's files with unfinished jobs; 0 for any number.
+    package internal(set) var maxBytesPerUser = 4 << 30
+    /// The largest request with inputs of its jobs, in bytes; 0 for none.
+    package internal(set) var maxUploadSize = 1 << 30
+    /// The most bytes of inputs that are kept for the unfinished and failed jobs of one user.
+    package internal(set) var maxUploadBytesPerUser = 10 << 30
     /// The time for which files stay in the folder `failed/`.
     package internal(set) var failedAge = Duration.seconds(90 * 86_400)
     /// The most files that stay in the folder `failed/`.
@@ -59,12 +69,44 @@ package struct Configuration: Sendable, Equatable {
     package internal(set) var shutdownTimeout = Duration.seconds(30)
   }
 
-  /// `[Store]`: how values are laid out on disk.
+  /// `[Store]`: where jobs and rows are kept, and how.
   package struct Store: Sendable, Equatable {
+    /// The folder of the store; empty for the usual one.
+    package internal(set) var path = ""
     /// Binary values larger than this many bytes are kept in files beside the database.
     package internal(set) var externalDataThreshold = 64 << 10
     /// The database of a fleet, as a URL of PostgreSQL; empty for a file of this host's own.
     package internal(set) var url = ""
+    /// The path of a copy of the store for other programs; empty for none.
+    package internal(set) var copyPath = ""
+    /// The least time between two refreshes of the copy that nobody has asked for; zero for none of them.
+    package internal(set) var copyInterval = Duration.seconds(15 * 60)
+    /// The permission bits of the copy, whatever the umask, in base 8.
+    package internal(set) var copyMode = "640"
+
+    /// Returns the problems of keys that are allowed, but not together.
+    ///
+    /// - Parameter paths: where the store is kept.
+    func problems(_ paths: Paths) -> [String] {
+      if !url.isEmpty, !path.isEmpty {
+        return ["Path= and Url= exclude each other: the store is a folder of this host, or the database of a fleet"]
+      }
+      if copyPath.isEmpty { return [] }
+      if !url.isEmpty {
+        return ["CopyPath= is for a store of this host alone; other programs can read the database of Url= itself"]
+      }
+      if copyPath == paths.state || copyPath.hasPrefix(paths.state + "/") {
+        return ["CopyPath= must lie outside of \(paths.state), which is closed to other users"]
+      }
+      return []
+    }
+  }
+
+  /// Returns the problems of `[Store]` as a whole, of which the keys may come from several files.
+  package func storeProblems(_ paths: Paths) -> [ConfigurationProblem] {
+    store.problems(paths.placed(by: self)).map {
+      ConfigurationProblem(section: "Store", at: nil, $0)
+    }
   }
 
   /// `[Fleet]`: this host among those that share a database.
@@ -161,7 +203,7 @@ package struct Configuration: Sendable, Equatable {
     package internal(set) var storeSize = 0
   }
 
-  /// `[Status]`: the HTTP interface on the Unix socket.
+  /// `[Status]`: the HTTP interface on the Unix socket, and on TCP if there is one.
   package struct Status: Sendable, Equatable {
     /// The users who may read; root, the daemon's user and its group may always read and change.
     package internal(set) var readAccess = ReadAccess.group
@@ -169,14 +211,24 @@ package struct Configuration: Sendable, Equatable {
     package internal(set) var maxConnections = 64
     /// Connections of one user; root and the daemon's user have as many as there are, and a few that nobody else gets.
     package internal(set) var maxConnectionsPerUser = 16
+    /// Those of them who may read objects, whose values may be more private than what jobs are there.
+    package internal(set) var objectAccess = ReadAccess.group
+    /// The longest time for one look into the store for objects.
+    package internal(set) var queryTimeout = Duration.seconds(10)
     /// The largest request body, in bytes.
     package internal(set) var maxRequestSize = 8 << 20
+    /// The address and port at which clients of TCP are served, without systemd's socket for them; empty for none.
+    package internal(set) var listen = ""
+    /// The names by which browsers may reach the daemon, in lower case and without a port.
+    package internal(set) var hosts = ["localhost", "127.0.0.1", "[::1]"]
   }
 
   /// `[Log]`: what goes to the journal.
   package struct Log: Sendable, Equatable {
     /// The least important level that is logged.
     package internal(set) var level = LogLevel.info
+    /// The most lines a second about jobs that have ended well; of more of them their number is logged.
+    package internal(set) var jobs = 100
   }
 
   private static let coreCount = max(1, ProcessInfo.processInfo.activeProcessorCount)

@@ -43,7 +43,7 @@ package struct ConfigurationProblem: Error, Sendable, Equatable, CustomStringCon
   }
 
   /// A text with dots for passwords in addresses: they would get into logs and onto screens.
-  private static func withoutPassword(_ text: String) -> String {
+  static func withoutPassword(_ text: String) -> String {
     text.replacing(/:\/\/([^:\s]*):\S*@/) { "://\($0.1):...@" }.replacing(/password=[^&\s]*/) { _ in "password=..." }
   }
 

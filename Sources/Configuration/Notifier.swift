@@ -8,6 +8,10 @@ extension Configuration {
     case quarantined
     /// All jobs of a batch have ended.
     case batch
+    /// A schedule did not fire when it was due.
+    case scheduleMissed = "schedule-missed"
+    /// A job of a schedule has failed for good, or is refused.
+    case scheduleFailed = "schedule-failed"
     /// The store had no room for a while.
     case storageFull = "storage-full"
   }

@@ -2,8 +2,10 @@
 package struct Paths: Sendable, Equatable {
   /// The folder of all spool folders; they lie on one file system, so that renames between them work.
   package let spool: String
-  /// The folder of the store and of its large values.
-  package let state: String
+  /// The folder of the store, of its large values, and of what is remembered beside them.
+  package private(set) var state: String
+  /// The folder of the store where the configuration names no other.
+  package let defaultState: String
   /// The Unix socket of the status interface.
   package let socket: String
   /// The folder of the configuration.
@@ -28,8 +30,16 @@ package struct Paths: Sendable, Equatable {
   private init(spool: String, state: String, socket: String, configuration: String) {
     self.spool = spool
     self.state = state
+    defaultState = state
     self.socket = socket
     self.configuration = configuration
+  }
+
+  /// The paths with the store where a configuration puts it.
+  package func placed(by configuration: Configuration) -> Paths {
+    var paths = self
+    if !configuration.store.path.isEmpty { paths.state = configuration.store.path }
+    return paths
   }
 
   /// The folder of the socket, which others may use as well.
@@ -44,8 +54,11 @@ package struct Paths: Sendable, Equatable {
   package var spoolFailed: String { spool + "/failed" }
   /// The folder that relative paths in job files start from.
   package var payload: String { spool + "/payload" }
+  /// The folder of inputs that came with jobs over the socket.
+  package var uploads: String { spool + "/uploads" }
   /// The SQLite database.
-  package var store: String { state + "/bobbin.sqlite" }
+  package var store: String { state + "/" + Self.storeFile }
+  package static let storeFile = "bobbin.sqlite"
   /// A file whose modification time is the last trusted time of the clock.
   package var clock: String { state + "/clock" }
   /// The folder of pictures that jobs of the same input may share.
@@ -58,19 +71,26 @@ package struct Paths: Sendable, Equatable {
   /// The folder of hot folders' definitions.
   package var hotFolders: String { configuration + "/folders.d" }
   /// The folder of what is remembered of hot folders.
-  package var hotFolderMemories: String { state + "/folders" }
+  package var hotFolderMemories: String { state + "/" + Self.hotFolderState }
+  private static let hotFolderState = "folders"
   /// The folder of schedules.
   package var schedules: String { configuration + "/schedules.d" }
   /// The file with the places of schedules, beside the store.
   package static let scheduleState = "schedules"
+  /// The file with the figures of the last hour and week, beside the store.
+  package static let samples = "samples"
+  /// The names of what stands beside the store and belongs to it.
+  package static let storeCompanions = [scheduleState, hotFolderState]
+  /// The file that tells what is in a backup; in the store's folder, that it was restored from one.
+  package static let backupManifest = "backup.json"
+  /// The file that tells where the store was last, unless that was the default place.
+  package var storePlace: String { defaultState + "/store-place" }
+  /// The file of the tokens of clients of TCP, unless the service manager passes one as a credential.
+  package var tokens: String { configuration + "/tokens" }
+  /// The name of that credential.
+  package static let tokensCredential = "bobbin.tokens"
   /// The folder of `.xcdatamodeld` bundles.
   package var models: String { configuration + "/models" }
   /// The operator's decisions about changes of models that can't be inferred.
   package var migrationInstructions: String { models + "/migration.conf" }
-}
-
-/// The release, as all programs of the package name it.
-package enum Release {
-  /// After semver.org.
-  package static let version = "0.1.0"
 }

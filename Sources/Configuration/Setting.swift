@@ -34,6 +34,11 @@ extension Setting {
   /// Every key there is, in the order in which files list them; sections are contiguous.
   static let all: [Setting] = [
     Setting("Spool", "MaxJobFileSize", at: \.spool.maxJobFileSize, as: .size(in: 1 << 10...64 << 20)),
+    Setting("Spool", "MaxLineFileSize", at: \.spool.maxLineFileSize, as: .size(in: 1 << 10...1 << 40)),
+    Setting("Spool", "MaxJobsPerUser", at: \.spool.maxJobsPerUser, as: .integer(in: 0...2_000_000)),
+    Setting("Spool", "MaxBytesPerUser", at: \.spool.maxBytesPerUser, as: .size(in: 0...1 << 50)),
+    Setting("Spool", "MaxUploadSize", at: \.spool.maxUploadSize, as: .size(in: 0...1 << 40)),
+    Setting("Spool", "MaxUploadBytesPerUser", at: \.spool.maxUploadBytesPerUser, as: .size(in: 0...1 << 50)),
     Setting("Spool", "FailedAgeSec", at: \.spool.failedAge, as: .duration(in: .zero ... .seconds(315_360_000))),
     Setting("Spool", "FailedCount", at: \.spool.failedCount, as: .integer(in: 0...10_000_000)),
 
@@ -47,11 +52,16 @@ extension Setting {
     Setting(
       "Writer", "ShutdownTimeoutSec", at: \.writer.shutdownTimeout, as: .duration(in: .seconds(1) ... .seconds(3600))),
 
-    // The store takes it when it is opened.
+    // The store takes them when it is opened.
+    Setting("Store", "Path", at: \.store.path, as: .folderPath, effect: .onRestart),
     Setting(
       "Store", "ExternalDataThreshold", at: \.store.externalDataThreshold, as: .size(in: 1 << 10...1 << 30),
       effect: .onRestart),
     Setting("Store", "Url", at: \.store.url, as: .databaseURL, effect: .onRestart),
+    Setting("Store", "CopyPath", at: \.store.copyPath, as: .folderPath),
+    Setting(
+      "Store", "CopyIntervalSec", at: \.store.copyInterval, as: .duration(in: .zero ... .seconds(31_536_000))),
+    Setting("Store", "CopyMode", at: \.store.copyMode, as: .fileMode),
 
     // A host joins its fleet once, as what it is.
     Setting("Fleet", "Name", at: \.fleet.name, as: .hostName, effect: .onRestart),
@@ -106,9 +116,16 @@ extension Setting {
     Setting(
       "Status", "MaxConnectionsPerUser", at: \.status.maxConnectionsPerUser, as: .integer(in: 1...10_000),
       effect: .onRestart),
+    Setting("Status", "ObjectAccess", at: \.status.objectAccess, as: .choice),
+    Setting(
+      "Status", "QueryTimeoutSec", at: \.status.queryTimeout,
+      as: .duration(in: .milliseconds(1) ... .seconds(240))),
     Setting("Status", "MaxRequestSize", at: \.status.maxRequestSize, as: .size(in: 4 << 10...1 << 30)),
+    Setting("Status", "Listen", at: \.status.listen, as: .listenAddress, effect: .onRestart),
+    Setting("Status", "Hosts", at: \.status.hosts, as: .hostNames),
 
     Setting("Log", "Level", at: \.log.level, as: .choice),
+    Setting("Log", "Jobs", at: \.log.jobs, as: .integer(in: 0...10_000)),
   ]
 
   /// The names of all sections, in the order of `all`.

@@ -119,6 +119,17 @@ extension ValueFormat where Value == [String] {
     }
   }
 
+  /// Names of hosts and addresses as browsers send them, with spaces between; kept in lower case.
+  static var hostNames: Self {
+    Self(
+      allowed: "names or addresses without ports, such as jobs.example.com or [::1], with spaces between",
+      parse: { text in
+        let given = text.lowercased().split(separator: " ").map(String.init)
+        return given.allSatisfy { $0.contains(/^([a-z0-9._-]+|\[[0-9a-f:.]+\])$/) } && !given.isEmpty ? given : nil
+      },
+      print: { $0.joined(separator: " ") })
+  }
+
   private static func list(_ allowed: String, _ isAllowed: @escaping @Sendable (String) -> Bool) -> Self {
     Self(
       allowed: allowed,
@@ -174,6 +185,13 @@ extension ValueFormat where Value == String {
         while path.count > 1, path.last == "/" { path.removeLast() }
         return String(path)
       }, print: { $0 })
+  }
+
+  /// An address with a port, to listen at.
+  static var listenAddress: Self {
+    text("an address and a port, such as 127.0.0.1:26224 or [::1]:26224") {
+      $0.contains(/^([0-9.]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}$/)
+    }
   }
 
   static var userName: Self { text("the name of a user") { !$0.contains { $0.isWhitespace || $0 == ":" } } }

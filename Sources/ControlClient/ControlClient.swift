@@ -30,6 +30,30 @@ package struct ControlClient: Sendable {
   package func send(
     _ method: String, _ path: String, query: [URLQueryItem] = [], body: Data? = nil, timeout: Duration = .seconds(30)
   ) throws(ControlClientError) -> (status: Int, body: Data) {
+    try send(method, path, query: query, sending: body.map { .json($0) }, timeout: timeout)
+  }
+
+  /// A request's body.
+  package enum Body {
+    case json(Data)
+    /// Lines of JSON, of a length that is known; `read` fills a buffer, and returns how many bytes it has.
+    case lines(size: Int64, read: (UnsafeMutableRawBufferPointer) -> Int)
+    /// A form with parts, likewise.
+    case form(boundary: String, size: Int64, read: (UnsafeMutableRawBufferPointer) -> Int)
+
+    fileprivate var contentType: String {
+      switch self {
+      case .json: "application/json"
+      case .lines: "application/x-ndjson"
+      case .form(let boundary, _, _): "multipart/form-data; boundary=\(boundary)"
+      }
+    }
+  }
+
+  /// Sends a request with a body of any kind, and waits for the whole reply, whatever its status is.
+  package func send(
+    _ method: String, _ path: String, query: [URLQueryItem] = [], sending body: Body?, timeout: Duration
+  ) throws(ControlClientError) -> (status: Int, body: Data) {
     guard let target = target(path, query) else {
       throw failure(.badRequest, "\"\(path)\" is not a request path: it must start with / and be percent-encoded")
     }
@@ -40,8 +64,29 @@ package struct ControlClient: Sendable {
     guard 1...107 ~= socketPath.utf8.count, !socketPath.utf8.contains(0) else {
       throw failure(.badRequest, "the socket path \(socketPath) must be 1 to 107 bytes long; use a shorter one")
     }
-    let transfer = try Transfer(client: self, target: target, timeout: timeout)
-    return try transfer.run(method: method, body: body)
+    let transfer = try Transfer(
+      client: self, target: target, contentType: (body ?? .json(Data())).contentType, timeout: timeout)
+    return try transfer.run(method: method, body: body, into: ReplyBody(maximumBytes: maximumReplyBytes))
+  }
+
+  /// Asks for something of any length, and passes it on piece by piece; any other reply than a good one is returned.
+  ///
+  /// - Parameters:
+  ///   - stall: The longest time without a byte.
+  ///   - take: Returns false to give up, which throws ``ControlClientError/Code/givenUp``.
+  package func download(
+    _ path: String, query: [URLQueryItem] = [], stall: Duration, _ take: (UnsafeRawBufferPointer) -> Bool
+  ) throws(ControlClientError) -> (status: Int, body: Data) {
+    guard let target = target(path, query) else {
+      throw failure(.badRequest, "\"\(path)\" is not a request path: it must start with / and be percent-encoded")
+    }
+    let outcome = withoutActuallyEscaping(take) { take in
+      Result { () throws(ControlClientError) in
+        let transfer = try Transfer(client: self, target: target, contentType: "application/json", timeout: stall)
+        return try transfer.download(into: ReplyBody(maximumBytes: maximumReplyBytes, passing: take))
+      }
+    }
+    return try outcome.get()
   }
 
   /// A percent-encoded path of plain components, such as `/v1/jobs/a%2Fb` of "v1", "jobs" and "a/b".
@@ -107,6 +152,8 @@ package struct ControlClientError: Error, Equatable {
     package static let replyTooLarge = Self(rawValue: "replyTooLarge")
     /// libcurl failed in a way that has no better name; the message has its words.
     package static let transport = Self(rawValue: "transport")
+    /// The caller wanted no more of a reply.
+    package static let givenUp = Self(rawValue: "givenUp")
   }
 
   package let code: Code
@@ -136,7 +183,7 @@ struct Transfer: ~Copyable {
   /// libcurl's global state is set up once per process and kept until it ends.
   private static let globalInitialization = curl_global_init(Int(CURL_GLOBAL_NOTHING))
 
-  init(client: ControlClient, target: String, timeout: Duration) throws(ControlClientError) {
+  init(client: ControlClient, target: String, contentType: String, timeout: Duration) throws(ControlClientError) {
     guard Self.globalInitialization == CURLE_OK, let handle = curl_easy_init() else {
       throw client.failure(.transport, "libcurl could not be started, probably for lack of memory")
     }
@@ -145,7 +192,7 @@ struct Transfer: ~Copyable {
     self.timeout = timeout
     self.handle = handle
     // An empty Expect header: a local daemon needs no warning before a large body, and waiting for one costs a second.
-    headers = curl_slist_append(curl_slist_append(nil, "Content-Type: application/json"), "Expect:")
+    headers = curl_slist_append(curl_slist_append(nil, "Content-Type: \(contentType)"), "Expect:")
   }
 
   deinit {
@@ -153,21 +200,32 @@ struct Transfer: ~Copyable {
     curl_slist_free_all(headers)
   }
 
-  consuming func run(method: String, body: Data?) throws(ControlClientError) -> (status: Int, body: Data) {
-    try configure()
+  consuming func download(into reply: ReplyBody) throws(ControlClientError) -> (status: Int, body: Data) {
+    let seconds = Int(timeout / .seconds(1))
+    let codes = [
+      ccurl_set_long(handle, CURLOPT_LOW_SPEED_LIMIT, 1), ccurl_set_long(handle, CURLOPT_LOW_SPEED_TIME, seconds),
+    ]
+    try check(codes)
+    return try run(method: "GET", body: nil, into: reply)
+  }
+
+  consuming func run(
+    method: String, body: ControlClient.Body?, into reply: ReplyBody
+  ) throws(ControlClientError) -> (status: Int, body: Data) {
+    // What is passed on may take as long as it likes, but not without a byte.
+    try configure(milliseconds: reply.isPassedOn ? 0 : max(1, min(timeout / .milliseconds(1), Double(Int32.max))))
     try check([ccurl_set_text(handle, CURLOPT_CUSTOMREQUEST, method)])
     // NOBODY tells libcurl that no body follows a HEAD reply's Content-Length.
     if method == "HEAD" { try check([ccurl_set_long(handle, CURLOPT_NOBODY, 1)]) }
-    let reply = ReplyBody(maximumBytes: client.maximumReplyBytes)
+    reply.handle = handle
     // A POST without a body still announces that it is empty.
-    try perform(sending: body ?? (method == "POST" ? Data() : nil), into: reply)
+    try perform(sending: body ?? (method == "POST" ? .json(Data()) : nil), into: reply)
     var status = 0
     try check([ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)])
     return (status, reply.data)
   }
 
-  private func configure() throws(ControlClientError) {
-    let milliseconds = max(1, min(timeout / .milliseconds(1), Double(Int32.max)))
+  private func configure(milliseconds: Double) throws(ControlClientError) {
     try check([
       ccurl_set_text(handle, CURLOPT_UNIX_SOCKET_PATH, client.socketPath),
       ccurl_set_text(handle, CURLOPT_URL, "http://localhost" + target),
@@ -182,7 +240,7 @@ struct Transfer: ~Copyable {
     ])
   }
 
-  private func perform(sending body: Data?, into reply: ReplyBody) throws(ControlClientError) {
+  private func perform(sending body: ControlClient.Body?, into reply: ReplyBody) throws(ControlClientError) {
     let handle = handle
     try check([
       ccurl_set_writer(
@@ -195,21 +253,51 @@ struct Transfer: ~Copyable {
     ])
     // libcurl reads the body in place and calls the writer, both only while curl_easy_perform runs.
     let code = withExtendedLifetime(reply) {
-      guard let body else { return curl_easy_perform(handle) }
-      return body.withUnsafeBytes { bytes in
-        // Without bytes any address will do, but a null pointer would make libcurl read the body from elsewhere.
-        let address = bytes.baseAddress ?? UnsafeRawPointer(handle)
-        let codes = [
-          ccurl_set_size(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count)),
-          ccurl_set_pointer(handle, CURLOPT_POSTFIELDS, address),
-        ]
-        return codes.first { $0 != CURLE_OK } ?? curl_easy_perform(handle)
+      switch body {
+      case nil: return curl_easy_perform(handle)
+      case .lines(let size, let read)?, .form(_, let size, let read)?: return perform(reading: size, read)
+      case .json(let data)?: return perform(sending: data)
       }
     }
     if reply.isTooLarge {
       throw client.failure(.replyTooLarge, "the reply is larger than \(client.maximumReplyBytes) bytes; ask for less")
     }
+    if reply.isGivenUp { throw client.failure(.givenUp, "the reply was not taken to its end") }
     if code != CURLE_OK { throw failure(code) }
+  }
+
+  private func perform(sending body: Data) -> CURLcode {
+    body.withUnsafeBytes { bytes in
+      // Without bytes any address will do, but a null pointer would make libcurl read the body from elsewhere.
+      let address = bytes.baseAddress ?? UnsafeRawPointer(handle)
+      let codes = [
+        ccurl_set_size(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count)),
+        ccurl_set_pointer(handle, CURLOPT_POSTFIELDS, address),
+      ]
+      return codes.first { $0 != CURLE_OK } ?? curl_easy_perform(handle)
+    }
+  }
+
+  private func perform(
+    reading size: Int64, _ read: (UnsafeMutableRawBufferPointer) -> Int
+  ) -> CURLcode {
+    withoutActuallyEscaping(read) { read in
+      let source = BodySource(read)
+      return withExtendedLifetime(source) {
+        let codes = [
+          ccurl_set_long(handle, CURLOPT_POST, 1),
+          ccurl_set_size(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(size)),
+          ccurl_set_reader(
+            handle,
+            { bytes, size, count, context in
+              guard let bytes, let context else { return 0 }
+              let source = Unmanaged<BodySource>.fromOpaque(context).takeUnretainedValue()
+              return source.read(UnsafeMutableRawBufferPointer(start: bytes, count: size * count))
+            }, Unmanaged.passUnretained(source).toOpaque()),
+        ]
+        return codes.first { $0 != CURLE_OK } ?? curl_easy_perform(handle)
+      }
+    }
   }
 
   private func check(_ codes: [CURLcode]) throws(ControlClientError) {
@@ -240,41 +328,50 @@ struct Transfer: ~Copyable {
   }
 
   private func connectFailure() -> ControlClientError {
-    let path = client.socketPath
     var number = 0
     _ = ccurl_get_long(handle, CURLINFO_OS_ERRNO, &number)
-    switch Int32(truncatingIfNeeded: number) {
-    case ENOENT:
-      return client.failure(
-        .socketMissing,
-        "bobbind does not listen at \(path); is it running? Try \"systemctl status bobbind\", or name its --root")
-    case EACCES, EPERM:
-      return client.failure(
-        .permissionDenied, "you may not connect to \(path); ask for membership in its group (see \"ls -l \(path)\")")
-    case ECONNREFUSED:
-      return client.failure(
-        .connectionRefused,
-        "nobody listens at \(path) any more: bobbind has stopped without removing it. Start bobbind again")
-    default:
-      // glibc keeps this text per thread.
-      let reason = String(cString: strerror(Int32(truncatingIfNeeded: number)))
-      return client.failure(.transport, "can't connect to \(path): \(reason)")
-    }
+    return client.connectFailure(Int32(truncatingIfNeeded: number))
   }
 }
 
-/// Collects a reply's bytes up to a limit.
+/// The place where libcurl reads a body.
+private final class BodySource {
+  let read: (UnsafeMutableRawBufferPointer) -> Int
+
+  init(_ read: @escaping (UnsafeMutableRawBufferPointer) -> Int) { self.read = read }
+}
+
+/// Collects a reply's bytes up to a limit, or passes them on.
 final class ReplyBody {
   private(set) var data = Data()
   private(set) var isTooLarge = false
+  private(set) var isGivenUp = false
   private let maximumBytes: Int
+  private let take: ((UnsafeRawBufferPointer) -> Bool)?
+  /// The transfer that the bytes are of, while it runs.
+  fileprivate var handle: UnsafeMutableRawPointer?
 
-  init(maximumBytes: Int) {
+  /// - Parameter take: Gets the bytes of a good reply, which are not kept then.
+  init(maximumBytes: Int, passing take: ((UnsafeRawBufferPointer) -> Bool)? = nil) {
     self.maximumBytes = maximumBytes
+    self.take = take
+  }
+
+  /// True if a good reply is passed on.
+  var isPassedOn: Bool { take != nil }
+
+  private var isGood: Bool {
+    var status = 0
+    return ccurl_get_long(handle, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK && 200..<300 ~= status
   }
 
   /// Returns the number of bytes appended; anything but all of them makes libcurl give up.
   func append(_ bytes: UnsafeRawBufferPointer) -> Int {
+    if let take, isGood {
+      if take(bytes) { return bytes.count }
+      isGivenUp = true
+      return 0
+    }
     guard bytes.count <= maximumBytes - data.count else {
       isTooLarge = true
       return 0

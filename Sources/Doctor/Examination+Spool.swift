@@ -26,7 +26,7 @@ extension Examination {
   mutating func examineLeftovers() throws {
     for folder in ["cur", "failed"] {
       var count = 0
-      for name in try entries(folder) where name.isHidden {
+      for name in try entries(folder) where name.isHidden && name != Self.copyOfLines {
         guard try isUnchanged(name, in: folder) else { continue }
         count += 1
         if isRunning {
@@ -37,7 +37,7 @@ extension Examination {
       }
       if !isRunning && count > 0 {
         report.notes.append(
-          "\(count) half-written files in \(spool)/\(folder); the next start of the daemon removes them")
+          "the next start of the daemon removes \(counted(count, "half-written file")) in \(spool)/\(folder)")
       }
     }
     try examineOutputs()
@@ -74,8 +74,15 @@ extension FileName {
 
 /// The files in `cur/`: each belongs to an unfinished job.
 extension Examination {
+  /// The daemon's copy of a file with one job on each line, while that is being admitted.
+  fileprivate static let copyOfLines: FileName = ".admission.lines"
+
   mutating func examineCurrent(_ names: [FileName], _ reader: StoreReader) throws {
-    let names = names.filter { !$0.isHidden }
+    // Files of lines may wait for their turn.
+    let areWaiting = names.contains(Self.copyOfLines)
+    let names = names.filter { name in
+      !name.isHidden && !(areWaiting && [".ndjson", ".jsonl"].contains { name.description.hasSuffix($0) })
+    }
     if names.isEmpty { return }
     let unfinished = Set(
       try reader.rows("SELECT DISTINCT file FROM Job WHERE state NOT IN (\(Self.final)) AND file IS NOT NULL")
@@ -101,7 +108,7 @@ extension Examination {
     }
     if waiting > 0 {
       report.notes.append(
-        "\(waiting) files in \(spool)/cur will be recovered or removed by the next start of the daemon")
+        "the next start of the daemon recovers or removes \(counted(waiting, "file")) in \(spool)/cur")
     }
   }
 

@@ -39,7 +39,7 @@ extension Examination {
     if isRunning { return }
     let unfinished = try reader.count("SELECT count(*) FROM Job WHERE state NOT IN (\(Self.final))")
     if unfinished > 0 {
-      report.notes.append("\(unfinished) jobs are unfinished; the next start of the daemon resumes them")
+      report.notes.append("the next start of the daemon resumes \(counted(unfinished, "unfinished job"))")
     }
   }
 
@@ -69,7 +69,7 @@ extension Examination {
       }
     }
     if !isRunning && orphans > 0 {
-      report.notes.append("\(orphans) files of large values have no row; the next start of the daemon removes them")
+      report.notes.append("the next start of the daemon removes \(counted(orphans, "large value")) without a row")
     }
     for name in named.sorted() {
       let size = name.split(separator: ".").last.flatMap { Int64($0) }

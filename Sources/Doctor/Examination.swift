@@ -9,6 +9,8 @@ import SystemSupport
 package struct Examination {
   let spool: String
   let store: String
+  /// True if there is only a store, such as in a backup.
+  private let isStoreAlone: Bool
   /// True if a daemon is running there; if none is, its next start cleans up after a crash.
   let isRunning: Bool
   /// Nanoseconds since 1970 after which a change is too new to be judged; the end of time where no daemon runs.
@@ -34,9 +36,21 @@ package struct Examination {
   package init(spool: String, store: String, isRunning: Bool, flushInterval: Double) {
     self.spool = spool
     self.store = store
+    isStoreAlone = false
     self.isRunning = isRunning
     let time = Date().timeIntervalSince1970 - Self.grace - flushInterval
     newest = isRunning ? Int64(time * 1e9) : .max
+  }
+
+  /// Examines a store that no daemon uses and that has no spool, such as that of a backup.
+  ///
+  /// - Parameter store: The store's file.
+  package init(storeAlone store: String) {
+    spool = ""
+    self.store = store
+    isStoreAlone = true
+    isRunning = false
+    newest = .max
   }
 
   /// The reason why nothing could be examined.
@@ -49,6 +63,12 @@ package struct Examination {
   /// Looks through everything.
   package static func run(_ examination: consuming Examination) throws(Impossible) -> Report {
     do {
+      if examination.isStoreAlone {
+        // Without it there would be nothing to find.
+        _ = try FileDescriptor.open(examination.store)
+        try examination.examineStore([])
+        return examination.report
+      }
       // Without it this is not the place, and there would be nothing but findings.
       _ = try Directory(path: examination.spool)
       // In this order: a file that goes meanwhile was in order, one that comes is not seen.

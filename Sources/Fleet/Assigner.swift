@@ -234,6 +234,7 @@ package struct Assigner: Sendable {
       _ = schedule.resume(id, at: now)
       next.changes.append(JobChange(id, .again(attempts: target.attempts)))
     case .redrive: return putBack(row, target, from: state, after: .redriven, at: now)
+    case .delete: return .impossible(state)
     }
     return .done
   }

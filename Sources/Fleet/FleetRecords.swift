@@ -101,8 +101,42 @@ package struct NamedJob: Sendable {
   }
 }
 
+/// Facts of a job by its record, for those who admit a job of the same name.
+package struct KnownJob: Sendable {
+  package let id: ManagedObjectID
+  package let name: String
+  package let state: JobState
+  package let failure: String?
+  /// The user; negative in a record from before submitters were recorded.
+  package let submitter: Int64
+  package let type: String
+  package let arguments: String
+  /// The file that it came in, and the spool.
+  package let file: String?
+  package let spool: String?
+  /// The rest of its specification, as the record has it.
+  package let options: String?
+
+  package init(
+    id: ManagedObjectID, name: String, state: JobState, failure: String?, submitter: Int64, type: String,
+    arguments: String, file: String?, spool: String?, options: String?
+  ) {
+    self.options = options
+    self.id = id
+    self.name = name
+    self.state = state
+    self.failure = failure
+    self.submitter = submitter
+    self.type = type
+    self.arguments = arguments
+    self.file = file
+    self.spool = spool
+  }
+}
+
 /// One row of the lead's inbox. What it says is in the tables as well, so a lead that has lost it loads them.
 package enum News: Sendable {
+  /// A host has joined, or offers other types by now.
   case joined(Int, FleetHost)
   /// A host was buried by its successor; its runs are gone.
   case buried(Int)

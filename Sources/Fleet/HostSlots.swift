@@ -32,7 +32,7 @@ struct HostSlots: Sendable {
   }
 
   private struct Host: Sendable {
-    let host: FleetHost
+    var host: FleetHost
     /// The needs that it meets, by their numbers.
     var needs: [Int] = []
     /// False while it is not, or not any more, among those that take jobs.
@@ -96,17 +96,22 @@ struct HostSlots: Sendable {
 
   func runs(of number: Int) -> [Run] { hosts[number].map { Array($0.runs.keys) } ?? [] }
 
+  /// Adds a host, or changes one that offers other types by now.
   mutating func join(_ number: Int, _ host: FleetHost, telling schedule: inout Schedule, at now: Moment) {
-    if hosts[number] != nil { return }
-    order.append(number)
-    hosts[number] = Host(host: host)
+    let former = hosts[number]?.needs ?? []
+    if hosts[number] == nil {
+      order.append(number)
+      hosts[number] = Host(host: host)
+    }
     let met = needs.indices.filter { needs[$0].need.isMet(by: host) }
     let isDrained = drained.contains(host.root)
     change(number, telling: &schedule, at: now) { new in
+      new.host = host
       new.needs = met
       new.isMember = true
       new.isDrained = isDrained
     }
+    for need in former where !met.contains(need) { tell(&schedule, of: need, at: now) }
   }
 
   /// Gives the host of a root nothing any more, or again.

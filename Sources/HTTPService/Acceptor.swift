@@ -78,9 +78,10 @@ final class Acceptor: Sendable {
     // Glibc's module lacks accept4. A child started in between doesn't get it: ours close what they aren't given.
     try systemCall("fcntl") { fcntl(number, F_SETFD, FD_CLOEXEC) }
     try client.setNonBlocking(true)
-    let peer = isUnix ? try PeerCredentials(of: client) : nil
+    let other =
+      isUnix ? HTTPClient(try PeerCredentials(of: client)) : HTTPClient(address: ClientAddress(address))
     let socket = ConnectionSocket(try client.duplicate())
-    guard let id = core.add(socket, descriptor: number, peer: peer, core.standing(of: peer)) else {
+    guard let id = core.add(socket, descriptor: number, client: other, core.standing(of: other.credentials)) else {
       refuse(client)
       core.linger(socket)
       return true
@@ -95,6 +96,7 @@ final class Acceptor: Sendable {
     let body = HTTPResponse.tooBusy.body
     let text =
       "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n"
+      + HTTPResponse.guardHeaders.fields.map { "\($0.name): \($0.value)\r\n" }.joined()
       + "Connection: close\r\nContent-Length: \(body.count)\r\n\r\n" + String(decoding: body, as: UTF8.self)
     var bytes = Array(text.utf8)
     // Nothing depends on it: a client that has gone needs no reason.

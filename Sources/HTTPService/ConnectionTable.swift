@@ -8,7 +8,7 @@ import SystemSupport
 struct ConnectionTable {
   struct Connection {
     let socket: ConnectionSocket
-    let peer: PeerCredentials?
+    let client: HTTPClient
     let standing: PeerStanding
     /// The library's descriptor until it reports the connection's start, then nil.
     var pendingDescriptor: Int32?
@@ -16,22 +16,26 @@ struct ConnectionTable {
     var deadline: DispatchTime?
     /// The exchange whose request is complete and whose reply is not sent yet.
     var exchange: UInt64?
+    /// True until its first request goes to the handler.
+    var isNew = true
+    /// True if stopping waits for that.
+    var isAwaited = false
     /// True if the client may still be sending a body that nobody reads.
     var hasUnreadBody = false
     /// The current request's target as it was sent, before the library splits it.
     var target = ""
   }
 
-  /// A user with open connections.
+  /// A user, or a network, with open connections.
   private struct User {
     var count = 0
     /// The group and standing of the last one.
-    var group: UInt32 = 0
+    var group: UInt32?
     var standing = PeerStanding.stranger
   }
 
   private(set) var connections: [UInt64: Connection] = [:]
-  private var users: [UInt32: User] = [:]
+  private var users: [HTTPClient.Account: User] = [:]
   private var strangerCount = 0
   private var pending: [Int32: UInt64] = [:]
   private var lastID: UInt64 = 0
@@ -43,28 +47,26 @@ struct ConnectionTable {
 
   /// Adds a connection that is about to be handed to the library; nil when there are too many.
   mutating func add(
-    _ socket: ConnectionSocket, descriptor: Int32, peer: PeerCredentials?, standing: PeerStanding,
+    _ socket: ConnectionSocket, descriptor: Int32, client: HTTPClient, standing: PeerStanding,
     deadline: DispatchTime
   ) -> UInt64? {
     // A number can only be used again after it was closed: the library gave up that connection without saying so.
     if let stale = pending[descriptor] { remove(stale) }
-    guard hasPlace(for: peer, standing) else { return nil }
-    if let peer {
-      let count = users[peer.user]?.count ?? 0
-      users[peer.user] = User(count: count + 1, group: peer.group, standing: standing)
-    }
+    guard hasPlace(for: client, standing) else { return nil }
+    let count = users[client.account]?.count ?? 0
+    users[client.account] = User(count: count + 1, group: client.credentials?.group, standing: standing)
     if standing == .stranger { strangerCount += 1 }
     lastID += 1
     pending[descriptor] = lastID
     connections[lastID] = Connection(
-      socket: socket, peer: peer, standing: standing, pendingDescriptor: descriptor, deadline: deadline)
+      socket: socket, client: client, standing: standing, pendingDescriptor: descriptor, deadline: deadline)
     return lastID
   }
 
-  private func hasPlace(for peer: PeerCredentials?, _ standing: PeerStanding) -> Bool {
+  private func hasPlace(for client: HTTPClient, _ standing: PeerStanding) -> Bool {
     if standing == .owner { return connections.count < limits.connections + limits.reservedConnections }
     guard connections.count < limits.connections else { return false }
-    let count = peer.flatMap { users[$0.user]?.count } ?? 0
+    let count = users[client.account]?.count ?? 0
     if standing == .user { return count < limits.connectionsPerUser }
     return count < limits.connectionsPerStranger && strangerCount < limits.strangerConnections
   }
@@ -73,7 +75,7 @@ struct ConnectionTable {
   ///
   /// So a user who connects again and again is looked up once only.
   func standing(of peer: PeerCredentials) -> PeerStanding? {
-    users[peer.user].flatMap { $0.group == peer.group ? $0.standing : nil }
+    users[.user(peer.user)].flatMap { $0.group == peer.group ? $0.standing : nil }
   }
 
   /// Finds the connection that the library begins to serve on this descriptor.
@@ -88,8 +90,9 @@ struct ConnectionTable {
     guard let connection = connections.removeValue(forKey: id) else { return nil }
     if let descriptor = connection.pendingDescriptor { pending[descriptor] = nil }
     if connection.standing == .stranger { strangerCount -= 1 }
-    guard let user = connection.peer?.user, let count = users[user]?.count else { return connection }
-    if count > 1 { users[user]?.count = count - 1 } else { users[user] = nil }
+    let account = connection.client.account
+    guard let count = users[account]?.count else { return connection }
+    if count > 1 { users[account]?.count = count - 1 } else { users[account] = nil }
     return connection
   }
 

@@ -7,19 +7,25 @@ package struct HTTPRequest: Sendable {
   package let target: HTTPTarget
   package let headers: HTTPHeaders
   package let body: Data
-  /// The peer's credentials, as the kernel saw them at connect; nil for TCP.
-  package let peer: PeerCredentials?
+  /// The place where its body is, if that was not kept in memory.
+  package let sink: (any HTTPBodySink)?
+  /// The client that has made it.
+  package var client: HTTPClient
 
   package init(
     method: HTTPMethod, target: HTTPTarget, headers: HTTPHeaders = [:], body: Data = Data(),
-    peer: PeerCredentials? = nil
+    sink: (any HTTPBodySink)? = nil, client: HTTPClient = HTTPClient()
   ) {
     self.method = method
     self.target = target
     self.headers = headers
     self.body = body
-    self.peer = peer
+    self.sink = sink
+    self.client = client
   }
+
+  /// The credentials of its client: the peer's of a Unix socket, or those that its token stands for.
+  package var peer: PeerCredentials? { client.credentials }
 
   /// The path as it was sent, without the query.
   package var path: String { target.path }
@@ -29,6 +35,59 @@ package struct HTTPRequest: Sendable {
     target.queryItems.first { $0.name == name }?.value
   }
 }
+
+/// The client at the other end of a connection, and the token that it has shown, once somebody has looked at that.
+package struct HTTPClient: Hashable, Sendable {
+  /// The account that connections, turns and waits are counted by.
+  package enum Account: Hashable, Sendable {
+    case user(UInt32)
+    case token(String)
+    case network(String)
+    case unknown
+  }
+
+  /// On a Unix socket as the kernel saw them at connect; on TCP nil, until a token says as whom its requests are made.
+  package private(set) var credentials: PeerCredentials?
+  /// The address of a client of TCP; nil on a Unix socket.
+  package let address: ClientAddress?
+  /// The name of its token.
+  package private(set) var token: String?
+
+  package init(_ credentials: PeerCredentials? = nil, address: ClientAddress? = nil) {
+    (self.credentials, self.address) = (credentials, address)
+  }
+
+  /// The same client, with a token that is in order.
+  package func with(token: String, _ credentials: PeerCredentials) -> HTTPClient {
+    var client = self
+    (client.token, client.credentials) = (token, credentials)
+    return client
+  }
+
+  package var account: Account {
+    if let token { return .token(token) }
+    return credentials.map { .user($0.user) } ?? address.map { .network($0.network) } ?? .unknown
+  }
+}
+
+/// A place for a body that is too large for memory.
+package protocol HTTPBodySink: AnyObject, Sendable {
+  /// Takes the next bytes, on the server's thread.
+  ///
+  /// - Throws: if there is no room for them; what follows is discarded, and the request refused.
+  func append(_ bytes: UnsafeRawBufferPointer) throws
+}
+
+/// The place where the body of a request goes, decided when its header is complete.
+package enum HTTPBodyPlace: Sendable {
+  /// Memory, as far as the server's limit reaches.
+  case memory
+  case sink(any HTTPBodySink)
+  case refused(HTTPResponse)
+}
+
+/// Decides where the body of a request goes, whose length is announced; called on the server's thread.
+package typealias HTTPBodyPlacer = @Sendable (_ request: HTTPRequest, _ length: UInt64) -> HTTPBodyPlace
 
 /// A request's target: the path in decoded components and the decoded query (RFC 3986, origin form only).
 package struct HTTPTarget: Equatable, Sendable {

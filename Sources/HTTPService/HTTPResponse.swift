@@ -1,10 +1,13 @@
 package import Foundation
 
-/// A complete response; the server adds Content-Length, Date, Cache-Control and, when missing, Content-Type.
-package struct HTTPResponse: Equatable, Sendable {
+/// A complete response; the server adds Content-Length, Date and, when missing, Cache-Control, Content-Type and
+/// ``guardHeaders``.
+package struct HTTPResponse: Sendable {
   package var status: Int
   package var headers: HTTPHeaders
   package var body: Data
+  /// The source of the body, in place of ``body``, of a length that nobody knows yet.
+  package var source: (any HTTPBodySource)?
 
   package init(status: Int = 200, headers: HTTPHeaders = [:], body: Data = Data()) {
     self.status = status
@@ -12,9 +15,26 @@ package struct HTTPResponse: Equatable, Sendable {
     self.body = body
   }
 
+  /// The fields that keep a browser from doing more with a reply than to show it, unless the reply has its own.
+  ///
+  /// Nothing in a reply is run or loaded, no page of another site may frame or embed it, its type is not guessed, and no
+  /// link in it tells where it came from.
+  package static let guardHeaders: HTTPHeaders = [
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+  ]
+
   /// Plain text in UTF-8.
   package static func text(_ text: String, status: Int = 200) -> HTTPResponse {
     HTTPResponse(status: status, headers: ["Content-Type": "text/plain; charset=utf-8"], body: Data(text.utf8))
+  }
+}
+
+extension HTTPResponse: Equatable {
+  package static func == (left: HTTPResponse, right: HTTPResponse) -> Bool {
+    left.status == right.status && left.headers == right.headers && left.body == right.body
+      && left.source === right.source
   }
 }
 
@@ -42,8 +62,11 @@ extension HTTPResponse {
   ///   - code: A stable name for programs, such as `not-found`.
   ///   - message: What happened, for people.
   ///   - hint: What to do about it, if that is known.
-  package static func failure(_ status: Int, code: String, message: String, hint: String? = nil) -> HTTPResponse {
-    json(ErrorDocument(error: .init(code: code, message: message, hint: hint)), status: status)
+  ///   - column: The column of the mistake in a text that the client sent, in characters from 1.
+  package static func failure(
+    _ status: Int, code: String, message: String, hint: String? = nil, column: Int? = nil
+  ) -> HTTPResponse {
+    json(ErrorDocument(error: .init(code: code, message: message, hint: hint, column: column)), status: status)
   }
 }
 
@@ -53,6 +76,7 @@ struct ErrorDocument: Encodable {
     let code: String
     let message: String
     let hint: String?
+    let column: Int?
   }
 
   let error: Content

@@ -29,10 +29,12 @@ package final class HTTPServer: Sendable {
   /// - Parameters:
   ///   - listener: Bound and listening; made here, or passed by systemd.
   ///   - standing: Returns the standing of a Unix socket's peer; called when one connects, and must not wait.
+  ///   - placeBody: Decides where bodies go; without one, to memory.
   ///   - handler: Called on the server's only thread; it must not wait for anything.
   package init(
     listener: borrowing FileDescriptor, limits: HTTPServerLimits = HTTPServerLimits(),
-    standing: @escaping @Sendable (PeerCredentials) -> PeerStanding = { _ in .user }, handler: @escaping HTTPHandler
+    standing: @escaping @Sendable (PeerCredentials) -> PeerStanding = { _ in .user },
+    placeBody: @escaping HTTPBodyPlacer = { _, _ in .memory }, handler: @escaping HTTPHandler
   ) throws(HTTPServiceError) {
     do {
       isUnix = try Self.isUnix(listener)
@@ -43,7 +45,7 @@ package final class HTTPServer: Sendable {
       throw HTTPServiceError(
         .notListening, message: "descriptor \(listener.number) is not a listening stream socket", cause: error)
     }
-    core = ServerCore(limits: limits, judge: standing, handler: handler)
+    core = ServerCore(limits: limits, judge: standing, placeBody: placeBody, handler: handler)
   }
 
   deinit {
@@ -63,6 +65,9 @@ package final class HTTPServer: Sendable {
       phase = .running(acceptor, library)
     }
   }
+
+  /// The number of open connections.
+  package var connectionCount: Int { core.connectionCount }
 
   /// Stops serving: accepts nobody, answers waiting requests with 503, finishes replies under way, closes the rest.
   ///

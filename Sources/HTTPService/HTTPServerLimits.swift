@@ -4,7 +4,7 @@ package struct HTTPServerLimits: Sendable {
   package var connections = 128
   /// More of them, for owners only.
   package var reservedConnections = 0
-  /// Open connections of one user on a Unix socket; more are answered with status 503 and closed.
+  /// Open connections of one user on a Unix socket, or of one network on TCP; more are answered with status 503 and closed.
   package var connectionsPerUser = 64
   /// Open connections of one stranger.
   package var connectionsPerStranger = 64
@@ -12,6 +12,8 @@ package struct HTTPServerLimits: Sendable {
   package var strangerConnections = 128
   /// Requests waiting for a later reply; more get status 503. Each holds its connection.
   package var waitingRequests = 64
+  /// Streams at a time; more get status 503. Each holds its connection.
+  package var streams = 64
   /// The library's memory per connection, which the request line and all header fields must fit in.
   package var headerBytes = 32 << 10
   /// Larger bodies get status 413 before they are read.
@@ -20,10 +22,17 @@ package struct HTTPServerLimits: Sendable {
   ///
   /// This is absolute: bytes that trickle in don't extend it. After it the connection is closed.
   package var requestTimeout = Duration.seconds(20)
+  /// The time for a request whose body goes to a sink.
+  package var sinkTimeout = Duration.seconds(600)
+  /// The time in which a client must take each piece of a document that is made while it is sent; long enough for one who
+  /// reads it in a pager.
+  package var documentTimeout = Duration.seconds(600)
   /// The time for a later reply unless the handler sets another; after it the client gets status 504.
   package var replyTimeout = Duration.seconds(300)
   /// The time for which a client may go on sending a body after its request was refused; the body is discarded.
   package var lingeringTimeout = Duration.seconds(5)
+  /// The time for which stopping waits for the first request of clients that have just connected.
+  package var firstRequestTimeout = Duration.seconds(1)
   /// The time for which stopping waits for clients to read their last replies.
   package var stopTimeout = Duration.seconds(2)
 

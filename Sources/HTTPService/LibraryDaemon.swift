@@ -104,9 +104,8 @@ enum LibraryCallbacks {
     let exchange = Unmanaged<Exchange>.fromOpaque(retained).takeUnretainedValue()
     switch exchange.phase {
     case .receiving where count.pointee > 0:
-      // The announced length was checked, and no other way of sending a body is accepted.
-      guard let bytes, count.pointee <= core.limits.bodyBytes - exchange.body.count else { return .NO }
-      exchange.body.append(contentsOf: UnsafeRawBufferPointer(start: bytes, count: count.pointee))
+      let piece = UnsafeRawBufferPointer(start: bytes, count: count.pointee)
+      guard bytes != nil, core.take(piece, of: exchange) else { return .NO }
       count.pointee = 0
       return .YES
     case .receiving:

@@ -24,6 +24,14 @@ extension ServerCore {
       guard let length = UInt64(text), !text.hasPrefix("+") else {
         return .badRequest("Content-Length is not a number")
       }
+      switch place(bodyOf: exchange, length) {
+      case .refused(let response): return response
+      case .sink(let sink):
+        exchange.sink = sink
+        expectLargeBody(on: exchange.connection)
+        return nil
+      case .memory: break
+      }
       guard length <= limits.bodyBytes else {
         return .failure(
           413, code: "body-too-large", message: "the body is larger than \(limits.bodyBytes) bytes",
@@ -31,6 +39,35 @@ extension ServerCore {
       }
     }
     return nil
+  }
+
+  private func place(bodyOf exchange: Exchange, _ length: UInt64) -> HTTPBodyPlace {
+    // A malformed target is refused when the request is complete.
+    guard let (text, client) = origin(of: exchange.connection), let target = HTTPTarget(text) else { return .memory }
+    return placeBody(
+      HTTPRequest(method: exchange.method, target: target, headers: exchange.headers, client: client), length)
+  }
+
+  /// Takes the next bytes of a body; false if it has more than it may.
+  ///
+  /// The announced length was checked, and no other way of sending a body is accepted.
+  func take(_ bytes: UnsafeRawBufferPointer, of exchange: Exchange) -> Bool {
+    guard let sink = exchange.sink else {
+      guard bytes.count <= limits.bodyBytes - exchange.body.count else { return false }
+      exchange.body.append(contentsOf: bytes)
+      return true
+    }
+    do { try sink.append(bytes) } catch {
+      // What was taken goes at once; a slow client must not keep the disk full until its body is complete.
+      exchange.sink = Discarded()
+      exchange.refusal = .failure(503, code: "storage-full", message: "the body can't be kept: \(error)")
+    }
+    return true
+  }
+
+  /// Drops what still comes of a body that is refused.
+  private final class Discarded: HTTPBodySink {
+    func append(_ bytes: UnsafeRawBufferPointer) {}
   }
 
   /// True if a field name is a token (RFC 9110, section 5.6.2); the library is more lenient, which hides fields.
@@ -42,34 +79,70 @@ extension ServerCore {
   /// Passes a complete request to the handler and hands its reply, now or later, to the library.
   func handle(_ exchange: Exchange, on handle: OpaquePointer) -> MHD_Result {
     dispatch(exchange)
-    guard let (text, peer) = origin(of: exchange.connection) else { return .NO }
+    guard let (text, client) = origin(of: exchange.connection) else { return .NO }
     guard let target = HTTPTarget(text) else {
       return send(.badRequest("the request's path or query is malformed"), for: exchange, on: handle)
     }
+    if let refusal = exchange.refusal { return send(refusal, for: exchange, on: handle) }
     let request = HTTPRequest(
-      method: exchange.method, target: target, headers: exchange.headers, body: exchange.body, peer: peer)
+      method: exchange.method, target: target, headers: exchange.headers, body: exchange.body, sink: exchange.sink,
+      client: client)
     exchange.body = Data()
+    exchange.sink = nil
+    let form = ReplyForm(request.method, request.headers)
     switch handler(request) {
+    case .now(let response) where response.body.count <= Self.largestFormedAtOnce:
+      return send(form.apply(to: response), for: exchange, on: handle)
     case .now(let response):
-      return send(response, for: exchange, on: handle)
-    case .later(let duration, let start):
-      guard suspend(exchange, handle: handle, within: duration) else {
-        return send(.tooBusy, for: exchange, on: handle)
+      return wait(for: exchange, on: handle, form, within: nil) { [formingQueue] responder in
+        formingQueue.async { responder.respond(response) }
       }
-      exchange.phase = .suspended
-      start(HTTPResponder(exchange: exchange.id, server: self))
-      watchClient(of: exchange)
-      return .YES
+    case .later(let duration, let start):
+      return wait(for: exchange, on: handle, form, within: duration, start: start)
+    case .stream(let head, let source):
+      return stream(source, under: head, for: exchange, on: handle)
     }
+  }
+
+  /// Replies that are longer are not brought into their form on the thread that serves everybody.
+  private static let largestFormedAtOnce = 64 << 10
+
+  private func wait(
+    for exchange: Exchange, on handle: OpaquePointer, _ form: ReplyForm, within duration: Duration?,
+    start: (HTTPResponder) -> Void
+  ) -> MHD_Result {
+    guard suspend(exchange, handle: handle, within: duration) else {
+      return send(.tooBusy, for: exchange, on: handle)
+    }
+    exchange.phase = .suspended
+    start(HTTPResponder(exchange: exchange.id, server: self, form: form))
+    watchClient(of: exchange)
+    return .YES
   }
 
   /// Gives a response to the library, which sends it as the client reads it.
   func send(_ response: HTTPResponse, for exchange: Exchange, on handle: OpaquePointer) -> MHD_Result {
+    if let source = response.source { return stream(source, under: response, for: exchange, on: handle) }
     exchange.phase = .answered
     let closes = isStopping || !exchange.isDispatched
     if let message = LibraryResponse.make(response, closes: closes) { return message.queue(on: handle) }
     let apology = HTTPResponse.failure(500, code: "internal", message: "the reply had an invalid header field")
     return LibraryResponse.make(apology, closes: true)?.queue(on: handle) ?? .NO
+  }
+}
+
+/// Bodies that come bit by bit.
+extension ServerCore {
+  private func stream(
+    _ source: any HTTPBodySource, under head: HTTPResponse, for exchange: Exchange, on handle: OpaquePointer
+  ) -> MHD_Result {
+    let body = StreamedBody(source, of: exchange, on: handle, core: self)
+    guard openStream(body) else { return send(.tooBusy, for: exchange, on: handle) }
+    exchange.phase = .answered
+    // The library reads from it only after this, on this thread.
+    source.begin(HTTPStream(exchange: exchange.id, core: self))
+    guard let message = LibraryResponse.make(head, streaming: body) else { return .NO }
+    return message.queue(on: handle)
   }
 }
 
@@ -100,6 +173,10 @@ final class Exchange {
   let method: HTTPMethod
   let headers: HTTPHeaders
   var body = Data()
+  /// The place where its body goes, if that is not memory.
+  var sink: (any HTTPBodySink)?
+  /// The reply once a part of the body could not be kept.
+  var refusal: HTTPResponse?
   var phase = Phase.receiving
   /// True if stopping waits for the end of this exchange.
   var isDispatched = false
@@ -133,11 +210,23 @@ struct LibraryResponse: ~Copyable {
       MHD_create_response_from_buffer(
         bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
     }
+    return make(handle, response, closes: closes)
+  }
+
+  /// Makes the response of a stream, under the head of another.
+  static func make(_ head: HTTPResponse, streaming body: StreamedBody) -> LibraryResponse? {
+    make(body.makeLibraryResponse(), head, closes: true)
+  }
+
+  private static func make(_ handle: OpaquePointer?, _ response: HTTPResponse, closes: Bool) -> LibraryResponse? {
     guard let handle else { return nil }
     let message = LibraryResponse(owning: handle, status: UInt32(response.status))
     var headers = response.headers
     if headers["Cache-Control"] == nil { headers["Cache-Control"] = "no-store" }
     if headers["Content-Type"] == nil, !response.body.isEmpty { headers["Content-Type"] = "application/octet-stream" }
+    for field in HTTPResponse.guardHeaders.fields where headers[field.name] == nil {
+      headers.add(field.name, field.value)
+    }
     if closes { headers["Connection"] = "close" }
     // The library knows the length better, and refuses a second opinion.
     headers["Content-Length"] = nil

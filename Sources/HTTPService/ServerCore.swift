@@ -18,7 +18,23 @@ final class ServerCore: ExchangeOwner {
     var watch: ReadinessThread.Wait?
   }
 
+  // As with suspensions; a stream is suspended whenever its source has nothing.
+  private struct OpenStream: @unchecked Sendable {
+    let handle: OpaquePointer
+    let source: any HTTPBodySource
+    var isSuspended = false
+    /// True if its source has something since it was asked.
+    var isWoken = false
+    /// True if its client has left.
+    var isCut = false
+    var watch: ReadinessThread.Wait?
+  }
+
+  /// The fate of a stream when its source is to be asked.
+  enum StreamState { case open, ending, cut }
+
   private struct State: Sendable {
+    var streams: [UInt64: OpenStream] = [:]
     var table: ConnectionTable
     var suspensions: [UInt64: Suspension] = [:]
     /// The exchanges that have reached the handler and are not over, with the calls to make when they are.
@@ -50,10 +66,13 @@ final class ServerCore: ExchangeOwner {
 
   let limits: HTTPServerLimits
   let handler: HTTPHandler
+  let placeBody: HTTPBodyPlacer
   private let judge: @Sendable (PeerCredentials) -> PeerStanding
   private let state: Mutex<State>
   /// Entered by each request that reaches the handler, left when its reply is sent or its client has left.
   private let dispatched = DispatchGroup()
+  /// The queue that packs long replies which were there at once.
+  let formingQueue = DispatchQueue(label: "http.forming")
   /// The queue that discards what clients still send after a refusal.
   private let lingeringQueue = DispatchQueue(label: "http.lingering")
   /// The most connections that linger at a time; beyond that a client may miss its reply.
@@ -61,15 +80,18 @@ final class ServerCore: ExchangeOwner {
 
   init(
     limits: HTTPServerLimits, judge: @escaping @Sendable (PeerCredentials) -> PeerStanding,
-    handler: @escaping HTTPHandler
+    placeBody: @escaping HTTPBodyPlacer, handler: @escaping HTTPHandler
   ) {
     self.limits = limits
     self.judge = judge
+    self.placeBody = placeBody
     self.handler = handler
     state = Mutex(State(table: ConnectionTable(limits: limits)))
   }
 
   // MARK: Connections
+
+  var connectionCount: Int { state.withLock { $0.table.connections.count } }
 
   /// The standing of a peer; one whom the kernel does not vouch for is a user like others.
   func standing(of peer: PeerCredentials?) -> PeerStanding {
@@ -79,13 +101,13 @@ final class ServerCore: ExchangeOwner {
 
   /// Adds an accepted connection; nil when its user or everybody together has too many, or when stopping.
   func add(
-    _ socket: ConnectionSocket, descriptor: Int32, peer: PeerCredentials?, _ standing: PeerStanding
+    _ socket: ConnectionSocket, descriptor: Int32, client: HTTPClient, _ standing: PeerStanding
   ) -> UInt64? {
     state.withLock { state in
       guard !state.isStopping else { return nil }
       let deadline = DispatchTime(after: limits.requestTimeout)
       let id = state.table.add(
-        socket, descriptor: descriptor, peer: peer, standing: standing, deadline: deadline)
+        socket, descriptor: descriptor, client: client, standing: standing, deadline: deadline)
       if id != nil { state.arm(deadline) }
       return id
     }
@@ -97,6 +119,7 @@ final class ServerCore: ExchangeOwner {
 
   func remove(_ connection: UInt64) {
     let removed = state.withLock { $0.table.remove(connection) }
+    if removed?.isAwaited == true { dispatched.leave() }
     if let removed, removed.hasUnreadBody { linger(removed.socket) }
   }
 
@@ -121,9 +144,14 @@ final class ServerCore: ExchangeOwner {
     state.withLock { $0.table.update(connection) { $0.target = target } }
   }
 
-  /// The current request's target and the connection's peer.
-  func origin(of connection: UInt64) -> (target: String, peer: PeerCredentials?)? {
-    state.withLock { $0.table.connections[connection].map { ($0.target, $0.peer) } }
+  /// Gives a connection the time for a large body.
+  func expectLargeBody(on connection: UInt64) {
+    state.withLock { $0.setDeadline(of: connection, after: limits.sinkTimeout) }
+  }
+
+  /// The current request's target and the connection's client.
+  func origin(of connection: UInt64) -> (target: String, client: HTTPClient)? {
+    state.withLock { $0.table.connections[connection].map { ($0.target, $0.client) } }
   }
 
   var isStopping: Bool { state.withLock(\.isStopping) }
@@ -203,24 +231,94 @@ final class ServerCore: ExchangeOwner {
     exchange.isDispatched = true
     dispatched.enter()
     let (id, connection) = (exchange.id, exchange.connection)
-    state.withLock { state in
+    let wasAwaited = state.withLock { state in
       state.ends[id] = []
-      state.table.update(connection) { $0.exchange = id }
+      let wasAwaited = state.table.connections[connection]?.isAwaited == true
+      state.table.update(connection) { ($0.exchange, $0.isNew, $0.isAwaited) = (id, false, false) }
       state.setDeadline(of: connection, after: limits.requestTimeout)
+      return wasAwaited
     }
+    if wasAwaited { dispatched.leave() }
   }
 
   /// Notes that a reply was sent or its client has left: the connection's next request may come.
   func finish(_ exchange: Exchange) {
     let (id, connection) = (exchange.id, exchange.connection)
-    let ends = state.withLock { state in
+    let (ends, stream) = state.withLock { state in
       state.answers[id] = nil
       state.table.update(connection) { $0.exchange = nil }
       state.setDeadline(of: connection, after: limits.requestTimeout)
-      return state.ends.removeValue(forKey: id) ?? []
+      return (state.ends.removeValue(forKey: id) ?? [], state.streams.removeValue(forKey: id))
     }
+    if let watch = stream?.watch { _ = ReadinessThread.shared.cancel(watch) }
+    stream?.source.end()
     for call in ends { call() }
     if exchange.isDispatched { dispatched.leave() }
+  }
+}
+
+/// Bodies that come bit by bit.
+extension ServerCore {
+  /// Notes that a stream begins; false when there are too many, or the server is stopping.
+  func openStream(_ body: StreamedBody) -> Bool {
+    let id = body.exchange
+    let opened = OpenStream(handle: body.handle, source: body.source)
+    let socket = state.withLock { state -> ConnectionSocket? in
+      guard !state.isStopping, state.streams.count < limits.streams else { return nil }
+      state.streams[id] = opened
+      return state.table.connections[body.connection]?.socket
+    }
+    guard let socket else { return state.withLock { $0.streams[id] != nil } }
+    // The library does not notice that the client of a suspended connection has left. Without a watch it is noticed when
+    // something is sent.
+    let watch = try? ReadinessThread.shared.whenHungUp(socket.number) { [weak self] in
+      withExtendedLifetime(socket) { self?.cutStream(id) }
+    }
+    state.withLock { $0.streams[id]?.watch = watch }
+    return true
+  }
+
+  func streamState(_ id: UInt64) -> StreamState {
+    state.withLock { $0.isStopping ? .ending : $0.streams[id]?.isCut == false ? .open : .cut }
+  }
+
+  /// Suspends a stream whose source has nothing; false if it may have something by now, or the stream is to end.
+  func suspendStream(_ body: StreamedBody) -> Bool {
+    let (id, connection) = (body.exchange, body.connection)
+    return state.withLock { state in
+      guard let stream = state.streams[id], !stream.isWoken, !stream.isCut, !state.isStopping else {
+        state.streams[id]?.isWoken = false
+        return false
+      }
+      cmhd_set_early_look(stream.handle, true)
+      MHD_suspend_connection(stream.handle)
+      state.streams[id]?.isSuspended = true
+      // It owes nobody anything until there is something.
+      state.table.update(connection) { $0.deadline = nil }
+      return true
+    }
+  }
+
+  func wakeStream(_ id: UInt64) { state.withLock { resume(id, &$0) } }
+
+  private func cutStream(_ id: UInt64) {
+    state.withLock { state in
+      state.streams[id]?.isCut = true
+      resume(id, &state)
+    }
+  }
+
+  private func resume(_ id: UInt64, _ state: inout State) {
+    guard let stream = state.streams[id] else { return }
+    state.streams[id]?.isWoken = stream.isWoken || !stream.isSuspended
+    state.streams[id]?.isSuspended = false
+    if stream.isSuspended { MHD_resume_connection(stream.handle) }
+  }
+
+  /// Gives a client the time to read what was handed to the library.
+  func noteStreamed(on connection: UInt64, isDocument: Bool) {
+    let time = isDocument ? limits.documentTimeout : limits.requestTimeout
+    state.withLock { $0.setDeadline(of: connection, after: time) }
   }
 }
 
@@ -264,16 +362,26 @@ extension ServerCore {
     }
   }
 
-  /// Refuses new requests, answers all that wait, ends idle connections, and waits for the replies under way.
+  /// Answers all that wait, ends idle connections, and waits for the replies under way, also to clients whose connection was
+  /// accepted and whose first request is not here yet: they would see it cut.
   func drain() {
-    let (idle, waiting) = state.withLock { state -> ([ConnectionSocket], [UInt64]) in
+    let (idle, waiting, streams) = state.withLock { state -> ([ConnectionSocket], [UInt64], [UInt64]) in
       state.isStopping = true
-      let idle = state.table.connections.values.filter { $0.exchange == nil }.map(\.socket)
-      return (idle, Array(state.suspensions.keys))
+      for (id, connection) in state.table.connections where connection.isNew {
+        dispatched.enter()
+        state.table.update(id) { $0.isAwaited = true }
+      }
+      let idle = state.table.connections.values.filter { $0.exchange == nil && !$0.isNew }.map(\.socket)
+      return (idle, Array(state.suspensions.keys), Array(state.streams.keys))
     }
     for exchange in waiting { answer(exchange, with: .stopping) }
+    for stream in streams { wakeStream(stream) }
     for socket in idle { socket.cut() }
-    _ = dispatched.wait(timeout: DispatchTime(after: limits.stopTimeout))
+    if dispatched.wait(timeout: DispatchTime(after: limits.firstRequestTimeout)) == .timedOut {
+      let silent = state.withLock { $0.table.connections.values.filter(\.isAwaited).map(\.socket) }
+      for socket in silent { socket.cut() }
+      _ = dispatched.wait(timeout: DispatchTime(after: limits.stopTimeout))
+    }
     let rest = state.withLock { $0.table.connections.values.map(\.socket) }
     for socket in rest { socket.cut() }
   }
@@ -281,7 +389,9 @@ extension ServerCore {
   /// Removes connections that the library dropped without a callback; called when it has stopped.
   func removeAll() {
     state.withLock { state in
-      for id in Array(state.table.connections.keys) { state.table.remove(id) }
+      for id in Array(state.table.connections.keys) {
+        if state.table.remove(id)?.isAwaited == true { dispatched.leave() }
+      }
       state.answers = [:]
     }
   }

@@ -44,12 +44,24 @@ package struct ImageEncodeHandler: OwnHandler {
     _ = try ImageEncodeArguments(arguments, presets: configuration.value.imagePresets)
   }
 
+  package var argumentSchema: JSONValue? {
+    ImageEncodeArguments.schema(presets: configuration.value.imagePresets.keys.sorted())
+  }
+
   package func paths(in arguments: JSONValue) -> [String] {
     let outputs = arguments.object?["outputs"]?.array ?? []
     return inputs(in: arguments) + outputs.flatMap { $0.object?["path"]?.texts ?? [] }
   }
 
   package func inputs(in arguments: JSONValue) -> [String] { arguments.object?["input"]?.texts ?? [] }
+
+  package func replacingPaths(in arguments: JSONValue, with change: (String) -> String) -> JSONValue {
+    guard var object = arguments.replacingText("input", with: change).object else { return arguments }
+    if let outputs = object["outputs"]?.array {
+      object["outputs"] = .array(outputs.map { $0.replacingText("path", with: change) })
+    }
+    return .object(object)
+  }
 
   package nonisolated(nonsending) func run(_ execution: JobExecution) async throws -> JSONValue {
     let settings = configuration.value
@@ -89,7 +101,6 @@ package struct ImageEncodeHandler: OwnHandler {
     }
     for (output, path) in zip(outputs, paths) {
       if let path { try output.publish(as: path) }
-      execution.advance()
     }
     return reply.result(paths: paths.map { $0.map(execution.absolutePath) })
   }
@@ -108,6 +119,8 @@ package struct ImageEncodeHandler: OwnHandler {
     let helpers = ImageHelperConfiguration(configuration.value.image, helperPath: helperPath)
     Task(executorPreference: WorkQueues.tasks) { [pool] in await pool.reconfigure(helpers) }
   }
+
+  package var helperCounts: HelperCounts? { pool.counts }
 
   package func shutDown(by deadline: Deadline) async { await pool.shutDown(by: deadline) }
 
@@ -150,11 +163,12 @@ package struct ImageEncodeHandler: OwnHandler {
     let number = input.number
     do throws(ImageError) {
       let reply = try await pool.encode(
-        request, input: number, outputs: outputs.flatMap(\.descriptors), reuse: reuse
-      ) { wait in
-        execution.setWaiting(wait != nil)
-        execution.updateProgress { $0.message = wait }
-      }
+        request, input: number, outputs: outputs.flatMap(\.descriptors), reuse: reuse,
+        onWait: { wait in
+          execution.setWaiting(wait != nil)
+          execution.updateProgress { $0.message = wait }
+        }, didMake: { made in execution.updateProgress { $0.done = Int64(made) } })
+      execution.updateProgress { $0.done = Int64(outputs.count) }
       for (index, output) in outputs.enumerated() { try output.synchronize(number: index + 1) }
       return reply
     } catch {

@@ -218,7 +218,10 @@ struct OwnFolders: Sendable {
   /// - Parameter storeFolders: where the store keeps what is not in its file.
   init(_ paths: Paths, storeFolders: [String]) {
     trees =
-      [paths.spoolTemporary, paths.spoolNew, paths.spoolCurrent, paths.spoolFailed, paths.state, paths.configuration]
+      [
+        paths.spoolTemporary, paths.spoolNew, paths.spoolCurrent, paths.spoolFailed, paths.uploads, paths.state,
+        paths.configuration,
+      ]
       + storeFolders
     others = [paths.spool, paths.socketFolder]
   }

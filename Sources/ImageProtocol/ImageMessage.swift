@@ -16,11 +16,14 @@ package enum ImageMessage {
     package var request: ImageRequest
     /// The most memory, in bytes, that the helper may use without asking; -1 to be asked in any case.
     package var freeMemory: Int
+    /// True if each output is to be told of when it is made; helpers of older releases don't know the key.
+    package var tellsProgress: Bool?
 
-    package init(number: UInt64, request: ImageRequest, freeMemory: Int = .max) {
+    package init(number: UInt64, request: ImageRequest, freeMemory: Int = .max, tellsProgress: Bool? = nil) {
       self.number = number
       self.request = request
       self.freeMemory = freeMemory
+      self.tellsProgress = tellsProgress
     }
   }
 
@@ -40,19 +43,27 @@ package enum ImageMessage {
     }
   }
 
-  /// The answer to the request of the same number: a reply or an error, or a question before that.
+  /// The answer to the request of the same number: a reply or an error, and before that a question and, if they are wanted,
+  /// the numbers of outputs that are made.
   package struct Answer: Codable, Sendable {
     package var version = ImageMessage.version
     package var number: UInt64
     package var reply: ImageReply?
     package var error: ImageError?
     package var question: ImageQuestion?
+    /// The number of outputs that are there by now.
+    package var made: Int?
     /// True if an error came when the picture was being made already, so that the helper may not be as good as new.
     package var hasBegun: Bool?
 
     package init(number: UInt64, question: ImageQuestion) {
       self.number = number
       self.question = question
+    }
+
+    package init(number: UInt64, made: Int) {
+      self.number = number
+      self.made = made
     }
 
     package init(number: UInt64, result: Result<ImageReply, ImageError>) {

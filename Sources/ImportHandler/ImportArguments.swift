@@ -93,11 +93,11 @@ struct ImportArguments: Sendable {
   private static func entity(
     _ name: String, in model: ManagedObjectModel, reader: ArgumentReader
   ) throws(JobFileError) -> Entity {
-    let importable = model.entities.filter { !$0.isAbstract && !BuiltInModel.entityNames.contains($0.name) }
+    let importable = BuiltInModel.importable(of: model)
     if let entity = importable.first(where: { $0.name == name }) { return entity }
     let known =
       importable.isEmpty
-      ? "no model that was in models/ when the daemon started defines any"
+      ? "no model in models/ that the daemon has taken defines any"
       : "there are " + importable.map(\.name).sorted().joined(separator: ", ")
     throw reader.error("there is no entity \"\(name)\" to import into; \(known)", "entity")
   }

@@ -26,9 +26,15 @@ package struct ImportHandler: OwnHandler {
     _ = try ImportArguments(arguments, model: coordinator.model)
   }
 
+  package var argumentSchema: JSONValue? { ImportArguments.schema(coordinator.model) }
+
   package func paths(in arguments: JSONValue) -> [String] { arguments.object?["input"]?.texts ?? [] }
 
   package func inputs(in arguments: JSONValue) -> [String] { paths(in: arguments) }
+
+  package func replacingPaths(in arguments: JSONValue, with change: (String) -> String) -> JSONValue {
+    arguments.replacingText("input", with: change)
+  }
 
   package func run(_ execution: JobExecution) async throws -> JSONValue { try await makeRun(execution).run() }
 
@@ -37,6 +43,11 @@ package struct ImportHandler: OwnHandler {
   package func rejectCount(of job: Job, in context: isolated ManagedObjectContext) throws -> Int64? {
     let condition = try Condition(\ImportState.job, leadsTo: job.objectID)
     return try context.fetch(FetchRequest<ImportState>(condition, limit: 1)).first?.rejects ?? 0
+  }
+
+  /// One in a single transaction is undone by its end.
+  package func goesOn(_ arguments: JSONValue) -> Bool {
+    (try? ImportArguments(arguments, model: coordinator.model).isAtomic) == false
   }
 
   private func makeRun(_ execution: JobExecution) throws -> ImportRun {

@@ -24,12 +24,14 @@ struct ImportRecords: Sendable {
     reject = entity("ImportReject")
   }
 
-  /// The cursor that the last transaction has left; nil if none has.
+  /// The cursor that the last transaction has left; nil if none has. Throws ``AttemptHold`` for one of a newer release.
   func cursor(_ reader: any StoreReader) throws -> ImportCursor? {
     guard let row = try stored(reader)?.row, let property = state.property(named: "cursor"),
       !row.isNull(property.slot)
     else { return nil }
-    return ImportCursor(row.text(property.slot))
+    let text = row.text(property.slot)
+    guard let cursor = ImportCursor(text) else { throw AttemptHold.unreadableProgress(text) }
+    return cursor
   }
 
   /// The object with the cursor.

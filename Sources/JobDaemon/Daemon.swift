@@ -57,6 +57,7 @@ package final class Daemon: Sendable {
   let configuration: ConfigurationBox
   let log: DaemonLog
   let coordinator: PersistentStoreCoordinator
+  let uploads: Uploads
   let writer: ManagedObjectContext
   let main: ManagedObjectContext
   let mainOccupation: OccupationRecorder
@@ -77,19 +78,30 @@ package final class Daemon: Sendable {
   let retention: Retention
   let failedFiles: FailedFiles
   let notices: Notices
+  let copier: StoreCopier
+  let meter: JobMeter
+  let samples: SampleRecorder
+  private let jobLog: JobLog
   /// Nil without a fleet.
   let membership: Membership?
-  private let hotFolders: HotFolders
+  let hotFolders: HotFolders
   private let configuredFolders: [HotFolder]
   private let fleetJobs: FleetJobs?
   private let fleetAdmission: FleetAdmission?
   private let killLeftovers: @Sendable () throws -> Int
   private let firstSchedules: [ScheduledFile]
   private let memoryReturn: MemoryReturn
+  let progressCheck: ProgressCheck
   let started = Date()
   /// The same moment on a clock that can't be set.
   let startInstant = ContinuousClock.now
-  private let problemText = Mutex<String?>(nil)
+  let problemText = Mutex<String?>(nil)
+  let telling = Mutex(())
+  /// The replies to clients whose wait for jobs has ended.
+  let lastReplies = DispatchGroup()
+  /// The queue of submissions with a client's key: side by side, two bodies with one key would not know of each other.
+  let keyedSubmissions = DispatchQueue(label: "keyed submissions")
+  let reasonsAgainstModels = Mutex<[String]>([])
 
   /// Ties the parts together; nothing runs yet.
   ///
@@ -107,15 +119,16 @@ package final class Daemon: Sendable {
     writer.mergePolicy = .mergeByPropertyObjectTrump
     main = ManagedObjectContext(
       parent: writer, name: "main", executor: ContextExecutor(label: "main", occupation: occupation))
-    spool = try Spool(paths)
+    spool = try Spool(paths, quota: SpoolQuota(settings.spool))
     policy = JobPolicy(configuration: configuration)
     let events = DaemonEvents()
-    handlers = HandlerTable(parts.handlers)
     let spoolName = settings.fleet.spoolName(paths)
     let membership = parts.fleet.map { [log] database in
       Membership(database, spool: spoolName, agingStep: settings.jobs.aging, events: events, log: log)
     }
     self.membership = membership
+    let elsewhere = membership.map { HandledTypes($0, log: parts.log) }
+    handlers = HandlerTable(parts.handlers) { elsewhere?.contains($0) ?? false }
     waiters = ReleaseWaiters()
     let scheduler = Scheduler(
       agingStep: settings.jobs.aging, places: settings.fleet.places, events: events,
@@ -123,26 +136,39 @@ package final class Daemon: Sendable {
       stop: { run in membership?.stop(of: run).map { RunningJob.Stop($0) } },
       isAwaited: { [waiters] in waiters.contains([$0]) })
     self.scheduler = scheduler
+    progressCheck = Self.progressCheck(of: scheduler, main: main, occupation: occupation, writer: writer)
     memoryReturn = MemoryReturn { scheduler.allRunning.isEmpty }
     let clock = RetentionClock(path: paths.clock, log: log)
-    failedFiles = FailedFiles(spool, configuration, clock: clock, log: log)
+    let uploads = try Uploads(spool, paths, configuration: configuration, log: log)
+    self.uploads = uploads
+    failedFiles = FailedFiles(spool, configuration, clock: clock, log: log) { uploads.sweep() }
     let refuser = Refuser(spool: spool, failedFiles: failedFiles, events: events, log: log)
     releaser = Releaser(
       spool: spool, refuser: refuser, scheduler: scheduler, waiters: waiters, events: events, log: log)
     flusher = Flusher(
       writer: writer, configuration: settings.writer, waiters: waiters, isAwaited: membership != nil, events: events)
     merger = Merger(main: main, flusher: flusher, events: events)
+    jobLog = JobLog(configuration, log: log)
+    meter = JobMeter()
+    samples = SampleRecorder(scheduler, flusher, meter: meter, folder: paths.state, log: log)
     engine = JobEngine(
       main: main, handlers: handlers, policy: policy, scheduler: scheduler, merger: merger, flusher: flusher,
       waiters: waiters,
-      hostFaults: HostFaults(
-        scheduler, holdsTypes: membership == nil, delays: parts.hostFaultDelays, events: events, log: log),
-      payloadDirectory: paths.payload, log: log, events: events, membership: membership)
+      hostFaults: HostFaults(delays: parts.hostFaultDelays, events: events, log: log) { isHeld, types in
+        if let membership { return membership.types.setWithheld(isHeld, types) }
+        scheduler.change { schedule, now in
+          for type in types { schedule.setRoom(!isHeld, of: .type(type), now: now) }
+        }
+      },
+      payloadDirectory: paths.payload, uploads: UploadedInputs(paths.uploads),
+      syncReleases: { [spool] in try spool.current.synchronize() }, log: log,
+      jobLog: jobLog, meter: meter, events: events, membership: membership)
     control = JobControl(engine)
     workers = WorkerPool(engine, AttemptRecorder(engine, control))
     let steps: any RetentionSteps =
       if let membership { FleetRetentionSteps(membership, coordinator, log: log) } else {
-        StoreRetentionSteps(engine: engine, coordinator: coordinator, clock: clock)
+        StoreRetentionSteps(
+          engine: engine, coordinator: coordinator, clock: clock, replacements: control.replacements)
       }
     retention = Retention(engine, steps)
     fleetAdmission = membership.map { [main, coordinator, handlers, policy, paths] membership in
@@ -154,18 +180,20 @@ package final class Daemon: Sendable {
       main: main, handlers: handlers, scheduler: scheduler, policy: policy, spool: spoolName,
       fleet: fleetAdmission)
     let intake = Intake(
-      spool: spool, admission: admission, scheduler: scheduler, flusher: flusher, refuser: refuser, log: log,
-      configuration: settings.spool, events: events)
+      spool: spool, admission: admission, scheduler: scheduler, merger: merger, flusher: flusher, refuser: refuser,
+      log: log, configuration: settings.spool, events: events)
     self.intake = intake
     let user = Credentials.effectiveUser
     let notices = Notices(
-      configuration, main: main, log: log, submit: { data in _ = try intake.accept(data, submitter: user) },
+      configuration, main: main, coordinator: coordinator, meter: meter, log: log,
+      isUnfinished: { batch in scheduler.read { schedule, _ in schedule.hasUnfinished(inBatch: batch) } },
+      submit: { data in _ = try intake.accept(data, submitter: user) },
       keep: { [spool] data in _ = try spool.store(data, as: Submitter.fileName(for: user), submitter: user) })
     self.notices = notices
-    if membership == nil { scheduler.change { schedule, _ in schedule.collectEndedBatches() } }
+    copier = StoreCopier(coordinator, log: log) { events.send(.copyChanged) }
     schedules = Schedules(
       FiringDesk(main: main, spool: spool, intake: intake, scheduler: scheduler), folder: paths.state,
-      spoolName: spoolName, log: log)
+      spoolName: spoolName, events: events, log: log)
     fleetJobs = membership.map { [main, releaser, waiters, scheduler, log] membership in
       FleetJobs(
         main: main, scheduler: scheduler, releaser: releaser, waiters: waiters, intake: intake, notices: notices,
@@ -176,7 +204,7 @@ package final class Daemon: Sendable {
       HotFolderJobs(
         areTaken: { intake.refusal == nil && !scheduler.isFull }, known: admission.known,
         isUnfinished: { job in scheduler.read { schedule, _ in schedule.contains(job) } },
-        accept: { _ = try intake.accept($0, submitter: $1) },
+        accept: { try intake.accept($0, submitter: $1).allSatisfy(\.repeated.isEmpty) },
         problemsDidChange: { events.send(.hotFoldersChanged) }, log: log),
       memories: paths.hotFolderMemories)
     handlers.setDeclared(parts.declaredHandlers)
@@ -187,16 +215,21 @@ package final class Daemon: Sendable {
 
   /// Recovers what an earlier run left, then starts to claim and run jobs.
   package func start() throws {
+    samples.begin()
+    uploads.sweep()
     if let membership { return try start(membership) }
     try Recovery.removeLeftovers(engine, killProcesses: killLeftovers)
     setLimits(replacing: nil)
     workers.start(count: configuration.value.workers.count)
-    var recovery = Recovery(engine, control, present: Set(try spool.current.entries()))
+    var recovery = Recovery(
+      engine, control, present: Set(try spool.current.entries()), halfAdmitted: try spool.fileBeingAdmitted())
     let count = try recovery.recoverJobs()
     if count > 0 { log.notice("recovering \(count) \(count == 1 ? "job" : "jobs") of an earlier run") }
-    try intake.begin(known: Set(recovery.files.keys))
+    try spool.countFiles(recovery.files)
+    try intake.begin(known: recovery.files, replacing: recovery.replacing)
     hotFolders.replace(configuredFolders)
     try schedules.begin(firstSchedules)
+    try copier.begin(configuration.value.store)
     retention.runSoon()
     failedFiles.runSoon()
   }
@@ -205,7 +238,9 @@ package final class Daemon: Sendable {
   /// assigns.
   private func start(_ membership: Membership) throws {
     let count = try killLeftovers()
-    if count > 0 { log.warning("killed \(count) processes that jobs of an earlier run had left behind") }
+    if count > 0 {
+      log.warning("killed \(count) processes that jobs of an earlier run had left behind", as: .leftoversKilled)
+    }
     let settings = configuration.value
     guard let store = try coordinator.openStore() as? PostgresStore else {
       throw StoreError(.unsupported, "hosts of a fleet share a store in PostgreSQL, and this is another one")
@@ -215,7 +250,8 @@ package final class Daemon: Sendable {
       store, slots: settings.workers.count, types: handlers.types, places: settings.fleet.places)
     setLimits(replacing: nil)
     workers.start(count: settings.workers.count)
-    try intake.begin(known: [])
+    try spool.countFiles([:])
+    try intake.begin(known: [:])
     hotFolders.replace(configuredFolders)
     try schedules.begin(firstSchedules)
     failedFiles.runSoon()
@@ -234,10 +270,9 @@ package final class Daemon: Sendable {
     schedules: [ScheduledFile] = []
   ) {
     let old = configuration.value
-    for change in new.changes(from: old) { log.notice("reload: \(change)") }
-    let settings = new.reloaded(over: old)
-    configuration.replace(settings)
+    let settings = configuration.reload(new, log: log)
     handlers.setDeclared(declaredHandlers)
+    membership?.types.setHandled(Set(handlers.types))
     setLimits(replacing: old)
     scheduler.change { [handlers] schedule, now in
       schedule.resumeJobs(ofTypes: { handlers[$0] != nil }, at: now)
@@ -246,18 +281,20 @@ package final class Daemon: Sendable {
     retention.runSoon()
     failedFiles.runSoon()
     flusher.reconfigure(settings.writer)
+    copier.reconfigure(settings.store)
     for handler in handlers.own { handler.configurationDidChange() }
     intake.reconfigure(settings.spool)
+    spool.quota.reconfigure(settings.spool)
     hotFolders.replace(folders)
     self.schedules.replace(schedules)
-    log.setLevel(settings.log.level)
   }
 
   /// Stops within the configured time: no more intake, running jobs finish or go back to the spool, everything that is
   /// merged goes to disk.
   ///
+  /// - Parameter willFlush: called when no job runs any more, and only the disk is waited for.
   /// - Returns: true if everything merged is on disk.
-  package func stop() async -> Bool {
+  package func stop(willFlush: @Sendable () -> Void = {}) async -> Bool {
     let limit = configuration.value.writer.shutdownTimeout
     notices.close()
     // Or else the intake would wait for a database that is away.
@@ -271,51 +308,23 @@ package final class Daemon: Sendable {
     control.close()
     retention.stop()
     failedFiles.stop()
+    copier.stop()
     for handler in handlers.own { await handler.shutDown(by: .after(.seconds(5))) }
     await merger.mergeAndWait()
+    willFlush()
     let isFlushed = await flusher.flush()
     notices.flush()
+    jobLog.flush()
+    samples.stop()
     releaser.drain()
+    hotFolders.finish()
+    await intake.finish()
     membership?.leave()
     return isFlushed
   }
 
-  /// Admits a job file submitted over the socket; it is durable in the spool before this returns.
-  ///
-  /// - Returns: the file, with its jobs in their order.
-  func accept(_ data: Data, submitter: UInt32) throws -> [AdmittedFile] {
-    try intake.accept(data, submitter: submitter)
-  }
-
-  // MARK: Status
-
-  /// The reason why the daemon is not healthy; nil if it is.
-  var problem: String? { problemText.withLock { $0 } }
-
-  /// The resources that an operator has paused, in a fleet on any host: everything first, then by kind and name.
-  var pauses: [(kind: String, name: String, resource: Resource.Name)] {
-    (membership?.paused ?? scheduler.read { schedule, _ in schedule.paused })
-      .compactMap { resource in resource.kindAndName.map { ($0.kind, $0.name, resource) } }
-      .sorted { ($0.kind, $0.name) < ($1.kind, $1.name) }
-  }
-
-  /// The status line that the service manager shows while the daemon is not stopping.
-  package var statusText: String {
-    let intake = problem.map { "taking no jobs: \($0)" } ?? "taking jobs"
-    let paused = pauses.map(\.resource.description)
-    let held = engine.hostFaults.heldTypes.map { "the type \"\($0.type)\" is held: \($0.reason)" }
-    let troubled = hotFolders.troubled
-    return
-      ([intake] + held + (paused.isEmpty ? [] : ["paused: " + paused.joined(separator: ", ")])
-      + (troubled.isEmpty ? [] : ["hot folders with problems: " + troubled.joined(separator: ", ")]))
-      .joined(separator: "; ")
-  }
-
-  /// Sends ``statusText`` to the service manager.
-  func tellStatus() { log.tellManager(.status(statusText)) }
-
-  /// Calls back from main's executor, behind whatever it is doing: the sign that the daemon makes progress.
-  package func ping(_ answer: @escaping @Sendable () -> Void) { main.perform { _ in answer() } }
+  /// True while a handler runs, also one whose attempt was given up; for a daemon that was stopped.
+  package var hasRunningHandlers: Bool { workers.isOccupied }
 
   // MARK: Events
 
@@ -323,23 +332,33 @@ package final class Daemon: Sendable {
   private func handle(_ event: DaemonEvent, _ onFatal: @Sendable (FatalFailure) -> Void) {
     switch event {
     case .admitted(let files): schedule(files)
+    case .allAdmitted(let file):
+      // Jobs of a file with replacements start behind them.
+      if !control.replacements.contains(file) { scheduler.start(whole: file.name) }
+      releaser.endAdmission(of: file)
     case .overdue(let id): workers.overdue(id)
     case .durable(let jobs):
-      let batches = scheduler.change { schedule, _ in schedule.drainEndedBatches() }
-      notices.tell(of: jobs, batches: batches) { [releaser] in releaser.release(jobs) }
+      meter.noteDurable(jobs)
+      jobLog.note(jobs)
+      notices.tell(of: jobs) { [releaser] in releaser.release(jobs) }
       if membership == nil { retention.note(Dictionary(grouping: jobs, by: \.state).mapValues(\.count)) }
       memoryReturn.noteWork()
     case .released(let jobs):
       intake.noteReleased()
+      control.noteEnds(of: jobs.lazy.map(\.objectID))
       hotFolders.note(jobs)
+    case .superseded(let job): releaser.releaseFile(of: job)
     case .doubtful(let name): intake.noteDoubtful(name)
-    case .nameFree(let name): intake.noteFree(name)
+    case .nameFree(let name):
+      uploads.fileIsGone(name)
+      intake.noteFree(name)
+    case .flushed: samples.note()
     case .storeUnwritable(let error): pauseIntake(because: error)
     case .storeWritable:
       problemText.withLock { $0 = nil }
       notices.noteRoom()
       for pause in [IntakeState.Pause.storageFull, .storeBusy] { intake.resume(pause) }
-      log.notice("the store can be written again")
+      log.notice("the store can be written again", as: .storeWritable)
       tellStatus()
     case .storeFailed(let error as StoreError) where error.code == .fenced: onFatal(.fenced)
     case .storeFailed(let error):
@@ -353,7 +372,13 @@ package final class Daemon: Sendable {
     case .outcomesKnown: fleetJobs?.readOutcomes()
     case .leads: retention.runSoon()
     case .endedInFleet(let counts): retention.note(counts)
-    case .pausesChanged, .heldTypesChanged, .hotFoldersChanged: tellStatus()
+    case .scheduleMissed(let missed):
+      meter.noteMissed(by: missed.last.schedule)
+      let notice = Notice(missed)
+      log.warning(notice.text, as: .scheduleMissed, fields: [("BOBBIN_SCHEDULE", missed.last.schedule)])
+      notices.tell([notice])
+    case .firingRefused(let firing, let reason): notices.tell([Notice(refused: firing, because: reason)])
+    case .pausesChanged, .heldTypesChanged, .hotFoldersChanged, .copyChanged: tellStatus()
     case .fatal(let failure): onFatal(failure)
     }
   }
@@ -362,29 +387,12 @@ package final class Daemon: Sendable {
   private func schedule(_ files: [AdmittedFile]) {
     merger.merge(finished: files.flatMap(\.finished))
     // Together, so that the most urgent of them runs first.
-    let jobs = files.flatMap { $0.isScheduled ? [] : $0.jobs }
-    scheduler.add(jobs)
-    control.resolveBlockers(of: jobs)
+    let jobs = files.flatMap { $0.isScheduled || !$0.replacements.isEmpty ? [] : $0.jobs }
+    control.schedule(jobs)
+    for file in files where !file.replacements.isEmpty { control.replace(file) }
     control.resolveNames(of: files.flatMap(\.finished))
     let ended = files.filter(\.isTakenUp).flatMap(\.objectIDs)
     // Afterwards, so that a file waits for a job that came with it.
     notices.tellAgain(of: ended) { [releaser] in files.forEach(releaser.expect) }
-  }
-
-  private func pauseIntake(because error: StoreError) {
-    // In this order, so that nothing is claimed in between.
-    let isFull = error.code == .full
-    let isAway = error.code == .unavailable
-    intake.pause(isFull ? .storageFull : .storeBusy)
-    intake.resume(isFull ? .storeBusy : .storageFull)
-    let isNew = problemText.withLock { problem in
-      defer { problem = error.description }
-      return problem == nil
-    }
-    guard isNew else { return }
-    if isFull { notices.noteFullStore(error) }
-    let cure = isFull ? "there is room again" : isAway ? "the database answers again" : "the store is free again"
-    log.error("no job files are claimed until \(cure): \(error)")
-    tellStatus()
   }
 }

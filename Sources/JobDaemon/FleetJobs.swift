@@ -113,25 +113,24 @@ final class FleetJobs: Sendable {
     let known = scheduler.read { schedule, _ in
       ids.compactMap { id in schedule.state(of: id).map { (id: id, isFinal: $0.isFinal) } }
     }
+    // What ran here itself is gone from the schedule with its end, and would keep others from being looked at.
+    membership.unwatch(Set(ids).subtracting(known.lazy.map(\.id)))
     let waiting = known.filter { !$0.isFinal }.map(\.id)
-    let jobs = try read(waiting) { job -> (ManagedObjectID, String, JobState, String?)? in
-      (job.objectID, job.id, job.currentState, job.failure)
-    }
-    let ends = Dictionary(jobs.map { ($0.0, $0) }) { first, _ in first }
+    let ends = try membership.reader().ends(of: waiting)
     var finished: [FinishedJob] = []
     for id in waiting {
       // One whose record is gone was over before that was removed.
-      let (_, name, state, failure) = ends[id] ?? (id, "", .completed, nil)
-      if state == .held { waiters.tellHeld(id) }
-      guard state.isFinal else { continue }
+      let end = ends[id] ?? FinishedJob(objectID: id, id: "", type: "", state: .completed, failure: nil, file: nil)
+      if end.state == .held { waiters.tellHeld(id) }
+      guard end.state.isFinal else { continue }
       // Of one that has ended here, or runs here once more, its own end tells.
       let job = scheduler.change { schedule, now -> ScheduledJob? in
         guard schedule.state(of: id)?.isFinal == false, schedule.cancel(id) else { return nil }
-        _ = schedule.finish(id, as: state, at: now)
+        _ = schedule.finish(id, as: end.state, at: now)
         return schedule.job(id)
       }
       guard let job else { continue }
-      finished.append(FinishedJob(objectID: id, id: name, state: state, failure: failure, file: job.file))
+      finished.append(end.with(job.file))
     }
     membership.unwatch(finished.lazy.map(\.objectID))
     if !finished.isEmpty { notices.tell(of: finished) { [releaser, finished] in releaser.release(finished) } }

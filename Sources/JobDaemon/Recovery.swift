@@ -15,12 +15,17 @@ struct Recovery {
   let control: JobControl
   /// The names in `cur/`.
   private let present: Set<FileName>
+  /// The file of which some jobs were admitted: they start when all are.
+  private let halfAdmitted: FileName?
   /// Files of unfinished jobs, by name.
   private(set) var files: [FileName: LiveFile] = [:]
+  /// Those among them that may have replacements which are not made yet; their jobs start when all are.
+  private(set) var replacing: Set<FileName> = []
 
-  init(_ engine: JobEngine, _ control: JobControl, present: Set<FileName>) {
+  init(_ engine: JobEngine, _ control: JobControl, present: Set<FileName>, halfAdmitted: FileName? = nil) {
     self.engine = engine
     self.present = present
+    self.halfAdmitted = halfAdmitted
     self.control = control
   }
 
@@ -51,7 +56,9 @@ struct Recovery {
     // Without an attempt that was cut short no process was at work.
     if cutShort == 0 { return }
     let count = try killProcesses()
-    if count > 0 { engine.log.warning("killed \(count) processes that jobs of an earlier run had left behind") }
+    if count > 0 {
+      engine.log.warning("killed \(count) processes that jobs of an earlier run had left behind", as: .leftoversKilled)
+    }
   }
 
   /// Schedules the unfinished jobs of the store, in the order in which they were admitted.
@@ -104,36 +111,48 @@ struct Recovery {
   private mutating func recover(
     _ ids: ArraySlice<ManagedObjectID>, _ cancelled: inout [(ManagedObjectID, String)]
   ) throws -> [NewJob] {
-    let (engine, files, present) = (engine, files, present)
-    let (jobs, newFiles, toldToEnd) = try ManagedObjectContext(parent: engine.main, name: "recovery").performAndWait {
-      context in
-      let objects = try context.fetch(FetchRequest<Job>(objectIDs: ids))
-        .sorted { $0.objectID.key < $1.objectID.key }
-      let specifications = objects.map { job in Result { try JobSpecification(record: job, withArguments: false) } }
-      let names = specifications.flatMap { (try? $0.get()).map { $0.after + $0.afterAny } ?? [] }
-      let known = try KnownJobs(names, context, scheduler: engine.scheduler)
-      var newFiles: [FileName: LiveFile] = [:]
-      var jobs: [NewJob] = []
-      var toldToEnd: [(ManagedObjectID, String)] = []
-      for (job, specification) in zip(objects, specifications) {
-        // After a power cut it may lie in new/ again, where it is recognized as a repetition.
-        let file: LiveFile? = job.file.map { FileName($0) }.flatMap { name in
-          guard present.contains(name) else { return nil }
-          let file = files[name] ?? newFiles[name] ?? LiveFile(name: name, jobCount: 0, isOfEarlierRun: true)
-          newFiles[name] = file
-          file.expectJob()
-          return file
+    let (engine, files, present, halfAdmitted, replacing) = (engine, files, present, halfAdmitted, replacing)
+    let (jobs, newFiles, newReplacing, toldToEnd) = try ManagedObjectContext(parent: engine.main, name: "recovery")
+      .performAndWait {
+        context in
+        let objects = try context.fetch(FetchRequest<Job>(objectIDs: ids))
+          .sorted { $0.objectID.key < $1.objectID.key }
+        let specifications = objects.map { job in Result { try JobSpecification(record: job, withArguments: false) } }
+        let names = specifications.flatMap { (try? $0.get()).map { $0.after + $0.afterAny } ?? [] }
+        let known = try KnownJobs(names, context, scheduler: engine.scheduler)
+        var newFiles: [FileName: LiveFile] = [:]
+        var newReplacing = replacing
+        var jobs: [NewJob] = []
+        var toldToEnd: [(ManagedObjectID, String)] = []
+        for (job, specification) in zip(objects, specifications) {
+          // After a power cut it may lie in new/ again, where it is recognized as a repetition.
+          let file: LiveFile? = job.file.map { FileName($0) }.flatMap { name in
+            guard present.contains(name) else { return nil }
+            let file =
+              files[name] ?? newFiles[name]
+              ?? LiveFile(name: name, jobCount: 0, isOfEarlierRun: true, isBeingAdmitted: name == halfAdmitted)
+            newFiles[name] = file
+            file.expectJob()
+            return file
+          }
+          if let event = job.pendingStop, event != .held {
+            toldToEnd.append((job.objectID, job.stopReason ?? job.failure ?? "cancelled"))
+          }
+          var new = Self.recover(job, specification, file: file, known: known, engine: engine)
+          if let file, (try? specification.get())?.replacements.isEmpty == false {
+            // Not over before it has been read again.
+            if newReplacing.insert(file.name).inserted { file.expectJob() }
+            new.wholeFile = job.file
+          }
+          if let halfAdmitted, job.file == halfAdmitted.description { new.wholeFile = job.file }
+          jobs.append(new)
         }
-        if let event = job.pendingStop, event != .held {
-          toldToEnd.append((job.objectID, job.stopReason ?? job.failure ?? "cancelled"))
-        }
-        jobs.append(Self.recover(job, specification, file: file, known: known, engine: engine))
+        try context.save()
+        return (jobs, newFiles, newReplacing, toldToEnd)
       }
-      try context.save()
-      return (jobs, newFiles, toldToEnd)
-    }
     cancelled += toldToEnd
     self.files.merge(newFiles) { _, new in new }
+    self.replacing = newReplacing
     return jobs
   }
 
@@ -165,7 +184,11 @@ struct Recovery {
     if let event = job.pendingStop {
       new.isHeld = true
       new.retryTime = nil
-      if event == .held { job.currentState = .held }
+      if event == .held {
+        job.currentState = .held
+        // It is; told again at the next start, it would be held though it was released meanwhile.
+        if job.stopReason != JobControl.replacingReason { job.setPendingStop(nil) }
+      }
     }
     new.age = job.createdAt.map { max(0, Int64(-$0.timeIntervalSinceNow * 1000)) } ?? 0
     // A job that has begun waits for nothing any more: what it waited for may have been put back since, or removed by

@@ -6,6 +6,7 @@ package enum JobCommand: Sendable, Equatable {
   case retry
   case redrive
   case setPriority(Int)
+  case delete
 
   package var isCancel: Bool { if case .cancel = self { true } else { false } }
 }

@@ -9,7 +9,7 @@ struct Lane: Sendable {
     let type: Int
     /// The key that its jobs share, or -1.
     let limit: Int
-    /// The hosts of a fleet that can run its jobs, or -1.
+    /// The hosts of a fleet that can run its jobs, or the file that they came in, or -1.
     var place = -1
   }
 

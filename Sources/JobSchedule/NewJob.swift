@@ -19,6 +19,9 @@ package struct NewJob: Sendable {
   package var age: Int64 = 0
   /// The hosts of a fleet that can run it, by the name that ``Schedule/setRoom(_:at:now:)`` uses; nil for this one.
   package var place: String?
+  /// The file whose jobs start together when all of them are admitted, by the name that ``Schedule/setRoom(_:of:now:)``
+  /// uses; nil if it may start at once.
+  package var wholeFile: String?
 
   package init(
     id: ManagedObjectID, file: LiveFile?, specification: JobSpecification, name: String, isHeld: Bool = false,

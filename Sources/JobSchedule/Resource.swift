@@ -13,11 +13,14 @@ package struct Resource: Sendable {
     case place(String)
     /// A host of a fleet, by the root of its spool; the schedule has none, but whoever gives hosts their jobs pauses one.
     case host(String)
+    /// A file whose jobs start when all of them are admitted.
+    case file(String)
   }
 
   let name: Name
   var isPaused = false
-  /// True for a place of which no host has a free worker, and for a type that a fault of this host holds.
+  /// True for a place of which no host has a free worker, for a type that a fault of this host holds, and for a file that is
+  /// being admitted.
   var isFull = false
   var concurrent: Int?
   var rate: RateLimiter?
@@ -30,6 +33,8 @@ package struct Resource: Sendable {
   var lanes: Set<Lane.Key> = []
   /// Lanes parked with it, by their first jobs.
   var parked = Heap<LaneTurn>()
+  /// When the jobs became ready that wait for their start; kept for queues.
+  var readyTimes = ReadyTimes()
   /// The time at which its rate is checked again; `.max` if nothing is armed.
   var alarm = Int64.max
 
@@ -50,7 +55,7 @@ package struct Resource: Sendable {
     // Bounds of a key come with its jobs.
     case .key: return true
     // One that is free is made anew as such.
-    case .place: return !isFull
+    case .place, .file: return !isFull
     case .queue, .type, .host: return concurrent == nil && rate == nil && !isFull
     }
   }
@@ -105,6 +110,14 @@ extension Resource.Name: CustomStringConvertible {
     case .key(let key): "the limit \"\(key)\""
     case .place(let place): "the place \"\(place)\""
     case .host(let root): "the host \"\(root)\""
+    case .file(let name): "the file \(name)"
+    }
+  }
+
+  var isQueueOrType: Bool {
+    switch self {
+    case .queue, .type: true
+    case .everything, .key, .place, .host, .file: false
     }
   }
 
@@ -120,7 +133,7 @@ extension Resource.Name: CustomStringConvertible {
     case .everything: ("all", "")
     case .queue(let name): ("queue", name)
     case .type(let name): ("type", name)
-    case .key, .place, .host: nil
+    case .key, .place, .host, .file: nil
     }
   }
 }

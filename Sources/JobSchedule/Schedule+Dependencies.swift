@@ -30,13 +30,20 @@ extension Schedule {
   ///
   /// - Returns: jobs to be cancelled, since they depend on it.
   package mutating func finish(_ id: ManagedObjectID, as state: JobState, at now: Moment) -> [ManagedObjectID] {
-    if let unique = uniqueKeys.removeValue(forKey: id), uniqueOwners[unique] == id { uniqueOwners[unique] = nil }
-    dependencies.drop(id)
     if let job = job(id) {
+      dropClaims(of: job)
       if job.batch >= 0 { leave(Int(job.batch), at: now) }
-      if job.blockers > 0 { dependencies.noteGone(jobCount: count, isLive) }
     }
     return unblock(waitingFor: id, as: state, at: now)
+  }
+
+  /// Drops a job's unique key and its needs, as it is final or is replaced.
+  mutating func dropClaims(of job: ScheduledJob) {
+    if let unique = uniqueKeys.removeValue(forKey: job.id), uniqueOwners[unique] == job.id {
+      uniqueOwners[unique] = nil
+    }
+    dependencies.drop(job.id)
+    if job.blockers > 0 { dependencies.noteGone(jobCount: count, isLive) }
   }
 
   /// Unblocks those that wait for a job, by how the attempt ended. A quarantined job may still be completed one day.
@@ -65,24 +72,18 @@ extension Schedule {
     jobs[waiting.slot].map { $0.sequence == waiting.sequence && !$0.state.isFinal } ?? false
   }
 
-  private mutating func leave(_ batch: Int, at now: Moment) {
+  mutating func leave(_ batch: Int, at now: Moment) {
     batches[batch].unfinished -= 1
     if batches[batch].unfinished > 0 { return }
     let waiting = batches[batch].waiting
     batches[batch].waiting = []
     for one in waiting where jobs[one.slot]?.sequence == one.sequence { unblock(one.slot, at: now) }
-    endedBatches?.insert(batches[batch].name)
     forgetBatch(batch)
   }
 
-  /// Begins to collect the names of batches that end.
-  package mutating func collectEndedBatches() { endedBatches = [] }
-
-  /// Takes the names of the batches that have ended since the last time, if they are collected.
-  package mutating func drainEndedBatches() -> Set<String> {
-    guard let ended = endedBatches else { return [] }
-    endedBatches = []
-    return ended
+  /// True if a job of the batch is unfinished, of those that are in here.
+  package func hasUnfinished(inBatch name: String) -> Bool {
+    batchIndexes[name].map { batches[$0].unfinished > 0 } ?? false
   }
 
   private mutating func unblock(_ slot: Int, at now: Moment) {
@@ -95,11 +96,16 @@ extension Schedule {
     }
   }
 
-  /// True if a new job of that name would wait for a job that waits for it, directly or through others.
+  /// True if a job of that name would wait for a job that waits for it, directly or through others.
   ///
-  /// - Parameter batch: its own batch.
-  package func closesCircle(_ name: String, _ blockers: [NewJob.Blocker], batch: String?) -> Bool {
+  /// - Parameters:
+  ///   - batch: its own batch.
+  ///   - id: the job, if it is known already.
+  package func closesCircle(
+    _ name: String, _ blockers: [NewJob.Blocker], batch: String?, of id: ManagedObjectID? = nil
+  ) -> Bool {
     var reached = dependencies.onNames[name]?.map(\.slot) ?? []
+    if let id { reached += dependencies.onJobs[id]?.map(\.slot) ?? [] }
     if let batch = batch.flatMap({ batchIndexes[$0] }) { reached += batches[batch].waiting.map(\.slot) }
     if reached.isEmpty { return false }
     var wanted: Set<Int> = []
@@ -146,6 +152,20 @@ package struct Dependencies: Sendable {
 
   /// Jobs whose records must stay while others need them.
   package var needed: some Collection<ManagedObjectID> { needCounts.keys }
+
+  /// An unfinished job that names another one; nil if none does.
+  ///
+  /// - Complexity: O(n) in the jobs that name others, if one does.
+  package func dependent(on job: ManagedObjectID) -> ManagedObjectID? {
+    needCounts[job] == nil ? nil : needs.first { $0.value.contains(job) }?.key
+  }
+
+  /// The unfinished jobs that name another one.
+  ///
+  /// - Complexity: O(n) in the jobs that name others, if one does.
+  package func dependents(on job: ManagedObjectID) -> [ManagedObjectID] {
+    needCounts[job] == nil ? [] : needs.filter { $0.value.contains(job) }.map(\.key)
+  }
 
   /// Records that an unfinished job names others.
   mutating func need(_ jobs: [ManagedObjectID], by dependent: ManagedObjectID) {

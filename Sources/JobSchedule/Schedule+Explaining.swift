@@ -130,6 +130,25 @@ extension Schedule {
     }
   }
 
+  /// The number of unfinished jobs of a queue or a type in some states, which is kept; nil where it would have to be
+  /// counted.
+  package func keptCount(
+    inQueue queue: String?, ofType type: String?, ofBatch batch: String?, in states: Set<JobState>
+  ) -> Int? {
+    let name: Resource.Name
+    switch (queue, type, batch) {
+    case (nil, nil, nil): name = .everything
+    case (let queue?, nil, nil): name = .queue(queue)
+    case (nil, let type?, nil): name = .type(type)
+    default: return nil
+    }
+    guard let index = resourceIndexes[name] else { return 0 }
+    return resources[index].counts.reduce(0) { sum, entry in
+      let isAsked = !entry.key.isFinal && (states.isEmpty || states.contains(entry.key))
+      return isAsked ? sum + entry.value : sum
+    }
+  }
+
   /// The unfinished jobs of a queue, a type, a batch and some states: a page of them, and how many there are.
   ///
   /// Cost: a look at every job.

@@ -7,6 +7,7 @@ extension Schedule {
   mutating func makeReady(_ slot: Int, since time: Int64) {
     guard let job = jobs[slot] else { return }
     jobs[slot]?.order = time - Int64(job.priority) * agingStep
+    noteReady(job, since: time)
     queue(slot)
   }
 

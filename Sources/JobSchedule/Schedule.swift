@@ -15,6 +15,8 @@ package struct Schedule: Sendable {
   /// The first is ``Resource/Name/everything``.
   var resources = [Resource(.everything)]
   private(set) var resourceIndexes: [Resource.Name: Int] = [.everything: 0]
+  /// The queues and types among them, apart from the many keys that there may be.
+  private(set) var queuesAndTypes: Set<Int> = []
   /// The resources that operators have paused.
   package private(set) var paused: Set<Resource.Name> = []
   var lanes: [Lane] = []
@@ -28,8 +30,6 @@ package struct Schedule: Sendable {
   package var dependencies = Dependencies()
   var batches: [Batch] = []
   private(set) var batchIndexes: [String: Int] = [:]
-  /// Batches without unfinished jobs that nobody was told of; nil if nobody asks.
-  var endedBatches: Set<String>?
   /// The numbers of the running attempts.
   package var attempts: [ManagedObjectID: Int] = [:]
   /// Held jobs of types without a handler, until there is one.
@@ -67,7 +67,8 @@ package struct Schedule: Sendable {
     let specification = new.specification
     let key = Lane.Key(
       queue: resource(.queue(specification.queue)), type: resource(.type(specification.type)),
-      limit: specification.limit.map { limit($0) } ?? -1, place: new.place.map { resource(.place($0)) } ?? -1)
+      limit: specification.limit.map { limit($0) } ?? -1,
+      place: (new.place.map { .place($0) } ?? new.wholeFile.map { .file($0) }).map { resource($0) } ?? -1)
     let slot = freeSlots.popLast() ?? jobs.count
     if slot == jobs.count { jobs.append(nil) }
     var job = ScheduledJob(
@@ -107,12 +108,35 @@ package struct Schedule: Sendable {
   package mutating func remove(_ id: ManagedObjectID, at now: Moment) {
     // A new start may have come before the news of the end.
     guard let slot = slots[id], let job = jobs[slot], job.state.isFinal else { return }
-    slots[id] = nil
-    awaitingHandler.remove(id)
+    free(slot, of: job)
+    for resource in lanes[Int(job.lane)].resources { forget(resource, at: now) }
+  }
+
+  private mutating func free(_ slot: Int, of job: ScheduledJob) {
+    slots[job.id] = nil
+    awaitingHandler.remove(job.id)
     count(slot, -1)
     jobs[slot] = nil
     freeSlots.append(slot)
-    for resource in lanes[Int(job.lane)].resources { forget(resource, at: now) }
+  }
+
+  /// Puts another specification in the place of an unfinished job's that does not run; those that wait for the job keep
+  /// waiting. A job that is not here is added, and nothing happens to one that runs.
+  ///
+  /// - Returns: the job as it was; nil if it was not here, or runs.
+  package mutating func replace(with new: NewJob, at now: Moment) -> ScheduledJob? {
+    guard let slot = slots[new.id], let old = jobs[slot] else {
+      add(new, at: now)
+      return nil
+    }
+    if old.state == .running || old.state.isFinal { return nil }
+    dropClaims(of: old)
+    free(slot, of: old)
+    add(new, at: now)
+    // Last, so that neither its batch nor its limits are gone in between if the new one has the same.
+    if old.batch >= 0 { leave(Int(old.batch), at: now) }
+    for resource in lanes[Int(old.lane)].resources { forget(resource, at: now) }
+    return old
   }
 
   // MARK: States
@@ -135,6 +159,7 @@ package struct Schedule: Sendable {
 
   private mutating func count(_ slot: Int, _ step: Int) {
     guard let job = jobs[slot] else { return }
+    if step < 0, job.state == .available { noteNotReady(job) }
     for resource in lanes[Int(job.lane)].resources { resources[resource].count(job.state, step) }
   }
 
@@ -146,6 +171,7 @@ package struct Schedule: Sendable {
     let index = freeResources.popLast() ?? resources.count
     if index == resources.count { resources.append(Resource(name)) } else { resources[index] = Resource(name) }
     resourceIndexes[name] = index
+    if name.isQueueOrType { queuesAndTypes.insert(index) }
     return index
   }
 
@@ -182,6 +208,7 @@ package struct Schedule: Sendable {
     // Until then it has to remember its starts.
     if let time = resources[index].rate?.idleTime, time > now.steady { return arm(resource: index, at: time) }
     resourceIndexes[resources[index].name] = nil
+    queuesAndTypes.remove(index)
     for key in resources[index].lanes {
       guard let lane = laneIndexes.removeValue(forKey: key) else { continue }
       freeLanes.append(lane)
@@ -296,9 +323,10 @@ extension Schedule {
   /// Gives an unfinished job another priority; false if it is not here.
   package mutating func setPriority(_ priority: Int, of id: ManagedObjectID, at now: Moment) -> Bool {
     guard let slot = slots[id], let job = jobs[slot], !job.state.isFinal else { return false }
+    if job.state == .available { noteNotReady(job) }
     jobs[slot]?.priority = Int8(clamping: priority)
     // It keeps the time that it has waited.
-    if job.state == .available { makeReady(slot, since: job.order + Int64(job.priority) * agingStep) }
+    if job.state == .available { makeReady(slot, since: readyTime(of: job)) }
     return true
   }
 
@@ -306,7 +334,9 @@ extension Schedule {
 
   /// Notes that a job which was added runs already, as it was started by another lead; false if it can't run.
   package mutating func restart(_ id: ManagedObjectID, at now: Moment) -> Bool {
-    guard let slot = slots[id], let state = jobs[slot]?.state, !state.isFinal, state != .running else { return false }
+    guard let slot = slots[id], let job = jobs[slot], !job.state.isFinal, job.state != .running else { return false }
+    // For this host it has not been ready before.
+    if job.state != .available { jobs[slot]?.order = now.steady - Int64(job.priority) * agingStep }
     enter(.running, slot)
     occupy(slot, at: now)
     return true

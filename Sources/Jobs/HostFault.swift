@@ -1,10 +1,16 @@
 /// An error that is no fault of a job but of this host, which keeps every job of its type from running: a program that
-/// can't be executed, a helper that can't be started.
+/// can't be executed, a helper that can't be started, a service that is down.
 ///
 /// The attempt does not count. The type is held, and goes on by itself once that is mended.
 package struct HostFault: Error, Sendable, CustomStringConvertible {
   /// The reason, and what to do.
   package let description: String
 
-  package init(_ description: String) { self.description = description }
+  /// The path of what may mend it by coming there: the type is tried again then.
+  package let awaited: String?
+
+  package init(_ description: String, awaits awaited: String? = nil) {
+    self.description = description
+    self.awaited = awaited
+  }
 }

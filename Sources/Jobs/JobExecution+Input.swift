@@ -23,6 +23,7 @@ extension JobExecution {
   package func openInput(_ path: String, for submitter: UserIdentity) throws -> FileDescriptor {
     if let copy = try copies?.open(path) { return copy }
     let place = absolutePath(path)
+    if let upload = try uploads?.open(place, for: self.submitter) { return upload }
     do throws(PathProblem) { return try submitter.openFile(place) } catch {
       throw JobFailure("the input \(displayName(place)) can't be read: \(error)", isPermanent: error.isLasting)
     }

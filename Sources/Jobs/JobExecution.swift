@@ -22,6 +22,7 @@ public final class JobExecution: Sendable {
   public let cursor: String?
 
   let copies: InputCopies?
+  let uploads: UploadedInputs?
   private let meter: Mutex<ProgressMeter>
   private let clock = Mutex(WorkClock(at: .now))
   private let attemptLog = Mutex(Log())
@@ -40,6 +41,7 @@ public final class JobExecution: Sendable {
 
   /// - Parameters:
   ///   - copies: the inputs that have come with the job, if it came from another host.
+  ///   - uploads: the inputs that have come with jobs over the socket.
   ///   - isReverting: true if earlier checkpoints are reverted, which leaves the job's state as it is.
   ///   - isCurrent: false once the attempt was abandoned although its handler still runs.
   ///   - isToldToEnd: true if the attempt was cancelled, held or timed out, or the daemon stops.
@@ -49,6 +51,7 @@ public final class JobExecution: Sendable {
   package init(
     jobID: String, specification: JobSpecification, attempt: Int, submitter: UInt32, context: ManagedObjectContext,
     objectID: ManagedObjectID, payloadDirectory: String, cursor: String?, copies: InputCopies? = nil,
+    uploads: UploadedInputs? = nil,
     isReverting: Bool = false,
     isCurrent: @escaping @Sendable () -> Bool = { true }, isToldToEnd: @escaping @Sendable () -> Bool = { false },
     untilDurable: @escaping @Sendable () async -> Bool = { true },
@@ -64,6 +67,7 @@ public final class JobExecution: Sendable {
     self.payloadDirectory = payloadDirectory
     self.cursor = cursor
     self.copies = copies
+    self.uploads = uploads
     meter = Mutex(ProgressMeter(isResumed: cursor != nil, at: .now))
     self.isReverting = isReverting
     self.isCurrent = isCurrent

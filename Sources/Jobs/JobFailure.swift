@@ -4,6 +4,13 @@ package struct AttemptHold: Error, Sendable, CustomStringConvertible {
   package let description: String
 
   package init(_ description: String) { self.description = description }
+
+  /// The hold of a job whose stored progress can't be read: to begin anew would do things twice.
+  package static func unreadableProgress(_ cursor: String) -> AttemptHold {
+    AttemptHold(
+      "the progress that an earlier attempt has stored is not understood, and to begin anew would do things twice; a newer "
+        + "release may have stored it: install that again and resume the job, or cancel it (\(cursor.prefix(100)))")
+  }
 }
 
 /// The failure of an attempt at a job, permanent or not.

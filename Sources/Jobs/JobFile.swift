@@ -11,6 +11,13 @@ public struct JobFile: Sendable {
   /// True if the last job is to run when all others of the batch are final.
   public let hasCallback: Bool
 
+  /// Some of the jobs of a file with one job on each line.
+  package init(lines jobs: [JobSpecification]) {
+    self.jobs = jobs
+    batch = nil
+    hasCallback = false
+  }
+
   /// Reads a job file.
   ///
   /// - Parameters:
@@ -35,7 +42,8 @@ public struct JobFile: Sendable {
     let contents = try reader.contents()
     var jobs: [JobSpecification] = []
     for (path, value) in contents.jobs {
-      let job = try reader.job(value, path, at: now)
+      var job = try reader.job(value, path, at: now)
+      job.trace = job.trace ?? contents.trace
       do throws(JobFileError) {
         try check(job)
       } catch {
@@ -46,7 +54,10 @@ public struct JobFile: Sendable {
     do throws(JobFileOrderError) { try JobOrder(jobs).check() } catch {
       throw reader.placed(JobFileError(error.message, key: error.key), under: contents.jobs[error.index].path)
     }
-    if contents.hasCallback, let callback = jobs.last { try reader.check(callback, of: jobs, batch: contents.batch) }
+    if contents.hasCallback, let callback = jobs.last {
+      try reader.check(callback, of: jobs, batch: contents.batch)
+      if callback.trace == nil { jobs[jobs.count - 1].trace = jobs.lazy.compactMap(\.trace).first }
+    }
     self.jobs = jobs
     batch = contents.batch
     hasCallback = contents.hasCallback

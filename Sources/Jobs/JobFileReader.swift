@@ -14,11 +14,13 @@ struct JobFileReader {
     var jobs: [(path: [String], value: JSONValue)]
     var batch: String?
     var hasCallback = false
+    /// The trace of jobs that name none.
+    var trace: TraceContext?
   }
 
   /// The most jobs that one file may hold.
   private static let jobLimit = 100_000
-  private static let fileKeys = ["jobs", "batch", "callback"]
+  private static let fileKeys = ["jobs", "batch", "callback", "traceparent", "tracestate"]
 
   func contents() throws(JobFileError) -> Contents {
     guard let object = document.value.object else {
@@ -37,6 +39,7 @@ struct JobFileReader {
       contents.jobs.append((["callback"], callback))
       contents.hasCallback = true
     }
+    contents.trace = try trace(object, [])
     return contents
   }
 
@@ -153,7 +156,7 @@ extension JobFileReader {
   private static let keys = [
     "type", "id", "queue", "priority", "notBefore", "delay", "timeout", "maxAttempts", "backoff", "after", "afterAny",
     "batch",
-    "unique", "limit", "place", "arguments",
+    "unique", "limit", "place", "traceparent", "tracestate", "replace", "arguments",
   ]
 
   /// Reads one job.
@@ -189,6 +192,15 @@ extension JobFileReader {
       }
       job.arguments = arguments
     }
+    if let replace = object["replace"] {
+      guard let replaces = replace.bool else {
+        throw error("must be true or false, not \(replace.kindName)", path + ["replace"])
+      }
+      if replaces && job.isNamedAfterFile {
+        throw error("replaces the job of a known ID, so that an \"id\" has to say which", path + ["replace"])
+      }
+      job.replaces = replaces
+    }
     try readOptions(object, path, into: &job)
     try checkReferences(of: job, path)
     return job
@@ -206,6 +218,29 @@ extension JobFileReader {
     if let unique = object["unique"] { job.unique = try text(unique, path + ["unique"], limit: 200) }
     if let limit = object["limit"] { job.limit = try self.limit(limit, path + ["limit"]) }
     if let place = object["place"] { job.place = try text(place, path + ["place"], limit: 400) }
+    job.trace = try trace(object, path)
+    // These two are keys of records only.
+    if let identity = object["madeOf"] { job.madeOf = try text(identity, path + ["madeOf"], limit: 200) }
+    if let files = object["replacements"] { job.replacements = try ids(files, path + ["replacements"]) }
+  }
+
+  /// The keys `traceparent` and `tracestate`.
+  private func trace(_ object: JSONObject, _ path: [String]) throws(JobFileError) -> TraceContext? {
+    guard let parent = object["traceparent"] else {
+      if object["tracestate"] == nil { return nil }
+      throw error("can't stand without \"traceparent\"", path + ["tracestate"])
+    }
+    guard let trace = TraceContext(parent: try text(parent, path + ["traceparent"], limit: 200)) else {
+      throw error(
+        "must be a traceparent of the W3C, such as \"\(TraceContext.example)\", in lower case and without zeros only",
+        path + ["traceparent"])
+    }
+    guard let state = object["tracestate"] else { return trace }
+    let text = try text(state, path + ["tracestate"], limit: 512)
+    guard TraceContext.isState(text) else {
+      throw error("must be a tracestate of the W3C, such as \"vendor=value,other=1\"", path + ["tracestate"])
+    }
+    return TraceContext(parent: trace.parent, state: text)
   }
 
   /// A word, or an object with the word as `kind`.

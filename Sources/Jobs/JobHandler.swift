@@ -19,6 +19,12 @@ public protocol JobHandler: Sendable {
   /// - Throws: ``JobFileError`` whose key is a path from the job: `arguments.input`.
   func validate(_ arguments: JSONValue) throws(JobFileError)
 
+  /// The schema of its jobs' arguments, for people and programs that make jobs; nil if nothing is known of them.
+  ///
+  /// It is one of JSON Schema (2020-12), of an object; texts that are paths have the format `path`. What it allows may still
+  /// be refused by ``validate(_:)``, which alone decides.
+  var argumentSchema: JSONValue? { get }
+
   /// The paths that a job names; a relative one starts at the spool's folder `payload/`.
   ///
   /// In a fleet a job runs at the host whose spool it came to, unless all hosts see all of these. Must be quick and do
@@ -30,6 +36,11 @@ public protocol JobHandler: Sendable {
   /// In a fleet they may be copied to the host that runs the job, as they are when it is accepted. Must be quick and do no
   /// I/O.
   func inputs(in arguments: JSONValue) -> [String]
+
+  /// The arguments with changed texts in the places of those that are paths.
+  ///
+  /// So the relative paths of somebody who submits from a folder become absolute ones. Must be quick and do no I/O.
+  func replacingPaths(in arguments: JSONValue, with change: (String) -> String) -> JSONValue
 
   /// Does the work.
   ///
@@ -46,12 +57,16 @@ public protocol JobHandler: Sendable {
 }
 
 extension JobHandler {
+  /// Nothing is known of them.
+  public var argumentSchema: JSONValue? { nil }
   /// True: whoever is not sure has some.
   public var hasOutsideEffects: Bool { true }
   /// All texts that look like absolute paths.
   public func paths(in arguments: JSONValue) -> [String] { arguments.texts.filter { $0.hasPrefix("/") } }
   /// None.
   public func inputs(in arguments: JSONValue) -> [String] { [] }
+  /// The same arguments: relative paths start at the spool's folder `payload/`, whoever submits the job.
+  public func replacingPaths(in arguments: JSONValue, with change: (String) -> String) -> JSONValue { arguments }
   /// Nothing of its own.
   public var settings: JobTypeSettings { JobTypeSettings() }
   /// Takes nothing back.
@@ -67,5 +82,12 @@ extension JSONValue {
     case .object(let object): object.flatMap { $0.value.texts }
     default: []
     }
+  }
+
+  /// The object with another text under a key; whatever else it is, or has there, stays as it is.
+  package func replacingText(_ key: String, with change: (String) -> String) -> JSONValue {
+    guard var object, let text = object[key]?.string else { return self }
+    object[key] = .string(change(text))
+    return .object(object)
   }
 }

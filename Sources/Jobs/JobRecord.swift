@@ -21,6 +21,20 @@ extension Job {
     stopEvent = event?.rawValue
     stopReason = reason
   }
+
+  /// Sets all that a file says of the job but its ID.
+  ///
+  /// - Parameter maxAttempts: the number of attempts, those of earlier runs included.
+  package func setSpecification(_ specification: JobSpecification, maxAttempts: Int) {
+    type = specification.type
+    queue = specification.queue
+    priority = Int32(specification.priority)
+    self.maxAttempts = Int32(clamping: maxAttempts)
+    arguments = specification.arguments.serialized()
+    options = specification.options
+    batch = specification.batch
+    dueAt = specification.notBefore
+  }
 }
 
 extension JobSpecification {
@@ -35,11 +49,16 @@ extension JobSpecification {
     batch = job.batch
     // The most common text need not be parsed.
     if withArguments && job.arguments != "{}" { arguments = try Self.document(job.arguments, "arguments").value }
-    if let options = job.options { try readOptions(options) }
+    if let options = job.options {
+      if let mark = Self.onlyMark(in: options) { madeOf = mark } else { try readOptions(options) }
+    }
   }
 }
 
 extension JobSpecification {
+  /// Those among ``options`` that no file can have.
+  package static let ownKeys = ["madeOf", "replacements"]
+
   /// The keys of a job file that the job's record keeps as text, beside its attributes; nil if there are none.
   package var options: String? {
     var object: JSONObject = [:]
@@ -62,7 +81,31 @@ extension JobSpecification {
       object["limit"] = .object(value)
     }
     if let place { object["place"] = .string(place) }
+    if let trace {
+      object["traceparent"] = .string(trace.parent)
+      if let state = trace.state { object["tracestate"] = .string(state) }
+    }
+    if let madeOf { object["madeOf"] = .string(madeOf) }
+    if !replacements.isEmpty { object["replacements"] = .array(replacements.map(JSONValue.string)) }
     return object.isEmpty ? nil : JSONValue.object(object).serialized()
+  }
+
+  /// The mark of an ID that the daemon has made, where nothing else is said: most jobs have that, so that it is not parsed.
+  private static func onlyMark(in options: String) -> String? {
+    let (start, end) = ("{\"madeOf\":\"", "\"}")
+    guard options.utf8.count == start.utf8.count + StableHash.digitCount + end.utf8.count, options.hasPrefix(start),
+      options.hasSuffix(end)
+    else { return nil }
+    return String(options.dropFirst(start.count).dropLast(end.count))
+  }
+
+  /// The trace in what ``options`` has written, for those who need nothing else of it.
+  package static func trace(inOptions text: String?) -> TraceContext? {
+    // Few jobs have one, and lists are long.
+    guard let text, text.contains("\"traceparent\""),
+      let object = (try? JSONValue(parsing: Array(text.utf8), dialect: .json))?.object
+    else { return nil }
+    return object["traceparent"]?.string.flatMap { TraceContext(parent: $0, state: object["tracestate"]?.string) }
   }
 
   /// Reads what ``options`` has written.

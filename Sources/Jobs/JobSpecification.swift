@@ -37,6 +37,14 @@ public struct JobSpecification: Sendable, Hashable {
   public var limit: JobLimit?
   /// The place that its host has to offer; nil for any host.
   public var place: String?
+  /// The trace that it belongs to.
+  public var trace: TraceContext?
+  /// True if it replaces the known job of its ID. A record keeps ``replacements`` instead.
+  public var replaces = false
+  /// The identities of the last files that have replaced it, or made it and would have replaced it: each does so once.
+  package var replacements: [String] = []
+  /// The identity of the file that the daemon has made the ID of; nil if people gave the ID.
+  package var madeOf: String?
   /// The handler's arguments, which it checks before the job is admitted.
   public var arguments: JSONValue
 

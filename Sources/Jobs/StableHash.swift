@@ -19,6 +19,15 @@ package struct StableHash {
   /// The hash as 16 hexadecimal digits.
   package var digits: String { Self.digits(value) }
 
+  /// The hash as six letters and digits, none of which looks like another: short enough to be typed, but not unique.
+  ///
+  /// The alphabet is that of Crockford's Base32; https://www.crockford.com/base32.html
+  package static func letters(_ value: UInt64) -> String {
+    let alphabet = Array("0123456789abcdefghjkmnpqrstvwxyz")
+    let folded = value ^ (value >> 32)
+    return String((0..<6).map { alphabet[Int((folded >> (5 * UInt64($0))) & 31)] })
+  }
+
   /// A number as 16 hexadecimal digits.
   package static func digits(_ value: UInt64) -> String {
     let text = String(value, radix: 16)

@@ -135,9 +135,14 @@ public final class Property: @unchecked Sendable {
 
   /// True if the property has a column in a store.
   public var isPersistent: Bool {
+    !isTransient && relationship?.isToMany != true
+  }
+
+  /// True if its values live in memory only.
+  public var isTransient: Bool {
     switch kind {
-    case .attribute(let attribute): !attribute.isTransient
-    case .relationship(let relationship): !relationship.isToMany && !relationship.isTransient
+    case .attribute(let attribute): attribute.isTransient
+    case .relationship(let relationship): relationship.isTransient
     }
   }
 
@@ -201,16 +206,16 @@ public final class JoinTable: @unchecked Sendable {
   public var rightColumn: String { relationship }
 }
 
-/// Assigns the properties of a family their columns in the table that its entities share.
+/// Assigns names in a database, such as those of the columns of the table that a family shares.
 ///
 /// A column has its property's name, so siblings with a property of one name share its column. SQL ignores case in
 /// names: where two differ in case only, or the store itself needs one, the first in the order of code points keeps it
 /// and the others get a number (`iconURL`, `iconUrl_2`). The order of the model has no influence.
-struct ColumnNames {
+package struct ColumnNames {
   private var taken: Set<String>
 
   /// - Parameter reserved: Names that the store has taken.
-  init(reserved: some Sequence<String>) { taken = Set(reserved.map(\.asciiLowercased)) }
+  package init(reserved: some Sequence<String>) { taken = Set(reserved.map(\.asciiLowercased)) }
 
   /// Names the columns of all stored properties of a family.
   static func assign(family: [Entity]) {
@@ -246,7 +251,7 @@ struct ColumnNames {
   }
 
   /// Assigns each name itself or, where that is taken, itself with the first number that makes it unique.
-  mutating func assignNames(_ names: Set<String>) -> [String: String] {
+  package mutating func assignNames(_ names: Set<String>) -> [String: String] {
     var given: [String: String] = [:]
     let sorted = names.sorted()
     for name in sorted where reserve(name) { given[name] = name }

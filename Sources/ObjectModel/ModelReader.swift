@@ -14,8 +14,13 @@ final class ModelReader: NSObject, XMLParserDelegate {
   /// The mistakes that were ignored.
   private(set) var warnings: [ModelError] = []
 
+  /// The elements that can't be read; one, unless all are looked for.
+  private(set) var errors: [ModelError] = []
+
   private let file: String?
-  private var failure: ModelError?
+  private let findsAllErrors: Bool
+  /// The depth of an element that can't be read, whose content is passed over.
+  private var unreadableDepth = Int.max
   private var sawModel = false
   private var path: [String] = []
   private var configuration = ""
@@ -28,7 +33,11 @@ final class ModelReader: NSObject, XMLParserDelegate {
   /// The lines that define entities and properties ("Entity.property"), the last one if there are several.
   private var lines: [String: Int] = [:]
 
-  init(file: String?) { self.file = file }
+  /// - Parameter findsAllErrors: whether to read on behind an element that can't be read, and to leave it out.
+  init(file: String?, findsAllErrors: Bool = false) {
+    self.file = file
+    self.findsAllErrors = findsAllErrors
+  }
 
   func read(_ xml: Data) throws(ModelError) {
     try check(xml)
@@ -36,7 +45,7 @@ final class ModelReader: NSObject, XMLParserDelegate {
     parser.delegate = self
     parser.shouldResolveExternalEntities = false
     let complete = parser.parse()
-    if let failure { throw failure }
+    if let error = errors.first, !findsAllErrors { throw error }
     // The parser is content with a text that ends inside an element.
     guard complete, parser.parserError == nil, path.isEmpty else {
       let line = parser.parserError.flatMap { ($0 as NSError).userInfo["NSXMLParserErrorLineNumber"] as? Int }
@@ -45,6 +54,8 @@ final class ModelReader: NSObject, XMLParserDelegate {
         line: max(line ?? parser.lineNumber, 1))
     }
     guard sawModel else { throw ModelError(.malformed, "holds no <model> element", file: file, line: 1) }
+    // What follows would complain of all that leads to what was left out.
+    if !errors.isEmpty { return }
     try resolveComposites()
     mend()
   }
@@ -123,9 +134,9 @@ final class ModelReader: NSObject, XMLParserDelegate {
     _ parser: XMLParser, didStartElement element: String, namespaceURI: String?, qualifiedName: String?,
     attributes: [String: String]
   ) {
-    // The parser may still report what it had read before it was told to stop.
-    guard failure == nil else { return }
     path.append(element)
+    // The parser may still report what it had read before it was told to stop.
+    guard path.count <= unreadableDepth else { return }
     do throws(ModelError) {
       // Real models are five deep; paths are built for each element, so depth costs its square.
       guard path.count <= 32 else {
@@ -133,13 +144,17 @@ final class ModelReader: NSObject, XMLParserDelegate {
       }
       try start(ModelElement(element, attributes, line: parser.lineNumber, file: file, entity: currentEntity))
     } catch {
-      failure = error
-      parser.abortParsing()
+      errors.append(error)
+      unreadableDepth = path.count
+      if !findsAllErrors {
+        unreadableDepth = 0
+        parser.abortParsing()
+      }
     }
   }
 
   func parser(_ parser: XMLParser, didEndElement element: String, namespaceURI: String?, qualifiedName: String?) {
-    guard failure == nil else { return }
+    if path.count == unreadableDepth { unreadableDepth = .max }
     path.removeLast()
   }
 

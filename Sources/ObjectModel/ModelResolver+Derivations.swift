@@ -1,29 +1,27 @@
 /// Reads and checks the expressions of derived attributes.
 extension ModelResolver {
-  func tieDerivations(of entity: Entity) throws(ModelError) {
-    for property in entity.properties {
-      guard let attribute = property.attribute, let text = attribute.derivation else { continue }
-      func fail(_ code: ModelError.Code, _ message: String) -> ModelError {
-        ModelError(
-          code, "the derivation \"\(text)\" \(message)", file: file, entity: property.declaringEntity,
-          property: property.name)
-      }
-      guard let derivation = Derivation(text) else {
-        throw fail(
-          .invalidValue,
-          "can't be read; there are key paths, canonical:, lowercase:, uppercase:, now(), "
-            + "and @count, @sum, @min, @max and @avg of a to-many relationship")
-      }
-      guard !attribute.isTransient else {
-        throw fail(.contradiction, "is of a transient attribute, which is not stored")
-      }
-      let source = try source(of: derivation, from: entity, fail)
-      guard derivation.fits(attribute.type, source: source) else {
-        let given = source.map { "of \($0.rawValue) " } ?? ""
-        throw fail(.contradiction, "\(given)gives no \(attribute.type.rawValue)")
-      }
-      property.derivation = derivation
+  func tieDerivation(_ property: Property, of entity: Entity) throws(ModelError) {
+    guard let attribute = property.attribute, let text = attribute.derivation else { return }
+    func fail(_ code: ModelError.Code, _ message: String) -> ModelError {
+      ModelError(
+        code, "the derivation \"\(text)\" \(message)", file: file, entity: property.declaringEntity,
+        property: property.name)
     }
+    guard let derivation = Derivation(text) else {
+      throw fail(
+        .invalidValue,
+        "can't be read; there are key paths, canonical:, lowercase:, uppercase:, now(), "
+          + "and @count, @sum, @min, @max and @avg of a to-many relationship")
+    }
+    guard !attribute.isTransient else {
+      throw fail(.contradiction, "is of a transient attribute, which is not stored")
+    }
+    let source = try source(of: derivation, from: entity, fail)
+    guard derivation.fits(attribute.type, source: source) else {
+      let given = source.map { "of \($0.rawValue) " } ?? ""
+      throw fail(.contradiction, "\(given)gives no \(attribute.type.rawValue)")
+    }
+    property.derivation = derivation
   }
 
   /// The type of the attribute at the end of a derivation's path; nil if there is none.

@@ -10,6 +10,8 @@ struct ModelResolver {
   private let classes: [String: AnyClass]
   let file: String?
   private(set) var resolved: [String: Entity] = [:]
+  /// The contradictions that were found; after those of one kind nothing more is looked at.
+  private(set) var errors: [ModelError] = []
   private var entities: [Entity] = []
 
   init(_ descriptions: [EntityDescription], classes: [String: AnyClass], file: String?) {
@@ -33,13 +35,45 @@ struct ModelResolver {
       throw ModelError(.contradiction, "has \(order.count) entities; a model can have \(UInt16.max)", file: file)
     }
     try checkCase(of: order)
-    for name in order { _ = try entity(named: name, heirs: []) }
-    for entity in entities { try tieRelationships(of: entity) }
+    for name in order {
+      do throws(ModelError) { _ = try entity(named: name, heirs: []) } catch { note(error) }
+    }
+    try stop()
+    let names = self
+    try eachProperty { (property, entity) throws(ModelError) in try names.tieRelationship(property, of: entity) }
     for entity in entities where entity.parent == nil { ColumnNames.assign(family: entity.withDescendants) }
-    for entity in entities { try tieDerivations(of: entity) }
-    for entity in entities { try checkReferences(of: entity) }
+    try eachProperty { (property, entity) throws(ModelError) in try names.tieDerivation(property, of: entity) }
+    for entity in entities {
+      do throws(ModelError) { try checkReferences(of: entity) } catch { note(error) }
+    }
+    try stop()
     for entity in entities { entity.versionHash = hash(of: entity) }
     return entities
+  }
+
+  /// Notes an error, once: an entity that can't be resolved is come to from its heirs as well.
+  private mutating func note(_ error: ModelError) {
+    if !errors.contains(where: { $0.description == error.description }) { errors.append(error) }
+  }
+
+  /// Throws the first error, if there is one.
+  private func stop() throws(ModelError) {
+    if let first = errors.first { throw first }
+  }
+
+  /// Checks all properties of all entities; those that inherit a property have its errors, too.
+  private mutating func eachProperty(
+    _ check: (Property, Entity) throws(ModelError) -> Void
+  ) throws(ModelError) {
+    for entity in entities {
+      for property in entity.properties {
+        do throws(ModelError) { try check(property, entity) } catch {
+          let isKnown = errors.contains { $0.message == error.message && $0.property == error.property }
+          if property.declaringEntity == entity.name || !isKnown { note(error) }
+        }
+      }
+    }
+    try stop()
   }
 
   private mutating func entity(named name: String, heirs: [String]) throws(ModelError) -> Entity {
@@ -69,7 +103,9 @@ struct ModelResolver {
     return entity
   }
 
-  private func properties(of description: EntityDescription, parent: Entity?) throws(ModelError) -> [Property] {
+  private mutating func properties(
+    of description: EntityDescription, parent: Entity?
+  ) throws(ModelError) -> [Property] {
     // Inherited properties are made anew: a subentity's relationship may be tied to another destination's slot.
     var properties =
       parent?.properties.map {
@@ -80,12 +116,16 @@ struct ModelResolver {
         Property(kind, slot: properties.count, declaringEntity: description.name, isHidden: isHidden))
     }
     for attribute in description.attributes {
-      try checkName(attribute.name, "a property", entity: description.name, property: attribute.name)
-      try checkValues(of: attribute, entity: description.name)
+      do throws(ModelError) {
+        try checkName(attribute.name, "a property", entity: description.name, property: attribute.name)
+        try checkValues(of: attribute, entity: description.name)
+      } catch { note(error) }
       add(.attribute(attribute))
     }
     for relationship in description.relationships {
-      try checkName(relationship.name, "a property", entity: description.name, property: relationship.name)
+      do throws(ModelError) {
+        try checkName(relationship.name, "a property", entity: description.name, property: relationship.name)
+      } catch { note(error) }
       add(.relationship(relationship))
     }
     for relationship in description.relationships where hasOrderedInverse(relationship) {
@@ -186,41 +226,39 @@ extension ModelResolver {
     }
   }
 
-  func tieRelationships(of entity: Entity) throws(ModelError) {
-    for property in entity.properties {
-      guard let relationship = property.relationship else { continue }
-      func fail(_ code: ModelError.Code, _ message: String) -> ModelError {
-        ModelError(code, message, file: file, entity: entity.name, property: property.name)
-      }
-      guard !relationship.destinationEntity.isEmpty else {
-        throw fail(.unresolvedReference, "the relationship has no destination entity")
-      }
-      guard let destination = resolved[relationship.destinationEntity] else {
-        throw fail(
-          .unresolvedReference, "the destination entity \"\(relationship.destinationEntity)\" does not exist")
-      }
-      property.destination = destination
-      if relationship.maximumCount > 0, relationship.minimumCount > relationship.maximumCount {
-        throw fail(.contradiction, "the minimum count is greater than the maximum count")
-      }
-      guard let inverseName = relationship.inverse, !inverseName.isEmpty else {
-        continue
-      }
-      let spelling = "\(destination.name).\(inverseName)"
-      guard let inverse = destination.property(named: inverseName), let back = inverse.relationship else {
-        throw fail(.unresolvedReference, "the inverse \"\(spelling)\" is no relationship")
-      }
-      guard let backName = back.inverse, !backName.isEmpty else {
-        throw fail(.contradiction, "its inverse \"\(spelling)\" has no inverse; set it to \"\(property.name)\"")
-      }
-      guard backName == property.name, resolved[back.destinationEntity].map(entity.isKind) ?? false else {
-        throw fail(
-          .contradiction, "its inverse \"\(spelling)\" has the inverse \"\(back.destinationEntity).\(backName)\"")
-      }
-      property.inverse = inverse
-      property.orderProperty = entity.property(named: Self.orderName(of: property.name)).flatMap {
-        $0.isHidden ? $0 : nil
-      }
+  func tieRelationship(_ property: Property, of entity: Entity) throws(ModelError) {
+    guard let relationship = property.relationship else { return }
+    func fail(_ code: ModelError.Code, _ message: String) -> ModelError {
+      ModelError(code, message, file: file, entity: entity.name, property: property.name)
+    }
+    guard !relationship.destinationEntity.isEmpty else {
+      throw fail(.unresolvedReference, "the relationship has no destination entity")
+    }
+    guard let destination = resolved[relationship.destinationEntity] else {
+      throw fail(
+        .unresolvedReference, "the destination entity \"\(relationship.destinationEntity)\" does not exist")
+    }
+    property.destination = destination
+    if relationship.maximumCount > 0, relationship.minimumCount > relationship.maximumCount {
+      throw fail(.contradiction, "the minimum count is greater than the maximum count")
+    }
+    guard let inverseName = relationship.inverse, !inverseName.isEmpty else {
+      return
+    }
+    let spelling = "\(destination.name).\(inverseName)"
+    guard let inverse = destination.property(named: inverseName), let back = inverse.relationship else {
+      throw fail(.unresolvedReference, "the inverse \"\(spelling)\" is no relationship")
+    }
+    guard let backName = back.inverse, !backName.isEmpty else {
+      throw fail(.contradiction, "its inverse \"\(spelling)\" has no inverse; set it to \"\(property.name)\"")
+    }
+    guard backName == property.name, resolved[back.destinationEntity].map(entity.isKind) ?? false else {
+      throw fail(
+        .contradiction, "its inverse \"\(spelling)\" has the inverse \"\(back.destinationEntity).\(backName)\"")
+    }
+    property.inverse = inverse
+    property.orderProperty = entity.property(named: Self.orderName(of: property.name)).flatMap {
+      $0.isHidden ? $0 : nil
     }
   }
 

@@ -26,8 +26,8 @@ enum InputRows {
     Request("SELECT modified, content FROM _input WHERE job = $1 AND path = $2", [.integer(job.key), .text(path)])
   }
 
-  /// Drops those of jobs that will not run again.
+  /// Drops those of jobs that will not run again; where nobody copies inputs, the index is not searched for them.
   static func drop(of jobs: [ManagedObjectID]) -> Request {
-    Request("DELETE FROM _input WHERE job = ANY($1)", [.keys(jobs.map(\.key))])
+    Request("DELETE FROM _input WHERE job = ANY($1) AND EXISTS (SELECT 1 FROM _input)", [.keys(jobs.map(\.key))])
   }
 }

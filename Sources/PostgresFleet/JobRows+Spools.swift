@@ -33,7 +33,7 @@ extension JobRows {
     let place = "coalesce(\(offered), '') || coalesce(j.\"spool\", $1)"
     return Request(
       """
-      UPDATE "Job" AS j SET "spool" = coalesce(j."spool", $1), _place = \(place), "state" = a.state, \
+      UPDATE "Job" AS j SET "spool" = coalesce(j."spool", $1), "place" = \(place), "state" = a.state, \
       "finishedAt" = \(finished("a.state")), _version = j._version + 1, \
       "failure" = CASE WHEN a.state = 'cancelled' THEN coalesce(j."stopReason", j."failure") ELSE j."failure" END, \
       "dueAt" = CASE WHEN j."state" = 'running' THEN NULL ELSE j."dueAt" END, \
@@ -52,7 +52,7 @@ extension JobRows {
     parameters.add(names)
     return Request(
       """
-      UPDATE "Job" AS j SET _place = p.place, _version = j._version + 1 \
+      UPDATE "Job" AS j SET "place" = p.place, _version = j._version + 1 \
       FROM unnest($1, $2) AS p (job, place) WHERE j._key = p.job
       """, parameters)
   }
@@ -67,7 +67,7 @@ extension JobRows {
 
   /// The condition for jobs that only the host of the root `$1` can run.
   private static let isAt = """
-    j._place IS NOT NULL AND (j._place = $1 OR right(j._place, length($1) + 4) = ' at ' || $1)
+    j."place" IS NOT NULL AND (j."place" = $1 OR right(j."place", length($1) + 4) = ' at ' || $1)
     """
   private static let isBound = "j.\"state\" NOT IN (\(finalStates)) AND \(isAt)"
 
@@ -78,16 +78,16 @@ extension JobRows {
   /// Has any host that offers what else they ask for run the jobs of a root, also those that are put back later, or cancels
   /// the unfinished ones; one that has left rows behind is reverted by a host first.
   static func unbind(from root: String, cancelling isCancelling: Bool) -> [Request] {
-    let place = "CASE WHEN j._place = $1 THEN NULL ELSE left(j._place, -length($1) - 4) END"
+    let place = "CASE WHEN j.\"place\" = $1 THEN NULL ELSE left(j.\"place\", -length($1) - 4) END"
     let free = Request(
-      "UPDATE \"Job\" AS j SET _place = \(place), _version = _version + 1 WHERE \(isAt)", [.text(root)])
+      "UPDATE \"Job\" AS j SET \"place\" = \(place), _version = _version + 1 WHERE \(isAt)", [.text(root)])
     if !isCancelling { return [free] }
     let (isPartial, reason) = ("j.\"cursor\" IS NOT NULL", "'the host ' || $1 || ' was removed, where its input lay'")
     let told = told(
       event: "CASE WHEN \(isPartial) THEN 'cancelled' END", reason: "CASE WHEN \(isPartial) THEN \(reason) END")
     let cancel = Request(
       """
-      WITH ended AS (UPDATE "Job" AS j SET _place = \(place), _version = _version + 1, \
+      WITH ended AS (UPDATE "Job" AS j SET "place" = \(place), _version = _version + 1, \
       "state" = CASE WHEN \(isPartial) THEN j."state" ELSE 'cancelled' END, \
       "finishedAt" = CASE WHEN \(isPartial) THEN NULL ELSE \(now) END, \
       "failure" = CASE WHEN \(isPartial) THEN j."failure" ELSE \(reason) END, \(told) \

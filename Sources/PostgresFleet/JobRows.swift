@@ -80,7 +80,7 @@ struct JobRows: Sendable {
     return Request(
       """
       WITH new AS (INSERT INTO "Job" (_key, _version, "priority", "attempt", "maxAttempts", "submitter", "id", "type", \
-      "queue", "state", "arguments", "file", "batch", "options", _place, "spool", "dueAt", "createdAt", "crashes") \
+      "queue", "state", "arguments", "file", "batch", "options", "place", "spool", "dueAt", "createdAt", "crashes") \
       SELECT n.key, 1, n.priority, n.attempt, n.most, n.submitter, n.id, n.type, n.queue, n.state, n.arguments, n.file, \
       n.batch, n.options, n.place, n.spool, n.due, \(now), 0 \
       FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) WITH ORDINALITY \
@@ -106,7 +106,7 @@ struct JobRows: Sendable {
   static func columns(of table: String) -> String {
     let names = [
       "_key", #""id""#, #""type""#, #""queue""#, #""priority""#, #""state""#, #""attempt""#, #""maxAttempts""#,
-      #""createdAt""#, #""dueAt""#, #""batch""#, #""options""#, "_place", #""file""#, #""submitter""#, #""spool""#,
+      #""createdAt""#, #""dueAt""#, #""batch""#, #""options""#, #""place""#, #""file""#, #""submitter""#, #""spool""#,
       #""stopEvent""#, #""stopReason""#,
     ]
     return names.map { "\(table).\($0)" }.joined(separator: ", ") + #", \#(table)."cursor" IS NOT NULL"#
@@ -156,20 +156,6 @@ struct JobRows: Sendable {
     Int64(exactly: ((date + dateOffset) * 1000).rounded()) ?? .max
   }
 
-  /// The jobs of some names.
-  static func named(_ names: Set<String>) -> Request {
-    Request(#"SELECT "id", _key, "state" FROM "Job" WHERE "id" = ANY($1)"#, [.texts(names.sorted())])
-  }
-
-  func named(_ result: QueryResult) -> [String: NamedJob] {
-    var known: [String: NamedJob] = [:]
-    for row in 0..<result.rowCount {
-      known[result.text(row, 0)] = NamedJob(
-        id: id(result.integer(row, 1)), state: JobState(rawValue: result.text(row, 2)) ?? .held)
-    }
-    return known
-  }
-
   /// The names by which jobs name others.
   static func names(in jobs: some Sequence<FleetJob>) -> Set<String> {
     var names: Set<String> = []
@@ -183,7 +169,7 @@ struct JobRows: Sendable {
   /// Counts the unfinished jobs by state and what they ask of their host; one that is assigned counts as running.
   static let countUnfinished = Request(
     """
-    SELECT CASE WHEN r.job IS NULL THEN j."state" ELSE 'running' END, j."type", j._place, count(*) FROM "Job" AS j \
+    SELECT CASE WHEN r.job IS NULL THEN j."state" ELSE 'running' END, j."type", j."place", count(*) FROM "Job" AS j \
     LEFT JOIN _run AS r ON r.job = j._key WHERE j."state" NOT IN (\(finalStates)) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
     """)
 

@@ -144,7 +144,7 @@ enum LedgerStatements {
 
   /// Reads the type and the place of a job.
   static func demand(ofJob key: Int64) -> Request {
-    Request(#"SELECT "type", _place FROM "Job" WHERE _key = $1"#, [.integer(key)])
+    Request(#"SELECT "type", "place" FROM "Job" WHERE _key = $1"#, [.integer(key)])
   }
 
   /// The roots of the hosts that were heard of within a time in milliseconds, but for one.
@@ -168,16 +168,13 @@ enum LedgerStatements {
   static let readHorizon = Request(
     "SELECT pg_current_xact_id()::text::bigint, pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
 
-  /// Tells spools that jobs of theirs have ended; another one's also that they are held.
-  ///
-  /// The own spool knows its jobs' ends, but until it has released their files their records must stay.
-  static func tellSpools(of ended: [EndedRun], own spool: String) -> Request {
+  /// Tells spools which jobs of theirs are over, or held.
+  static func tellSpools(of jobs: [(spool: String, job: ManagedObjectID)]) -> Request {
     Request(
       """
-      INSERT INTO _outcome (spool, jobs) SELECT "spool", array_agg(_key ORDER BY _key) FROM "Job" \
-      WHERE _key = ANY($1) AND ("state" IN (\(JobRows.finalStates)) OR "spool" <> $2 AND "state" = 'held') \
-      AND "spool" IS NOT NULL GROUP BY "spool"
-      """, [.keys(ended.map(\.run.job.key)), .text(spool)])
+      INSERT INTO _outcome (spool, jobs) SELECT e.spool, array_agg(e.job ORDER BY e.job) \
+      FROM unnest($1, $2) AS e (spool, job) GROUP BY e.spool
+      """, [.texts(jobs.map(\.spool)), .keys(jobs.map(\.job.key))])
   }
 
   static func forgetOutcomes(_ numbers: [Int64]) -> Request {

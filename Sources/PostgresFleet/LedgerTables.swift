@@ -7,13 +7,13 @@ struct LedgerTables {
   ///
   /// Until the first release, raise it with every change of a statement below, and of what rows mean to other hosts. From then
   /// on such a change is a migration.
-  static let format = 4
+  static let format = 6
 
   private static let statements = [
     """
     CREATE TABLE _host (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, root text NOT NULL, \
-    slots bigint NOT NULL, types text[] NOT NULL, places text[] NOT NULL, state text NOT NULL DEFAULT 'alive', \
-    started timestamptz NOT NULL DEFAULT now(), ended timestamptz, \
+    slots bigint NOT NULL, types text[] NOT NULL, places text[] NOT NULL, withheld text[] NOT NULL DEFAULT '{}', \
+    state text NOT NULL DEFAULT 'alive', started timestamptz NOT NULL DEFAULT now(), ended timestamptz, \
     release text NOT NULL, oldest bigint NOT NULL, newest bigint NOT NULL)
     """,
     // Rows that are written again and again: the room lets new versions stay on their page.
@@ -49,7 +49,6 @@ struct LedgerTables {
     PRIMARY KEY (job, path))
     """,
     "CREATE TABLE _pause (kind text, name text, PRIMARY KEY (kind, name))",
-    #"ALTER TABLE "Job" ADD COLUMN IF NOT EXISTS _place text COLLATE "C""#,
     // What does not hold ends the transaction where it is found, so that its statements need one wait only.
     """
     CREATE OR REPLACE FUNCTION _demand(holds boolean, code text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN \

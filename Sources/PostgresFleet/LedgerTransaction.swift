@@ -108,6 +108,16 @@ struct LedgerTransaction {
     return (outcomes, horizon(results[0]))
   }
 
+  /// Reads the states of jobs, but for those that have no record; without their files.
+  func ends(of ids: [ManagedObjectID]) throws(StoreError) -> [ManagedObjectID: FinishedJob] {
+    jobs.ends(try connection.pipeline([JobRows.ends(of: ids)])[0])
+  }
+
+  /// Reads the jobs that have some names.
+  func known(_ names: [String]) throws(StoreError) -> [KnownJob] {
+    jobs.known(try connection.pipeline([JobRows.known(names)])[0])
+  }
+
   private func horizon(_ result: QueryResult) -> TransactionHorizon {
     TransactionHorizon(own: result.integer(0, 0), oldest: result.integer(0, 1))
   }
@@ -130,6 +140,10 @@ struct LedgerTransaction {
   func forgetAnswers(to host: Int, _ tickets: [Int64]) throws(StoreError) {
     // What comes back after a crash of the server is read by nobody, and goes with its host.
     try commit([Request("SET LOCAL synchronous_commit = off"), LedgerStatements.forgetAnswers(to: host, tickets)])
+  }
+
+  func setTypes(_ types: Set<String>, withheld: Set<String>, of host: Int) throws(StoreError) {
+    try commit([LedgerStatements.setTypes(types, withheld: withheld, of: host)])
   }
 
   /// The copy of an input that came with a job; nil if there is none.
@@ -212,7 +226,10 @@ struct LedgerTransaction {
   // MARK: The lead
 
   private static let readHosts = Request(
-    "SELECT number, root, slots, to_json(types)::text, to_json(places)::text FROM _host WHERE state = 'alive'")
+    """
+    SELECT number, root, slots, \(LedgerStatements.offeredTypes(of: "_host")), to_json(places)::text FROM _host \
+    WHERE state = 'alive'
+    """)
   /// The orders that have no answer, with the rows of their jobs.
   private static let readOrders = Request(
     """
@@ -278,7 +295,7 @@ struct LedgerTransaction {
     Request(
       """
       WITH news AS (DELETE FROM _inbox WHERE number > $1 RETURNING number, kind, host, keys, body, ticket) \
-      SELECT n.number, n.kind, n.host, coalesce(n.body, o.body), h.root, h.slots, to_json(h.types)::text, \
+      SELECT n.number, n.kind, n.host, coalesce(n.body, o.body), h.root, h.slots, \(LedgerStatements.offeredTypes(of: "h")), \
       to_json(h.places)::text, \(JobRows.columns(of: "j")), n.ticket FROM news AS n \
       LEFT JOIN _host AS h ON n.kind = 'joined' AND h.number = n.host \
       LEFT JOIN _order AS o ON o.host = n.host AND o.ticket = n.ticket \

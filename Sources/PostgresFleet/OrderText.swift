@@ -61,6 +61,7 @@ enum OrderText {
     case .release: ("release", .null)
     case .retry: ("retry", .null)
     case .redrive: ("redrive", .null)
+    case .delete: ("delete", .null)
     case .setPriority(let priority): ("priority", .integer(Int64(priority)))
     }
   }
@@ -112,6 +113,7 @@ enum OrderText {
     case "release": .release
     case "retry": .retry
     case "redrive": .redrive
+    case "delete": .delete
     case "priority": value?.integer.map { .setPriority(Int($0)) }
     default: nil
     }
@@ -284,6 +286,7 @@ enum OrderText {
     case .key(let name): ("key", name)
     case .place(let name): ("place", name)
     case .host(let name): ("host", name)
+    case .file(let name): ("file", name)
     }
   }
 
@@ -296,6 +299,7 @@ enum OrderText {
     case "key": .key(name)
     case "place": .place(name)
     case "host": .host(name)
+    case "file": .file(name)
     default: nil
     }
   }

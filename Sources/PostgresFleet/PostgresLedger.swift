@@ -1,5 +1,6 @@
 package import Dispatch
 package import Fleet
+package import JobSchedule
 package import Jobs
 import PostgresStore
 package import StoreInterface
@@ -105,6 +106,17 @@ package final class PostgresLedger: FleetLedger, Sendable {
     try apart { (transaction) throws(StoreError) in try transaction.outcomes(of: spool, above: floor) }
   }
 
+  /// Reads the states of jobs, but for those that have no record; without their files.
+  package func ends(of ids: [ManagedObjectID]) throws(StoreError) -> [ManagedObjectID: FinishedJob] {
+    if ids.isEmpty { return [:] }
+    return try apart { (transaction) throws(StoreError) in try transaction.ends(of: ids) }
+  }
+
+  /// Reads the jobs that have some names.
+  package func known(_ names: [String]) throws(StoreError) -> [KnownJob] {
+    try apart { (transaction) throws(StoreError) in try transaction.known(names) }
+  }
+
   /// Forgets outcomes on which the spool's host has acted.
   package func forget(_ outcomes: [Outcome]) throws(StoreError) {
     try apart { (transaction) throws(StoreError) in try transaction.forget(outcomes) }
@@ -120,6 +132,11 @@ package final class PostgresLedger: FleetLedger, Sendable {
   /// Forgets orders whose answers have arrived.
   package func forgetAnswers(to host: Int, _ tickets: [Int64]) throws(StoreError) {
     try apart { (transaction) throws(StoreError) in try transaction.forgetAnswers(to: host, tickets) }
+  }
+
+  /// Sets the types that a host has handlers for, and those of them of which it is given no jobs for now.
+  package func setTypes(_ types: Set<String>, withheld: Set<String>, of host: Int) throws(StoreError) {
+    try apart { (transaction) throws(StoreError) in try transaction.setTypes(types, withheld: withheld, of: host) }
   }
 
   /// Reads the copy of an input that came with a job; nil if there is none.

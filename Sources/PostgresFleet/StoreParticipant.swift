@@ -81,30 +81,46 @@ package final class StoreParticipant: TransactionCompanion {
   }
 
   package func closing(_ changes: [ChangeSet]) -> [Request] {
-    let ended = changes.flatMap { $0.changes.compactMap(end) }
+    var ended: [EndedRun] = []
+    var told: [(spool: String, job: ManagedObjectID)] = []
+    if let slots {
+      for change in changes.lazy.flatMap(\.changes) {
+        guard let (run, row) = end(change, slots) else { continue }
+        ended.append(run)
+        if let spool = spoolToTell(of: run, row, slots) { told.append((spool, run.run.job)) }
+      }
+    }
     state.withLock { $0.ended = ended }
     if ended.isEmpty { return [] }
     let completed = ended.filter { $0.event == .succeeded }.map(\.run.job)
-    return [
-      LedgerStatements.endRuns(ended), LedgerStatements.tell(.ended, NewsText.text(of: ended)),
-      LedgerStatements.tellSpools(of: ended, own: spool),
-    ] + (completed.isEmpty ? [] : [InputRows.drop(of: completed)])
+    return [LedgerStatements.endRuns(ended), LedgerStatements.tell(.ended, NewsText.text(of: ended))]
+      + (told.isEmpty ? [] : [LedgerStatements.tellSpools(of: told)])
+      + (completed.isEmpty ? [] : [InputRows.drop(of: completed)])
   }
 
-  /// The end of a run, if a change is that of a job's state.
-  private func end(_ change: RowChange) -> EndedRun? {
-    guard change.kind == .update, change.id.rootIndex == job.index, let row = change.row, let slots = slots,
+  /// The end of a run and its job's new row, if a change is that of a job's state.
+  private func end(_ change: RowChange, _ slots: Slots) -> (EndedRun, Row)? {
+    guard change.kind == .update, change.id.rootIndex == job.index, let row = change.row,
       let state = JobState(rawValue: row.text(slots.state)),
       change.base.map({ isEnd(row, of: $0, slots) }) ?? true, let event = Self.event(of: state)
     else { return nil }
     let run = Run(job: change.id, host: host, attempt: Int(row.integer(slots.attempt)))
     let due = row.isNull(slots.due) ? nil : row.real(slots.due)
     let retry = event == .failed ? due.map { Int64((($0 + Self.dateOffset) * 1000).rounded()) } : nil
-    return EndedRun(run: run, event: event, retryTime: retry)
+    return (EndedRun(run: run, event: event, retryTime: retry), row)
+  }
+
+  /// The spool that has to know that its job is over, or another one's that its job is held.
+  ///
+  /// The own spool knows its jobs' ends, but until it has released their files their records must stay.
+  private func spoolToTell(of ended: EndedRun, _ row: Row, _ slots: Slots) -> String? {
+    if ended.event == .failed || row.isNull(slots.spool) { return nil }
+    let spool = row.text(slots.spool)
+    return ended.event == .held && spool == self.spool ? nil : spool
   }
 
   /// True if an attempt has ended between two rows: an attempt that fails again only gets another time.
-  private func isEnd(_ row: Row, of base: Row, _ slots: (state: Int, attempt: Int, due: Int)) -> Bool {
+  private func isEnd(_ row: Row, of base: Row, _ slots: Slots) -> Bool {
     if base.isNull(slots.state) || base.text(slots.state) != row.text(slots.state) { return true }
     if row.text(slots.state) != JobState.retryable.rawValue || row.isNull(slots.due) { return false }
     return base.isNull(slots.due) || base.real(slots.due) != row.real(slots.due)
@@ -112,11 +128,14 @@ package final class StoreParticipant: TransactionCompanion {
 
   private static let dateOffset: Double = Date.timeIntervalBetween1970AndReferenceDate
 
-  private var slots: (state: Int, attempt: Int, due: Int)? {
+  /// The slots of what is read of a job.
+  private typealias Slots = (state: Int, attempt: Int, due: Int, spool: Int)
+
+  private var slots: Slots? {
     guard let state = job.property(named: "state"), let attempt = job.property(named: "attempt"),
-      let due = job.property(named: "dueAt")
+      let due = job.property(named: "dueAt"), let spool = job.property(named: "spool")
     else { return nil }
-    return (state.slot, attempt.slot, due.slot)
+    return (state.slot, attempt.slot, due.slot, spool.slot)
   }
 
   /// The event by which an attempt has ended in a state; nil if none has.

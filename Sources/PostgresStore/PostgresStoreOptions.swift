@@ -25,6 +25,11 @@ public struct PostgresStoreOptions: Sendable {
   public var isPooled = false
   /// Binary values of more bytes are kept in parts, out of their row, if their attribute allows external storage.
   public var externalDataThreshold = 64 * 1024
+  /// True if the schema has a view of each entity, `_view_ENTITY`, for programs that read it with SQL: dates are
+  /// `timestamptz` there, decimals `numeric`, UUIDs `uuid` and Booleans `boolean`.
+  ///
+  /// A store that has them keeps them up, whoever opens it.
+  public var makesViews = false
   /// True if a store of another model is migrated when it is opened, if the mapping can be inferred.
   public var migratesAutomatically = true
   /// The others that may have the store open with an earlier or later version of the model; nil if there are none.

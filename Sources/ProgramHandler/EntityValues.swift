@@ -42,7 +42,7 @@ struct EntityValues {
       let nearest = NearestName.find(name, in: names).map { "; did you mean \"\($0)\"?" } ?? ""
       let known =
         names.isEmpty
-        ? "no model that was in models/ when the daemon started defines any"
+        ? "no model in models/ that the daemon has taken defines any"
         : "there are \(names.sorted().joined(separator: ", "))"
       throw OutputMessage.Problem("there is no entity \"\(name)\"\(nearest.isEmpty ? "; " + known : nearest)")
     }

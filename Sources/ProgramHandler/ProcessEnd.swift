@@ -5,13 +5,9 @@ import Jobs
 import SystemSupport
 
 /// The end of a program, and the failure that it means for its job.
-struct ProcessEnd: Sendable {
+struct ProcessEnd: ProgramEnd {
   let definition: HandlerDefinition
   let termination: Termination
-  /// The last lines of its log.
-  let lastLines: [String]
-  /// The failure that the program itself reported, if it did.
-  var reported: JobFailure?
 
   /// Exit codes of sysexits.h that mean that another attempt would fail in the same way.
   static let permanentCodes: [Int32: String] = [
@@ -19,17 +15,20 @@ struct ProcessEnd: Sendable {
     EX_CONFIG: "EX_CONFIG",
   ]
 
-  /// The failure of the attempt; nil if it succeeded.
-  var failure: JobFailure? {
+  func failure(_ report: ProgramReport, lastLines: [String]) -> (any Error)? {
+    let evidence = evidence(lastLines)
     switch termination.status {
     case .signaled(let signal):
-      let report = reported.map { "\($0.message); " } ?? ""
+      let told = report.failure.map { "\($0.message); " } ?? ""
       var failure = JobFailure(
-        "\(report)\(program) crashed, \(termination.status)\(reason(for: signal))\(evidence)", isPermanent: false)
-      failure.crash = crash
+        "\(told)\(program) crashed, \(termination.status)\(reason(for: signal))\(evidence)", isPermanent: false)
+      failure.crash = crash(lastLines)
       return failure
     case .exited(let code):
-      if let reported { return JobFailure(reported.message + evidence(code), isPermanent: reported.isPermanent) }
+      if let told = report.failure {
+        let code = code == 0 ? "" : " (\(program) exited with code \(code)\(evidence))"
+        return JobFailure(told.message + code, isPermanent: told.isPermanent)
+      }
       if code == 0 { return nil }
       let symbol = Self.permanentCodes[code] ?? (code == EX_TEMPFAIL ? "EX_TEMPFAIL" : nil)
       let meaning = symbol.map { " (\($0))" } ?? ""
@@ -38,17 +37,14 @@ struct ProcessEnd: Sendable {
     }
   }
 
-  /// The failure of a program whose output can't be understood.
-  func failure(_ error: OutputError) -> JobFailure { JobFailure("\(program): \(error)\(evidence)") }
+  func failure(_ mistake: OutputError, lastLines: [String]) -> JobFailure {
+    JobFailure("\(program): \(mistake)\(evidence(lastLines))")
+  }
 
   private var program: String { "the program \(displayName(definition.command.executable))" }
 
-  private func evidence(_ code: Int32) -> String {
-    code == 0 ? "" : " (\(program) exited with code \(code)\(evidence))"
-  }
-
   /// Its resource usage, and the end of its log.
-  private var evidence: String {
+  private func evidence(_ lastLines: [String]) -> String {
     let seconds = String(format: "%.2f", termination.processorTime / .seconds(1))
     let memory = String(format: "%.1f", Double(termination.maximumResidentSize) / 1_048_576)
     // The kernel counts the memory of the process that it was started from, too, until the program was executed.
@@ -66,7 +62,7 @@ struct ProcessEnd: Sendable {
     }
   }
 
-  private var crash: CrashEvidence {
+  private func crash(_ lastLines: [String]) -> CrashEvidence {
     var evidence = CrashEvidence(
       userSeconds: termination.userTime / .seconds(1), systemSeconds: termination.systemTime / .seconds(1),
       maximumResidentBytes: termination.maximumResidentSize, logTail: lastLines.joined(separator: "\n"))

@@ -4,7 +4,8 @@ package import Jobs
 package import ObjectGraph
 import SystemSupport
 
-/// A type that a file in `handlers.d` declares: each attempt is a process, which reads the job from standard input.
+/// A type that a file in `handlers.d` declares: each attempt is a process that reads the job from standard input, or a
+/// connection to a service that reads it there.
 ///
 /// The protocol is in Documentation/ProcessHandlers.md. What the program inserts lands in the attempt's context, and so
 /// happens once, whatever crashes.
@@ -21,7 +22,7 @@ package struct ProcessHandler: OwnHandler {
     settings.concurrent = definition.concurrency
     settings.timeout = definition.timeout ?? Self.forever
     // After SIGKILL the kernel needs a moment, and what the program wrote is read to its end.
-    settings.stopLimit = definition.killGrace + .seconds(15)
+    settings.stopLimit = (definition.socket == nil ? definition.killGrace : .zero) + .seconds(15)
     return settings
   }
 
@@ -40,8 +41,35 @@ package struct ProcessHandler: OwnHandler {
     self.coordinator = coordinator
   }
 
+  /// As its file declares them; nil if it declares none.
+  package var argumentSchema: JSONValue? {
+    guard definition.declaresArguments else { return nil }
+    let arguments = definition.requiredArguments + definition.optionalArguments
+    let properties = arguments.reduce(into: JSONObject()) { $0[$1.name] = Self.schema(of: $1.kind) }
+    return ArgumentSchema.object(properties, required: definition.requiredArguments.map(\.name))
+  }
+
+  private static func schema(of kind: HandlerArgument.Kind) -> JSONValue {
+    switch kind {
+    case .any: [:]
+    case .string: ArgumentSchema.text
+    case .integer: ["type": "integer"]
+    case .number: ArgumentSchema.number
+    case .boolean: ArgumentSchema.flag
+    case .array: ["type": "array"]
+    case .object: ["type": "object"]
+    case .path: ArgumentSchema.path
+    }
+  }
+
   /// Any text: what the program takes it for is not known.
   package func paths(in arguments: JSONValue) -> [String] { arguments.texts }
+
+  /// Those of the arguments that are declared to be paths.
+  package func replacingPaths(in arguments: JSONValue, with change: (String) -> String) -> JSONValue {
+    (definition.requiredArguments + definition.optionalArguments).filter { $0.kind == .path }
+      .reduce(arguments) { $0.replacingText($1.name, with: change) }
+  }
 
   package func validate(_ arguments: JSONValue) throws(JobFileError) {
     let reader = try ArgumentReader(arguments)
@@ -55,11 +83,11 @@ package struct ProcessHandler: OwnHandler {
   }
 
   package func run(_ execution: JobExecution) async throws -> JSONValue {
-    try await ProcessRun(execution, launch: launch, coordinator: coordinator).run()
+    try await ProgramRun(execution, launch: launch, coordinator: coordinator).run()
   }
 
   package func revert(_ execution: JobExecution) async throws {
-    try await ProcessRun(execution, launch: launch, coordinator: coordinator).revert()
+    try await ProgramRun(execution, launch: launch, coordinator: coordinator).revert()
   }
 }
 
@@ -88,6 +116,15 @@ package struct DeclaredType: Sendable {
   package let definition: HandlerDefinition
   /// The user that the program runs as; nil for the daemon's user.
   let account: UserAccount?
+
+  /// The reason why jobs would wait for the service now; nil if its socket is there, or a program does the work.
+  ///
+  /// - Parameter daemonUser: the user as whom the daemon runs, if it is not this process.
+  package func socketProblem(daemonUser: UInt32?) -> ConfigurationProblem? {
+    definition.socket.flatMap { ServiceSocketFile($0, owner: daemonUser).problem }.map { reason in
+      definition.problem("Connect", "jobs of the type wait, as the service can't be reached: \(reason)")
+    }
+  }
 
   /// The types that the files of a configuration declare.
   ///

@@ -1,4 +1,4 @@
-import Configuration
+package import Configuration
 import Foundation
 import JSONText
 import Jobs
@@ -9,6 +9,9 @@ struct ProcessLaunch {
   let definition: HandlerDefinition
   let account: UserAccount?
   let mark: ProcessMark
+
+  /// The folders in which programs look for others, unless their type says otherwise.
+  fileprivate static let searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
   /// The launch, without descriptors.
   func launch(for job: JobDocument) -> ChildLaunch {
@@ -37,7 +40,7 @@ struct ProcessLaunch {
   private func environment(_ job: JobDocument) -> [String: String] {
     let own = ProcessInfo.processInfo.environment
     var variables = [
-      "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8",
+      "PATH": Self.searchPath, "LANG": "C.UTF-8",
       "HOME": account?.home ?? own["HOME"] ?? "/",
     ]
     if let account {
@@ -49,6 +52,11 @@ struct ProcessLaunch {
     variables["BOBBIN_JOB_ID"] = job.id
     variables["BOBBIN_JOB_TYPE"] = job.type
     variables["BOBBIN_ATTEMPT"] = String(job.attempt)
+    // As OpenTelemetry has it for programs: https://opentelemetry.io/docs/specs/otel/context/env-carriers/
+    if let trace = job.trace {
+      variables["TRACEPARENT"] = trace.parent
+      variables["TRACESTATE"] = trace.state
+    }
     variables[ProcessMark.variable] = mark.value
     return variables
   }
@@ -62,6 +70,24 @@ struct ProcessLaunch {
       limits[.processorTime] = UInt64((time / .seconds(1)).rounded(.up))
     }
     return limits
+  }
+}
+
+extension DeclaredType {
+  /// Checks that the program and its folder are there, and that the daemon may execute it.
+  ///
+  /// No configuration is refused for that: a program may be installed later, and its jobs wait until it is.
+  package func checkProgram() throws(ConfigurationProblem) {
+    // The program of a service is its unit's affair.
+    if definition.socket != nil { return }
+    let path = definition.environment["PATH"] ?? ProcessLaunch.searchPath
+    let launch = ChildLaunch(
+      executable: definition.command.executable, environment: ["PATH": path],
+      workingDirectory: definition.workingDirectory)
+    if let obstacle = launch.obstacle { throw definition.problem("ExecStart", "can't be executed: \(obstacle)") }
+    if let obstacle = launch.workingDirectoryObstacle {
+      throw definition.problem("WorkingDirectory", "can't be entered: \(obstacle)")
+    }
   }
 }
 
@@ -100,6 +126,7 @@ struct JobDocument: Sendable {
   let cursor: String?
   let after: [PrecedingJob]
   let batch: BatchSummary?
+  let trace: TraceContext?
 
   /// One line of JSON.
   var bytes: [UInt8] {
@@ -109,6 +136,7 @@ struct JobDocument: Sendable {
       "maxAttempts": .integer(Int64(maxAttempts)), "submitter": .integer(Int64(submitter)), "arguments": arguments,
       "payload": .string(payload), "cursor": cursor.map(JSONValue.string) ?? .null,
       "after": .array(after.map(\.json)), "batch": batch?.json ?? .null,
+      "traceparent": trace.map { .string($0.parent) } ?? .null, "tracestate": trace?.state.map { .string($0) } ?? .null,
     ]).serializedBytes() + [UInt8(ascii: "\n")]
   }
 }
@@ -123,6 +151,6 @@ extension JobDocument {
       id: execution.jobID, type: job.type, queue: job.queue, priority: job.priority, attempt: execution.attempt,
       maxAttempts: job.maxAttempts ?? execution.attempt, submitter: execution.submitter, arguments: job.arguments,
       payload: execution.payloadDirectory, cursor: cursor, after: try await execution.precedingJobs(),
-      batch: try await execution.batchSummary())
+      batch: try await execution.batchSummary(), trace: job.trace)
   }
 }

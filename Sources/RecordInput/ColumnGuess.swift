@@ -1,22 +1,18 @@
 import DelimitedText
 
 /// A guess at a column's type, refined value by value in constant memory.
+///
+/// Of each type that the values may have, those that are not of it are counted, so that a report can say what keeps a
+/// column from being more than text, and a few of them can be tolerated.
 package struct ColumnGuess: Sendable {
-  private struct Candidates: OptionSet {
-    let rawValue: UInt8
-    /// As JSON writes it.
-    static let number = Candidates(rawValue: 1)
-    static let boolean = Candidates(rawValue: 2)
-    /// As in ISO 8601.
-    static let date = Candidates(rawValue: 4)
-    static let uuid = Candidates(rawValue: 8)
-    /// Written in another way.
-    static let foreignNumber = Candidates(rawValue: 16)
-    static let foreignDate = Candidates(rawValue: 32)
-    static let all = Candidates(rawValue: 63)
-  }
+  /// The share of values, from 0 to 1, that may be of another type.
+  package var tolerance = 0.0
 
-  private var candidates = Candidates.all
+  // A number is written as JSON writes it, a date as in ISO 8601; foreign ones are written in another way.
+  private var numberMisfits = Misfits()
+  private var booleanMisfits = Misfits()
+  private var dateMisfits = Misfits()
+  private var uuidMisfits = Misfits()
   private var numbers = NumberGuess()
   /// True if all numbers are told to be some, as in JSON.
   private var areTyped = true
@@ -26,6 +22,8 @@ package struct ColumnGuess: Sendable {
   private var sawTrueLetter = false
   private var sawFalseLetter = false
   private var sawBooleanWord = false
+  /// True if numbers with a decimal comma may be pairs.
+  private var distrustsCommas = false
   /// Values that are there, texts without characters among them.
   package private(set) var valueCount: Int64 = 0
   private var emptyTexts: Int64 = 0
@@ -36,9 +34,10 @@ package struct ColumnGuess: Sendable {
   ///
   /// - Parameters:
   ///   - isTyped: whether quotes make a text, as in JSON.
+  ///   - line: of the record.
   ///   - scratch: is written over.
   package mutating func add(
-    _ field: UnsafeRawBufferPointer, _ kind: FieldKind, isTyped: Bool, using scratch: ByteScratch
+    _ field: UnsafeRawBufferPointer, _ kind: FieldKind, isTyped: Bool, line: Int = 0, using scratch: ByteScratch
   ) {
     if kind.isMissing || (kind == .text && field.isEmpty) { return }
     valueCount += 1
@@ -46,35 +45,25 @@ package struct ColumnGuess: Sendable {
       emptyTexts += 1
       return
     }
-    guard !candidates.isEmpty else { return }
-    if kind != .number { areTyped = false }
-    switch kind {
-    case .number: candidates.formIntersection(.number)
-    case .boolean: candidates.formIntersection(.boolean)
-    case .json: candidates = []
-    case .quotedText where isTyped: candidates.formIntersection([.date, .uuid, .foreignDate])
-    default: break
+    let isText = kind == .text || kind == .quotedText
+    let isUntyped = isText && !(isTyped && kind == .quotedText)
+    // What begins otherwise is no number in any notation.
+    let beginsAsNumber = (kind == .number || isUntyped) && ((0x30...0x39).contains(field[0]) || field[0] == 0x2D)
+    if beginsAsNumber, numbers.add(field) {
+      if kind != .number { areTyped = false }
+    } else {
+      numberMisfits.add(field, line: line)
     }
-    if candidates.contains(.number), !numbers.add(field) { candidates.remove(.number) }
-    if candidates.contains(.boolean) { addWord(field) }
-    if candidates.contains(.date), FieldParser.date(field) == nil { candidates.remove(.date) }
-    if candidates.contains(.uuid), FieldParser.uuid(field) == nil { candidates.remove(.uuid) }
-    if candidates.contains(.foreignNumber) {
-      foreignNumbers.add(field, scratch)
-      if foreignNumbers.isExhausted { candidates.remove(.foreignNumber) }
-    }
-    if candidates.contains(.foreignDate) {
-      foreignDates.add(field)
-      if foreignDates.isExhausted { candidates.remove(.foreignDate) }
-    }
+    if !(kind == .boolean || isUntyped) || !addWord(field) { booleanMisfits.add(field, line: line) }
+    if !isText || FieldParser.date(field) == nil { dateMisfits.add(field, line: line) }
+    if !isText || FieldParser.uuid(field) == nil { uuidMisfits.add(field, line: line) }
+    foreignNumbers.add(beginsAsNumber && isUntyped ? field : nil, whole: field, line: line, using: scratch)
+    foreignDates.add(isText ? field : nil, whole: field, line: line)
   }
 
   /// 1 and 0 are numbers rather than words.
-  private mutating func addWord(_ field: UnsafeRawBufferPointer) {
-    guard field[0] > 0x39, let value = FieldParser.bool(field) else {
-      candidates.remove(.boolean)
-      return
-    }
+  private mutating func addWord(_ field: UnsafeRawBufferPointer) -> Bool {
+    guard field[0] > 0x39, let value = FieldParser.bool(field) else { return false }
     if field.count > 1 {
       sawBooleanWord = true
     } else if value {
@@ -82,217 +71,152 @@ package struct ColumnGuess: Sendable {
     } else {
       sawFalseLetter = true
     }
+    return true
   }
 
-  /// The narrowest type that holds all values as they are.
-  package var type: GuessedType { result.type }
+  /// The narrowest type that holds all values as they are, but for those that are tolerated.
+  package var type: GuessedType { result?.type ?? .string }
 
   /// The notation of the values, if it is not the usual one.
-  package var spelling: ValueSpelling { result.spelling }
+  package var spelling: ValueSpelling { result?.spelling ?? .usual }
 
-  private var result: (type: GuessedType, spelling: ValueSpelling) {
-    guard valueCount > emptyTexts else { return (.string, .usual) }
-    if candidates.contains(.number) {
-      return (areTyped || !numbers.areCodes ? numbers.type ?? .string : .string, .usual)
-    }
-    // A lone letter may mean anything.
-    if candidates.contains(.boolean), sawBooleanWord || (sawTrueLetter && sawFalseLetter) { return (.boolean, .usual) }
-    if candidates.contains(.date) { return (.date, .usual) }
-    if candidates.contains(.uuid) { return (.uuid, .usual) }
-    if candidates.contains(.foreignNumber), let (notation, type) = foreignNumbers.result {
-      return (type, .numbers(notation))
-    }
-    if candidates.contains(.foreignDate), let pattern = foreignDates.result { return (.date, .dates(pattern)) }
-    return (.string, .usual)
+  /// The number of values that are of another type, and tolerated.
+  package var toleratedCount: Int64 { result?.misfits.count ?? 0 }
+
+  /// The values that have a text.
+  private var spelledCount: Int64 { valueCount - emptyTexts }
+
+  /// A kind of values that a column may hold, and what speaks against it.
+  private struct Reading {
+    /// In the plural.
+    let noun: String
+    let misfits: Misfits
+    /// Nil if no type is safe for such values.
+    var type: GuessedType?
+    var spelling = ValueSpelling.usual
+    /// The reason for that.
+    var doubt = ""
   }
 
-  /// True if its values are numbers, of which some have a decimal point.
-  var writesDecimalPoints: Bool { candidates.contains(.number) && valueCount > emptyTexts && numbers.sawPoint }
+  private var result: Reading? {
+    guard let best = bestReading(tolerating: Int64(tolerance * Double(spelledCount))) else { return nil }
+    return best.type == nil ? nil : best
+  }
+
+  /// The reading that fits most values, among those that fit all but a few.
+  private func bestReading(tolerating limit: Int64) -> Reading? {
+    let readings = readings.filter { $0.misfits.count <= limit && $0.misfits.count < spelledCount }
+    guard let least = readings.map(\.misfits.count).min() else { return nil }
+    let best = readings.filter { $0.misfits.count == least }
+    // Numbers that are no safe ones are so in every notation.
+    return numberMisfits.count == least ? best.first : best.first { $0.type != nil } ?? best.first
+  }
+
+  /// In the order in which they are preferred.
+  private var readings: [Reading] {
+    let date = "dates"
+    return [
+      numberReading, booleanReading, Reading(noun: date, misfits: dateMisfits, type: .date),
+      Reading(noun: "UUIDs", misfits: uuidMisfits, type: .uuid), foreignNumberReading,
+      foreignDates.result.map { pattern, misfits in
+        guard let pattern else {
+          return Reading(
+            noun: date, misfits: misfits, doubt: "nothing tells the day from the month, as in \(foreignDates.example)")
+        }
+        return Reading(noun: date + " as \(pattern)", misfits: misfits, type: .date, spelling: .dates(pattern))
+      },
+    ].compactMap(\.self)
+  }
+
+  private var numberReading: Reading {
+    var reading = Reading(noun: noun(of: numbers.type), misfits: numberMisfits, type: numbers.type)
+    if !areTyped, numbers.areCodes {
+      reading.type = nil
+      reading.doubt = "written as versions or sections are, with zeros that a number would lose"
+    } else if reading.type == nil {
+      reading.doubt = "of more digits than any type of number holds"
+    }
+    return reading
+  }
+
+  private var booleanReading: Reading {
+    // A lone letter may mean anything.
+    if sawBooleanWord || (sawTrueLetter && sawFalseLetter) {
+      return Reading(noun: "words for true and false", misfits: booleanMisfits, type: .boolean)
+    }
+    return Reading(noun: "one letter", misfits: booleanMisfits, doubt: "which may mean anything")
+  }
+
+  private var foreignNumberReading: Reading? {
+    guard let (notation, numbers, misfits) = foreignNumbers.result else { return nil }
+    guard let notation else {
+      return Reading(
+        noun: "numbers", misfits: misfits,
+        doubt: "nothing tells decimal characters from those between groups, as in \(foreignNumbers.example)")
+    }
+    let spelling = ValueSpelling.numbers(notation)
+    var reading = Reading(
+      noun: noun(of: numbers.type) + " as \(spelling.example ?? "")", misfits: misfits, type: numbers.type,
+      spelling: spelling)
+    if distrustsCommas, notation.decimal == ",", notation.grouping.isEmpty {
+      reading.type = nil
+      reading.doubt = "which may be pairs, since other columns have decimal points"
+    } else if reading.type == nil {
+      reading.doubt = "of more digits than any type of number holds"
+    }
+    return reading
+  }
+
+  private func noun(of type: GuessedType?) -> String {
+    switch type {
+    case .integer16, .integer32, .integer64: "whole numbers"
+    case .double, .decimal: "decimals"
+    default: "numbers"
+    }
+  }
+
+  /// True if most of its values are numbers, of which some have a decimal point.
+  var writesDecimalPoints: Bool { numberMisfits.count * 2 < spelledCount && numbers.sawPoint }
 
   /// Treats numbers with a decimal comma as text: they are pairs, in an input that has decimal points elsewhere.
-  mutating func distrustCommas() {
-    if case .numbers(let notation) = spelling, notation.decimal == ",", notation.grouping.isEmpty {
-      candidates.remove(.foreignNumber)
-    }
-  }
+  mutating func distrustCommas() { distrustsCommas = true }
 
   /// True if some of the records have no value.
   package func isOptional(records: Int64) -> Bool {
     valueCount < records || (emptyTexts > 0 && type != .string)
   }
-}
 
-/// The notation of a column's values.
-package enum ValueSpelling: Sendable, Hashable {
-  /// Numbers as in JSON, dates as ISO 8601 has it, or texts.
-  case usual
-  case numbers(NumberNotation)
-  /// By a ``DatePattern``.
-  case dates(String)
-
-  /// As the keys of a column in an import's `columns` say it.
-  package var keys: [(name: String, value: String)] {
-    switch self {
-    case .usual: []
-    case .numbers(let notation):
-      [("decimal", String(notation.decimal))] + (notation.grouping.isEmpty ? [] : [("grouping", notation.grouping)])
-    case .dates(let pattern): [("dates", pattern)]
+  /// The reason for the type, in words.
+  package var explanation: String {
+    if spelledCount == 0 { return valueCount == 0 ? "no record has a value" : "texts without characters" }
+    if let result, let type = result.type {
+      let range = result.spelling == .usual ? numbers.range(for: type) : nil
+      let plain =
+        range ?? (type == .decimal ? result.noun + " of more digits than a Double keeps" : result.noun)
+      if result.misfits.count == 0 { return plain }
+      return "\(share(result.misfits)) are \(plain); the others are rejected, first: \(result.misfits.example)"
+        + advice(on: result.misfits)
     }
-  }
-}
-
-/// The type of a column's values, by the names that a model has for it.
-package enum GuessedType: String, Sendable, Hashable, CaseIterable {
-  case integer16 = "Integer 16"
-  case integer32 = "Integer 32"
-  case integer64 = "Integer 64"
-  case double = "Double"
-  case decimal = "Decimal"
-  case boolean = "Boolean"
-  case date = "Date"
-  case uuid = "UUID"
-  case string = "String"
-}
-
-/// The narrowest type that holds all numbers so far.
-struct NumberGuess: Sendable {
-  private var areWhole = true
-  private var smallest = Int64.max
-  private var largest = Int64.min
-  private var needsDecimal = false
-  private var fitsDecimal = true
-  /// True if some have a decimal point.
-  private(set) var sawPoint = false
-  private var sawWhole = false
-  /// A zero at the end of a fraction, other than in "2.0".
-  private var sawPadding = false
-  private var sawPointZero = false
-  private var shortestFraction = Int.max
-  private var longestFraction = 0
-
-  /// Takes a number into account, as JSON writes it; false if it is none.
-  mutating func add(_ field: UnsafeRawBufferPointer) -> Bool {
-    guard let text = NumberText(field), FieldParser.double(field) != nil else { return false }
-    if field.contains(0x2E) { sawPoint = true }
-    if !text.fitsDouble { needsDecimal = true }
-    if !text.fitsDecimal { fitsDecimal = false }
-    note(text, field)
-    if areWhole, text.isWhole, let value = FieldParser.int64(field) {
-      smallest = min(smallest, value)
-      largest = max(largest, value)
-    } else {
-      areWhole = false
+    guard let near = bestReading(tolerating: spelledCount / 2) else {
+      return "no narrower type fits, first: \(numberMisfits.example)"
     }
-    return true
+    let doubt = near.doubt.isEmpty ? "" : ", " + near.doubt
+    if near.misfits.count == 0 { return near.noun + doubt }
+    return "\(share(near.misfits)) are \(near.noun)\(doubt), first other: \(near.misfits.example)"
+      + (near.type == nil ? "" : advice(on: near.misfits))
   }
 
-  private mutating func note(_ text: NumberText, _ field: UnsafeRawBufferPointer) {
-    if text.fractionLength == 0 {
-      // Nothing is often written as 0 among prices.
-      if text.isWhole, !(field.count == 1 && field[0] == 0x30) { sawWhole = true }
-      return
-    }
-    shortestFraction = min(shortestFraction, text.fractionLength)
-    longestFraction = max(longestFraction, text.fractionLength)
-    if text.isPadded { if text.fractionLength == 1 { sawPointZero = true } else { sawPadding = true } }
+  /// A way to make a missing value of a word that stands for one.
+  private func advice(on misfits: Misfits) -> String {
+    guard let word = misfits.placeholder else { return "" }
+    return "; \(misfits.count == 1 ? "it" : "all others are that, too, and it") is no value with --null \"\(word)\""
   }
 
-  /// True if the numbers look like versions or sections: "1.1", "2.0", "10" or "3.9", "3.10".
-  ///
-  /// Numbers have all their zeros ("1.50", "2.00"), one after each point ("1.5", "2.0"), or none ("1.5", "2").
-  var areCodes: Bool {
-    if sawWhole { return sawPointZero || sawPadding }
-    return sawPadding && shortestFraction < longestFraction
-  }
-
-  /// Nil if no type holds them as they are.
-  var type: GuessedType? {
-    if areWhole {
-      if Int16(exactly: smallest) != nil, Int16(exactly: largest) != nil { return .integer16 }
-      return Int32(exactly: smallest) != nil && Int32(exactly: largest) != nil ? .integer32 : .integer64
-    }
-    if !needsDecimal { return .double }
-    return fitsDecimal ? .decimal : nil
-  }
-}
-
-/// A guess at the notation of numbers that are not written as in JSON.
-struct NotationGuess: Sendable {
-  private struct Candidate: Sendable {
-    let notation: NumberNotation
-    var numbers = NumberGuess()
-    var sawGroup = false
-  }
-
-  // A no-break space and a narrow one stand between groups in French texts.
-  private var candidates = [(",", "."), (".", ","), (",", " "), (",", "\u{A0}"), (",", "\u{202F}"), (".", "'")]
-    .map { Candidate(notation: NumberNotation(decimal: $0.0, grouping: $0.1)) }
-
-  /// Takes a field into account.
-  mutating func add(_ field: UnsafeRawBufferPointer, _ scratch: ByteScratch) {
-    var index = 0
-    while index < candidates.count {
-      if candidates[index].notation.spell(field, into: scratch), candidates[index].numbers.add(scratch.bytes) {
-        if scratch.bytes.count < field.count { candidates[index].sawGroup = true }
-        index += 1
-      } else {
-        candidates.remove(at: index)
-      }
-    }
-  }
-
-  var isExhausted: Bool { candidates.isEmpty }
-
-  /// The notation and the type of all values; nil if there is none, or if the numbers depend on the choice.
-  var result: (notation: NumberNotation, type: GuessedType)? {
-    guard let decimal = candidates.first?.notation.decimal,
-      candidates.allSatisfy({ $0.notation.decimal == decimal }),
-      let best = candidates.first(where: \.sawGroup) ?? candidates.first, let type = best.numbers.type
-    else { return nil }
-    return (best.sawGroup ? best.notation : NumberNotation(decimal: decimal, grouping: ""), type)
-  }
-}
-
-/// A guess at the notation of dates that are not written as in ISO 8601.
-struct DateGuess: Sendable {
-  private struct Candidate: Sendable {
-    let text: String
-    let pattern: DatePattern
-    let beginsWithMonth: Bool
-  }
-
-  private static let all: [Candidate] = {
-    let days = [
-      "dd.MM.yyyy", "d.M.yyyy", "dd/MM/yyyy", "d/M/yyyy", "MM/dd/yyyy", "M/d/yyyy", "yyyy/MM/dd", "dd-MM-yyyy",
-      "MM-dd-yyyy", "dd-MMM-yyyy", "dd-MMM-yy", "d MMM yyyy", "MMM d, yyyy",
-    ]
-    let times = ["", " HH:mm", " HH:mm:ss", " h:mm a", " h:mm:ss a"]
-    return days.flatMap { day in
-      times.compactMap { time in
-        DatePattern(day + time).map {
-          Candidate(text: day + time, pattern: $0, beginsWithMonth: day.hasPrefix("M") && !day.hasPrefix("MMM"))
-        }
-      }
-    }
-  }()
-
-  private static let longest = 24
-  private var candidates = all
-
-  /// Takes a field into account.
-  mutating func add(_ field: UnsafeRawBufferPointer) {
-    if field.count > Self.longest { return candidates = [] }
-    candidates.removeAll { candidate in
-      guard let iso = candidate.pattern.iso8601(field) else { return true }
-      return iso.withUnsafeBytes { FieldParser.date($0) } == nil
-    }
-  }
-
-  var isExhausted: Bool { candidates.isEmpty }
-
-  /// Nil if there is none, or if nothing tells whether days or months come first.
-  var result: String? {
-    guard let first = candidates.first else { return nil }
-    return candidates.allSatisfy { $0.beginsWithMonth == first.beginsWithMonth } ? first.text : nil
+  /// The share of all others, rounded down, so that it is never a whole.
+  private func share(_ misfits: Misfits) -> String {
+    let fitting = spelledCount - misfits.count
+    let percent = fitting * 100 / spelledCount
+    let tenths = fitting * 1_000 / spelledCount % 10
+    return percent < 99 || tenths == 0 ? "\(percent) %" : "\(percent).\(tenths) %"
   }
 }

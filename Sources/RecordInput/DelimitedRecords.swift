@@ -1,4 +1,5 @@
 import DelimitedText
+import SystemSupport
 
 /// Records whose fields stand between separators.
 final class DelimitedRecords: RecordReader {

@@ -1,6 +1,7 @@
 import DelimitedText
 import Glibc
 import JSONText
+import SystemSupport
 
 /// Records that are JSON: one on each line, the elements of an array, or a whole text.
 final class JSONRecords: RecordReader {

@@ -67,6 +67,3 @@ extension RecordError {
     self.init("encoding", in: record, at: index, message)
   }
 }
-
-/// Returns a count with its noun, such as "1 field" or "3 fields".
-func counted(_ number: Int, _ thing: String) -> String { "\(number) \(thing)\(number == 1 ? "" : "s")" }

@@ -42,6 +42,11 @@ public struct SQLiteStoreOptions: Sendable {
   /// Nothing is polled: the kernel tells when the journal is written to. With history, what others have changed is read
   /// from there; without, what is in memory is read again.
   public var noticesOtherWriters = true
+  /// True if the store has a view of each entity, `_view_ENTITY`, for programs that read it with SQL: dates are text of
+  /// ISO 8601 there, decimals are numbers and UUIDs text.
+  ///
+  /// A store that has them keeps them up, whoever opens it.
+  public var makesViews = false
   /// Called after each statement on the thread that ran it, with locks held: it must be quick and not use the store.
   public var statementLog: (@Sendable (StatementEvent) -> Void)?
   /// Asked at each ``FaultPoint``, on the thread that comes there, with locks held; the store fails with what it

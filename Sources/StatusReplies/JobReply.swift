@@ -17,6 +17,31 @@ package struct JobReply: Decodable, Sendable {
     package init() {}
   }
 
+  /// A run that had ended before the job was replaced.
+  package struct EarlierRun: Decodable, Sendable {
+    /// The number of its last attempt.
+    package var attempt: Int
+    package var state: State
+    package var startedAt: Timestamp?
+    package var finishedAt: Timestamp?
+    package var error: String?
+    /// Values of any form, which the daemon writes only.
+    package var result: JSONValue?
+    package var arguments: JSONValue?
+
+    private enum CodingKeys: String, CodingKey { case attempt, state, startedAt, finishedAt, error }
+
+    package init(attempt: Int, state: State) { (self.attempt, self.state) = (attempt, state) }
+
+    fileprivate var json: JSONValue {
+      .object([
+        "attempt": .whole(attempt), "state": .string(state.rawValue), "startedAt": .time(startedAt),
+        "finishedAt": .time(finishedAt), "error": .text(error), "result": result ?? .null,
+        "arguments": arguments ?? .null,
+      ])
+    }
+  }
+
   /// A job's state, open to names of newer daemons.
   package struct State: RawRepresentable, Hashable, Decodable, Sendable {
     package let rawValue: String
@@ -52,6 +77,7 @@ package struct JobReply: Decodable, Sendable {
   package var batch: String?
   package var file: String?
   package var submitter: Int?
+  package var traceparent: String?
   package var createdAt: Timestamp?
   package var startedAt: Timestamp?
   package var finishedAt: Timestamp?
@@ -61,8 +87,13 @@ package struct JobReply: Decodable, Sendable {
   package var progress: Progress?
   /// True if it was known before it was submitted, so that nothing was run; only in the reply to a submission.
   package var repeated: Bool?
+  /// True if it was known, and has the submitted specification now; only in the reply to a submission.
+  package var replaced: Bool?
   /// The IDs by which it waits for jobs that nobody has submitted yet; only in the reply to a submission.
   package var unknownAfter: [String]?
+
+  /// The runs before it was replaced, the first one first; nil if there were none, and in lists.
+  package var earlierRuns: [EarlierRun]?
 
   /// Values of any form, which the daemon writes only; clients read them from the document, keys in their order.
   package var result: JSONValue?
@@ -72,7 +103,8 @@ package struct JobReply: Decodable, Sendable {
 
   private enum CodingKeys: String, CodingKey {
     case id, type, state, durable, queue, priority, attempt, maxAttempts, notBefore, batch, file, submitter, createdAt
-    case startedAt, finishedAt, error, ending, progress, repeated, unknownAfter
+    case traceparent, startedAt, finishedAt, error, ending, progress, repeated, replaced
+    case unknownAfter, earlierRuns
   }
 
   package init(id: String, type: String, state: State, durable: Bool) {
@@ -88,17 +120,39 @@ package struct JobReply: Decodable, Sendable {
       "id": .string(id), "type": .string(type), "queue": .text(queue), "priority": .whole(priority),
       "state": .string(state.rawValue), "durable": .bool(durable), "attempt": .whole(attempt),
       "maxAttempts": .whole(maxAttempts), "notBefore": .time(notBefore), "batch": .text(batch), "file": .text(file),
-      "submitter": .whole(submitter), "createdAt": .time(createdAt), "startedAt": .time(startedAt),
-      "finishedAt": .time(finishedAt), "error": .text(error), "result": result ?? .null, "ending": .text(ending),
-      "progress": progress?.json ?? .null,
+      "submitter": .whole(submitter), "traceparent": .text(traceparent),
+      "createdAt": .time(createdAt), "startedAt": .time(startedAt), "finishedAt": .time(finishedAt),
+      "error": .text(error), "result": result ?? .null, "ending": .text(ending), "progress": progress?.json ?? .null,
     ]
     if let rejects { object["rejects"] = rejects }
     if let arguments { object["arguments"] = arguments }
     if let options { object["options"] = options }
     if let repeated { object["repeated"] = .bool(repeated) }
+    if let replaced { object["replaced"] = .bool(replaced) }
+    if let earlierRuns { object["earlierRuns"] = .array(earlierRuns.map(\.json)) }
     if let unknownAfter { object["unknownAfter"] = .array(unknownAfter.map(JSONValue.string)) }
     return .object(object)
   }
+}
+
+extension JobReply: PartlyDecoded {
+  package static let furtherFields: [String: JSONValue] = [
+    "result": [:], "arguments": [:], "options": [:], "rejects": ["type": ["integer", "null"]],
+  ]
+}
+
+extension JobReply.EarlierRun: PartlyDecoded {
+  package static let furtherFields: [String: JSONValue] = ["result": [:], "arguments": [:]]
+}
+
+extension AttemptsReply.Attempt: PartlyDecoded {
+  package static let furtherFields: [String: JSONValue] = ["evidence": [:]]
+}
+
+extension RejectsReply.Form: PartlyDecoded {
+  package static let furtherFields: [String: JSONValue] = [
+    "compression": [:], "encoding": [:], "separator": [:], "quote": [:], "header": [:],
+  ]
 }
 
 extension JobReply.Progress {
@@ -113,10 +167,18 @@ extension JobReply.Progress {
 /// The reply of `GET /v1/jobs` and `POST /v1/jobs`.
 package struct JobsReply: Decodable, Sendable {
   package let jobs: [JobReply]
+  /// The cursor of the next page; nil at the end, and in replies that are no lists.
+  package let next: String?
   /// The number of jobs that match, shown or not; only in lists.
+  package let count: Int?
+  /// True if there may be more than that.
+  package let atLeast: Bool?
+  /// The number of jobs; only of a submitted file with one job on each line.
   package let total: Int?
   /// The number of jobs by state, whichever states were asked for; only where they were asked for.
   package let counts: [String: Int]?
+  /// The number of jobs that were known before; only of a submitted file with one job on each line.
+  package let repeated: Int?
 }
 
 /// The reply of `GET /v1/jobs/ID/why`.

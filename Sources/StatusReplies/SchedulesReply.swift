@@ -13,9 +13,12 @@ package struct SchedulesReply: Decodable, Sendable {
     package let lastFiring: String?
     /// The number of its jobs in each state; those that retention has removed are not counted.
     package let jobs: [String: Int]
+    /// Its last firings with jobs that are still on record, the oldest first; nil of an older daemon.
+    package let history: [Firing]?
 
     package init(
-      name: String, isPaused: Bool, next: Timestamp?, last: Timestamp?, lastFiring: String?, jobs: [String: Int]
+      name: String, isPaused: Bool, next: Timestamp?, last: Timestamp?, lastFiring: String?, jobs: [String: Int],
+      history: [Firing]
     ) {
       self.name = name
       self.isPaused = isPaused
@@ -23,13 +26,32 @@ package struct SchedulesReply: Decodable, Sendable {
       self.last = last
       self.lastFiring = lastFiring
       self.jobs = jobs
+      self.history = history
     }
 
     fileprivate var json: JSONValue {
       .object([
         "name": .string(name), "isPaused": .bool(isPaused), "next": .time(next), "last": .time(last),
-        "lastFiring": .text(lastFiring), "jobs": .counts(jobs),
+        "lastFiring": .text(lastFiring), "jobs": .counts(jobs), "history": .array((history ?? []).map(\.json)),
       ])
+    }
+  }
+
+  /// A firing of a schedule, and what became of its jobs.
+  package struct Firing: Decodable, Sendable {
+    package let id: String
+    /// When its first job was accepted.
+    package let time: Timestamp
+    /// The time from then to the end of its last job; nil while one is unfinished.
+    package let seconds: Double?
+    package let jobs: [String: Int]
+
+    package init(id: String, time: Timestamp, seconds: Double?, jobs: [String: Int]) {
+      (self.id, self.time, self.seconds, self.jobs) = (id, time, seconds, jobs)
+    }
+
+    fileprivate var json: JSONValue {
+      .object(["id": .string(id), "time": .time(time), "seconds": .real(seconds), "jobs": .counts(jobs)])
     }
   }
 

@@ -48,6 +48,29 @@ package struct StatusReply: Decodable, Sendable {
     }
   }
 
+  /// The copy of the store for other programs.
+  package struct Copy: Decodable, Sendable {
+    package var path: String
+    /// When it was made, by this daemon.
+    package var madeAt: Timestamp?
+    package var seconds: Double?
+    package var bytes: Int?
+    package var largeValueBytes: Int?
+    /// True if the store has changed since.
+    package var behind: Bool?
+    package var problem: String?
+
+    package init(path: String) { self.path = path }
+
+    package var json: JSONValue {
+      .object([
+        "path": .string(path), "madeAt": .time(madeAt), "seconds": .real(seconds), "bytes": .whole(bytes),
+        "largeValueBytes": .whole(largeValueBytes), "behind": behind.map(JSONValue.bool) ?? .null,
+        "problem": .text(problem),
+      ])
+    }
+  }
+
   package var version: String
   package var state: String
   package var pid: Int?
@@ -60,9 +83,14 @@ package struct StatusReply: Decodable, Sendable {
   package var jobs: [String: Int]?
   package var pauses: [PauseReply.Pause]?
   package var heldTypes: [HeldType]?
+  /// The reasons why the models in the folder were not taken at the last reload.
+  package var untakenModels: [String]?
   package var refusedFiles: Int?
+  package var hotFolders: HotFolders?
   package var writer: Writer?
   package var main: Main?
+  /// Nil if there is to be none.
+  package var copy: Copy?
 
   package init(version: String, state: String) { (self.version, self.state) = (version, state) }
 
@@ -75,7 +103,8 @@ package struct StatusReply: Decodable, Sendable {
       } ?? .null,
       "jobs": .counts(jobs ?? [:]), "pauses": .array((pauses ?? []).map(\.json)),
       "heldTypes": .array((heldTypes ?? []).map(\.json)),
-      "refusedFiles": .whole(refusedFiles),
+      "untakenModels": .array((untakenModels ?? []).map(JSONValue.string)), "refusedFiles": .whole(refusedFiles),
+      "hotFolders": hotFolders?.json ?? .null,
       "writer": writer.map {
         .object([
           "unflushedObjects": .whole($0.unflushedObjects), "unflushedBytes": .whole($0.unflushedBytes),
@@ -89,6 +118,7 @@ package struct StatusReply: Decodable, Sendable {
           "maxSeconds": .real($0.maxSeconds),
         ])
       } ?? .null,
+      "copy": copy.map(\.json) ?? .null,
     ])
   }
 }
@@ -165,8 +195,11 @@ package struct CommandReply: Decodable, Sendable {
     package static let done = Self(rawValue: "done")
     package static let notFound = Self(rawValue: "not-found")
     package static let reverting = Self(rawValue: "reverting")
+    package static let replacing = Self(rawValue: "replacing")
     package static let notPossible = Self(rawValue: "not-possible")
     package static let ambiguous = Self(rawValue: "ambiguous")
+    /// Nothing was to be done.
+    package static let matched = Self(rawValue: "matched")
   }
 
   package struct Job: Decodable, Sendable {
@@ -175,14 +208,17 @@ package struct CommandReply: Decodable, Sendable {
     package let state: JobReply.State?
     /// The unfinished job with its unique key, if that makes the command impossible.
     package let uniqueOwner: String?
+    /// The unfinished job that names it, if that makes the command impossible.
+    package let neededBy: String?
     /// The IDs of jobs that may be meant, if there are several.
     package let candidates: [String]?
 
     package init(
-      id: String, result: Result, state: JobReply.State? = nil, uniqueOwner: String? = nil, candidates: [String]? = nil
+      id: String, result: Result, state: JobReply.State? = nil, uniqueOwner: String? = nil, neededBy: String? = nil,
+      candidates: [String]? = nil
     ) {
       (self.id, self.result, self.state, self.uniqueOwner) = (id, result, state, uniqueOwner)
-      self.candidates = candidates
+      (self.neededBy, self.candidates) = (neededBy, candidates)
     }
 
     /// The document; fields that are nil are left out.
@@ -190,6 +226,7 @@ package struct CommandReply: Decodable, Sendable {
       var object: JSONObject = ["id": .string(id), "result": .string(result.rawValue)]
       if let state { object["state"] = .string(state.rawValue) }
       if let uniqueOwner { object["uniqueOwner"] = .string(uniqueOwner) }
+      if let neededBy { object["neededBy"] = .string(neededBy) }
       if let candidates { object["candidates"] = .array(candidates.map(JSONValue.string)) }
       return .object(object)
     }
@@ -197,14 +234,43 @@ package struct CommandReply: Decodable, Sendable {
 
   /// The number of jobs for which it was carried out.
   package let done: Int
-  /// The jobs that were named, in their order; nil if a selection was.
+  /// The jobs that were named, in their order; of a selection, the first ones.
   package let jobs: [Job]?
+  /// The number of jobs of a selection; nil if jobs were named.
+  package let matched: Int?
+  /// The number of jobs of a selection by their results.
+  package let counts: [String: Int]?
+  /// True if nothing was to be done.
+  package let dryRun: Bool?
 
-  package init(done: Int, jobs: [Job]? = nil) { (self.done, self.jobs) = (done, jobs) }
+  /// The outcome for jobs that were named.
+  package init(done: Int, jobs: [Job]) {
+    (self.done, self.jobs) = (done, jobs)
+    (matched, counts, dryRun) = (nil, nil, nil)
+  }
+
+  /// The outcome for a selection.
+  package init(done: Int, jobs: [Job], matched: Int, counts: [String: Int], isDryRun: Bool) {
+    (self.done, self.jobs, self.matched, self.counts) = (done, jobs, matched, counts)
+    dryRun = isDryRun
+  }
 
   package var json: JSONValue {
     var object: JSONObject = ["done": .whole(done)]
+    if let matched { object["matched"] = .whole(matched) }
+    if let counts { object["counts"] = .counts(counts) }
+    if let dryRun { object["dryRun"] = .bool(dryRun) }
     if let jobs { object["jobs"] = .array(jobs.map(\.json)) }
     return .object(object)
   }
+}
+
+/// The reply of `POST /v1/jobs/ID/edit`.
+package struct EditReply: Decodable, Sendable {
+  /// The ID of the job that was edited.
+  package let id: String
+
+  package init(id: String) { self.id = id }
+
+  package var json: JSONValue { .object(["id": .string(id)]) }
 }

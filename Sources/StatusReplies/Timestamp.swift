@@ -30,6 +30,8 @@ package struct ErrorReply: Decodable, Sendable {
     package let code: String?
     package let message: String
     package let hint: String?
+    /// The column of the mistake in a predicate, in characters from 1.
+    package let column: Int?
   }
 
   package let error: Content

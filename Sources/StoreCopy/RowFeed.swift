@@ -1,12 +1,13 @@
 import SQLGeneration
 import StoreInterface
+import SystemSupport
 
 /// The rows of a table of one store, one at a time, and their hash.
 final class RowFeed {
   private let source: any CopySource
   private let reader: any CopyRowReader
   private let table: CopiedTable
-  private let hash = TableHash()
+  private let hash = SHA256()
   private var rows = CopiedRows()
   private var row = 0
   private(set) var count: Int64 = 0
@@ -31,7 +32,7 @@ final class RowFeed {
   }
 
   /// The hash of all rows, in hexadecimal digits.
-  func finish() -> String { TableHash.text(hash.finish()) }
+  func finish() -> String { SHA256.digits(hash.finish()) }
 
   private func settle() throws(StoreError) {
     if row >= rows.count {
@@ -57,12 +58,12 @@ final class RowFeed {
   }
 
   private func digest() throws(StoreError) -> [UInt8] {
-    let hash = TableHash()
+    let hash = SHA256()
     try add(to: hash)
     return hash.finish()
   }
 
-  private func add(to hash: TableHash) throws(StoreError) {
+  private func add(to hash: SHA256) throws(StoreError) {
     if !rows.hasLargeValues {
       let range = rows.range(ofRow: row)
       rows.bytes.withUnsafeBytes { hash.add(UnsafeRawBufferPointer(rebasing: $0[range])) }
@@ -77,7 +78,7 @@ final class RowFeed {
   }
 
   private static func add(
-    _ value: CopiedValue, _ bytes: UnsafeRawBufferPointer, to hash: TableHash, from source: any CopySource
+    _ value: CopiedValue, _ bytes: UnsafeRawBufferPointer, to hash: SHA256, from source: any CopySource
   ) throws(StoreError) {
     guard case .large(let name, let byteCount) = value else { return hash.add(bytes) }
     // As if it lay in its row.
@@ -99,18 +100,11 @@ final class RowFeed {
     let source = source
     try rows.withValues(ofRow: row) { (values) throws(StoreError) in
       while let (value, bytes) = values.nextPart() {
-        let hash = TableHash()
+        let hash = SHA256()
         try Self.add(value, bytes, to: hash, from: source)
         parts.append(hash.finish())
       }
     }
     return parts
-  }
-}
-
-extension TableHash {
-  /// Bytes in hexadecimal digits.
-  static func text(_ bytes: [UInt8]) -> String {
-    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 }

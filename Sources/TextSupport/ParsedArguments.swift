@@ -62,6 +62,15 @@ package struct ParsedArguments {
     return nil
   }
 
+  /// An option's value as a time span in systemd's notation; nil if it is missing, or wrong, which becomes a problem.
+  package mutating func timeSpan(_ name: String, upTo limit: Duration) -> Duration? {
+    guard let text = self[name] else { return nil }
+    if let span = TimeSpan.parse(text), span <= limit { return span }
+    addProblem(
+      "\(name) takes a time span of at most \(TimeSpan.print(limit)), such as 90s, 10min or 3h, not \"\(text)\"")
+    return nil
+  }
+
   private mutating func parseOption(_ argument: String, _ remaining: inout ArraySlice<String>) {
     let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0])

@@ -14,6 +14,23 @@ package struct Firing: Sendable, Hashable {
     self.time = time
   }
 
+  /// The firing that submitted a job, by the job's ID; nil if it has another form.
+  package init?(ofJob id: String) {
+    guard let name = id.firstIndex(of: "@"), let end = id[name...].firstIndex(of: "Z") else { return nil }
+    let rest = id[id.index(after: end)...]
+    guard rest.isEmpty || rest.first == "." || rest.first == "#" else { return nil }
+    let parts = id[id.index(after: name)..<end].split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count <= 2, let date = try? Date(parts[0] + "Z", strategy: .iso8601),
+      let milliseconds = parts.count == 1 ? 0 : Int64(parts[1])
+    else { return nil }
+    self.init(schedule: String(id[..<name]), time: Int64(date.timeIntervalSince1970) * 1000 + milliseconds)
+    // Other ways to write the same moment are not ours.
+    if self.id != id[...end] { return nil }
+  }
+
+  /// The moment as its ID has it, such as `2026-11-23T03:00:00Z`.
+  package var moment: String { String(id.dropFirst(schedule.count + 1)) }
+
   /// Such as `nightly@2026-11-23T03:00:00Z`; with milliseconds if there are any.
   package var id: String {
     let milliseconds = time % 1000

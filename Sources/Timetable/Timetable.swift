@@ -10,6 +10,20 @@ package struct Timetable: Sendable {
     package let previous: Firing?
   }
 
+  /// Moments of a schedule that passed, and nothing fired.
+  package struct Missed: Sendable, Equatable {
+    package enum Reason: String, Sendable {
+      /// A job of the firing before was unfinished.
+      case overlap
+      /// Nobody looked at the time, or firings could not be submitted.
+      case late
+    }
+
+    /// The first and the last of them; often the same.
+    package let first, last: Firing
+    package let reason: Reason
+  }
+
   /// One schedule, and where it is.
   private struct Entry {
     var rule: ScheduleRule
@@ -29,6 +43,8 @@ package struct Timetable: Sendable {
   private let seed: UInt64
   /// The latest time that an event had.
   private var now = Int64.min
+  /// The moments that were missed and not told of yet, in their order.
+  package private(set) var missed: [Missed] = []
 
   /// - Parameter seed: makes delays; to be the same after each start, and another one on each host.
   package init(seed: UInt64) { self.seed = seed }
@@ -61,7 +77,10 @@ package struct Timetable: Sendable {
         entry = Entry(rule: rule, last: min(record?.last ?? time, time))
         entry.fired = record?.fired.map { Firing(schedule: rule.name, time: $0) }
         entry.isPaused = record?.isPaused ?? false
-        if !rule.isPersistent || entry.isPaused { entry.last = time }
+        if !rule.isPersistent || entry.isPaused {
+          if record != nil && !entry.isPaused { noteMissed(rule, after: entry.last, through: time, .late) }
+          entry.last = time
+        }
         seek(&entry, after: entry.last)
       }
       replaced[rule.name] = entry
@@ -84,11 +103,30 @@ package struct Timetable: Sendable {
       entry.last = moment
       seek(&entry, after: moment)
       defer { entries[name] = entry }
-      if entry.rule.overlap == .skip, let previous, previous != firing, isUnfinished(previous) { return nil }
+      if entry.rule.overlap == .skip, let previous, previous != firing, isUnfinished(previous) {
+        noteMissed(entry.rule, after: due - 1, through: moment, .overlap)
+        return nil
+      }
+      noteMissed(entry.rule, after: due - 1, through: moment - 1, .late)
       entry.fired = firing
       return Order(firing: firing, previous: entry.rule.overlap == .queue && previous != firing ? previous : nil)
     }
   }
+
+  /// Notes the moments of a schedule in a time as missed, if there are any.
+  private mutating func noteMissed(
+    _ rule: ScheduleRule, after start: Int64, through end: Int64, _ reason: Missed.Reason
+  ) {
+    guard let first = rule.next(after: start), first <= end, let last = rule.last(after: start, through: end) else {
+      return
+    }
+    missed.append(
+      Missed(
+        first: Firing(schedule: rule.name, time: first), last: Firing(schedule: rule.name, time: last), reason: reason))
+  }
+
+  /// Drops the first of what was missed: it was told.
+  package mutating func dropFirstMissed() { if !missed.isEmpty { missed.removeFirst() } }
 
   /// Fires a schedule because an operator wants it, paused or not; nil if there is none of that name.
   package mutating func fire(_ name: String, at time: Int64) -> Order? {

@@ -1,16 +1,14 @@
-import CCrypto
 import Glibc
 import ImageProtocol
+import SystemSupport
 
-/// The SHA-256 of a file, by OpenSSL, which libvips brings along: GLib's own is twenty times slower.
+/// The SHA-256 of a file, by OpenSSL: GLib's own is twenty times slower.
 enum FileHash {
   /// Reads the whole file, whatever its position.
   ///
   /// - Returns: 64 digits of base 16.
   static func sha256(of descriptor: Int32) throws(ImageError) -> String {
-    guard let context = EVP_MD_CTX_new() else { throw failure("no memory") }
-    defer { EVP_MD_CTX_free(context) }
-    guard EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1 else { throw failure("SHA-256 is not available") }
+    let hash = SHA256()
     let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 128 << 10, alignment: 16)
     defer { block.deallocate() }
     var offset: off_t = 0
@@ -19,12 +17,10 @@ enum FileHash {
       if count < 0 && errno == EINTR { continue }
       guard count >= 0 else { throw failure(String(cString: strerror(errno))) }
       if count == 0 { break }
-      EVP_DigestUpdate(context, block.baseAddress, count)
+      hash.add(UnsafeRawBufferPointer(rebasing: block[..<count]))
       offset += off_t(count)
     }
-    var digest = [UInt8](repeating: 0, count: 32)
-    guard EVP_DigestFinal_ex(context, &digest, nil) == 1 else { throw failure("OpenSSL gives none") }
-    return digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    return SHA256.digits(hash.finish())
   }
 
   private static func failure(_ reason: String) -> ImageError {

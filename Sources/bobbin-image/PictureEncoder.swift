@@ -32,16 +32,20 @@ struct PictureEncoder {
     self.renditions = renditions
   }
 
-  /// An upper bound of the memory that ``encode(to:)`` takes, in bytes.
+  /// An upper bound of the memory that ``encode(to:didMake:)`` takes, in bytes.
   var memoryEstimate: Int {
     MemoryEstimate(input, isTurned: request.isTurned).bytes(for: renditions.map { ($0, request.output(of: $0)) })
   }
 
   /// Decodes, resizes and encodes.
   ///
-  /// - Parameter files: empty files open for reading and writing, some for each output; after an error they may hold
-  ///   parts.
-  func encode(to files: [[Int32]]) throws(ImageError) -> ImageReply {
+  /// - Parameters:
+  ///   - files: empty files open for reading and writing, some for each output; after an error they may hold parts.
+  ///   - didMake: called after each output but the last with the number of those that are there.
+  func encode(
+    to files: [[Int32]], didMake: (Int) throws(ImageError) -> Void
+  ) throws(ImageError) -> ImageReply {
+    var made = request.outputs.count - renditions.count { $0.index != nil }
     var outputs = [ImageReply.Output?](repeating: nil, count: request.outputs.count)
     var placeholder: ImageReply.Placeholder?
     for kind in Set(renditions.map(\.kind)) {
@@ -56,6 +60,8 @@ struct PictureEncoder {
             output: request.outputs[index], position: index + 1, pages: decoding.pages, authorship: input.authorship,
             hasProfile: decoding.keepsProfile)
           outputs[index] = try writer.write(picture, to: files[index])
+          made += 1
+          if made < request.outputs.count { try didMake(made) }
         } else {
           placeholder = try Placeholder.make(of: picture)
         }

@@ -58,7 +58,18 @@ struct RequestLoop {
     defer { Confinement.releaseMemory(after: memory) }
     hasBegun = true
     try addressSpace.allow(memory, input: inputBytes)
-    return try encoder.encode(to: outputs)
+    return try encoder.encode(to: outputs) { (made) throws(ImageError) in
+      if message.tellsProgress == true { try tell(ImageMessage.Answer(number: message.number, made: made), socket) }
+    }
+  }
+
+  private func tell(
+    _ answer: ImageMessage.Answer, _ socket: borrowing DescriptorSocket
+  ) throws(ImageError) {
+    let bytes = try ImageMessage.encode(answer)
+    do throws(SystemError) { try socket.send(Data(bytes)) } catch {
+      throw ImageError(.helperUnavailable, "the daemon can't be told: \(error)", permanent: false)
+    }
   }
 
   /// The daemon's answer to a question.
@@ -71,10 +82,9 @@ struct RequestLoop {
   private func ask(
     _ question: ImageQuestion, number: UInt64, _ socket: borrowing DescriptorSocket
   ) throws(ImageError) -> Known {
-    let bytes = try ImageMessage.encode(ImageMessage.Answer(number: number, question: question))
+    try tell(ImageMessage.Answer(number: number, question: question), socket)
     let received: DescriptorMessage
     do throws(SystemError) {
-      try socket.send(Data(bytes))
       guard let message = try socket.receive(limit: ImageMessage.maximumBytes) else {
         throw SystemError(.brokenPipe, call: "recvmsg")
       }

@@ -10,6 +10,10 @@ func fail(_ message: String, code: Int32) -> Never {
   exit(code)
 }
 
+if CommandLine.arguments.dropFirst() == ["--version"] {
+  print(Release.description(of: "bobbin-image"))
+  exit(EXIT_SUCCESS)
+}
 // Started by the daemon's pool only: the socket is descriptor 3 and the arguments are the process's limits.
 guard let arguments = ImageHelperArguments(commandLine: CommandLine.arguments.dropFirst()),
   fcntl(ImageHelperArguments.socketDescriptor, F_GETFD) >= 0

@@ -9,7 +9,7 @@ import TextSupport
 /// `bobbinctl doctor`: looks for contradictions in spool and store.
 struct DoctorCommand: Subcommand {
   static let name = "doctor"
-  static let usage = "doctor [--json]"
+  static let usage = "doctor [--json] [BACKUP]"
   static let summary = "Look for faults in the spool and the store"
   static let details = """
     Reads the files themselves and changes nothing, so it needs the rights of root or of the daemon's user. It works
@@ -17,11 +17,16 @@ struct DoctorCommand: Subcommand {
 
     It looks at the database's pages, the jobs' records, files without jobs, files in failed/ without a reason, half
     written files, large values without a row and rows without their value, missing folders, and the rights of folders.
+    With BACKUP, the folder of a backup, it looks at the store in there instead.
+
     Each finding says what, where, and what to do. The exit code is 0 if there is none, and 1 if there are some.
     """
 
+  private let backup: String?
+
   init(_ arguments: inout ParsedArguments) {
-    if let operand = arguments.operands.first { arguments.addProblem("doctor takes no argument, not \"\(operand)\"") }
+    backup = arguments.operands.first
+    if arguments.operands.count > 1 { arguments.addProblem("doctor takes one folder of a backup, or none") }
   }
 
   func run(_ session: Session) throws(ToolError) -> ExitCode {
@@ -31,7 +36,8 @@ struct DoctorCommand: Subcommand {
       throw ToolError(
         error.isDenied ? .notPermitted : .unreadableFile, error.description,
         hint: error.isDenied
-          ? "run it as root, or as the daemon's user" : "--root DIR names the folder of the daemon's files")
+          ? "run it as root, or as the daemon's user"
+          : backup == nil ? "--root DIR names the folder of the daemon's files" : "is this the folder of a backup?")
     }
     if session.printsJSON { try printJSON(report, session) } else { try print(report, session) }
     return report.findings.isEmpty ? .success : .jobFailed
@@ -39,17 +45,12 @@ struct DoctorCommand: Subcommand {
 
   /// Asks the daemon where its files are; one that does not answer counts as stopped.
   private func examination(_ session: Session) throws(ToolError) -> Examination {
-    let status: StatusReply?
-    do throws(ToolError) {
-      status = try Reply.received(from: session.client, "GET", ControlClient.path("v1", "status"))
-        .accepted(refusal: .unavailable).decoded(as: StatusReply.self)
-    } catch {
-      // Without a root, only the daemon knows where its files are.
-      guard session.paths != nil, error.code == .unavailable else { throw error }
-      status = nil
-    }
+    if let backup { return Examination(storeAlone: backup + "/" + Paths.storeFile) }
+    let status = try session.statusIfRunning()
     let paths = session.paths
-    guard let spool = status?.spool ?? paths?.spool, let store = status?.store ?? paths?.store else {
+    let store: String?
+    if let running = status?.store { store = running } else { store = try session.configuredStore().description }
+    guard let spool = status?.spool ?? paths?.spool, let store else {
       throw ToolError(
         .unavailable, "the daemon does not say where its files are", hint: "name the folder with --root DIR")
     }

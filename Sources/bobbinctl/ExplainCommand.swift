@@ -26,7 +26,7 @@ struct ExplainCommand: Subcommand {
     if arguments.operands.count != 1 || operand.isEmpty {
       arguments.addProblem("a path is expected: \(Self.usage)")
     }
-    path = operand.hasPrefix("/") ? operand : FileManager.default.currentDirectoryPath + "/" + operand
+    path = operand.absolutePath(from: FileManager.default.currentDirectoryPath)
   }
 
   func run(_ session: Session) throws(ToolError) -> ExitCode {

@@ -137,7 +137,7 @@ extension FleetReply.Host {
     if !isAlive { notes.append("away") }
     if isDrained { notes.append("drained") }
     if isOlder { notes.append("older release") }
-    if !isAlive, boundJobs > 0 { notes.append("\(boundJobs) jobs wait for it") }
+    if !isAlive, boundJobs > 0 { notes.append("\(counted(boundJobs, "job")) bound to it") }
     return notes
   }
 }

@@ -11,9 +11,18 @@ struct InferredModel {
     let type: GuessedType
     let isOptional: Bool
     let spelling: ValueSpelling
+    /// The reason for the type, in words.
+    let explanation: String
+    /// The records without a value.
+    let blankCount: Int64
+    /// The object that the value leads to, if it becomes a relationship instead of an attribute.
+    let reference: Reference?
 
     /// The column's value in the job file.
     fileprivate var mapping: JSONValue {
+      if let reference {
+        return .object(["relationship": .string(name), "key": .string(reference.key)])
+      }
       if spelling == .usual { return .string(name) }
       var object: JSONObject = ["attribute": .string(name)]
       for (key, value) in spelling.keys { object[key] = .string(value) }
@@ -21,30 +30,77 @@ struct InferredModel {
     }
   }
 
+  /// The object that a column's value is the key of.
+  struct Reference {
+    let entity: String
+    let key: String
+    /// The relationship that leads back.
+    let inverse: String
+  }
+
+  /// The wishes of the user beyond what the values tell; columns are named as in the input.
+  struct Wishes {
+    var key: [String] = []
+    var references: [String: Reference] = [:]
+    var nullWords: [String] = []
+    /// The share of records that may be rejected, in percent.
+    var tolerance = 0.0
+  }
+
   let entity: String
   let attributes: [Attribute]
+  /// The attributes whose values together are unique.
+  let key: [String]
+  /// The relationships that lead back from the entity to those of other inputs.
+  var inverses: [Inverse] = []
   private let isByPosition: Bool
+  private let nullWords: [String]
+  private let rejectLimit: String?
 
-  /// - Parameter names: Of the columns.
-  init(entity: String, _ table: TableGuess, hasKeys: Bool) {
+  struct Inverse {
+    let name: String
+    let entity: String
+    let relationship: String
+  }
+
+  /// - Parameter hasKeys: whether records are objects of JSON.
+  init(entity: String, _ table: TableGuess, hasKeys: Bool, wishes: Wishes = Wishes()) {
     self.entity = entity
     // Columns whose names are missing or repeated can't be named.
     let names = table.names ?? []
     isByPosition = !hasKeys && (names.count != table.columns.count || Set(names).count != names.count)
     let parents = Set(names.flatMap(Self.parents))
-    var shown: [(String?, ColumnGuess)] = []
+    var shown: [(place: Int, name: String?, guess: ColumnGuess)] = []
     for (index, guess) in table.columns.enumerated() {
       let name = index < names.count ? names[index] : nil
       // A key that is null or an object is covered by the keys of the object.
       if hasKeys, let name, guess.valueCount == 0, parents.contains(name) { continue }
-      shown.append((name, guess))
+      shown.append((index, name, guess))
     }
-    let attributeNames = ModelNames.attributes(shown.map { $0.0 ?? "" })
+    let attributeNames = ModelNames.attributes(shown.map { $0.name ?? "" })
+    let keyPlaces = wishes.key.map(table.index)
+    let references = Dictionary(
+      wishes.references.map { (table.index(of: $0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
     attributes = zip(shown, attributeNames).map { column, name in
       Attribute(
-        column: column.0, name: name, type: column.1.type, isOptional: column.1.isOptional(records: table.records),
-        spelling: column.1.spelling)
+        column: column.name, name: name, type: column.guess.type,
+        isOptional: column.guess.isOptional(records: table.records) && !keyPlaces.contains(column.place),
+        spelling: column.guess.spelling, explanation: column.guess.explanation,
+        blankCount: table.records - column.guess.valueCount, reference: references[column.place])
     }
+    let named = Dictionary(zip(shown.map(\.place), attributeNames), uniquingKeysWith: { first, _ in first })
+    key = keyPlaces.compactMap { $0.flatMap { named[$0] } }
+    nullWords = wishes.nullWords
+    rejectLimit = wishes.tolerance > 0 ? Self.rejectLimit(wishes.tolerance, table) : nil
+  }
+
+  /// The share that an import may reject: the tolerated one, or what columns together need beyond it.
+  private static func rejectLimit(_ percent: Double, _ table: TableGuess) -> String {
+    let odd = table.columns.reduce(0) { $0 + $1.toleratedCount } + table.references.values.reduce(0) { $0 + $1.count }
+    let rejects = odd + (table.key?.blanks.count ?? 0) + table.badRecords
+    let needed = (Double(rejects) * 100 / Double(max(table.records + table.badRecords, 1))).rounded(.up)
+    let limit = min(max(percent, needed), 100)
+    return (limit == limit.rounded() ? "\(Int(limit))" : "\(limit)") + "%"
   }
 
   private static func parents(of name: String) -> [String] {
@@ -53,21 +109,39 @@ struct InferredModel {
   }
 
   /// The text of `contents` in an `.xcdatamodel`.
-  var contents: String {
-    let lines = attributes.map { attribute in
-      let optional = attribute.isOptional ? " optional=\"YES\"" : ""
-      let scalar = Self.scalars.contains(attribute.type) ? " usesScalarValueType=\"YES\"" : ""
-      return
-        "        <attribute name=\"\(attribute.name)\"\(optional) attributeType=\"\(attribute.type.rawValue)\"\(scalar)/>\n"
-    }
-    return """
-      <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
-      <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0">
-          <entity name="\(entity)" representedClassName="\(entity)" syncable="YES">
-      \(lines.joined())    </entity>
-      </model>
+  var contents: String { Self.contents([self]) }
 
-      """
+  /// The same for several entities.
+  static func contents(_ models: [InferredModel]) -> String {
+    """
+    <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+    <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0">
+    \(models.map(\.element).joined())</model>
+
+    """
+  }
+
+  /// The entity as an element of a model.
+  var element: String {
+    let attributes = attributes.map { attribute in
+      let optional = attribute.isOptional ? " optional=\"YES\"" : ""
+      if let reference = attribute.reference {
+        return "<relationship name=\"\(attribute.name)\"\(optional) maxCount=\"1\" deletionRule=\"Nullify\" "
+          + "destinationEntity=\"\(reference.entity)\" inverseName=\"\(reference.inverse)\" "
+          + "inverseEntity=\"\(reference.entity)\"/>"
+      }
+      let scalar = Self.scalars.contains(attribute.type) ? " usesScalarValueType=\"YES\"" : ""
+      return "<attribute name=\"\(attribute.name)\"\(optional) attributeType=\"\(attribute.type.rawValue)\"\(scalar)/>"
+    }
+    var lines = attributes + inverses.map(\.element)
+    if !key.isEmpty {
+      let constraints = key.map { "        <constraint value=\"\($0)\"/>" }
+      lines +=
+        ["<uniquenessConstraints>", "    <uniquenessConstraint>"] + constraints
+        + ["    </uniquenessConstraint>", "</uniquenessConstraints>"]
+    }
+    return "    <entity name=\"\(entity)\" representedClassName=\"\(entity)\" syncable=\"YES\">\n"
+      + lines.map { "        \($0)\n" }.joined() + "    </entity>\n"
   }
 
   private static let scalars: Set<GuessedType> = [.integer16, .integer32, .integer64, .double, .boolean]
@@ -75,6 +149,11 @@ struct InferredModel {
   /// The job file; it states how the input is written, so that nothing is left to guessing.
   func job(input: String, form: InputForm, options: InputOptions, table: TableGuess) -> JSONValue {
     var arguments: JSONObject = ["input": .string(input), "entity": .string(entity)]
+    if !key.isEmpty {
+      arguments["mode"] = .string("update")
+      arguments["key"] = .array(key.map { .string($0) })
+    }
+    if let rejectLimit { arguments["maxRejects"] = .string(rejectLimit) }
     arguments["format"] = .string(form.format.rawValue)
     arguments["compression"] = .string(form.compression.rawValue)
     arguments["encoding"] = .string(form.encoding.name)
@@ -91,6 +170,7 @@ struct InferredModel {
     if table.hasShortRecords || options.raggedRows.cuts {
       arguments["raggedRows"] = .string(options.raggedRows.rawValue)
     }
+    if !nullWords.isEmpty { arguments["rules"] = .object(["null": .array(nullWords.map { .string($0) })]) }
     arguments["columns"] = columns
     return .object(["type": "import", "arguments": .object(arguments)])
   }
@@ -105,64 +185,10 @@ struct InferredModel {
   private static func text(_ byte: UInt8) -> String { String(Character(Unicode.Scalar(byte))) }
 }
 
-/// Names for entities and attributes, made of what a file and its columns are called.
-enum ModelNames {
-  /// Entities that the daemon has already.
-  static let taken: Set<String> = ["Job", "Attempt", "Pause", "Image", "ImageBlob", "ImportState", "ImportReject"]
-
-  private static let endings: Set<String> = [
-    "csv", "tsv", "tab", "txt", "json", "ndjson", "jsonl", "gz", "zst", "gzip", "zstd", "dat", "data",
-  ]
-
-  /// `Sales_2024-q1.csv.gz` becomes `Sales2024Q1`; of a file without Latin letters, `Record`.
-  static func entity(_ file: String) -> String {
-    var parts = (file as NSString).lastPathComponent.split(separator: ".")
-    while parts.count > 1, let last = parts.last, endings.contains(last.lowercased()) { parts.removeLast() }
-    var name = words(parts.joined(separator: " ")).map(capitalized).joined()
-    if name.isEmpty { name = "Record" }
-    if !name.first!.isLetter { name = "Record" + name }
-    return taken.contains(name) ? name + "Record" : name
-  }
-
-  /// True if an entity can be called so.
-  static func isEntity(_ name: String) -> Bool {
-    name.utf8.first.map { (0x41...0x5A).contains($0) } == true && !taken.contains(name)
-      && name.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0) }
-  }
-
-  /// A name for each column, no two alike even without regard to case, as in a table.
-  static func attributes(_ columns: [String]) -> [String] {
-    var used: Set<String> = []
-    return columns.enumerated().map { index, column in
-      var name = attribute(column)
-      if name.isEmpty { name = "column\(index + 1)" }
-      if !name.first!.isLetter { name = "column" + name }
-      let base = name
-      var number = 2
-      while !used.insert(name.lowercased()).inserted {
-        name = base + "\(number)"
-        number += 1
-      }
-      return name
-    }
-  }
-
-  /// `Organization Name` and `organization_name` become `organizationName`, `ID` becomes `id`.
-  private static func attribute(_ column: String) -> String {
-    let words = words(column)
-    guard let first = words.first else { return "" }
-    let lower = first == first.uppercased() ? first.lowercased() : first.prefix(1).lowercased() + first.dropFirst()
-    return ([lower] + words.dropFirst().map(capitalized)).joined()
-  }
-
-  private static func capitalized(_ word: String) -> String { word.prefix(1).uppercased() + word.dropFirst() }
-
-  /// The runs of ASCII letters and digits, once accents are off.
-  private static func words(_ text: String) -> [String] {
-    text.replacing("ß", with: "ss").replacing("æ", with: "ae").replacing("ø", with: "o")
-      .decomposedStringWithCanonicalMapping.unicodeScalars
-      .filter { !(0x300...0x36F).contains($0.value) }
-      .split { !($0.isASCII && ($0.properties.isAlphabetic || (0x30...0x39).contains($0.value))) }
-      .map { String(String.UnicodeScalarView($0)) }
+extension InferredModel.Inverse {
+  /// The relationship as an element of an entity.
+  var element: String {
+    "<relationship name=\"\(name)\" optional=\"YES\" toMany=\"YES\" deletionRule=\"Nullify\" "
+      + "destinationEntity=\"\(entity)\" inverseName=\"\(relationship)\" inverseEntity=\"\(entity)\"/>"
   }
 }

@@ -1,6 +1,7 @@
 import ControlClient
 import JSONText
 import StatusReplies
+import SystemSupport
 import TextSupport
 
 /// A command that changes jobs.
@@ -54,6 +55,13 @@ struct JobCommand: Sendable {
         A job is quarantined when its process has crashed three times. "bobbinctl log" shows what is known of the crashes.
         """, stateAdvice: "only unfinished jobs are looked for without --state; add --state quarantined"),
     JobCommand(
+      name: "delete", participle: "deleted", summary: "Delete jobs that are over, with all that is known of them",
+      details: """
+        Jobs that are completed, cancelled or discarded, and that no unfinished job names: their records, attempts, logs and
+        rejects. What they have imported or written stays. Their IDs are unknown then, and run if they are submitted again.
+        Conditions without a state select such jobs only.
+        """),
+    JobCommand(
       name: "priority", participle: "given the priority", summary: "Give jobs another priority",
       details: """
         N is a whole number from -100 to 100, higher goes first. A running job keeps it for its next attempt.
@@ -70,14 +78,15 @@ struct JobCommand: Sendable {
 
   var command: Command {
     Command(
-      name: name, usage: "\(name) [--json] \(operand)\(JobTarget.usage)", summary: summary, details: details,
+      name: name, usage: "\(name) [--json] \(operand)\(JobTarget.usage)", summary: summary,
+      details: details + "\n\n" + JobConditions.details,
       options: JobTarget.options + options
     ) { arguments in
       var operands = arguments.operands
       var body = parameters(&arguments, &operands)
       let target = JobTarget(&arguments, identifiers: operands)
       body["command"] = .string(name)
-      body[target.member.key] = target.member.value
+      for (key, value) in target.members { body[key] = value }
       let advice = target.namesNoState ? stateAdvice : nil
       return { [body] (session) throws(ToolError) in try run(body, advice: advice, session) }
     }
@@ -86,24 +95,50 @@ struct JobCommand: Sendable {
   private func run(_ body: JSONObject, advice: String?, _ session: Session) throws(ToolError) -> ExitCode {
     let reply = try session.post(ControlClient.path("v1", "commands"), .object(body))
     let outcome = try reply.decoded(as: CommandReply.self)
+    if outcome.dryRun == true {
+      if !session.printsJSON { try showTrial(outcome, session) }
+      return .success
+    }
     if !session.printsJSON {
-      for job in outcome.jobs ?? [] where job.result != .done { session.output.note(reason(job)) }
+      let others = (outcome.jobs ?? []).filter { $0.result != .done }
+      for job in outcome.matched == nil ? others[...] : others.prefix(Self.noteLimit) {
+        session.output.note(reason(job))
+      }
       try session.output.write("\(outcome.done) job\(outcome.done == 1 ? "" : "s") \(participle)\n")
+      if let matched = outcome.matched, matched > outcome.done {
+        session.output.note("\(matched - outcome.done) of the \(matched) jobs that meet the conditions were not")
+      }
       if let advice { session.output.note(advice) }
     }
-    guard let jobs = outcome.jobs else { return .success }
+    guard outcome.matched == nil, let jobs = outcome.jobs else { return .success }
     if jobs.contains(where: { $0.result == .notFound }) { return .notFound }
     return jobs.allSatisfy { $0.result == .done } ? .success : .jobFailed
   }
 
+  /// The most jobs of a selection of which it is told why nothing was done for them.
+  private static let noteLimit = 20
+
+  /// Shows which jobs meet the conditions.
+  private func showTrial(_ outcome: CommandReply, _ session: Session) throws(ToolError) {
+    for job in outcome.jobs ?? [] { try session.output.write(displayName(job.id) + "\n") }
+    let (told, all) = (outcome.jobs?.count ?? 0, outcome.matched ?? 0)
+    session.output.note(
+      "\(counted(all, "job")) would be \(participle) if their states allow it"
+        + (told < all ? "; the first \(told == 1 ? "is" : "\(told) are") shown" : ""))
+  }
+
   /// The reason why the command could not be carried out for a job.
   private func reason(_ job: CommandReply.Job) -> String {
-    switch (job.result, job.uniqueOwner) {
+    if let dependent = job.neededBy {
+      return "the job \"\(job.id)\" can't be \(participle): the unfinished job \"\(dependent)\" names it"
+    }
+    return switch (job.result, job.uniqueOwner) {
     case (.notFound, _): "there is no job \"\(job.id)\""
     case (.ambiguous, _):
       "\"\(job.id)\" may be one of \((job.candidates ?? []).map { "\"\($0)\"" }.joined(separator: ", ")); give more of the ID"
     case (.reverting, _):
       "the job \"\(job.id)\" is cancelled, and its checkpoints are still being reverted; try again in a moment"
+    case (.replacing, _): "the job \"\(job.id)\" is just being replaced; try again in a moment"
     case (_, let owner?):
       "the job \"\(job.id)\" can't be \(participle): the unfinished job \"\(owner)\" has its unique key"
     default: "the job \"\(job.id)\" can't be \(participle): it is \(job.state?.rawValue ?? "in another state")"
@@ -113,35 +148,33 @@ struct JobCommand: Sendable {
 
 /// The jobs that a command applies to: some by their IDs, or all that meet conditions.
 struct JobTarget {
-  static let options = [
-    Option("--state", .required("STATE"), help: "All jobs in this state; may be repeated", isRepeatable: true),
-    Option("--type", .required("TYPE"), help: "All jobs of this type"),
-    Option("--queue", .required("QUEUE"), help: "All jobs of this queue"),
-    Option("--batch", .required("BATCH"), help: "All jobs of this batch"),
-  ]
-  static let usage = "ID... | [--state STATE] [--type TYPE] [--queue QUEUE] [--batch BATCH]"
+  static let options =
+    JobConditions.options + [
+      Option("--dry-run", .none, help: "Show which jobs meet the conditions, and change nothing")
+    ]
+  static let usage = "ID... | CONDITION... [--dry-run]"
 
-  /// The key and value that the daemon is sent.
-  let member: (key: String, value: JSONValue)
+  /// The keys and values that the daemon is sent.
+  let members: JSONObject
   /// True if conditions are given, and none on the state.
   let namesNoState: Bool
+  /// True if nothing is to be changed.
+  let isTrial: Bool
 
   init(_ arguments: inout ParsedArguments, identifiers: [String]) {
-    var conditions: JSONObject = [:]
-    let states = arguments.all("--state")
-    if let state = states.first {
-      conditions["state"] = states.count == 1 ? .string(state) : .array(states.map(JSONValue.string))
-    }
-    for name in ["type", "queue", "batch"] {
-      if let value = arguments["--" + name] { conditions[name] = .string(value) }
-    }
+    let conditions = JobConditions(&arguments)
+    isTrial = arguments.has("--dry-run")
     if identifiers.isEmpty == conditions.isEmpty {
       arguments.addProblem(
         identifiers.isEmpty
-          ? "say which jobs are meant: \(Self.usage)" : "give either IDs, or --state, --type, --queue and --batch")
+          ? "say which jobs are meant: \(Self.usage)" : "give either IDs or conditions such as --state and --queue")
     }
+    if isTrial, !identifiers.isEmpty { arguments.addProblem("--dry-run is for conditions, not for IDs") }
     if identifiers.contains("") { arguments.addProblem("an ID can't be empty") }
-    namesNoState = identifiers.isEmpty && states.isEmpty
-    member = identifiers.isEmpty ? ("where", .object(conditions)) : ("jobs", .array(identifiers.map(JSONValue.string)))
+    namesNoState = identifiers.isEmpty && conditions.states.isEmpty
+    var members: JSONObject =
+      identifiers.isEmpty ? ["where": conditions.json] : ["jobs": .array(identifiers.map(JSONValue.string))]
+    if isTrial { members["dryRun"] = true }
+    self.members = members
   }
 }

@@ -7,88 +7,85 @@ import TextSupport
 /// `bobbinctl list`: the jobs as a table.
 struct ListCommand: Subcommand {
   static let name = "list"
-  static let usage = "list [CONDITION...] [--limit N] [--offset N] [--count] [--json]"
+  static let usage = "list [CONDITION...] [--oldest] [--limit N] [--after CURSOR] [--count] [--json]"
   static let summary = "List jobs, newest first"
   static let details = """
     On a terminal the table is cut to its width; redirected, it is complete. "computed" jobs are completed, but their
     outcome is not on disk yet.
 
-    CONDITION is --state, --type, --queue, --batch, --since or --until with its value. TIME is when a job was accepted:
-    a day such as 2026-11-21, a minute such as "2026-11-21 10:00", both in the local time zone, a moment such as
-    2026-11-21T10:00:00Z, or how long ago, such as 2h or "1d 12h".
-    """
-  static let options = [
-    Option(
-      "--state", .required("STATE"), help: "Only jobs in this state, such as running; may be repeated",
-      isRepeatable: true),
-    Option("--type", .required("TYPE"), help: "Only jobs of this type, such as import"),
-    Option("--queue", .required("QUEUE"), help: "Only jobs of this queue"),
-    Option("--batch", .required("BATCH"), help: "Only jobs of this batch"),
-    Option("--since", .required("TIME"), help: "Only jobs that were accepted then or later"),
-    Option("--until", .required("TIME"), help: "Only jobs that were accepted before"),
-    Option("--limit", .required("N"), help: "At most N jobs, 1 to 10000 (default: 100)"),
-    Option("--offset", .required("N"), help: "Leave out the N newest, at most 1000000"),
-    Option("--count", .none, help: "Print only how many there are"),
-  ]
+    \(JobConditions.details)
 
-  private let query: [URLQueryItem]
-  private let offset: Int
+    A list that ends before all jobs were shown tells the CURSOR behind which the next one begins; with --json, that is the
+    "next" of the reply. With --json a list is one reply of the daemon, which may be short where few of very many jobs meet
+    the conditions.
+    """
+  static let options =
+    JobConditions.options + [
+      Option("--oldest", .none, help: "List the oldest first"),
+      Option("--limit", .required("N"), help: "At most N jobs, 1 to 10000 (default: 100)"),
+      Option("--after", .required("CURSOR"), help: "Go on where another list has ended"),
+      Option("--count", .none, help: "Print only how many there are"),
+    ]
+
+  private let conditions: JobConditions
+  private let order: [URLQueryItem]
+  private let limit: Int?
+  private let cursor: String?
   private let onlyCounts: Bool
 
   init(_ arguments: inout ParsedArguments) {
     if let operand = arguments.operands.first { arguments.addProblem("list takes no argument, not \"\(operand)\"") }
-    let states = arguments.all("--state")
-    offset = arguments.number("--offset", in: 0...1_000_000) ?? 0
+    conditions = JobConditions(&arguments)
+    order = arguments.has("--oldest") ? [URLQueryItem(name: "order", value: "oldest")] : []
     onlyCounts = arguments.has("--count")
-    let limit = arguments.number("--limit", in: 1...10_000)
-    if onlyCounts, limit != nil || arguments.has("--offset") {
-      arguments.addProblem("--count counts all jobs; leave out --limit and --offset")
+    limit = arguments.number("--limit", in: 1...10_000)
+    cursor = arguments["--after"]
+    if onlyCounts, limit != nil || cursor != nil || !order.isEmpty {
+      arguments.addProblem("--count counts all jobs; leave out --oldest, --limit and --after")
     }
-    let values = [
-      ("state", states.isEmpty ? nil : states.joined(separator: ",")), ("type", arguments["--type"]),
-      ("queue", arguments["--queue"]),
-      ("batch", arguments["--batch"]),
-      ("since", arguments.moment("--since")), ("until", arguments.moment("--until")),
-      ("limit", onlyCounts ? "1" : limit.map(String.init)), ("offset", offset == 0 ? nil : String(offset)),
-    ]
-    query = values.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
   }
 
   func run(_ session: Session) throws(ToolError) -> ExitCode {
-    let reply = try session.get(ControlClient.path("v1", "jobs"), query: query)
-    guard !session.printsJSON else { return .success }
-    let list = try reply.decoded(as: JobsReply.self)
-    if onlyCounts {
-      guard let total = list.total else { throw reply.unreadable("total is missing") }
-      try session.output.write("\(total)\n")
-      return .success
+    if onlyCounts { return try count(session) }
+    let reply = try page(behind: cursor, limit: limit, session)
+    if session.printsJSON { return .success }
+    var list = try reply.decoded(as: JobsReply.self)
+    var jobs = list.jobs
+    let wanted = limit ?? 100
+    // A page is short where the daemon has looked at many jobs that don't match.
+    while let next = list.next, jobs.count < wanted {
+      list = try page(behind: next, limit: wanted - jobs.count, session).decoded(as: JobsReply.self)
+      jobs += list.jobs
     }
-    guard !list.jobs.isEmpty else {
+    guard !jobs.isEmpty else {
       session.output.note("no such jobs")
       return .success
     }
-    try session.output.write(JobTable.make(list.jobs, TimeText()))
-    if let total = list.total, total > offset + list.jobs.count || offset > 0 {
-      session.output.note(shown(list.jobs.count, of: total))
+    try session.output.write(JobTable.make(jobs, TimeText()))
+    if let next = list.next {
+      let all = cursor == nil ? list.count.map { " of \($0)\(list.atLeast == true ? " or more" : "")" } ?? "" : ""
+      session.output.note("\(jobs.count)\(all) jobs shown; --limit shows more, --after \(next) the next")
     }
     return .success
   }
 
-  private func shown(_ count: Int, of total: Int) -> String {
-    let end = offset + count
-    if offset == 0 { return "\(count) of \(total) jobs shown; --limit shows more, --offset \(end) the next" }
-    return "jobs \(offset + 1) to \(end) of \(total) shown" + (end < total ? "; --offset \(end) shows the next" : "")
+  private func page(behind cursor: String?, limit: Int?, _ session: Session) throws(ToolError) -> Reply {
+    let window = [("limit", limit.map(String.init)), ("cursor", cursor)]
+    let query =
+      conditions.query + order
+      + window.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
+    return try session.get(ControlClient.path("v1", "jobs"), query: query)
   }
-}
 
-extension ParsedArguments {
-  /// An option's value as a moment in the form that the daemon reads; nil if it is missing, or wrong, which becomes a
-  /// problem.
-  fileprivate mutating func moment(_ name: String) -> String? {
-    guard let text = self[name] else { return nil }
-    if let date = TimeText().moment(text) { return Timestamp(date).text }
-    addProblem("\(name) takes a time such as 2026-11-21, \"2026-11-21 10:00\" or 2h, not \"\(text)\"")
-    return nil
+  private func count(_ session: Session) throws(ToolError) -> ExitCode {
+    let query =
+      conditions.query + [URLQueryItem(name: "limit", value: "1"), URLQueryItem(name: "counts", value: "true")]
+    let reply = try session.get(ControlClient.path("v1", "jobs"), query: query)
+    if session.printsJSON { return .success }
+    guard let counts = try reply.decoded(as: JobsReply.self).counts else { throw reply.unreadable("counts is missing") }
+    let asked = counts.filter { conditions.states.isEmpty || conditions.states.contains($0.key) }
+    try session.output.write("\(asked.values.reduce(0, +))\n")
+    return .success
   }
 }
 
@@ -110,24 +107,15 @@ struct ShowCommand: Subcommand {
   }
 
   func run(_ session: Session) throws(ToolError) -> ExitCode {
-    var result = ExitCode.success
     var isFirst = true
-    for identifier in identifiers {
-      do throws(ToolError) {
-        let reply = try session.get(ControlClient.path("v1", "jobs", identifier))
-        guard !session.printsJSON else { continue }
-        let job = try reply.decoded(as: JobReply.self)
-        if !isFirst { try session.output.write("\n") }
-        isFirst = false
-        try session.output.write(job.fields(try reply.document(), TimeText()))
-      } catch {
-        // Without a daemon or a reader there is no point in continuing.
-        if error.code == .unavailable || error.code == .outputFailed { throw error }
-        session.output.report(error)
-        if result == .success { result = error.code }
-      }
+    return try session.look(up: identifiers) { (identifier) throws(ToolError) in
+      let reply = try session.get(ControlClient.path("v1", "jobs", identifier))
+      if session.printsJSON { return }
+      let job = try reply.decoded(as: JobReply.self)
+      if !isFirst { try session.output.write("\n") }
+      isFirst = false
+      try session.output.write(job.fields(try reply.document(), TimeText()))
     }
-    return result
   }
 }
 
@@ -137,7 +125,8 @@ struct WhyCommand: Subcommand {
   static let usage = "why [--json] ID..."
   static let summary = "Explain why jobs don't run, or how they ended"
   static let details = """
-    Names everything that keeps a job from running now: a time, other jobs, a pause, a limit, the jobs before it.
+    Names everything that keeps a job from running now: a time, other jobs, a pause, a limit, the jobs before it. Every
+    ID is looked up, whether or not another one is found.
     """
 
   private let identifiers: [String]
@@ -148,16 +137,35 @@ struct WhyCommand: Subcommand {
   }
 
   func run(_ session: Session) throws(ToolError) -> ExitCode {
-    for identifier in identifiers {
+    try session.look(up: identifiers) { (identifier) throws(ToolError) in
       let reply = try session.get(ControlClient.path("v1", "jobs", identifier, "why"))
-      if session.printsJSON { continue }
+      if session.printsJSON { return }
       let why = try reply.decoded(as: WhyReply.self)
       var fields = FieldList()
       fields.add(displayName(identifier), why.state.rawValue)
       for reason in why.reasons { fields.add("", reason) }
       try session.output.write(fields)
     }
-    return .success
+  }
+}
+
+extension Session {
+  /// Looks every ID up, whether or not another one is found.
+  ///
+  /// - Returns: the code of the first that was not.
+  fileprivate func look(
+    up identifiers: [String], _ body: (String) throws(ToolError) -> Void
+  ) throws(ToolError) -> ExitCode {
+    var result = ExitCode.success
+    for identifier in identifiers {
+      do throws(ToolError) { try body(identifier) } catch {
+        // Without a daemon or a reader there is no point in continuing.
+        if error.code == .unavailable || error.code == .outputFailed { throw error }
+        output.report(error)
+        if result == .success { result = error.code }
+      }
+    }
+    return result
   }
 }
 

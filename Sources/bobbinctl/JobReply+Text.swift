@@ -39,9 +39,9 @@ extension JobReply {
       case .unfinished:
         switch state {
         case .completed: "not on disk yet"
-        case .waiting: "the wait timed out; the job waits for others"
-        case .running: "the wait timed out; the job keeps running"
-        default: "the wait timed out; `bobbinctl why \(displayName(id))` says what the job waits for"
+        case .waiting: "the wait has ended; the job waits for others"
+        case .running: "the wait has ended; the job keeps running"
+        default: "the wait has ended; `bobbinctl why \(displayName(id))` says what the job waits for"
         }
       case .held:
         (error.map { $0 + "; " } ?? "")
@@ -56,6 +56,7 @@ extension JobReply {
   /// The news that a submission has of it: that it is no new job, or that it waits for one that nobody knows.
   private var repetition: String? {
     if repeated == true { return "already known, nothing was run" }
+    if replaced == true { return "replaces the job of this ID" }
     guard let unknown = unknownAfter, !unknown.isEmpty else { return nil }
     let names = unknown.prefix(3).map { "\"\(displayName($0))\"" }.joined(separator: ", ")
     return "waits for \(names)\(unknown.count > 3 ? " and others" : ""), which nobody has submitted yet"
@@ -88,6 +89,13 @@ extension JobReply {
     for name in ["result", "arguments"] {
       if let value = document[name], !value.isNull { list.add(name, lines: Self.lines(of: value)) }
     }
+    for (index, run) in (earlierRuns ?? []).enumerated() {
+      let document = document["earlierRuns"]?.array?[index]
+      list.add("earlier run", run.line(times), style: run.state.isFailure ? .bad : .plain)
+      for name in ["result", "arguments"] {
+        if let value = document?[name], !value.isNull { list.add("  " + name, lines: Self.lines(of: value)) }
+      }
+    }
     return list
   }
 
@@ -107,11 +115,20 @@ extension JobReply {
   }
 }
 
+extension JobReply.EarlierRun {
+  /// Such as `completed, 2026-11-21 10:00:00, after 1 attempt`.
+  fileprivate func line(_ times: TimeText) -> String {
+    let parts = [state.rawValue, finishedAt.map(times.full), attempt > 0 ? "attempt \(attempt)" : nil, error]
+    return parts.compactMap(\.self).joined(separator: ", ")
+  }
+}
+
 /// The table of `list`.
 enum JobTable {
   static func make(_ jobs: [JobReply], _ times: TimeText) -> Table {
     var table = Table(columns: [
-      .init(title: "ID", isFlexible: true), .init(title: "TYPE", isFlexible: true), .init(title: "STATE"),
+      .init(title: "ID", isFlexible: true, keepsEnd: true), .init(title: "TYPE", isFlexible: true),
+      .init(title: "STATE"),
       .init(title: "ATTEMPT"), .init(title: "CREATED"), .init(title: "TOOK"), .init(title: "NOTE", isFlexible: true),
     ])
     table.rows = jobs.map { job in

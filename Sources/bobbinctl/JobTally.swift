@@ -54,15 +54,17 @@ struct JobTally {
   }
 }
 
-/// The rate at which jobs get done, over the last minute that they were watched.
+/// The rate at which jobs get done, over the last minute that they were watched, or another time.
 struct JobPace {
-  private static let span = Duration.seconds(60)
+  private let span: Duration
   private var samples: [(time: ContinuousClock.Instant, done: Int)] = []
+
+  init(span: Duration = .seconds(60)) { self.span = span }
 
   mutating func note(done: Int, at time: ContinuousClock.Instant) {
     samples.append((time, done))
-    // The first is at most a minute old, and there are two at least.
-    while samples.count > 2, samples[1].time.duration(to: time) >= Self.span { samples.removeFirst() }
+    // The first is as old as the span at most, and there are two at least.
+    while samples.count > 2, samples[1].time.duration(to: time) >= span { samples.removeFirst() }
   }
 
   /// Jobs per second; nil before two looks, and while nothing gets done.

@@ -40,6 +40,23 @@ struct Output {
     say("bobbinctl: \(singleLine(message))\n")
   }
 
+  /// Shows a text that somebody has typed, with a mark under one of its characters.
+  ///
+  /// - Parameter column: Its number, from 1; the one behind the last is the end.
+  func point(at column: Int, in text: String) {
+    let line = text.map {
+      $0.isWhitespace
+        ? " " : $0.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control } ? String($0) : "?"
+    }
+    say("  \(line.joined())\n  \(String(repeating: " ", count: max(0, min(column - 1, line.count))))^\n")
+  }
+
+  /// Asks a question on the terminal; true for a yes.
+  func ask(_ question: String) -> Bool {
+    say("bobbinctl: \(singleLine(question)) [y/N] ")
+    return ["y", "yes"].contains(readLine()?.lowercased().trimmingCharacters(in: .whitespaces))
+  }
+
   /// True if anybody would see lines of progress.
   var showsProgress: Bool { progressTerminal.isTerminal }
 

@@ -34,12 +34,12 @@ struct PauseCommand: Sendable {
     let others = options.map { " | " + $0.synopsis }.joined()
     return Command(
       name: name,
-      usage: "\(name) [--queue QUEUE | --type TYPE | --schedule NAME\(others)] [--json]",
+      usage: "\(name) [--queue QUEUE | --type TYPE | --schedule SCHEDULE\(others)] [--json]",
       summary: summary, details: details,
       options: [
         Option("--queue", .required("QUEUE"), help: "This queue only"),
         Option("--type", .required("TYPE"), help: "This type only"),
-        Option("--schedule", .required("NAME"), help: "This schedule"),
+        Option("--schedule", .required("SCHEDULE"), help: "This schedule"),
       ] + options
     ) { arguments in
       if let operand = arguments.operands.first {

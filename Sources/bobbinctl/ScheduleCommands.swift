@@ -46,10 +46,10 @@ struct SchedulesCommand: Subcommand {
 /// `bobbinctl run`: has a schedule fire now.
 struct RunCommand: Subcommand {
   static let name = "run"
-  static let usage = "run [--json] NAME"
+  static let usage = "run [--json] SCHEDULE"
   static let summary = "Have a schedule fire now, paused or not"
   static let details = """
-    Submits the jobs of the schedule NAME once more; what is due later is not changed. The printed ID is that of its job,
+    Submits the jobs of SCHEDULE once more; what is due later is not changed. The printed ID is that of its job,
     or begins those of its jobs.
     """
   static let options: [Option] = []

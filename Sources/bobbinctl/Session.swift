@@ -3,14 +3,34 @@ import ControlClient
 import Foundation
 import JSONText
 import StatusReplies
+import SystemSupport
 
 /// The surroundings of a command: the daemon and the user.
 struct Session {
   let client: ControlClient
   /// The daemon's paths; nil if only its socket is known.
   let paths: Paths?
-  let printsJSON: Bool
+  private(set) var printsJSON: Bool
   let output: Output
+
+  /// The session for a request whose reply nobody has asked to see.
+  var withoutJSON: Session {
+    var session = self
+    session.printsJSON = false
+    return session
+  }
+
+  /// - Parameters:
+  ///   - root: The folder of the daemon's files, as `--root` names it; nil for that of `BOBBIN_ROOT`, or the system's.
+  ///   - socket: The daemon's socket, which goes before that of the root.
+  init(root: String?, socket: String?, printsJSON: Bool, output: Output) {
+    let named = root ?? ProcessInfo.processInfo.environment["BOBBIN_ROOT"].flatMap { $0.isEmpty ? nil : $0 }
+    let paths = named.map { Paths(root: $0) } ?? .system
+    client = ControlClient(socketPath: socket ?? paths.socket)
+    // Of a socket it is not known whose it is, unless the command line says it too.
+    self.paths = socket == nil || root != nil ? paths : nil
+    (self.printsJSON, self.output) = (printsJSON, output)
+  }
 
   /// Asks for something and returns the reply if it is a good one.
   ///
@@ -26,11 +46,14 @@ struct Session {
 
   /// Asks for a change and returns the reply if it was made.
   ///
-  /// - Parameter refusal: What a request that the daemon finds wrong means here.
-  func post(_ path: String, _ body: JSONValue, refusal: ExitCode = .usage) throws(ToolError) -> Reply {
+  /// - Parameters:
+  ///   - refusal: What a request that the daemon finds wrong means here.
+  ///   - timeout: The time for the answer; commands for very many jobs take a while.
+  func post(
+    _ path: String, _ body: JSONValue, refusal: ExitCode = .usage, timeout: Duration = .seconds(150)
+  ) throws(ToolError) -> Reply {
     let data = Data(body.serializedBytes())
-    // Commands for very many jobs take a while.
-    let reply = try Reply.received(from: client, "POST", path, body: data, timeout: .seconds(150))
+    let reply = try Reply.received(from: client, "POST", path, body: data, timeout: timeout)
     try printJSON(of: reply)
     let accepted = try reply.accepted(refusal: refusal)
     if printsJSON, !accepted.isJSON { throw accepted.unreadable("it is not JSON") }
@@ -53,8 +76,15 @@ struct Reply {
     from client: ControlClient, _ method: String, _ path: String, query: [URLQueryItem] = [], body: Data? = nil,
     timeout: Duration = .seconds(30)
   ) throws(ToolError) -> Reply {
+    try received(from: client, method, path, query: query, sending: body.map { .json($0) }, timeout: timeout)
+  }
+
+  static func received(
+    from client: ControlClient, _ method: String, _ path: String, query: [URLQueryItem] = [],
+    sending body: ControlClient.Body?, timeout: Duration
+  ) throws(ToolError) -> Reply {
     do throws(ControlClientError) {
-      let (status, body) = try client.send(method, path, query: query, body: body, timeout: timeout)
+      let (status, body) = try client.send(method, path, query: query, sending: body, timeout: timeout)
       return Reply(status: status, body: body)
     } catch {
       let code: ExitCode =

@@ -36,8 +36,7 @@ extension StatusReply {
     var list = FieldList()
     list.add("bobbind", version)
     list.add("state", state, style: state == "running" ? .good : .bad)
-    for pause in pauses ?? [] { list.add("paused", pause.words, style: .bad) }
-    for held in heldTypes ?? [] { list.add("held", "the type \"\(held.type)\": \(held.reason)", style: .bad) }
+    addObstacles(to: &list)
     list.add("process", pid.map { "\($0)" })
     list.add("started", startedAt.map(times.full))
     list.add("up", uptimeSeconds.map(TimeSpan.words(seconds:)))
@@ -46,21 +45,31 @@ extension StatusReply {
     list.add("workers", workers.map { "\($0.busy) of \($0.count) busy" })
     list.add("jobs now", jobsText)
     list.add("since start", endsText)
+    list.add("hot folders", hotFoldersText, style: hotFolders?.troubled.isEmpty == false ? .bad : .plain)
     list.add("unflushed", unflushedText)
     list.add("flushes", flushesText)
     list.add("writer error", writer?.lastError, style: .bad)
     list.add("main", mainText)
+    list.add("copy", copy.map { Self.text($0, times) })
+    list.add("copy error", copy?.problem, style: .bad)
     return list
   }
 
-  private var jobsText: String? {
+  /// Adds what keeps jobs from starting.
+  func addObstacles(to list: inout FieldList) {
+    for pause in pauses ?? [] { list.add("paused", pause.words, style: .bad) }
+    for held in heldTypes ?? [] { list.add("held", "the type \"\(held.type)\": \(held.reason)", style: .bad) }
+    for reason in untakenModels ?? [] { list.add("models", "not taken: \(reason)", style: .bad) }
+  }
+
+  var jobsText: String? {
     jobs.map { jobs in
       let others = jobs.keys.filter { !(Self.order + Self.finalOrder).contains($0) }.sorted()
       return Self.text(jobs, Self.order + others)
     }
   }
 
-  private var endsText: String? {
+  var endsText: String? {
     jobs.map { jobs in
       let files = refusedFiles.flatMap { $0 == 0 ? nil : "\($0) \($0 == 1 ? "file" : "files") refused" }
       return Self.text(jobs, Self.finalOrder, and: files)
@@ -74,7 +83,19 @@ extension StatusReply {
     return counts.isEmpty ? "none" : counts.joined(separator: ", ")
   }
 
-  private var unflushedText: String? {
+  /// Such as `2, with problems: scans; files: 3 waiting, 34 submitted`; nil if there are none.
+  var hotFoldersText: String? {
+    guard let hotFolders, hotFolders.count > 0 else { return nil }
+    let troubled = hotFolders.troubled
+    let trouble = troubled.isEmpty ? "" : ", with problems: " + troubled.joined(separator: " ")
+    let files = hotFolders.files
+    let counts = [
+      (files.waiting, "waiting"), (files.underWay, "running"), (files.submitted, "submitted"), (files.failed, "failed"),
+    ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+    return "\(hotFolders.count)\(trouble)" + (counts.isEmpty ? "" : "; files: " + counts.joined(separator: ", "))
+  }
+
+  var unflushedText: String? {
     guard let writer, let objects = writer.unflushedObjects else { return nil }
     let bytes = writer.unflushedBytes.map { " (\($0) bytes)" } ?? ""
     let age = writer.oldestUnflushedSeconds.map { ", the oldest for \(TimeSpan.words(seconds: $0))" } ?? ""
@@ -84,6 +105,13 @@ extension StatusReply {
   private var flushesText: String? {
     guard let writer, let flushes = writer.flushes else { return nil }
     return "\(flushes)" + (writer.lastFlushSeconds.map { ", the last took \(TimeSpan.words(seconds: $0))" } ?? "")
+  }
+
+  /// Such as `/srv/bobbin/copy.sqlite, made today at 10:00:00`.
+  private static func text(_ copy: Copy, _ times: TimeText) -> String {
+    let made = copy.madeAt.map { ", made \(times.full($0))" } ?? ""
+    let duration = copy.seconds.map { " in \(TimeSpan.words(seconds: $0))" } ?? ""
+    return copy.path + made + duration + (copy.behind == true ? "; the store has changed since" : "")
   }
 
   private var mainText: String? {
@@ -117,10 +145,10 @@ struct QueuesCommand: Subcommand {
     ])
     for (kind, entries) in [("queue", queues.queues), ("type", queues.types)] {
       table.rows += entries.map { entry in
-        let (running, available) = (entry.jobs["running"] ?? 0, entry.jobs["available"] ?? 0)
-        let others = entry.jobs.values.reduce(0, +) - running - available
+        let counts = entry.counts
         return [
-          .init(kind), .init(entry.name), .init("\(running)"), .init("\(available)"), .init("\(others)"),
+          .init(kind), .init(entry.name), .init("\(counts.running)"), .init("\(counts.available)"),
+          .init("\(counts.others)"),
           .init(entry.concurrency.map(String.init) ?? ""), .init(entry.paused ? "paused" : ""),
         ]
       }
@@ -128,6 +156,14 @@ struct QueuesCommand: Subcommand {
     try session.output.write(table)
     if queues.paused { session.output.note("everything is paused; \"bobbinctl resume\" resumes it") }
     return .success
+  }
+}
+
+extension QueuesReply.Entry {
+  /// Its unfinished jobs as tables show them.
+  var counts: (running: Int, available: Int, others: Int) {
+    let (running, available) = (jobs["running"] ?? 0, jobs["available"] ?? 0)
+    return (running, available, jobs.values.reduce(0, +) - running - available)
   }
 }
 
@@ -146,6 +182,29 @@ struct FlushCommand: Subcommand {
 
   func run(_ session: Session) throws(ToolError) -> ExitCode {
     _ = try session.post(ControlClient.path("v1", "flush"), .object([:]))
+    return .success
+  }
+}
+
+/// `bobbinctl refresh-copy`: makes the copy of the store for other programs anew.
+struct RefreshCopyCommand: Subcommand {
+  static let name = "refresh-copy"
+  static let usage = "refresh-copy [--json]"
+  static let summary = "Refresh the copy of the store for other programs, and wait for that"
+  static let details = """
+    The copy at [Store] CopyPath has everything then that was computed when this was called. The daemon refreshes it by
+    itself, at most every [Store] CopyIntervalSec, if the store has changed.
+    """
+
+  init(_ arguments: inout ParsedArguments) {
+    if let operand = arguments.operands.first {
+      arguments.addProblem("refresh-copy takes no argument, not \"\(operand)\"")
+    }
+  }
+
+  func run(_ session: Session) throws(ToolError) -> ExitCode {
+    _ = try session.post(
+      ControlClient.path("v1", "copy"), .object([:]), refusal: .refused, timeout: .seconds(3660))
     return .success
   }
 }

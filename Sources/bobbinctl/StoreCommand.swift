@@ -53,7 +53,7 @@ struct StoreCommand: Subcommand {
 
   func run(_ session: Session) throws(ToolError) -> ExitCode {
     let to = addresses[addresses.count - 1]
-    let from = addresses.count == 2 ? addresses[0] : try configuredStore(session)
+    let from = addresses.count == 2 ? addresses[0] : try session.configuredStore()
     if from == to { throw ToolError(.usage, "the configured store is TO already", hint: "name FROM as well") }
     do {
       if action == .verify {
@@ -78,18 +78,6 @@ struct StoreCommand: Subcommand {
     }
   }
 
-  /// The store that the daemon's configuration names.
-  private func configuredStore(_ session: Session) throws(ToolError) -> StoreAddress {
-    guard let paths = session.paths else {
-      throw ToolError(.usage, "with --socket alone the configured store is not known", hint: "name FROM, or --root DIR")
-    }
-    do {
-      let configuration = try Configuration.load(
-        mainFile: paths.configurationFile, dropIns: paths.configurationDropIns)
-      return StoreAddress(configuration.store.url.isEmpty ? paths.store : configuration.store.url)
-    } catch { throw ToolError(.unreadableFile, "\(error)", hint: "name FROM, or --root DIR") }
-  }
-
   /// The lock of a daemon that keeps its store there; nil if no daemon ever did.
   private static func lockPath(_ address: StoreAddress) -> String? {
     guard case .sqlite(let path) = address else { return nil }
@@ -107,7 +95,7 @@ struct StoreCommand: Subcommand {
     }
   }
 
-  private static func toolError(_ error: any Error) -> ToolError {
+  static func toolError(_ error: any Error) -> ToolError {
     guard let error = error as? StoreError else { return ToolError(.outputFailed, "\(error)") }
     let code: ExitCode =
       switch error.code {

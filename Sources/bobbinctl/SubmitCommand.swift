@@ -11,43 +11,101 @@ import TextSupport
 /// `bobbinctl submit`: gives job files to the daemon and, if wanted, waits for their jobs.
 struct SubmitCommand: Subcommand {
   static let name = "submit"
-  static let usage = "submit [--wait[=SECONDS]] [--place PLACE] [--json] FILE..."
+  static let usage = "submit [--wait[=TIME]] [--place PLACE] [--replace] [--input NAME=FILE] [--json] FILE..."
   static let summary = "Submit job files"
   static let details = """
-    FILE is a job file, - is standard input. Each is one request: its jobs are accepted together or not at all, and a
-    refused file doesn't keep the others from being submitted. Accepted jobs are on disk and survive a power cut.
+    FILE is a job file, - is standard input. A file that is called *.ndjson or *.jsonl has a job on each line, and so
+    has standard input with several lines of which the first is an object. Each is one request: its jobs are accepted
+    together or not at all, and a refused file doesn't keep the others from being submitted. Accepted jobs are on disk
+    and survive a power cut.
     A job whose ID is known is not run again, which is told; if it is another job, with other arguments, its file is
-    refused, and the exit code is 4.
+    refused, and the exit code is 4. With --replace it takes the place of the known one: an unfinished job is ended and
+    runs as the file says, a finished one runs once more; "bobbinctl show" keeps its earlier results. Relative paths in the
+    arguments start at the working directory, where the type says which arguments are paths.
+
+    With --input a file goes along with the job file, which names it as "upload:NAME" in place of a path. The daemon keeps a
+    copy for these jobs until they are completed, so that it may be private, or anywhere: neither the daemon nor other
+    users need to be able to read the file.
 
     With --wait it ends when all jobs are completed and their outcome is on disk, with 1 if one of them failed,
     with 3 if one is held and the others are finished or wait too, and with 75 when the time is up; the jobs continue.
     At the end those that failed come first. On a terminal it shows how many are done and how far those are that run.
     At most \(Submission.mostWaiting) files wait at a time.
     """
-  static let options = [
-    Option("--wait", .optional("SECONDS"), help: "Wait for the jobs, 0 to 86400 seconds altogether (default: 600)"),
-    Option("--place", .required("PLACE"), help: "Only hosts that offer PLACE run the jobs that name none themselves"),
-  ]
+  static let options =
+    SubmissionOptions.all + [
+      Option(
+        "--input", .required("NAME=FILE"), help: "Send FILE along; jobs name it as upload:NAME; may be repeated",
+        isRepeatable: true),
+      Option("--replace", .none, help: "Known jobs of the files' IDs are replaced, as by \"replace\": true in a file"),
+    ]
+
+  /// True for the bytes that names of inputs may have.
+  private static func isAllowed(_ byte: UInt8) -> Bool {
+    let character = Unicode.Scalar(byte)
+    return character.isASCII
+      && (character.properties.isAlphabetic || ("0"..."9").contains(character)
+        || ".-_".unicodeScalars.contains(character))
+  }
 
   private let files: [String]
-  private let wait: Int?
-  private let place: String?
+  private let options: SubmissionOptions
 
   init(_ arguments: inout ParsedArguments) {
     files = arguments.operands
-    wait = arguments["--wait"] == "" ? 600 : arguments.number("--wait", in: 0...86_400)
-    place = arguments["--place"]
+    var options = SubmissionOptions(&arguments, replaces: arguments.has("--replace"))
+    for text in arguments.all("--input") {
+      let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+      if parts.count != 2 || parts[1] == "-" {
+        arguments.addProblem(
+          "--input takes a name and a file, as in --input photo=/home/anna/photo.jpg, not \"\(text)\"")
+      } else if !parts[0].utf8.allSatisfy(Self.isAllowed) || parts[0] == "job" {
+        arguments.addProblem(
+          "an input has a name of letters, digits, dots, hyphens and underscores, not \"\(parts[0])\"")
+      } else {
+        options.inputs.append((parts[0], parts[1]))
+      }
+    }
+    if !options.inputs.isEmpty, files.count > 1 { arguments.addProblem("--input goes with one job file") }
+    self.options = options
     if files.isEmpty { arguments.addProblem("a file is missing: \(Self.usage)") }
     if files.count(where: { $0 == "-" }) > 1 { arguments.addProblem("standard input can be read only once") }
   }
 
   func run(_ session: Session) throws(ToolError) -> ExitCode {
-    let submission = Submission(
-      files: files, place: place, client: session.client, wait: wait.map { .seconds($0) })
-    var report = SubmitReport(session: session, isWaiting: wait != nil)
+    try Submission.run(files.map { .file($0) }, options, session: session)
+  }
+}
+
+/// The options of all commands that submit jobs.
+struct SubmissionOptions {
+  static let all = [
+    WaitOption.option("Wait for the jobs, for at most TIME altogether"),
+    Option("--place", .required("PLACE"), help: "Only hosts that offer PLACE run the jobs that name none themselves"),
+  ]
+
+  /// The longest wait for the jobs of all files together; nil doesn't wait.
+  let wait: Duration?
+  let changes: JobFileChanges
+  /// Files that go along with the job file, under the names by which it means them.
+  var inputs: [(name: String, file: String)] = []
+
+  init(_ arguments: inout ParsedArguments, replaces: Bool = false) {
+    wait = WaitOption.read(&arguments)
+    changes = JobFileChanges(place: arguments["--place"], replaces: replaces)
+  }
+}
+
+extension Submission {
+  /// Submits job files, waits for their jobs if wanted, and reports what becomes of them.
+  static func run(
+    _ files: [JobFileSource], _ options: SubmissionOptions, session: Session
+  ) throws(ToolError) -> ExitCode {
+    let submission = Submission(files: files, client: session.client, options)
+    var report = SubmitReport(session: session, isWaiting: options.wait != nil)
     var outcomes: [Int: Submission.Outcome] = [:]
     var next = 0
-    var progress = SubmitProgress(session, isShown: wait != nil, fileCount: files.count)
+    var progress = SubmitProgress(session, isShown: options.wait != nil, fileCount: files.count)
     submission.start()
     for _ in files.indices {
       progress.show()
@@ -126,21 +184,22 @@ final class Submission: Sendable {
   /// The daemon keeps a limited number of connections of one user; some are left for other commands.
   static let mostWaiting = 32
 
-  private let files: [String]
-  private let place: String?
+  private let files: [JobFileSource]
+  private let changes: JobFileChanges
+  private let inputs: [(name: String, file: String)]
   private let client: ControlClient
+  /// The folder where relative paths in the arguments of jobs start.
+  private let directory = FileManager.default.currentDirectoryPath
   private let deadline: ContinuousClock.Instant?
   private let state = Mutex(State())
   private let isFinished = DispatchSemaphore(value: 0)
 
-  /// - Parameters:
-  ///   - place: The place of jobs that name none.
-  ///   - wait: How long to wait for the jobs of all files together; nil doesn't.
-  init(files: [String], place: String?, client: ControlClient, wait: Duration?) {
+  init(files: [JobFileSource], client: ControlClient, _ options: SubmissionOptions) {
     self.files = files
-    self.place = place
     self.client = client
-    deadline = wait.map { .now + $0 }
+    changes = options.changes
+    inputs = options.inputs
+    deadline = options.wait.map { .now + $0 }
   }
 
   func start() {
@@ -183,17 +242,20 @@ final class Submission: Sendable {
     }
   }
 
-  private func submit(_ file: String) -> Outcome {
+  private func submit(_ file: JobFileSource) -> Outcome {
     do throws(ToolError) {
-      let contents = try JobFileInput.read(file)
-      let body = place.map { JobFileInput.giving(place: $0, to: contents) } ?? contents
+      let input = try JobFileInput(file, changes)
       // Whole seconds, rounded up; after the deadline the file is still submitted.
       let rest = deadline.map { max(0, Int((ContinuousClock.now.duration(to: $0) / .seconds(1)).rounded(.up))) }
-      let query = rest.map { [URLQueryItem(name: "wait", value: String($0))] } ?? []
+      let query =
+        (rest.map { [URLQueryItem(name: "wait", value: String($0))] } ?? [])
+        // A working directory that was removed has no path.
+        + (directory.isEmpty ? [] : [URLQueryItem(name: "directory", value: directory)])
+      let body = inputs.isEmpty ? input.body : try input.form(with: inputs)
       return .replied(
         try Reply.received(
-          from: client, "POST", ControlClient.path("v1", "jobs"), query: query, body: body,
-          timeout: .seconds(30 + (rest ?? 0))))
+          from: client, "POST", ControlClient.path("v1", "jobs"), query: query, sending: body,
+          timeout: .seconds((input.hasLines || !inputs.isEmpty ? 3_600 : 30) + (rest ?? 0))))
     } catch {
       return .failed(error)
     }
@@ -216,23 +278,26 @@ struct SubmitReport {
     self.isWaiting = isWaiting
   }
 
-  mutating func add(_ outcome: Submission.Outcome, file: String) throws(ToolError) {
+  mutating func add(_ outcome: Submission.Outcome, file: JobFileSource) throws(ToolError) {
     fileCount += 1
-    let name = file == "-" ? "standard input" : file
     switch outcome {
     case .replied(let reply):
       try session.printJSON(of: reply)
       do throws(ToolError) {
         let accepted = try reply.accepted(refusal: .refused)
-        let jobs = try accepted.decoded(as: JobsReply.self).jobs
-        for job in jobs { try add(job, allFinished: reply.status == 200) }
+        let jobs = try accepted.decoded(as: JobsReply.self)
+        if let total = jobs.total, total > jobs.jobs.count {
+          try add(jobs, total, of: file.name)
+        } else {
+          for job in jobs.jobs { try add(job, allFinished: reply.status == 200) }
+        }
       } catch {
         if error.code == .outputFailed { throw error }
-        fail(error.about(name))
+        fail(file.placed(error))
       }
     case .failed(let error):
       // An unreachable daemon is the same news for every file.
-      fail(error.code == .unavailable ? error : error.about(name))
+      fail(error.code == .unavailable ? error : file.placed(error))
     case .skipped:
       failedFiles += 1
     }
@@ -244,6 +309,21 @@ struct SubmitReport {
     try session.output.write((failed + others).map(\.line).joined())
     if waited.count > 1 { session.output.note("\(waited.count) jobs: \(JobTally(waited.map(\.job)).statesText)") }
     if failedFiles > 0, fileCount > 1 { session.output.note("\(failedFiles) of \(fileCount) files failed") }
+  }
+
+  /// Adds a file with more jobs than the reply lists.
+  private mutating func add(_ jobs: JobsReply, _ total: Int, of name: String) throws(ToolError) {
+    let tally = jobs.counts.map { JobTally($0) }
+    if let tally {
+      if tally.failed > 0 { note(.jobFailed) }
+      if tally.held > 0 { note(.jobHeld) }
+      if tally.done + tally.held < total { note(.tryAgain) }
+    }
+    if session.printsJSON { return }
+    let known = jobs.repeated ?? 0
+    try session.output.write(
+      "\(displayName(name)): \(total) jobs, \(tally?.statesText ?? "accepted")"
+        + (known > 0 ? "; \(known) were known already, and are not run again" : "") + "\n")
   }
 
   private mutating func add(_ job: JobReply, allFinished: Bool) throws(ToolError) {
@@ -263,48 +343,13 @@ struct SubmitReport {
     note(error.code)
   }
 
+  /// The ends of jobs by weight: one that failed matters more than one that is held, and that more than the jobs that wait for
+  /// it, which are no reason to try again.
+  private static let ends = [ExitCode.success, .tryAgain, .jobHeld, .jobFailed]
+
+  /// Notes what the exit status may tell; of a file that was refused, the first reason stays.
   private mutating func note(_ code: ExitCode) {
-    // Jobs that wait for a held one are no reason to try again.
-    if result == .success || (code == .jobHeld && result == .tryAgain) { result = code }
-  }
-}
-
-/// Reads the files that are submitted.
-enum JobFileInput {
-  /// No daemon takes job files of this size, whatever its configuration; its own limit is lower.
-  private static let maximumBytes = 16 << 20
-
-  /// The whole file, which may be a pipe; `-` is standard input.
-  static func read(_ file: String) throws(ToolError) -> Data {
-    do throws(SystemError) {
-      return try open(file).readAll(limit: maximumBytes)
-    } catch  where error.code == .fileTooLarge {
-      throw ToolError(.refused, "it has more than \(maximumBytes) bytes, which is more than any job file may have")
-    } catch {
-      throw ToolError(.unreadableFile, "it can't be read: \(error.code)")
-    }
-  }
-
-  /// Gives the jobs of a file a place, unless they name one; what is no job file is left to the daemon, which says why.
-  static func giving(place: String, to contents: Data) -> Data {
-    guard var file = (try? JSONValue(parsing: contents, dialect: .json5))?.object else { return contents }
-    func placed(_ job: JSONValue) -> JSONValue {
-      guard var object = job.object, object["place"] == nil else { return job }
-      object["place"] = .string(place)
-      return .object(object)
-    }
-    if let jobs = file["jobs"]?.array {
-      file["jobs"] = .array(jobs.map(placed))
-      if let callback = file["callback"] { file["callback"] = placed(callback) }
-    } else {
-      file = placed(.object(file)).object ?? file
-    }
-    return Data(JSONValue.object(file).serializedBytes())
-  }
-
-  private static func open(_ file: String) throws(SystemError) -> FileDescriptor {
-    guard file == "-" else { return try .open(file) }
-    // A descriptor of our own: the original stays open for whoever shares it.
-    return FileDescriptor(owning: try systemCall("fcntl") { fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) })
+    func weight(_ code: ExitCode) -> Int { Self.ends.firstIndex(of: code) ?? Self.ends.count }
+    if weight(code) > weight(result) { result = code }
   }
 }

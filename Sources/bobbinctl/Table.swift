@@ -3,9 +3,11 @@ import SystemSupport
 /// Rows in aligned columns. Foreign text in cells is made safe here.
 struct Table {
   struct Column {
-    let title: String
+    var title: String
     /// True if it may be cut when the terminal is narrow.
     var isFlexible = false
+    /// True if it is cut in the middle, as its ends tell more.
+    var keepsEnd = false
   }
 
   struct Cell {
@@ -29,7 +31,7 @@ struct Table {
   /// The least width of a flexible column, in characters.
   private static let leastWidth = 8
 
-  let columns: [Column]
+  var columns: [Column]
   /// Each row has a cell for each column.
   var rows: [[Cell]] = []
 
@@ -40,7 +42,7 @@ struct Table {
     return ([header] + rows).map { row in
       var line = ""
       for (index, cell) in row.enumerated() {
-        let text = cell.text.cut(to: widths[index])
+        let text = columns[index].keepsEnd ? cell.text.cutInMiddle(to: widths[index]) : cell.text.cut(to: widths[index])
         line += cell.style.applied(to: text, usesColor: usesColor)
         // No blanks at the end of lines.
         let isLast = row[(index + 1)...].allSatisfy(\.text.isEmpty)

@@ -60,13 +60,16 @@ struct TimeText {
     Int(min(max(0, seconds), 1e17))
   }
 
-  private static func local(_ date: Date) -> String {
+  /// The local time of day, such as `10:00:00`.
+  static func clock(_ date: Date) -> String { local(date, "%H:%M:%S") }
+
+  static func local(_ date: Date, _ format: String = "%Y-%m-%d %H:%M:%S %z") -> String {
     // Foundation's formatters would load the whole of ICU for this line.
     var seconds = time_t(min(max(date.timeIntervalSince1970, -1e11), 1e11))
     var fields = tm()
     guard localtime_r(&seconds, &fields) != nil else { return "?" }
     var buffer = [CChar](repeating: 0, count: 64)
-    let count = strftime(&buffer, buffer.count, "%Y-%m-%d %H:%M:%S %z", &fields)
+    let count = strftime(&buffer, buffer.count, format, &fields)
     return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 }

@@ -1,5 +1,5 @@
-import Configuration
 import ControlClient
+import SystemSupport
 import TextSupport
 
 /// From the command line to the exit code.
@@ -7,17 +7,22 @@ enum Tool {
   /// All commands, in the order of the help.
   static let commands: [Command] =
     [
-      Command(StatusCommand.self), Command(SubmitCommand.self), Command(WatchCommand.self), Command(BatchCommand.self),
+      Command(StatusCommand.self), Command(TopCommand.self), Command(SubmitCommand.self), Command(EncodeCommand.self),
+      Command(ImportCommand.self), Command(WatchCommand.self), Command(BatchCommand.self),
       Command(ListCommand.self), Command(ShowCommand.self),
-      Command(WhyCommand.self), Command(LogCommand.self), Command(RejectsCommand.self), Command(QueuesCommand.self),
+      Command(WhyCommand.self), Command(LogCommand.self), Command(RejectsCommand.self), Command(QueryCommand.self),
+      Command(QueuesCommand.self),
       Command(ExplainCommand.self), Command(SchedulesCommand.self), Command(RunCommand.self),
-    ] + JobCommand.all.map(\.command) + PauseCommand.all.map(\.command) + [
-      Command(FlushCommand.self), Command(FleetCommand.self), Command(ModelCommand.self), Command(StoreCommand.self),
-      Command(DoctorCommand.self),
+      Command(FoldersCommand.self),
+    ] + JobCommand.all.map(\.command) + [Command(EditCommand.self)] + PauseCommand.all.map(\.command) + [
+      Command(DrainCommand.self), Command(FlushCommand.self), Command(FleetCommand.self), Command(ModelCommand.self),
+      Command(StoreCommand.self), Command(BackupCommand.self), Command(RefreshCopyCommand.self),
+      Command(TokenCommand.self), Command(DoctorCommand.self), Command(CompletionCommand.self),
     ]
 
   static let options = [
-    Option("--root", .required("DIR"), help: "Talk to the daemon that keeps everything under DIR"),
+    Option(
+      "--root", .required("DIR"), help: "Talk to the daemon that keeps everything under DIR (default: BOBBIN_ROOT)"),
     Option("--socket", .required("PATH"), help: "Talk to the daemon at this Unix socket; overrides --root"),
     Option("--json", .none, help: "Print each reply's JSON as it came, one document per request"),
     Option("--help", .none, help: "Explain bobbinctl, or the command it is given with"),
@@ -39,14 +44,14 @@ enum Tool {
     // "help COMMAND" is what users of other tools type.
     let wantsHelp = general.operands.first == "help"
     let name = wantsHelp ? general.rest.first { !$0.hasPrefix("-") } : general.operands.first
-    let command = commands.first { $0.name == name }
+    let command = (commands + [Command(CompleteCommand.self)]).first { $0.name == name }
     var parsed = ParsedArguments(general.rest, options: (command?.options ?? []) + options)
     if general.has("--help") || parsed.has("--help") || wantsHelp && (name == nil || command != nil) {
       try output.write(command.map(Help.text) ?? Help.text())
       return .success
     }
     if general.has("--version") || parsed.has("--version") {
-      try output.write("bobbinctl \(Release.version)\n")
+      try output.write(Release.description(of: "bobbinctl") + "\n")
       return .success
     }
     guard let command else {
@@ -56,11 +61,8 @@ enum Tool {
     let run = command.prepare(&parsed)
     let problems = general.problems + parsed.problems
     guard problems.isEmpty else { return usageError(problems, command: command, output) }
-    let root = parsed["--root"] ?? general["--root"]
-    let paths = root.map { Paths(root: $0) } ?? .system
-    let socket = parsed["--socket"] ?? general["--socket"]
     let session = Session(
-      client: ControlClient(socketPath: socket ?? paths.socket), paths: socket == nil || root != nil ? paths : nil,
+      root: parsed["--root"] ?? general["--root"], socket: parsed["--socket"] ?? general["--socket"],
       printsJSON: general.has("--json") || parsed.has("--json"), output: output)
     return try run(session)
   }

@@ -21,18 +21,20 @@ struct ToolError: Error, Equatable {
 /// The exit code of bobbinctl; numbers from 64 on are those of sysexits(3). Documented in bobbinctl(1).
 enum ExitCode: Int32 {
   case success = 0
-  /// A job ended without completing, the doctor has found something, or jobs can do nothing with a path.
+  /// A job ended without completing, the doctor or a check has found something, models differ, or jobs can do nothing
+  /// with a path.
   case jobFailed = 1
-  /// There is no such job.
+  /// There is no such job, or no such entity.
   case notFound = 2
   /// A job is held, so waiting for it is pointless.
   case jobHeld = 3
   /// Two stores differ, or an ID is that of another job.
   case different = 4
   case usage = 64
-  /// A job file was refused, a store can't be copied as it is, or a host can't be removed.
+  /// A job file was refused, an entity is unknown, a store can't be copied, a host can't be removed, or a key tells nothing
+  /// apart.
   case refused = 65
-  /// A file can't be read, or a store can't be opened.
+  /// A file can't be read, here or by jobs, or a store can't be opened.
   case unreadableFile = 66
   /// The daemon doesn't answer, or not in words that this version understands; a database can't be reached.
   case unavailable = 69

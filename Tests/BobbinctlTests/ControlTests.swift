@@ -18,6 +18,7 @@ struct ControlTests {
       ),
       (["priority", "-5", "a"], #"{"value":-5,"command":"priority","jobs":["a"]}"#),
       (["redrive", "a"], #"{"command":"redrive","jobs":["a"]}"#),
+      (["delete", "--batch", "b"], #"{"command":"delete","where":{"batch":"b"}}"#),
       (["priority", "--", "-5", "a"], #"{"value":-5,"command":"priority","jobs":["a"]}"#),
     ])
   func requests(arguments: [String], body: String) async throws {
@@ -50,6 +51,94 @@ struct ControlTests {
       retry.errors
         == "bobbinctl: the job \"a\" can't be retried: the unfinished job \"b\\n\" has its unique key\n")
     #expect(retry.code == 1)
+  }
+
+  @Test("Of a selection it is told how many it was not done for, and why for some; a trial shows which would be meant")
+  func selection() async throws {
+    let daemon = try TestDaemon(
+      #"""
+      {"done": 2, "matched": 3, "counts": {"done": 2, "not-possible": 1}, "dryRun": false,
+       "jobs": [{"id": "a", "result": "done"}, {"id": "b", "result": "not-possible", "state": "running"}]}
+      """#)
+    let run = try await daemon.run("hold", "--text", "x", "--argument", "size=3")
+    #expect(daemon.bodies == [#"{"command":"hold","where":{"text":"x","argument":{"size":"3"}}}"#])
+    #expect(run.output == "2 jobs held\n")
+    #expect(
+      run.errors.hasPrefix(
+        "bobbinctl: the job \"b\" can't be held: it is running\n"
+          + "bobbinctl: 1 of the 3 jobs that meet the conditions were not\n"), "\(run.errors)")
+    #expect(run.code == 0)
+    let trial = try TestDaemon(
+      #"{"done": 0, "matched": 2, "counts": {}, "dryRun": true, "jobs": [{"id": "a", "result": "matched"}]}"#)
+    let shown = try await trial.run("cancel", "--dry-run", "--submitter=7", "--state=held")
+    #expect(
+      trial.bodies == [#"{"where":{"state":"held","submitter":7},"dryRun":true,"command":"cancel"}"#]
+        || trial.bodies == [#"{"command":"cancel","where":{"state":"held","submitter":7},"dryRun":true}"#])
+    #expect(shown.output == "a\n")
+    #expect(
+      shown.errors == "bobbinctl: 2 jobs would be cancelled if their states allow it; the first is shown\n")
+    #expect(shown.code == 0)
+  }
+
+  @Test("A job that is named by another, or is just being replaced, is not deleted, and the reason is told")
+  func needed() async throws {
+    let daemon = try TestDaemon(
+      #"""
+      {"done": 0, "jobs": [{"id": "a", "result": "not-possible", "state": "completed", "neededBy": "b"},
+        {"id": "c", "result": "replacing"}]}
+      """#)
+    let run = try await daemon.run("delete", "a", "c")
+    #expect(
+      run.errors == """
+        bobbinctl: the job "a" can't be deleted: the unfinished job "b" names it
+        bobbinctl: the job "c" is just being replaced; try again in a moment
+
+        """)
+    #expect(run.code == 1)
+  }
+
+  @Test("An edit sends values as JSON, or as texts if they are none, and all arguments as they are given")
+  func edits() async throws {
+    let daemon = try TestDaemon(#"{"id": "x"}"#)
+    let file = try daemon.file("arguments.json", "{a: 1, /* as in a job file */}")
+    let changes = [
+      (
+        ["a=1", "b.0=some text", "c=\"1\"", "d=e=f", "--unset", "g", "--priority=-3"],
+        #"{"set":{"a":1,"b.0":"some text","c":"1","d":"e=f"},"unset":["g"],"priority":-3}"#
+      ),
+      (["--arguments", #"{"a": null}"#], #"{"arguments":{"a":null}}"#),
+      (["--arguments", file], #"{"arguments":{"a":1}}"#),
+    ]
+    for (arguments, _) in changes {
+      let run = try await TestDaemon.run(["--root", daemon.root.path, "edit", "x"] + arguments)
+      #expect(run.code == 0 && run.output == "edited     x\n", "\(run.errors)")
+    }
+    #expect(daemon.requests == Array(repeating: "POST /v1/jobs/x/edit", count: 3))
+    #expect(daemon.bodies == changes.map(\.1))
+    let nothing = try await daemon.run("edit", "x")
+    #expect(nothing.code == 64 && nothing.errors.contains("nothing is to be changed"), "\(nothing.errors)")
+  }
+
+  @Test("On a terminal the arguments are edited in the user's editor, and sent with what the user has seen")
+  func editor() async throws {
+    let job = SampleReplies.job("x", ["arguments": #"{"input":"a.csv","n":1}"#])
+    let daemon = try TestDaemon(job)
+    /// What the tool has said, and how it ended.
+    func edit(with editor: String) async throws -> (code: Int32, text: String) {
+      let terminal = try PseudoTerminal(width: 80)
+      let run = try await TestDaemon.run(
+        ["--root", daemon.root.path, "edit", "x"], terminal: terminal, environment: ["VISUAL": "", "EDITOR": editor])
+      return (run.code, try terminal.text() + run.errors)
+    }
+    #expect(try await edit(with: "sed -i s/a.csv/b.csv/") == (0, "edited     x\n"))
+    #expect(try await edit(with: "true") == (0, "bobbinctl: nothing was changed\n"))
+    #expect(try await edit(with: "false").text == "bobbinctl: the editor \"false\" failed; nothing was changed\n")
+    let get = "GET /v1/jobs/x"
+    #expect(daemon.requests == [get, "POST /v1/jobs/x/edit", get, get])
+    #expect(
+      daemon.bodies.filter { !$0.isEmpty } == [
+        #"{"arguments":{"input":"b.csv","n":1},"seen":{"input":"a.csv","n":1}}"#
+      ])
   }
 
   @Test("A pause names a queue, a type or everything")

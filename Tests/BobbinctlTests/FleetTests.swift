@@ -24,7 +24,7 @@ struct FleetTests {
     #expect(
       run.lines.map { $0.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ") } == [
         "HOST SPOOL RUNNING SLOTS LAST BEAT PLACES RELEASE NOTE",
-        "1 ash:/s 0 3 3 min ago 1.0 away, drained, older release, 4 jobs wait for it",
+        "1 ash:/s 0 3 3 min ago 1.0 away, drained, older release, 4 jobs bound to it",
         "2 elm:/s 2 3 250 ms ago gpu 1.1 lead, this host",
         "unfinished jobs: 12 available, 2 running", #"1 job waits for a host: no host has its type\n"#,
         "2 jobs wait for a host: no host offers it",

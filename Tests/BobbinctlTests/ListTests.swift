@@ -1,4 +1,5 @@
 import Foundation
+import HTTPService
 import Testing
 
 @Suite("bobbinctl list")
@@ -26,21 +27,46 @@ struct ListTests {
 
   @Test("State, type and limit are asked for, and a hint tells that there are more")
   func query() async throws {
-    let daemon = try TestDaemon(SampleReplies.jobs(SampleReplies.job("a"), total: 30))
+    let daemon = try TestDaemon(SampleReplies.jobs(SampleReplies.job("a"), total: 30, next: "here"))
     let run = try await daemon.run("list", "--state=running", "--type", "a&b", "--limit", "1")
     #expect(daemon.requests == ["GET /v1/jobs?state=running&type=a&b&limit=1"])
-    #expect(run.errors == "bobbinctl: 1 of 30 jobs shown; --limit shows more, --offset 1 the next\n")
+    #expect(run.errors == "bobbinctl: 1 of 30 jobs shown; --limit shows more, --after here the next\n")
     #expect(run.code == 0)
   }
 
-  @Test("A page that begins further on is told as such, to the last one")
-  func offset() async throws {
-    let daemon = try TestDaemon(SampleReplies.jobs(SampleReplies.job("a"), total: 30))
-    let middle = try await daemon.run("list", "--offset", "7", "--limit=1")
-    #expect(middle.errors == "bobbinctl: jobs 8 to 8 of 30 shown; --offset 8 shows the next\n")
-    let last = try await daemon.run("list", "--offset=29")
-    #expect(last.errors == "bobbinctl: jobs 30 to 30 of 30 shown\n")
-    #expect(daemon.requests == ["GET /v1/jobs?limit=1&offset=7", "GET /v1/jobs?offset=29"])
+  @Test("Every condition is asked for, in either order, from where another list has ended")
+  func conditions() async throws {
+    let daemon = try TestDaemon(SampleReplies.jobs(SampleReplies.job("a")))
+    let run = try await daemon.run(
+      "list", "--oldest", "--after=here", "--submitter", "root", "--file=f.json", "--text", "a b", "--argument=size=3",
+      "--argument", "a.b=c=d", "--queue=q", "--batch=b")
+    #expect(
+      daemon.requests == [
+        "GET /v1/jobs?queue=q&batch=b&file=f.json&text=a b&submitter=0&argument.size=3&argument.a.b=c=d&order=oldest"
+          + "&cursor=here"
+      ])
+    #expect(run.errors == "")
+  }
+
+  @Test("Short pages of the daemon are put together until as many are shown as were asked for, or there are no more")
+  func shortPages() async throws {
+    let daemon = try TestDaemon { request in
+      let reply =
+        switch request.query("cursor") {
+        case nil: SampleReplies.jobs(SampleReplies.job("a"), total: 1, next: "one")
+        case "one": SampleReplies.jobs(next: "two")
+        default: SampleReplies.jobs(SampleReplies.job("b"))
+        }
+      return .now(.json(data: Data(reply.utf8)))
+    }
+    let run = try await daemon.run("list", "--text=x", "--limit=5")
+    #expect(run.lines.count == 3)
+    #expect(
+      daemon.requests == [
+        "GET /v1/jobs?text=x&limit=5", "GET /v1/jobs?text=x&limit=4&cursor=one",
+        "GET /v1/jobs?text=x&limit=4&cursor=two",
+      ])
+    #expect(run.errors == "")
   }
 
   @Test("Times are asked for as moments, whether they are given in local time or as how long ago they were")
@@ -56,11 +82,12 @@ struct ListTests {
 
   @Test("--count prints the number of all jobs that match and nothing else")
   func count() async throws {
-    let daemon = try TestDaemon(SampleReplies.jobs(SampleReplies.job("a"), total: 30))
+    let counts = #"{"held":10,"waiting":20,"completed":5}"#
+    let daemon = try TestDaemon(SampleReplies.jobs(SampleReplies.job("a"), total: 30, counts: counts))
     let run = try await daemon.run("list", "--count", "--state=held", "--state", "waiting")
     #expect(run.lines == ["30"])
     #expect(run.errors == "")
-    #expect(daemon.requests == ["GET /v1/jobs?state=held,waiting&limit=1"])
+    #expect(daemon.requests == ["GET /v1/jobs?state=held,waiting&limit=1&counts=true"])
   }
 
   @Test("No jobs is no error, and nothing on standard output")
@@ -90,9 +117,9 @@ struct ListTests {
     #expect(run.output.unicodeScalars.allSatisfy { $0 == "\n" || $0.properties.generalCategory != .control })
   }
 
-  @Test("On a terminal lines are cut to its width and states are coloured")
+  @Test("On a terminal lines are cut to its width, IDs in their middle, and states are coloured")
   func terminal() async throws {
-    let id = String(repeating: "x", count: 100)
+    let id = "import-" + String(repeating: "x", count: 100) + "-7k3f9q"
     let daemon = try TestDaemon(
       SampleReplies.jobs(SampleReplies.job(id), SampleReplies.job("b", SampleReplies.discarded)))
     for (environment, isColoured) in [([:], true), (["NO_COLOR": "1"], false), (["TERM": "dumb"], false)] {
@@ -106,7 +133,8 @@ struct ListTests {
       let lines = text.replacing(/\x1b\[\d+m/, with: "").split(separator: "\n")
       #expect(lines.count == 3)
       #expect(lines.allSatisfy { $0.count <= 90 })
-      #expect(lines[1].contains("xxx…  "))
+      #expect(
+        lines[1].hasPrefix("import-x") && lines[1].contains("…") && lines[1].contains("x-7k3f9q  "), "\(lines[1])")
     }
   }
 

@@ -31,9 +31,9 @@ enum SampleReplies {
   static let accepted = ["state": #""available""#, "startedAt": "null", "finishedAt": "null"]
   static let discarded = ["state": #""discarded""#, "error": #""the picture is truncated""#]
 
-  static func jobs(_ jobs: String..., total: Int? = nil, counts: String? = nil) -> String {
-    #"{"jobs":["# + jobs.joined(separator: ",") + "]" + (total.map { ",\"total\":\($0)" } ?? "")
-      + (counts.map { ",\"counts\":\($0)" } ?? "") + "}"
+  static func jobs(_ jobs: String..., total: Int? = nil, next: String? = nil, counts: String? = nil) -> String {
+    #"{"jobs":["# + jobs.joined(separator: ",") + "]" + (total.map { ",\"count\":\($0),\"atLeast\":false" } ?? "")
+      + (next.map { ",\"next\":\"\($0)\"" } ?? "") + (counts.map { ",\"counts\":\($0)" } ?? "") + "}"
   }
 
   private static func quoted(_ text: String) -> String {

@@ -15,7 +15,7 @@ struct SubmitTests {
     #expect(run.code == 0)
     #expect(run.lines == ["accepted   j", "accepted   j"])
     #expect(run.errors == "")
-    #expect(daemon.requests == ["POST /v1/jobs", "POST /v1/jobs"])
+    #expect(daemon.requests == Array(repeating: "POST /v1/jobs?directory=\(TestDaemon.workingDirectory)", count: 2))
     #expect(daemon.bodies == [#"{"type": "noop"}"#, "from input"])
   }
 
@@ -35,15 +35,37 @@ struct SubmitTests {
       ])
   }
 
+  @Test("--replace has jobs with IDs of their own replace known ones, and the reply tells which did")
+  func replace() async throws {
+    let job = SampleReplies.job("j", SampleReplies.accepted.merging(["replaced": "true"]) { $1 })
+    let daemon = try TestDaemon(SampleReplies.jobs(job), status: 202)
+    let files = [
+      "{type: 'noop', id: 'a',}", ##"{"jobs": [{"type": "a"}, {"type": "b", "id": "#b"}, {"type": "c", "id": "c"}]}"##,
+      #"{"type": "noop", "id": "a", "replace": false}"#,
+    ]
+    for file in files {
+      let run = try await daemon.run("submit", "--replace", "-", input: file)
+      #expect(run.lines == ["accepted   j  replaces the job of this ID"])
+    }
+    #expect(
+      daemon.bodies == [
+        #"{"type":"noop","id":"a","replace":true}"#,
+        ##"{"jobs":[{"type":"a"},{"type":"b","id":"#b"},{"type":"c","id":"c","replace":true}]}"##,
+        #"{"type":"noop","id":"a","replace":false}"#,
+      ])
+  }
+
   @Test("--wait asks the daemon to wait and ends with 0 when all jobs are completed and on disk")
   func waits() async throws {
     let daemon = try TestDaemon(SampleReplies.jobs(SampleReplies.job("a"), SampleReplies.job("b")))
     let run = try await daemon.run("submit", "--wait=7", "-", input: "{}")
     #expect(run.code == 0)
     #expect(run.lines == ["completed  a  1.3 s", "completed  b  1.3 s"])
-    #expect(daemon.requests == ["POST /v1/jobs?wait=7"])
+    #expect(daemon.requests == ["POST /v1/jobs?wait=7&directory=\(TestDaemon.workingDirectory)"])
     _ = try await daemon.run("submit", "--wait", "-")
-    #expect(daemon.requests.last == "POST /v1/jobs?wait=600")
+    #expect(daemon.requests.last?.hasPrefix("POST /v1/jobs?wait=600&") == true)
+    _ = try await daemon.run("submit", "--wait=1h 30min", "-")
+    #expect(daemon.requests.last?.hasPrefix("POST /v1/jobs?wait=5400&") == true)
   }
 
   @Test(
@@ -51,12 +73,12 @@ struct SubmitTests {
     arguments: [
       (SampleReplies.discarded, 200, Int32(1), "discarded  j  the picture is truncated"),
       (["state": #""vanished""#], 200, 1, "vanished   j"),
-      (SampleReplies.unfinished, 202, 75, "running    j  the wait timed out; the job keeps running"),
+      (SampleReplies.unfinished, 202, 75, "running    j  the wait has ended; the job keeps running"),
       (
         ["state": #""held""#, "error": #""too many""#], 202, 3,
         "held       j  too many; `bobbinctl release j` releases it, `bobbinctl cancel j` cancels it"
       ),
-      (["state": #""waiting""#], 202, 75, "waiting    j  the wait timed out; the job waits for others"),
+      (["state": #""waiting""#], 202, 75, "waiting    j  the wait has ended; the job waits for others"),
       (["durable": "false"], 202, 75, "computed   j  not on disk yet"),
     ])
   func waitOutcomes(changes: [String: String], status: Int, code: Int32, line: String) async throws {

@@ -17,6 +17,9 @@ final class TestDaemon: Sendable {
     var lines: [String] { output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init) }
   }
 
+  /// Where the tests run bobbinctl.
+  static let workingDirectory = FileManager.default.currentDirectoryPath
+
   let root: TemporaryDirectory
   private let listener: UnixListener
   private let server: HTTPServer

@@ -49,6 +49,9 @@ struct ConfigurationErrorTests {
         "[Status]\nReadAccess=nobody\n",
         "a.conf:2: [Status] ReadAccess=nobody: expected one of everyone, group, owner"),
       Case(
+        "[Status]\nQueryTimeoutSec=0\n",
+        "a.conf:2: [Status] QueryTimeoutSec=0: expected a time span from 1ms to 4min, such as 250ms, 5s or 1h 30min"),
+      Case(
         "[Log]\nLevel=info # chatty\n",
         "a.conf:2: [Log] Level=info # chatty: expected one of error, warning, notice, info, debug"),
       Case("[Workers]\ncuont=4\n", "a.conf:2: [Workers] cuont=4: unknown key; did you mean Count?"),

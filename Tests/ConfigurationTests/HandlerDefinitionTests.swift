@@ -68,15 +68,18 @@ struct HandlerDefinitionTests {
     #expect(definition.requiredArguments.map(\.name) == ["input", "title"])
     #expect(definition.requiredArguments.map(\.kind) == [.path, .any])
     #expect(definition.optionalArguments.map(\.kind) == [.integer])
+    let service = try parsed("[Handler]\nType=mail\nConnect=/run/bobbin/handlers/mail.sock\n")
+    #expect(service.socket == "/run/bobbin/handlers/mail.sock" && definition.socket == nil)
     let keys = Set(HandlerDefinition.keys.map(\.name))
-    #expect(Set(definition.assignments.keys) == keys)
+    #expect(Set(definition.assignments.keys) == keys.subtracting(["Connect"]))
   }
 
   @Test("An empty assignment takes back earlier ones, and infinity lifts a limit")
   func emptyAssignment() throws {
     let definition = try parsed(Self.least + "Environment=A=1\nEnvironment=\nNice=3\nNice=\nTimeoutSec=infinity\n")
     #expect(definition.environment.isEmpty && definition.niceness == nil && definition.timeout == nil)
-    #expect(problems(Self.least + "ExecStart=\n") == ["a.conf: [Handler] ExecStart: is missing, but required"])
+    #expect(
+      problems(Self.least + "ExecStart=\n") == ["a.conf: [Handler] ExecStart or Connect: is missing, but required"])
   }
 
   @Test(
@@ -112,6 +115,7 @@ struct HandlerDefinitionTests {
       ("ExecStart=/bin/sh \\q", "has the unknown escape \\q; there are \\\\, \\\", \\', \\n, \\t and \\s"),
       ("ExecStart=/bin/sh %z", "has the unknown specifier %z; there are %i, %a, %q, %p, and %% for %"),
       ("Type=a b", "expected 1 to 100 letters, digits, dots, hyphens and underscores, such as report.render"),
+      ("Connect=mail.sock", "expected an absolute path"),
       ("WorkingDirectory=here", "expected an absolute path"),
       ("Environment=A", "expected assignments such as \"NAME=value\" OTHER=value"),
       ("UMask=9", "expected an octal number from 0 to 777"),
@@ -130,13 +134,38 @@ struct HandlerDefinitionTests {
     #expect(problems(Self.least + assignment) == ["a.conf:4: [Handler] \(assignment): \(message)"])
   }
 
+  @Test("Beside Connect every key is refused that only a program has which the daemon starts")
+  func service() throws {
+    let folder = try TemporaryFolder()
+    let keys = [
+      "WorkingDirectory=/", "Environment=A=1", "PassEnvironment=A", "UMask=077", "User=nobody", "Nice=1",
+      "KillGraceSec=1",
+      "MemoryMax=1G", "CPUTimeMax=1min", "FileSizeMax=1M", "OpenFilesMax=64",
+    ]
+    let others = "TimeoutSec=1min\nMaxAttempts=2\nConcurrency=4\nLogSizeMax=1K\nRequiredArguments=to\n"
+    let start = "[Handler]\nType=mail\nConnect=/run/mail.sock\n"
+    try folder.write(start + others, to: "handlers.d/1.conf")
+    let path = folder.path + "/handlers.d"
+    #expect(try HandlerDefinition.load(folder: path).first?.socket == "/run/mail.sock")
+    try folder.write(start + keys.joined(separator: "\n"), to: "handlers.d/1.conf")
+    try folder.write("[Handler]\nType=b\nExecStart=/bin/true\nNice=1\nConnect=/run/b.sock\n", to: "handlers.d/2.conf")
+    let error = #expect(throws: ConfigurationError.self) { try HandlerDefinition.load(folder: path) }
+    let words = "is for a program that ExecStart starts; with Connect the unit of the service says it"
+    let expected = keys.enumerated().map { "\(path)/1.conf:\($0.offset + 4): [Handler] \($0.element): \(words)" }
+    #expect(
+      error?.problems.map(\.description) == expected + [
+        "\(path)/2.conf:5: [Handler] Connect=/run/b.sock: stands beside ExecStart; a type is served by a program or by a "
+          + "service, not by both"
+      ])
+  }
+
   @Test("What belongs to no section, or to another, is told; so is what is missing")
   func sections() {
     #expect(
       problems("Type=x\n[Service]\nExecStart=/bin/true\n") == [
         "a.conf:1: Type=x: stands before any section; put a line [Handler] above it",
         "a.conf:2: [Service]: unknown section; a handler's file has the section [Handler]",
-        "a.conf: [Handler] ExecStart: is missing, but required",
+        "a.conf: [Handler] ExecStart or Connect: is missing, but required",
       ])
   }
 
@@ -147,7 +176,7 @@ struct HandlerDefinitionTests {
     let lines = text.split(separator: "\n").map {
       $0.hasPrefix("#") && !$0.hasPrefix("# ") && $0 != "#" ? $0.dropFirst() : $0
     }
-    var expected = try parsed(lines.prefix { !$0.hasPrefix("WorkingDirectory") }.joined(separator: "\n"))
+    var expected = try parsed(lines.prefix { !$0.hasPrefix("Connect") }.joined(separator: "\n"))
     var sample = try parsed(lines.joined(separator: "\n"))
     expected.assignments = [:]
     sample.assignments = [:]

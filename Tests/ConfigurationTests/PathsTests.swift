@@ -26,5 +26,12 @@ struct PathsTests {
         "/tmp/x/etc/handlers.d", "/tmp/x/etc/schedules.d", "/tmp/x/etc/models",
       ])
     #expect(Paths(root: "/").store == "/state/bobbin.sqlite")
+    var configuration = Configuration()
+    #expect(paths.placed(by: configuration) == paths)
+    configuration.store.path = "/data/bobbin"
+    let placed = paths.placed(by: configuration)
+    #expect(
+      [placed.store, placed.defaultState, placed.storePlace, placed.hotFolderMemories]
+        == ["/data/bobbin/bobbin.sqlite", "/tmp/x/state", "/tmp/x/state/store-place", "/data/bobbin/folders"])
   }
 }

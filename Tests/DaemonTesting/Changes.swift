@@ -18,6 +18,8 @@ package final class Changes: Sendable {
   private let queue = DispatchQueue(label: "changes")
   private let state = Mutex(State())
 
+  package init() {}
+
   /// Tells that something may have changed.
   package func note() {
     let mustQueue = state.withLock { state in

@@ -21,11 +21,13 @@ package final class DaemonProcess: Sendable {
   ///   - program: the name of a built daemon.
   ///   - wrapper: a program and its arguments that runs the daemon, such as `setpriv`.
   ///   - environment: what it gets beside what every daemon gets.
+  ///   - descriptors: its numbers of descriptors of the test's, such as sockets.
   package static func ready(
     _ root: DaemonRoot, program: String = "bobbind", wrapper: [String] = [], environment: [String: String] = [:],
-    seconds: Double = 60
+    descriptors: [Int32: Int32] = [:], seconds: Double = 60
   ) async throws -> DaemonProcess {
-    let daemon = try DaemonProcess(root, program: program, wrapper: wrapper, environment: environment)
+    let daemon = try DaemonProcess(
+      root, program: program, wrapper: wrapper, environment: environment, descriptors: descriptors)
     try await daemon.wait(seconds: seconds) { $0.notifications.contains("READY=1") }
     return daemon
   }
@@ -33,7 +35,7 @@ package final class DaemonProcess: Sendable {
   /// Starts the daemon.
   package init(
     _ root: DaemonRoot, program name: String = "bobbind", wrapper: [String] = [], arguments: [String]? = nil,
-    environment: [String: String] = [:]
+    environment: [String: String] = [:], descriptors: [Int32: Int32] = [:]
   ) throws {
     self.root = root
     isWrapped = !wrapper.isEmpty
@@ -47,7 +49,7 @@ package final class DaemonProcess: Sendable {
         ChildLaunch(
           executable: command[0], arguments: Array(command.dropFirst()),
           environment: ["NOTIFY_SOCKET": notify.path, "TZ": "UTC"].merging(environment) { _, given in given },
-          descriptors: [1: writer.number, 2: writer.number]))
+          descriptors: descriptors.merging([1: writer.number, 2: writer.number]) { $1 }))
       return (child, LogReader(reader) { changes.note() })
     }
     (child, log) = started
@@ -117,6 +119,18 @@ package final class DaemonProcess: Sendable {
     }
   }
 
+  /// Has it read its configuration again, as the service manager does, and waits until it has.
+  package func reload() async throws {
+    let count = notifications.count { $0 == "READY=1" }
+    try child.kill(SIGHUP)
+    try await wait { $0.notifications.count { $0 == "READY=1" } > count }
+  }
+
+  /// Waits until the checkpoint of one job is on disk: each durable job is the end of a flush.
+  package func waitForCheckpoint() async throws {
+    while try await root.sql("SELECT count(cursor) FROM Job") != "1" { _ = try await submit(#"{"type": "noop"}"#) }
+  }
+
   package func waitForLog(_ text: String, fileID: StaticString = #fileID, line: UInt = #line) async throws {
     try await wait(fileID: fileID, line: line) { $0.logText.contains(text) }
   }
@@ -159,6 +173,20 @@ package final class DaemonProcess: Sendable {
   package func kill() async throws {
     try child.killGroup(SIGKILL)
     _ = try await waitForEnd()
+  }
+
+  /// A process that the daemon has started, by the name of its program; nil if there is none.
+  package func child(named name: String) -> Int32? {
+    // Processes come and go while they are listed.
+    let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    for process in processes.compactMap({ Int32($0) }) {
+      guard let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+        let end = status.lastIndex(of: ")"), status.contains("(\(name))")
+      else { continue }
+      let fields = status[end...].split(separator: " ")
+      if fields.count > 2, Int32(fields[2]) == child.processID { return process }
+    }
+    return nil
   }
 
   // MARK: The socket

@@ -38,7 +38,8 @@ package final class DaemonRoot: Sendable {
     runtime = try TemporaryDirectory()
     paths = Paths(root: directory.path)
     let folders = [
-      paths.spoolTemporary, paths.spoolNew, paths.spoolCurrent, paths.spoolFailed, paths.payload, paths.state,
+      paths.spoolTemporary, paths.spoolNew, paths.spoolCurrent, paths.spoolFailed, paths.uploads, paths.payload,
+      paths.state,
       paths.models, paths.configurationDropIns, directory.path("run"),
     ]
     for folder in folders { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) }
@@ -46,10 +47,17 @@ package final class DaemonRoot: Sendable {
     try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: paths.state)
     let changes = changes
     currentWatch = try FolderWatch([paths.spoolCurrent]) { changes.note() }
-    otherWatch = try FolderWatch([paths.spoolNew, paths.spoolFailed, paths.payload]) { changes.note() }
+    otherWatch = try FolderWatch([paths.spoolNew, paths.spoolFailed, paths.uploads, paths.payload]) { changes.note() }
   }
 
   package func configure(_ text: String) throws { try write(text, to: paths.configurationFile) }
+
+  /// Declares a type whose program is a shell script.
+  package func declare(_ type: String, _ script: String, _ settings: String = "") throws {
+    let path = directory.path("\(type).sh")
+    try write(script, to: path)
+    try write("[Handler]\nType=\(type)\nExecStart=/bin/sh \(path)\n\(settings)\n", to: "\(paths.handlers)/\(type).conf")
+  }
 
   /// Writes a file, with the folders that it needs.
   package func write(_ data: Data, to path: String) throws {

@@ -45,5 +45,11 @@ package final class Tracer: Sendable {
     return tracer
   }
 
+  /// Ends it, and lets the daemon go on without it.
+  package func leave() async throws {
+    try child.killGroup(SIGKILL)
+    _ = try await child.termination()
+  }
+
   package func waitForEnd() async throws { _ = try await child.termination(by: .after(.seconds(30))) }
 }

@@ -36,8 +36,8 @@ struct DoctorTests {
     Trouble(
       code: "attempts",
       sql:
-        "INSERT INTO Attempt SELECT 99, _version, number, outcome, startedAt, finishedAt, failure, log, evidence, job "
-        + "FROM Attempt"),
+        "INSERT INTO Attempt (_key, _version, number, outcome, startedAt, finishedAt, job) "
+        + "SELECT 99, _version, number, outcome, startedAt, finishedAt, job FROM Attempt"),
     Trouble(code: "crashes", sql: "UPDATE Job SET crashes = 3 WHERE id = 'later'"),
     Trouble(code: "crashes", sql: "UPDATE Job SET crashes = 2 WHERE id = 'bad'"),
     Trouble(code: "half-done", sql: "UPDATE Job SET cursor = '{}' WHERE id = 'done'"),
@@ -154,10 +154,10 @@ struct DoctorTests {
     }
     let tool = try await Tool.run("bobbinctl", ["--root", root.directory.path, "doctor"])
     #expect(tool.code == 0, "\(tool.output)\(tool.errors)")
-    #expect(tool.output.contains("note: 1 jobs are unfinished"))
-    #expect(tool.output.contains("note: 1 files in "))
-    #expect(tool.output.contains("note: 1 half-written files in "))
-    #expect(tool.output.contains("note: 1 files of large values"))
+    #expect(tool.output.contains("resumes 1 unfinished job\n"))
+    #expect(tool.output.contains("recovers or removes 1 file in "))
+    #expect(tool.output.contains("removes 1 half-written file in "))
+    #expect(tool.output.contains("removes 1 large value without a row"))
     #expect(tool.output.hasSuffix("files\n"))
     let files = try FileManager.default.contentsOfDirectory(atPath: root.paths.state)
     #expect(!files.contains("bobbin.sqlite-shm"), "it leaves no trace")
@@ -178,7 +178,7 @@ struct DoctorTests {
         file-without-reason: \(root.paths.spoolFailed)/x.json: it has no file with a reason
 
         """), "\(tool.output)\(tool.errors)")
-    #expect(tool.output.contains("note: 1 jobs are unfinished"))
+    #expect(tool.output.contains("resumes 1 unfinished job\n"))
   }
 
   @Test("The command asks a running daemon where its files are, and its findings make the exit code 1")

@@ -39,6 +39,29 @@ extension FaultTests {
       figures.tell("at most \(memory >> 10) MB of memory")
     }
 
+    @Test("A file with ten times as many lines takes less than twice the memory", .timeLimit(.minutes(30)))
+    func lines() async throws {
+      let count = FaultPlan.count("LINES", short: 5_000, whole: 100_000)
+      var figures = FaultFigures("files of many lines")
+      var peaks: [Int] = []
+      for count in [count / 10, count] {
+        let root = try DaemonRoot()
+        let daemon = try await DaemonProcess.ready(root)
+        try root.drop(String(repeating: "{\"type\": \"noop\"}\n", count: count), as: "lines.ndjson")
+        try await daemon.waitUntilSpoolIsEmpty(seconds: 900)
+        peaks.append(try Self.peakMemory(of: daemon.child.processID))
+        let result = try await root.sql("SELECT count(*), count(DISTINCT id) FROM Job WHERE state = 'completed'")
+        #expect(result == "\(count)|\(count)")
+        let end = try await daemon.stop()
+        #expect(end == .exited(code: 0))
+        figures.jobs += count
+      }
+      #expect(peaks[1] < 2 * peaks[0], "\(peaks) kB")
+      figures.faults = 1
+      figures.struck = 1
+      figures.tell("\(peaks[0] >> 10) and \(peaks[1] >> 10) MB of memory")
+    }
+
     /// In kilobytes.
     private static func peakMemory(of process: Int32) throws -> Int {
       let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)

@@ -76,9 +76,9 @@ extension FaultTests {
             "backoff": {"kind": "fixed", "base": "300ms"},
             "arguments": {"input": "in.jpg", "outputs": [{"path": "p.png", "width": 3000, "enlarge": true}]}}
           """#, as: FileName("p\(number).json"))
-        try await daemon.waitForLog("job p\(number): attempt 1")
+        try await daemon.waitForLog("job p\(number) (image.encode): attempt 1")
         try clock.set(ahead: -number * Self.day)
-        try await daemon.waitForLog("job p\(number): attempt 2")
+        try await daemon.waitForLog("job p\(number) (image.encode): attempt 2")
         _ = try await daemon.submit(#"{"type": "noop", "id": "n\#(number)"}"#)
         try await daemon.kill()
         // Again behind, while no daemon runs.

@@ -149,9 +149,9 @@ extension FaultTests {
         {"jobs": [{"type": "test.flaky", "id": "a", "backoff": {"kind": "fixed", "base": "1h"}},
           {"type": "test.crashing", "id": "b", "maxAttempts": 4, "backoff": {"kind": "fixed", "base": "1ms"}}]}
         """#, as: "two.json")
-      try await daemon.waitForLog("job a: attempt 1")
+      try await daemon.waitForLog("job a (test.flaky): attempt 1")
       _ = try await daemon.submit(#"{"type": "noop", "id": "witness", "after": []}"#)
-      try await daemon.wait { $0.logText.contains("JOB_STATE=quarantined") }
+      try await daemon.wait { $0.logText.contains(", quarantined, since its process crashed too often") }
       let cancel = try await daemon.tool("cancel", "a", "b")
       #expect(cancel.code == 0, "\(cancel.errors)")
       try await daemon.waitUntilSpoolIsEmpty()
@@ -168,7 +168,7 @@ extension FaultTests {
       let daemon = try await DaemonProcess.ready(root)
       _ = try await daemon.submit(
         #"{"type": "test.crashing", "id": "a", "maxAttempts": 4, "backoff": {"kind": "fixed", "base": "1ms"}}"#)
-      try await daemon.wait { $0.logText.contains("JOB_STATE=quarantined") }
+      try await daemon.wait { $0.logText.contains(", quarantined, since its process crashed too often") }
       // What made it crash is mended.
       let good = TestProgram.good.script(notingStartsIn: JobStart.path(in: root))
       try root.write(good, to: TestProgram.crashing.path(in: root))

@@ -16,13 +16,13 @@ extension FaultTests {
       let daemon = try await DaemonProcess.ready(root)
       _ = try await daemon.submit(Self.picture("first"))
       for number in 0..<FaultPlan.count("STOPS", short: 1, whole: 10) {
-        let helper = try #require(Self.child(of: daemon.child.processID, named: "bobbin-image"))
+        let helper = try #require(daemon.child(named: "bobbin-image"))
         try #require(Glibc.kill(helper, SIGSTOP) == 0)
         let jobs = try await daemon.submit(Self.picture("stopped-\(number)"))
         #expect(jobs.first?["state"]?.string == "completed")
         #expect(jobs.first?["attempt"]?.integer == 2)
         // It is gone, not left standing.
-        #expect(Self.child(of: daemon.child.processID, named: "bobbin-image") != helper)
+        #expect(daemon.child(named: "bobbin-image") != helper)
         let isWhole = try TestPicture.isWholePNG(root.paths.payload + "/stopped-\(number).png")
         #expect(isWhole)
         figures.faults += 1
@@ -42,7 +42,7 @@ extension FaultTests {
       try await Workload.prepare(root)
       let daemon = try await DaemonProcess.ready(root)
       _ = try await daemon.submit(Self.picture("first"))
-      let helper = try #require(Self.child(of: daemon.child.processID, named: "bobbin-image"))
+      let helper = try #require(daemon.child(named: "bobbin-image"))
       try #require(Glibc.kill(helper, SIGSTOP) == 0)
       let blocker = Self.picture("blocker", timeout: "6s", attempts: 1)
       #expect(try await daemon.request("POST", "/v1/jobs", body: blocker).status == 202)
@@ -56,19 +56,6 @@ extension FaultTests {
       {"type": "image.encode", "id": "\#(id)", "timeout": "\#(timeout)", "maxAttempts": \#(attempts), "backoff": {"kind": "fixed", "base": "50ms"},
         "arguments": {"input": "in.jpg", "outputs": [{"path": "\#(id).png", "width": 40}]}}
       """#
-    }
-
-    private static func child(of parent: Int32, named name: String) -> Int32? {
-      // Processes come and go while they are listed.
-      let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-      for process in processes.compactMap({ Int32($0) }) {
-        guard let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
-          let end = status.lastIndex(of: ")"), status.contains("(\(name))")
-        else { continue }
-        let fields = status[end...].split(separator: " ")
-        if fields.count > 2, Int32(fields[2]) == parent { return process }
-      }
-      return nil
     }
   }
 }

@@ -21,7 +21,7 @@ struct ConnectionTableTests {
     let pair = try FileDescriptor.socketPair(.stream)
     return table.add(
       ConnectionSocket(try pair.first.duplicate()), descriptor: descriptor,
-      peer: PeerCredentials(processID: 1, user: user, group: user), standing: standing, deadline: .now())
+      client: HTTPClient(PeerCredentials(processID: 1, user: user, group: user)), standing: standing, deadline: .now())
   }
 
   /// How many of 20 connections get in.

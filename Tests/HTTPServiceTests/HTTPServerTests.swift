@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import HTTPService
+import Synchronization
 import SystemSupport
 import Testing
 
@@ -53,6 +54,47 @@ struct HTTPServerTests {
     #expect(reply.status == 413)
     #expect(reply.errorCode == "body-too-large")
     #expect(try await fixture.send("POST", "/", body: Data(count: 1_024)).status == 200)
+  }
+
+  /// Counts the bytes of a body, and takes no more than it has room for.
+  private final class CountingSink: HTTPBodySink {
+    struct Full: Error {}
+
+    private let room: Int
+    private let bytes = Mutex(0)
+
+    init(room: Int) { self.room = room }
+
+    var count: Int { bytes.withLock { $0 } }
+
+    func append(_ piece: UnsafeRawBufferPointer) throws {
+      bytes.withLock { $0 += piece.count }
+      if count > room { throw Full() }
+    }
+  }
+
+  @Test("A body may go to a sink, whatever its length, be refused before it is read, or find no room there")
+  func sinks() async throws {
+    let fixture = try ServerFixture(
+      { $0.bodyBytes = 1_024 },
+      placeBody: { request, length in
+        switch request.path {
+        case "/sink": .sink(CountingSink(room: 1_000_000))
+        case "/refused": .refused(.failure(409, code: "no", message: "\(length)"))
+        default: .memory
+        }
+      },
+      handler: { request in
+        let count = (request.sink as? CountingSink)?.count ?? -1
+        return .now(.text("\(count) \(request.body.count)"))
+      })
+    let whole = try await fixture.send("POST", "/sink", body: Data(count: 1_000_000))
+    #expect(whole.status == 200 && whole.body == Data("1000000 0".utf8))
+    let tooLarge = try await fixture.send("POST", "/sink", body: Data(count: 1_000_001))
+    #expect(tooLarge.status == 503 && tooLarge.errorCode == "storage-full")
+    #expect(try await fixture.send("POST", "/refused", body: Data(count: 5_000)).status == 409)
+    #expect(try await fixture.send("POST", "/other", body: Data(count: 5_000)).status == 413)
+    #expect(try await fixture.send("POST", "/other", body: Data(count: 5)).body == Data("-1 5".utf8))
   }
 
   @Test("Replies tell nothing about the server and are not cached; HEAD has no body")

@@ -47,6 +47,27 @@ struct LaterReplyTests {
     }
   }
 
+  @Test("Whoever observes a reply learns of the first answer only, even if nobody waits for it any more")
+  func observed() async throws {
+    let seen = Mutex<[Int]>([])
+    let handler: HTTPHandler = { [inbox] request in
+      let reply: HTTPReply = request.path == "/now" ? .now(.text("", status: 203)) : .later { inbox.put($0) }
+      return reply.observed { response in seen.withLock { $0.append(response.status) } }
+    }
+    let fixture = try ServerFixture {
+      $0.replyTimeout = .milliseconds(100)
+    } handler: {
+      handler($0)
+    }
+    #expect(try await fixture.send("GET", "/now").status == 203)
+    #expect(try await fixture.send("GET", "/wait").status == 504)
+    try await inbox.waitForArrivals(1)
+    let responders = inbox.drain()
+    #expect(responders.map { $0.respond(.text("", status: 201)) } == [false])
+    #expect(responders.map { $0.respond(.text("", status: 202)) } == [false])
+    #expect(seen.withLock { $0 } == [203, 201])
+  }
+
   @Test("A request is answered when its responder is, and only once, while others go on")
   func answered() async throws {
     let fixture = try fixture()

@@ -10,12 +10,15 @@ struct ServerFixture: Sendable {
   let listener: UnixListener
   let server: HTTPServer
 
-  init(_ change: (inout HTTPServerLimits) -> Void = { _ in }, handler: @escaping HTTPHandler) throws {
+  init(
+    _ change: (inout HTTPServerLimits) -> Void = { _ in }, placeBody: @escaping HTTPBodyPlacer = { _, _ in .memory },
+    handler: @escaping HTTPHandler
+  ) throws {
     var limits = HTTPServerLimits()
     change(&limits)
     directory = try TemporaryDirectory()
     listener = try UnixListener(path: directory.path("s"), mode: 0o600, backlog: 512)
-    server = try HTTPServer(listener: listener.descriptor, limits: limits, handler: handler)
+    server = try HTTPServer(listener: listener.descriptor, limits: limits, placeBody: placeBody, handler: handler)
     try server.start()
   }
 

@@ -50,6 +50,18 @@ struct PoolTests {
     await bench.close()
   }
 
+  @Test("Of several outputs each is told when it is made, within the time of the whole picture", arguments: [1, 4])
+  func progress(count: Int) async throws {
+    let bench = try Workbench()
+    let told = Mutex<[Int]>([])
+    let request = ImageRequest(outputs: (1...count).map { ImageOutput(format: .webp, width: 32 * $0) })
+    let reply = try await bench.encode(Self.photograph, request) { made in told.withLock { $0.append(made) } }
+    #expect(reply.outputs.count == count)
+    // The reply tells of the last one.
+    #expect(told.withLock { $0 } == Array(1..<count))
+    await bench.close()
+  }
+
   @Test("A helper killed while idle costs nothing")
   func killedIdle() async throws {
     let bench = try Workbench()

@@ -44,7 +44,8 @@ struct Workbench {
 
   /// Encodes `input` into files named `0`, `1` ... in the directory.
   func encode(
-    _ input: String, _ request: ImageRequest, deadline: Deadline = .never
+    _ input: String, _ request: ImageRequest, deadline: Deadline = .never,
+    didMake: @Sendable (Int) -> Void = { _ in }
   ) async throws -> ImageReply {
     let source = try FileDescriptor.open(input)
     var outputs: [Int32] = []
@@ -53,7 +54,7 @@ struct Workbench {
       outputs.append(try FileDescriptor.open(path(String(index)), .creating).relinquish())
       try #require(ftruncate(outputs[index], 0) == 0)
     }
-    return try await pool.encode(request, input: source.number, outputs: outputs, deadline: deadline)
+    return try await pool.encode(request, input: source.number, outputs: outputs, deadline: deadline, didMake: didMake)
   }
 
   /// Encodes `input` and returns the error that must come.

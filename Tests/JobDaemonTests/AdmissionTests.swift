@@ -68,17 +68,17 @@ struct AdmissionTests {
       return candidate
     }
     let (known, stranger) = (try candidate("x.json"), try candidate("y.json"))
-    let id = known.file.defaultID(in: "a:/spool")
+    let id = known.file.defaultID(.ofSpool("a:/spool"))
     try fixture.main.performAndWait { context in
       for (file, name) in [(known.file, "x.json"), (stranger.file, "other.json")] {
         let job = Job(context: context)
-        (job.id, job.type, job.file, job.spool) = (file.defaultID(in: "a:/spool"), "noop", name, "a:/spool")
+        (job.id, job.type, job.file, job.spool) = (file.defaultID(.ofSpool("a:/spool")), "noop", name, "a:/spool")
         job.currentState = .completed
       }
       try context.save()
     }
     let admitted = try admit(known, stranger)
-    #expect(admitted.map(\.ids) == [[id], [stranger.file.defaultID]])
+    #expect(admitted.map(\.ids) == [[id], [stranger.file.defaultID(.short)]])
     #expect(admitted.map(\.jobs.count) == [0, 1])
   }
 
@@ -126,7 +126,7 @@ struct AdmissionTests {
     #expect(try admission.admit([try candidate("g", noop("x"))]).map { try $0.get().jobs.count } == [0])
   }
 
-  @Test("A known ID with other arguments is refused, and what differs is told; a file that was accepted is not")
+  @Test("A known ID with other arguments is refused, and what differs is told; the job's own file is not")
   func otherArguments() throws {
     func job(_ arguments: String) -> String { #"{"type": "other", "id": "x", "arguments": \#(arguments)}"# }
     let first = #"{"a": 1, "b": {"c": 2.0, "d": [1]}}"#
@@ -143,9 +143,13 @@ struct AdmissionTests {
         nil, nil, start + #""one" here, "e" is nothing there and null here); choose another one"#,
         start + #"nothing here, "b" differs); choose another one"#,
       ])
-    var earlier = try candidate("e", job("{}"))
-    earlier.isTakenUp = true
-    #expect(try admission.admit([earlier]).map { try $0.get().repeated.count } == [1])
+    var earlier = try [candidate("a", job("{}")), candidate("e", job("{}"))]
+    for index in earlier.indices { earlier[index].isTakenUp = true }
+    let again = try admission.admit(earlier)
+    #expect(try again[0].get().repeated.count == 1)
+    #expect(throws: AdmissionRefusal.self, "it waited in the spool while another file took the ID") {
+      try again[1].get()
+    }
   }
 
   @Test("Jobs that wait for unknown ones are told of, also if these come later in the same file")
@@ -164,13 +168,47 @@ struct AdmissionTests {
   func sentIDs() throws {
     let two = #"{"jobs": [{"type": "noop"}, {"type": "other"}]}"#
     let ids = try [#"{"type": "noop"}"#, #"{"type": "noop"}"#, two].flatMap { text in
-      try candidate(Submitter.fileName(for: 7), text).jobs(spool: nil).map { $0.id ?? "" }
+      try candidate(Submitter.fileName(for: 7), text).jobs(.short).map { $0.id ?? "" }
     }
     #expect(Set(ids).count == 4)
-    #expect(ids[0].wholeMatch(of: /noop-[0-9a-f]{16}/) != nil && ids[1].wholeMatch(of: /noop-[0-9a-f]{16}/) != nil)
-    #expect(ids[2].wholeMatch(of: /jobs-[0-9a-f]{16}\.1/) != nil, "\(ids[2])")
+    #expect(ids[0].wholeMatch(of: /noop-[0-9a-z]{6}/) != nil && ids[1].wholeMatch(of: /noop-[0-9a-z]{6}/) != nil)
+    #expect(ids[2].wholeMatch(of: /jobs-[0-9a-z]{6}\.1/) != nil, "\(ids[2])")
     #expect(
-      try candidate("photo.json", #"{"type": "noop"}"#).jobs(spool: "a:/s").first?.id?.hasPrefix("photo-") == true)
+      try candidate("photo.json", #"{"type": "noop"}"#).jobs(.ofSpool("a:/s")).first?.id?.hasPrefix("photo-") == true)
+  }
+
+  @Test("A short ID that another job has is not taken, and each file is known again by its own")
+  func shortIDs() throws {
+    func dropped(_ name: FileName) throws -> AdmissionCandidate { try candidate(name, #"{"type": "noop"}"#) }
+    let (first, second, third) = (try dropped("x.json"), try dropped("y.json"), try dropped("z.json"))
+    _ = try admit(try candidate("a", noop(first.file.defaultID(.short))))
+    // An older release knew the file by its long ID.
+    _ = try admit(try candidate("b", noop(third.file.defaultID(.long))))
+    let ids = [first.file.defaultID(.long), second.file.defaultID(.short), third.file.defaultID(.long)]
+    let admitted = try admit(first, second, third)
+    #expect(admitted.flatMap(\.ids) == ids)
+    #expect(admitted.map(\.jobs.count) == [1, 1, 0])
+    let again = try admit(try dropped("x.json"), try dropped("y.json"), try dropped("z.json"))
+    #expect(again.flatMap(\.ids) == ids)
+    #expect(again.map(\.repeated.count) == [1, 1, 1])
+  }
+
+  @Test("A file replaces a known job once, and one that made it never, however often they come")
+  func replacements() throws {
+    func file(_ name: FileName, _ more: String = "") throws -> AdmissionCandidate {
+      try candidate(name, #"{"type": "other", "id": "x", "replace": true\#(more)}"#)
+    }
+    let made = try admit(try file("a"))[0]
+    #expect(made.jobs.count == 1 && made.replacements.isEmpty)
+    let again = try admit(try file("a"))[0]
+    #expect(again.repeated.count == 1 && again.replacements.isEmpty)
+    let replaced = try admit(try file("b"), try file("a", #", "priority": 1"#), try file("a"))
+    #expect(replaced.map(\.replacements.count) == [1, 1, 0], "another file, other content, the first once more")
+    #expect(replaced.map(\.jobs.count) == [0, 0, 0] && replaced[0].replaced == Set(made.objectIDs))
+    // One whose jobs are over has nothing to replace any more.
+    var over = try file("c")
+    over.isOver = true
+    #expect(try admit(over)[0].replacements.isEmpty)
   }
 
   @Test("Names that begin with # belong to their file: two files may have the same, and each has jobs of its own")

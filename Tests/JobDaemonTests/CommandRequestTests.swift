@@ -8,7 +8,7 @@ import Testing
 @Suite("The body of a command")
 struct CommandRequestTests {
   private func request(_ text: String) throws -> CommandRequest {
-    try CommandRequest(try JSONValue(parsing: Array(text.utf8), dialect: .json), user: 7)
+    try CommandRequest(try JSONValue(parsing: Array(text.utf8), dialect: .json), asker: "user 7")
   }
 
   @Test(

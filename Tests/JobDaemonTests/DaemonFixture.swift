@@ -52,21 +52,26 @@ final class DaemonFixture: Sendable {
     try daemon.coordinator.close()
   }
 
+  /// The names of the files that are claimed and not released.
+  func leftFiles() throws -> [FileName] { try daemon.spool.current.entries().filter { !$0.isHidden } }
+
   func submit(_ text: String) throws -> [ManagedObjectID] {
     try daemon.accept(Data(text.utf8), submitter: getuid()).flatMap(\.objectIDs)
   }
 
   /// Submits jobs and waits until all of them are over and on disk.
+  ///
+  /// - Parameter seconds: the limit; very many jobs take their time beside other tests.
   @discardableResult
-  func run(_ text: String) async throws -> [ManagedObjectID] {
+  func run(_ text: String, within seconds: Double = 60) async throws -> [ManagedObjectID] {
     let ids = try submit(text)
-    try await waitForRelease(of: ids)
+    try await waitForRelease(of: ids, within: seconds)
     return ids
   }
 
   /// Waits until jobs are over and on disk.
-  func waitForRelease(of ids: [ManagedObjectID]) async throws {
-    try await withTimeout { [daemon] in
+  func waitForRelease(of ids: [ManagedObjectID], within seconds: Double = 60) async throws {
+    try await withTimeout(seconds: seconds) { [daemon] in
       let (ends, continuation) = AsyncStream<Void>.makeStream()
       daemon.waiters.add(ids, to: daemon.scheduler) { continuation.yield() }
       var left = ids.count

@@ -31,6 +31,8 @@ struct FlushStateTests {
         case .report(.storeUnwritable): actions.append("unwritable")
         case .report(.storeWritable): actions.append("writable")
         case .report(.storeFailed): actions.append("failed")
+        // After every flush that has succeeded.
+        case .report(.flushed): break
         case .report: actions.append("other report")
         case .answer(let waiters, let answer): for waiter in waiters { waiter.call(answer) }
         }
@@ -77,7 +79,7 @@ struct FlushStateTests {
   private static func job(_ id: String) -> FinishedJob {
     FinishedJob(
       objectID: ManagedObjectID(key: 1, entityIndex: 0, rootIndex: 0, coordinatorOrdinal: 0), id: id,
-      state: .completed, failure: nil, file: nil)
+      type: "noop", state: .completed, failure: nil, file: nil)
   }
 
   @Test("What is merged first arms the timer, and the timer starts the flush")

@@ -1,3 +1,4 @@
+import Foundation
 import Jobs
 import ObjectGraph
 import Synchronization
@@ -68,6 +69,55 @@ struct HostFaultTests {
     try await fixture.waitForRelease(of: ids)
     #expect(try fixture.record("b") { $0.currentState } == .completed)
     #expect(fixture.daemon.statusText == "taking jobs")
+    try await fixture.stop()
+  }
+
+  @Test("A type that waits for a file goes on when it comes, without waiting for the next trial, also in a new folder")
+  func awaitedFile() async throws {
+    let folder = try TemporaryDirectory()
+    let path = folder.path("run/handlers/s.sock")
+    let handler = ScriptedHandler("program", hasOutsideEffects: true) { _ in
+      if !FileManager.default.fileExists(atPath: path) { throw HostFault("there is no socket", awaits: path) }
+      return .null
+    }
+    let fixture = try DaemonFixture(handlers: [handler], hostFaultDelays: .seconds(3600) ... .seconds(3600))
+    try fixture.start()
+    let ids = try fixture.submit(#"{"type": "program", "id": "a", "maxAttempts": 1}"#)
+    try await withTimeout { [daemon = fixture.daemon] in
+      while daemon.engine.hostFaults.heldTypes.isEmpty || daemon.scheduler.running(ids[0]) != nil { await Task.yield() }
+    }
+    try FileManager.default.createDirectory(atPath: folder.path("run/handlers"), withIntermediateDirectories: true)
+    // Whether the folder was seen empty or with the file in it, the type goes on.
+    try Data().write(to: URL(filePath: path))
+    try await fixture.waitForRelease(of: ids)
+    #expect(try fixture.record("a") { $0.attempt } == 1)
+    #expect(fixture.daemon.statusText == "taking jobs")
+    try await fixture.stop()
+  }
+
+  @Test("A type that is held for want of room goes on when one of its running jobs has ended")
+  func oneConnection() async throws {
+    let calls = Mutex(0)
+    let daemon = Mutex<Daemon?>(nil)
+    let handler = ScriptedHandler("program", hasOutsideEffects: false) { _ in
+      let call = calls.withLock { calls in
+        calls += 1
+        return calls
+      }
+      // The first has the only connection until the second has found out.
+      if call == 1 {
+        while daemon.withLock({ $0 })?.engine.hostFaults.heldTypes.isEmpty != false { await Task.yield() }
+      }
+      if call == 2 { throw HostFault("too many connections") }
+      return .null
+    }
+    let fixture = try DaemonFixture(handlers: [handler], hostFaultDelays: .seconds(3600) ... .seconds(3600))
+    daemon.withLock { $0 = fixture.daemon }
+    try fixture.start()
+    try await fixture.run(#"{"jobs": [{"type": "program", "id": "a"}, {"type": "program", "id": "b"}]}"#)
+    #expect(calls.withLock { $0 } == 3)
+    for id in ["a", "b"] { #expect(try fixture.record(id) { $0.attempt } == 1) }
+    daemon.withLock { $0 = nil }
     try await fixture.stop()
   }
 

@@ -8,15 +8,36 @@ import Testing
 
 @Suite("Selections of jobs")
 struct JobSelectionTests {
-  /// A page's jobs by name, and how many there are.
+  /// A page's jobs by name, how many there are, and where the next one begins.
   private func page(
-    _ selection: JobSelection, _ fixture: DaemonFixture, limit: Int = 10, offset: Int = 0
-  ) throws -> (ids: [String], total: Int) {
+    _ selection: JobSelection, _ fixture: DaemonFixture, limit: Int = 10, order: JobOrder = .newest,
+    cursor: JobCursor? = nil
+  ) throws -> (ids: [String], count: JobCount, next: JobPosition?) {
     let daemon = fixture.daemon
-    return try ManagedObjectContext(parent: daemon.main, name: "test").performAndWait { context in
-      let page = try selection.page(context, daemon.engine.unfinished, limit: limit, offset: offset)
-      return (try page.ids.map { try context.job(with: $0).id }, page.total)
+    var listing = JobListing(selection: selection, order: order, limit: limit)
+    listing.cursor = cursor
+    return try ManagedObjectContext(parent: daemon.main, name: "test").performAndWait { [listing] context in
+      let page = try listing.page(context, daemon.engine.unfinished)
+      return (try page.jobs.map { try context.job(with: $0).id }, page.count, page.next)
     }
+  }
+
+  /// All pages of a list, and the count that each tells.
+  private func pages(
+    _ selection: JobSelection, _ fixture: DaemonFixture, of limit: Int, order: JobOrder = .newest
+  ) throws -> (pages: [[String]], counts: Set<Int>) {
+    var pages: [[String]] = []
+    var counts: Set<Int> = []
+    var cursor: JobCursor?
+    repeat {
+      let (ids, count, next) = try page(selection, fixture, limit: limit, order: order, cursor: cursor)
+      pages.append(ids)
+      counts.insert(count.number)
+      // As a client sends it.
+      cursor = next.flatMap { JobCursor(JobCursor(order: order, position: $0, count: count).text) }
+      try #require((cursor == nil) == (next == nil))
+    } while cursor != nil
+    return (pages, counts)
   }
 
   @Test("Jobs accepted between two times are found, the first included, whatever states are asked for")
@@ -28,20 +49,91 @@ struct JobSelectionTests {
       _ = try fixture.submit(#"{"type": "noop", "id": "\#(id)", "notBefore": "2199-01-01T00:00:00Z"}"#)
     }
     func accepted(_ id: String) throws -> Date { try #require(try fixture.record(id) { $0.createdAt }) }
-    for states in [[], [.completed, .scheduled]] as [Set<JobState>] {
-      let middle = JobSelection(states: states, since: try accepted("b"), until: try accepted("d"))
-      #expect(try page(middle, fixture) == (["c", "b"], 2))
-      #expect(try page(middle, fixture, limit: 1, offset: 1) == (["b"], 2))
+    func expect(_ states: Set<JobState>, _ test: RecordTest, _ ids: [String]) throws {
+      let (found, count, next) = try page(JobSelection(states: states, record: test), fixture)
+      #expect(found == ids)
+      #expect(count == JobCount(number: ids.count))
+      #expect(next == nil)
     }
-    #expect(try page(JobSelection(states: [.scheduled], since: accepted("d")), fixture) == (["d"], 1))
-    #expect(try page(JobSelection(states: [.scheduled], until: accepted("d")), fixture) == (["c"], 1))
-    #expect(try page(JobSelection(states: [.completed], until: accepted("b")), fixture) == (["a"], 1))
-    #expect(try page(JobSelection(since: .distantFuture), fixture) == ([], 0))
-    let mine = JobSelection(submitter: getuid(), since: try accepted("b"))
-    #expect(try page(mine, fixture) == (["d", "c", "b"], 3))
-    #expect(try page(JobSelection(states: [.scheduled], submitter: getuid() + 1), fixture) == ([], 0))
+    for states in [[], [.completed, .scheduled]] as [Set<JobState>] {
+      let middle = RecordTest(since: try accepted("b"), until: try accepted("d"))
+      try expect(states, middle, ["c", "b"])
+      #expect(try pages(JobSelection(states: states, record: middle), fixture, of: 1).pages == [["c"], ["b"]])
+    }
+    try expect([.scheduled], RecordTest(since: accepted("d")), ["d"])
+    try expect([.scheduled], RecordTest(until: accepted("d")), ["c"])
+    try expect([.completed], RecordTest(until: accepted("b")), ["a"])
+    try expect([], RecordTest(since: .distantFuture), [])
+    try expect([], RecordTest(submitter: getuid(), since: accepted("b")), ["d", "c", "b"])
+    try expect([.scheduled], RecordTest(submitter: getuid() + 1), [])
     try await fixture.stop()
   }
+
+  @Test("The pages of a list have each job once, in either order, whatever is asked for, and tell the same count")
+  func pages() async throws {
+    let fixture = try DaemonFixture()
+    try fixture.start()
+    let ids = (0..<12).map { String(format: "job%02d", $0) }
+    for (number, id) in ids.enumerated() {
+      let due = number.isMultiple(of: 3) ? #", "notBefore": "2199-01-01T00:00:00Z""# : ""
+      let queue = number.isMultiple(of: 2) ? "even" : "odd"
+      let job = #"{"type": "noop", "id": "\#(id)", "queue": "\#(queue)", "batch": "b"\#(due)}"#
+      if due.isEmpty { try await fixture.run(job) } else { _ = try fixture.submit(job) }
+    }
+    let later = ids.enumerated().filter { $0.offset.isMultiple(of: 3) }.map(\.element)
+    let even = ids.enumerated().filter { $0.offset.isMultiple(of: 2) }.map(\.element)
+    let cases: [(JobSelection, [String])] = [
+      (JobSelection(), ids), (JobSelection(batch: "b"), ids), (JobSelection(type: "noop"), ids),
+      (JobSelection(states: [.scheduled]), later), (JobSelection(queue: "even"), even),
+      (JobSelection(states: [.completed]), ids.filter { !later.contains($0) }),
+      (JobSelection(states: [.completed, .scheduled]), ids),
+      (JobSelection(states: [.completed, .scheduled, .held], queue: "even", type: "noop"), even),
+    ]
+    for (selection, expected) in cases {
+      for order in JobOrder.allCases {
+        for limit in [1, 5, 12] {
+          let (pages, counts) = try self.pages(selection, fixture, of: limit, order: order)
+          #expect(pages.joined().elementsEqual(order == .oldest ? expected : expected.reversed()), "\(selection)")
+          #expect(pages.dropLast().allSatisfy { $0.count == limit })
+          if selection.queue == nil { #expect(counts == [expected.count], "\(selection)") }
+        }
+      }
+    }
+    try await fixture.stop()
+  }
+
+  @Test("Files, texts and arguments are found, whatever the case and the state")
+  func records() async throws {
+    let fixture = try DaemonFixture(handlers: [ScriptedHandler("taking") { _ in .null }])
+    try fixture.start()
+    try await fixture.run(#"{"type": "taking", "id": "Order-1", "arguments": {"size": 3, "name": "x y"}}"#)
+    _ = try fixture.submit(
+      #"{"type": "taking", "id": "order-2", "arguments": {"size": 30, "deep": {"size": 3}}, "notBefore": "2199-01-01T00:00:00Z"}"#
+    )
+    func found(_ change: (inout RecordTest) -> Void) throws -> [String] {
+      var selection = JobSelection()
+      change(&selection.record)
+      return try page(selection, fixture).ids
+    }
+    #expect(try found { $0.text = "ORDER" } == ["order-2", "Order-1"])
+    #expect(try found { $0.text = "r-1" } == ["Order-1"])
+    #expect(try found { $0.arguments = ["size": "3"] } == ["Order-1"])
+    #expect(try found { $0.arguments = ["size": "3", "name": "x y"] } == ["Order-1"])
+    #expect(try found { $0.arguments = ["size": "30"] } == ["order-2"])
+    #expect(try found { $0.arguments = ["deep": #"{"size":3}"#] } == ["order-2"])
+    #expect(try found { $0.arguments = ["none": "3"] } == [])
+    let file = try #require(try fixture.record("Order-1") { $0.file })
+    #expect(try found { $0.file = file } == ["Order-1"])
+    #expect(try found { $0.text = file.uppercased() } == ["Order-1"])
+    try await fixture.stop()
+  }
+
+  @Test(
+    "What is no cursor of a list is refused",
+    arguments: [
+      "", "x", "bmV3ZXN0", "bmV3ZXN0L3gvMS8vYQ", "b2xkLzQvMS8vYQ", "bmV3ZXN0LzdmZjAwMDAwMDAwMDAwMDAvMS8vYQ", "%00",
+    ])
+  func badCursors(text: String) { #expect(JobCursor(text) == nil) }
 
   @Test("Jobs are counted by state, whichever states are asked for, and whether or not their records must be looked at")
   func counts() async throws {
@@ -62,9 +154,9 @@ struct JobSelectionTests {
     let batch: [JobState: Int] = [.completed: 2, .scheduled: 1, .cancelled: 1]
     try await fixture.waitUntil { try counts(JobSelection(batch: "b")) == batch }
     #expect(try counts(JobSelection(states: [.running], batch: "b")) == batch)
-    #expect(try counts(JobSelection(batch: "b", since: .distantPast)) == batch)
+    #expect(try counts(JobSelection(batch: "b", record: RecordTest(since: .distantPast))) == batch)
     #expect(try counts(JobSelection(batch: "none")) == [:])
-    #expect(try counts(JobSelection(submitter: getuid() + 1)) == [:])
+    #expect(try counts(JobSelection(record: RecordTest(submitter: getuid() + 1))) == [:])
     try await fixture.stop()
   }
 }

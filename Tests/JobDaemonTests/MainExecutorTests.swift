@@ -50,7 +50,7 @@ struct MainExecutorTests {
       paths: paths, configuration: box, coordinator: coordinator, handlers: handlers.all, log: log)
     let listener = try UnixListener(path: paths.socket, mode: 0o600)
     let daemon = try Daemon(parts) { failure in preconditionFailure("\(failure)") }
-    let server = try StatusService(daemon).server(on: listener)
+    let server = try StatusService(daemon).server(on: listener.descriptor)
     try daemon.start()
     try server.start()
 

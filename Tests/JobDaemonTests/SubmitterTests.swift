@@ -19,7 +19,7 @@ struct SubmitterTests {
   }
 
   private func submitter(afterRestart name: FileName) throws -> UInt32 {
-    try spool.reread(name, sizeLimit: 1_000).get().submitter
+    try spool.reread(name, limits: .init(document: 1_000, lines: 1_000)).get().submitter
   }
 
   @Test("Who sent a job over the socket is known from its file alone, as the next start needs it")
@@ -35,7 +35,7 @@ struct SubmitterTests {
     let path = "\(Paths(root: folder.path).spoolNew)/\(name)"
     try Data("{}".utf8).write(to: URL(filePath: path))
     try #require(chown(path, 4001, 4001) == 0)
-    guard case .claimed(let file) = try spool.claim(name, sizeLimit: 1_000) else {
+    guard case .claimed(let file) = try spool.claim(name, limits: .init(document: 1_000, lines: 1_000)) else {
       Issue.record("not claimed")
       return
     }
@@ -47,12 +47,15 @@ struct SubmitterTests {
   func firing() throws {
     let name = Submitter.fileName(forFiring: "a-b@2026-11-23T03:00:00Z")
     let file = try spool.store(Data("{}".utf8), as: name, submitter: Credentials.effectiveUser)
-    #expect(file.defaultID == "a-b@2026-11-23T03:00:00Z" && file.defaultID(in: "ash:/spool") == file.defaultID)
-    #expect(try spool.reread(name, sizeLimit: 1_000).get().defaultID == file.defaultID)
-    #expect(try spool.reread(name, sizeLimit: 1_000).get().submitter == Credentials.effectiveUser)
+    #expect(
+      file.defaultID(.short) == "a-b@2026-11-23T03:00:00Z"
+        && file.defaultID(.ofSpool("ash:/spool")) == file.defaultID(.short))
+    let limits = Spool.JobFileLimits(document: 1_000, lines: 1_000)
+    #expect(try spool.reread(name, limits: limits).get().defaultID(.long) == file.defaultID(.long))
+    #expect(try spool.reread(name, limits: limits).get().submitter == Credentials.effectiveUser)
     let path = "\(Paths(root: folder.path).spoolCurrent)/\(name)"
     if Credentials.effectiveUser == 0, chown(path, 4001, 4001) == 0 {
-      #expect(try spool.reread(name, sizeLimit: 1_000).get().defaultID != file.defaultID)
+      #expect(try spool.reread(name, limits: limits).get().defaultID(.long) != file.defaultID(.long))
     }
   }
 
@@ -71,7 +74,7 @@ struct SubmitterTests {
     if let user { try OutputMark.set(user, on: file) }
     try file.close()
     spool.beginBatch()
-    return try spool.claim(name, sizeLimit: 1_000)
+    return try spool.claim(name, limits: .init(document: 1_000, lines: 1_000))
   }
 
   private func submitter(_ claim: Spool.Claim) -> UInt32? {
@@ -107,6 +110,6 @@ struct SubmitterTests {
     _ = try spool.store(Data("{}".utf8), as: name, submitter: 4001)
     try spool.refuse(name, in: spool.current, reasons: ["for a reason"])
     try spool.failed.rename(name, to: "again.json", in: spool.new)
-    #expect(try submitter(spool.claim("again.json", sizeLimit: 1_000)) == 4001)
+    #expect(try submitter(spool.claim("again.json", limits: .init(document: 1_000, lines: 1_000))) == 4001)
   }
 }

@@ -9,12 +9,12 @@ struct WaitingClientsTests {
 
   @Test("Three quarters of all places are for waiting, three quarters of each user's, and the owner's are its own")
   func shares() {
-    let first = (0..<20).compactMap { _ in waits.enter(1, isOwner: false, of: limits) }
+    let first = (0..<20).compactMap { _ in waits.enter(.user(1), isOwner: false, of: limits) }
     #expect(first.count == 6)
-    let second = (0..<20).compactMap { _ in waits.enter(2, isOwner: false, of: limits) }
+    let second = (0..<20).compactMap { _ in waits.enter(.user(2), isOwner: false, of: limits) }
     #expect(second.count == 6)
-    #expect(waits.enter(3, isOwner: false, of: limits) == nil)
-    let owner = (0..<20).compactMap { _ in waits.enter(0, isOwner: true, of: limits) }
+    #expect(waits.enter(.user(3), isOwner: false, of: limits) == nil)
+    let owner = (0..<20).compactMap { _ in waits.enter(.user(0), isOwner: true, of: limits) }
     #expect(owner.count == 12)
     withExtendedLifetime((first, second, owner)) {}
   }
@@ -22,14 +22,14 @@ struct WaitingClientsTests {
   @Test("A place is free again when it is left, once, and when nobody has it any more", arguments: [false, true])
   func leaving(isOwner: Bool) throws {
     for _ in 0..<100 {
-      let place = try #require(waits.enter(1, isOwner: isOwner, of: (1, 1)))
-      #expect(waits.enter(1, isOwner: isOwner, of: (1, 1)) == nil)
+      let place = try #require(waits.enter(.user(1), isOwner: isOwner, of: (1, 1)))
+      #expect(waits.enter(.user(1), isOwner: isOwner, of: (1, 1)) == nil)
       place.leave()
-      let next = try #require(waits.enter(1, isOwner: isOwner, of: (1, 1)))
+      let next = try #require(waits.enter(.user(1), isOwner: isOwner, of: (1, 1)))
       place.leave()
-      #expect(waits.enter(1, isOwner: isOwner, of: (1, 1)) == nil)
+      #expect(waits.enter(.user(1), isOwner: isOwner, of: (1, 1)) == nil)
       withExtendedLifetime(next) {}
     }
-    for _ in 0..<100 { try #require(waits.enter(1, isOwner: isOwner, of: (1, 1)) != nil) }
+    for _ in 0..<100 { try #require(waits.enter(.user(1), isOwner: isOwner, of: (1, 1)) != nil) }
   }
 }

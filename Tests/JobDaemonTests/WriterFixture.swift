@@ -53,6 +53,7 @@ final class WriterFixture: Sendable {
       case .storeUnwritable: continuation.yield(.storageFull)
       case .storeWritable: continuation.yield(.recovered)
       case .storeFailed: continuation.yield(.failed)
+      case .flushed: break
       default: preconditionFailure("\(event)")
       }
     }
@@ -70,7 +71,7 @@ final class WriterFixture: Sendable {
       try context.save()
       return job.objectID
     }
-    return FinishedJob(objectID: objectID, id: id, state: .completed, failure: nil, file: file)
+    return FinishedJob(objectID: objectID, id: id, type: "noop", state: .completed, failure: nil, file: file)
   }
 
   /// How many jobs the store has.

@@ -172,6 +172,45 @@ struct ScheduleDependencyTests {
     #expect(test.all() == [second])
   }
 
+  private static func randomJob(_ step: Int, using random: inout SeededGenerator) -> JobSpecification {
+    var made = JobSpecification(type: "t\(Int.random(in: 0..<3, using: &random))")
+    made.queue = "q\(Int.random(in: 0..<3, using: &random))"
+    made.priority = Int.random(in: -100...100, using: &random)
+    if Bool.random(using: &random) { made.limit = JobLimit(key: "k\(step % 4)", concurrent: 1) }
+    if Bool.random(using: &random) { made.batch = "b\(step % 3)" }
+    return made
+  }
+
+  @Test("A job that is replaced keeps those that wait for it, and nothing else")
+  mutating func replaced() {
+    let needed = test.add("needed")
+    let job = test.add("job", [blocker(needed)]) {
+      $0.batch = "old"
+      $0.unique = "key"
+    }
+    let waiting = test.add("waiting", [blocker(job)])
+    let callback = test.add("callback", [NewJob.Blocker(subject: .batch("old"), mayFail: true)])
+    var new = JobSpecification(type: "other", id: "job", queue: "q")
+    new.batch = "old"
+    new.unique = "key"
+    let same = test.schedule.replace(with: NewJob(id: job, file: nil, specification: new, name: "job"), at: test.now)
+    #expect(same?.id == job)
+    #expect(test.schedule.state(of: callback) == .waiting, "the batch has a job all the time")
+    #expect(test.schedule.uniqueOwners == ["key": job])
+    (new.batch, new.unique) = (nil, nil)
+    _ = test.schedule.replace(with: NewJob(id: job, file: nil, specification: new, name: "job"), at: test.now)
+    #expect(test.schedule.uniqueOwners.isEmpty && test.schedule.dependencies.needed.elementsEqual([job]))
+    #expect(test.all() == [needed, callback, job], "it comes anew")
+    #expect(
+      test.schedule.replace(with: NewJob(id: job, file: nil, specification: new, name: "job"), at: test.now) == nil)
+    #expect(test.schedule.state(of: job) == .running, "nothing takes the place of one that runs")
+    #expect(test.end(needed) == [])
+    #expect(test.all() == [])
+    test.end(job)
+    #expect(test.all() == [waiting])
+    #expect(test.schedule.contradictions == [])
+  }
+
   /// Every job ends once, limits are never exceeded and nothing is left over, whatever happens in which order.
   @Test("Random histories end with every job over and every limit kept", arguments: 0..<20)
   func random(seed: UInt64) {
@@ -182,12 +221,9 @@ struct ScheduleDependencyTests {
     var running: [ManagedObjectID: JobSpecification] = [:]
     var specifications: [ManagedObjectID: JobSpecification] = [:]
     for step in 0..<2_000 {
-      switch Int.random(in: 0..<11, using: &random) {
+      switch Int.random(in: 0..<12, using: &random) {
       case 0...2 where step < 1_200:
-        var made = JobSpecification(type: "t\(Int.random(in: 0..<3, using: &random))")
-        made.queue = "q\(Int.random(in: 0..<3, using: &random))"
-        made.priority = Int.random(in: -100...100, using: &random)
-        if Bool.random(using: &random) { made.limit = JobLimit(key: "k\(step % 4)", concurrent: 1) }
+        let made = Self.randomJob(step, using: &random)
         let needed = ids.suffix(3).filter { test.schedule.state(of: $0)?.isFinal == false }
         let id = test.add("\(step)", needed.map { blocker($0, mayFail: true) }) { $0 = made }
         ids.append(id)
@@ -203,6 +239,19 @@ struct ScheduleDependencyTests {
         if !test.schedule.hold(id) { _ = test.schedule.resume(id, at: test.now) }
       case 9:
         if let id = ids.randomElement(using: &random), running[id] == nil { test.cancel(id) }
+      case 10:
+        guard let place = ids.indices.randomElement(using: &random), running[ids[place]] == nil,
+          test.schedule.contains(ids[place])
+        else { continue }
+        let made = Self.randomJob(step, using: &random)
+        // Of those before it alone, so that no circle comes.
+        let needed = ids[..<place].suffix(2).filter { test.schedule.state(of: $0)?.isFinal == false }
+        #expect(
+          test.schedule.replace(
+            with: NewJob(
+              id: ids[place], file: nil, specification: made, name: "\(place)",
+              blockers: needed.map { blocker($0, mayFail: true) }, needs: needed), at: test.now) != nil)
+        specifications[ids[place]] = made
       default: test.wait(Int64.random(in: 0..<100, using: &random))
       }
       #expect(running.values.count { $0.queue == "q1" } <= 2)

@@ -48,7 +48,7 @@ struct AdoptionTests {
 
   private func jobs() throws -> String {
     try database.output(
-      #"SELECT id, state, spool, _place, maxAttempts, failure, finishedAt IS NULL FROM Job ORDER BY id"#)
+      #"SELECT id, state, spool, place, maxAttempts, failure, finishedAt IS NULL FROM Job ORDER BY id"#)
   }
 
   @Test("takes over unfinished jobs, once: they belong to its spool, and lost attempts are made up for")

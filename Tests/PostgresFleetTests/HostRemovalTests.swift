@@ -53,7 +53,7 @@ struct HostRemovalTests {
   }
 
   private func jobs() throws -> String {
-    try fixture.database.output(#"SELECT _key, state, _place, spool, failure, stopEvent FROM Job ORDER BY _key"#)
+    try fixture.database.output(#"SELECT _key, state, place, spool, failure, stopEvent FROM Job ORDER BY _key"#)
   }
 
   @Test("sees each host once, dead or alive, whether it is drained, and what jobs ask for")
@@ -137,7 +137,7 @@ struct HostRemovalTests {
     _ = try ledger.perform(.bury(root: "elm:/spool"))
     #expect(try ledger.remove("elm:/spool", jobs: .cancel) == .removed(jobs: 1))
     #expect(try fixture.database.output("SELECT spool, jobs FROM _outcome") == "ash:/spool|{2}")
-    #expect(try fixture.database.output("SELECT state, _place FROM Job WHERE _key = 3") == "discarded|gpu")
+    #expect(try fixture.database.output("SELECT state, place FROM Job WHERE _key = 3") == "discarded|gpu")
   }
 
   @Test("has the lead load anew when news say so")

@@ -185,7 +185,7 @@ private final class Host {
   }
 
   static func changes(_ database: TestDatabase, _ model: ManagedObjectModel, others: [String]) throws -> [String] {
-    try PostgresStore.changes(byOpening: database.url, model: model, options: options(others))
+    try PostgresStore.changes(byOpening: database.url, model: model, options: options(others)).changes
   }
 
   deinit { try? store.close() }

@@ -36,9 +36,12 @@ package final class TestDatabase: Sendable {
   ///
   /// Names with capital letters need no quotes here, as little as for SQLite.
   package func output(_ sql: String) throws -> String {
-    try Self.rows("SET search_path = bobbin; " + Self.quoted(sql), url).map { row in
-      row.map { $0 ?? "" }.joined(separator: "|")
-    }.joined(separator: "\n")
+    try lines("SET search_path = bobbin; " + Self.quoted(sql))
+  }
+
+  /// Runs SQL in the database, past the store: the values of a row with bars between them, a line per row.
+  package func lines(_ sql: String) throws -> String {
+    try Self.rows(sql, url).map { row in row.map { $0 ?? "" }.joined(separator: "|") }.joined(separator: "\n")
   }
 
   /// Puts names in quotes that have letters of both kinds; those in quotes already and literals stay.

@@ -30,17 +30,25 @@ final class ProcessFixture: Sendable {
   let directory: TemporaryDirectory
   let main: ManagedObjectContext
   let handler: ProcessHandler
+  /// The socket where the script is served; nil if the handler starts it.
+  let listener: ProgramListener?
   private let execution = Mutex<JobExecution?>(nil)
 
   /// - Parameters:
   ///   - script: what `/bin/sh` runs.
   ///   - settings: further lines of the definition.
-  init(_ script: String, _ settings: String = "") throws {
+  ///   - isService: true if the script is served at the socket `s.sock` of the folder, rather than started.
+  init(_ script: String, _ settings: String = "", isService: Bool = false) throws {
     directory = try TemporaryDirectory()
     try Self.write(Self.model, directory.path("models/Test.xcdatamodel/contents"))
     try Self.write(script, directory.path("script"))
+    let program =
+      isService ? "Connect=\(directory.path("s.sock"))" : "ExecStart=/bin/sh \(directory.path("script")) %i"
+    listener =
+      isService
+      ? try ProgramListener(directory.path("s.sock"), "/bin/sh", ["script"], folder: directory.path) : nil
     try Self.write(
-      "[Handler]\nType=shell\nExecStart=/bin/sh \(directory.path("script")) %i\n\(settings)\n",
+      "[Handler]\nType=shell\n\(program)\n\(settings)\n",
       directory.path("handlers.d/shell.conf"))
     let coordinator = PersistentStoreCoordinator(
       model: try BuiltInModel.merged(withModelsIn: directory.path("models")))

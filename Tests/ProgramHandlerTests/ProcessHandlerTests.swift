@@ -23,7 +23,7 @@ struct ProcessHandlerTests {
       try fixture.text(of: "job") == """
         {"version":1,"id":"job 1","type":"shell","queue":"default","priority":7,"attempt":2,"maxAttempts":3,\
         "submitter":1000,"arguments":{"input":"a.txt","list":[1,2.5]},"payload":"\(fixture.directory.path)","cursor":null,\
-        "after":[],"batch":null}
+        "after":[],"batch":null,"traceparent":null,"tracestate":null}
 
         """)
     #expect(try fixture.text(of: "arguments") == "job 1\n")

@@ -18,10 +18,15 @@ struct InferenceTests {
     #expect(found.map { String(decoding: $0, as: UTF8.self) } == expected)
   }
 
-  private func guess(_ values: [String], _ kind: FieldKind = .text, isTyped: Bool = false) -> ColumnGuess {
+  private func guess(
+    _ values: [String], _ kind: FieldKind = .text, isTyped: Bool = false, tolerance: Double = 0
+  ) -> ColumnGuess {
     var guess = ColumnGuess()
-    for value in values {
-      Array(value.utf8).withUnsafeBytes { guess.add($0, kind, isTyped: isTyped, using: ByteScratch()) }
+    guess.tolerance = tolerance
+    for (place, value) in values.enumerated() {
+      Array(value.utf8).withUnsafeBytes {
+        guess.add($0, kind, isTyped: isTyped, line: place + 2, using: ByteScratch())
+      }
     }
     return guess
   }
@@ -85,6 +90,73 @@ struct InferenceTests {
     let guess = guess(values)
     #expect(guess.type == type)
     #expect(Dictionary(uniqueKeysWithValues: guess.spelling.keys.map { ($0.name, $0.value) }) == keys)
+  }
+
+  private static let prices = (0..<99).map { "\($0).25" }
+
+  @Test(
+    "The reason for a type says what keeps a column from being more than text, and where",
+    arguments: [
+      (["-7", "70000"], "whole numbers from -7 to 70000"), (["5", "5"], "the whole number 5"),
+      (["1", "2.5"], "decimals"),
+      (["0.1234567890123456789"], "decimals of more digits than a Double keeps"),
+      (["yes", "no"], "words for true and false"),
+      (["2024-02-29"], "dates"), (["1.234,5", "2"], "decimals as 1.234,5"), (["31.12.2026"], "dates as dd.MM.yyyy"),
+      ([], "no record has a value"), (["Ada", "7", "Bob"], "no narrower type fits, first: line 2 \"Ada\""),
+      (
+        Self.prices + ["n/a"],
+        "99 % are decimals, first other: line 101 \"n/a\"; it is no value with --null \"n/a\""
+      ),
+      (
+        ["-", "1", "-", "2", "3"],
+        "60 % are whole numbers, first other: line 2 \"-\"; all others are that, too, and it is no value with --null \"-\""
+      ),
+      (["1", "2", "3", "12x"], "75 % are whole numbers, first other: line 5 \"12x\""),
+      (["7", "8", "007"], "66 % are whole numbers, first other: line 4 \"007\""),
+      ((0..<999).map { "\($0)" } + ["x", "y"], "99.8 % are whole numbers, first other: line 1001 \"x\""),
+      (
+        ["31.12.2026", "1.1.2027", "soon"],
+        "66 % are dates as d.M.yyyy, first other: line 4 \"soon\"; it is no value with --null \"soon\""
+      ),
+      (["1.10", "2"], "decimals, written as versions or sections are, with zeros that a number would lose"),
+      (["01/02/2026", "03/04/2026"], "dates, nothing tells the day from the month, as in 01/02/2026"),
+      (["1,234"], "numbers, nothing tells decimal characters from those between groups, as in 1,234"),
+      (["1234567890123456789012345678901234567890"], "numbers, of more digits than any type of number holds"),
+      (["n", "n"], "one letter, which may mean anything"),
+    ] as [([String], String)])
+  func explanations(values: [String], expected: String) {
+    #expect(guess(values).explanation == expected)
+  }
+
+  @Test(
+    "A few values of another kind are tolerated, and of several types the one with fewest of them wins",
+    arguments: [
+      (Self.prices + ["n/a"], 0.01, GuessedType.double, 1), (Self.prices + ["n/a"], 0.009, .string, 0),
+      (Self.prices + ["n/a", "?"], 0.5, .double, 2), (["1.5", "1,234.5", "2,000.0", "x"], 0.5, .double, 1),
+      (["x", "31.12.2026", "1.1.2027"], 0.4, .date, 1), (["x", "y", "1"], 0.5, .string, 0),
+      // A Double holds them all; nothing is to be tolerated.
+      (["1", "2", "3.5"], 0.5, .double, 0), (["yes", "no", "perhaps"], 0.4, .boolean, 1),
+    ] as [([String], Double, GuessedType, Int64)])
+  func tolerance(values: [String], tolerance: Double, type: GuessedType, tolerated: Int64) {
+    let guess = guess(values, tolerance: tolerance)
+    #expect(guess.type == type)
+    #expect(guess.toleratedCount == tolerated)
+  }
+
+  @Test("Words for no value count as none, keys are checked for blanks and repeats, and references for their end")
+  func demands() throws {
+    var demands = TableDemands()
+    demands.nullWords = ["n/a", "-"]
+    demands.key = ["a"]
+    let table = try TableGuess(openSource("a,b\n1,n/a\n2,7\n1,-\n,8\n\"-\",9\n".utf8), demands)
+    #expect(table.columns[1].type == .integer16 && table.columns[1].isOptional(records: table.records))
+    #expect(table.key?.repeats.text == "line 4 (as line 2)")
+    #expect(table.key?.blanks.text == "lines 5, 6")
+    var leading = TableDemands()
+    leading.references = ["x": try #require(table.key)]
+    let other = try TableGuess(openSource("x\n2\n3\n1\n9\n".utf8), leading)
+    #expect(other.references["x"]?.text == "lines 3, 5")
+    #expect(other.index(of: "y") == nil && other.index(of: "1") == nil)
   }
 
   @Test("A value that comes last changes the type, however many came before")

@@ -42,7 +42,8 @@ struct BadJobFile: Sendable, CustomTestStringConvertible {
     BadJobFile("NUL bytes", Data(count: 4096), #"line 1: expected a value, found U+0000"#),
     BadJobFile(
       "too large", Data(repeating: UInt8(ascii: " "), count: 1 << 20) + Data("{}".utf8),
-      "it is larger than 1048576 bytes (1048578); see [Spool] MaxJobFileSize"),
+      "it is larger than 1048576 bytes (1048578); see [Spool] MaxJobFileSize, or put one job on each line of a file that is "
+        + "called *.ndjson"),
     BadJobFile(
       "nested deeply", String(repeating: "[", count: 100_000),
       #"line 1: more than 64 arrays and objects inside each other"#),

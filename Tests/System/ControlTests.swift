@@ -26,17 +26,40 @@ extension SystemTests {
       try await daemon.get("/v1/jobs/\(id)")["state"]?.string
     }
 
-    @Test("A list from beyond all jobs is empty, and one from a number that no list reaches is refused")
-    func offsets() async throws {
+    @Test("Clients that wait for jobs are told at a stop that these were accepted, and how they are")
+    func stopMeanwhile() async throws {
       let root = try DaemonRoot()
       let daemon = try await DaemonProcess.ready(root)
-      func list(_ offset: Int) async throws -> (status: Int, body: JSONValue) {
-        try await daemon.request("GET", "/v1/jobs", query: ["state": "held,completed", "offset": "\(offset)"])
-      }
-      let far = try await list(1_000_000)
-      #expect(far.status == 200 && far.body["jobs"]?.array?.isEmpty == true)
-      #expect(try await list(.max).status == 400)
+      _ = try await run(daemon, "pause")
+      async let waiting = Tool.run(
+        "bobbinctl", ["--root", root.directory.path, "submit", "--wait=10min", "-"],
+        input: #"{"type": "noop", "id": "x"}"#)
+      try await daemon.wait { try !$0.root.currentFiles.isEmpty }
+      _ = try await run(daemon, "flush")
       #expect(try await daemon.stop() == .exited(code: 0))
+      let tool = try await waiting
+      #expect(tool.code == 75, "\(tool.errors)")
+      #expect(tool.output.hasPrefix("available  x  the wait has ended; "), "\(tool.output)\(tool.errors)")
+    }
+
+    @Test("A job is released for good, though the daemon was killed while an attempt was told to end for the hold")
+    func heldAtKill() async throws {
+      let root = try DaemonRoot("[Writer]\nFlushIntervalSec=5ms\n")
+      try root.declare("deaf", "trap '' TERM; echo > begun; sleep 600", "KillGraceSec=600s")
+      let daemon = try await DaemonProcess.ready(root)
+      try await post(daemon, #"{"type": "deaf", "id": "x"}"#)
+      try await daemon.wait { FileManager.default.fileExists(atPath: $0.root.paths.payload + "/begun") }
+      _ = try await run(daemon, "pause", "--queue", "default")
+      _ = try await run(daemon, "hold", "x")
+      _ = try await run(daemon, "flush")
+      try await daemon.kill()
+      let second = try await DaemonProcess.ready(root)
+      #expect(try await state(second, "x") == "held")
+      _ = try await run(second, "release", "x")
+      #expect(try await second.stop() == .exited(code: 0))
+      let third = try await DaemonProcess.ready(root)
+      #expect(try await state(third, "x") == "available")
+      #expect(try await third.stop() == .exited(code: 0))
     }
 
     @Test("A paused queue starts nothing, also after a restart, until it is resumed")
@@ -82,7 +105,7 @@ extension SystemTests {
       try root.write("[Handler]\nType=fails\nExecStart=/bin/false\n", to: root.paths.handlers + "/fails.conf")
       let daemon = try await DaemonProcess.ready(root)
       try await post(daemon, #"{"type": "fails", "id": "f", "backoff": {"base": "1h"}}"#)
-      try await daemon.waitForLog("job f: attempt 1 of")
+      try await daemon.waitForLog("job f (fails): attempt 1 of")
       let text = try await run(daemon, "why", "f")
       #expect(text.hasPrefix("f  retryable\n   its last attempt failed, and the next one is in "), "\(text)")
       #expect(text.contains(": the program /bin/false exited with code 1"), "\(text)")
@@ -106,7 +129,7 @@ extension SystemTests {
       }
       let list = try await listed()
       #expect(list["jobs"]?.array?.compactMap { $0["id"]?.string } == ["last", "off", "held", "done"])
-      #expect(list["total"] == 4)
+      #expect(list["count"] == 4 && list["atLeast"] == false && list["next"]?.isNull == true)
       #expect(try await listed("--limit", "2")["jobs"]?.array?.compactMap { $0["id"]?.string } == ["last", "off"])
       #expect(try await run(daemon, "cancel", "--state", "held", "--state", "scheduled") == "2 jobs cancelled\n")
     }

@@ -58,8 +58,12 @@ extension SystemTests {
     }
 
     /// Drops a job for each ID, and waits until all are over.
-    private func run(_ ids: [String], at daemon: DaemonProcess, _ more: String = "") async throws {
-      for id in ids { try daemon.root.drop(#"{"type": "where", "id": "\#(id)"\#(more)}"#, as: FileName(id + ".json")) }
+    private func run(
+      _ ids: [String], ofType type: String = "where", at daemon: DaemonProcess, _ more: String = ""
+    ) async throws {
+      for id in ids {
+        try daemon.root.drop(#"{"type": "\#(type)", "id": "\#(id)"\#(more)}"#, as: FileName(id + ".json"))
+      }
       try await daemon.waitUntilSpoolIsEmpty()
     }
 
@@ -105,6 +109,77 @@ extension SystemTests {
       for daemon in [one, other] { _ = try await daemon.stop() }
     }
 
+    @Test("Jobs whose inputs came with them run where those are")
+    func uploads() async throws {
+      let one = try await DaemonProcess.ready(first)
+      let other = try await DaemonProcess.ready(second)
+      let files = try TemporaryDirectory()
+      let (table, job) = (files.path("table.csv"), files.path("job.json"))
+      try first.write("number\n" + String(repeating: "1\n", count: 2_000), to: table)
+      for (number, daemon) in [one, other, one, other].enumerated() {
+        try first.write(TestModel.importJob("job-\(number)", "upload:table"), to: job)
+        let sent = try await daemon.tool("submit", "--wait=60", "--input", "table=\(table)", job)
+        #expect(sent.code == 0, "\(sent)\n\(daemon.logText)")
+      }
+      #expect(try database.run(#"SELECT count(*) FROM bobbin."Reading""#) == "8000")
+      for daemon in [one, other] {
+        try await daemon.wait { try DaemonRoot.entries($0.root.paths.uploads).isEmpty }
+        #expect(try await daemon.stop() == .exited(code: 0))
+      }
+    }
+
+    @Test("A job of a type that only another host handles is taken here and runs there")
+    func typeElsewhere() async throws {
+      try second.write(
+        "[Handler]\nType=only\nExecStart=/bin/sh \(second.directory.path("where.sh"))\n",
+        to: second.paths.handlers + "/only.conf")
+      let one = try await DaemonProcess.ready(first)
+      let other = try await DaemonProcess.ready(second)
+      let job = first.directory.path("job.json")
+      try first.write(#"{"type": "only", "id": "there"}"#, to: job)
+      let sent = try await one.tool("submit", "--wait=60", job)
+      #expect(sent.code == 0, "\(sent)\n\(one.logText)")
+      #expect(try places(of: ["there"]) == [2])
+      try first.write(#"{"type": "nobodys", "id": "nowhere"}"#, to: job)
+      let refused = try await one.tool("submit", job)
+      #expect(refused.code != 0 && refused.errors.contains("there is no job type \"nobodys\""), "\(refused)")
+      for daemon in [one, other] { _ = try await daemon.stop() }
+    }
+
+    @Test("A type that a host learns by a reload, or can't do for now, is given to hosts that can")
+    func typesChange() async throws {
+      let one = try await DaemonProcess.ready(first)
+      let other = try await DaemonProcess.ready(second)
+      try second.write(
+        "[Handler]\nType=learned\nExecStart=/bin/sh \(second.directory.path("where.sh"))\n",
+        to: second.paths.handlers + "/learned.conf")
+      try await other.reload()
+      try await run(["learned"], ofType: "learned", at: other)
+      #expect(try places(of: ["learned"]) == [2])
+
+      // The first host has no program any more, and has it again later.
+      let handler = first.paths.handlers + "/where.conf"
+      let text = try String(contentsOfFile: handler, encoding: .utf8)
+      try first.write(text.replacing("/bin/sh", with: first.directory.path("absent")), to: handler)
+      try await one.reload()
+      let ids = (0..<12).map { "job-\($0)" }
+      try await run(ids, at: one)
+      #expect(try Set(places(of: ids)) == [2], "\(one.logText)")
+      // Those that found out have lost no attempt, and are few.
+      let again = try database.run(
+        #"SELECT count(*) FILTER (WHERE attempt > 1) < 6 AND bool_and(attempt - 1 = "maxAttempts" - 20) FROM bobbin."Job""#
+      )
+      #expect(again == "t", "\(one.logText)")
+      try await one.waitForLog(#"the type "where" is held"#)
+      try first.write(text, to: handler)
+      try await one.reload()
+      // The other one does nothing, so that only the first can do what comes.
+      #expect(try await one.tool("fleet", "drain", "b").code == 0)
+      try await run(["mended"], at: other)
+      #expect(try places(of: ["mended"]) == [1])
+      for daemon in [one, other] { _ = try await daemon.stop() }
+    }
+
     @Test("A host that is drained gets no jobs, also after its restart and under another lead, until it is undrained")
     func drain() async throws {
       let one = try await DaemonProcess.ready(first)
@@ -122,7 +197,10 @@ extension SystemTests {
       try await run(["e1", "e2"], at: again)
       #expect(try places(of: ["e1", "e2"]) == [2, 2])
       #expect(try await again.tool("fleet", "undrain", spool("a", first)).code == 0)
-      #expect(try await again.tool("fleet", "drain", "b").code == 0)
+      // Of itself, it is waited until it runs nothing.
+      let idle = try await other.tool("drain", "--wait=30s")
+      #expect(
+        idle.code == 0 && idle.errors.contains("\"bobbinctl fleet undrain \(spool("b", second))\""), "\(idle.errors)")
       try await run(["f1", "f2"], at: other)
       #expect(try places(of: ["f1", "f2"]) == [1, 1])
       for daemon in [again, other] { _ = try await daemon.stop() }
@@ -149,7 +227,7 @@ extension SystemTests {
         why["reasons"]?.array?.first?.string?.hasPrefix(
           "its input lies on the host \(spool("a", first)), which is away for ") == true, "\(why.serialized())")
       let list = try await other.tool("fleet")
-      #expect(list.output.contains("away, 1 jobs wait for it"), "\(list.output)")
+      #expect(list.output.contains("away, 1 job bound to it"), "\(list.output)")
       #expect(list.output.contains("1 job waits for a host: its input lies on the host"), "\(list.output)")
       let bound = try await other.tool("fleet", "remove", "a")
       #expect(bound.code == 65 && bound.errors.contains("1 unfinished job"), "\(bound.errors)")

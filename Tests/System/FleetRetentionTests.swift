@@ -119,7 +119,9 @@ extension SystemTests {
           if left.isEmpty { break }
           let root = roots[(turn + 1) % 2].directory.path
           let retry = try await Tool.run("bobbinctl", ["--root", root, "retry"] + left)
-          #expect([0, 2, 65].contains(retry.code), "\(retry.code) \(retry.errors)")
+          // One that is gone may be the beginning of others' IDs, and one that is back may run again.
+          let isMissed = retry.code == 1 && retry.errors.contains(/may be one of|can't be retried: it is/)
+          #expect(isMissed || [0, 2, 65].contains(retry.code), "\(retry.code) \(retry.errors)")
         }
       }
       try waitUntil(daemons[0]) { try count() == 0 }

@@ -64,6 +64,44 @@ extension SystemTests {
       for root in roots { #expect(try root.failedFiles.isEmpty) }
     }
 
+    @Test("A file with one job on each line is admitted to a fleet, also when its host is killed meanwhile")
+    func lines() async throws {
+      let (root, other) = (try root("a"), try root("b"))
+      let second = try await DaemonProcess.ready(other)
+      let first = try await DaemonProcess.ready(root)
+      let lines = (0..<3_000).map { #"{"type": "noop", "id": "n\#($0)"}"# + "\n" }.joined()
+      try root.drop(lines, as: "lines.ndjson")
+      try await first.wait { $0.root.isAdmittingLines }
+      try await first.kill()
+      let again = try await DaemonProcess.ready(root)
+      // Its own jobs once more, and those of another host as they are known.
+      try other.drop(lines, as: "again.ndjson")
+      for daemon in [again, second] { try await daemon.waitUntilSpoolIsEmpty(seconds: 120) }
+      #expect(try ends() == "completed 3000")
+      for root in [root, other] { #expect(try root.failedFiles.isEmpty) }
+    }
+
+    @Test("A host takes up its own file with \"replace\" after a restart, though jobs of a fleet are not replaced")
+    func ownReplacement() async throws {
+      let root = try root("a")
+      let daemon = try await DaemonProcess.ready(root)
+      #expect(try await daemon.tool("pause").code == 0)
+      try root.drop(#"{"type": "noop", "id": "new", "replace": true}"#, as: "new.json")
+      try await daemon.wait { try $0.root.currentFiles.contains("new.json") }
+      // Behind it, so that it is admitted.
+      let behind = root.directory.path("behind.json")
+      try root.write(#"{"type": "noop", "id": "behind"}"#, to: behind)
+      #expect(try await daemon.tool("submit", behind).code == 0)
+      #expect(try await daemon.stop() == .exited(code: 0))
+      let next = try await DaemonProcess.ready(root)
+      #expect(try await next.tool("resume", "--all").code == 0)
+      try await next.waitUntilSpoolIsEmpty()
+      #expect(try root.failedFiles.isEmpty, "\(next.logText)")
+      let attempts = try database.run(#"SELECT state || ' ' || attempt FROM bobbin."Job" WHERE id = 'new'"#)
+      #expect(attempts == "completed 1")
+      #expect(try await next.stop() == .exited(code: 0))
+    }
+
     @Test("A daemon alone on PostgreSQL is a fleet of one: imports, failures, dependencies, repetitions and a restart")
     func alone() async throws {
       let root = try root("a")
@@ -167,7 +205,7 @@ extension SystemTests {
       // Each host has two workers, and the fifth waits for one.
       try await running(4, seenBy: other)
       let list = try await other.request("GET", "/v1/jobs", query: ["state": "running"]).body
-      #expect(list["total"]?.integer == 4)
+      #expect(list["count"]?.integer == 4)
       #expect(list["jobs"]?.array?.allSatisfy { $0["state"]?.string == "running" } == true)
       var places: Set<String> = []
       for job in list["jobs"]?.array ?? [] {
@@ -235,7 +273,7 @@ extension SystemTests {
       while true {
         var jobs: JSONObject = [:]
         for state in ["available", "scheduled", "waiting", "held", "running", "retryable"] {
-          jobs[state] = try await daemon.request("GET", "/v1/jobs", query: ["limit": "1", "state": state]).body["total"]
+          jobs[state] = try await daemon.request("GET", "/v1/jobs", query: ["limit": "1", "state": state]).body["count"]
         }
         if isReached(jobs) { return }
         try #require(ContinuousClock.now < deadline, "\(jobs)\n\(daemon.logText)")

@@ -24,6 +24,7 @@ extension SystemTests {
         Count=2
         [Notify ops]
         Type=echo
+        On=discarded batch
         \(DaemonRoot.quickFlushes)
         """)
       let script = root.directory.path("echo.sh")
@@ -37,6 +38,38 @@ extension SystemTests {
     private func result(_ id: String) throws -> JSONValue {
       let text = try database.run(#"SELECT result FROM bobbin."Job" WHERE id = '\#(id)'"#)
       return try JSONValue(parsing: Array((text ?? "").utf8))
+    }
+
+    private func notices() throws -> String? {
+      try database.run(
+        #"SELECT string_agg(id || ' ' || state, ', ' ORDER BY id) FROM bobbin."Job" WHERE id LIKE 'notice-%'"#)
+    }
+
+    @Test("The end of a batch whose jobs came to several hosts is told once, also by a host that was dead then")
+    func batches() async throws {
+      let roots = [try root("a"), try root("b")]
+      var daemons = [try await DaemonProcess.ready(roots[0]), try await DaemonProcess.ready(roots[1])]
+      for (name, daemon) in zip(["a", "b"], daemons) {
+        let jobs = (0..<20).map { #"{"type": "noop", "id": "\#(name)\#($0)", "after": "gate"}"# }
+        let reply = try await daemon.request(
+          "POST", "/v1/jobs", body: #"{"batch": "both", "jobs": [\#(jobs.joined(separator: ","))]}"#)
+        #expect(reply.status == 202)
+      }
+      _ = try await daemons[0].submit(#"{"type": "noop", "id": "gate"}"#)
+      for daemon in daemons { try await daemon.waitUntilSpoolIsEmpty() }
+      #expect(try notices() == "notice-ops-both-batch-40 completed")
+
+      let lone =
+        #"{"batch": "lone", "jobs": [{"type": "noop", "id": "x", "after": "late"}, {"type": "noop", "id": "y"}]}"#
+      #expect(try await daemons[0].request("POST", "/v1/jobs", body: lone).status == 202)
+      try await daemons[0].kill()
+      _ = try await daemons[1].submit(#"{"type": "noop", "id": "late"}"#)
+      _ = try await daemons[1].submit(#"{"type": "noop", "id": "end", "after": ["x", "y"]}"#)
+      #expect(try notices() == "notice-ops-both-batch-40 completed")
+      daemons[0] = try await DaemonProcess.ready(roots[0])
+      for daemon in daemons { try await daemon.waitUntilSpoolIsEmpty() }
+      #expect(try notices() == "notice-ops-both-batch-40 completed, notice-ops-lone-batch-2 completed")
+      for daemon in daemons { #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)") }
     }
 
     @Test("Jobs know each other wherever they run, and one that has failed is told once")
@@ -59,9 +92,7 @@ extension SystemTests {
       #expect(report["after"]?.array?.first?["result"]?["id"] == "e0")
       #expect(try result("done")["batch"]?["counts"] == ["completed": 11, "discarded": 1])
       // The host of the attempt and the host of the spool have told of it.
-      #expect(
-        try database.run(#"SELECT string_agg(id || ' ' || state, ', ') FROM bobbin."Job" WHERE id LIKE 'notice-%'"#)
-          == "notice-ops-bad-discarded-1 completed")
+      #expect(try notices() == "notice-ops-bad-discarded-1 completed, notice-ops-nightly-batch-12 completed")
       for daemon in daemons {
         let end = try await daemon.stop()
         #expect(end == .exited(code: 0), "\(daemon.logText)")

@@ -1,6 +1,8 @@
 import DaemonTesting
 import Foundation
 import Glibc
+import JSONText
+import PostgresTesting
 import SystemSupport
 import TestSupport
 import Testing
@@ -220,6 +222,10 @@ extension SystemTests {
       try await daemon.waitForLog(
         "the hot folder in (\(folder)): it can't be read; its files are taken when it is there")
       try await daemon.wait { $0.managerStatus == "taking jobs; hot folders with problems: in" }
+      let missing = try await daemon.tool("folders")
+      #expect(missing.output.contains(/in +missing +\S+\/in +\* +0 +0 +0 +0 +-/))
+      #expect(missing.errors.contains("in: it can't be read; its files are taken when it is there: "))
+      #expect(try await daemon.tool("status").output.contains(/hot folders +1, with problems: in\n/))
       try root.write("x", to: folder + "/a")
       try await wait(for: 1, of: daemon)
       try await daemon.wait { $0.managerStatus == "taking jobs" }
@@ -235,6 +241,52 @@ extension SystemTests {
       try root.write("x", to: folder + "/c")
       try await wait(for: 3, of: daemon)
       #expect(try await jobs() == ["a", "b", "c"])
+      // Released behind the others, whose ends are known then.
+      _ = try await daemon.submit(#"{"type": "noop"}"#)
+      let shown = try #require(try await daemon.get("/v1/folders")["folders"]?.array)
+      #expect(shown.map { $0["name"] } == ["in", "other"])
+      #expect(shown.map { $0["state"] } == ["watching", "watching"])
+      #expect(
+        shown.map { $0["path"]?.string } == [folder, other] && shown.allSatisfy { $0["problem"]?.isNull == true })
+      let files: JSONValue = ["waiting": 0, "underWay": 0, "submitted": 2, "completed": 2, "failed": 0]
+      #expect(shown.first?["files"] == files)
+      #expect(shown.first?["last"]?["path"] == "c")
+      #expect(shown.first?["last"]?["job"]?.string?.hasPrefix("in-") == true)
+      #expect(try await daemon.tool("folders").output.contains(#/other +watching .* +0 +0 +1 +0 +b, /#))
+      #expect(try await daemon.tool("status").output.contains(/hot folders +2; files: 3 submitted\n/))
+    }
+
+    @Test(
+      "Hosts of a fleet that watch the same folder make one job of each file, and know when it is over",
+      .enabled(if: PostgresCluster.isAvailable()))
+    func fleet() async throws {
+      let database = try PostgresCluster.makeDatabase()
+      var daemons: [DaemonProcess] = []
+      for name in ["a", "b"] {
+        let host = try DaemonRoot(
+          "[Store]\nUrl=\(database.url)\n[Fleet]\nName=\(name)\n[Workers]\nCount=2\n" + DaemonRoot.quickFlushes)
+        let done = root.directory.path("done")
+        try host.write(
+          "[Folder]\nPath=\(folder)\nJob=\(template)\nSettle=0\nAfterwards=move\nDone=\(done)\n",
+          to: host.paths.hotFolders + "/in.conf")
+        daemons.append(try await DaemonProcess.ready(host))
+      }
+      for number in 0..<60 { try put("f\(number)") }
+      let folder = folder
+      try await root.changes.wait { try DaemonRoot.entries(folder) == ["deep"] }
+      for daemon in daemons { try await daemon.waitUntilSpoolIsEmpty() }
+      let made = try database.run(
+        "SELECT count(*) || ' ' || count(DISTINCT batch) || ' ' || min(state) FROM bobbin.\"Job\"")
+      #expect(made == "60 60 completed")
+      #expect(try DaemonRoot.entries(root.directory.path("done")).count == 60)
+      var submitted = 0
+      for daemon in daemons {
+        let files = try await daemon.get("/v1/folders")["folders"]?.array?.first?["files"]
+        #expect(files?["waiting"] == 0 && files?["underWay"] == 0, "\(files?.serialized() ?? "")")
+        submitted += Int(files?["submitted"]?.integer ?? 0)
+        #expect(try await daemon.stop() == .exited(code: 0))
+      }
+      #expect(submitted == 60)
     }
 
     @Test(

@@ -67,6 +67,20 @@ extension SystemTests {
         entity: "Sizes", types: "String,Integer 16,Integer 16",
         check: "SELECT sum(column5Pipes), sum(n) FROM Sizes", expected: "4|6"),
       Table(
+        testDescription: "no header, a key by its place, and a dash for nothing", file: "places.csv",
+        text: "1;-;x\n2;5,5;\n3;7,0;-\n", options: ["--key", "1", "--null", "-"], entity: "Places",
+        types: "Integer 16,Double?,String?", check: "SELECT column1, column2, column3 FROM Places ORDER BY 1",
+        expected: "1||x\n2|5.5|\n3|7.0|"),
+      Table(
+        testDescription: "JSON with a word for nothing and a key of two columns", file: "events.ndjson",
+        text: """
+          {"day": "2024-01-01", "n": 1, "amount": 1.5}
+          {"day": "2024-01-01", "n": 2, "amount": "n/a"}
+          {"n": 1, "day": "2024-01-02", "amount": 2}
+          """, options: ["--null", "n/a", "--key", "day", "--key", "n"], entity: "Events",
+        types: "Date,Integer 16,Double?", check: "SELECT n, amount FROM Events ORDER BY day, n",
+        expected: "1|1.5\n2|\n1|2.0"),
+      Table(
         testDescription: "vendors", file: "/usr/share/ieee-data/oui.csv", entity: "Oui",
         types: "String,String,String,String?",
         check: "SELECT count(*) > 30000, count(organizationName) > 30000 FROM Oui",
@@ -113,6 +127,93 @@ extension SystemTests {
       #expect(try await root.sql(table.check) == table.expected)
     }
 
+    @Test("A key, a reference and a share of bad values make a model and jobs that work as they are, again and again")
+    func wishes() async throws {
+      let root = try DaemonRoot(model: nil)
+      try root.payload("departments.csv", "Code;Name\nA;Sales\nB;Works\nC;n/a\n")
+      let people = (1...98).map { "\($0);P\($0);\($0 % 2 == 0 ? "A" : "B");\($0),50;\($0 == 3 ? "n/a" : "2024-02-29")" }
+      try root.payload(
+        "people.csv",
+        "No;Name;Dept;Pay;Since\n" + people.joined(separator: "\n") + "\n99;X;Z;1,00;\n100;Y;;unpaid;2024-01-01\n")
+      func infer(_ arguments: String...) async throws -> Tool {
+        try await Tool.run(
+          "bobbinctl",
+          ["model", "infer", "--output", root.paths.models, "--entity", "Department", "--entity", "Person"]
+            + ["departments.csv", "people.csv"].map { root.paths.payload + "/" + $0 }
+            + ["--key", "Person.No", "--reference", "Person.Dept=Department.Code", "--null", "n/a"] + arguments)
+      }
+      let strict = try await infer()
+      #expect(strict.code == 65)
+      #expect(strict.errors.contains("\"Dept\" is no key of Department in line 100"), "\(strict.errors)")
+      let tool = try await infer("--tolerate", "1%")
+      #expect(tool.code == 0, "\(tool.errors)")
+      #expect(
+        tool.output.contains(
+          "Pay: 99 % are decimals as 1,5; the others are rejected, first: line 101 \"unpaid\""), "\(tool.output)")
+      let check = try await Tool.run("bobbinctl", ["model", "check", root.paths.models])
+      #expect(check.code == 0 && check.output == "1 model, 2 entities, 0 errors, 0 warnings\n", "\(check.output)")
+
+      let daemon = try await DaemonProcess.ready(root)
+      let file = try String(contentsOfFile: root.paths.models + "/Department.json", encoding: .utf8)
+      for attempt in 1...2 {
+        let jobs = try await daemon.submit(file.replacing("#", with: "#\(attempt)-"))
+        #expect(jobs.map { $0["state"]?.string } == ["completed", "completed"], "\(jobs.map { $0.serialized() })")
+        #expect(jobs.last?["result"]?["rejects"] == 2)
+      }
+      #expect(try await root.sql("SELECT count(*), sum(pay), count(since) FROM Person") == "98|4900.0|97")
+      let counts = """
+        SELECT d.name, count(*) FROM Person p JOIN Department d ON p.dept = d._key GROUP BY d.code ORDER BY d.code
+        """
+      #expect(try await root.sql(counts) == "Sales|49\nWorks|49")
+      #expect(try await root.sql("SELECT count(*) FROM Department WHERE name IS NULL") == "1")
+
+      // A third file that leads to what is there: its entity is added to the model.
+      try root.payload("visits.csv", "Day,Person\n2024-01-01,7\n2024-01-02,8\n")
+      let more = try await Tool.run(
+        "bobbinctl",
+        [
+          "model", "infer", "--output", root.directory.path("new"), "--model",
+          root.paths.models + "/Department.xcdatamodeld", "--reference", "Person=Person.no",
+          root.paths.payload + "/visits.csv",
+        ])
+      #expect(more.code == 0, "\(more.errors)")
+      #expect(try await daemon.stop() == .exited(code: 0))
+      let bundle = "/Department.xcdatamodeld"
+      let diff = try await Tool.run(
+        "bobbinctl", ["model", "diff", root.paths.models + bundle, root.directory.path("new") + bundle])
+      #expect(diff.output.contains("+ Person.visits: to many Visits, optional, inverse person"), "\(diff.output)")
+      try FileManager.default.removeItem(atPath: root.paths.models + bundle)
+      try FileManager.default.moveItem(atPath: root.directory.path("new") + bundle, toPath: root.paths.models + bundle)
+      let again = try await DaemonProcess.ready(root)
+      let visits = try await again.submit(
+        String(contentsOfFile: root.directory.path("new/Visits.json"), encoding: .utf8))
+      #expect(visits.first?["state"]?.string == "completed", "\(visits.map { $0.serialized() })")
+      #expect(
+        try await root.sql("SELECT p.no FROM Visits v JOIN Person p ON v.person = p._key ORDER BY v.day") == "7\n8")
+      #expect(try await again.stop() == .exited(code: 0))
+    }
+
+    @Test("A key that does not tell records apart is refused with the lines, and so is a column that is not there")
+    func badKeys() async throws {
+      let root = try DaemonRoot(model: nil)
+      try root.payload("a.csv", "a,b\n1,2\n,3\n1,4\n")
+      let path = root.paths.payload + "/a.csv"
+      func run(_ arguments: String...) async throws -> Tool {
+        try await Tool.run("bobbinctl", ["model", "infer", "--output", root.directory.path, path] + arguments)
+      }
+      let key = try await run("--key", "a")
+      #expect(key.code == 65)
+      #expect(
+        key.errors.contains(
+          "a.csv: \"a\" has no value in line 3; \"a\" repeats an earlier record's in line 4 (as line 2)"),
+        "\(key.errors)")
+      #expect(try await run("--key", "a", "--key", "b", "--tolerate", "34%").code == 0)
+      let column = try await run("--key", "c", "--entity", "B")
+      #expect(column.code == 64 && column.errors.contains("there is no column \"c\""), "\(column.errors)")
+      let end = try await run("--reference", "a=Other.code", "--entity", "C")
+      #expect(end.code == 64 && end.errors.contains("there is no entity Other to refer to"), "\(end.errors)")
+    }
+
     @Test("Files that are there stay, and mistakes are told")
     func mistakes() async throws {
       let root = try DaemonRoot()
@@ -140,7 +241,7 @@ extension SystemTests {
       #expect(long.errors.contains("more than the 1048576 bytes that a daemon takes"), "\(long.errors.prefix(300))")
       #expect(!FileManager.default.fileExists(atPath: output + "/Long.xcdatamodeld"))
       for arguments in [
-        ["infer"], ["guess", "x"], ["infer", "x", "--entity", "Job"], ["infer", "x", "--quote", "ab"],
+        ["infer", "x", "--entity", "Job"], ["infer", "x", "--quote", "ab"],
       ] {
         #expect(try await Tool.run("bobbinctl", ["model"] + arguments).code == 64)
       }

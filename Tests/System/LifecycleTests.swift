@@ -237,7 +237,7 @@ extension SystemTests {
     func submitting() async throws {
       let root = try DaemonRoot("[Writer]\nFlushIntervalSec=1h\n")
       try root.payload("rows.csv", "job,number\nx,1\nx,2\n")
-      try root.write(TestModel.importJob("x", "rows.csv"), to: root.directory.path("job.json"))
+      try root.write(TestModel.importJob("x", root.paths.payload + "/rows.csv"), to: root.directory.path("job.json"))
       let daemon = try await DaemonProcess.ready(root)
       let submit = try await daemon.tool("submit", "--wait", root.directory.path("job.json"))
       #expect(submit.code == 0, "\(submit.errors)")

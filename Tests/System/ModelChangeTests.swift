@@ -119,6 +119,31 @@ extension SystemTests {
       #expect(back.code == 78 && back.errors.contains("Reading.note was Integer 64 and is String now"))
     }
 
+    @Test("The lines that a comparison of two folders proposes solve what the start refuses")
+    func compared() async throws {
+      let root = try await Self.filledRoot()
+      let old = root.directory.path("old")
+      try FileManager.default.copyItem(atPath: root.paths.models, toPath: old)
+      try Self.change(
+        root,
+        to: Self.model(
+          """
+          <attribute name="number" optional="YES" attributeType="Integer 32"/>
+          <attribute name="note" optional="YES" attributeType="Integer 64"/>
+          <attribute name="code" attributeType="String"/>
+          """))
+      #expect(try await Self.run(root, "--check-config").code == 78)
+      let diff = try await Tool.run("bobbinctl", ["model", "diff", old, root.paths.models])
+      #expect(diff.code == 1, "\(diff.errors)")
+      let lines = diff.output.split(separator: "\n").drop { !$0.hasPrefix("  from ") }
+      #expect(lines.count == 4, "\(diff.output)")
+      try root.write(
+        lines.joined(separator: "\n").replacing("convert Reading.note", with: "convert Reading.note else nothing"),
+        to: root.paths.models + "/migration.conf")
+      let check = try await Self.run(root, "--check-config")
+      #expect(check.code == 0, "\(check.errors)")
+    }
+
     @Test("Statements rename and drop entities and properties; what they drop of kept entities is gone")
     func statements() async throws {
       let root = try await Self.filledRoot()

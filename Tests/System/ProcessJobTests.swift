@@ -8,17 +8,6 @@ import Testing
 extension SystemTests {
   @Suite("Job types run by programs")
   struct ProcessJobs {
-    /// Declares a type whose program is a shell script.
-    private func declare(
-      _ type: String, _ script: String, _ settings: String = "", in root: DaemonRoot
-    ) throws {
-      let path = root.directory.path("\(type).sh")
-      try root.write(script, to: path)
-      try root.write(
-        "[Handler]\nType=\(type)\nExecStart=/bin/sh \(path)\n\(settings)\n",
-        to: "\(root.paths.handlers)/\(type).conf")
-    }
-
     private static let insertion = #"""
       for n in 1 2 3; do
         echo '{"insert": {"entity": "Reading", "values": {"job": "'$BOBBIN_JOB_ID'", "number": '$n'}}}'
@@ -28,7 +17,7 @@ extension SystemTests {
     @Test("What a program inserts is in the database when the job is durable, with its result")
     func success() async throws {
       let root = try DaemonRoot()
-      try declare("count", Self.insertion + "\necho '{\"result\": {\"count\": 3}}'", in: root)
+      try root.declare("count", Self.insertion + "\necho '{\"result\": {\"count\": 3}}'")
       let daemon = try await DaemonProcess.ready(root)
       let jobs = try await daemon.submit(#"{"type": "count", "id": "a"}"#)
       #expect(jobs.first?["state"]?.string == "completed")
@@ -40,7 +29,7 @@ extension SystemTests {
     @Test("A job that fails leaves nothing but its reason, with the end of the log")
     func failure() async throws {
       let root = try DaemonRoot()
-      try declare("count", Self.insertion + "\necho 'no paper' >&2; exit 65", in: root)
+      try root.declare("count", Self.insertion + "\necho 'no paper' >&2; exit 65")
       let daemon = try await DaemonProcess.ready(root)
       try root.drop(#"{"type": "count", "id": "a"}"#, as: "a.json")
       try await daemon.waitUntilSpoolIsEmpty()
@@ -53,7 +42,7 @@ extension SystemTests {
     @Test("MaxAttempts of the type holds for jobs that don't say otherwise")
     func attempts() async throws {
       let root = try DaemonRoot("[Writer]\nFlushIntervalSec=20ms\n[Jobs]\nBackoffBaseSec=1ms\n")
-      try declare("flaky", "[ $BOBBIN_ATTEMPT = 5 ] || exit 75", "MaxAttempts=5", in: root)
+      try root.declare("flaky", "[ $BOBBIN_ATTEMPT = 5 ] || exit 75", "MaxAttempts=5")
       let daemon = try await DaemonProcess.ready(root)
       let jobs = try await daemon.submit(
         #"{"jobs": [{"type": "flaky", "id": "a"}, {"type": "flaky", "id": "b", "maxAttempts": 2}]}"#)
@@ -66,7 +55,7 @@ extension SystemTests {
     @Test("TimeoutSec of the type ends a program, with its group, unless the job's own timeout is longer")
     func timeouts() async throws {
       let root = try DaemonRoot()
-      try declare("slow", "(trap '' TERM; exec sleep 600) & sleep 1.2", "TimeoutSec=500ms\nKillGraceSec=0", in: root)
+      try root.declare("slow", "(trap '' TERM; exec sleep 600) & sleep 1.2", "TimeoutSec=500ms\nKillGraceSec=0")
       let daemon = try await DaemonProcess.ready(root)
       let jobs = try await daemon.submit(
         #"""
@@ -81,12 +70,12 @@ extension SystemTests {
       let root = try DaemonRoot("[Workers]\nCount=4\n[Writer]\nFlushIntervalSec=20ms\n")
       // A second one that runs at the same time finds the folder.
       let script = "mkdir alone || exit 65; sleep 0.1; rmdir alone"
-      try declare("one", script, "Concurrency=1", in: root)
+      try root.declare("one", script, "Concurrency=1")
       let daemon = try await DaemonProcess.ready(root)
       let jobs = Array(repeating: #"{"type": "one"}"#, count: 8).joined(separator: ", ")
       let states = try await daemon.submit(#"{"jobs": [\#(jobs)]}"#).map { $0["state"]?.string }
       #expect(states == Array(repeating: "completed", count: 8))
-      try declare("one", script, in: root)
+      try root.declare("one", script)
       try daemon.child.kill(SIGHUP)
       try await daemon.wait { $0.notifications.count { $0 == "READY=1" } == 2 }
       let again = try await daemon.submit(#"{"jobs": [\#(jobs)]}"#).map { $0["state"]?.string }
@@ -96,8 +85,8 @@ extension SystemTests {
     @Test("Arguments are checked before a job is accepted")
     func arguments() async throws {
       let root = try DaemonRoot()
-      try declare(
-        "render", "exit 0", "RequiredArguments=input:path\nOptionalArguments=pages:integer list:array", in: root)
+      try root.declare(
+        "render", "exit 0", "RequiredArguments=input:path\nOptionalArguments=pages:integer list:array")
       let daemon = try await DaemonProcess.ready(root)
       for (arguments, message) in [
         (#"{"inptu": "a"}"#, #""arguments.inptu": is not an argument of this type; did you mean "input"?"#),
@@ -118,7 +107,7 @@ extension SystemTests {
     @Test("A daemon that is killed takes the program with it, and the next goes on at the checkpoint, nothing twice")
     func killed() async throws {
       let root = try DaemonRoot("[Workers]\nCount=2\n[Writer]\nFlushIntervalSec=20ms\n")
-      try declare(
+      try root.declare(
         "long",
         #"""
         insert() { echo '{"insert": {"entity": "Reading", "values": {"job": "long", "number": '$1'}}}'; }
@@ -127,7 +116,7 @@ extension SystemTests {
           exec 3> held; sleep 600 & echo > ready; sleep 600 ;;
         *'"cursor":"2"'*) insert 3; insert 4 ;;
         esac
-        """#, in: root)
+        """#)
       let held = root.paths.payload + "/held"
       mkfifo(held, 0o600)
       // Ends when every process is dead that has the FIFO open.
@@ -137,10 +126,7 @@ extension SystemTests {
       let daemon = try await DaemonProcess.ready(root)
       try root.drop(#"{"type": "long", "id": "long"}"#, as: "long.json")
       try await daemon.wait { FileManager.default.fileExists(atPath: $0.root.paths.payload + "/ready") }
-      // The checkpoint is on disk a little later; each durable job is the end of a flush.
-      while try await root.sql("SELECT count(cursor) FROM Job") != "1" {
-        _ = try await daemon.submit(#"{"type": "noop"}"#)
-      }
+      try await daemon.waitForCheckpoint()
       try await daemon.kill()
       let again = try await DaemonProcess.ready(root)
       try await again.waitUntilSpoolIsEmpty()
@@ -153,7 +139,7 @@ extension SystemTests {
     func kills() async throws {
       let root = try DaemonRoot()
       // The second attempt must not repeat what the checkpoint of the first has saved.
-      try declare(
+      try root.declare(
         "steps",
         #"""
         from=$(jq -r '.cursor // 1')
@@ -161,7 +147,7 @@ extension SystemTests {
           echo '{"insert": {"entity": "Reading", "values": {"job": "'$BOBBIN_JOB_ID'", "number": '$n'}}}'
           echo '{"checkpoint": "'$((n+1))'"}'
         done
-        """#, in: root)
+        """#)
       var random = SeededGenerator(seed: 13)
       let (jobCount, killCount) = (60, 12)
       var hits = 0
@@ -189,9 +175,8 @@ extension SystemTests {
     @Test("A stop ends a program that goes on too long, and the next start runs the job again")
     func stop() async throws {
       let root = try DaemonRoot("[Writer]\nFlushIntervalSec=20ms\nShutdownTimeoutSec=1s\n")
-      try declare(
-        "long", "[ -e ready ] && exit 0; trap 'echo > asked; exit 1' TERM; echo > ready; while :; do sleep 0.1; done",
-        in: root)
+      try root.declare(
+        "long", "[ -e ready ] && exit 0; trap 'echo > asked; exit 1' TERM; echo > ready; while :; do sleep 0.1; done")
       let daemon = try await DaemonProcess.ready(root)
       try root.drop(#"{"type": "long", "id": "long"}"#, as: "long.json")
       let payload = root.paths.payload
@@ -208,14 +193,14 @@ extension SystemTests {
     @Test("A reload takes new, changed and removed types; a bad file leaves the old ones")
     func reloading() async throws {
       let root = try DaemonRoot()
-      try declare("one", "echo '{\"result\": {\"version\": 1}}'", in: root)
+      try root.declare("one", "echo '{\"result\": {\"version\": 1}}'")
       let daemon = try await DaemonProcess.ready(root)
       let version: @Sendable (String) async throws -> Int64? = { type in
         try await daemon.submit(#"{"type": "\#(type)"}"#).first?["result"]?["version"]?.integer
       }
       #expect(try await version("one") == 1)
 
-      try declare("two", "echo '{\"result\": {\"version\": 2}}'", in: root)
+      try root.declare("two", "echo '{\"result\": {\"version\": 2}}'")
       try root.write("[Handler]\nType=three\nExecStrat=/bin/true\n", to: root.paths.handlers + "/three.conf")
       try daemon.child.kill(SIGHUP)
       try await daemon.waitForLog("the old one stays in force")
@@ -262,12 +247,62 @@ extension SystemTests {
       #expect(good.output.hasSuffix("1 declared job type\n"), "\(good.output)")
     }
 
+    @Test("--check-config finds programs, interpreters and folders that are missing, and a helper that does not start")
+    func checkingPrograms() async throws {
+      let root = try DaemonRoot()
+      let folder = root.paths.handlers
+      func declare(_ name: String, _ program: String, _ more: String = "") throws {
+        try root.write("[Handler]\nType=\(name)\nExecStart=\(program)\n\(more)\n", to: "\(folder)/\(name).conf")
+      }
+      func script(_ name: String, _ text: String, mode: mode_t = 0o755) throws -> String {
+        let path = root.directory.path(name)
+        try root.write(text, to: path)
+        try #require(chmod(path, mode) == 0)
+        return path
+      }
+      try declare("gone", "/nonexistent/program")
+      try declare("plain", try script("plain", "#!/bin/sh\n", mode: 0o644))
+      try declare("python", try script("python", "#!/nonexistent/python\n"))
+      try declare("env", try script("env", "#!/usr/bin/env no-such-interpreter\n"))
+      try declare("folder", "/usr")
+      try declare("place", "/bin/true", "WorkingDirectory=/nonexistent")
+      try declare("good", try script("good", "#!/usr/bin/env sh\n"))
+      let check = try await Tool.run("bobbind", ["--root", root.directory.path, "--check-config"])
+      #expect(check.code == 78)
+      let found = check.errors.split(separator: "\n").map { $0.replacing("bobbind: \(folder)/", with: "") }
+      #expect(found.count == 6, "\(check.errors)")
+      for (beginning, words) in [
+        ("gone.conf:3: [Handler] ExecStart=/nonexistent/program: can't be executed", "No such file"),
+        ("plain.conf:3: [Handler] ExecStart=", "Permission denied"),
+        ("python.conf:3: [Handler] ExecStart=", "its interpreter /nonexistent/python is missing"),
+        ("env.conf:3: [Handler] ExecStart=", "its interpreter no-such-interpreter is not in the PATH /usr/local"),
+        ("folder.conf:3: [Handler] ExecStart=/usr: can't be executed", "is a folder"),
+        ("place.conf:4: [Handler] WorkingDirectory=/nonexistent: can't be entered", "No such file"),
+      ] {
+        #expect(found.contains { $0.hasPrefix(beginning) && $0.contains(words) }, "\(words): \(check.errors)")
+      }
+      for name in ["gone", "plain", "python", "env", "folder", "place"] {
+        try FileManager.default.removeItem(atPath: "\(folder)/\(name).conf")
+      }
+      #expect(try await Tool.run("bobbind", ["--root", root.directory.path, "--check-config"]).code == 0)
+
+      // A daemon looks for the helper beside itself.
+      let daemon = root.directory.path("bobbind")
+      try FileManager.default.copyItem(
+        atPath: RepositoryPaths.executable("bobbind").path(percentEncoded: false), toPath: daemon)
+      let missing = try await Tool.run(daemon, ["--root", root.directory.path, "--check-config"])
+      #expect(missing.code == 0 && missing.errors.contains("no picture can be encoded: "), "\(missing.errors)")
+      _ = try script("bobbin-image", "#!/bin/sh\nexit 127\n")
+      let broken = try await Tool.run(daemon, ["--root", root.directory.path, "--check-config"])
+      #expect(broken.code == 78 && broken.errors.contains("when it was tried"), "\(broken.errors)")
+    }
+
     @Test(
       "A program of another user starts in / where no folder is named, as it may not enter payload/",
       .enabled(if: SkipReason.runsAsRoot()))
     func otherUsersFolder() async throws {
       let root = try DaemonRoot()
-      try declare("where", "echo \"{\\\"result\\\": {\\\"folder\\\": \\\"$(pwd)\\\"}}\"", "User=nobody", in: root)
+      try root.declare("where", "echo \"{\\\"result\\\": {\\\"folder\\\": \\\"$(pwd)\\\"}}\"", "User=nobody")
       chmod(root.directory.path, 0o755)
       try #require(chmod(root.paths.payload, 0o3770) == 0)
       let daemon = try await DaemonProcess.ready(root)
@@ -278,9 +313,9 @@ extension SystemTests {
     @Test("A daemon of root runs a program as the user that its type names", .enabled(if: SkipReason.runsAsRoot()))
     func otherUser() async throws {
       let root = try DaemonRoot()
-      try declare(
+      try root.declare(
         "who", "id -un >&2; echo \"{\\\"result\\\": {\\\"user\\\": \\\"$(id -un) $HOME\\\"}}\"",
-        "User=nobody\nWorkingDirectory=/", in: root)
+        "User=nobody\nWorkingDirectory=/")
       chmod(root.directory.path, 0o755)
       let daemon = try await DaemonProcess.ready(root)
       let jobs = try await daemon.submit(#"{"type": "who"}"#)

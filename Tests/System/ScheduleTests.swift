@@ -70,7 +70,8 @@ extension SystemTests {
 
     @Test("While a job of the firing before is unfinished, a schedule skips firings, or lets their jobs wait")
     func overlap() async throws {
-      let root = try DaemonRoot(Self.talkative)
+      let root = try DaemonRoot(Self.talkative + "[Notify ops]\nType=tell\nOn=schedule-missed\n")
+      try root.write("[Handler]\nType=tell\nExecStart=/bin/true\n", to: root.paths.handlers + "/tell.conf")
       let daemon = try await DaemonProcess.ready(root)
       _ = try await run(daemon, "pause", "--queue", "q")
       let job = #"{"type": "noop", "queue": "q"}"#
@@ -80,12 +81,63 @@ extension SystemTests {
       try daemon.child.kill(SIGHUP)
       try await nextFiring(of: "often", daemon, after: 2)
       #expect(daemon.logText.components(separatedBy: "has fired: skipping@").count == 2)
+      try await daemon.waitForLog("job notice-ops-skipping@")
+      let told = try await root.sql(
+        """
+        SELECT json_extract(arguments, '$.text') || ' ' || json_extract(arguments, '$.reason') FROM Job
+        WHERE id LIKE 'notice-ops-skipping@%-missed' LIMIT 1
+        """)
+      #expect(told.hasPrefix("the schedule skipping did not fire at 20"))
+      #expect(told.hasSuffix("Z: a job of the firing before is unfinished overlap"))
       let first = try await run(daemon, "run", "queueing")
       let second = try await run(daemon, "run", "queueing")
       #expect(try await daemon.get("/v1/jobs/\(first)")["state"]?.string == "available")
       #expect(try await daemon.get("/v1/jobs/\(second)")["state"]?.string == "waiting")
       #expect(try await run(daemon, "why", second).contains(first))
       #expect(try await daemon.stop() == .exited(code: 0))
+    }
+
+    @Test("Moments that nothing fired at, and what fails of a firing, are told once each, also over a kill")
+    func notices() async throws {
+      let root = try DaemonRoot(
+        DaemonRoot.quickFlushes + "[Notify ops]\nType=tell\nOn=schedule-missed schedule-failed\n")
+      try root.write("[Handler]\nType=tell\nExecStart=/bin/true\n", to: root.paths.handlers + "/tell.conf")
+      try root.write(
+        "[Handler]\nType=fails\nExecStart=/bin/sh -c \"exit 65\"\n", to: root.paths.handlers + "/fails.conf")
+      try add("off", Self.yearly.replacing("Persistent=yes", with: ""), to: root)
+      try add("bad", Self.yearly, job: #"{"jobs": [{"type": "fails"}, {"type": "noop"}]}"#, to: root)
+      try add("paused", Self.yearly, to: root)
+      let record = #"{"last": 1500000000000, "isPaused": false}"#
+      let records =
+        #"{"off": \#(record), "bad": \#(record), "paused": {"last": 1500000000000, "isPaused": true}}"#
+      var told: [String] = []
+      for _ in 1...2 {
+        // As if the places had not been written before the kill.
+        try root.write(records, to: root.paths.state + "/schedules")
+        let daemon = try await DaemonProcess.ready(root)
+        let news = told.isEmpty ? 3 : 0
+        try await daemon.wait { $0.logLines.count { $0.contains("job notice-ops-") } >= news }
+        try await daemon.waitUntilSpoolIsEmpty()
+        try await daemon.kill()
+        let notices = try await root.sql(
+          """
+          SELECT id || ' ' || state || ' ' || json_extract(arguments, '$.text') FROM Job WHERE id LIKE 'notice-%' ORDER BY id
+          """)
+        told = notices.split(separator: "\n").map(String.init)
+        let day = #"20\d\d-01-01T00:00:00Z"#
+        for form in [
+          #"notice-ops-bad@\#(day)-missed completed the schedule bad did not fire from 2018-01-01T00:00:00Z to \#(day): "#
+            + "the daemon did not run then, or took no jobs",
+          #"notice-ops-bad@\#(day)\.1-schedule-failed-1 completed the schedule bad: the job bad@\#(day)\.1 \(fails\) "#
+            + "was discarded: .* exited with code 65.*",
+          #"notice-ops-off@\#(day)-missed completed the schedule off did not fire from 2018-01-01T00:00:00Z to \#(day): "#
+            + "the daemon did not run then, or took no jobs",
+        ] {
+          let expression = try Regex(form)
+          #expect(told.count { $0.wholeMatch(of: expression) != nil } == 1, "\(form)\n\(notices)")
+        }
+        #expect(told.count == 3, "\(notices)")
+      }
     }
 
     @Test("A paused schedule stays paused over a restart, and fires when it is told to")

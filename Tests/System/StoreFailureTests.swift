@@ -72,14 +72,14 @@ extension SystemTests {
         """
         {"type": "import", "id": "much", "arguments": {"input": "much.csv", "entity": "Reading", "atomic": true}}
         """, as: "much.json")
-      try await daemon.waitForLog("job much: ")
+      try await daemon.waitForLog("job much (")
       let small = try await daemon.submit(#"{"type": "noop", "id": "small"}"#)
       #expect(small.first?["state"]?.string == "completed")
       // Also by a process that is killed in the middle of it.
       try await daemon.waitForStoreWrites(50)
       try await daemon.kill()
       let again = try await DaemonProcess.ready(root)
-      try await again.waitForLog("job much: ")
+      try await again.waitForLog("job much (")
       let cancel = try await again.tool("cancel", "much")
       #expect(cancel.code == 0, "\(cancel.output)\(cancel.errors)")
       try await again.waitUntilSpoolIsEmpty()
@@ -110,6 +110,7 @@ extension SystemTests {
       try await daemon.waitForLog("no job files are claimed until there is room")
       let health = try await daemon.request("GET", "/healthz")
       #expect(health.status == 503)
+      #expect(health.body["error"]?["code"]?.string == "failing")
       let status = try await daemon.get("/v1/status")
       #expect(status["state"]?.string == "storage-full")
       #expect(status["writer"]?["lastError"]?.string != nil)

@@ -73,7 +73,7 @@ extension SystemTests {
       #expect(paused == "type row")
       #expect(try rows() == "25 jobs, 2 completed, 2 rows of 2")
       // Others may run what names no files.
-      let bound = try database.run(#"SELECT string_agg(id, ',') FROM bobbin."Job" WHERE _place IS NOT NULL"#)
+      let bound = try database.run(#"SELECT string_agg(id, ',') FROM bobbin."Job" WHERE place IS NOT NULL"#)
       #expect(bound == "late")
       #expect(try await moved.tool("resume", "--type", "row").code == 0)
       try await moved.wait { try $0.root.currentFiles == ["late.json"] }

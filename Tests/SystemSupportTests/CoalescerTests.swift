@@ -41,10 +41,10 @@ struct CoalescerTests {
     let isBlocked = DispatchSemaphore(value: 0)
     queue.async { #expect(isBlocked.wait(timeout: .now() + 60) == .success) }
     coalescer.request { runs.withLock { $0 += 1 } }
-    DispatchQueue(label: "stopper").async { isBlocked.signal() }
-    coalescer.stop()
+    coalescer.close()
     coalescer.request { runs.withLock { $0 += 1 } }
-    queue.sync {}
+    isBlocked.signal()
+    coalescer.stop()
     #expect(runs.withLock { $0 } == 0)
   }
 

@@ -16,13 +16,23 @@ import Testing
     }
   }
 
-  @Test("A human reads the program, the message and its fields")
+  @Test("A human reads the program and the message")
   func human() throws {
     let text = try lines(.human) {
       $0.log(.info, #"open "x\n""#, fields: [("JOB_ID", "a\nb"), ("JOB_TYPE", "import")])
       $0.log(.warning, "plain")
     }
-    #expect(text == "bobbind: open \"x\\n\" (JOB_ID=a\\nb JOB_TYPE=import)\nbobbind: plain\n")
+    #expect(text == "bobbind: open \"x\\n\"\nbobbind: plain\n")
+  }
+
+  @Test("The lines of a service have the local time with its offset, by ISO 8601")
+  func timed() throws {
+    let before = Date()
+    let text = try lines(.timed) { $0.log(.info, "ready") }
+    let line = try #require(text.wholeMatch(of: /(\S+T\S+)\.(\d{3})([+-]\d\d:\d\d) bobbind: ready\n/)).output
+    let time = try Date("\(line.1)\(line.3)", strategy: .iso8601) + Double(line.2)! / 1000
+    #expect(abs(time.timeIntervalSince(before)) < 60)
+    #expect(time.timeIntervalSince(before) > -0.001)
   }
 
   @Test("Each line has its priority when systemd reads the pipe")

@@ -25,9 +25,10 @@ package enum Compiler {
     try common.write(toFile: path("Common"), atomically: true, encoding: .utf8)
     for (name, text) in sources { try text.write(toFile: path(name), atomically: true, encoding: .utf8) }
     let modules = try RepositoryPaths.buildFolder().appending(path: "Modules").path(percentEncoded: false)
-    let wrapped = ["CInih", "CLinux", "CMicroHTTPD", "CPostgres", "CSQLite", "CSystemd", "CZlib", "CZstd"].map {
-      "-I '\(RepositoryPaths.root.appending(path: "Sources/\($0)").path)'"
-    }
+    let wrapped = [
+      "CCrypto", "CInih", "CLinux", "CMicroHTTPD", "CPostgres", "CRelease/include", "CSQLite", "CSystemd", "CZlib",
+      "CZstd",
+    ].map { "-I '\(RepositoryPaths.root.appending(path: "Sources/\($0)").path)'" }
     let flags =
       "-module-name Sources -swift-version 6 -parse-as-library -I '\(modules)' " + wrapped.joined(separator: " ")
     // Whether values may leave their isolation is found out after type checking, hence more than -typecheck.

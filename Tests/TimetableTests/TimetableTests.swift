@@ -36,6 +36,58 @@ struct TimetableTests {
     #expect(Firing(schedule: "a", time: Self.midnight + 250).id == "a@2026-11-23T00:00:00.250Z")
   }
 
+  @Test("A job's ID tells the firing that submitted it")
+  func firingOfJob() {
+    for time in [Self.midnight + 3 * Self.hour, Self.midnight + 250] {
+      let firing = Firing(schedule: "nightly", time: time)
+      for ending in ["", ".1", "#pack", "#a@2026-11-23T00:00:00Z"] {
+        #expect(Firing(ofJob: firing.id + ending) == firing)
+      }
+    }
+    let others = [
+      "nightly", "nightly@", "nightly@2026-11-23", "nightly@2026-11-23T03:00:00Zx", "a@2026-11-23T03:00:00.25Z",
+      "a@2026-11-23T3:00:00Z", "mail@example.org", "a@Z", "a@2026-11-23T03:00:00+00:00",
+    ]
+    for id in others { #expect(Firing(ofJob: id) == nil, "\(id)") }
+  }
+
+  private func drainMissed(_ timetable: inout Timetable) -> [String] {
+    let missed = timetable.missed
+    for _ in missed { timetable.dropFirstMissed() }
+    return missed.map { "\($0.first.id) \($0.last.moment) \($0.reason)" }
+  }
+
+  @Test("Moments that nothing fired at are missed: those before the one that fires late, and those left out")
+  func missedMoments() throws {
+    var timetable = timetable(try rule("a", "hourly"))
+    _ = fire(&timetable, at: Self.midnight + Self.hour)
+    #expect(drainMissed(&timetable).isEmpty)
+    _ = fire(&timetable, at: Self.midnight + 4 * Self.hour + 5)
+    #expect(drainMissed(&timetable) == ["a@2026-11-23T02:00:00Z 2026-11-23T03:00:00Z late"])
+    #expect(fire(&timetable, at: Self.midnight + 5 * Self.hour, unfinished: true).isEmpty)
+    #expect(drainMissed(&timetable) == ["a@2026-11-23T05:00:00Z 2026-11-23T05:00:00Z overlap"])
+    _ = timetable.setPaused(true, "a", at: Self.midnight + 5 * Self.hour)
+    _ = fire(&timetable, at: Self.midnight + 9 * Self.hour)
+    _ = timetable.setPaused(false, "a", at: Self.midnight + 9 * Self.hour)
+    #expect(drainMissed(&timetable).isEmpty)
+  }
+
+  @Test("What passed while the daemon was off is missed, but for the last moment of a persistent schedule")
+  func missedWhileOff() throws {
+    let start = Self.midnight + 90 * Self.minute
+    let record = Timetable.Record(last: Self.midnight - 2 * Self.hour, fired: nil)
+    var timetable = Timetable(seed: 0)
+    let rules = [
+      try rule("kept", "hourly") { $0.isPersistent = true }, try rule("new", "hourly"), try rule("off", "hourly"),
+    ]
+    timetable.replace(rules, records: ["kept": record, "off": record], at: start)
+    #expect(fire(&timetable, at: start) == ["kept@2026-11-23T01:00:00Z"])
+    #expect(
+      drainMissed(&timetable) == [
+        "off@2026-11-22T23:00:00Z 2026-11-23T01:00:00Z late", "kept@2026-11-22T23:00:00Z 2026-11-23T00:00:00Z late",
+      ])
+  }
+
   @Test("Each of several times fires, at its moment and not before")
   func times() throws {
     var timetable = timetable(try rule("a", "3:00", "*:30"))

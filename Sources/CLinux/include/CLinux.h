@@ -21,6 +21,7 @@
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
+#include <termios.h>
 #include <unistd.h>
 
 extern const char *strerrorname_np(int error_code);
@@ -39,6 +40,7 @@ extern int accept4(int listener, struct sockaddr *address, socklen_t *length, in
 // <linux/memfd.h> and <linux/fs.h>
 static const unsigned int linux_memfd_close_on_exec = 1;
 static const unsigned int linux_rename_no_replace = 1;
+static const unsigned int linux_rename_exchange = 2;
 
 // Shown by <fcntl.h> to GNU sources only.
 static const int linux_open_unnamed = __O_TMPFILE | O_DIRECTORY;
@@ -71,7 +73,7 @@ int linux_clear_ambient_capabilities(void);
 
 // struct epoll_event is packed on some machines, which Swift's fields are not.
 // Hang-ups and errors are reported in any case.
-int linux_epoll_add_once(int epoll, int descriptor, bool reads, unsigned long long token);
+int linux_epoll_add_once(int epoll, int descriptor, unsigned int events, unsigned long long token);
 int linux_epoll_remove(int epoll, int descriptor);
 // Waits for ever; puts the tokens of ready descriptors into the array, 64 at most.
 int linux_epoll_wait(int epoll, unsigned long long tokens[64]);
@@ -136,3 +138,10 @@ int linux_spawn(struct linux_launch *launch);
 // Makes a descriptor, or takes one that it made, that can be read from once the wall clock is set, which fails with
 // ECANCELED. -1 and errno on error.
 int linux_watch_clock(int timer);
+
+// Has a crash of the process write a text of at most 128 bytes to one descriptor, and give the terminal of another one its
+// mode back, before it ends the process.
+void linux_give_back_terminal(int in, const struct termios *saved, int out, const char *text);
+
+// Leaves the terminal alone from now on.
+void linux_keep_terminal(void);

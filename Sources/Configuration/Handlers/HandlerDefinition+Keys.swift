@@ -1,7 +1,7 @@
 extension HandlerDefinition: FileDefinition {
   static let section = "Handler"
   static let fileKind = "a handler's file"
-  static let requiredKeys = [["Type"], [command.name]]
+  static let requiredKeys = [["Type"], [command.name, "Connect"]]
 
   /// The command line.
   static let command = DefinitionKey<HandlerDefinition>(
@@ -18,6 +18,7 @@ extension HandlerDefinition: FileDefinition {
   static let keys: [DefinitionKey<HandlerDefinition>] = [
     DefinitionKey("Type", \.type, format: .jobType),
     command,
+    DefinitionKey("Connect", optional: \.socket, format: .absolutePath),
     DefinitionKey("WorkingDirectory", optional: \.workingDirectory, format: .absolutePath),
     DefinitionKey(words: "Environment", \.environment) { word, variables in
       guard let equals = word.firstIndex(of: "="), equals != word.startIndex else {
@@ -55,6 +56,12 @@ extension HandlerDefinition: FileDefinition {
 
     DefinitionKey(words: "RequiredArguments", \.requiredArguments, add: addArgument),
     DefinitionKey(words: "OptionalArguments", \.optionalArguments, add: addArgument),
+  ]
+
+  /// The keys of a program that the daemon starts, in their order; a service's unit has its own for them.
+  static let processKeys = [
+    "WorkingDirectory", "Environment", "PassEnvironment", "UMask", "User", "Nice", "KillGraceSec", "MemoryMax",
+    "CPUTimeMax", "FileSizeMax", "OpenFilesMax",
   ]
 
   private static let addArgument: @Sendable (String, inout [HandlerArgument]) -> String? = { word, arguments in

@@ -1,4 +1,4 @@
-/// A job type that a file in `handlers.d` declares, and the program that does its work.
+/// A job type that a file in `handlers.d` declares, and the program or the service that does its work.
 ///
 /// The initial values here are the only defaults.
 package struct HandlerDefinition: Sendable, Equatable {
@@ -8,8 +8,10 @@ package struct HandlerDefinition: Sendable, Equatable {
 
   /// The type, as job files name it.
   package internal(set) var type = ""
-  /// The program and its arguments.
+  /// The program and its arguments; empty with a ``socket``.
   package internal(set) var command = CommandTemplate()
+  /// The path of the Unix socket where a service does the work; nil for a program that is started.
+  package internal(set) var socket: String?
   /// The program's working directory; nil for the payload folder.
   package internal(set) var workingDirectory: String?
   /// Variables that the program gets.
@@ -71,7 +73,18 @@ extension HandlerDefinition {
     folder: String, builtInTypes: Set<String> = []
   ) throws(ConfigurationError) -> [HandlerDefinition] {
     try definitions(in: folder) { definition, others in
-      definition.clash(with: others, builtInTypes).map { [$0] } ?? []
+      definition.misplacedKeys() + (definition.clash(with: others, builtInTypes).map { [$0] } ?? [])
+    }
+  }
+
+  /// The keys beside `Connect` that only a program has which the daemon starts.
+  private func misplacedKeys() -> [ConfigurationProblem] {
+    if assignments["Connect"] == nil { return [] }
+    if assignments["ExecStart"] != nil {
+      return [problem("Connect", "stands beside ExecStart; a type is served by a program or by a service, not by both")]
+    }
+    return Self.processKeys.filter { assignments[$0] != nil }.map { key in
+      problem(key, "is for a program that ExecStart starts; with Connect the unit of the service says it")
     }
   }
 

@@ -1,5 +1,7 @@
 import Dispatch
 package import ImageProtocol
+package import Jobs
+import Synchronization
 package import SystemSupport
 
 /// A few helper processes that decode and encode pictures, so that a hostile one costs a helper and not the daemon.
@@ -17,6 +19,7 @@ package actor ImageHelperPool {
   private var idle: [LeasedHelper] = []
   private var helpers: [ObjectIdentifier: ImageHelper] = [:]
   private var lastNumber: UInt64 = 0
+  private nonisolated let counted = Mutex(HelperCounts())
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -37,6 +40,9 @@ package actor ImageHelperPool {
     configuration.recycleMemory = new.recycleMemory
   }
 
+  /// The helpers so far.
+  package nonisolated var counts: HelperCounts { counted.withLock { $0 } }
+
   /// The process IDs of the living helpers.
   package var processIDs: [Int32] { helpers.values.map(\.child.processID).sorted() }
 
@@ -53,10 +59,12 @@ package actor ImageHelperPool {
   ///   - reuse: Knows outputs that were made before.
   ///   - deadline: When to give up, time in the queue included; the configured limit for one job holds besides.
   ///   - onWait: Called with what the picture waits for, and with nil when the wait ends.
+  ///   - didMake: Called with the number of outputs that are there, of several, as they are made.
   /// - Throws: What is wrong with the request, the picture or the helper; `permanent` tells whether to try again.
   package func encode(
     _ request: ImageRequest, input: Int32, outputs: [Int32], reuse: (any ImageReuse)? = nil,
-    deadline: Deadline = .never, onWait: @Sendable (String?) -> Void = { _ in }
+    deadline: Deadline = .never, onWait: @Sendable (String?) -> Void = { _ in },
+    didMake: @Sendable (Int) -> Void = { _ in }
   ) async throws(ImageError) -> ImageReply {
     try request.validate()
     guard outputs.count == request.fileCount else {
@@ -69,9 +77,10 @@ package actor ImageHelperPool {
     let number = lastNumber
     let freeMemory = reuse == nil ? ImageHelperConfiguration.freeMemory : -1
     let bytes = try ImageMessage.encode(
-      ImageMessage.Request(number: number, request: request, freeMemory: freeMemory))
+      ImageMessage.Request(
+        number: number, request: request, freeMemory: freeMemory, tellsProgress: request.outputs.count > 1))
     var leased = try send(bytes, descriptors: [input] + outputs)
-    var answer = try await answer(of: leased, number: number, request: request, deadline: deadline)
+    var answer = try await answer(of: leased, number: number, request: request, deadline: deadline, didMake: didMake)
     leased.noteAddressSpace()
     guard let question = answer.question else { return try finish(leased, answer) }
     var known = KnownPictures()
@@ -90,7 +99,7 @@ package actor ImageHelperPool {
     try await acquireMemory(asked, for: leased, place, by: deadline, onWait: onWait)
     defer { memory.return(asked) }
     permit(leased, known.permission(number), files: known.files + (reuse.map { [$0.inputCopy] } ?? []))
-    answer = try await self.answer(of: leased, number: number, request: request, deadline: deadline)
+    answer = try await self.answer(of: leased, number: number, request: request, deadline: deadline, didMake: didMake)
     return known.completing(try finish(leased, answer), of: request)
   }
 
@@ -136,6 +145,7 @@ package actor ImageHelperPool {
     do { helper = try ImageHelper.start(configuration) } catch {
       throw ImageError(.helperNotStarted, "the image helper can't be started: \(error)", permanent: false)
     }
+    counted.withLock { $0.started += 1 }
     helpers[ObjectIdentifier(helper)] = helper
     do { try helper.send(bytes, descriptors: descriptors) } catch {
       discard(helper)
@@ -153,17 +163,29 @@ package actor ImageHelperPool {
     }
   }
 
-  /// Waits for what a helper says next.
+  /// Waits for a helper's question, reply or error; what it tells of its progress before is passed on.
   private func answer(
-    of leased: LeasedHelper, number: UInt64, request: ImageRequest, deadline: Deadline
+    of leased: LeasedHelper, number: UInt64, request: ImageRequest, deadline: Deadline,
+    didMake: @Sendable (Int) -> Void = { _ in }
   ) async throws(ImageError) -> ImageMessage.Answer {
-    let helper = leased.helper
     let limit = Deadline.after(configuration.wallClockLimit).earlier(deadline)
+    while true {
+      let answer = try await message(of: leased.helper, number: number, request: request, by: limit)
+      guard let made = answer.made else { return answer }
+      didMake(made)
+    }
+  }
+
+  /// Waits for what a helper says next.
+  private func message(
+    of helper: ImageHelper, number: UInt64, request: ImageRequest, by limit: Deadline
+  ) async throws(ImageError) -> ImageMessage.Answer {
     switch await AnswerWait().outcome(of: helper, by: limit) {
     case .cancelled:
       discard(helper, killing: true)
       throw ImageError(.cancelled, "the job was cancelled", permanent: false)
     case .timedOut:
+      counted.withLock { $0.failed += 1 }
       discard(helper, killing: true)
       throw ImageError(.timedOut, "the image helper took too long and was killed", permanent: false)
     case .readable:
@@ -188,6 +210,7 @@ package actor ImageHelperPool {
       return ImageError(.helperDied, "the image helper closed its socket and can't be killed", permanent: false)
     }
     if slots.isClosed { return .poolIsShutDown }
+    counted.withLock { $0.failed += 1 }
     return .helperDied(termination, request: request, lastWords: helper.lastWords())
   }
 

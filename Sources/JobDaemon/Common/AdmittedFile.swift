@@ -1,11 +1,17 @@
 import JobSchedule
+import Jobs
 import ObjectGraph
+import Synchronization
 
 /// The result of admitting one file.
 struct AdmittedFile: Sendable {
   let file: LiveFile
   /// True if it lay in `cur/` already.
   var isTakenUp = false
+  /// True for a part of a file, which is not released with the jobs of this part.
+  var isPart = false
+  /// True if some of its jobs were admitted before, and are unfinished: they release it.
+  var isLive = false
   /// Jobs for the schedule.
   var jobs: [NewJob] = []
   /// True if they are in the schedule already.
@@ -18,10 +24,47 @@ struct AdmittedFile: Sendable {
   let ids: [String]
   /// Those among them that were known before, and are not run again.
   var repeated: Set<ManagedObjectID> = []
+  /// Known jobs whose place some of its jobs take; the others are scheduled once all of these are made.
+  var replacements: [Replacement] = []
+  let replacementEnd = ReplacementEnd()
   /// The IDs by which its jobs wait for others that nobody has submitted yet.
   var unknown: [ManagedObjectID: [String]] = [:]
   /// Other files' unfinished jobs: this file is released with them.
   var duplicatesOfLive: [ManagedObjectID] = []
   /// The failures of earlier, durable runs of its jobs; the file is released at once if it has no other jobs.
   var earlierFailures: [String] = []
+
+  /// The objects of the known jobs that are replaced.
+  var replaced: Set<ManagedObjectID> { Set(replacements.lazy.map(\.job)) }
+}
+
+/// A new specification for a known job, which came in a file.
+struct Replacement: Sendable {
+  let job: ManagedObjectID
+  let specification: JobSpecification
+  let file: LiveFile
+  let fileName: String
+}
+
+/// The moment at which a file's replacements are made.
+final class ReplacementEnd: Sendable {
+  private let state = Mutex<(isReached: Bool, calls: [@Sendable () -> Void])>((false, []))
+
+  /// Calls back those that wait.
+  func reach() {
+    let calls = state.withLock { state in
+      defer { state = (true, []) }
+      return state.calls
+    }
+    for call in calls { call() }
+  }
+
+  /// Calls back when it is reached, which may be now.
+  func whenReached(_ call: @escaping @Sendable () -> Void) {
+    let isNow = state.withLock { state in
+      if !state.isReached { state.calls.append(call) }
+      return state.isReached
+    }
+    if isNow { call() }
+  }
 }

@@ -4,15 +4,20 @@ import Jobs
 import ObjectGraph
 import Synchronization
 import SystemSupport
+import Timetable
 
 /// A report of one part of the daemon that others act on; ``Daemon`` handles them all in one place.
 enum DaemonEvent: Sendable {
   /// The intake: these files are admitted; their jobs are to be scheduled.
   case admitted([AdmittedFile])
+  /// The intake: all jobs of this file, whose parts were admitted one after the other, are on disk.
+  case allAdmitted(LiveFile)
   /// The scheduler: the running attempt at this job may have reached its timeout.
   case overdue(ManagedObjectID)
   /// The flusher: these jobs are durable.
   case durable([FinishedJob])
+  /// The flusher: everything that was merged when the flush began is on disk.
+  case flushed
   /// The flusher: the disk is full or the store is busy; nothing is lost, and the flush is tried again.
   case storeUnwritable(StoreError)
   /// The flusher: the store can be written again.
@@ -23,6 +28,8 @@ enum DaemonEvent: Sendable {
   case released([FinishedJob])
   /// The releaser: the jobs of this file in `cur/` are final, but whether it is released or refused is in doubt.
   case doubtful(FileName)
+  /// The control: another specification has taken the place of this job's, with which it is over for its file.
+  case superseded(FinishedJob)
   /// The releaser, or the refuser: no file of this name is in `cur/` any more.
   case nameFree(FileName)
   /// The membership: the lead has assigned these runs to this host.
@@ -45,6 +52,12 @@ enum DaemonEvent: Sendable {
   case heldTypesChanged
   /// The hot folders: one has a problem, or none any more.
   case hotFoldersChanged
+  /// The schedules: moments of one have passed, and nothing fired.
+  case scheduleMissed(Timetable.Missed)
+  /// The schedules: the jobs of a firing are refused, with the reason.
+  case firingRefused(Firing, String)
+  /// The copier of the store: a copy could not be made, or can again.
+  case copyChanged
   /// Any part: the daemon must end at once.
   case fatal(FatalFailure)
 }

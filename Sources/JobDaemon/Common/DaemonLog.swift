@@ -14,9 +14,21 @@ package struct DaemonLog: Sendable {
 
   package func setLevel(_ newLevel: LogLevel) { level.set(newLevel) }
 
-  package func error(_ message: String) { write(.error, message) }
-  package func warning(_ message: String) { write(.warning, message) }
-  package func notice(_ message: String) { write(.notice, message) }
+  /// A list of fields for the journal, such as `("JOB_ID", "order-1")`.
+  package typealias Fields = [(String, String)]
+
+  package func error(_ message: String, as kind: MessageKind? = nil, fields: Fields = []) {
+    write(.error, message, as: kind, fields: fields)
+  }
+
+  package func warning(_ message: String, as kind: MessageKind? = nil, fields: Fields = []) {
+    write(.warning, message, as: kind, fields: fields)
+  }
+
+  package func notice(_ message: String, as kind: MessageKind? = nil, fields: Fields = []) {
+    write(.notice, message, as: kind, fields: fields)
+  }
+
   package func debug(_ message: String) { write(.debug, message) }
 
   /// Notifies the service manager, and logs it if that fails; does nothing without one.
@@ -26,10 +38,15 @@ package struct DaemonLog: Sendable {
     }
   }
 
+  /// True if the level lets messages of this priority through.
+  func shows(_ priority: JournalPriority) -> Bool { priority.rawValue <= level.get().priority }
+
   /// Writes a message with fields of its own, if the level lets it through.
-  func write(_ priority: JournalPriority, _ message: String, fields: [(String, String)] = []) {
-    guard priority.rawValue <= level.get().priority else { return }
-    journal.log(priority, message, fields: fields)
+  ///
+  /// - Parameter kind: what it is about, for operators and for those who look for it in the journal.
+  func write(_ priority: JournalPriority, _ message: String, as kind: MessageKind? = nil, fields: Fields = []) {
+    guard shows(priority) else { return }
+    journal.log(priority, message, fields: (kind.map { [("MESSAGE_ID", $0.rawValue)] } ?? []) + fields)
   }
 }
 
@@ -41,4 +58,18 @@ private final class LevelBox: Sendable {
 
   func get() -> LogLevel { level.withLock { $0 } }
   func set(_ newLevel: LogLevel) { level.withLock { $0 = newLevel } }
+}
+
+extension ConfigurationBox {
+  /// Puts a new configuration into force as far as that needs no restart, and logs what is different.
+  ///
+  /// - Returns: what is in force now.
+  package func reload(_ new: Configuration, log: DaemonLog) -> Configuration {
+    let old = value
+    for change in new.changes(from: old) { log.notice("reload: \(change)") }
+    let settings = new.reloaded(over: old)
+    replace(settings)
+    log.setLevel(settings.log.level)
+    return settings
+  }
 }

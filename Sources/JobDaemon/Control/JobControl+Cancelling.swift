@@ -22,11 +22,11 @@ extension JobControl {
     }
   }
 
-  /// Cancels jobs that are not running, and those that depend on them; returns how many.
+  /// Cancels jobs, and those that depend on them; returns which.
   @discardableResult
-  func cancelAll(_ jobs: [(ManagedObjectID, String)]) throws -> Int {
+  func cancelAll(_ jobs: [(ManagedObjectID, String)]) throws -> Set<ManagedObjectID> {
     var left = jobs
-    var count = 0
+    var ended: Set<ManagedObjectID> = []
     while !left.isEmpty {
       var gone: [Gone] = []
       for (id, reason) in left {
@@ -34,7 +34,7 @@ extension JobControl {
         if engine.scheduler.change({ schedule, _ in schedule.cancel(id) }) {
           gone.append((id, file, reason))
         } else if try stop(id, .cancelled(reason)) {
-          count += 1
+          ended.insert(id)
         }
       }
       let partial = try markPartial(gone)
@@ -42,9 +42,9 @@ extension JobControl {
         revert(one.id) { [self] in cancel(try end([one])) }
       }
       left = try end(gone.filter { !partial.contains($0.id) })
-      count += gone.count
+      ended.formUnion(gone.map(\.id))
     }
-    return count
+    return ended
   }
 
   /// Records the end of jobs that are cancelled in the schedule, and only then unblocks those that wait for them: no
@@ -91,7 +91,9 @@ extension JobControl {
         job.cursor = nil
         job.setPendingStop(nil)
         job.finishedAt = Date()
-        return FinishedJob(objectID: id, id: job.id, state: job.currentState, failure: reason, file: file)
+        return FinishedJob(
+          objectID: id, id: job.id, type: job.type, state: job.currentState, failure: reason, batch: job.batch,
+          file: file)
       }
       try context.save()
       return finished
@@ -112,6 +114,7 @@ extension JobControl {
           engine.report(error, "a cancelled job can't be reverted before the next start")
         }
         reverting.leave(id)
+        noteEnds(of: [id])
       }
     }
   }

@@ -21,13 +21,14 @@ extension JobControl {
   func perform(_ order: TimedCommand, _ id: ManagedObjectID, recorded: JobState) throws -> Reply {
     let scheduler = engine.scheduler
     let state = scheduler.read { schedule, _ in schedule.state(of: id) } ?? recorded
+    if replacements.contains(id) { return .replacing }
     if reverting.contains(id) { return order.command.isCancel ? .done : .reverting }
     switch order.command {
     case .cancel(let reason):
       if state == .running { return try stop(id, .cancelled(reason)) ? .done : .impossible(state) }
       if state == .quarantined { return try finishQuarantined(id, reason, by: order.deadline) }
       if state.isFinal { return .impossible(state) }
-      return try cancelAll([(id, reason)]) > 0 ? .done : .impossible(state)
+      return try cancelAll([(id, reason)]).contains(id) ? .done : .impossible(state)
     case .hold:
       if state == .running { return try stop(id, .held) ? .done : .impossible(state) }
       guard scheduler.change({ schedule, _ in schedule.hold(id) }) else { return .impossible(state) }
@@ -52,7 +53,24 @@ extension JobControl {
       }
       scheduler.change { _ = $0.resume(id, at: $1) }
     case .redrive: return try putBack(id, state, after: .redriven, by: order.deadline)
+    case .delete: return try delete(id, state, by: order.deadline)
     }
+    return .done
+  }
+
+  /// Deletes a final job and all that is known of it, by the rules of retention.
+  private func delete(_ id: ManagedObjectID, _ state: JobState, by deadline: DispatchTime) throws -> Reply {
+    // A quarantined job may be completed one day, and may have saved something that only its handler reverts.
+    guard state.isFinal, state != .quarantined, waitForRelease(of: id, by: deadline) else { return .impossible(state) }
+    let dependent = engine.scheduler.read { schedule, _ in schedule.dependencies.dependent(on: id) }
+    if let dependent { return .needed(state, by: try context().performAndWait { try $0.job(with: dependent).id }) }
+    // A power cut could bring its file back, which nobody would know any more.
+    try engine.syncReleases()
+    try context().performAndWait { context in
+      context.delete(try context.job(with: id))
+      try context.save()
+    }
+    engine.merger.merge()
     return .done
   }
 
@@ -129,14 +147,13 @@ extension JobControl {
   }
 
   private func endQuarantined(_ id: ManagedObjectID, _ reason: String) throws {
-    let name = try change(id) { job in
+    let end = try change(id) { job in
       job.currentState = .cancelled
       job.failure = reason
       job.cursor = nil
       job.setPendingStop(nil)
-      return job.id
+      return FinishedJob(objectID: id, id: job.id, type: job.type, state: .cancelled, failure: reason, file: nil)
     }
-    let end = FinishedJob(objectID: id, id: name, state: .cancelled, failure: reason, file: nil)
     cancel(engine.scheduler.change { $0.unblock(waitingFor: id, as: .cancelled, at: $1) }, because: end)
   }
 

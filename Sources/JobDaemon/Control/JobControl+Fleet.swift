@@ -11,6 +11,7 @@ extension JobControl {
   /// - Parameter ids: the jobs; nil for one that nobody knows.
   /// - Returns: the replies, in the order of the jobs.
   func perform(_ command: Command, _ ids: [ManagedObjectID?], on membership: Membership) throws -> [Reply] {
+    if command == .delete { throw NotInFleet() }
     let known = ids.compactMap(\.self)
     if known.isEmpty { return ids.map { _ in .unknown } }
     let targets = try self.targets(command, known)
@@ -46,6 +47,9 @@ extension JobControl {
     }
   }
 }
+
+/// A command that hosts of a fleet do not have.
+struct NotInFleet: Error {}
 
 /// A reason why nothing is done with a fleet or one of its hosts.
 enum HostRefusal: Error, Equatable {

@@ -14,6 +14,8 @@ final class JobControl: Sendable {
   let queue = DispatchQueue(label: "control")
   /// Cancelled jobs that are still being reverted.
   let reverting = RevertingJobs()
+  /// The replacements of jobs that are not made yet.
+  let replacements = PendingReplacements()
   private let isClosed = Mutex(false)
 
   init(_ engine: JobEngine) { self.engine = engine }
@@ -31,8 +33,12 @@ final class JobControl: Sendable {
     case keyTaken(JobState, owner: String)
     /// The job is cancelled, and what its checkpoints have saved is still being reverted.
     case reverting
+    /// Another specification is about to take the place of the job's.
+    case replacing
     /// Several jobs have the handle.
     case ambiguous([String])
+    /// An unfinished job names it.
+    case needed(JobState, by: String)
   }
 
   /// A command that came too late: its effects might not be on disk before the daemon has ended.
@@ -64,7 +70,7 @@ final class JobControl: Sendable {
   /// Finds the jobs of handles.
   ///
   /// - Returns: the known jobs, the handles that several have, and for each handle its job's ID, or itself.
-  private func find(
+  func find(
     _ handles: [String]
   ) throws -> (found: KnownJobs, ambiguous: [String: JobHandle.Ambiguous], ids: [String]) {
     try context().performAndWait { [engine] context in
@@ -84,61 +90,6 @@ final class JobControl: Sendable {
     }
   }
 
-  /// Carries a command out for all jobs that a selection matches, and calls back with how many it succeeded for.
-  func perform(
-    _ command: Command, onAll selection: JobSelection, _ answer: @escaping @Sendable (Result<Int, any Error>) -> Void
-  ) {
-    find(selection, behind: []) { [self] found in
-      switch found {
-      case .success(let found): perform(TimedCommand(command), onNext: found[...], done: 0, answer)
-      case .failure(let error): answer(.failure(error))
-      }
-    }
-  }
-
-  /// Finds all jobs of a selection, page by page, between which others' commands have their turn.
-  private func find(
-    _ selection: JobSelection, behind found: [JobSelection.Found],
-    _ answer: @escaping @Sendable (Result<[JobSelection.Found], any Error>) -> Void
-  ) {
-    enqueue({ [self] (page: Result<[JobSelection.Found], any Error>) in
-      guard case .success(let page) = page, !page.isEmpty else {
-        return enqueue(answer) { [self] in
-          try found + page.get() + context().performAndWait { try selection.findFinal($0) }
-        }
-      }
-      find(selection, behind: found + page, answer)
-    }) { [engine] in try selection.nextUnfinished(after: found.last?.objectID.key ?? .min, engine.unfinished) }
-  }
-
-  /// Jobs of a selection that are processed before others' commands have their turn.
-  private static let sliceSize = 1_000
-
-  private func perform(
-    _ order: TimedCommand, onNext jobs: ArraySlice<JobSelection.Found>, done: Int,
-    _ answer: @escaping @Sendable (Result<Int, any Error>) -> Void
-  ) {
-    let rest = jobs.dropFirst(Self.sliceSize)
-    enqueue({ [self] (count: Result<Int, any Error>) in
-      guard case .success(let count) = count, !rest.isEmpty else { return answer(count.map { done + $0 }) }
-      perform(order, onNext: rest, done: done + count, answer)
-    }) { [self] in
-      let slice = jobs.prefix(Self.sliceSize)
-      if let membership = engine.membership {
-        return try perform(order.command, slice.map(\.objectID), on: membership).count { $0 == .done }
-      }
-      guard case .cancel(let reason) = order.command else { return try each(slice, order) }
-      // Quarantined jobs are reverted one by one.
-      let quarantined = slice.filter { $0.state == .quarantined }
-      let others = slice.filter { $0.state != .quarantined }
-      return try cancelAll(others.map { ($0.objectID, reason) }) + each(quarantined[...], order)
-    }
-  }
-
-  private func each(_ jobs: ArraySlice<JobSelection.Found>, _ order: TimedCommand) throws -> Int {
-    try jobs.count { try perform(order, $0.objectID, recorded: $0.state) == .done }
-  }
-
   /// Stops or resumes the start of jobs, also after the next start of the daemon.
   func setPaused(
     _ isPaused: Bool, _ resource: Resource.Name, answer: @escaping @Sendable (Result<Void, any Error>) -> Void
@@ -156,22 +107,12 @@ final class JobControl: Sendable {
     _ answer: @escaping @Sendable (Result<Value, any Error>) -> Void, _ body: @escaping @Sendable () throws -> Value
   ) {
     queue.async { [self] in
-      answer(Result { if isClosed.withLock({ $0 }) { throw IsClosed() } else { try body() } })
+      answer(Result { if isEnding { throw IsClosed() } else { try body() } })
     }
   }
 
   private func record(_ isPaused: Bool, _ resource: Resource.Name) throws {
-    guard let (kind, name) = resource.kindAndName else { return }
-    try context().performAndWait { context in
-      let records = try context.fetch(
-        FetchRequest<Pause>(#Predicate { $0.kind == kind && $0.name == name }))
-      if isPaused && records.isEmpty {
-        let pause = Pause(context: context)
-        (pause.kind, pause.name, pause.since) = (kind, name, Date())
-      }
-      if !isPaused { for record in records { context.delete(record) } }
-      try context.save()
-    }
+    try context().performAndWait { try PauseRecords.record(isPaused, resource, in: $0) }
     engine.merger.merge()
   }
 
@@ -198,16 +139,30 @@ final class JobControl: Sendable {
     }
   }
 
+  /// True once no more commands are carried out.
+  var isEnding: Bool { isClosed.withLock { $0 } }
+
+  /// Puts new jobs into the schedule.
+  func schedule(_ jobs: [NewJob]) {
+    engine.scheduler.add(jobs)
+    resolveBlockers(of: jobs)
+  }
+
   /// Looks up what new jobs wait for, where that was final before they entered the schedule.
   func resolveBlockers(of jobs: [NewJob]) {
     let blockers = Set(
       jobs.lazy.flatMap(\.blockers).compactMap { if case .job(let id) = $0.subject { id } else { nil } })
+    resolveBlockers(of: blockers)
+  }
+
+  /// Unblocks what waits for jobs, or cancels it, if they are final already.
+  func resolveBlockers(of blockers: some Sequence<ManagedObjectID>) {
     let over = blockers.filter { id in
       engine.scheduler.read { schedule, _ in schedule.state(of: id)?.isFinal != false }
     }
     if over.isEmpty { return }
     queue.async { [self] in
-      do { try resolveBlockers(over) } catch {
+      do { try unblock(waitingFor: over) } catch {
         engine.report(error, "the jobs that new ones wait for can't be read; the new ones wait until the next start")
       }
     }
@@ -220,11 +175,12 @@ final class JobControl: Sendable {
     queue.sync {}
   }
 
-  private func resolveBlockers(_ over: Set<ManagedObjectID>) throws {
+  private func unblock(waitingFor over: [ManagedObjectID]) throws {
     let ends = try context().performAndWait { context in
       try over.map { id in
         let job = try context.job(with: id)
-        return FinishedJob(objectID: id, id: job.id, state: job.currentState, failure: job.failure, file: nil)
+        return FinishedJob(
+          objectID: id, id: job.id, type: job.type, state: job.currentState, failure: job.failure, file: nil)
       }
     }
     for end in ends where end.state.isFinal {

@@ -8,7 +8,7 @@ struct JobHandle {
   /// A handle that several jobs have.
   struct Ambiguous: Error, Equatable {
     let handle: String
-    /// The IDs of some of them.
+    /// The IDs of some of them, in order.
     let ids: [String]
 
     /// The jobs in a sentence for people.
@@ -25,7 +25,15 @@ struct JobHandle {
   func jobToChange(in context: isolated ManagedObjectContext) throws -> Job? {
     guard let job = try job(in: context) else { return nil }
     let isExact = job.id == text || job.file == text
-    return isExact || job.id.firstMatch(of: /-[0-9a-f]{16}(?:[#.].*)?$/) != nil ? job : nil
+    return isExact || Self.isMadeByDaemon(job) ? job : nil
+  }
+
+  /// True if the daemon has made the job's ID: its record says so, or it has the long form, which older releases, fleets
+  /// and hot folders do not mark.
+  private static func isMadeByDaemon(_ job: Job) -> Bool {
+    // Of a record that can't be read nothing is known.
+    let specification = try? JobSpecification(record: job, withArguments: false)
+    return specification?.madeOf != nil || job.id.firstMatch(of: /-[0-9a-f]{16}(?:[#.].*)?$/) != nil
   }
 
   /// Finds the job; nil if there is none.
@@ -42,7 +50,7 @@ struct JobHandle {
       var request = request
       request.fetchLimit = Self.candidateLimit
       let found = try context.fetch(request)
-      if found.count > 1 { throw Ambiguous(handle: text, ids: found.map(\.id)) }
+      if found.count > 1 { throw Ambiguous(handle: text, ids: found.map(\.id).sorted()) }
       if let job = found.first { return job }
     }
     return nil

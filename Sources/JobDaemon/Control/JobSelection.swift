@@ -1,10 +1,11 @@
 import Fleet
 import Foundation
+import JSONText
 import JobSchedule
 import Jobs
 import ObjectGraph
 
-/// An operator's selection of jobs; nil, or no state, matches any.
+/// A selection of jobs, as lists and commands name it; nil, or no state, matches any.
 struct JobSelection: Sendable, Equatable {
   /// The most final jobs that are selected at once.
   static let limit = 100_000
@@ -15,11 +16,7 @@ struct JobSelection: Sendable, Equatable {
   var queue: String?
   var type: String?
   var batch: String?
-  /// The user who submitted it, and the times between which it was accepted, the first included; only pages and counts
-  /// ask for them.
-  var submitter: UInt32?
-  var since: Date?
-  var until: Date?
+  var record = RecordTest()
 
   /// A job that was selected.
   struct Found: Sendable {
@@ -27,113 +24,157 @@ struct JobSelection: Sendable, Equatable {
     let state: JobState
   }
 
-  /// Some of the jobs, in the order of their keys: unfinished ones, also where no state is asked for.
-  ///
-  /// - Parameter key: that of the last unfinished job that was found before.
-  /// - Returns: no jobs if that was the last.
-  func nextUnfinished(after key: Int64, _ unfinished: UnfinishedJobs) throws -> [Found] {
-    if !hasUnfinished { return [] }
-    return try unfinished.find(selection(.following(key, limit: Self.pageSize))).jobs
-      .map { Found(objectID: $0.id, state: $0.state) }
-  }
+  /// True if unfinished jobs may be selected.
+  var hasUnfinished: Bool { states.isEmpty || states.contains { !$0.isFinal } }
 
-  /// The final jobs in states that are asked for.
-  func findFinal(_ context: isolated ManagedObjectContext) throws -> [Found] {
-    var found: [Found] = []
-    for state in JobState.allCases where states.contains(state) && state.isFinal {
-      let request = FetchRequest<Job>(try condition([state]), limit: Self.limit - found.count)
-      found += try context.fetchIDs(request).map { Found(objectID: $0, state: state) }
-      if found.count >= Self.limit { break }
-    }
-    return found
-  }
+  var finalStates: [JobState] { JobState.allCases.filter { $0.isFinal && states.contains($0) } }
 
-  private func selection(_ page: Schedule.Page) -> Order.Selection {
+  /// The part of it that the schedule can tell.
+  func selection(_ page: Schedule.Page) -> Order.Selection {
     Order.Selection(queue: queue, type: type, batch: batch, states: states, page: page)
   }
 
-  /// True if unfinished jobs may be selected.
-  private var hasUnfinished: Bool { states.isEmpty || states.contains { !$0.isFinal } }
+  /// True if a job's record meets all that is asked for, but for its state.
+  func matches(_ job: Job) -> Bool {
+    (queue == nil || job.queue == queue) && (type == nil || job.type == type) && (batch == nil || job.batch == batch)
+      && record.matches(job)
+  }
+}
 
-  /// The condition on a job's record, with one of these states as it was last saved; any state if there are none.
-  private func condition(_ states: some Collection<JobState>) throws -> Condition? {
-    var conditions: [Condition] = []
-    if let queue { conditions.append(try Condition(#Predicate<Job> { $0.queue == queue })) }
-    if let type { conditions.append(try Condition(#Predicate<Job> { $0.type == type })) }
-    if let batch { conditions.append(try Condition(#Predicate<Job> { $0.batch == batch })) }
-    if !states.isEmpty {
-      let names = states.map(\.rawValue)
-      conditions.append(try Condition(#Predicate<Job> { names.contains($0.state) }))
-    }
-    if let recorded = try recordCondition { conditions.append(recorded) }
-    return conditions.isEmpty ? nil : .and(conditions)
+/// The conditions on what only a job's record tells.
+struct RecordTest: Sendable, Equatable {
+  /// The user who submitted it.
+  var submitter: UInt32?
+  /// The times between which it was accepted, the first included.
+  var since: Date?
+  var until: Date?
+  /// The name of its file.
+  var file: String?
+  /// A part of its ID, of its file's name or of its error, whatever the case.
+  var text: String? { didSet { folded = text.map { Array($0.lowercased().utf8) } } }
+  /// The values of some of its arguments, by their names: texts, or what JSON writes for others.
+  var arguments: [String: String] = [:]
+  private var folded: [UInt8]?
+
+  init(submitter: UInt32? = nil, since: Date? = nil, until: Date? = nil) {
+    (self.submitter, self.since, self.until) = (submitter, since, until)
   }
 
-  /// The condition on what only a job's record tells; nil if anything will do.
-  private var recordCondition: Condition? {
+  func matches(_ job: Job) -> Bool {
+    if let submitter, job.submitter != Int64(submitter) { return false }
+    if since != nil || until != nil {
+      guard let created = job.createdAt else { return false }
+      if let since, created < since { return false }
+      if let until, created >= until { return false }
+    }
+    if let file, job.file != file { return false }
+    if let folded, ![job.id, job.file, job.failure].contains(where: { $0?.contains(folded: folded) ?? false }) {
+      return false
+    }
+    return arguments.isEmpty || matches(arguments: job.arguments)
+  }
+
+  private func matches(arguments text: String) -> Bool {
+    // Most texts don't have the words at all, and need not be parsed.
+    guard arguments.keys.allSatisfy({ text.utf8.contains(bytes: Array($0.utf8)) }) else { return false }
+    // A row that somebody edited may have any text.
+    let values = try? JSONValue(parsing: Array(text.utf8), dialect: .json)
+    return arguments.allSatisfy { name, wanted in
+      guard let value = values?[name] else { return false }
+      return value.string.map { $0 == wanted } ?? (value.serialized() == wanted)
+    }
+  }
+
+  /// The condition that a store can test; texts and arguments are beyond it.
+  var condition: Condition? {
     get throws {
       var conditions: [Condition] = []
       if let submitter { conditions.append(try Condition(format: "submitter == %@", Int64(submitter))) }
       if let since { conditions.append(try Condition(format: "createdAt >= %@", since)) }
       if let until { conditions.append(try Condition(format: "createdAt < %@", until)) }
+      if let file { conditions.append(try Condition(format: "file == %@", file)) }
       return conditions.isEmpty ? nil : .and(conditions)
+    }
+  }
+
+  /// True if objects have to be looked at beside what the condition tells.
+  var needsObjects: Bool { text != nil || !arguments.isEmpty }
+}
+
+extension String {
+  /// True if this contains a text that is given in lower case, whatever the case here.
+  fileprivate func contains(folded bytes: [UInt8]) -> Bool { lowercased().utf8.contains(bytes: bytes) }
+}
+
+extension String.UTF8View {
+  fileprivate func contains(bytes: [UInt8]) -> Bool {
+    guard let first = bytes.first else { return true }
+    return withContiguousStorageIfAvailable { $0.contains(bytes, beginningWith: first) }
+      ?? Array(self).withUnsafeBufferPointer { $0.contains(bytes, beginningWith: first) }
+  }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+  fileprivate func contains(_ bytes: [UInt8], beginningWith first: UInt8) -> Bool {
+    guard count >= bytes.count else { return false }
+    return (0...count - bytes.count).contains { start in
+      self[start] == first && self[start..<start + bytes.count].elementsEqual(bytes)
     }
   }
 }
 
+/// All jobs of a selection, for commands.
 extension JobSelection {
-  /// Some of the jobs, how many there are, and the states of those that are in the schedule.
-  typealias Page = (ids: [ManagedObjectID], total: Int, states: [ManagedObjectID: JobState])
-
-  /// Some of the jobs, the last accepted first, and how many there are.
+  /// Some of the jobs, in the order of their keys: unfinished ones, also where no state is asked for.
   ///
-  /// Unfinished states are looked up in the schedule, since records tell the state at the last save.
-  func page(
-    _ context: isolated ManagedObjectContext, _ schedule: UnfinishedJobs, limit: Int, offset: Int
-  ) throws -> Page {
-    let final = states.filter(\.isFinal)
-    if states.isEmpty || !hasUnfinished { return try recordedPage(final, context, limit: limit, offset: offset) }
-    if !states.contains(where: \.isFinal) {
-      return try unfinishedPage(context, schedule, limit: limit, offset: offset)
-    }
-    // Of both kinds, as many as the page may hold.
-    let unfinished = try unfinishedPage(context, schedule, limit: offset + limit, offset: 0)
-    let recorded = try recordedPage(final, context, limit: offset + limit, offset: 0)
-    let shown = Set(unfinished.ids)
-    let ids = unfinished.ids + recorded.ids.filter { !shown.contains($0) }
-    let jobs = try context.fetch(FetchRequest<Job>(objectIDs: ids))
-      .sorted { ($0.createdAt ?? .distantPast) > ($1.createdAt ?? .distantPast) }
-    let page = jobs.dropFirst(offset).prefix(limit).map(\.objectID)
-    return (page, unfinished.total + recorded.total, unfinished.states)
+  /// - Parameter key: that of the last unfinished job that was found before.
+  /// - Returns: the jobs, and the key behind which the next ones are; nil if there are no more.
+  func nextUnfinished(
+    after key: Int64, _ unfinished: UnfinishedJobs, _ context: isolated ManagedObjectContext
+  ) throws -> (found: [Found], next: Int64?) {
+    if !hasUnfinished { return ([], nil) }
+    let page = try unfinished.find(selection(.following(key, limit: Self.pageSize))).jobs
+      .map { Found(objectID: $0.id, state: $0.state) }
+    let found = record == RecordTest() ? page : try tested(page, in: context)
+    return (found, page.last?.objectID.key)
   }
 
-  private func unfinishedPage(
-    _ context: isolated ManagedObjectContext, _ schedule: UnfinishedJobs, limit: Int, offset: Int
-  ) throws -> Page {
-    guard let recorded = try recordCondition else {
-      let (found, total) = try schedule.find(selection(.newest(offset: offset, limit: limit)))
-      return Self.page(found, total: total)
-    }
-    let found = try unfinished(meeting: recorded, context, schedule)
-    return Self.page(found.dropFirst(offset).prefix(limit), total: found.count)
-  }
-
-  /// The unfinished jobs whose records meet a condition. The schedule knows no records, so that all are looked at.
-  private func unfinished(
-    meeting recorded: Condition, _ context: isolated ManagedObjectContext, _ schedule: UnfinishedJobs
-  ) throws -> [UnfinishedJobs.Found] {
-    let all = try schedule.find(selection(.newest(offset: 0, limit: Self.limit))).jobs
-    var found: [UnfinishedJobs.Found] = []
-    for start in stride(from: 0, to: all.count, by: 500) {
-      let part = all[start..<min(start + 500, all.count)]
-      let ids = Set(try context.fetchIDs(FetchRequest<Job>(.and([.isAny(of: part.map(\.id)), recorded]))))
-      found += part.filter { ids.contains($0.id) }
+  /// The final jobs in states that are asked for.
+  ///
+  /// - Parameter most: how many of each state are looked at where an index does not tell; nil for all.
+  func findFinal(_ context: isolated ManagedObjectContext, lookingAt most: Int? = nil) throws -> [Found] {
+    var found: [Found] = []
+    for state in finalStates where found.count < Self.limit {
+      var request = FetchRequest<Job>(try condition(state))
+      if let limit = record.needsObjects ? most : Self.limit - found.count { request.fetchLimit = limit }
+      let all = try context.fetchIDs(request).map { Found(objectID: $0, state: state) }
+      found += record.needsObjects ? try tested(all, in: context).prefix(Self.limit - found.count) : all[...]
     }
     return found
   }
 
-  private static func page(_ found: some Collection<UnfinishedJobs.Found>, total: Int) -> Page {
-    (found.map(\.id), total, Dictionary(found.map { ($0.id, $0.state) }) { first, _ in first })
+  /// The jobs among these that the selection matches.
+  private func tested(_ jobs: [Found], in context: isolated ManagedObjectContext) throws -> [Found] {
+    var found: [Found] = []
+    for start in stride(from: 0, to: jobs.count, by: 500) {
+      let part = jobs[start..<min(start + 500, jobs.count)]
+      let ids = Set(
+        try context.fetch(FetchRequest<Job>(objectIDs: part.map(\.objectID))).filter(matches).map(\.objectID))
+      found += part.filter { ids.contains($0.objectID) }
+      context.reset()
+    }
+    return found
+  }
+
+  /// The condition on a job's record, with a state as it was last saved.
+  func condition(_ state: JobState?) throws -> Condition? {
+    var conditions: [Condition] = []
+    if let batch { conditions.append(try Condition(#Predicate<Job> { $0.batch == batch })) }
+    if let type { conditions.append(try Condition(#Predicate<Job> { $0.type == type })) }
+    if let queue { conditions.append(try Condition(#Predicate<Job> { $0.queue == queue })) }
+    if let name = state?.rawValue { conditions.append(try Condition(#Predicate<Job> { $0.state == name })) }
+    if let recorded = try record.condition { conditions.append(recorded) }
+    return conditions.isEmpty ? nil : .and(conditions)
   }
 
   /// The number of jobs by state, whichever states are selected.
@@ -141,28 +182,26 @@ extension JobSelection {
     var all = self
     all.states = []
     var counts: [JobState: Int] = [:]
-    if let recorded = try recordCondition {
-      for job in try all.unfinished(meeting: recorded, context, schedule) { counts[job.state, default: 0] += 1 }
+    if record != RecordTest() {
+      var next: Int64? = .min
+      while let key = next {
+        let page = try all.nextUnfinished(after: key, schedule, context)
+        for job in page.found { counts[job.state, default: 0] += 1 }
+        next = page.next
+      }
     } else {
       for state in JobState.allCases where !state.isFinal {
         all.states = [state]
-        counts[state] = try schedule.find(all.selection(.newest(offset: 0, limit: 0))).total
+        counts[state] = try schedule.candidates(of: all.selection(.newest(offset: 0, limit: 0)), limit: 0).total
       }
     }
     for state in JobState.allCases where state.isFinal {
-      counts[state] = try context.count(for: FetchRequest<Job>(try condition([state])))
+      all.states = [state]
+      counts[state] =
+        record.needsObjects
+        ? try all.findFinal(context, lookingAt: Self.limit).count
+        : try context.count(for: FetchRequest<Job>(try condition(state)))
     }
     return counts.filter { $0.value > 0 }
-  }
-
-  private func recordedPage(
-    _ states: Set<JobState>, _ context: isolated ManagedObjectContext, limit: Int, offset: Int
-  ) throws -> Page {
-    var request = FetchRequest<Job>(try condition(states))
-    let total = try context.count(for: request)
-    request.sortDescriptors = [.descending("createdAt")]
-    request.fetchLimit = limit
-    request.fetchOffset = offset
-    return (try context.fetchIDs(request), total, [:])
   }
 }

@@ -1,6 +1,5 @@
 import Dispatch
 import Foundation
-import JobSchedule
 import Jobs
 import Synchronization
 import SystemSupport
@@ -8,7 +7,8 @@ import SystemSupport
 /// The types that a fault of this host holds, each until it is tried again.
 ///
 /// One job of the type is enough to find out: it fails again without an attempt, and the type is held for twice as long,
-/// or it works, and all go on. In a fleet the type is not held, as other hosts may have no fault; the jobs come back later.
+/// or it works, and all go on. Where a file is missing, such as the socket of a service, its coming begins the trial.
+/// In a fleet the type is withheld by this host alone, as others may have no fault: the lead gives it no jobs of the type.
 final class HostFaults: Sendable {
   /// A type that is held, as people are told.
   struct HeldType: Sendable, Equatable {
@@ -25,10 +25,11 @@ final class HostFaults: Sendable {
     /// False from when the type is tried again until a job has shown how it is.
     var isHeld = true
     let timer: OneShotTimer
+    /// Watches while it is held for what may mend it.
+    var watch: AncestorWatch?
   }
 
-  private let scheduler: Scheduler
-  private let holdsTypes: Bool
+  private let setHeld: @Sendable (_ isHeld: Bool, _ types: [String]) -> Void
   private let delays: ClosedRange<Duration>
   private let events: DaemonEvents
   private let log: DaemonLog
@@ -36,14 +37,13 @@ final class HostFaults: Sendable {
   private let faults = Mutex<[String: Fault]>([:])
 
   /// - Parameters:
-  ///   - holdsTypes: false in a fleet, whose lead has the schedule.
+  ///   - setHeld: holds types, or no more; called under a lock, so that faults and trials are told in their order.
   ///   - delays: the first time for which a type is held, and the longest.
   init(
-    _ scheduler: Scheduler, holdsTypes: Bool, delays: ClosedRange<Duration> = .seconds(1) ... .seconds(60),
-    events: DaemonEvents, log: DaemonLog
+    delays: ClosedRange<Duration> = .seconds(1) ... .seconds(60), events: DaemonEvents, log: DaemonLog,
+    setHeld: @escaping @Sendable (_ isHeld: Bool, _ types: [String]) -> Void
   ) {
-    self.scheduler = scheduler
-    self.holdsTypes = holdsTypes
+    self.setHeld = setHeld
     self.delays = delays
     self.events = events
     self.log = log
@@ -77,27 +77,66 @@ final class HostFaults: Sendable {
       return (known?.reason != fault.description, true)
     }
     if isNew {
-      log.error("the type \"\(type)\" is held until this is mended, and goes on by itself then: \(fault)")
+      log.error(
+        "the type \"\(type)\" is held until this is mended, and goes on by itself then: \(fault)", as: .typeHeld,
+        fields: [("JOB_TYPE", type)])
     }
-    if isChange { events.send(.heldTypesChanged) }
+    guard isChange else { return }
+    events.send(.heldTypesChanged)
+    if let path = fault.awaited { watch(for: path, of: type) }
   }
+
+  /// Watches for something to come to a path; what comes before that is found by the timer.
+  private func watch(for path: String, of type: String) {
+    do throws(SystemError) {
+      let watch = try AncestorWatch(path, queue: queue) { [weak self] in
+        guard let self else { return }
+        faults.withLock { self.trySoon(type, in: &$0) }
+      }
+      faults.withLock { faults in if faults[type]?.isHeld == true { faults[type]?.watch = watch } }
+    } catch {
+      log.warning("the type \"\(type)\" is tried again after a while only, as \(path) can't be watched for: \(error)")
+    }
+  }
+
+  /// Tries a held type again in a moment: a socket is there a little before anybody listens.
+  private func trySoon(_ type: String, in faults: inout [String: Fault]) {
+    guard faults[type]?.isHeld == true else { return }
+    faults[type]?.delay = delays.lowerBound
+    faults[type]?.timer.arm(after: min(Self.settlingTime, delays.lowerBound)) { [weak self] in
+      self?.tryAgain([type])
+    }
+  }
+
+  private static let settlingTime = Duration.milliseconds(100)
 
   /// Notes that a job of a type has worked, whatever came of it.
   func noteWork(of type: String) {
     let isMended = faults.withLock { faults in
-      // One that had begun before the fault shows nothing.
-      guard let fault = faults[type], !fault.isHeld else { return false }
+      guard let fault = faults[type] else { return false }
+      if fault.isHeld {
+        // One that had begun before the fault shows nothing, but what it had is free now, such as one of few connections.
+        trySoon(type, in: &faults)
+        return false
+      }
       faults[type] = nil
       return true
     }
-    if isMended { log.notice("the type \"\(type)\" goes on") }
+    if isMended { log.notice("the type \"\(type)\" goes on", as: .typeGoesOn, fields: [("JOB_TYPE", type)]) }
   }
 
   /// Tries all types again, as after a reload.
   func tryAll() { tryAgain(Array(faults.withLock { $0.keys })) }
 
   /// Drops all timers; nothing is tried again.
-  func stop() { faults.withLock { faults in for fault in faults.values { fault.timer.cancel() } } }
+  func stop() {
+    faults.withLock { faults in
+      for fault in faults.values {
+        fault.timer.cancel()
+        fault.watch?.stop()
+      }
+    }
+  }
 
   private func tryAgain(_ types: [String]) {
     let hasChanged = faults.withLock { faults in
@@ -105,19 +144,12 @@ final class HostFaults: Sendable {
         guard faults[type]?.isHeld == true else { return false }
         faults[type]?.isHeld = false
         faults[type]?.timer.disarm()
+        faults[type]?.watch = nil
         return true
       }
       setHeld(false, held)
       return !held.isEmpty
     }
     if hasChanged { events.send(.heldTypesChanged) }
-  }
-
-  /// Tells the schedule, under the lock, so that it hears of a fault and of the next trial in their order.
-  private func setHeld(_ isHeld: Bool, _ types: [String]) {
-    guard holdsTypes else { return }
-    scheduler.change { schedule, now in
-      for type in types { schedule.setRoom(!isHeld, of: .type(type), now: now) }
-    }
   }
 }

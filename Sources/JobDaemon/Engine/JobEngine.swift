@@ -15,7 +15,12 @@ struct JobEngine: Sendable {
   let waiters: ReleaseWaiters
   let hostFaults: HostFaults
   let payloadDirectory: String
+  let uploads: UploadedInputs
+  /// Makes the removals of released files durable.
+  let syncReleases: @Sendable () throws -> Void
   let log: DaemonLog
+  let jobLog: JobLog
+  let meter: JobMeter
   let events: DaemonEvents
   /// Nil without a fleet.
   let membership: Membership?
@@ -59,6 +64,7 @@ struct JobEngine: Sendable {
 
   /// Ends an attempt of which nothing is written: its job is run again, or held until an operator has seen to it.
   func endUnrecorded(_ job: RunningJob, _ event: JobEvent) {
+    if let attempt = job.attempt, event == .interrupted { jobLog.noteInterruption(of: attempt, at: date) }
     _ = scheduler.end(job, event)
     if let run = job.run { membership?.end(run, event) }
   }
@@ -87,7 +93,7 @@ struct JobEngine: Sendable {
       jobID: specification.id ?? "", specification: specification, attempt: attempt, submitter: submitter,
       context: context, objectID: id, payloadDirectory: payloadDirectory, cursor: cursor,
       copies: membership.map { membership in InputCopies { try membership.input($0, of: id) } },
-      isReverting: isReverting,
+      uploads: uploads, isReverting: isReverting,
       isCurrent: { [weak job] in !isAttempt || job?.isAbandoned == false },
       isToldToEnd: { [weak job] in job?.stop != nil },
       untilDurable: { [merger, flusher] in

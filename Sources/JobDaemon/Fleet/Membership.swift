@@ -22,7 +22,6 @@ final class Membership: Sendable {
     var stops: [Run: RunStop] = [:]
     /// Other spools' jobs for which files of this one wait.
     var watched: Set<ManagedObjectID> = []
-    var isAway = false
     var isClosed = false
     /// The waits for answers to orders, by their numbers.
     var questions: [Int64: @Sendable (Result<OrderAnswer.Content, any Error>) -> Void] = [:]
@@ -57,6 +56,8 @@ final class Membership: Sendable {
   private let state = Mutex(State())
   private let answers = Coalescer(queue: DispatchQueue(label: "answers"))
   private let removal = RemovalWait()
+  let meter = FleetMeter()
+  let types: OfferedTypes
 
   /// - Parameters:
   ///   - database: the database that the hosts share.
@@ -67,6 +68,7 @@ final class Membership: Sendable {
     self.agingStep = agingStep.milliseconds
     self.events = events
     self.log = log
+    types = OfferedTypes(log: log)
   }
 
   /// The number with which this host has joined; nil before.
@@ -120,6 +122,9 @@ final class Membership: Sendable {
       throw StoreError(.unavailable, "the fleet's database does not let this host join; its server's log tells why")
     }
     if let reason = refusal.withLock({ $0 }) { throw StoreError(.unsupported, reason) }
+    self.types.begin(host.types) { [weak self] (types, withheld) throws(StoreError) in
+      if let self, let number { try reader().setTypes(types, withheld: withheld, of: number) }
+    }
   }
 
   /// Refuses admissions from now on, and ends the wait of the one under way: its file is read again at the next start.
@@ -163,7 +168,7 @@ final class Membership: Sendable {
       }
       answer?(.failure(RefusedByServer(description: reason)))
     case .beaten(let beat):
-      let wasAway = noteAway(false)
+      let wasAway = meter.note(beat, ofLead: leads)
       if wasAway {
         log.notice("the database of the fleet is back")
         events.send(.mayBegin)
@@ -171,8 +176,11 @@ final class Membership: Sendable {
       note(paused: beat.paused)
       if wasAway || beat.hasOutcomes || !watched.isEmpty { events.send(.outcomesKnown) }
       readAnswers()
+      types.writeIfNeeded()
     case .missed:
-      if !noteAway(true) { log.warning("the database of the fleet does not answer; what is computed waits for it") }
+      if !meter.noteMissedBeat() {
+        log.warning("the fleet's database does not answer; results wait", as: .fleetDatabaseAway)
+      }
     case .leads:
       state.withLock { $0.leads = true }
       events.send(.leads)
@@ -200,14 +208,6 @@ final class Membership: Sendable {
     }
     state.withLock { $0.number = number }
     log.notice("joined the fleet as host \(number)")
-  }
-
-  /// Returns whether it was away before.
-  private func noteAway(_ isAway: Bool) -> Bool {
-    state.withLock { state in
-      defer { state.isAway = isAway }
-      return state.isAway
-    }
   }
 
   // MARK: Pauses
@@ -265,7 +265,7 @@ final class Membership: Sendable {
     let answered = Latch()
     let answer = Mutex<Result<OrderAnswer.Content, any Error>?>(nil)
     let ticket = state.withLock { state -> Int64? in
-      if state.isClosed || state.isAway { return nil }
+      if state.isClosed || meter.figures.isAway { return nil }
       state.lastTicket += 1
       state.unanswered.insert(state.lastTicket)
       state.questions[state.lastTicket] = { content in
@@ -328,7 +328,7 @@ final class Membership: Sendable {
     let answered = Latch()
     let result = Mutex(AdmissionOutcome.ended)
     let isFree = state.withLock { state in
-      if state.isClosed || state.isAway { return false }
+      if state.isClosed || meter.figures.isAway { return false }
       state.admission = (
         first,
         { outcome in

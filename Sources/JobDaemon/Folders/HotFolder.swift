@@ -1,6 +1,7 @@
 package import Configuration
 import Foundation
 package import Jobs
+import StatusReplies
 import SystemSupport
 
 /// A hot folder as it was configured, with its template.
@@ -9,6 +10,13 @@ package struct HotFolder: Sendable, Equatable {
   let template: JobTemplate
 
   var name: String { definition.name }
+
+  /// The folder as people see it, without files.
+  func overview(_ state: FoldersReply.State) -> FoldersReply.Folder {
+    FoldersReply.Folder(
+      name: name, path: definition.path, patterns: definition.patterns, isRecursive: definition.isRecursive,
+      state: state)
+  }
 
   /// Reads the hot folders of a configuration and their templates.
   ///

@@ -3,6 +3,7 @@ import Foundation
 import JobSchedule
 import Jobs
 import ObjectGraph
+import StatusReplies
 import Synchronization
 import SystemSupport
 
@@ -27,6 +28,10 @@ final class HotFolderRunner: Sendable {
     var submitted: [String: Submitted] = [:]
     /// The jobs that are over, with their states.
     var outcomes: [(id: String, state: JobState)] = []
+    /// The numbers of files since the start.
+    var counts = FoldersReply.Files()
+    var last: FoldersReply.LastFile?
+    var state = FoldersReply.State.missing
     /// The reason why no files are taken.
     var problem: String?
     /// The last file that was not taken, with the reason.
@@ -62,11 +67,16 @@ final class HotFolderRunner: Sendable {
     }
   }
 
-  /// Stops; returns when no work is under way any more.
+  /// Stops; returns when no work is under way any more. Behind it comes ``finish()``.
   func stop() {
     state.withLock { $0.isStopped = true }
     timer.cancel()
     works.stop()
+  }
+
+  /// Finishes the files of jobs that have ended since the stop, or just before, and lets go of the folder.
+  func finish() {
+    finishFiles()
     watches.withLock { watches in
       watches.tree?.stop()
       watches.ancestor?.stop()
@@ -78,14 +88,26 @@ final class HotFolderRunner: Sendable {
   func note(_ finished: [FinishedJob]) {
     let isConcerned = state.withLock { state in
       let count = state.outcomes.count
-      for job in finished where state.decisions.isExpected(job.id) { state.outcomes.append((job.id, job.state)) }
+      for job in finished where state.decisions.isExpected(job.id) {
+        state.outcomes.append((job.id, job.state))
+        if job.state == .completed { state.counts.completed += 1 } else { state.counts.failed += 1 }
+      }
       return state.outcomes.count > count
     }
     if isConcerned { workSoon() }
   }
 
-  /// The reason why files are not taken; nil if they are.
-  var problem: String? { state.withLock { $0.problem } }
+  /// The folder as people see it.
+  var overview: FoldersReply.Folder {
+    state.withLock { state in
+      var overview = folder.overview(state.state)
+      (overview.problem, overview.refusal) = (state.problem, state.refusal)
+      (overview.files, overview.last) = (state.counts, state.last)
+      overview.files.waiting = state.decisions.waitingCount
+      overview.files.underWay = state.decisions.expectedCount
+      return overview
+    }
+  }
 
   // MARK: Watching
 
@@ -107,6 +129,7 @@ final class HotFolderRunner: Sendable {
       }
       watches.withLock { $0.tree = tree }
       old.tree?.stop()
+      state.withLock { $0.state = .watching }
       solve()
       rescan()
     } catch {
@@ -114,6 +137,7 @@ final class HotFolderRunner: Sendable {
         watches.tree?.stop()
         watches.tree = nil
       }
+      state.withLock { $0.state = error.code == .noEntry ? .missing : .unreadable }
       tell("it can't be read; its files are taken when it is there: \(error)")
     }
   }
@@ -260,7 +284,12 @@ final class HotFolderRunner: Sendable {
         let values = TemplateValues(
           path: (folder.definition.path == "/" ? "" : folder.definition.path) + "/" + relative, relative: relative,
           file: name)
-        try jobs.accept(folder.template.data(for: values, id: id), file.submitter)
+        // Another host of a fleet may have seen the file at the same moment.
+        guard try jobs.accept(folder.template.data(for: values, id: id), file.submitter) else { return forget(id) }
+        state.withLock { state in
+          state.counts.submitted += 1
+          state.last = FoldersReply.LastFile(path: relative, time: Timestamp(Date()), job: id)
+        }
         solve()
       }
     } catch {
@@ -347,7 +376,9 @@ final class HotFolderRunner: Sendable {
       return state[keyPath: place] != text
     }
     guard isNew else { return }
-    jobs.log.error("the hot folder \(folder.name) (\(displayName(folder.definition.path))): \(text)")
+    jobs.log.error(
+      "the hot folder \(folder.name) (\(displayName(folder.definition.path))): \(text)", as: .folderTroubled,
+      fields: [("BOBBIN_FOLDER", folder.name)])
     jobs.problemsDidChange()
   }
 
@@ -357,31 +388,5 @@ final class HotFolderRunner: Sendable {
       return state.problem != nil
     }
     if wasThere { jobs.problemsDidChange() }
-  }
-}
-
-extension Directory {
-  /// The folder at the end of a way of names, which is made as far as it is missing.
-  fileprivate func makingFolders(_ names: [FileName]) throws(SystemError) -> Directory {
-    var directory = self
-    for name in names {
-      if try !directory.contains(name) { try directory.makeDirectory(name, mode: 0o755) }
-      directory = try directory.openDirectory(name)
-    }
-    return directory
-  }
-
-  /// Moves a file to another folder, under a name that is free there.
-  fileprivate func move(_ name: FileName, into target: Directory) throws(SystemError) {
-    var free = name
-    while true {
-      do throws(SystemError) {
-        return try rename(name, to: free, in: target, replacing: false)
-      } catch {
-        guard error.code == .exists else { throw error }
-      }
-      let ending = "." + String(UInt32.random(in: .min ... .max), radix: 36)
-      free = FileName(bytes: name.bytes.prefix(255 - ending.utf8.count)).appending(ending)
-    }
   }
 }

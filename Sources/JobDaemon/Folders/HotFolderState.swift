@@ -85,6 +85,12 @@ struct HotFolderState {
     self.memory = memory
   }
 
+  /// The number of files that are to be looked at once more.
+  var waitingCount: Int { sightings.count }
+
+  /// The number of files whose jobs are under way.
+  var expectedCount: Int { expected.count }
+
   // MARK: Sightings
 
   /// Asks for a scan of the whole folder.

@@ -1,6 +1,7 @@
 import Foundation
 import JobSchedule
 import ObjectGraph
+import StatusReplies
 import Synchronization
 
 /// The daemon's side of all hot folders: where their jobs go, and what is known of them.
@@ -11,8 +12,8 @@ struct HotFolderJobs: Sendable {
   let known: @Sendable (_ id: String) throws -> KnownJobs.Entry?
   /// True if the job is not on disk with its outcome yet.
   let isUnfinished: @Sendable (ManagedObjectID) -> Bool
-  /// Admits a job file for a user; it is durable when this returns.
-  let accept: @Sendable (_ data: Data, _ submitter: UInt32) throws -> Void
+  /// Admits a job file for a user; it is durable when this returns. False if another host has its job already.
+  let accept: @Sendable (_ data: Data, _ submitter: UInt32) throws -> Bool
   /// Called when a folder has a problem, or none any more.
   let problemsDidChange: @Sendable () -> Void
   let log: DaemonLog
@@ -24,6 +25,8 @@ final class HotFolders: Sendable {
   private let memories: String
   /// By name.
   private let runners = Mutex<[String: HotFolderRunner]>([:])
+  /// Those that could not begin.
+  private let unwatched = Mutex<[FoldersReply.Folder]>([])
 
   /// - Parameters:
   ///   - jobs: where jobs go.
@@ -42,7 +45,11 @@ final class HotFolders: Sendable {
       return ended
     }
     // Before their successors begin, which find by the IDs of jobs what they had submitted.
-    for runner in ended.values { runner.stop() }
+    for runner in ended.values {
+      runner.stop()
+      runner.finish()
+    }
+    unwatched.withLock { $0 = [] }
     for folder in folders {
       if let runner = runners.withLock({ $0[folder.name] }) {
         runner.start()
@@ -53,23 +60,38 @@ final class HotFolders: Sendable {
         runners.withLock { $0[folder.name] = runner }
         runner.start()
       } catch {
+        let problem = "it is not watched, as what is remembered of it can't be read: \(error)"
         jobs.log.error(
-          "the hot folder \(folder.name) is not watched, as what is remembered of it can't be read: \(error)")
+          "the hot folder \(folder.name): \(problem)", as: .folderTroubled, fields: [("BOBBIN_FOLDER", folder.name)])
+        var overview = folder.overview(.unreadable)
+        overview.problem = problem
+        unwatched.withLock { $0.append(overview) }
+        jobs.problemsDidChange()
       }
     }
   }
 
-  /// Stops all; returns when no work is under way any more.
-  func stop() {
+  /// Stops all; returns when no work is under way any more. Ends of jobs are still noted.
+  func stop() { for runner in runners.withLock({ $0.values.map(\.self) }) { runner.stop() } }
+
+  /// Finishes the files of jobs that have ended since the stop, or just before: what is not remembered of files that stay
+  /// would be known only as long as their jobs have records.
+  func finish() {
     let all = runners.withLock { runners in
       defer { runners = [:] }
       return runners
     }
-    for runner in all.values { runner.stop() }
+    for runner in all.values { runner.finish() }
+  }
+
+  /// All folders as people see them, by name.
+  var overview: [FoldersReply.Folder] {
+    let watched = runners.withLock { Array($0.values) }.map(\.overview)
+    return (watched + unwatched.withLock { $0 }).sorted { $0.name < $1.name }
   }
 
   /// The names of folders whose files are not taken just now.
-  var troubled: [String] { runners.withLock { $0.filter { $0.value.problem != nil }.keys.sorted() } }
+  var troubled: [String] { overview.filter { $0.problem != nil }.map(\.name) }
 
   /// Notes jobs whose outcomes are on disk.
   func note(_ finished: [FinishedJob]) {

@@ -8,6 +8,7 @@ package struct NoopHandler: JobHandler {
   package static let type = "noop"
   package var type: String { Self.type }
   package var hasOutsideEffects: Bool { false }
+  package var argumentSchema: JSONValue? { ArgumentSchema.object([:]) }
 
   package init() {}
 

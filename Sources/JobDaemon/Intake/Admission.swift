@@ -4,6 +4,7 @@ import JSONText
 import JobSchedule
 import Jobs
 import ObjectGraph
+import Synchronization
 import SystemSupport
 
 /// Admits claimed files: checks them, recognizes jobs that are known already, inserts the rest; a fleet's into its ledger.
@@ -16,6 +17,8 @@ final class Admission: Sendable {
   private let policy: JobPolicy
   private let fleet: FleetAdmission?
   private let spool: String
+  /// The file with one job on each line that is being admitted, and its IDs: no other file may take them meanwhile.
+  private let reserved = Mutex<ReservedIDs?>(nil)
 
   /// - Parameters:
   ///   - spool: the name of this host's spool among those of a fleet.
@@ -34,30 +37,67 @@ final class Admission: Sendable {
 
   /// Reads a file's jobs and checks types and arguments.
   func parse(_ file: ClaimedFile) throws(JobFileError) -> JobFile {
-    try handlers.parse(file.data, at: fleet?.now ?? Date(), policy.configuration.value.jobs.unknownTypes)
+    try handlers.parse(file.data, at: now, policy.configuration.value.jobs.unknownTypes)
   }
 
-  /// Inserts the jobs of files together, in one save; the caller schedules them.
+  /// Inserts the jobs of files together, in one save; the caller schedules them, and replaces those that files replace.
   ///
-  /// A job whose ID is known is not run again, whether it is final or not.
+  /// Otherwise a job whose ID is known is not run again, whether it is final or not.
   ///
   /// - Returns: the result for each file, in their order.
   func admit(_ candidates: [AdmissionCandidate]) throws -> [Result<AdmittedFile, AdmissionRefusal>] {
-    let jobs = try specifications(of: candidates)
-    if let fleet { return try fleet.admit(Array(zip(candidates, jobs))) }
-    let names = jobs.joined().flatMap { [$0.id ?? ""] + $0.after + $0.afterAny }
+    let jobs = candidates.map { CandidateJobs($0, spool: spool, isOfFleet: fleet != nil) }
+    if let fleet { return try fleet.admit(Array(zip(candidates, try chosen(jobs, of: candidates)))) }
     let context = ManagedObjectContext(parent: main, name: "admission")
     return try context.performAndWait { context in
       var round = AdmissionRound(
-        known: try KnownJobs(names, context, scheduler: scheduler), scheduler: scheduler, policy: policy,
-        handlers: handlers)
+        known: try KnownJobs(jobs.flatMap(\.names), context, scheduler: scheduler), scheduler: scheduler,
+        policy: policy, handlers: handlers, reserved: reserved.withLock { $0 })
       let admitted = zip(candidates, jobs).map { candidate, jobs in
-        Result { () throws(AdmissionRefusal) in try round.admit(candidate, jobs, in: context) }
+        Result { () throws(AdmissionRefusal) in
+          // Chosen only now, as earlier files of the round may have taken IDs.
+          try round.admit(candidate, jobs.chosen(knowing: round.known), in: context)
+        }
       }
-      try context.save()
+      do { try context.save() } catch {
+        for case .success(let file) in admitted { file.file.forgetJobs(file.jobs.count + file.finished.count) }
+        throw error
+      }
       return admitted
     }
   }
+
+  /// Keeps the IDs of a file that is being admitted from others; nil to end that.
+  func reserve(_ ids: ReservedIDs?) { reserved.withLock { $0 = ids } }
+
+  /// Checks a job before it is to be admitted: its type and its arguments.
+  func check(_ job: JobSpecification) throws(JobFileError) {
+    try handlers.check(job, policy.configuration.value.jobs.unknownTypes)
+  }
+
+  /// Looks up which jobs of a part of a file are known; nothing is admitted.
+  ///
+  /// - Returns: for each job what is known of it, or why it can't be admitted.
+  func look(at candidate: AdmissionCandidate) throws -> [Result<KnownJobs.Entry?, AdmissionRefusal>] {
+    let jobs = CandidateJobs(candidate, spool: spool, isOfFleet: fleet != nil)
+    let known = try ManagedObjectContext(parent: main, name: "admission").performAndWait { context in
+      try KnownJobs(jobs.names, context, scheduler: fleet == nil ? scheduler : nil)
+    }
+    return jobs.chosen(knowing: known).map { job in
+      Result { () throws(AdmissionRefusal) in
+        try known.check([job], of: candidate)
+        return known[job.id ?? ""]
+      }
+    }
+  }
+
+  /// True if a known job came in a file of this host.
+  func cameInFile(_ entry: KnownJobs.Entry, _ name: FileName) -> Bool {
+    entry.file == name.description && (entry.spool ?? spool) == spool
+  }
+
+  /// This moment, by the clock from which delays count.
+  var now: Date { fleet?.now ?? Date() }
 
   /// The record of a job, whether it is on disk yet or not; nil if there is none.
   func known(_ id: String) throws -> KnownJobs.Entry? {
@@ -66,29 +106,29 @@ final class Admission: Sendable {
     }
   }
 
-  /// The jobs of files, under the IDs that the store knows them by.
-  ///
-  /// A store that was moved from a host of its own to a fleet, or back, has the jobs of files in `cur/` under the other
-  /// form of their default IDs; under the usual one they would run once more.
-  private func specifications(of candidates: [AdmissionCandidate]) throws -> [[JobSpecification]] {
-    var jobs = candidates.map { $0.jobs(spool: fleet == nil ? nil : spool) }
-    let named = candidates.indices.filter { place in
-      candidates[place].isTakenUp && candidates[place].contents.jobs.contains(where: \.isNamedAfterFile)
-    }
-    if named.isEmpty { return jobs }
-    let others = named.map { (place: $0, jobs: candidates[$0].jobs(spool: fleet == nil ? spool : nil)) }
+  /// The jobs of files for a fleet. Only those that lay in `cur/` may be known under another form of their IDs.
+  private func chosen(_ jobs: [CandidateJobs], of candidates: [AdmissionCandidate]) throws -> [[JobSpecification]] {
+    let taken = zip(candidates, jobs).filter { $0.0.isTakenUp }
     let known = try ManagedObjectContext(parent: main, name: "admission").performAndWait { context in
-      try KnownJobs(others.flatMap { $0.jobs.compactMap(\.id) }, context, scheduler: nil)
+      try KnownJobs(taken.flatMap { $0.1.names }, context, scheduler: nil)
     }
-    for (place, other) in others {
-      let file = candidates[place].file.name.description
-      let isKnown = zip(candidates[place].contents.jobs, other).contains { given, job in
-        guard given.isNamedAfterFile, let entry = known[job.id ?? ""] else { return false }
-        return entry.file == file && (entry.spool ?? spool) == spool
-      }
-      if isKnown { jobs[place] = other }
+    return jobs.map { $0.chosen(knowing: known) }
+  }
+}
+
+/// The IDs in a file that is being admitted, part by part.
+struct ReservedIDs: Sendable {
+  let file: FileName
+  let ids: LineIDs
+
+  /// Checks that no unknown job of another file has one of them.
+  fileprivate func check(_ jobs: [JobSpecification], _ known: KnownJobs) throws(AdmissionRefusal) {
+    for job in jobs {
+      guard let id = job.id, ids.contains(id), known[id] == nil else { continue }
+      throw AdmissionRefusal(
+        reason:
+          "the ID \"\(displayName(id))\" is in the job file \(file), which is being admitted; try again in a moment")
     }
-    return jobs
   }
 }
 
@@ -98,16 +138,18 @@ struct AdmissionRound {
   let scheduler: Scheduler
   let policy: JobPolicy
   let handlers: HandlerTable
+  let reserved: ReservedIDs?
   /// Unique keys that jobs of this round own.
   private var uniqueKeys: [String: String] = [:]
 
   init(
-    known: KnownJobs, scheduler: Scheduler, policy: JobPolicy, handlers: HandlerTable
+    known: KnownJobs, scheduler: Scheduler, policy: JobPolicy, handlers: HandlerTable, reserved: ReservedIDs? = nil
   ) {
     self.known = known
     self.scheduler = scheduler
     self.policy = policy
     self.handlers = handlers
+    self.reserved = reserved
   }
 
   /// Inserts the jobs of a file, or none of them.
@@ -117,15 +159,23 @@ struct AdmissionRound {
     _ candidate: AdmissionCandidate, _ jobs: [JobSpecification], in context: isolated ManagedObjectContext
   ) throws(AdmissionRefusal) -> AdmittedFile {
     let file = candidate.file
-    try known.check(jobs, submitter: file.submitter, isTakenUp: candidate.isTakenUp)
+    try known.check(jobs, of: candidate)
+    if candidate.part == nil { try reserved?.check(jobs, known) }
     let isOver = candidate.isOver && jobs.contains { known[$0.id ?? ""] != nil }
     var admitted = AdmittedFile(
-      file: LiveFile(name: file.name, jobCount: 0), isTakenUp: candidate.isTakenUp, ids: jobs.map { $0.id ?? "" })
+      file: candidate.live ?? LiveFile(name: file.name, jobCount: 0), isTakenUp: candidate.isTakenUp,
+      isPart: candidate.part != nil, isLive: candidate.live != nil, ids: jobs.map { $0.id ?? "" })
     let fileName = file.name.description
+    let wasAdmitted = wasAdmitted(candidate, jobs)
+    let replacing = isOver ? [] : jobs.filter { job in known[job.id ?? ""]?.isToBeReplaced(by: job) == true }
+    // First, as others of the file may wait for them.
+    for job in replacing { noteReplaced(job, of: &admitted, fileName: fileName) }
+    let replaced = admitted.replaced
     for job in jobs {
       let id = job.id ?? ""
       if let earlier = known[id] {
         admitted.objectIDs.append(earlier.objectID)
+        if replaced.contains(earlier.objectID) { continue }
         admitted.repeated.insert(earlier.objectID)
         if !earlier.state.isFinal {
           if !isOver { admitted.duplicatesOfLive.append(earlier.objectID) }
@@ -134,11 +184,37 @@ struct AdmissionRound {
         }
         continue
       }
-      if isOver { continue }
+      if isOver || wasAdmitted { continue }
       insert(job, id, from: file, fileName: fileName, into: &admitted, in: context)
     }
     admitted.unknown = known.unknown(namedBy: jobs, of: admitted)
     return admitted
+  }
+
+  /// True if the jobs of a file were all admitted before, so that those which are not known were removed since.
+  ///
+  /// They are admitted together; an ID that is made of the file itself is no other's, and a file that replaces jobs is
+  /// remembered by the records of all.
+  private func wasAdmitted(_ candidate: AdmissionCandidate, _ jobs: [JobSpecification]) -> Bool {
+    if let part = candidate.part, part.wasAdmitted { return true }
+    return candidate.isTakenUp
+      && zip(candidate.contents.jobs, jobs).contains { given, job in
+        guard let entry = known[job.id ?? ""] else { return false }
+        return given.isNamedAfterFile || job.replacements.contains { entry.keys.replacements.contains($0) }
+      }
+  }
+
+  /// Has a known job replaced, which counts as unfinished from now on.
+  private mutating func noteReplaced(_ job: JobSpecification, of admitted: inout AdmittedFile, fileName: String) {
+    guard let id = job.id, let entry = known[id] else { return }
+    admitted.file.expectJob()
+    admitted.replacements.append(
+      Replacement(job: entry.objectID, specification: job, file: admitted.file, fileName: fileName))
+    var keys = job
+    keys.replacements = entry.keys.replacements + job.replacements
+    known[id] = KnownJobs.Entry(
+      objectID: entry.objectID, state: .available, failure: nil, origin: entry.origin, file: fileName,
+      options: keys.options)
   }
 
   private mutating func insert(
@@ -147,14 +223,8 @@ struct AdmissionRound {
   ) {
     let job = Job(context: context)
     job.id = id
-    job.type = specification.type
-    job.queue = specification.queue
-    job.priority = Int32(specification.priority)
-    job.maxAttempts = Int32(policy.maxAttempts(of: specification, handlers[specification.type]))
-    job.arguments = specification.arguments.serialized()
-    job.options = specification.options
-    job.batch = specification.batch
-    job.dueAt = specification.notBefore
+    job.setSpecification(
+      specification, maxAttempts: policy.maxAttempts(of: specification, handlers[specification.type]))
     job.file = fileName
     job.submitter = Int64(file.submitter)
     job.createdAt = Date()
@@ -162,7 +232,7 @@ struct AdmissionRound {
     admitted.file.expectJob()
     let origin = KnownJobs.Origin(submitter: job.submitter, type: job.type, arguments: job.arguments)
     let blockers: [NewJob.Blocker]
-    do throws(Refusal) {
+    do throws(EarlyEnd) {
       try acquire(specification.unique, for: id)
       blockers =
         try self.blockers(of: specification)
@@ -171,56 +241,41 @@ struct AdmissionRound {
       job.currentState = .cancelled
       job.failure = error.reason
       job.finishedAt = Date()
-      known[id] = KnownJobs.Entry(objectID: job.objectID, state: .cancelled, failure: error.reason, origin: origin)
+      known[id] = KnownJobs.Entry(
+        objectID: job.objectID, state: .cancelled, failure: error.reason, origin: origin, options: job.options)
       admitted.finished.append(
         FinishedJob(
-          objectID: job.objectID, id: id, state: .cancelled, failure: error.reason, file: admitted.file))
+          objectID: job.objectID, id: id, type: job.type, state: .cancelled, failure: error.reason,
+          batch: job.batch, file: admitted.file))
       return
     }
     if !blockers.isEmpty { job.currentState = .waiting } else if job.dueAt != nil { job.currentState = .scheduled }
-    known[id] = KnownJobs.Entry(objectID: job.objectID, state: .available, failure: nil, origin: origin)
-    admitted.jobs.append(
-      NewJob(
-        id: job.objectID, file: admitted.file, specification: specification, name: id, blockers: blockers,
-        needs: known.objects(namedBy: specification)))
+    known[id] = KnownJobs.Entry(
+      objectID: job.objectID, state: .available, failure: nil, origin: origin, options: job.options)
+    var new = NewJob(
+      id: job.objectID, file: admitted.file, specification: specification, name: id, blockers: blockers,
+      needs: known.objects(namedBy: specification))
+    if admitted.isPart { new.wholeFile = fileName }
+    admitted.jobs.append(new)
   }
 
-  /// The reason why a job is cancelled before it begins.
-  private struct Refusal: Error { let reason: String }
-
-  private mutating func acquire(_ unique: String?, for id: String) throws(Refusal) {
+  private mutating func acquire(_ unique: String?, for id: String) throws(EarlyEnd) {
     guard let unique else { return }
     let isTaken = uniqueKeys[unique] != nil || scheduler.read { schedule, _ in schedule.uniqueOwners[unique] != nil }
-    if isTaken { throw Refusal(reason: "another unfinished job has the unique key \"\(unique)\"") }
+    if isTaken { throw .taken(unique: unique) }
     uniqueKeys[unique] = id
+  }
+
+  private func blockers(of job: JobSpecification) throws(EarlyEnd) -> [NewJob.Blocker] {
+    // Most wait for nothing, and need no look at the schedule.
+    if !job.hasDependencies { return [] }
+    return try scheduler.read { [known] schedule, _ in
+      Result { () throws(EarlyEnd) in try known.blockers(of: job, in: schedule) }
+    }.get()
   }
 
   /// The members of a file's batch that came in other files before it.
   private static func repeatedMembers(_ admitted: AdmittedFile) -> [NewJob.Blocker] {
     admitted.duplicatesOfLive.map { NewJob.Blocker(subject: .job($0), mayFail: true) }
-  }
-
-  private func blockers(of job: JobSpecification) throws(Refusal) -> [NewJob.Blocker] {
-    if !job.hasDependencies { return [] }
-    var blockers: [NewJob.Blocker] = []
-    for (names, mayFail) in [(job.after, false), (job.afterAny, true)] {
-      for name in names {
-        guard let other = known[name] else {
-          blockers.append(NewJob.Blocker(subject: .name(name), mayFail: mayFail))
-          continue
-        }
-        if other.state.isFailure && other.state != .quarantined && !mayFail {
-          throw Refusal(reason: "the job \"\(name)\", which must be completed before it, is \(other.state)")
-        }
-        if !other.state.isFinal || (other.state == .quarantined && !mayFail) {
-          blockers.append(NewJob.Blocker(subject: .job(other.objectID), mayFail: mayFail))
-        }
-      }
-    }
-    if let batch = job.afterBatch { blockers.append(NewJob.Blocker(subject: .batch(batch), mayFail: true)) }
-    if let id = job.id, scheduler.read({ schedule, _ in schedule.closesCircle(id, blockers, batch: job.batch) }) {
-      throw Refusal(reason: "it waits for a job that waits for it")
-    }
-    return blockers
   }
 }

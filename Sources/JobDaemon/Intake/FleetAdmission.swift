@@ -82,7 +82,8 @@ final class FleetAdmission: Sendable {
     var admitted: [Result<AdmittedFile, AdmissionRefusal>] = []
     for (candidate, jobs) in files where round.copiedSize < Self.copiedSizePerRound {
       do throws(AdmissionRefusal) {
-        try known.check(jobs, submitter: candidate.file.submitter, isTakenUp: candidate.isTakenUp)
+        try known.check(jobs, of: candidate)
+        try Self.refuseReplacements(of: known, by: jobs)
       } catch {
         admitted.append(.failure(error))
         continue
@@ -92,15 +93,27 @@ final class FleetAdmission: Sendable {
     }
     // Before they are in the ledger: the lead may assign them to this host before the answer is here. One that is in the
     // ledger already may have been assigned meanwhile: then its file waits for that attempt.
-    if !scheduler.addUnlessKnown(round.placeholders) { throw AdmissionRace() }
+    if !scheduler.addUnlessKnown(round.placeholders) {
+      for job in round.placeholders { job.file?.forgetJobs(1) }
+      throw AdmissionRace()
+    }
     do {
       try write(round)
     } catch {
+      for job in round.placeholders { job.file?.forgetJobs(1) }
       scheduler.change { schedule, now in for job in round.placeholders { schedule.drop(job.id, at: now) } }
       throw error
     }
     membership.watch(round.watched)
     return admitted
+  }
+
+  /// Refuses to replace known jobs: any host may have a job's old specification, and the lead has it in its schedule.
+  private static func refuseReplacements(of known: KnownJobs, by jobs: [JobSpecification]) throws(AdmissionRefusal) {
+    guard let job = jobs.first(where: { known[$0.id ?? ""]?.isToBeReplaced(by: $0) == true }) else { return }
+    throw AdmissionRefusal(
+      reason: "the ID \"\(displayName(job.id ?? ""))\" is known, and jobs of a fleet can't be replaced; cancel it, and "
+        + "choose another ID")
   }
 
   /// The new jobs of some files.
@@ -115,11 +128,8 @@ final class FleetAdmission: Sendable {
     var watched: [ManagedObjectID] = []
   }
 
-  private func read(_ names: [String]) throws -> KnownJobs {
-    try ManagedObjectContext(parent: main, name: "admission").performAndWait { context in
-      try KnownJobs(names, context, scheduler: nil)
-    }
-  }
+  /// Asks the ledger, whose plan searches for names by their index however the tables grow while they are not analyzed.
+  private func read(_ names: [String]) throws -> KnownJobs { KnownJobs(try membership.reader().known(names)) }
 
   private func admit(
     _ candidate: AdmissionCandidate, _ jobs: [JobSpecification], known: inout KnownJobs, round: inout Round
@@ -127,10 +137,13 @@ final class FleetAdmission: Sendable {
     let name = candidate.file.name
     let isOver = candidate.isOver && jobs.contains { known[$0.id ?? ""] != nil }
     // All jobs of a file are admitted together: those that are not known beside an unfinished one are over, and removed.
-    let areOthersOver = isOver || candidate.isTakenUp && jobs.contains { isUnfinished($0, of: name, known) }
+    let areOthersOver =
+      isOver
+      || candidate.part.map(\.wasAdmitted)
+        ?? (candidate.isTakenUp && jobs.contains { isUnfinished($0, of: name, known) })
     var admitted = AdmittedFile(
-      file: LiveFile(name: name, jobCount: 0, isOfEarlierRun: candidate.isTakenUp), isTakenUp: candidate.isTakenUp,
-      ids: jobs.map { $0.id ?? "" })
+      file: candidate.live ?? LiveFile(name: name, jobCount: 0, isOfEarlierRun: candidate.isTakenUp),
+      isTakenUp: candidate.isTakenUp, isPart: candidate.part != nil, ids: jobs.map { $0.id ?? "" })
     admitted.isScheduled = true
     for job in jobs {
       let id = job.id ?? ""
@@ -193,7 +206,7 @@ final class FleetAdmission: Sendable {
       objectID: objectID, state: .available, failure: nil,
       origin: KnownJobs.Origin(
         submitter: new.submitter, type: job.type, arguments: job.arguments.serialized()),
-      file: new.file, spool: membership.spool)
+      file: new.file, spool: membership.spool, options: specification.options)
     expect(objectID, job, in: &admitted, round: &round)
   }
 
@@ -202,7 +215,8 @@ final class FleetAdmission: Sendable {
     _ id: ManagedObjectID, _ job: JobSpecification, in admitted: inout AdmittedFile, round: inout Round
   ) {
     admitted.file.expectJob()
-    let new = NewJob(elsewhere: id, file: admitted.file, type: job.type, queue: job.queue, name: job.id ?? "")
+    var new = NewJob(elsewhere: id, file: admitted.file, type: job.type, queue: job.queue, name: job.id ?? "")
+    new.specification.batch = job.batch
     admitted.jobs.append(new)
     round.placeholders.append(new)
   }

@@ -1,6 +1,7 @@
 import Configuration
 import Dispatch
 import Foundation
+import JobSchedule
 import Jobs
 import ObjectGraph
 import Synchronization
@@ -28,13 +29,14 @@ final class Intake: Sendable {
   private let works: Coalescer
   private let rescanTimer: OneShotTimer
   private let state: Mutex<IntakeState>
+  private let lineFiles: LineFileAdmission
   private let watch = Mutex<SpoolWatch?>(nil)
   /// The scan of `new/` that is under way; only used on the queue.
   private let scan = Mutex<DirectoryScan?>(nil)
 
   init(
-    spool: Spool, admission: Admission, scheduler: Scheduler, flusher: Flusher, refuser: Refuser, log: DaemonLog,
-    configuration: Configuration.Spool, events: DaemonEvents
+    spool: Spool, admission: Admission, scheduler: Scheduler, merger: Merger, flusher: Flusher, refuser: Refuser,
+    log: DaemonLog, configuration: Configuration.Spool, events: DaemonEvents
   ) {
     self.spool = spool
     self.admission = admission
@@ -47,23 +49,31 @@ final class Intake: Sendable {
     works = Coalescer(queue: queue)
     rescanTimer = OneShotTimer(queue: queue)
     state = Mutex(IntakeState(configuration: configuration))
+    lineFiles = LineFileAdmission(
+      spool: spool, admission: admission, scheduler: scheduler, merger: merger, flusher: flusher, refuser: refuser,
+      log: log, configuration: configuration, events: events, queue: queue)
   }
 
-  /// The number of files refused since the start.
-  var refusedCount: Int { refuser.refusedCount }
+  /// The number of files refused since the start, and of those in `new/` that are known and not claimed.
+  var fileCounts: (refused: Int, waiting: Int) { (refuser.refusedCount, state.withLock { $0.nameCount }) }
 
   /// The reason why submissions over the socket are refused; nil if they are not.
   var refusal: IntakeState.Pause? { state.withLock { $0.refusal } }
 
-  func reconfigure(_ configuration: Configuration.Spool) { state.withLock { $0.configuration = configuration } }
+  func reconfigure(_ configuration: Configuration.Spool) {
+    state.withLock { $0.configuration = configuration }
+    lineFiles.reconfigure(configuration)
+  }
 
   // MARK: Events
 
   /// Recovers the files that an earlier run left in `cur/`, then watches and scans `new/`.
   ///
-  /// - Parameter known: the names of files in `cur/` whose jobs are recovered from the store already.
-  func begin(known: Set<FileName>) throws {
-    try queue.sync { try recover(known) }
+  /// - Parameters:
+  ///   - known: the files in `cur/` whose jobs are recovered from the store already, by name.
+  ///   - replacing: those among them that may have replacements which are not made yet.
+  func begin(known: [FileName: LiveFile], replacing: Set<FileName> = []) throws {
+    try queue.sync { try recover(known, replacing) }
     state.withLock { $0.noteRecovered() }
     // Before the first scan: a file that is still being written then raises an event when it is closed.
     let new = try SpoolWatch(spool, queue: queue, log: log) { [weak self] events in
@@ -76,6 +86,7 @@ final class Intake: Sendable {
   /// Stops claiming; returns when no claim is under way any more.
   func stop() {
     pause(.stopping)
+    lineFiles.stop()
     watch.withLock { watch in
       watch?.stop()
       watch = nil
@@ -83,12 +94,16 @@ final class Intake: Sendable {
     queue.sync {}
   }
 
+  /// Waits until no file is being admitted any more, after ``stop()`` and a last flush.
+  func finish() async { await lineFiles.finish() }
+
   func pause(_ reason: IntakeState.Pause) { state.withLock { $0.pause(reason) } }
 
   func resume(_ reason: IntakeState.Pause) { apply { $0.resume(reason) } }
 
   /// Notes that jobs have left the schedule.
   func noteReleased() {
+    lineFiles.noteReleased()
     if state.withLock({ $0.pauses.contains(.tooManyJobs) }), !scheduler.isFull { resume(.tooManyJobs) }
   }
 
@@ -172,13 +187,13 @@ final class Intake: Sendable {
   }
 
   private func claim(_ names: [PendingNames.Sighted]) throws {
-    let sizeLimit = state.withLock { $0.configuration.maxJobFileSize }
+    let limits = state.withLock { Spool.JobFileLimits($0.configuration) }
     var batch = IntakeBatch(jobLimit: Self.batchJobs, byteLimit: Self.batchBytes)
     spool.beginBatch()
     var rest = names[...]
     while !batch.isFull, let sighted = rest.popFirst() {
       // One bad file must not keep the others from being claimed.
-      do throws(SystemError) { batch.add(try claim(sighted, sizeLimit)) } catch { note(error, at: sighted.name) }
+      do throws(SystemError) { batch.add(try claim(sighted, limits)) } catch { note(error, at: sighted.name) }
     }
     state.withLock { $0.putBack(rest) }
     if spool.drainUncertainty() {
@@ -195,9 +210,11 @@ final class Intake: Sendable {
     actions.forEach(perform)
   }
 
-  private func claim(_ sighted: PendingNames.Sighted, _ sizeLimit: Int) throws(SystemError) -> AdmissionCandidate? {
+  private func claim(_ sighted: PendingNames.Sighted, _ limits: Spool.JobFileLimits) throws(SystemError)
+    -> AdmissionCandidate?
+  {
     let name = sighted.name
-    switch try spool.claim(name, sizeLimit: sizeLimit, as: sighted.sighting) {
+    switch try spool.claim(name, limits: limits, as: sighted.sighting) {
     case .nothing: break
     case .unfinished:
       apply { $0.noteUnfinished(name) }
@@ -208,21 +225,22 @@ final class Intake: Sendable {
       if (try? spool.current.contains(name)) == false { noteFree(name) }
       return nil
     case .refused(let refusal): refuser.refuse(name, because: refusal.reason)
+    case .claimed(let file) where name.isOfLines: lineFiles.add(LineFileAdmission.Order(file: file))
     case .claimed(let file): return parse(file)
     }
     state.withLock { $0.forget(name) }
     return nil
   }
 
-  private func parse(_ file: ClaimedFile) -> AdmissionCandidate? {
-    let problem: String
-    do throws(JobFileError) {
-      return AdmissionCandidate(file: file, contents: try admission.parse(file))
+  private func parse(_ file: ClaimedFile, isTakenUp: Bool = false) -> AdmissionCandidate? {
+    do {
+      let contents = try admission.parse(file)
+      try spool.quota.add(file, jobs: contents.jobs.count, isTakenUp: isTakenUp)
+      return AdmissionCandidate(file: file, contents: contents, isTakenUp: isTakenUp)
     } catch {
-      problem = error.description
+      refuser.refuse(file.name, because: (error as? SpoolQuota.Refusal)?.reason ?? "\(error)")
+      return nil
     }
-    refuser.refuse(file.name, because: problem)
-    return nil
   }
 
   // MARK: Admitting
@@ -233,7 +251,7 @@ final class Intake: Sendable {
     var rest = candidates
     do {
       while !rest.isEmpty {
-        let round = Self.nextRound(of: rest)
+        let round = rest.nextRound
         var admitted: [AdmittedFile] = []
         for (candidate, result) in zip(round, try admission.admit(Array(round))) {
           switch result {
@@ -242,20 +260,14 @@ final class Intake: Sendable {
           }
         }
         events.send(.admitted(admitted))
+        for case let live? in round.map(\.live) { events.send(.allAdmitted(live)) }
         rest.removeFirst(round.count)
       }
     } catch let error as StoreError where error.isTransient {
       pause(error.code == .full ? .admissionFull : .admissionBusy)
-      log.error("no jobs are admitted until the store can be written again: \(error)")
+      log.error("no jobs are admitted until the store can be written again: \(error)", as: .storeUnwritable)
       queue.async(after: IntakeState.retryDelay) { [weak self, rest] in self?.admitAgain(rest) }
     }
-  }
-
-  /// The files to be admitted in one save. One whose jobs wait for others is alone, so that it finds the earlier ones in
-  /// the schedule.
-  private static func nextRound(of candidates: [AdmissionCandidate]) -> ArraySlice<AdmissionCandidate> {
-    let simple = candidates.prefix { !$0.contents.hasCallback && !$0.contents.jobs.contains(where: \.hasDependencies) }
-    return simple.isEmpty ? candidates.prefix(1) : simple
   }
 
   private func admitAgain(_ candidates: [AdmissionCandidate]) {
@@ -275,6 +287,7 @@ final class Intake: Sendable {
     let name = name ?? Submitter.fileName(for: submitter)
     let draft = ClaimedFile(name: name, data: data, submitter: submitter)
     let contents = try admission.parse(draft)
+    try spool.quota.add(draft, jobs: contents.jobs.count)
     let file = try spool.store(data, as: name, submitter: submitter)
     do {
       return try admit(AdmissionCandidate(file: file, contents: contents))
@@ -288,11 +301,26 @@ final class Intake: Sendable {
     }
   }
 
+  /// Admits a file with one job on each line that came over the socket.
+  ///
+  /// - Parameters:
+  ///   - needsAll: true if the answer is to list all its jobs.
+  ///   - answer: called when the jobs are on disk, or with the reason why there are none.
+  func accept(
+    _ lines: SpooledFile, submitter: UInt32, needsAll: Bool,
+    _ answer: @escaping @Sendable (Result<AdmittedLines, any Error>) -> Void
+  ) throws {
+    let file = try spool.store(lines, as: Submitter.fileName(for: submitter, hasLines: true), submitter: submitter)
+    lineFiles.add(
+      LineFileAdmission.Order(file: file, client: LineFileAdmission.Client(needsAll: needsAll, answer: answer)))
+  }
+
   /// Admits a file that lies in `cur/` already.
   ///
-  /// - Throws: ``AdmissionRefusal`` if it can't be admitted, and the store's errors; nothing is admitted then.
+  /// - Throws: ``AdmissionRefusal``, the store's errors, ``LineFileAdmission/Stopped``; nothing is admitted then.
   func admit(_ candidate: AdmissionCandidate) throws -> [AdmittedFile] {
     try queue.sync {
+      if state.withLock({ $0.pauses.contains(.stopping) }) { throw LineFileAdmission.Stopped() }
       let admitted = try admission.admit([candidate]).map { try $0.get() }
       events.send(.admitted(admitted))
       return admitted
@@ -301,19 +329,25 @@ final class Intake: Sendable {
 
   /// Does something behind the admissions under way, if there is no file in `cur/` that is still to be admitted.
   func afterAdmissions(_ work: @escaping @Sendable () -> Void) {
-    queue.async { [self] in if state.withLock(\.hasAdmittedAll) { work() } }
+    queue.async { [self] in if state.withLock(\.hasAdmittedAll), lineFiles.hasAdmittedAll { work() } }
   }
 
   // MARK: Files in cur/
 
   /// Recovers files that an earlier run claimed: those with their outcome in the store are released, the rest run again.
-  private func recover(_ known: Set<FileName>) throws {
-    var names = try spool.current.entries().filter { !$0.isHidden && !known.contains($0) }
+  private func recover(_ known: [FileName: LiveFile], _ replacing: Set<FileName>) throws {
+    // First of all: the next file's copy takes the place of this one's.
+    let halfAdmitted = try spool.fileBeingAdmitted()
+    if let halfAdmitted {
+      try lineFiles.reserve()
+      try readAgain([halfAdmitted], live: known)
+    }
+    var names = try spool.current.entries().filter { !$0.isHidden && known[$0] == nil && $0 != halfAdmitted }
     names.sort()
     if !names.isEmpty {
       log.notice("recovering \(names.count) job \(names.count == 1 ? "file" : "files") of an earlier run")
     }
-    try readAgain(names)
+    try readAgain(replacing.sorted() + names, live: known)
   }
 
   private func readDoubtful() {
@@ -326,30 +360,37 @@ final class Intake: Sendable {
     }
   }
 
-  private func readAgain(_ names: [FileName], areOver: Bool = false) throws {
+  private func readAgain(_ names: [FileName], areOver: Bool = false, live: [FileName: LiveFile] = [:]) throws {
     // Files that were claimed under an earlier limit are still admitted.
-    let sizeLimit = max(state.withLock { $0.configuration.maxJobFileSize }, 64 << 20)
+    let limits = Spool.JobFileLimits(document: 64 << 20, lines: .max)
     var rest = names[...]
     while !rest.isEmpty {
       var batch = IntakeBatch(jobLimit: Self.batchJobs, byteLimit: Self.batchBytes)
       while !batch.isFull, batch.candidates.count < IntakeState.batchSize, let name = rest.popFirst() {
         // It stays in cur/, where the next start finds it; one file must not keep the daemon from starting.
-        do throws(SystemError) { batch.add(try readAgain(name, sizeLimit: sizeLimit, isOver: areOver)) } catch {
+        var candidate: AdmissionCandidate?
+        do throws(SystemError) { candidate = try readAgain(name, limits, isOver: areOver, live: live[name]) } catch {
           log.error("the job file \(name) can't be recovered from cur/ before the next start: \(error)")
         }
+        batch.add(candidate)
+        // Those of its jobs that are known start nevertheless.
+        if candidate == nil, !name.isOfLines, let file = live[name] { events.send(.allAdmitted(file)) }
       }
       try admit(batch.candidates)
     }
   }
 
   private func readAgain(
-    _ name: FileName, sizeLimit: Int, isOver: Bool
+    _ name: FileName, _ limits: Spool.JobFileLimits, isOver: Bool, live: LiveFile?
   ) throws(SystemError) -> AdmissionCandidate? {
-    switch try spool.reread(name, sizeLimit: sizeLimit) {
+    switch try spool.reread(name, limits: limits) {
+    case .success(let file) where name.isOfLines:
+      lineFiles.add(LineFileAdmission.Order(file: file, isTakenUp: true, isOver: isOver, live: live))
+      return nil
     case .success(let file):
-      var candidate = parse(file)
+      var candidate = parse(file, isTakenUp: true)
+      candidate?.live = live
       candidate?.isOver = isOver
-      candidate?.isTakenUp = true
       return candidate
     case .failure(let refusal):
       refuser.refuse(name, because: refusal.reason)

@@ -81,6 +81,9 @@ struct IntakeState {
 
   // MARK: Names
 
+  /// The number of names that are known and not claimed; some thousands of many more while the folder is scanned.
+  var nameCount: Int { names.count }
+
   /// Notes events of `new/`.
   mutating func notice(_ events: [DirectoryEvent]) -> [Action] {
     var actions: [Action] = []

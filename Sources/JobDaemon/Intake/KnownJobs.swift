@@ -1,3 +1,4 @@
+import Fleet
 import JSONText
 import JobSchedule
 import Jobs
@@ -15,6 +16,20 @@ struct KnownJobs {
     /// The file that it came in, and the spool of a fleet's host.
     var file: String?
     var spool: String?
+    /// The rare keys of its specification, as the record has them.
+    var options: String?
+
+    /// The rare keys of its specification; none if somebody has made them unreadable, which is told when the job starts.
+    var keys: JobSpecification {
+      var keys = JobSpecification(type: "")
+      if let options { try? keys.readOptions(options) }
+      return keys
+    }
+
+    /// True if a file's job is to be put in its place; false if it was by that very file.
+    func isToBeReplaced(by job: JobSpecification) -> Bool {
+      job.replaces && !job.replacements.contains { keys.replacements.contains($0) }
+    }
   }
 
   /// The facts that a repetition of a job has in common with it.
@@ -43,6 +58,16 @@ struct KnownJobs {
     try read(Array(late.keys), context)
   }
 
+  /// The jobs that a fleet has recorded.
+  init(_ jobs: [KnownJob]) {
+    for job in jobs {
+      let origin = Origin(submitter: job.submitter, type: job.type, arguments: job.arguments)
+      entries[job.name] = Entry(
+        objectID: job.id, state: job.state, failure: job.failure, origin: job.submitter < 0 ? nil : origin,
+        file: job.file, spool: job.spool, options: job.options)
+    }
+  }
+
   subscript(id: String) -> Entry? {
     get { entries[id] }
     set { entries[id] = newValue }
@@ -51,21 +76,31 @@ struct KnownJobs {
   /// Checks that known jobs are the same ones: the same user's, of the same type and with the same arguments. Otherwise
   /// their submitter would be told that something was done that never was.
   ///
-  /// - Parameter isTakenUp: true if they were accepted before, with whatever arguments.
-  func check(_ jobs: [JobSpecification], submitter: UInt32, isTakenUp: Bool) throws(AdmissionRefusal) {
+  /// One that replaces a known job may be another one, but not another user's; root and the daemon's user replace any.
+  ///
+  /// A job that came in the file itself was accepted before, of whatever type and with whatever arguments: an operator may
+  /// have edited it since, or another file have replaced it.
+  func check(_ jobs: [JobSpecification], of candidate: AdmissionCandidate) throws(AdmissionRefusal) {
+    let submitter = candidate.file.submitter
     for job in jobs {
-      guard let id = job.id, let known = entries[id]?.origin else { continue }
-      if known.submitter != Int64(submitter) { throw .taken(id, "another user's job") }
-      if known.type != job.type {
-        throw .taken(id, "a job of the type \"\(known.type)\", not \"\(job.type)\"")
-      }
-      if isTakenUp { continue }
+      guard let id = job.id, let entry = entries[id], let known = entry.origin else { continue }
+      let mayReplaceAny = job.replaces && (submitter == 0 || submitter == Credentials.effectiveUser)
+      if known.submitter != Int64(submitter) && !mayReplaceAny { throw .taken(id, "another user's job") }
+      if job.replaces || mayBeOf(candidate, entry) { continue }
+      if known.type != job.type { throw .taken(id, "a job of the type \"\(known.type)\", not \"\(job.type)\"") }
       let arguments = job.arguments.serialized()
       if known.arguments == arguments { continue }
       let earlier = (try? JSONValue(parsing: Array(known.arguments.utf8))) ?? .null
-      if earlier.isEqual(to: job.arguments) { continue }
-      throw .taken(id, "a job with other arguments (\(Self.difference(of: job.arguments, from: earlier)))")
+      let (here, there) = (UploadedInputs.withoutFolders(job.arguments), UploadedInputs.withoutFolders(earlier))
+      if there.isEqual(to: here) { continue }
+      throw .taken(id, "a job with other arguments (\(Self.difference(of: here, from: there)))")
     }
+  }
+
+  /// True if a known job may have come in this file.
+  private func mayBeOf(_ candidate: AdmissionCandidate, _ entry: Entry) -> Bool {
+    guard candidate.isTakenUp, let file = entry.file else { return candidate.isTakenUp }
+    return candidate.isOver || file == candidate.file.name.description || !entry.keys.replacements.isEmpty
   }
 
   /// The first few values that differ, for people.
@@ -109,15 +144,54 @@ struct KnownJobs {
     (job.after + job.afterAny).compactMap { entries[$0]?.objectID }
   }
 
+  /// The blockers of a job.
+  ///
+  /// - Parameter replaced: the job itself, if it is known already.
+  /// - Throws: the reason why it can never begin.
+  func blockers(
+    of job: JobSpecification, replacing replaced: ManagedObjectID? = nil, in schedule: Schedule
+  ) throws(EarlyEnd) -> [NewJob.Blocker] {
+    if !job.hasDependencies { return [] }
+    var blockers: [NewJob.Blocker] = []
+    for (names, mayFail) in [(job.after, false), (job.afterAny, true)] {
+      for name in names {
+        guard let other = entries[name] else {
+          blockers.append(NewJob.Blocker(subject: .name(name), mayFail: mayFail))
+          continue
+        }
+        if other.state.isFailure && other.state != .quarantined && !mayFail {
+          throw EarlyEnd(reason: "the job \"\(name)\", which must be completed before it, is \(other.state)")
+        }
+        if !other.state.isFinal || (other.state == .quarantined && !mayFail) {
+          blockers.append(NewJob.Blocker(subject: .job(other.objectID), mayFail: mayFail))
+        }
+      }
+    }
+    if let batch = job.afterBatch { blockers.append(NewJob.Blocker(subject: .batch(batch), mayFail: true)) }
+    if let id = job.id, schedule.closesCircle(id, blockers, batch: job.batch, of: replaced) {
+      throw EarlyEnd(reason: "it waits for a job that waits for it")
+    }
+    return blockers
+  }
+
   private mutating func read(_ ids: [String], _ context: isolated ManagedObjectContext) throws {
     for start in stride(from: 0, to: ids.count, by: 1_000) {
       for job in try context.fetch(FetchRequest<Job>(ids: ids[start..<min(start + 1_000, ids.count)])) {
         let origin = Origin(submitter: job.submitter, type: job.type, arguments: job.arguments)
         entries[job.id] = Entry(
           objectID: job.objectID, state: job.currentState, failure: job.failure,
-          origin: job.submitter < 0 ? nil : origin, file: job.file, spool: job.spool)
+          origin: job.submitter < 0 ? nil : origin, file: job.file, spool: job.spool, options: job.options)
       }
     }
+  }
+}
+
+/// The reason why a job is cancelled before it begins.
+struct EarlyEnd: Error {
+  let reason: String
+
+  static func taken(unique key: String) -> EarlyEnd {
+    EarlyEnd(reason: "another unfinished job has the unique key \"\(key)\"")
   }
 }
 
@@ -130,7 +204,7 @@ extension AdmissionRefusal {
 
 extension JSONValue {
   /// Compares without regard to the order of keys.
-  fileprivate func isEqual(to other: JSONValue) -> Bool {
+  func isEqual(to other: JSONValue) -> Bool {
     switch (self, other) {
     case (.object(let one), .object(let other)):
       one.count == other.count

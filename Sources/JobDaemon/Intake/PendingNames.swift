@@ -19,7 +19,7 @@ struct PendingNames {
 
   init(limit: Int = 16_384) { self.limit = limit }
 
-  private var count: Int { names.count - taken }
+  var count: Int { names.count - taken }
 
   var isEmpty: Bool { count == 0 }
 

@@ -2,6 +2,8 @@ import Configuration
 import Foundation
 import JSONText
 import Jobs
+import SystemSupport
+import Timetable
 
 /// An event that operators are told of.
 struct Notice: Sendable, Equatable {
@@ -26,19 +28,69 @@ extension Notice {
   /// A job that was discarded or is in quarantine; nil for any other.
   init?(_ job: Job) {
     guard let kind = Kind(rawValue: job.currentState.rawValue) else { return nil }
-    let error = job.failure ?? "failed"
-    let words = kind == .discarded ? "was discarded" : "is in quarantine"
     self.init(
-      kind: kind, key: "\(job.id)-\(kind.rawValue)-\(job.attempt)",
-      text: "the job \(job.id) (\(job.type)) \(words): \(Self.line(error))",
+      kind: kind, key: "\(job.id)-\(kind.rawValue)-\(job.attempt)", text: Self.text(job),
+      details: ["job": Self.details(job)])
+  }
+
+  /// A job of a schedule's firing that was discarded or is in quarantine; nil for any other.
+  init?(ofSchedule job: Job) {
+    // Anybody may give a job such an ID.
+    guard Kind(rawValue: job.currentState.rawValue) != nil, job.submitter == Int64(Credentials.effectiveUser),
+      let firing = Firing(ofJob: job.id)
+    else { return nil }
+    self.init(
+      kind: .scheduleFailed, key: "\(job.id)-\(Kind.scheduleFailed.rawValue)-\(job.attempt)",
+      text: "the schedule \(firing.schedule): \(Self.text(job))",
       details: [
-        "job": .object([
-          "id": .string(job.id), "type": .string(job.type), "queue": .string(job.queue),
-          "attempt": .integer(Int64(job.attempt)), "submitter": .integer(job.submitter),
-          "batch": job.batch.map(JSONValue.string) ?? .null, "error": .string(Self.shortened(error)),
-          "finishedAt": job.finishedAt.map { .string($0.formatted(.iso8601)) } ?? .null,
-        ])
+        "schedule": .string(firing.schedule), "firing": .string(firing.id), "job": Self.details(job),
+        "error": .string(Self.shortened(job.failure ?? "failed")),
       ])
+  }
+
+  /// A firing whose jobs are refused.
+  init(refused firing: Firing, because reason: String) {
+    self.init(
+      kind: .scheduleFailed, key: "\(firing.id)-refused",
+      text: "the schedule \(firing.schedule): the jobs of \(firing.id) are refused: \(Self.line(reason))",
+      details: [
+        "schedule": .string(firing.schedule), "firing": .string(firing.id), "job": .null,
+        "error": .string(Self.shortened(reason)),
+      ])
+  }
+
+  /// A schedule whose moments have passed.
+  init(_ missed: Timetable.Missed) {
+    let (first, last) = (missed.first.moment, missed.last.moment)
+    let times = first == last ? "at \(last)" : "from \(first) to \(last)"
+    let reason =
+      switch missed.reason {
+      case .overlap: "a job of the firing before is unfinished"
+      case .late: "the daemon did not run then, or took no jobs"
+      }
+    self.init(
+      kind: .scheduleMissed, key: "\(missed.last.id)-missed",
+      text: "the schedule \(missed.last.schedule) did not fire \(times): \(reason)",
+      details: [
+        "schedule": .string(missed.last.schedule), "firing": .string(missed.last.id), "first": .string(first),
+        "last": .string(last), "reason": .string(missed.reason.rawValue),
+      ])
+  }
+
+  private static func text(_ job: Job) -> String {
+    let words = job.currentState == .discarded ? "was discarded" : "is in quarantine"
+    return "the job \(job.id) (\(job.type)) \(words): \(line(job.failure ?? "failed"))"
+  }
+
+  private static func details(_ job: Job) -> JSONValue {
+    .object([
+      "id": .string(job.id), "type": .string(job.type), "queue": .string(job.queue),
+      "attempt": .integer(Int64(job.attempt)), "submitter": .integer(job.submitter),
+      "batch": job.batch.map(JSONValue.string) ?? .null,
+      "traceparent": JobSpecification.trace(inOptions: job.options).map { .string($0.parent) } ?? .null,
+      "error": .string(shortened(job.failure ?? "failed")),
+      "finishedAt": job.finishedAt.map { .string($0.formatted(.iso8601)) } ?? .null,
+    ])
   }
 
   /// A batch all of whose jobs are final.

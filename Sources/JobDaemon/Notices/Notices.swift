@@ -18,8 +18,11 @@ final class Notices: Sendable {
 
   private let configuration: ConfigurationBox
   private let main: ManagedObjectContext
+  private let coordinator: PersistentStoreCoordinator
+  private let isUnfinished: @Sendable (_ batch: String) -> Bool
   private let submit: @Sendable (Data) throws -> Void
   private let keep: @Sendable (Data) throws -> Void
+  private let meter: JobMeter
   private let log: DaemonLog
   private let queue: DispatchQueue
   private let timer: OneShotTimer
@@ -30,14 +33,19 @@ final class Notices: Sendable {
   private let fullStore = Mutex<(error: String, since: Date)?>(nil)
 
   /// - Parameters:
+  ///   - isUnfinished: true if a job of the batch that came to this host has not ended.
   ///   - submit: admits a job file of the daemon's user, durably.
   ///   - keep: keeps such a file for the next start.
   init(
-    _ configuration: ConfigurationBox, main: ManagedObjectContext, log: DaemonLog,
+    _ configuration: ConfigurationBox, main: ManagedObjectContext, coordinator: PersistentStoreCoordinator,
+    meter: JobMeter, log: DaemonLog, isUnfinished: @escaping @Sendable (_ batch: String) -> Bool,
     submit: @escaping @Sendable (Data) throws -> Void, keep: @escaping @Sendable (Data) throws -> Void
   ) {
     self.configuration = configuration
     self.main = main
+    self.coordinator = coordinator
+    self.isUnfinished = isUnfinished
+    self.meter = meter
     self.log = log
     self.submit = submit
     self.keep = keep
@@ -49,10 +57,13 @@ final class Notices: Sendable {
 
   // MARK: Events
 
-  /// Tells of durable jobs that have failed, and of batches that have ended, and then continues.
-  func tell(of jobs: [FinishedJob], batches: Set<String> = [], then: @escaping @Sendable () -> Void) {
+  /// Tells of durable jobs that have failed, and of their batches if these have ended, and then continues.
+  ///
+  /// Whether a batch has ended is read from the store only when this host has no unfinished job of it any more.
+  func tell(of jobs: [FinishedJob], then: @escaping @Sendable () -> Void) {
     if notifiers.isEmpty { return then() }
     queue.async { [self] in
+      let batches = Set(jobs.lazy.compactMap(\.batch)).filter { !isUnfinished($0) }
       tell(ofJobs: jobs.filter { $0.failureText != nil }.map(\.objectID), batches)
       then()
     }
@@ -74,8 +85,11 @@ final class Notices: Sendable {
   /// Tells that the store had no room until now, if it had none.
   func noteRoom() {
     guard let (error, since) = fullStore.withLock({ $0.take() }) else { return }
-    queue.async { [self] in tell([Notice(fullStore: error, since: since, until: Date())]) }
+    tell([Notice(fullStore: error, since: since, until: Date())])
   }
+
+  /// Tells of events.
+  func tell(_ notices: [Notice]) { queue.async { [self] in tellNow(notices) } }
 
   /// Keeps from now on what is to be told for the next start: nothing is admitted any more.
   func close() {
@@ -94,15 +108,19 @@ final class Notices: Sendable {
   }
 
   private func tell(ofJobs ids: [ManagedObjectID], _ batches: Set<String>) {
+    let notifiers = notifiers.values
+    let batches = notifiers.contains { $0.kinds.contains(.batch) } ? batches.sorted() : []
     if ids.isEmpty && batches.isEmpty { return }
     do {
-      let types = Set(notifiers.values.map(\.type))
-      var notices = try read(ids) { types.contains($0.type) ? nil : Notice($0) }
-      let ended = try ManagedObjectContext(parent: main, name: "notices").performAndWait { context in
-        try batches.sorted().map { try BatchSummary(ofBatch: $0, in: context) }
+      let types = Set(notifiers.map(\.type))
+      let jobs = try read(ids) { job in
+        types.contains(job.type) ? nil : [Notice(job), Notice(ofSchedule: job)].compactMap(\.self)
       }
-      notices += ended.filter(\.isOver).map { Notice($0) }
-      tell(notices)
+      // As they are on disk: of the jobs that end last, wherever they came to, the last one finds the batch ended.
+      let ended = try ManagedObjectContext(coordinator: coordinator, name: "notices").performAndWait { context in
+        try batches.map { try BatchSummary(ofBatch: $0, in: context) }
+      }
+      tellNow(jobs.flatMap(\.self) + ended.filter(\.isOver).map { Notice($0) })
     } catch {
       report(error)
     }
@@ -125,7 +143,7 @@ final class Notices: Sendable {
 
   // MARK: Notices
 
-  private func tell(_ notices: [Notice]) {
+  private func tellNow(_ notices: [Notice]) {
     for (name, notifier) in notifiers.sorted(by: { $0.key < $1.key }) {
       for notice in notices where notifier.kinds.contains(notice.kind) {
         let now = Moment.now().steady
@@ -167,6 +185,7 @@ final class Notices: Sendable {
     let data = Data(JSONValue.object(job).serializedBytes())
     do {
       try isClosed.load(ordering: .relaxed) ? keep(data) : submit(data)
+      meter.noteNotice()
     } catch let error as JobFileError {
       log.error("a notice of [Notify \(name)] is refused by its type \"\(notifier.type)\": \(error)")
     } catch let error as AdmissionRefusal {

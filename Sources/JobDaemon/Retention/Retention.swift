@@ -198,6 +198,8 @@ struct StoreRetentionSteps: RetentionSteps {
   let engine: JobEngine
   let coordinator: PersistentStoreCoordinator
   let clock: RetentionClock
+  /// Those that are not made yet; their jobs count as unfinished.
+  let replacements: PendingReplacements
 
   var mayRemove: Bool { true }
 
@@ -248,7 +250,7 @@ struct StoreRetentionSteps: RetentionSteps {
   private func oldest(
     _ request: FetchRequest<Job>, limit: Int, _ context: isolated ManagedObjectContext
   ) throws -> [ManagedObjectID] {
-    let needed = engine.scheduler.read { schedule, _ in Set(schedule.dependencies.needed) }
+    let needed = engine.scheduler.read { schedule, _ in Set(schedule.dependencies.needed) }.union(replacements.jobs)
     var request = request
     request.fetchLimit = limit + needed.count
     request.sortDescriptors = [.ascending("finishedAt")]

@@ -34,13 +34,33 @@ struct FiringDesk: Sendable {
     }
   }
 
+  /// True if jobs of the firing have records: this host or another one has submitted them.
+  func isKnown(_ firing: Firing) throws -> Bool {
+    try ManagedObjectContext(parent: main, name: "schedules").performAndWait { context in
+      try !Self.jobs(of: firing, in: context).isEmpty
+    }
+  }
+
   /// The number of a firing's jobs in each state.
   static func states(of firing: Firing, in context: isolated ManagedObjectContext) throws -> [JobState: Int] {
     try jobs(of: firing, in: context).reduce(into: [:]) { $0[$1.currentState, default: 0] += 1 }
   }
 
+  /// The jobs of a schedule's last firings, the newest first.
+  static func lastJobs(
+    of schedule: String, limit: Int, in context: isolated ManagedObjectContext
+  ) throws -> [Job] {
+    var request = try FetchRequest<Job>(
+      format: "id BEGINSWITH %@ AND submitter == %@", schedule + "@", Int64(Credentials.effectiveUser))
+    request.sortDescriptors = [.descending("id")]
+    request.fetchLimit = limit
+    return try context.fetch(request)
+  }
+
   private static func jobs(of firing: Firing, in context: isolated ManagedObjectContext) throws -> [Job] {
-    // It ends in a Z, so that no other firing's ID begins with it.
-    try context.fetch(FetchRequest<Job>(format: "id BEGINSWITH %@", firing.id))
+    // It ends in a Z, so that no other firing's ID begins with it; anybody may give a job such an ID, though.
+    try context.fetch(
+      FetchRequest<Job>(
+        format: "id BEGINSWITH %@ AND submitter == %@", firing.id, Int64(Credentials.effectiveUser)))
   }
 }

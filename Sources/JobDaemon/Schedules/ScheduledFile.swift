@@ -54,7 +54,9 @@ package struct ScheduledFile: Sendable {
     }
     let contents: JobFile
     do throws(JobFileError) {
-      contents = try handlers.parse(data, at: Date(), configuration.jobs.unknownTypes)
+      // Which types the other hosts of a fleet have is known later, to each firing.
+      let unknownTypes = configuration.store.url.isEmpty ? configuration.jobs.unknownTypes : .hold
+      contents = try handlers.parse(data, at: Date(), unknownTypes)
     } catch {
       throw definition.problem("Job", "\(definition.jobFile): \(error)")
     }

@@ -33,6 +33,7 @@ final class Schedules: Sendable {
 
   private let desk: FiringDesk
   private let folder: String
+  private let events: DaemonEvents
   private let log: DaemonLog
   /// The place where everything happens; the lock is for those who look.
   private let queue = DispatchQueue(label: "schedules")
@@ -45,11 +46,12 @@ final class Schedules: Sendable {
   ///   - spoolName: differs between hosts, whose delays are to differ.
   ///   - now: the wall clock.
   init(
-    _ desk: FiringDesk, folder: String, spoolName: String, log: DaemonLog,
+    _ desk: FiringDesk, folder: String, spoolName: String, events: DaemonEvents, log: DaemonLog,
     now: @escaping @Sendable () -> Int64 = { Moment.now().wall }
   ) {
     self.desk = desk
     self.folder = folder
+    self.events = events
     self.log = log
     self.now = now
     timer = OneShotTimer(queue: queue)
@@ -103,6 +105,7 @@ final class Schedules: Sendable {
       let busy = try unfinishedFirings(dueAt: time)
       state.withLock { $0.pending = $0.timetable.advance(to: time) { busy.contains($0) } }
       try submitPending()
+      try tellMissed()
       state.withLock { $0.told.submission = false }
       if state.withLock({ $0.timetable.records != $0.written }) { save() }
     } catch {
@@ -133,9 +136,24 @@ final class Schedules: Sendable {
       try desk.submit(order, file)
       log.debug("the schedule \(order.firing.schedule) has fired: \(order.firing.id)")
     } catch let error as JobFileError {
-      log.error("the jobs of \(order.firing.id) are refused: \(error)")
+      refuse(order.firing, error.description)
     } catch let error as AdmissionRefusal {
-      log.error("the jobs of \(order.firing.id) are refused: \(error.reason)")
+      refuse(order.firing, error.reason)
+    }
+  }
+
+  private func refuse(_ firing: Firing, _ reason: String) {
+    log.error(
+      "the jobs of \(firing.id) are refused: \(reason)", as: .scheduleRefused,
+      fields: [("BOBBIN_SCHEDULE", firing.schedule)])
+    events.send(.firingRefused(firing, reason))
+  }
+
+  /// Reports the moments that have passed, unless another host of a fleet has fired then.
+  private func tellMissed() throws {
+    while let missed = state.withLock(\.timetable.missed.first) {
+      if try !desk.isKnown(missed.last) { events.send(.scheduleMissed(missed)) }
+      state.withLock { $0.timetable.dropFirstMissed() }
     }
   }
 

@@ -15,6 +15,8 @@ final class RunningJob: Sendable {
   let file: LiveFile?
   /// The lead's assignment, which is the attempt's record; nil without a fleet.
   let run: Run?
+  /// The time from when it could have started, in seconds.
+  let waitingTime: Double
   private let parts = Mutex(Parts())
 
   private struct Parts {
@@ -23,10 +25,11 @@ final class RunningJob: Sendable {
     var task: Task<JSONValue, any Error>?
   }
 
-  init(_ job: ScheduledJob, _ run: Run? = nil) {
+  init(_ job: ScheduledJob, _ run: Run? = nil, waitingTime: Double = 0) {
     objectID = job.id
     file = job.file
     self.run = run
+    self.waitingTime = waitingTime
   }
 
   /// True if it came to another host's spool.
@@ -97,6 +100,14 @@ struct CurrentAttempt: Sendable {
   let execution: JobExecution
   /// The reason for which an earlier attempt had given the job up, if its host died before that was done.
   let givenUp: JobFailure?
+
+  /// True if the next attempt goes on where this one ends.
+  var goesOn: Bool { (handler as? any OwnHandler)?.goesOn(specification.arguments) ?? false }
+
+  /// The attempt as the log tells of it when it has ended.
+  func ended(at now: Date, result: String? = nil) -> FinishedJob.Attempt {
+    FinishedJob.Attempt(of: specification, number: number, seconds: now.timeIntervalSince(started), result: result)
+  }
 }
 
 /// The state machine of a running attempt: who ends it, for which reason, and what its alarm means.
@@ -120,6 +131,8 @@ struct AttemptState {
     case cancelled(String)
     /// The job is held.
     case held
+    /// Another specification takes the place of the job's.
+    case replaced
     /// It has reached its timeout.
     case timedOut(Duration)
     /// The daemon ends.
@@ -129,7 +142,7 @@ struct AttemptState {
     fileprivate var weight: Int {
       switch self {
       case .cancelled: 3
-      case .held: 2
+      case .held, .replaced: 2
       case .timedOut, .shutdown: 1
       }
     }
@@ -138,6 +151,7 @@ struct AttemptState {
       switch self {
       case .cancelled(let reason): reason
       case .held: "it is to be held"
+      case .replaced: "it is replaced by another submission of its ID"
       case .timedOut(let limit): "it took longer than \(TimeSpan.print(limit))"
       case .shutdown: "the daemon is stopping"
       }
@@ -220,7 +234,7 @@ extension AttemptState.Stop {
   var event: JobEvent? {
     switch self {
     case .cancelled: .cancelled
-    case .held: .held
+    case .held, .replaced: .held
     case .timedOut, .shutdown: nil
     }
   }

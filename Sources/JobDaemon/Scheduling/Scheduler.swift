@@ -34,6 +34,7 @@ final class Scheduler: Sendable {
   }
 
   private let state: Mutex<State>
+  private let queue = DispatchQueue(label: "scheduler")
   private let steadyTimer: OneShotTimer
   private let wallTimer: OneShotTimer
   private let patienceTimer: OneShotTimer
@@ -79,7 +80,6 @@ final class Scheduler: Sendable {
     self.stop = stop
     self.isAwaited = isAwaited
     self.patience = patience
-    let queue = DispatchQueue(label: "scheduler")
     steadyTimer = OneShotTimer(queue: queue)
     wallTimer = OneShotTimer(queue: queue)
     patienceTimer = OneShotTimer(queue: queue)
@@ -104,6 +104,14 @@ final class Scheduler: Sendable {
     state.withLock { body($0.schedule, now()) }
   }
 
+  /// Calls back behind what is due, once the schedule can be read.
+  func ping(_ answer: @escaping @Sendable () -> Void) {
+    queue.async {
+      self.state.withLock { _ in }
+      answer()
+    }
+  }
+
   /// True if no more jobs may be claimed.
   var isFull: Bool { state.withLock { $0.schedule.count } >= Self.jobLimit }
 
@@ -121,14 +129,35 @@ final class Scheduler: Sendable {
   func add(_ jobs: [NewJob]) {
     if jobs.isEmpty { return }
     change { schedule, now in
-      for var job in jobs {
-        if job.place == nil, let place = job.specification.place, !places.contains(place) {
-          job.place = place
-          schedule.setRoom(false, at: place, now: now)
-        }
-        schedule.add(job, at: now)
+      for job in jobs {
+        // Jobs of a file start when all of them are here; see ``start(whole:)``.
+        if let file = job.wholeFile { schedule.setRoom(false, of: .file(file), now: now) }
+        let new = placed(job, in: &schedule, at: now)
+        schedule.add(new, at: now)
       }
     }
+  }
+
+  /// Lets the jobs of a file start, all of which are here.
+  func start(whole file: FileName) {
+    change { schedule, now in schedule.setRoom(true, of: .file(file.description), now: now) }
+  }
+
+  /// Puts another specification in the place of an unfinished job's that does not run, and returns the job as it was; adds
+  /// one that is not here.
+  func replace(with job: NewJob) -> ScheduledJob? {
+    change { schedule, now in
+      let new = placed(job, in: &schedule, at: now)
+      return schedule.replace(with: new, at: now)
+    }
+  }
+
+  private func placed(_ job: NewJob, in schedule: inout Schedule, at now: Moment) -> NewJob {
+    guard job.place == nil, let place = job.specification.place, !places.contains(place) else { return job }
+    schedule.setRoom(false, at: place, now: now)
+    var job = job
+    job.place = place
+    return job
   }
 
   /// The running attempt at a job, if there is one.
@@ -249,7 +278,7 @@ final class Scheduler: Sendable {
       if !state.schedule.contains(run.job) { state.schedule.add(assigned.job, at: moment) }
       guard state.schedule.restart(run.job, at: moment), let job = state.schedule.job(run.job) else { continue }
       state.assigned.remove(at: index)
-      let running = RunningJob(job, run)
+      let running = RunningJob(job, run, waitingTime: waitingTime(of: job, state.schedule, moment))
       if let stop = stop(run) { running.stop(stop) }
       return running
     }
@@ -258,12 +287,21 @@ final class Scheduler: Sendable {
 
   private func startNext(_ state: inout State, _ moment: Moment) -> RunningJob? {
     let assigned = nextAssigned(&state, moment)
-    guard let running = assigned ?? state.schedule.next(at: moment).map({ RunningJob($0) }) else {
+    let next = assigned == nil ? state.schedule.next(at: moment) : nil
+    guard
+      let running = assigned
+        ?? next.map({ RunningJob($0, waitingTime: waitingTime(of: $0, state.schedule, moment)) })
+    else {
       arm(&state, moment)
       return nil
     }
     state.running[running.objectID] = running
     return running
+  }
+
+  /// The seconds for which a job has been ready that starts.
+  private func waitingTime(of job: ScheduledJob, _ schedule: Schedule, _ moment: Moment) -> Double {
+    Double(schedule.waitingTime(of: job, at: moment)) / 1_000
   }
 
   private func wake(

@@ -8,22 +8,30 @@ struct ClaimedFile: Sendable {
   let data: Data
   /// The user who owns the file, or who submitted it over the socket.
   let submitter: UInt32
-  /// The ID of a job whose file gives none.
-  ///
-  /// It covers name, inode, times and size, so that a file which a power cut brings back is the same job, and a new file
-  /// of an old name is another, even a copy with the old file's modification time: an inode's number is soon used again.
-  ///
-  /// In the file of a schedule's firing it is the firing's: on each host, and whenever it is submitted.
-  let defaultID: String
-  private let isFiring: Bool
+  /// A hash of name, inode, times and size, so that a file which a power cut brings back is the same, and a new file of
+  /// an old name is another, even a copy with the old file's modification time: an inode's number is soon used again.
+  private let hash: UInt64
+  /// The firing of a schedule, or the client's key, whose jobs it has; its ID is the same on each host, and whenever it is
+  /// submitted.
+  private let firing: String?
+
+  /// A file with one job on each line, which is read from its copy; nil if that does not tell its identity.
+  init?(name: FileName, submitter: UInt32, identity: String) {
+    guard let hash = UInt64(identity, radix: 16) else { return nil }
+    self.name = name
+    data = Data()
+    self.submitter = submitter
+    self.hash = hash
+    firing = nil
+  }
 
   /// A file that has no place in the spool yet.
   init(name: FileName, data: Data, submitter: UInt32) {
     self.name = name
     self.data = data
     self.submitter = submitter
-    defaultID = ""
-    isFiring = false
+    hash = 0
+    firing = nil
   }
 
   init(name: FileName, data: Data, submitter: UInt32, status: FileStatus, birthTime: Int64) {
@@ -31,43 +39,52 @@ struct ClaimedFile: Sendable {
     self.data = data
     self.submitter = submitter
     // Anybody else may choose such a name.
-    if status.owner == Credentials.effectiveUser, let firing = Submitter.firing(name) {
-      defaultID = firing
-      isFiring = true
-      return
-    }
-    isFiring = false
+    firing = status.owner == Credentials.effectiveUser ? Submitter.firing(name) : nil
     var hash = StableHash()
     hash.combine(name.bytes)
     for number in [Int64(bitPattern: status.inode), status.modificationTime, status.size, birthTime] {
       hash.combine(number)
     }
-    defaultID = Self.readable(name) + "-" + hash.digits
+    self.hash = hash.value
   }
 
-  /// The ID that it gets in the spool of one of several hosts, where files of the same name and inode may lie.
-  func defaultID(in spool: String) -> String {
-    if isFiring { return defaultID }
-    var hash = StableHash()
-    hash.combine(spool.utf8)
-    hash.combine(defaultID.utf8)
-    return Self.readable(name) + "-" + hash.digits
+  /// A form of the IDs that the daemon makes of files.
+  enum IDForm: Sendable, Equatable {
+    /// The form that people type; another file may have the same ID.
+    case short
+    /// The form with the whole hash.
+    case long
+    /// The same in the spool of one of several hosts, where files of the same name and inode may lie.
+    case ofSpool(String)
   }
 
-  /// The default ID with a name in front that says more than that of the daemon's own file.
+  /// The digits by which records tell the file from others of the same short ID; nil for that of a firing.
+  var identity: String? { firing == nil ? StableHash.digits(hash) : nil }
+
+  /// The ID of a job whose file gives none.
   ///
-  /// - Parameters:
-  ///   - name: the type of its job, or another word.
-  ///   - spool: the spool of one of several hosts; nil for a host of its own.
-  func defaultID(named name: String, in spool: String?) -> String {
-    let id = spool.map(defaultID(in:)) ?? defaultID
-    return Self.readable(FileName(name)) + "-" + id.suffix(StableHash.digitCount)
+  /// - Parameter name: a name in front that says more than that of the daemon's own file: the type of its job.
+  func defaultID(_ form: IDForm, named name: String? = nil) -> String {
+    if let firing { return firing }
+    let front = Self.readable(name.map { FileName($0) } ?? self.name) + "-"
+    switch form {
+    case .short: return front + StableHash.letters(hash)
+    case .long: return front + StableHash.digits(hash)
+    case .ofSpool(let spool):
+      var inSpool = StableHash()
+      inSpool.combine(spool.utf8)
+      inSpool.combine(defaultID(.long).utf8)
+      return front + inSpool.digits
+    }
   }
 
   /// A form of the name that can be shown anywhere.
   private static func readable(_ name: FileName) -> String {
     var text = name.description
-    if text.hasSuffix(".json") { text.removeLast(5) } else if text.hasSuffix(".json5") { text.removeLast(6) }
+    for ending in [".json", ".json5", ".ndjson", ".jsonl"] where text.hasSuffix(ending) {
+      text.removeLast(ending.count)
+      break
+    }
     let shown = text.unicodeScalars.prefix(60).map { scalar in
       scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || ".-_".unicodeScalars.contains(scalar)
         ? Character(scalar) : "_"
@@ -88,18 +105,40 @@ enum Submitter {
   private static let prefix = "submitted-", ending = ".json"
 
   /// Returns a unique name for a file with jobs that a user submitted over the socket.
-  static func fileName(for user: UInt32) -> FileName { FileName("\(prefix)\(user)-\(UUID().uuidString).json") }
+  ///
+  /// - Parameter hasLines: true if it has one job on each line.
+  static func fileName(for user: UInt32, hasLines: Bool = false) -> FileName {
+    FileName("\(prefix)\(user)-\(UUID().uuidString)\(hasLines ? ".ndjson" : ending)")
+  }
+
+  /// Returns the name of the folder in `uploads/` with what came with such a file: `1000-UUID`; nil for other files.
+  static func uploadName(of file: FileName) -> FileName? {
+    guard let text = file.string, text.hasPrefix(prefix), text.hasSuffix(ending) else { return nil }
+    return FileName(String(text.dropFirst(prefix.count).dropLast(ending.count)))
+  }
+
+  /// Returns the name of the file whose inputs are in a folder of `uploads/`.
+  static func fileName(ofUpload name: FileName) -> FileName { FileName(bytes: prefix.utf8 + name.bytes + ending.utf8) }
 
   /// Returns the name of the file with the jobs of a schedule's firing, which submits them in the daemon's own name.
   static func fileName(forFiring id: String) -> FileName {
     FileName("\(prefix)\(Credentials.effectiveUser)-\(id)\(ending)")
   }
 
-  /// Returns the ID of the firing whose jobs a file of the daemon's has.
+  /// Returns a unique name for a file of a user's whose jobs have the same IDs whenever they are submitted.
+  static func fileName(for user: UInt32, as key: SubmissionKey) -> FileName {
+    FileName("\(prefix)\(user)-\(key.id)\(repetitionMark)\(UUID().uuidString)\(ending)")
+  }
+
+  /// The mark in front of the part of a name that makes it unique, which no ID has.
+  private static let repetitionMark = "~"
+
+  /// Returns the ID of the firing, or of the client's key, whose jobs a file of the daemon's has.
   static func firing(_ name: FileName) -> String? {
     guard let text = name.string, text.hasPrefix(prefix), text.hasSuffix(ending) else { return nil }
     let parts = text.dropFirst(prefix.count).dropLast(ending.count).split(separator: "-", maxSplits: 1)
-    return parts.count == 2 && parts[1].contains("@") ? String(parts[1]) : nil
+    guard parts.count == 2, parts[1].contains("@") else { return nil }
+    return parts[1].split(separator: repetitionMark, maxSplits: 1).first.map(String.init)
   }
 
   /// Returns the submitter of a file in `cur/`.

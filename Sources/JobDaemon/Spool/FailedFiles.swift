@@ -22,8 +22,14 @@ final class FailedFiles: Sendable {
   private let runs: Coalescer
   private let timer: OneShotTimer
   private let state = Mutex(State())
+  private let didRemove: @Sendable () -> Void
 
-  init(_ spool: Spool, _ configuration: ConfigurationBox, clock: RetentionClock, log: DaemonLog) {
+  /// - Parameter didRemove: called when files were removed.
+  init(
+    _ spool: Spool, _ configuration: ConfigurationBox, clock: RetentionClock, log: DaemonLog,
+    didRemove: @escaping @Sendable () -> Void = {}
+  ) {
+    self.didRemove = didRemove
     self.spool = spool
     self.configuration = configuration
     self.clock = clock
@@ -62,7 +68,10 @@ final class FailedFiles: Sendable {
       let cutoff = clock.now() - settings.failedAge / .seconds(1)
       let removed = FailedFile.removable(from: &files, limit: settings.failedCount, before: cutoff)
       for file in removed { try file.remove(from: folder) }
-      if !removed.isEmpty { log.notice("removed \(removed.count) old files from failed/") }
+      if !removed.isEmpty {
+        log.notice("removed \(removed.count) old files from failed/")
+        didRemove()
+      }
       arm(files.map(\.time).min().map { $0 + settings.failedAge / .seconds(1) }, count: files.count)
     } catch {
       log.error("old files in failed/ can't be removed; the next attempt is when another file comes there: \(error)")
@@ -168,8 +177,10 @@ final class Refuser: Sendable {
   var refusedCount: Int { state.withLock { $0.refusedCount } }
 
   /// Refuses a file in `cur/`: moves it now, or later if that fails.
-  func refuse(_ name: FileName, because reason: String) {
-    move(Waiting(name: name, reasons: [reason], isRefused: true))
+  func refuse(_ name: FileName, because reasons: String...) { refuse(name, because: reasons) }
+
+  func refuse(_ name: FileName, because reasons: [String]) {
+    move(Waiting(name: name, reasons: reasons, isRefused: true))
   }
 
   /// Moves a file in `cur/` whose jobs have failed, now, or later if that fails.
@@ -192,7 +203,9 @@ final class Refuser: Sendable {
       state.withLock { $0.refusedCount += 1 }
       // It may quote what a submitter has written.
       let reason = file.reasons.joined(separator: "; ")
-      log.warning("the job file \(file.name) was moved to failed/: \(singleLine(reason, limit: 2_000))")
+      log.warning(
+        "the job file \(file.name) was moved to failed/: \(singleLine(reason, limit: 2_000))", as: .fileRefused,
+        fields: [("BOBBIN_FILE", "\(file.name)")])
     }
     events.send(.nameFree(file.name))
   }

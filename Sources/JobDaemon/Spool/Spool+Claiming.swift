@@ -1,3 +1,4 @@
+import Configuration
 import Foundation
 import Jobs
 import SystemSupport
@@ -16,6 +17,22 @@ extension Spool {
     case refused(Refusal)
   }
 
+  /// The most bytes of a job file.
+  struct JobFileLimits {
+    let document: Int
+    /// Of a file with one job on each line, of which no line may be larger than a document.
+    let lines: Int
+
+    init(document: Int, lines: Int) {
+      self.document = document
+      self.lines = lines
+    }
+
+    init(_ configuration: Configuration.Spool) {
+      self.init(document: configuration.maxJobFileSize, lines: configuration.maxLineFileSize)
+    }
+  }
+
   /// The reason why a file is refused.
   struct Refusal: Error { let reason: String }
 
@@ -29,39 +46,39 @@ extension Spool {
     case scan
   }
 
-  /// Claims a file: reads it once into memory and moves it from `new/` to `cur/`.
+  /// Claims a file: reads it once into memory and moves it from `new/` to `cur/`. One with a job on each line is only moved.
   ///
   /// It is read before it is moved, so that one that is still being written stays where its writer closes it. In `new/`
   /// its submitter may put another file under its name at any time; what lies in `cur/` in the end is what was read.
   /// - Throws: where the file can't be moved or read now; it lies in `new/` then.
-  func claim(_ name: FileName, sizeLimit: Int, as sighting: Sighting = .event) throws(SystemError) -> Claim {
+  func claim(_ name: FileName, limits: JobFileLimits, as sighting: Sighting = .event) throws(SystemError) -> Claim {
     if name.isHidden { return .nothing }
     let status: FileStatus
     let outcome: Reading
     do throws(SystemError) {
       status = try new.status(of: name)
       // Anything but a regular file is not even opened: that might have effects.
-      outcome = status.kind == .regular ? try read(name, in: new, sizeLimit: sizeLimit) : .refused(.noFile)
+      outcome = status.kind == .regular ? try read(name, in: new, limits: limits) : .refused(.noFile)
     } catch {
       if error.code == .noEntry { return .nothing }
       throw error
     }
     switch outcome {
     case .unfinished: return .unfinished
-    case .refused(let refusal): return try move(name, status, sizeLimit: sizeLimit, as: .refused(refusal))
+    case .refused(let refusal): return try move(name, status, limits: limits, as: .refused(refusal))
     case .read(let reading):
-      if reading.file.data.isEmpty && sighting != .event { return sighting == .scan ? .unfinished : .nothing }
+      if reading.status.size == 0 && sighting != .event { return sighting == .scan ? .unfinished : .nothing }
       if !reading.isWhole {
         if sighting == .created { return .nothing }
         noteUncertainty()
       }
-      return try move(name, reading.status, sizeLimit: sizeLimit, as: .claimed(reading.file))
+      return try move(name, reading.status, limits: limits, as: .claimed(reading.file))
     }
   }
 
   /// Moves what was read to `cur/`.
   private func move(
-    _ name: FileName, _ status: FileStatus, sizeLimit: Int, as claim: Claim
+    _ name: FileName, _ status: FileStatus, limits: JobFileLimits, as claim: Claim
   ) throws(SystemError) -> Claim {
     do throws(SystemError) {
       try new.rename(name, to: name, in: current, replacing: false)
@@ -73,13 +90,13 @@ extension Spool {
     let moved = try current.status(of: name)
     let isUnchanged = moved.size == status.size && moved.modificationTime == status.modificationTime
     if moved.isSameFile(as: status), isUnchanged || moved.kind != .regular { return claim }
-    return try lookAnew(name, sizeLimit: sizeLimit)
+    return try lookAnew(name, limits: limits)
   }
 
   /// Reads a file that replaced, under the same name, the one that was read before the move.
-  private func lookAnew(_ name: FileName, sizeLimit: Int) throws(SystemError) -> Claim {
+  private func lookAnew(_ name: FileName, limits: JobFileLimits) throws(SystemError) -> Claim {
     let outcome: Reading
-    do throws(SystemError) { outcome = try read(name, in: current, sizeLimit: sizeLimit) } catch {
+    do throws(SystemError) { outcome = try read(name, in: current, limits: limits) } catch {
       // If it can't go back, because there is a namesake by now, the next start finds it in cur/.
       try? current.rename(name, to: name, in: new, replacing: false)
       throw error
@@ -143,8 +160,8 @@ extension Spool {
   /// Reads a file in `cur/`, which was whole when it came there.
   ///
   /// - Throws: errors that another attempt may not meet again, such as too many open files.
-  func reread(_ name: FileName, sizeLimit: Int) throws(SystemError) -> Result<ClaimedFile, Refusal> {
-    switch try read(name, in: current, sizeLimit: sizeLimit, from: .claimed) {
+  func reread(_ name: FileName, limits: JobFileLimits) throws(SystemError) -> Result<ClaimedFile, Refusal> {
+    switch try read(name, in: current, limits: limits, from: .claimed) {
     case .read(let reading): return .success(reading.file)
     case .refused(let refusal): return .failure(refusal)
     case .unfinished: return .failure(Refusal(reason: "it was changed while it was read"))
@@ -153,7 +170,7 @@ extension Spool {
 
   /// - Throws: errors that are not the file's fault.
   func read(
-    _ name: FileName, in directory: Directory, sizeLimit: Int, from origin: Origin = .dropped
+    _ name: FileName, in directory: Directory, limits: JobFileLimits, from origin: Origin = .dropped
   ) throws(SystemError) -> Reading {
     let descriptor: FileDescriptor
     do throws(SystemError) {
@@ -173,15 +190,18 @@ extension Spool {
     if origin == .dropped, try mayBeOthers(descriptor, status) { return .refused(.writable(status.mode)) }
     let writers = origin == .claimed ? .unknown : try descriptor.excludeWriters()
     if writers == .some { return .unfinished }
+    let sizeLimit = name.isOfLines ? limits.lines : limits.document
     guard status.size <= sizeLimit else {
       let kind = ForeignFile.kind(of: try descriptor.start(upTo: ForeignFile.prefixLength))
-      return .refused(kind.map { Refusal(reason: ForeignFile.refusal($0)) } ?? .tooLarge(sizeLimit, status.size))
+      return .refused(
+        kind.map { Refusal(reason: ForeignFile.refusal($0)) }
+          ?? .tooLarge(sizeLimit, status.size, hasLines: name.isOfLines))
     }
     guard let submitter = try submitter(of: descriptor, name, status, from: origin) else {
       return .refused(.unknownSubmitter)
     }
     return try content(
-      name, descriptor, status: status, sizeLimit: sizeLimit, submitter: submitter, isWhole: writers == .none)
+      name, descriptor, status: status, limits: limits, submitter: submitter, isWhole: writers == .none)
   }
 
   /// Returns true if somebody other than its owner, whose rights its jobs have, may have written a file.
@@ -200,12 +220,17 @@ extension Spool {
   }
 
   private func content(
-    _ name: FileName, _ descriptor: borrowing FileDescriptor, status: FileStatus, sizeLimit: Int,
+    _ name: FileName, _ descriptor: borrowing FileDescriptor, status: FileStatus, limits: JobFileLimits,
     submitter: UInt32, isWhole: Bool
   ) throws(SystemError) -> Reading {
+    if name.isOfLines {
+      let file = ClaimedFile(
+        name: name, data: Data(), submitter: submitter, status: status, birthTime: try descriptor.birthTime())
+      return .read(JobFileReading(file: file, status: status, isWhole: isWhole))
+    }
     let data: Data
     do throws(SystemError) {
-      data = try descriptor.readAll(limit: sizeLimit)
+      data = try descriptor.readAll(limit: limits.document)
     } catch {
       guard error.code == .fileTooLarge else { throw error }
       return .unfinished
@@ -221,7 +246,11 @@ extension Spool {
 }
 
 extension Spool.Refusal {
-  static func tooLarge(_ limit: Int, _ size: Int64) -> Spool.Refusal {
-    Spool.Refusal(reason: "it is larger than \(limit) bytes (\(size)); see [Spool] MaxJobFileSize")
+  static func tooLarge(_ limit: Int, _ size: Int64, hasLines: Bool) -> Spool.Refusal {
+    let advice =
+      hasLines
+      ? "see [Spool] MaxLineFileSize"
+      : "see [Spool] MaxJobFileSize, or put one job on each line of a file that is called *.ndjson"
+    return Spool.Refusal(reason: "it is larger than \(limit) bytes (\(size)); \(advice)")
   }
 }

@@ -8,6 +8,8 @@ final class Spool: Sendable {
   let temporary: Directory
   /// The folder of claimed files, whose jobs are unfinished.
   let current: Directory
+  /// The shares that users have of it.
+  let quota: SpoolQuota
   private let paths: Paths
   /// Folders that may be replaced while the daemon runs.
   private let replaceable: Mutex<(new: Directory, failed: Directory)>
@@ -19,8 +21,9 @@ final class Spool: Sendable {
   private let sharing = Mutex<Bool?>(nil)
 
   /// Opens the folders; missing ones are made.
-  init(_ paths: Paths) throws {
+  init(_ paths: Paths, quota: SpoolQuota = SpoolQuota()) throws {
     self.paths = paths
+    self.quota = quota
     temporary = try Self.dropBox(try Self.open(paths.spoolTemporary, mode: 0o3730))
     let new = try Self.dropBox(try Self.open(paths.spoolNew, mode: 0o3730))
     current = try Self.open(paths.spoolCurrent, mode: 0o700)
@@ -36,7 +39,7 @@ final class Spool: Sendable {
     }
   }
 
-  private static func open(_ path: String, mode: Int) throws -> Directory {
+  static func open(_ path: String, mode: Int) throws -> Directory {
     if !FileManager.default.fileExists(atPath: path) {
       try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
       // The umask would take the write permission of the group away.
@@ -138,6 +141,7 @@ final class Spool: Sendable {
     do throws(SystemError) {
       try Submitter.mark(name, in: directory)
       try directory.rename(name, to: kept, in: failed, replacing: false)
+      quota.remove(name)
     } catch {
       try failed.unlink(kept.reasonName)
       // Its owner has removed it meanwhile.
@@ -164,17 +168,56 @@ final class Spool: Sendable {
     } catch {
       if error.code != .noEntry { throw error }
     }
+    quota.remove(name)
   }
 
   /// Writes a job file that came over the socket straight to `cur/`, durably.
   ///
   /// - Parameter name: from ``Submitter/fileName(for:)``.
   func store(_ data: Data, as name: FileName, submitter: UInt32) throws(SystemError) -> ClaimedFile {
-    try current.writeDurably(name, data)
+    do throws(SystemError) { try current.writeDurably(name, data) } catch {
+      quota.remove(name)
+      throw error
+    }
     let descriptor = try current.openFile(name)
     return ClaimedFile(
       name: name, data: data, submitter: submitter, status: try descriptor.status(),
       birthTime: try descriptor.birthTime())
+  }
+}
+
+/// A file in `cur/` that a client is still sending; the next start removes it, and so does whoever drops it.
+final class SpooledFile: Sendable {
+  fileprivate let name: FileName
+  fileprivate let descriptor: FileDescriptor
+  private let directory: Directory
+
+  fileprivate init(in directory: Directory) throws(SystemError) {
+    self.directory = directory
+    name = FileName(".\(UUID().uuidString).tmp")
+    descriptor = try directory.createFile(name)
+  }
+
+  // A stored one has another name by then; one that can't be removed is, at the next start.
+  deinit { try? directory.unlink(name) }
+
+  func append(_ bytes: UnsafeRawBufferPointer) throws(SystemError) { try descriptor.writeAll(bytes) }
+}
+
+extension Spool {
+  /// Begins a file for what a client is about to send.
+  func receive() throws(SystemError) -> SpooledFile { try SpooledFile(in: current) }
+
+  /// Gives what a client has sent its name in `cur/`, durably.
+  ///
+  /// - Parameter name: from ``Submitter/fileName(for:hasLines:)``.
+  func store(_ file: SpooledFile, as name: FileName, submitter: UInt32) throws(SystemError) -> ClaimedFile {
+    try file.descriptor.synchronize()
+    try current.rename(file.name, to: name)
+    try current.synchronize()
+    return ClaimedFile(
+      name: name, data: Data(), submitter: submitter, status: try file.descriptor.status(),
+      birthTime: try file.descriptor.birthTime())
   }
 }
 

@@ -72,7 +72,7 @@ final class SpoolWatch: Sendable {
       log.warning("new/ was replaced; watching what is there now")
       handler([.rescan(.directoryMoved)])
     } catch {
-      log.error("new/ is gone; no job files are claimed until it is back: \(error)")
+      log.error("new/ is gone; no job files are claimed until it is back: \(error)", as: .spoolGone)
     }
   }
 }

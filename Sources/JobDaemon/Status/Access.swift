@@ -52,23 +52,51 @@ struct Access {
   }
 }
 
-/// A router whose routes each name the right that their requests need.
+/// A router whose routes each name the right that their requests need, and say what they are for; it logs those that change
+/// something.
 struct GuardedRouter {
   /// A right that a peer may have.
-  enum Right: Sendable, CaseIterable { case nothing, reading, changing, submitting }
+  enum Right: Sendable, CaseIterable { case nothing, reading, readingObjects, changing, submitting }
+
+  /// The decision about a request, before any handler sees it.
+  enum Authorization {
+    /// It goes on, with what is known of its client by then.
+    case granted(HTTPRequest)
+    case refused(HTTPResponse)
+  }
 
   private(set) var router = Router()
-  private let refusal: @Sendable (Right, HTTPRequest) -> HTTPResponse?
+  /// The routes as clients are told of them, in the order in which they were added.
+  private(set) var table: [OpenAPIDocument.Route] = []
+  private let authorize: @Sendable (Right, HTTPRequest) -> Authorization
+  private let log: ChangeLog
 
-  /// - Parameter refusal: the reply to a request whose peer does not have the right; nil if it has.
-  init(refusal: @escaping @Sendable (Right, HTTPRequest) -> HTTPResponse?) { self.refusal = refusal }
+  /// - Parameter authorize: refuses a request whose client does not have the right.
+  init(authorize: @escaping @Sendable (Right, HTTPRequest) -> Authorization, log: ChangeLog) {
+    (self.authorize, self.log) = (authorize, log)
+  }
 
-  /// Adds a route whose handler is only called for peers with the right.
+  /// Adds a route whose handler is only called for clients with the right.
+  ///
+  /// - Parameter tellsBody: false if the body of a change does not belong into the log.
   mutating func on(
-    _ method: HTTPMethod, _ pattern: String, needs right: Right, handler: @escaping Router.Handler
+    _ method: HTTPMethod, _ pattern: String, needs right: Right, as description: RouteDescription,
+    tellsBody: Bool = true, handler: @escaping Router.Handler
   ) {
-    router.on(method, pattern) { [refusal] request, parameters in
-      refusal(right, request).map { .now($0) } ?? handler(request, parameters)
+    table.append((method, pattern, right, description))
+    router.on(method, pattern) { [authorize, log] request, parameters in
+      switch authorize(right, request) {
+      case .refused(let response): return .now(response)
+      case .granted(let request):
+        let reply = handler(request, parameters)
+        switch right {
+        case .nothing, .reading, .readingObjects: return reply
+        case .submitting, .changing:
+          // Without its body, which may be large and is not kept until the reply.
+          let change = ChangeLog.Change(request, isSubmission: right == .submitting, tellsBody: tellsBody)
+          return reply.observed { log.note(change, $0) }
+        }
+      }
     }
   }
 }

@@ -3,6 +3,7 @@ import Foundation
 import JobSchedule
 import Jobs
 import StatusReplies
+import SystemSupport
 
 extension Daemon {
   /// The body of `/v1/status`, all from memory.
@@ -23,7 +24,9 @@ extension Daemon {
     reply.heldTypes = engine.hostFaults.heldTypes.map {
       .init(type: $0.type, reason: $0.reason, since: Timestamp($0.since))
     }
-    reply.refusedFiles = intake.refusedCount
+    reply.untakenModels = untakenModels
+    reply.refusedFiles = intake.fileCounts.refused
+    reply.hotFolders = StatusReply.HotFolders(hotFolders.overview)
     var writer = StatusReply.Writer()
     writer.unflushedObjects = flushes.unflushedObjects
     writer.unflushedBytes = flushes.unflushedBytes
@@ -38,6 +41,7 @@ extension Daemon {
     main.p99Seconds = mainOccupation.percentile(0.99)
     main.maxSeconds = mainOccupation.longest
     reply.main = main
+    reply.copy = copier.report.map { StatusReply.Copy($0) }
     return reply
   }
 
@@ -61,5 +65,17 @@ extension Daemon {
     case .storeBusy: "store-busy"
     default: "running"
     }
+  }
+}
+
+extension StatusReply.Copy {
+  init(_ report: StoreCopier.Report) {
+    self.init(path: report.path)
+    madeAt = report.made.map { Timestamp($0) }
+    seconds = report.duration.map { $0 / .seconds(1) }
+    bytes = report.size.map { Int($0.bytes) }
+    largeValueBytes = report.size.map { Int($0.largeValueBytes) }
+    behind = report.isBehind
+    problem = report.problem
   }
 }

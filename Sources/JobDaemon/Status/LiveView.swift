@@ -29,6 +29,7 @@ extension JobReply {
     batch = job.batch
     file = job.file
     submitter = Int(job.submitter)
+    traceparent = JobSpecification.trace(inOptions: job.options)?.parent
     createdAt = job.createdAt.map { Timestamp($0) }
     startedAt = (live?.started ?? job.startedAt).map { Timestamp($0) }
     finishedAt = job.finishedAt.map { Timestamp($0) }
@@ -38,8 +39,18 @@ extension JobReply {
     result = JSONValue(stored: withArguments || isShort ? job.result : nil)
     if withArguments {
       arguments = JSONValue(stored: job.arguments)
-      options = job.options.map { JSONValue(stored: $0) }
+      options = Self.options(of: job)
     }
+  }
+}
+
+extension JobReply {
+  /// The rare keys of the job's file, without what the daemon has added; nil if there are none.
+  fileprivate static func options(of job: Job) -> JSONValue? {
+    let stored = job.options.map { JSONValue(stored: $0) }
+    guard var object = stored?.object else { return stored }
+    for key in JobSpecification.ownKeys { object[key] = nil }
+    return object.isEmpty ? nil : .object(object)
   }
 }
 

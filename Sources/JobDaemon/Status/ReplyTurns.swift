@@ -11,14 +11,14 @@ final class ReplyTurns: Sendable {
   static let smallReply = 64 << 10
 
   private struct Request: Sendable {
-    let user: UInt32
+    let account: HTTPClient.Account
     let responder: HTTPResponder
     let start: @Sendable (Turn) -> Void
   }
 
   private struct State {
     var taken = 0
-    var takenByUser: [UInt32: Int] = [:]
+    var takenByAccount: [HTTPClient.Account: Int] = [:]
     var waiting: [Request] = []
     var sawLongReply = false
   }
@@ -31,15 +31,16 @@ final class ReplyTurns: Sendable {
     (self.total, self.perUser) = (total, perUser)
   }
 
-  /// Calls `start` when it is the user's turn, at once if it can be, unless the client has gone by then.
-  func acquire(for user: UInt32, _ responder: HTTPResponder, _ start: @escaping @Sendable (Turn) -> Void) {
-    state.withLock { $0.waiting.append(Request(user: user, responder: responder, start: start)) }
+  /// Calls `start` when it is the client's turn, at once if it can be, unless the client has gone by then.
+  func acquire(for account: HTTPClient.Account, _ responder: HTTPResponder, _ start: @escaping @Sendable (Turn) -> Void)
+  {
+    state.withLock { $0.waiting.append(Request(account: account, responder: responder, start: start)) }
     startNext()
   }
 
   private func startNext() {
     while let request = popNext() {
-      let turn = Turn(request.responder) { [self] isLong in returnTurn(request.user, isLong) }
+      let turn = Turn(request.responder) { [self] isLong in returnTurn(request.account, isLong) }
       if request.responder.isWaiting { request.start(turn) } else { turn.end(isLong: false) }
     }
   }
@@ -47,20 +48,20 @@ final class ReplyTurns: Sendable {
   private func popNext() -> Request? {
     state.withLock { state in
       guard state.taken < total,
-        let index = state.waiting.firstIndex(where: { state.takenByUser[$0.user, default: 0] < perUser })
+        let index = state.waiting.firstIndex(where: { state.takenByAccount[$0.account, default: 0] < perUser })
       else { return nil }
       let request = state.waiting.remove(at: index)
       state.taken += 1
-      state.takenByUser[request.user, default: 0] += 1
+      state.takenByAccount[request.account, default: 0] += 1
       return request
     }
   }
 
-  private func returnTurn(_ user: UInt32, _ isLong: Bool) {
+  private func returnTurn(_ account: HTTPClient.Account, _ isLong: Bool) {
     let isCalm = state.withLock { state in
       state.taken -= 1
-      let count = (state.takenByUser[user] ?? 1) - 1
-      state.takenByUser[user] = count > 0 ? count : nil
+      let count = (state.takenByAccount[account] ?? 1) - 1
+      state.takenByAccount[account] = count > 0 ? count : nil
       if isLong { state.sawLongReply = true }
       guard state.taken == 0, state.waiting.isEmpty, state.sawLongReply else { return false }
       state.sawLongReply = false
@@ -88,7 +89,7 @@ final class ReplyTurns: Sendable {
     var isWanted: Bool { responder.isWaiting }
 
     func respond(_ response: HTTPResponse) {
-      let isLong = response.body.count > ReplyTurns.smallReply
+      let isLong = response.source != nil || response.body.count > ReplyTurns.smallReply
       _ = responder.respond(response)
       if isLong { responder.whenOver { self.end(isLong: true) } } else { end(isLong: false) }
     }

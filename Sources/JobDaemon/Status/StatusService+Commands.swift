@@ -10,43 +10,83 @@ import SystemSupport
 /// Requests that change jobs, queues and the writer.
 extension StatusService {
   func addCommands(to router: inout GuardedRouter) {
-    router.on(.post, "/v1/commands", needs: .changing) { request, _ in self.changing(request, self.command) }
-    router.on(.post, "/v1/pause", needs: .changing) { request, _ in
-      self.changing(request) { (body, _, responder) throws(JobFileError) in
-        try self.setPaused(true, body, responder: responder)
+    router.on(.post, "/v1/commands", needs: .changing, as: CommandRequest.description) { request, _ in
+      self.changing(request, self.command)
+    }
+    for (name, isPaused) in [("pause", true), ("resume", false)] {
+      router.on(
+        .post, "/v1/" + name, needs: .changing,
+        as: .init(
+          isPaused ? "Stops the start of jobs" : "Resumes the start of jobs", .reply(PauseReply.self),
+          body: .object(["queue": ["type": "string"], "type": ["type": "string"]]))
+      ) { request, _ in
+        self.changing(request) { (body, _, responder) throws(JobFileError) in
+          try self.setPaused(isPaused, body, responder: responder)
+        }
       }
     }
-    router.on(.post, "/v1/resume", needs: .changing) { request, _ in
+    router.on(
+      .post, "/v1/jobs/:id/edit", needs: .changing,
+      as: .init(
+        "Changes the arguments of a job that does not run", .reply(EditReply.self), body: Self.editBody,
+        refusals: [404, 409]), tellsBody: false
+    ) { request, parameters in
       self.changing(request) { (body, _, responder) throws(JobFileError) in
-        try self.setPaused(false, body, responder: responder)
+        self.edit(parameters["id"], try JobEdit(body), responder: responder)
       }
     }
-    router.on(.post, "/v1/flush", needs: .changing) { request, _ in
+    router.on(
+      .post, "/v1/flush", needs: .changing,
+      as: .init("Writes computed outcomes to disk", .json(["type": "object", "required": ["flushed"]]), body: .empty)
+    ) { request, _ in
       self.changing(request) { (_, _, responder) throws(JobFileError) in self.flush(responder) }
+    }
+    router.on(
+      .post, "/v1/copy", needs: .changing,
+      as: .init(
+        "Refreshes the copy of the store for other programs", .reply(StatusReply.Copy.self), body: .empty,
+        refusals: [409])
+    ) { request, _ in
+      // Large stores take their time.
+      self.changing(request, within: .seconds(3600)) { (_, _, responder) throws(JobFileError) in
+        self.refreshCopy(responder)
+      }
     }
   }
 
-  /// The change that a request makes, given its body and its user.
-  typealias Change = @Sendable (JSONValue, UInt32, HTTPResponder) throws(JobFileError) -> Void
+  private static let editBody = RouteDescription.Body.object([
+    "set": ["type": "object"], "unset": ["type": "array", "items": ["type": "string"]],
+    "arguments": ["type": "object"], "seen": ["type": "object"],
+    "priority": ["type": "integer", "minimum": -100, "maximum": 100],
+  ])
+
+  /// The change that a request makes, given its body and who asks.
+  typealias Change = @Sendable (JSONValue, String, HTTPResponder) throws(JobFileError) -> Void
 
   /// Reads a request's body, and makes the change.
-  func changing(_ request: HTTPRequest, _ change: @escaping Change) -> HTTPReply {
+  func changing(
+    _ request: HTTPRequest, within limit: Duration = .seconds(120), _ change: @escaping Change
+  ) -> HTTPReply {
     let value: JSONValue
     do throws(JSONError) {
       value = request.body.isEmpty ? .object([:]) : try JSONValue(parsing: Array(request.body), dialect: .json)
     } catch {
       return .now(.failure(400, code: "bad-request", message: "the body is not JSON: \(error)"))
     }
-    let user = request.peer?.user ?? Credentials.effectiveUser
-    return .later(within: .seconds(120)) { responder in
-      do throws(JobFileError) { try change(value, user, responder) } catch {
+    guard value.object != nil else {
+      return .now(
+        .failure(400, code: "bad-request", message: "the body must be an object, not \(value.kindName)"))
+    }
+    let asker = request.client.shortWords
+    return .later(within: limit) { responder in
+      do throws(JobFileError) { try change(value, asker, responder) } catch {
         _ = responder.respond(.failure(400, code: "bad-request", message: error.description))
       }
     }
   }
 
-  private func command(_ body: JSONValue, _ user: UInt32, responder: HTTPResponder) throws(JobFileError) {
-    let request = try CommandRequest(body, user: user)
+  private func command(_ body: JSONValue, _ asker: String, responder: HTTPResponder) throws(JobFileError) {
+    let request = try CommandRequest(body, asker: asker)
     switch request.target {
     case .ids(let ids):
       daemon.control.perform(request.command, on: ids) { result in
@@ -56,8 +96,24 @@ extension StatusService {
         }
       }
     case .all(let selection):
-      daemon.control.perform(request.command, onAll: selection) { result in
-        self.respond(responder, result) { CommandReply(done: $0).json }
+      daemon.control.perform(request.command, onAll: selection, isTrial: request.isTrial) { result in
+        self.respond(responder, result) { CommandReply($0, isTrial: request.isTrial).json }
+      }
+    }
+  }
+
+  private func edit(_ handle: String, _ edit: JobEdit, responder: HTTPResponder) {
+    daemon.control.edit(handle, edit) { result in
+      switch result {
+      case .failure(let refusal as EditRefusal):
+        _ = responder.respond(
+          .failure(
+            refusal.code == .notFound ? 404 : 409, code: refusal.code.rawValue, message: refusal.message,
+            hint: refusal.hint))
+      case .failure(let error as JobHandle.Ambiguous): _ = responder.respond(Self.ambiguous(error))
+      case .failure(let error as JobFileError):
+        _ = responder.respond(.failure(400, code: "invalid-job", message: error.description))
+      default: self.respond(responder, result) { EditReply(id: $0).json }
       }
     }
   }
@@ -87,6 +143,28 @@ extension StatusService {
     }
   }
 
+  /// Refreshes the copy for other programs, with everything that was merged by now.
+  private func refreshCopy(_ responder: HTTPResponder) {
+    Task(executorPreference: WorkQueues.tasks, priority: .medium) { [daemon] in
+      await daemon.merger.mergeAndWait()
+      // What can't be written is not in the store, of which the copy is.
+      _ = await daemon.flusher.flush()
+      daemon.copier.refresh { result in
+        switch result {
+        case .success(let report): responder.respond(Self.json(StatusReply.Copy(report).json))
+        case .failure(let failure) where !failure.isConfigured:
+          responder.respond(
+            .failure(
+              409, code: "no-copy", message: failure.description, hint: "set [Store] CopyPath= to where it is to be"))
+        case .failure(let failure):
+          responder.respond(
+            .failure(
+              503, code: "copy-failed", message: "the copy can't be made: \(failure)", hint: "the last one stays"))
+        }
+      }
+    }
+  }
+
   /// Responds once the change is durable, lest a crash undo what an operator was told.
   private func respondWhenDurable(_ responder: HTTPResponder, _ reply: JSONValue) {
     Task(executorPreference: WorkQueues.tasks, priority: .medium) { [daemon] in
@@ -108,6 +186,11 @@ extension StatusService {
     case .failure(is JobControl.IsClosed):
       _ = responder.respond(
         .failure(503, code: "draining", message: "the daemon is stopping; try again when it is back"))
+    case .failure(is NotInFleet):
+      _ = responder.respond(
+        .failure(
+          409, code: "not-possible", message: "single jobs of a fleet can't be deleted",
+          hint: "the [Retention] of its hosts says when they are removed"))
     case .failure(let error as NoAnswer): _ = responder.respond(Self.noLead(error))
     case .failure(let error):
       daemon.engine.report(error, "a command can't be carried out")
@@ -126,27 +209,42 @@ struct CommandRequest: Sendable, Equatable {
 
   let command: JobControl.Command
   let target: Target
+  /// True to find the jobs of a selection only.
+  let isTrial: Bool
   /// The most IDs in one request.
   static let idLimit = 10_000
 
-  private static let commands = ["cancel", "hold", "release", "retry", "redrive", "priority"]
+  private static let commands = ["cancel", "hold", "release", "retry", "redrive", "priority", "delete"]
+
+  /// The words and schemas of the request for clients.
+  static let description = RouteDescription(
+    "Cancels, holds, releases, retries, redrives, reprioritises or deletes jobs", .reply(CommandReply.self),
+    body: .object(
+      [
+        "command": ["type": "string", "enum": .array(commands.map(JSONValue.string))],
+        "jobs": ["type": "array", "maxItems": .integer(Int64(idLimit)), "items": ["type": "string"]],
+        "where": JobSelection.schema, "dryRun": ["type": "boolean"],
+        "value": ["type": "integer", "minimum": -100, "maximum": 100],
+        "reason": ["type": "string", "maxLength": 1_000],
+      ], required: ["command"]), refusals: [409])
 
   /// Reads a body.
   ///
-  /// - Parameter user: the user who asks, for the reason in a cancelled job's record.
+  /// - Parameter asker: who asks, for the reason in a cancelled job's record.
   /// - Throws: ``JobFileError`` that names the key.
-  init(_ body: JSONValue, user: UInt32) throws(JobFileError) {
+  init(_ body: JSONValue, asker: String) throws(JobFileError) {
     guard let object = body.object else { throw JobFileError("the body must be an object, not \(body.kindName)") }
     let reader = try ArgumentReader(body, path: "")
-    try reader.allow(["command", "jobs", "where", "value", "reason"])
+    try reader.allow(["command", "jobs", "where", "value", "reason", "dryRun"])
     let name = try reader.requiredText("command")
     switch name {
     case "cancel":
-      command = .cancel(reason: try reader.line("reason", limit: 1_000) ?? "cancelled by user \(user)")
+      command = .cancel(reason: try reader.line("reason", limit: 1_000) ?? "cancelled by \(asker)")
     case "hold": command = .hold
     case "release": command = .release
     case "retry": command = .retry
     case "redrive": command = .redrive
+    case "delete": command = .delete
     case "priority":
       guard let value = try reader.integer("value", in: -100...100) else { throw reader.error("is missing", "value") }
       command = .setPriority(value)
@@ -154,6 +252,8 @@ struct CommandRequest: Sendable, Equatable {
       throw reader.error("must be one of \(Self.commands.joined(separator: ", ")), but is \"\(name)\"", "command")
     }
     target = try Self.target(object, reader)
+    isTrial = try reader.flag("dryRun") ?? false
+    if isTrial, case .ids = target { throw reader.error("is for \"where\", not for a list of jobs", "dryRun") }
   }
 
   private static func target(_ object: JSONObject, _ reader: ArgumentReader) throws(JobFileError) -> Target {
@@ -167,38 +267,36 @@ struct CommandRequest: Sendable, Equatable {
     guard let condition = object["where"] else {
       throw JobFileError("\"jobs\" or \"where\" must say which jobs are meant")
     }
-    return .all(try JobSelection(condition))
+    let selection = try JobSelection(condition, path: "where")
+    // Nobody should cancel everything by mistake.
+    if selection == JobSelection() {
+      throw JobFileError("must name \(JobSelection.keys.joined(separator: ", "))", key: "where")
+    }
+    return .all(selection)
   }
 }
 
-extension JobSelection {
-  private static let keys = ["state", "queue", "type", "batch"]
-
-  /// Reads `{"queue": "images", "state": ["waiting", "held"]}`; one state needs no list.
-  fileprivate init(_ value: JSONValue) throws(JobFileError) {
-    let reader = try ArgumentReader(value, path: "where")
-    try reader.allow(Self.keys)
-    self.init(
-      states: try Self.states(value.object?["state"], reader), queue: try reader.text("queue"),
-      type: try reader.text("type"),
-      batch: try reader.text("batch"))
-    // Nobody should cancel everything by mistake.
-    if self == JobSelection() { throw JobFileError("must name \(Self.keys.joined(separator: ", "))", key: "where") }
-  }
-
-  private static func states(_ value: JSONValue?, _ reader: ArgumentReader) throws(JobFileError) -> Set<JobState> {
-    guard let value, !value.isNull else { return [] }
-    let names = value.array ?? [value]
-    var states: Set<JobState> = []
-    for name in names {
-      guard let state = name.string.flatMap(JobState.init) else {
-        let known = JobState.allCases.map(\.rawValue).joined(separator: ", ")
-        throw reader.error("must be one of \(known), or a list of them, but is \(name.serialized())", "state")
-      }
-      states.insert(state)
+extension CommandReply {
+  fileprivate init(_ outcome: JobControl.Outcome, isTrial: Bool) {
+    let jobs = outcome.told.filter { !$0.id.isEmpty }.map { job in
+      job.reply.map { Job(job.id, $0) } ?? Job(id: job.id, result: .matched)
     }
-    if states.isEmpty { throw reader.error("must name a state", "state") }
-    return states
+    var counts: [String: Int] = [:]
+    for (result, count) in outcome.counts { counts[Result(result).rawValue] = count }
+    self.init(
+      done: outcome.counts[.done] ?? 0, jobs: jobs, matched: outcome.matched, counts: counts, isDryRun: isTrial)
+  }
+}
+
+extension CommandReply.Result {
+  fileprivate init(_ result: JobControl.CommandResult) {
+    self =
+      switch result {
+      case .done: .done
+      case .notPossible: .notPossible
+      case .reverting: .reverting
+      case .replacing: .replacing
+      }
   }
 }
 
@@ -208,11 +306,14 @@ extension CommandReply.Job {
     case .done: self.init(id: id, result: .done)
     case .unknown: self.init(id: id, result: .notFound)
     case .reverting: self.init(id: id, result: .reverting)
+    case .replacing: self.init(id: id, result: .replacing)
     case .ambiguous(let ids): self.init(id: id, result: .ambiguous, candidates: ids)
     case .impossible(let state):
       self.init(id: id, result: .notPossible, state: .init(rawValue: state.rawValue))
     case .keyTaken(let state, let owner):
       self.init(id: id, result: .notPossible, state: .init(rawValue: state.rawValue), uniqueOwner: owner)
+    case .needed(let state, let dependent):
+      self.init(id: id, result: .notPossible, state: .init(rawValue: state.rawValue), neededBy: dependent)
     }
   }
 }

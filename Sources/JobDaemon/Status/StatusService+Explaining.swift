@@ -3,6 +3,7 @@ import HTTPService
 import JSONText
 import JobSchedule
 import Jobs
+import SystemSupport
 import ObjectGraph
 import StatusReplies
 import TextSupport
@@ -10,13 +11,18 @@ import TextSupport
 /// Requests that explain jobs and queues.
 extension StatusService {
   func addExplanations(to router: inout GuardedRouter) {
-    router.on(.get, "/v1/jobs/:id/why", needs: .reading) { request, parameters in
-      self.why(parameters["id"], request)
-    }
-    router.on(.get, "/v1/jobs/:id/attempts", needs: .reading) { request, parameters in
-      self.attempts(parameters["id"], request)
-    }
-    router.on(.get, "/v1/queues", needs: .reading) { request, _ in self.queues(request) }
+    router.on(
+      .get, "/v1/jobs/:id/why", needs: .reading,
+      as: .init("What keeps a job from running", .reply(WhyReply.self), refusals: [404, 409])
+    ) { request, parameters in self.why(parameters["id"], request) }
+    router.on(
+      .get, "/v1/jobs/:id/attempts", needs: .reading,
+      as: .init("How attempts failed, and what they wrote", .reply(AttemptsReply.self), refusals: [404, 409])
+    ) { request, parameters in self.attempts(parameters["id"], request) }
+    router.on(
+      .get, "/v1/queues", needs: .reading,
+      as: .init("Queues and types, with their jobs and limits", .reply(QueuesReply.self))
+    ) { request, _ in self.queues(request) }
   }
 
   private func why(_ id: String, _ request: HTTPRequest) -> HTTPReply {
@@ -56,16 +62,19 @@ extension StatusService {
       "its last attempt failed, and the next one is in \(span(time))" + (failure.map { ": \($0)" } ?? "")
     case .job(let id): "it waits for the job \"\(try context.job(with: id).id)\", which is not completed"
     case .unknownJob(let name): "it waits for the job \"\(name)\", which nobody has submitted yet"
-    case .batch(let name, let count): "it waits for the batch \"\(name)\", of which \(count) jobs are unfinished"
+    case .batch(let name, let count):
+      "it waits for the batch \"\(name)\", which has \(counted(count, "unfinished job"))"
     case .paused(let name): "\(name) is paused; `\(name.resumeCommand)` ends the pause"
     case .concurrency(let name, let limit): "\(name) has reached its limit of \(limit) running jobs"
     case .rate(let name, let time): "\(name) lets the next job start in \(span(time))"
     case .place(.type(let type)):
       "a fault of this host holds the type \"\(type)\", which goes on by itself once that is mended"
         + (daemon.engine.hostFaults.reason(of: type).map { ": \($0)" } ?? "")
+    case .place(.file(let file)):
+      "its file \(file) is still being admitted; the jobs of the file start when all of them are on disk"
     case .place(let name): try words(place: name, of: job.objectID, daemon: daemon)
     case .queue(let count):
-      count == 0 ? "it is the next to run" : "\(count) jobs are ahead of it"
+      count == 0 ? "it is the next to run" : "\(counted(count, "job")) will run before it"
     }
   }
 
@@ -80,6 +89,24 @@ extension StatusService {
 
   private static func span(_ milliseconds: Int64) -> String {
     TimeSpan.words(seconds: Double(milliseconds) / 1000)
+  }
+
+  /// The runs of a job that had ended before it was replaced.
+  static func earlierRuns(
+    of job: Job, in context: isolated ManagedObjectContext
+  ) throws -> [JobReply.EarlierRun] {
+    // Only their last attempts keep arguments.
+    let isEnd = try Condition(format: "arguments != nil")
+    let isJobs = try Condition(\Attempt.job, leadsTo: job.objectID)
+    return try context.fetch(FetchRequest<Attempt>(.and([isJobs, isEnd]), sortBy: [.ascending(\.number)])).map { end in
+      var run = JobReply.EarlierRun(attempt: Int(end.number), state: .init(rawValue: end.outcome))
+      run.startedAt = end.startedAt.map { Timestamp($0) }
+      run.finishedAt = end.finishedAt.map { Timestamp($0) }
+      run.error = end.failure
+      run.result = JSONValue(stored: end.result)
+      run.arguments = JSONValue(stored: end.arguments)
+      return run
+    }
   }
 
   private func attempts(_ id: String, _ request: HTTPRequest) -> HTTPReply {
@@ -118,7 +145,7 @@ extension StatusService {
       case .everything: isPaused = view.isPaused
       case .queue(let name): queues.append(QueuesReply.Entry(name, view))
       case .type(let name): types.append(QueuesReply.Entry(name, view))
-      case .key, .place, .host: break
+      case .key, .place, .host, .file: break
       }
     }
     return QueuesReply(
@@ -130,15 +157,21 @@ extension StatusService {
 extension StatusService {
   /// Adds the requests about what imports have rejected.
   func addRejects(to router: inout GuardedRouter) {
-    router.on(.get, "/v1/jobs/:id/rejects", needs: .reading) { request, parameters in
-      self.rejects(parameters["id"], request)
-    }
+    router.on(
+      .get, "/v1/jobs/:id/rejects", needs: .reading,
+      as: .init(
+        "The records that an import did not take", .reply(RejectsReply.self),
+        query: [
+          .integer("limit", in: 1...10_000, "At most so many; 1000 without it"),
+          .integer("after", in: -1 ... .max, "Only records behind this byte, as `next` of the reply before"),
+        ], refusals: [404, 409])
+    ) { request, parameters in self.rejects(parameters["id"], request) }
   }
 
   private func rejects(_ id: String, _ request: HTTPRequest) -> HTTPReply {
     let limit = request.query("limit").map { Int($0) } ?? 1_000
     let after = request.query("after").map { Int64($0) } ?? -1
-    guard let limit, (1...10_000).contains(limit), let after else {
+    guard let limit, (1...10_000).contains(limit), let after, after >= -1 else {
       return .now(.failure(400, code: "bad-request", message: "limit is 1 to 10000, after is a byte offset"))
     }
     return read(request) { context, daemon in

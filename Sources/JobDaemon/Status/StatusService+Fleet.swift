@@ -9,20 +9,40 @@ import StatusReplies
 /// Requests about the hosts of a fleet.
 extension StatusService {
   func addFleet(to router: inout GuardedRouter) {
-    router.on(.get, "/v1/fleet", needs: .reading) { request, _ in self.fleet(request) }
+    router.on(
+      .get, "/v1/fleet", needs: .reading,
+      as: .init("The hosts that share a database", .reply(FleetReply.self), refusals: [404])
+    ) { request, _ in self.fleet(request) }
     for (name, isDrained) in [("drain", true), ("undrain", false)] {
-      router.on(.post, "/v1/fleet/" + name, needs: .changing) { request, _ in
+      router.on(
+        .post, "/v1/fleet/" + name, needs: .changing,
+        as: .init(
+          isDrained ? "Gives a host no more jobs" : "Gives a drained host jobs again", .reply(HostReply.self),
+          body: .object(["host": ["type": "string"]], required: ["host"]), refusals: [404, 409])
+      ) { request, _ in
         self.changing(request) { (body, _, responder) throws(JobFileError) in
           try self.setDrained(isDrained, body, responder: responder)
         }
       }
     }
-    router.on(.post, "/v1/fleet/remove", needs: .changing) { request, _ in
+    router.on(
+      .post, "/v1/fleet/remove", needs: .changing,
+      as: .init(
+        "Removes a host that is gone for good", .reply(HostReply.self),
+        body: .object(
+          ["host": ["type": "string"], "jobs": ["type": "string", "enum": ["move", "cancel"]]], required: ["host"]),
+        refusals: [404, 409])
+    ) { request, _ in
       self.changing(request) { (body, _, responder) throws(JobFileError) in
         try self.remove(body, responder: responder)
       }
     }
-    router.on(.post, "/v1/fleet/finish-upgrade", needs: .changing) { request, _ in
+    router.on(
+      .post, "/v1/fleet/finish-upgrade", needs: .changing,
+      as: .init(
+        "Ends an upgrade of the hosts one by one", .reply(UpgradeReply.self),
+        body: .object(["dryRun": ["type": "boolean"]]), refusals: [404, 409])
+    ) { request, _ in
       self.changing(request) { (body, _, responder) throws(JobFileError) in
         try self.finishUpgrade(body, responder: responder)
       }

@@ -6,7 +6,15 @@ import SystemSupport
 /// Requests that explain what jobs can do with a path.
 extension StatusService {
   func addPaths(to router: inout GuardedRouter) {
-    router.on(.get, "/v1/explain", needs: .reading) { request, _ in self.explain(request) }
+    let path = RouteDescription.Parameter(
+      name: "path", summary: "An absolute path on this host", schema: ["type": "string", "pattern": "^/"],
+      isRequired: true)
+    router.on(
+      .get, "/v1/explain", needs: .reading,
+      as: .init(
+        "What jobs can do with a path", .reply(ExplainReply.self),
+        query: [path, .text("user", "The name or number of a user; the one who asks without it")])
+    ) { request, _ in self.explain(request) }
   }
 
   /// A user may ask for itself; for others only root and the daemon's user, as the answer tells what those may reach.
@@ -14,8 +22,8 @@ extension StatusService {
     guard let path = request.query("path"), path.hasPrefix("/"), !path.utf8.contains(0) else {
       return .now(.failure(400, code: "bad-request", message: "path is an absolute path"))
     }
-    let asking = request.peer?.user ?? Credentials.effectiveUser
-    let (name, isOwner) = (request.query("user"), access(request.peer).isOwner)
+    let asking = request.client.credentials?.user ?? .max
+    let (name, isOwner) = (request.query("user"), isOwner(request.client))
     // A folder of a file system that does not answer must not keep others waiting.
     return .later(within: .seconds(60)) { responder in
       self.pathQueues.async { _ = responder.respond(Self.explain(path, to: asking, as: name, isOwner: isOwner)) }

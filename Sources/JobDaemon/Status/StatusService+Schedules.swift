@@ -2,6 +2,7 @@ import Foundation
 import HTTPService
 import JSONText
 import Jobs
+import ObjectGraph
 import StatusReplies
 import SystemSupport
 import Timetable
@@ -9,8 +10,15 @@ import Timetable
 /// Requests about schedules.
 extension StatusService {
   func addSchedules(to router: inout GuardedRouter) {
-    router.on(.get, "/v1/schedules", needs: .reading) { request, _ in self.schedules(request) }
-    router.on(.post, "/v1/schedules/:name/run", needs: .changing) { request, parameters in
+    router.on(
+      .get, "/v1/schedules", needs: .reading,
+      as: .init("What fires when, and what became of it last", .reply(SchedulesReply.self))
+    ) { request, _ in self.schedules(request) }
+    router.on(
+      .post, "/v1/schedules/:name/run", needs: .changing,
+      as: .init(
+        "Has a schedule fire now", .reply(ScheduleReply.self), body: .empty, refusals: [404, 409])
+    ) { request, parameters in
       let name = parameters["name"]
       return self.changing(request) { (_, _, responder) throws(JobFileError) in
         self.daemon.schedules.run(name) { result in
@@ -19,7 +27,11 @@ extension StatusService {
       }
     }
     for (action, isPaused) in [("pause", true), ("resume", false)] {
-      router.on(.post, "/v1/schedules/:name/" + action, needs: .changing) { request, parameters in
+      let summary = isPaused ? "Keeps a schedule from firing" : "Has a schedule that was paused fire again"
+      router.on(
+        .post, "/v1/schedules/:name/" + action, needs: .changing,
+        as: .init(summary, .reply(ScheduleReply.self), body: .empty, refusals: [404, 409])
+      ) { request, parameters in
         let name = parameters["name"]
         return self.changing(request) { (_, _, responder) throws(JobFileError) in
           self.daemon.schedules.setPaused(isPaused, name) { result in
@@ -37,10 +49,30 @@ extension StatusService {
         return SchedulesReply.Schedule(
           name: schedule.name, isPaused: schedule.isPaused, next: schedule.next.map(Timestamp.init(milliseconds:)),
           last: (schedule.last?.time).map(Timestamp.init(milliseconds:)), lastFiring: schedule.last?.id,
-          jobs: Dictionary(uniqueKeysWithValues: jobs.map { ($0.key.rawValue, $0.value) }))
+          jobs: Dictionary(uniqueKeysWithValues: jobs.map { ($0.key.rawValue, $0.value) }),
+          history: try Self.history(of: schedule.name, in: context))
       }
       return Self.json(SchedulesReply(schedules: schedules).json)
     }
+  }
+
+  /// The last firings of a schedule, the oldest first, as far as they are among its last jobs.
+  private static func history(
+    of schedule: String, in context: isolated ManagedObjectContext
+  ) throws -> [SchedulesReply.Firing] {
+    let jobs = try FiringDesk.lastJobs(of: schedule, limit: 200, in: context)
+    // The ID of a firing ends with its moment; what its jobs have behind that tells them apart.
+    let name = schedule + "@"
+    let firings = Dictionary(grouping: jobs) { job in name + job.id.dropFirst(name.count).prefix { $0 != "Z" } + "Z" }
+    let told = firings.map { id, jobs in
+      let start = jobs.compactMap(\.createdAt).min() ?? .distantPast
+      let ends = jobs.compactMap { $0.currentState.isFinal ? $0.finishedAt : nil }
+      return SchedulesReply.Firing(
+        id: id, time: Timestamp(start),
+        seconds: ends.count == jobs.count ? ends.max().map { max(0, $0.timeIntervalSince(start)) } : nil,
+        jobs: jobs.reduce(into: [:]) { $0[$1.currentState.rawValue, default: 0] += 1 })
+    }
+    return told.sorted { $0.time.text < $1.time.text }.suffix(30)
   }
 
   private func respond(_ responder: HTTPResponder, about name: String, _ result: Result<ScheduleReply, any Error>) {

@@ -1,4 +1,5 @@
 import Dispatch
+import HTTPService
 import JobSchedule
 import ObjectGraph
 import Synchronization
@@ -33,10 +34,18 @@ final class SubmissionWait: Sendable {
     state = Mutex(State(left: ids.count))
   }
 
-  func begin(limit: Duration) {
+  /// - Parameter files: the files that were submitted; what they replace is waited for once that is done.
+  func begin(limit: Duration, for files: [AdmittedFile]) {
     timer.arm(after: limit) { [weak self] in self?.end(isOver: false) }
+    guard let file = files.first(where: { !$0.replacements.isEmpty }) else { return watch() }
+    file.replacementEnd.whenReached { self.watch() }
+  }
+
+  private func watch() {
     // The callbacks hold this object until the last job is released, or the wait has ended.
-    let token = daemon.waiters.add(ids, to: daemon.scheduler, whenHeld: { self.endIfStuck() }, { self.countDown() })
+    let token = daemon.waiters.add(
+      ids, to: daemon.scheduler, whenHeld: { self.endIfStuck() }, whenStopped: { self.end(isOver: false) }
+    ) { self.countDown() }
     let isOver = state.withLock { state in
       if !state.isOver { state.token = token }
       return state.isOver
@@ -103,12 +112,26 @@ final class SubmissionWait: Sendable {
   }
 }
 
+extension Daemon {
+  /// Answers the clients that wait for jobs with how these are now; for a daemon that was stopped.
+  ///
+  /// They would not know otherwise that their jobs were accepted, and submit them again.
+  ///
+  /// - Parameter limit: the longest time to wait for the clients, which blocks the thread.
+  package func answerWaiters(within limit: Duration) {
+    waiters.stop()
+    if lastReplies.wait(timeout: DispatchTime(after: limit)) == .timedOut {
+      log.notice("clients that waited for jobs have not read their replies")
+    }
+  }
+}
+
 /// The clients that wait for jobs, limited so that connections are left for those who would resume the jobs.
 final class WaitingClients: Sendable {
   private struct State {
     var others = 0
     var owners = 0
-    var byUser: [UInt32: Int] = [:]
+    var byAccount: [HTTPClient.Account: Int] = [:]
   }
 
   private let state = Mutex(State())
@@ -116,30 +139,31 @@ final class WaitingClients: Sendable {
   /// Counts a client that is about to wait; nil if too many are waiting.
   ///
   /// - Parameters:
-  ///   - user: the client's user; the owner's clients are counted separately, so that nobody else uses up their places.
+  ///   - account: what the client is counted by; the owner's are counted separately, so that nobody else uses up their
+  ///     places.
   ///   - limits: the limits of connections in all, and of each user.
-  func enter(_ user: UInt32, isOwner: Bool, of limits: (all: Int, perUser: Int)) -> Place? {
+  func enter(_ account: HTTPClient.Account, isOwner: Bool, of limits: (all: Int, perUser: Int)) -> Place? {
     let isCounted = state.withLock { state in
       if isOwner {
         guard state.owners < Self.share(of: limits.all) else { return false }
         state.owners += 1
         return true
       }
-      let count = state.byUser[user] ?? 0
+      let count = state.byAccount[account] ?? 0
       guard state.others < Self.share(of: limits.all), count < Self.share(of: limits.perUser) else { return false }
       state.others += 1
-      state.byUser[user] = count + 1
+      state.byAccount[account] = count + 1
       return true
     }
-    return isCounted ? Place { [self] in leave(user, isOwner: isOwner) } : nil
+    return isCounted ? Place { [self] in leave(account, isOwner: isOwner) } : nil
   }
 
-  private func leave(_ user: UInt32, isOwner: Bool) {
+  private func leave(_ account: HTTPClient.Account, isOwner: Bool) {
     state.withLock { state in
       if isOwner { return state.owners -= 1 }
       state.others -= 1
-      let count = (state.byUser[user] ?? 1) - 1
-      state.byUser[user] = count > 0 ? count : nil
+      let count = (state.byAccount[account] ?? 1) - 1
+      state.byAccount[account] = count > 0 ? count : nil
     }
   }
 

@@ -45,6 +45,7 @@ final class AttemptRecorder: Sendable {
     engine.endUnrecorded(job, .held)
     if error is UnknownType { engine.scheduler.change { schedule, _ in schedule.awaitingHandler.insert(job.objectID) } }
     engine.waiters.tellHeld(job.objectID)
+    control.noteEnds(of: [job.objectID])
   }
 
   /// Saves what the handler left in its context together with the job's outcome.
@@ -69,8 +70,12 @@ final class AttemptRecorder: Sendable {
     }
     engine.hostFaults.noteWork(of: attempt.specification.type)
     let lost = engine.scheduler.end(job, .succeeded)
+    let ended = attempt.ended(at: now, result: text)
+    engine.meter.noteAttempt(of: attempt.specification.type, taking: ended.seconds, isRetried: false)
     let finished = FinishedJob(
-      objectID: objectID, id: attempt.execution.jobID, state: .completed, failure: nil, file: job.file)
+      objectID: objectID, id: attempt.execution.jobID, type: attempt.specification.type, state: .completed,
+      failure: nil, batch: job.isOfOtherSpool ? nil : attempt.specification.batch,
+      attempt: ended, file: job.file)
     engine.merger.merge(finished: [finished])
     control.cancel(lost, because: finished)
   }
@@ -134,14 +139,22 @@ final class AttemptRecorder: Sendable {
       engine.report(error, "the end of an attempt can't be recorded, so that the next start runs the job again")
       engine.endUnrecorded(job, .held)
       engine.waiters.tellHeld(job.objectID)
+      control.noteEnds(of: [job.objectID])
       return
     }
-    if let attempt { engine.log.attemptEnded(attempt, verdict) }
+    if let attempt {
+      engine.meter.noteAttempt(
+        of: attempt.specification.type, taking: attempt.ended(at: engine.date).seconds,
+        isRetried: finished.state == .retryable)
+    }
+    // One that is final is told of when it is on disk.
+    if let attempt, !finished.state.isFinal { engine.jobLog.note(attempt, verdict, at: engine.date) }
     let delay: Duration = if case .retry(let delay, _) = verdict { delay } else { .zero }
     let lost = engine.scheduler.end(job, verdict.event, delay: delay)
     engine.merger.merge(finished: finished.state.isFinal ? [finished] : [])
     if finished.state == .held { engine.waiters.tellHeld(job.objectID) }
     control.cancel(lost, because: finished)
+    control.noteEnds(of: [job.objectID])
   }
 
   private nonisolated(nonsending) func save(
@@ -172,6 +185,10 @@ final class AttemptRecorder: Sendable {
         object.currentState = .held
         // The attempt was cut short through no fault of its own.
         if attempt != nil { object.maxAttempts += 1 }
+      case .giveWay:
+        // Unless the replacement comes first, the next start runs it.
+        object.currentState = .available
+        object.maxAttempts += 1
       case .putBack:
         object.currentState = .available
         object.attempt -= 1
@@ -184,7 +201,8 @@ final class AttemptRecorder: Sendable {
       }
       try context.save()
       return FinishedJob(
-        objectID: objectID, id: object.id, state: state, failure: object.failure, file: job.file)
+        objectID: objectID, id: object.id, type: object.type, state: state, failure: object.failure,
+        batch: job.isOfOtherSpool ? nil : object.batch, attempt: attempt?.ended(at: now), file: job.file)
     }
   }
 

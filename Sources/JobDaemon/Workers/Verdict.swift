@@ -1,3 +1,4 @@
+import Foundation
 import JobSchedule
 import Jobs
 import ObjectGraph
@@ -16,6 +17,8 @@ enum Verdict: Sendable {
   case cancel(String)
   /// The job is held.
   case hold(String?)
+  /// Another specification takes the place of the job's, for which it waits; the attempt does not count.
+  case giveWay
   /// The daemon ends; the next start recovers the job.
   case interrupt
   /// A fault of this host kept the attempt from beginning: it does not count, and the job runs when its type goes on.
@@ -46,6 +49,7 @@ enum Verdict: Sendable {
     switch circumstances.stop {
     case .shutdown: self = .interrupt
     case .held: self = .hold(nil)
+    case .replaced: self = .giveWay
     case .cancelled(let reason): self = .cancel(reason)
     case .timedOut(let limit):
       let words = RunningJob.Stop.timedOut(limit).description
@@ -93,7 +97,7 @@ enum Verdict: Sendable {
     case .discard: .gaveUp
     case .quarantine: .quarantined
     case .cancel: .cancelled
-    case .hold: .held
+    case .hold, .giveWay: .held
     case .interrupt, .putBack: .interrupted
     }
   }
@@ -105,42 +109,34 @@ enum Verdict: Sendable {
     case .cancel(let reason): JobFailure(reason)
     case .hold(let reason): reason.map { JobFailure($0, isPermanent: false) }
     case .putBack(let fault): JobFailure(fault.description, isPermanent: false)
-    case .interrupt: nil
+    case .interrupt, .giveWay: nil
     }
   }
 }
 
-extension DaemonLog {
-  func error(_ message: String, job: CurrentAttempt) { write(.error, message, about: job) }
-  func notice(_ message: String, job: CurrentAttempt) { write(.notice, message, about: job) }
-
-  /// Logs an attempt that failed or was told to end.
-  func attemptEnded(_ attempt: CurrentAttempt, _ verdict: Verdict) {
-    // Told once for the whole type.
-    if case .putBack = verdict { return }
-    let (priority, end): (JournalPriority, String) =
-      switch verdict {
-      case .retry(let delay, _):
-        (.warning, "failed, next attempt in \(TimeSpan.words(seconds: Double(delay.milliseconds) / 1000))")
-      case .discard: (.warning, "failed, discarded")
-      case .quarantine: (.warning, "failed, quarantined after \(Verdict.crashLimit) crashes")
-      case .cancel: (.notice, "was cancelled")
-      case .hold, .interrupt, .putBack: (.notice, "was held")
-      }
-    let limit = attempt.specification.maxAttempts ?? 1
-    let reason = verdict.failure.map { ": \($0)" } ?? ""
-    write(
-      priority, "job \(attempt.execution.jobID): attempt \(attempt.number) of \(limit) \(end)\(reason)",
-      about: attempt, state: JobState.running.after(verdict.event) ?? .running)
-  }
-
-  private func write(
-    _ priority: JournalPriority, _ message: String, about job: CurrentAttempt, state: JobState = .running
-  ) {
-    write(
-      priority, message,
-      fields: [
-        ("JOB_ID", job.execution.jobID), ("JOB_TYPE", job.specification.type), ("JOB_STATE", state.rawValue),
-      ])
+extension JobLog {
+  /// Tells of an attempt that failed or was told to end, and after which its job is not final.
+  func note(_ attempt: CurrentAttempt, _ verdict: Verdict, at now: Date) {
+    let kind: JobLine.Kind
+    switch verdict {
+    case .retry: kind = .retried
+    case .hold: kind = .held
+    // A fault of the host is told once for the whole type, an interruption by whoever causes it.
+    default: return
+    }
+    let ended = attempt.ended(at: now)
+    note(kind, of: attempt) {
+      let took = TimeSpan.words(seconds: ended.seconds)
+      let end =
+        if case .retry(let delay, _) = verdict {
+          "failed after \(took), next attempt in \(TimeSpan.words(seconds: Double(delay.milliseconds) / 1000))"
+        } else {
+          "was held after \(took)"
+        }
+      return JobLine(
+        kind, of: attempt.execution.jobID, type: attempt.specification.type,
+        words: ": attempt \(ended.number) of \(ended.limit) \(end)", note: verdict.failure.map { "\($0)" },
+        attempt: ended)
+    }
   }
 }

@@ -52,7 +52,7 @@ actor Worker {
       outcome = .failure(CancellationError())
     }
     // Whoever abandoned the attempt has recorded its end.
-    guard job.claimEnd() else { return engine.log.notice("an abandoned attempt has ended late", job: attempt) }
+    guard job.claimEnd() else { return engine.jobLog.noteLateEnd(of: attempt) }
     // What an operator was told holds, even if the handler finishes nevertheless.
     let isStopped = job.stop?.event != nil
     await recorder.record(isStopped ? .failure(CancellationError()) : outcome, of: job, attempt, on: executor)
@@ -126,6 +126,7 @@ actor Worker {
         of: specification, objectID, attempt: number, submitter: submitter, context: context, cursor: cursor,
         job: job), givenUp: givenUp)
     job.begin(attempt)
+    engine.meter.noteStart(of: objectID, specification.type, after: job.waitingTime)
     engine.scheduler.begin(job, attempt: number)
     // Told to end before there was an attempt to arm the alarm for.
     if job.stop != nil { engine.scheduler.remind(of: job, after: engine.stopLimit(of: job)) }

@@ -27,6 +27,9 @@ final class WorkerPool: Sendable {
   /// The number of handlers that still run though their attempts have ended.
   var abandonedCount: Int { state.withLock { $0.abandoned } }
 
+  /// True while a worker has not gone home.
+  var isOccupied: Bool { state.withLock { !$0.tasks.isEmpty } }
+
   func start(count: Int) { for _ in 0..<count { startWorker() } }
 
   private func startWorker() {
@@ -63,7 +66,7 @@ final class WorkerPool: Sendable {
   /// Starts another worker, and records the end of an abandoned attempt.
   private func replaceWorker(of job: RunningJob, _ attempt: CurrentAttempt) {
     state.withLock { $0.abandoned += 1 }
-    engine.log.error("handler ignored cancellation; attempt abandoned", job: attempt)
+    engine.jobLog.noteAbandonment(of: attempt)
     startWorker()
     let executor = ContextExecutor(label: "abandoned", tasks: WorkQueues.tasks)
     Task(executorPreference: WorkQueues.tasks, priority: .medium) { [recorder] in
@@ -71,9 +74,10 @@ final class WorkerPool: Sendable {
     }
   }
 
-  /// Waits until the running jobs have finished; those that take longer are told to end, and run again at the next
-  /// start. Handlers that do not end even then are not waited for.
+  /// Waits until the running jobs have finished; those that take longer, or lose nothing by it, are told to end, and run
+  /// again at the next start. Handlers that do not end even then are not waited for.
   func finish(within limit: Duration) async {
+    for job in engine.scheduler.allRunning where job.attempt?.goesOn == true { job.stop(.shutdown) }
     let tasks = state.withLock { Array($0.tasks.values) }
     let ended = DispatchGroup()
     for task in tasks {
@@ -91,7 +95,7 @@ final class WorkerPool: Sendable {
     if await ended.wait(for: longest) { return }
     // Their changes are dropped from here on.
     for job in engine.scheduler.allRunning where job.abandon() {
-      engine.log.error("handler ignored the daemon's stop; its job runs again at the next start")
+      if let attempt = job.attempt { engine.jobLog.noteInterruption(of: attempt, at: engine.date, isAbandoned: true) }
     }
   }
 }

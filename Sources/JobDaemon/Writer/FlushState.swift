@@ -67,6 +67,8 @@ struct FlushState {
   /// The jobs and the waits that one flush is for.
   private struct Batch {
     var start = ContinuousClock.now
+    var size: Size = (0, 0)
+    var oldest: ContinuousClock.Instant?
     var jobs: [FinishedJob] = []
     var flush: [Waiter] = []
     var durable: [Waiter] = []
@@ -156,9 +158,12 @@ struct FlushState {
   // MARK: Flushes
 
   /// Notes that the flush begins: it is for what was merged and who waits by now.
-  mutating func begin(at now: ContinuousClock.Instant) {
+  ///
+  /// - Parameter size: the size of everything unflushed.
+  mutating func begin(_ size: Size = (0, 0), at now: ContinuousClock.Instant) {
     phase = .flushing(again: false)
-    batch = Batch(start: now, jobs: merged, flush: waitingForFlush, durable: waitingForDurable)
+    batch = Batch(
+      start: now, size: size, oldest: oldest, jobs: merged, flush: waitingForFlush, durable: waitingForDurable)
     (merged, waitingForFlush, waitingForDurable) = ([], [], [])
     oldest = nil
   }
@@ -167,10 +172,15 @@ struct FlushState {
   mutating func succeed(at now: ContinuousClock.Instant) -> [Action] {
     statistics.flushes += 1
     statistics.lastDuration = now - batch.start
+    statistics.lastAge = batch.oldest.map { now - $0 }
+    statistics.durations.add((now - batch.start) / .seconds(1))
+    statistics.sizes.add(Double(batch.size.objects))
+    statistics.bytes += batch.size.bytes
     statistics.lastError = nil
     var actions: [Action] = retryDelay == nil ? [] : [.report(.storeWritable)]
     retryDelay = nil
     if !batch.jobs.isEmpty { actions.append(.report(.durable(batch.jobs))) }
+    actions.append(.report(.flushed))
     actions += [.answer(waitingForRoom, true), .answer(batch.flush + batch.durable, true)]
     waitingForRoom = []
     batch = Batch()
@@ -186,6 +196,7 @@ struct FlushState {
   /// Notes that the flush found the store unwritable: everything is kept for another attempt, after a delay that doubles
   /// up to five seconds.
   mutating func postpone(because error: StoreError) -> [Action] {
+    statistics.postponements += 1
     merged = batch.jobs + merged
     oldest = oldest ?? batch.start
     statistics.lastError = error.description
@@ -217,6 +228,14 @@ struct FlushStatistics: Sendable {
   var flushes = 0
   var lastDuration: Duration?
   var lastError: String?
+  /// The time from the merge of the oldest change of the last flush to the end of that.
+  var lastAge: Duration?
+  /// The seconds that flushes took, and the numbers of objects that they wrote.
+  var durations = Histogram(Histogram.durations)
+  var sizes = Histogram(Histogram.amounts)
+  var bytes = 0
+  /// The flushes that found the store unwritable, and were to be tried again.
+  var postponements = 0
   var unflushedObjects = 0
   var unflushedBytes = 0
   var oldestUnflushed: Duration?

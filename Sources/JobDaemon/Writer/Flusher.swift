@@ -130,7 +130,8 @@ final class Flusher: Sendable {
   }
 
   private func flush(_ writer: isolated ManagedObjectContext) {
-    state.withLock { $0.begin(at: .now) }
+    let size = writer.pending.size
+    state.withLock { $0.begin(size, at: .now) }
     do {
       try writer.save()
       apply { $0.succeed(at: .now) }

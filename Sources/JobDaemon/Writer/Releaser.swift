@@ -38,9 +38,11 @@ final class Releaser: Sendable {
 
   /// Expects a file's jobs, or those that it repeats, to become durable, to release it then.
   func expect(_ admitted: AdmittedFile) {
+    if admitted.isPart { return }
     tellOfRepetitions(admitted)
     // Jobs of its own release it.
-    if !admitted.jobs.isEmpty || !admitted.finished.isEmpty { return }
+    if admitted.isLive { return }
+    if !admitted.jobs.isEmpty || !admitted.finished.isEmpty || !admitted.replacements.isEmpty { return }
     // A client that sends a repetition over the socket expects nothing in failed/, and may send many.
     if admitted.duplicatesOfLive.isEmpty || Submitter.isSent(admitted.file.name) {
       queue.async { self.remove(admitted.file.name, admitted.earlierFailures) }
@@ -56,7 +58,7 @@ final class Releaser: Sendable {
   private func tellOfRepetitions(_ admitted: AdmittedFile) {
     // It was logged when the file was claimed; a client is told in its reply.
     if admitted.isTakenUp || Submitter.isSent(admitted.file.name) { return }
-    if admitted.repeated.isEmpty && admitted.unknown.isEmpty { return }
+    if admitted.repeated.isEmpty && admitted.unknown.isEmpty && admitted.replacements.isEmpty { return }
     func list(_ names: [String]) -> String {
       names.prefix(5).map { displayName($0) }.joined(separator: ", ") + (names.count > 5 ? ", ..." : "")
     }
@@ -64,6 +66,10 @@ final class Releaser: Sendable {
     let repeated = names.filter { admitted.repeated.contains($0.1) }.map(\.0)
     if !repeated.isEmpty {
       log.notice("the job file \(admitted.file.name) repeats known jobs, which are not run again: \(list(repeated))")
+    }
+    if !admitted.replacements.isEmpty {
+      let replaced = admitted.replacements.map { $0.specification.id ?? "" }
+      log.notice("the job file \(admitted.file.name) replaces known jobs: \(list(replaced))")
     }
     let unknown = names.flatMap { admitted.unknown[$0.1] ?? [] }
     if !unknown.isEmpty {
@@ -83,6 +89,9 @@ final class Releaser: Sendable {
     }
   }
 
+  /// Releases a file with whose last job it is over, as another file has replaced that.
+  func releaseFile(of job: FinishedJob) { queue.async { self.removeFileIfLast(job) } }
+
   /// Unlinks the files whose jobs are all durable now.
   private func removeFiles(of jobs: [FinishedJob]) {
     if jobs.count <= Self.partSize { return jobs.forEach(removeFileIfLast) }
@@ -99,7 +108,15 @@ final class Releaser: Sendable {
   }
 
   private func removeFileIfLast(_ job: FinishedJob) {
-    guard let file = job.file, let failures = file.finish(job) else { return }
+    if let file = job.file, let failures = file.finish(job) { remove(file, failures) }
+  }
+
+  /// Notes that all jobs of a file were admitted, part by part; they may all be durable by now.
+  func endAdmission(of file: LiveFile) {
+    queue.async { if let failures = file.endAdmission() { self.remove(file, failures) } }
+  }
+
+  private func remove(_ file: LiveFile, _ failures: [String]) {
     if file.isOfEarlierRun { events.send(.doubtful(file.name)) } else { remove(file.name, failures) }
   }
 
@@ -138,26 +155,41 @@ final class ReleaseWaiters: Sendable {
     let token: Token
     let released: @Sendable () -> Void
     let held: (@Sendable () -> Void)?
+    let stopped: (@Sendable () -> Void)?
   }
 
   private let waiters = Mutex<[ManagedObjectID: [Waiter]]>([:])
+  private let isStopped = Atomic(false)
   private let lastNumber = Atomic<UInt64>(0)
 
   /// Calls back for each of the jobs when it is released; at once for those that are released already.
   ///
-  /// - Parameter whenHeld: called each time one of the jobs is held, until it is released.
+  /// - Parameters:
+  ///   - whenHeld: called each time one of the jobs is held, until it is released.
+  ///   - whenStopped: called when the daemon stops, at once if it has.
   @discardableResult
   func add(
     _ ids: [ManagedObjectID], to scheduler: Scheduler, whenHeld: (@Sendable () -> Void)? = nil,
-    _ call: @escaping @Sendable () -> Void
+    whenStopped: (@Sendable () -> Void)? = nil, _ call: @escaping @Sendable () -> Void
   ) -> Token {
     let token = Token(number: lastNumber.add(1, ordering: .relaxed).newValue)
-    let waiter = Waiter(token: token, released: call, held: whenHeld)
+    let waiter = Waiter(token: token, released: call, held: whenHeld, stopped: whenStopped)
     waiters.withLock { waiters in for id in ids { waiters[id, default: []].append(waiter) } }
     // Checked afterwards, so that a release in between is not missed.
     let released = scheduler.read { schedule, _ in ids.filter { !schedule.contains($0) } }
     if !released.isEmpty { release(released) }
+    if isStopped.load(ordering: .sequentiallyConsistent) { whenStopped?() }
     return token
+  }
+
+  /// Tells those that wait that the daemon stops, and that nothing is released any more.
+  func stop() {
+    isStopped.store(true, ordering: .sequentiallyConsistent)
+    let calls = waiters.withLock { waiters in
+      let stopped = waiters.values.joined().map { ($0.token, $0.stopped) }
+      return Dictionary(stopped) { first, _ in first }
+    }
+    for call in calls.values { call?() }
   }
 
   /// Ends a wait for these jobs.

@@ -117,8 +117,7 @@ extension Entity {
     guard let property = property(named: name), !property.isHidden else {
       throw ConditionError(.unknownProperty, PropertyPath.message(name, self), fragment: name)
     }
-    let isTransient = property.attribute?.isTransient ?? property.relationship?.isTransient ?? false
-    if isTransient {
+    if property.isTransient {
       throw ConditionError(
         .unsupported, "\(self.name).\(name) is transient, so a batch request can't write it", fragment: name)
     }

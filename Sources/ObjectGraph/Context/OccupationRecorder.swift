@@ -7,6 +7,7 @@ public final class OccupationRecorder: Sendable {
   private struct State {
     var counts = [UInt64](repeating: 0, count: 64 * 8)
     var total: UInt64 = 0
+    var nanoseconds: UInt64 = 0
     var longest: UInt64 = 0
   }
 
@@ -23,12 +24,16 @@ public final class OccupationRecorder: Sendable {
     state.withLock { state in
       state.counts[exponent * 8 + eighth] += 1
       state.total += 1
+      state.nanoseconds += nanoseconds
       state.longest = max(state.longest, nanoseconds)
     }
   }
 
   /// The number of occupations.
   public var count: UInt64 { state.withLock { $0.total } }
+
+  /// The time for which the executor was occupied in all, in seconds.
+  public var total: Double { Double(state.withLock { $0.nanoseconds }) / 1e9 }
 
   /// The longest occupation, in seconds.
   public var longest: Double { Double(state.withLock { $0.longest }) / 1e9 }

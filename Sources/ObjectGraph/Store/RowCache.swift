@@ -28,6 +28,7 @@ struct RowCache {
   private var departed = RecentObjects()
   /// The deleted objects that have been stored again.
   private var returned = RecentObjects()
+  private var changes = RecentChanges()
   private var relationships = RelationshipCache()
 
   init(byteLimit: Int) { generationBytes = byteLimit / 2 }
@@ -74,6 +75,20 @@ struct RowCache {
     youngBytes += row.row.byteCount - (replaced?.byteCount ?? 0)
   }
 
+  /// Keeps a row that was read, unless it was changed since.
+  ///
+  /// - Parameter save: the number of the last save before the read.
+  mutating func insert(_ row: StoredRow, for id: ManagedObjectID, readAfter save: Int, _ time: RowTime) {
+    if changes.isUnchanged(id, since: save) { insert(row, for: id, time) }
+  }
+
+  /// Begins to follow a save.
+  mutating func begin(save number: Int) {
+    changes.save = number
+    // Any save may change what relationships lead to.
+    relationships = RelationshipCache()
+  }
+
   /// Keeps the destinations of a relationship until the next save.
   mutating func insert(
     _ ids: [ManagedObjectID], asDestinationsOf owner: ManagedObjectID, property: Property, _ time: RowTime
@@ -110,23 +125,27 @@ struct RowCache {
   }
 
   /// Removes rows that others have changed.
-  mutating func forget(_ ids: some Sequence<ManagedObjectID>) { for id in ids { remove(id) } }
+  mutating func forget(_ ids: some Sequence<ManagedObjectID>) {
+    for id in ids {
+      remove(id)
+      changes.note(id)
+    }
+  }
 
   /// Removes all rows of some families, by the indexes of their root entities.
   mutating func forget(roots: Set<Int>) {
+    changes.noteAny()
     func isStale(_ entry: (key: ManagedObjectID, value: Entry)) -> Bool { roots.contains(Int(entry.key.rootIndex)) }
     for entry in young where isStale(entry) { remove(entry.key) }
     if old.contains(where: isStale) { old = old.filter { !isStale($0) } }
   }
 
   mutating func removeAll() {
+    changes.noteAny()
     young = [:]
     old = [:]
     youngBytes = 0
   }
-
-  /// Removes what relationships lead to, which any save may change.
-  mutating func forgetDestinations() { relationships = RelationshipCache() }
 
   /// The number of new rows that a save may add; all of a large one would only push out the rest.
   private static let newRowLimit = 1_000
@@ -144,6 +163,7 @@ struct RowCache {
     var newRows = 0
     result.committed.forEachChange(skippingInserts: true) { change, row in
       let id = change.id
+      changes.note(id)
       if change.kind == .delete {
         remove(id)
         departed.insert(id)
@@ -157,9 +177,38 @@ struct RowCache {
       insert(row.without(transients: transientSlots[Int(row.row.entityIndex)]), for: id, time)
     }
     for value in result.derived {
+      changes.note(value.id)
       guard let row = peek(value.id) else { continue }
       insert(row.with(derived: value.value, value.slot), for: value.id, time)
     }
+  }
+}
+
+/// The objects that the last saves have changed, by which a row that was read meanwhile is known to be what is stored;
+/// bounded.
+private struct RecentChanges {
+  /// The number of the save that is being followed.
+  var save = 0
+  private var lastSaves: [ManagedObjectID: Int] = [:]
+  /// The save up to which changes are not known one by one.
+  private var horizon = 0
+  private static let limit = 1 << 12
+
+  mutating func note(_ id: ManagedObjectID) {
+    if horizon == save { return }
+    if lastSaves.count >= Self.limit { return noteAny() }
+    lastSaves[id] = save
+  }
+
+  /// Notes that any object may have been changed.
+  mutating func noteAny() {
+    horizon = save
+    lastSaves = [:]
+  }
+
+  /// Returns true if an object is known to be as it was after a save.
+  func isUnchanged(_ id: ManagedObjectID, since save: Int) -> Bool {
+    save >= horizon && (lastSaves[id] ?? 0) <= save
   }
 }
 

@@ -4,7 +4,7 @@ import Synchronization
 /// The stored rows and destinations of relationships that the contexts of a coordinator share, to read them only once.
 ///
 /// Nothing gets in but what is stored: a row that a store's reader has made or a commit has written, which is what a
-/// ``StoredRow`` is. What was read comes with the moment before its read, and stays out if there was a save since. Any
+/// ``StoredRow`` is. What was read comes with the moment before its read, and stays out if a save has changed it since. Any
 /// thread may call.
 final class SharedRows: Sendable {
   private let cache: Mutex<RowCache>
@@ -90,11 +90,10 @@ final class SharedRows: Sendable {
   /// To be noted before the read.
   var readStart: ReadStart { ReadStart(saveCount: saveCount, time: now) }
 
-  /// Keeps rows for the next fault, unless a save came in between.
+  /// Keeps rows for the next fault, but for those that a save has changed meanwhile.
   func keep(_ rows: [(ManagedObjectID, StoredRow)], _ start: ReadStart) {
     cache.withLock { cache in
-      guard saveCount == start.saveCount else { return }
-      for (id, row) in rows { cache.insert(row, for: id, start.time) }
+      for (id, row) in rows { cache.insert(row, for: id, readAfter: start.saveCount, start.time) }
     }
   }
 
@@ -154,12 +153,10 @@ final class SharedRows: Sendable {
   /// Forgets all rows, since any may have been changed.
   func forgetAll() { afterSave { $0.removeAll() } }
 
-  /// Changes the cache after the store has changed: what is being read meanwhile is not kept, and relationships may lead
-  /// elsewhere.
+  /// Changes the cache after the store has changed: relationships may lead elsewhere.
   private func afterSave(_ change: (inout RowCache) -> Void) {
     cache.withLock { cache in
-      saves.wrappingAdd(1, ordering: .acquiringAndReleasing)
-      cache.forgetDestinations()
+      cache.begin(save: saves.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue)
       change(&cache)
     }
   }

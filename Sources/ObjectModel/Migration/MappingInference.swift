@@ -203,37 +203,59 @@ extension MappingInference {
 }
 
 extension MappingInference {
+  /// A difference between the models, in a sentence.
+  private struct Difference {
+    let text: String
+    /// True if the rest of the model and its objects stay as they are.
+    let isAddition: Bool
+
+    static func addition(_ name: String) -> Difference { Difference(text: "\(name) is new", isAddition: true) }
+
+    static func alteration(_ text: String) -> Difference { Difference(text: text, isAddition: false) }
+  }
+
   /// The differences for existing and new objects, a sentence for each.
-  package var changes: [String] {
-    destination.entities.flatMap { entity -> [String] in
-      guard let former = entities[entity.index] else { return ["\(entity.name) is new"] }
-      let renamed = former.name == entity.name ? [] : ["\(former.name) becomes \(entity.name)"]
-      return renamed + changes(of: entity, from: former)
+  package var changes: [String] { differences.map(\.text) }
+
+  /// The differences that take something away from what is there, or make something else of it, a sentence for each.
+  package var alterations: [String] {
+    let gone = source.entities.filter { successor(of: $0) == nil }.map { "\($0.name) is no more" }
+    return differences.filter { !$0.isAddition }.map(\.text) + gone
+  }
+
+  private var differences: [Difference] {
+    destination.entities.flatMap { entity -> [Difference] in
+      guard let former = entities[entity.index] else { return [.addition(entity.name)] }
+      let isRenamed = former.name != entity.name
+      return (isRenamed ? [.alteration("\(former.name) becomes \(entity.name)")] : [])
+        + differences(of: entity, from: former)
     }
   }
 
-  private func changes(of entity: Entity, from former: Entity) -> [String] {
-    var changes: [String] = []
+  private func differences(of entity: Entity, from former: Entity) -> [Difference] {
+    var differences: [Difference] = []
     let own = entity.properties.filter { !$0.isHidden && $0.declaringEntity == entity.name }
     for property in own {
       let spelling = "\(entity.name).\(property.name)"
       guard let origin = origin(of: property, in: entity) else {
-        changes.append("\(spelling) is new")
+        differences.append(.addition(spelling))
         continue
       }
-      if origin.name != property.name { changes.append("\(former.name).\(origin.name) becomes \(spelling)") }
+      if origin.name != property.name {
+        differences.append(.alteration("\(former.name).\(origin.name) becomes \(spelling)"))
+      }
       if let type = property.attribute?.type, let old = origin.attribute?.type, type != old {
-        changes.append("\(spelling), \(old.rawValue) so far, becomes \(type.rawValue)")
+        differences.append(.alteration("\(spelling), \(old.rawValue) so far, becomes \(type.rawValue)"))
       }
       if property.relationship != nil, linkOrigin(of: property, in: entity) == nil {
-        changes.append("\(spelling) loses its links")
+        differences.append(.alteration("\(spelling) loses its links"))
       }
     }
     let kept = entity.properties.compactMap { origin(of: $0, in: entity)?.name }
     for property in former.properties where !property.isHidden && property.declaringEntity == former.name {
-      if !kept.contains(property.name) { changes.append("\(former.name).\(property.name) goes") }
+      if !kept.contains(property.name) { differences.append(.alteration("\(former.name).\(property.name) goes")) }
     }
-    return changes
+    return differences
   }
 }
 
@@ -259,7 +281,8 @@ extension MappingInference {
   /// True if an inherited property must be looked at here, because the ancestor that declares it is new.
   private func isFirst(_ entity: Entity) -> Bool { entity.parent.map { entities[$0.index] == nil } ?? true }
 
-  private func problem(
+  /// The reason why a property's values can't come from the earlier model's property; nil if they can.
+  func problem(
     of property: Property, from origin: Property, in entity: Entity, former: Entity
   ) -> MigrationProblem? {
     let spelling = "\(entity.name).\(property.name)"

@@ -148,8 +148,3 @@ package struct ModelUnion {
     }
   }
 }
-
-extension Property {
-  /// True if the value lives in memory only.
-  fileprivate var isTransient: Bool { attribute?.isTransient ?? relationship?.isTransient ?? false }
-}

@@ -17,12 +17,13 @@ extension PostgresStore {
       options: options, isEnclosed: false)
   }
 
-  /// The changes that opening a store would make to its tables, a sentence for each; nothing is changed.
+  /// The changes that opening a store would make to its tables, a sentence for each, and whether all of them only add
+  /// something; nothing is changed.
   ///
   /// - Throws: ``StoreError`` as opening would, but for what only a look at all rows shows.
   package static func changes(
     byOpening url: String, model: ManagedObjectModel, options: PostgresStoreOptions = .init()
-  ) throws(StoreError) -> [String] {
+  ) throws(StoreError) -> (changes: [String], onlyAdds: Bool) {
     try StoreOpener(url, schema: Schema(model, dialect: .postgres), options: options).changes()
   }
 }

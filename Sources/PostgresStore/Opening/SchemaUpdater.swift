@@ -44,21 +44,23 @@ struct SchemaUpdater {
     }
   }
 
-  /// The changes that ``update()`` would make, a sentence for each.
-  func changes() throws(StoreError) -> [String] {
+  /// The changes that ``update()`` would make, a sentence for each, and whether all of them only add something.
+  func changes() throws(StoreError) -> (changes: [String], onlyAdds: Bool) {
     let stored = try StoredModel(connection)
     let goal = try goal(stored).schema.model
-    guard !stored.fits(goal), let former = try stored.model(place: connection.place) else { return [] }
+    guard !stored.fits(goal), let former = try stored.model(place: connection.place) else { return ([], true) }
     let mapping = MappingInference(from: former, to: goal)
     if !mapping.problems.isEmpty { throw incompatible(mapping.problems.map(\.text).joined(separator: "; ")) }
     let gone = former.entities.filter { mapping.successor(of: $0) == nil }
-    return mapping.changes + gone.map { "\($0.name) is no more" }
+    return (mapping.changes + gone.map { "\($0.name) is no more" }, mapping.alterations.isEmpty)
   }
 
   private func isDone() throws(StoreError) -> Bool {
     let stored = try StoredModel(connection)
     let updater = try goal(stored)
-    guard stored.fits(updater.schema.model), try updater.missingIndexes().isEmpty else { return false }
+    guard stored.fits(updater.schema.model), try updater.missingIndexes().isEmpty,
+      try updater.viewChanges().isEmpty
+    else { return false }
     return try updater.missingTriggers().isEmpty
   }
 
@@ -111,10 +113,13 @@ struct SchemaUpdater {
     let proposal = try MigrationProposal(
       stored, source, to: schema, choices: choices, keeping: policies.map(\.source), database: database)
     if let refusal = proposal.refusal(instructions: nil) { throw incompatible(refusal) }
+    // PostgreSQL keeps columns and tables that a view reads.
+    let views = try storedViews().keys
+    for name in views { try connection.control("DROP VIEW \(SchemaName.quoted(name))") }
     try proposal.run(on: database, keepsLostFamilies: options.sharing != nil)
     // They are of tables that were others.
     try connection.dropPrepared()
-    try add()
+    try add(hadViews: !views.isEmpty)
     try DerivedColumns(schema, coordinatorOrdinal: 0).computeAll(connection)
     if policies.isEmpty { return }
     try PolicyRun(policies, proposal.plan, on: database).run()
@@ -128,7 +133,8 @@ struct SchemaUpdater {
     StoreError(.incompatibleModel, "the store was made with another model: \(text)", path: connection.place)
   }
 
-  private func add() throws(StoreError) {
+  /// - Parameter hadViews: whether there were views before the tables were changed.
+  private func add(hadViews: Bool = false) throws(StoreError) {
     let present = try names("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
     for table in schema.tables {
       if !present.contains(table.name) {
@@ -154,6 +160,12 @@ struct SchemaUpdater {
         "COMMENT ON INDEX \(SchemaName.quoted(index.name)) IS \(SchemaName.literal(index.sql))")
     }
     if options.sharing != nil { try setDefaults() }
+    let views = try viewChanges(hadViews: hadViews)
+    for name in views.stale { try connection.control("DROP VIEW \(SchemaName.quoted(name))") }
+    for view in views.missing {
+      try connection.control(view.sql)
+      try connection.control("COMMENT ON VIEW \(SchemaName.quoted(view.name)) IS \(SchemaName.literal(view.sql))")
+    }
     // Families that were kept for a model that has them again stay.
     _ = try connection.query(
       "DELETE FROM _entity WHERE root = ANY($1)", [.array(.texts(schema.tables.map(\.root.name)))])
@@ -202,6 +214,20 @@ struct SchemaUpdater {
     var indexes: [String: String] = [:]
     for row in 0..<result.rowCount { indexes[result.text(row, 0)] = result.text(row, 1) }
     return indexes
+  }
+
+  /// The SQL of our views in the schema, by name: kept beside them, as that of the indexes is.
+  private func storedViews() throws(StoreError) -> [String: String] {
+    let result = try connection.query(
+      "SELECT c.relname, coalesce(obj_description(c.oid, 'pg_class'), '') FROM pg_class c "
+        + "JOIN pg_namespace n ON n.oid = c.relnamespace "
+        + "WHERE c.relkind = 'v' AND n.nspname = current_schema() AND starts_with(c.relname, $1)",
+      [.text(SchemaView.prefix)])
+    return Dictionary(uniqueKeysWithValues: (0..<result.rowCount).map { (result.text($0, 0), result.text($0, 1)) })
+  }
+
+  private func viewChanges(hadViews: Bool = false) throws(StoreError) -> ViewChanges {
+    ViewChanges(of: try storedViews(), to: schema, makesViews: options.makesViews || hadViews)
   }
 
   /// The triggers of the model's tables that are not there; those of one name may be of different tables.

@@ -33,14 +33,15 @@ struct StoreOpener {
     return constraints
   }
 
-  /// The changes that opening the store would make, a sentence for each; nothing is changed.
+  /// The changes that opening the store would make, a sentence for each, and whether all of them only add something;
+  /// nothing is changed.
   ///
   /// - Throws: ``StoreError`` as opening would, but for what only a look at all rows shows.
-  func changes() throws(StoreError) -> [String] {
+  func changes() throws(StoreError) -> (changes: [String], onlyAdds: Bool) {
     try checkNames()
     let (connection, inspection) = try inspect()
     defer { connection.close() }
-    if try !inspection.isPresent() { return ["the store is made"] }
+    if try !inspection.isPresent() { return (["the store is made"], true) }
     try inspection.checkFormat()
     return try updater(connection, schema).changes()
   }

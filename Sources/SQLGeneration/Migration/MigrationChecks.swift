@@ -26,7 +26,7 @@ struct MigrationChecks {
     return [
       MigrationProblem(
         "\(contribution.entity.name) is abstract now, and the store has \(found)",
-        remedies: ["drop \(contribution.origin.name)"])
+        remedies: [MigrationRemedy.drop(contribution.origin)])
     ]
   }
 
@@ -52,14 +52,13 @@ struct MigrationChecks {
     if let isLost, mapping.fallback == .refuse, let former = mapping.origin?.attribute?.type,
       let found = try rows(of: contribution, where: isLost)
     {
-      let example = attribute.type.exampleText
       problems.append(
         MigrationProblem(
           "\(spelling) was \(former.rawValue) and is \(attribute.type.rawValue) now, and the values of \(found) "
             + (mapping.isStated ? "can't be converted" : "would not survive that"),
-          remedies: (mapping.isStated ? [] : ["convert \(spelling)"]) + [
-            "convert \(spelling) else \(example)", "drop \(contribution.origin.name).\(mapping.origin?.name ?? "")",
-          ]))
+          remedies: MigrationRemedy.convert(
+            spelling, to: attribute.type, orDrop: "\(contribution.origin.name).\(mapping.origin?.name ?? "")"
+          ).filter { !mapping.isStated || $0 != "convert \(spelling)" }))
     }
     guard mapping.needsValue else { return problems }
     let canBecomeNull = mapping.fallback == .replace(.null) ? isLost : nil
@@ -71,7 +70,7 @@ struct MigrationChecks {
           (column == nil
             ? "\(spelling) is new, not optional and without a default for "
             : "\(spelling) was optional and has no default for ") + found + (column == nil ? "" : " without a value"),
-          remedies: ["default \(spelling) \(attribute.type.exampleText)"]))
+          remedies: [MigrationRemedy.fill(spelling, attribute.type)]))
     }
     return problems
   }
@@ -141,19 +140,5 @@ struct MigrationChecks {
     let count = try database.integer("SELECT count(*) \(rest)")
     let named = (count == 1 ? "key " : "keys ") + keys.joined(separator: ", ") + (count > 3 ? ", ..." : "")
     return "\(count) \(count == 1 ? "object" : "objects") (\(named))"
-  }
-}
-
-extension AttributeType {
-  /// A value as an operator writes it, to be replaced by a better one.
-  fileprivate var exampleText: String {
-    switch self {
-    case .integer16, .integer32, .integer64, .decimal, .double, .float: "0"
-    case .boolean: "no"
-    case .string, .binary, .transformable, .undefined: "\"unknown\""
-    case .date: "2001-01-01T00:00:00Z"
-    case .uuid: "00000000-0000-0000-0000-000000000000"
-    case .uri: "about:blank"
-    }
   }
 }

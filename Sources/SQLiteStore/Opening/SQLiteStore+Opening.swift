@@ -18,6 +18,6 @@ extension SQLiteStore {
     try self.init(connection, schema, options: options, counter: counter, ordinal: coordinatorOrdinal, enclosing: nil) {
       () throws(StoreError) in try opener.connect(.reader)
     }
-    try FileSweep(connection: connection, schema: schema, files: files).run()
+    try FileSweep(connection: connection, files: files).run()
   }
 }

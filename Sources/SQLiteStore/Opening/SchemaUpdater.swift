@@ -32,7 +32,7 @@ struct SchemaUpdater {
   func update() throws(StoreError) {
     let stored = try StoredModel(connection)
     if stored.fits(schema.model), stored.definition != nil, try staleIndexes().isEmpty, try missingIndexes().isEmpty,
-      try missingTriggers().isEmpty
+      try missingTriggers().isEmpty, try viewChanges().isEmpty
     {
       return
     }
@@ -74,13 +74,18 @@ struct SchemaUpdater {
     guard let (source, proposal) = try proposal(stored) else {
       return try add(schema.model.entities.filter { stored.entity($0.name) == nil })
     }
+    // SQLite renames no table while a view stands on one that is not there.
+    let views = try storedViews().keys
+    for name in views { try connection.control("DROP VIEW \(SchemaName.quoted(name))") }
     let export = RowExport(
       connection: connection, schema: proposal.plan.source, files: files, hash: source.versionHash)
     for name in proposal.plan.mapping.choices.exports {
       if let entity = source.entitiesByName[name] { try export.run(entity) }
     }
     try proposal.run(on: database, keepsLostFamilies: options.keepsRemovedEntities)
-    do throws(StoreError) { try add(schema.model.entities) } catch  where error.code == .constraint {
+    do throws(StoreError) { try add(schema.model.entities, hadViews: !views.isEmpty) } catch
+      where error.code == .constraint
+    {
       throw incompatible("\(error.message), which the model demands now")
     }
     try DerivedColumns(schema.model, coordinatorOrdinal: 0).computeAll(connection)
@@ -106,7 +111,8 @@ struct SchemaUpdater {
     return (added + removed).joined(separator: ", ")
   }
 
-  private func add(_ entities: [Entity]) throws(StoreError) {
+  /// - Parameter hadViews: whether there were views before the tables were changed.
+  private func add(_ entities: [Entity], hadViews: Bool = false) throws(StoreError) {
     let present = Set(entities.map(\.name))
     for table in schema.tables {
       let columns = try columns(of: table)
@@ -127,6 +133,9 @@ struct SchemaUpdater {
     for name in try staleIndexes() { try connection.control("DROP INDEX \(SchemaName.quoted(name))") }
     for index in try missingIndexes() { try connection.control(index.sql) }
     for trigger in try missingTriggers() { try connection.control(trigger.sql) }
+    let views = try viewChanges(hadViews: hadViews)
+    for name in views.stale { try connection.control("DROP VIEW \(SchemaName.quoted(name))") }
+    for view in views.missing { try connection.control(view.sql) }
     for entity in entities {
       try connection.control("INSERT OR REPLACE INTO _entity VALUES (?1, ?2, ?3, ?4)") { statement in
         statement.bindCopy(entity.name, 1)
@@ -188,6 +197,20 @@ struct SchemaUpdater {
       return true
     }
     return schema.tables.map(\.versionTrigger).filter { !stored.contains($0.name) }
+  }
+
+  /// The SQL of our views in the store, by name.
+  private func storedViews() throws(StoreError) -> [String: String] {
+    var views: [String: String] = [:]
+    try connection.runControl("SELECT name, sql FROM sqlite_master WHERE type = 'view'") { statement in
+      views[statement.text(0)] = statement.text(1)
+      return true
+    }
+    return views.filter { $0.key.hasPrefix(SchemaView.prefix) }
+  }
+
+  private func viewChanges(hadViews: Bool = false) throws(StoreError) -> ViewChanges {
+    ViewChanges(of: try storedViews(), to: schema, makesViews: options.makesViews || hadViews)
   }
 
   /// Indexes of the model's tables that it defines no longer or otherwise; those of unknown tables stay.

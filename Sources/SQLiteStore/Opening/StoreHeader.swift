@@ -36,6 +36,15 @@ struct StoreHeader {
     return true
   }
 
+  /// True if the file has a write-ahead log, as stores in use have and copies for other programs have not.
+  func hasWriteAheadLog() throws(StoreError) -> Bool {
+    let descriptor = try FileSystem.call("open", path) { Glibc.open(path, O_RDONLY | O_CLOEXEC) }
+    defer { close(descriptor) }
+    var version: UInt8 = 0
+    try FileSystem.call("read", path) { pread(descriptor, &version, 1, 18) }
+    return version == 2
+  }
+
   func checkVersion(_ version: Int32) throws(StoreError) {
     guard version <= StoreOpener.formatVersion else {
       throw StoreError(

@@ -10,21 +10,23 @@ package enum StoreTrial {
     /// There is no store; one would be made.
     case newStore
     case nothing
-    /// It would be migrated; a sentence for each change.
-    case migration([String])
+    /// It would be migrated; a sentence for each change, and whether all of them only add something.
+    case migration([String], onlyAdds: Bool)
   }
 
+  /// - Parameter isOpenHere: true if this process has the store open: it would lose its locks on a file that is opened and
+  ///   closed besides.
   /// - Throws: ``StoreError`` as opening would, with the same message.
   package static func run(
-    at url: URL, model: ManagedObjectModel, options: SQLiteStoreOptions
+    at url: URL, model: ManagedObjectModel, options: SQLiteStoreOptions, isOpenHere: Bool = false
   ) throws(StoreError) -> Outcome {
     let path = url.standardizedFileURL.path
     let schema = Schema(model)
     let counter = StatementCounter()
     let opener = StoreOpener(path: path, schema: schema, options: options, counter: counter)
     try opener.checkNames()
-    guard try opener.checkHeader() else { return .newStore }
-    let isAlone = FileSystem.size(of: path + "-wal") == 0 && !FileSystem.exists(path + "-shm")
+    if !isOpenHere, try !opener.checkHeader() { return .newStore }
+    let isAlone = !isOpenHere && FileSystem.size(of: path + "-wal") == 0 && !FileSystem.exists(path + "-shm")
     let connection = try Connection(
       path: path, role: .reader, settings: options.connection, counter: counter, access: .read(isAlone: isAlone))
     try connection.registerFunctions()
@@ -35,8 +37,12 @@ package enum StoreTrial {
     let updater = SchemaUpdater(
       connection: connection, schema: schema,
       files: ExternalFiles(storePath: path, isPrivate: options.isPrivate), options: options)
-    guard let (_, proposal) = try updater.proposal(stored) else { return .migration(["new entities are added"]) }
-    return .migration(try changes(proposal.plan, connection, keepsFamilies: options.keepsRemovedEntities))
+    guard let (_, proposal) = try updater.proposal(stored) else {
+      return .migration(["new entities are added"], onlyAdds: true)
+    }
+    return .migration(
+      try changes(proposal.plan, connection, keepsFamilies: options.keepsRemovedEntities),
+      onlyAdds: proposal.plan.mapping.alterations.isEmpty)
   }
 
   private static func changes(

@@ -10,7 +10,7 @@ import Synchronization
 /// A commit is on disk when `save` returns (`synchronous=FULL`).
 public final class SQLiteStore: PersistentStore, Sendable {
   package let identifier: UUID
-  private let filePath: String
+  let filePath: String
   package var path: String? { filePath }
 
   let schema: Schema
@@ -27,6 +27,8 @@ public final class SQLiteStore: PersistentStore, Sendable {
   private let readers: ReaderPool
   private let openFiles: OpenFiles
   let watcher = Mutex<CommitWatcher?>(nil)
+  /// Told of each commit of rows.
+  let commitObserver = Mutex<(@Sendable () -> Void)?>(nil)
   /// SQLite's counter of commits by others; read by the writer only.
   private let dataVersion: Mutex<Int64>
   /// The resources of an open store; nil once it is closed.
@@ -99,22 +101,28 @@ public final class SQLiteStore: PersistentStore, Sendable {
   }
 
   package func save(_ request: StoreSaveRequest) throws(StoreError) -> StoreSaveResult {
-    return try withWriter { connection throws(StoreError) in
+    let result = try withWriter { connection throws(StoreError) in
       var transaction = saveTransaction(connection, from: request.origin)
       return try transaction.run(request)
     }
+    tellOfCommit()
+    return result
   }
+
+  private func tellOfCommit() { commitObserver.withLock { $0 }?() }
 
   package func transaction<Result: Sendable>(
     from origin: TransactionOrigin, _ body: (any StoreTransaction) throws -> Result
   ) throws -> Result {
     try transactionThread.checkOutside(path)
-    return try writer.withLock { held in
+    let result = try writer.withLock { held in
       guard let connection = held?.connection else { throw closed }
       let transaction = WriteTransaction(
         saveTransaction(connection, from: origin), reader: SnapshotReader(connection: connection, store: self))
       return try transactionThread.run { try transaction.run(body) }
     }
+    tellOfCommit()
+    return result
   }
 
   private func saveTransaction(_ connection: Connection, from origin: TransactionOrigin) -> SaveTransaction {
@@ -199,7 +207,10 @@ public final class SQLiteStore: PersistentStore, Sendable {
     try connection.transaction { () throws(StoreError) in
       try KeyBlocks(connection: connection, names: names).returnBlocks(unused)
     }
-    if enclosing == nil { try connection.control("PRAGMA wal_checkpoint(TRUNCATE)") }
+    if enclosing == nil {
+      files.removal.remove([])
+      try connection.control("PRAGMA wal_checkpoint(TRUNCATE)")
+    }
   }
 
   package func findings() throws(StoreError) -> [String] {

@@ -23,7 +23,7 @@ struct StoreAudit {
 
   /// Each name in a column has its file, of the size that it tells, and each file its name.
   private func largeValues() throws(StoreError) -> [String] {
-    let referred = try FileSweep(connection: connection, schema: schema, files: files).referredNames()
+    let referred = try connection.largeValueNames()
     var findings: [String] = []
     for name in referred.sorted() {
       let size = (try? FileManager.default.attributesOfItem(atPath: files.path(name)))?[.size] as? Int

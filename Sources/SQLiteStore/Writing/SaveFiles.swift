@@ -85,7 +85,7 @@ struct SaveFiles {
       FileSystem.remove(file.path)
     }
     if !removesDropped { return }
-    for name in dropped { FileSystem.remove(files.path(name)) }
+    if !dropped.isEmpty { files.removal.remove(dropped) }
   }
 
   /// Goes back to an earlier state of the same save, and removes the files made since.

@@ -175,7 +175,7 @@ struct ConditionResolver {
     if !options.isEmpty && !type.isText {
       throw mismatch("\(options) is for texts, not for \(type.name)", condition)
     }
-    if case .object = type, comparison.isOrdering {
+    if case .object = type, comparison.isOrdering, !condition.isPlace {
       throw mismatch("objects can be compared with == and != only", condition)
     }
   }
@@ -288,6 +288,9 @@ extension ConditionResolver {
 }
 
 extension Condition {
+  /// True of `SELF > object` and its like: places in the order of keys, by which fetches break ties.
+  fileprivate var isPlace: Bool { if case .compare(.evaluatedObject, _, .object, _) = self { true } else { false } }
+
   /// The left side of a comparison; nil for other conditions.
   fileprivate var leftOperand: Operand? {
     switch self {

@@ -34,9 +34,12 @@ package final class Coalescer: Sendable {
     }
   }
 
-  /// Drops what is queued and ignores later requests; returns when no work runs any more. Not to be called by the work.
+  /// Drops what is queued and ignores later requests.
+  package func close() { state.withLock { $0 = .stopped } }
+
+  /// Closes it, and returns when no work runs any more. Not to be called by the work.
   package func stop() {
-    state.withLock { $0 = .stopped }
+    close()
     queue.sync {}
   }
 }

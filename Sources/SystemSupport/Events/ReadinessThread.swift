@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// The one thread that waits for descriptors of short life, each until it is readable, or hung up, once.
+/// The one thread that waits for descriptors of short life, each until it is readable, writable or hung up, once.
 ///
 /// Dispatch's sources would do, if they could be made and cancelled often: on Linux their records of descriptors are
 /// sometimes used after they were freed (swift-corelibs-libdispatch, issue 949), which ends the process.
@@ -47,7 +47,15 @@ package final class ReadinessThread: Sendable {
   /// call must be quick.
   @discardableResult
   package func whenReadable(_ descriptor: Int32, _ call: @escaping @Sendable () -> Void) throws(SystemError) -> Wait {
-    try wait(for: descriptor, reads: true, call)
+    try wait(for: descriptor, EPOLLIN.rawValue, call)
+  }
+
+  /// Calls back once, on this thread, when a descriptor can be written to or its other end is closed.
+  ///
+  /// The conditions are those of ``whenReadable(_:_:)``: who waits for both has a duplicate.
+  @discardableResult
+  package func whenWritable(_ descriptor: Int32, _ call: @escaping @Sendable () -> Void) throws(SystemError) -> Wait {
+    try wait(for: descriptor, EPOLLOUT.rawValue, call)
   }
 
   /// Calls back once, on this thread, when a Unix socket's other end is closed, whatever can still be read; a client that
@@ -55,11 +63,11 @@ package final class ReadinessThread: Sendable {
   ///
   /// The conditions are those of ``whenReadable(_:_:)``.
   package func whenHungUp(_ descriptor: Int32, _ call: @escaping @Sendable () -> Void) throws(SystemError) -> Wait {
-    try wait(for: descriptor, reads: false, call)
+    try wait(for: descriptor, 0, call)
   }
 
   private func wait(
-    for descriptor: Int32, reads: Bool, _ call: @escaping @Sendable () -> Void
+    for descriptor: Int32, _ events: UInt32, _ call: @escaping @Sendable () -> Void
   ) throws(SystemError) -> Wait {
     let epoll = try epoll.get()
     let added = state.withLock { state -> Result<Wait, SystemError> in
@@ -67,7 +75,7 @@ package final class ReadinessThread: Sendable {
       let token = state.lastToken
       return Result { () throws(SystemError) in
         try systemCall("epoll_ctl", FileDescriptor.subject(of: descriptor)) {
-          linux_epoll_add_once(epoll, descriptor, reads, token)
+          linux_epoll_add_once(epoll, descriptor, events, token)
         }
         state.entries[token] = Entry(descriptor: descriptor, call: call)
         return Wait(token: token)

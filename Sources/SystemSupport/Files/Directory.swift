@@ -160,8 +160,18 @@ extension Directory {
   package func rename(
     _ name: FileName, to newName: FileName, in directory: Directory? = nil, replacing: Bool = true
   ) throws(SystemError) {
-    let target = directory ?? self
     let flags = replacing ? 0 : linux_rename_no_replace
+    try move(name, to: newName, in: directory ?? self, flags: flags)
+  }
+
+  /// Exchanges the names of two entries, without a moment in which one of them is missing.
+  package func exchange(_ name: FileName, with other: FileName) throws(SystemError) {
+    try move(name, to: other, in: self, flags: linux_rename_exchange)
+  }
+
+  private func move(
+    _ name: FileName, to newName: FileName, in target: Directory, flags: UInt32
+  ) throws(SystemError) {
     guard newName.isSingleComponent else {
       throw SystemError(
         .invalidArgument, call: "renameat2", subject: target.displayPath(newName),

@@ -27,7 +27,7 @@ package struct ChildLaunch: Sendable {
   package var limits: [ResourceLimit: UInt64] = [:]
   /// The permission bits that files made by the child don't get; nil keeps the parent's.
   package var fileModeMask: UInt32?
-  /// From -20 to 19, less favoured with higher numbers; nil keeps the parent's.
+  /// From -20 to 19, less favoured with higher numbers; nil keeps the parent's, and so does a sandbox that forbids any other.
   package var niceness: Int32?
   /// The user that the child runs as, which takes a privileged parent; nil keeps the parent's.
   package var user: UserAccount?
@@ -121,19 +121,56 @@ extension ChildLaunch {
     if let wall = Sandbox.ofThisProcess()?.explanation(at: path, of: path, for: .reading, after: error.code) {
       return error.hinting(wall)
     }
-    guard error.call == "execve", let interpreter, access(interpreter, X_OK) != 0 else { return error }
-    return error.hinting("its interpreter \(displayName(interpreter)) is missing or can't be executed")
+    guard error.call == "execve", let missing = missingInterpreter else { return error }
+    return error.hinting(missing)
   }
 
-  /// The program that the first line of a script names; see execve(2).
-  private var interpreter: String? {
-    guard let file = try? FileDescriptor.open(executable) else { return nil }
+  /// The reason why this process can't execute the program, as far as files tell; nil if nothing is in the way.
+  package var obstacle: String? {
+    // A folder may be entered, which asks for the same right.
+    if access(executable + "/.", F_OK) == 0 { return "\(displayName(executable)) is a folder" }
+    do throws(SystemError) {
+      try systemCall("execve", executable) { faccessat(AT_FDCWD, executable, X_OK, AT_EACCESS) }
+    } catch {
+      return "\(explaining(error))"
+    }
+    return missingInterpreter
+  }
+
+  /// The reason why this process can't enter the working directory; nil if nothing is in the way, or if there is none.
+  package var workingDirectoryObstacle: String? {
+    guard let folder = workingDirectory else { return nil }
+    do throws(SystemError) {
+      try systemCall("chdir", folder) { faccessat(AT_FDCWD, folder + "/.", X_OK, AT_EACCESS) }
+      return nil
+    } catch {
+      return "\(explaining(error))"
+    }
+  }
+
+  /// The words for an interpreter that a script's first line names and that can't be executed; nil if there is none.
+  private var missingInterpreter: String? {
+    let words = interpreterLine
+    guard let interpreter = words.first else { return nil }
+    if access(interpreter, X_OK) != 0 {
+      return "its interpreter \(displayName(interpreter)) is missing or can't be executed"
+    }
+    // env(1) looks for its operand in PATH; what stands behind options is its own affair.
+    guard interpreter.hasSuffix("/env"), words.count > 1, let path = environment["PATH"] else { return nil }
+    let name = words[1]
+    if name.hasPrefix("-") || name.contains("=") || name.contains("/") { return nil }
+    let isThere = path.split(separator: ":").contains { access("\($0)/\(name)", X_OK) == 0 }
+    return isThere ? nil : "its interpreter \(displayName(name)) is not in the PATH \(path)"
+  }
+
+  /// The words behind `#!` in the first line of a script; none for other programs. See execve(2).
+  private var interpreterLine: [String] {
+    guard let file = try? FileDescriptor.open(executable) else { return [] }
     var bytes = [UInt8](repeating: 0, count: 256)
     let count = bytes.withUnsafeMutableBytes { buffer in (try? file.read(into: buffer)) ?? 0 }
     let line = bytes.prefix(count).prefix { $0 != UInt8(ascii: "\n") }
-    guard line.starts(with: "#!".utf8) else { return nil }
-    return String(decoding: line.dropFirst(2), as: UTF8.self).split(whereSeparator: \.isWhitespace).first.map(
-      String.init)
+    guard line.starts(with: "#!".utf8) else { return [] }
+    return String(decoding: line.dropFirst(2), as: UTF8.self).split(whereSeparator: \.isWhitespace).map(String.init)
   }
 }
 

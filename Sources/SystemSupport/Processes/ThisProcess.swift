@@ -52,6 +52,27 @@ package enum ProcessMemory {
   }
 }
 
+/// The traces of this process's work.
+package enum ProcessActivity {
+  /// The number of blocks of files that it has written and read so far, in all its threads; it grows while a disk is used.
+  package static var fileBlocks: UInt64 {
+    var usage = rusage()
+    // Can't fail: the address is ours.
+    _ = getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+    return UInt64(bitPattern: Int64(usage.ru_oublock) &+ Int64(usage.ru_inblock))
+  }
+}
+
+/// The priority of this process among others, and of the programs that it starts.
+package enum ProcessPriority {
+  /// True if it may be lowered. The service manager may forbid the call, even for the priority that the process has.
+  package static var canBeLowered: Bool {
+    // The priority of the calling thread, which may be less favoured than the others.
+    setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0))
+      == 0
+  }
+}
+
 /// The rights of a process beyond those of its user, capabilities(7).
 package enum Capabilities {
   /// Clears the ambient capabilities, so that programs started from now on inherit none from the service manager.
@@ -128,4 +149,24 @@ package enum ResourceLimit: Sendable, Hashable {
       }
     return Int32(resource.rawValue)
   }
+}
+
+/// The processor time and the memory of this process.
+package struct ProcessUsage: Sendable {
+  /// The time of all processors, in seconds.
+  package let cpuSeconds: Double
+  /// The memory that it occupies, in bytes.
+  package let residentBytes: Int
+
+  package init() throws(SystemError) {
+    var usage = rusage()
+    try systemCall("getrusage") { getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) }
+    cpuSeconds = Self.seconds(usage.ru_utime) + Self.seconds(usage.ru_stime)
+    // Pages: the whole, and those that are resident.
+    let numbers = try FileDescriptor.open("/proc/self/statm").readAll(limit: 4_096).split(separator: UInt8(ascii: " "))
+    let pages = numbers.count > 1 ? Int(String(decoding: numbers[1], as: UTF8.self)) ?? 0 : 0
+    residentBytes = pages * Int(sysconf(Int32(_SC_PAGESIZE)))
+  }
+
+  private static func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
 }

@@ -36,6 +36,15 @@ extension UserIdentity {
     try PathWalk(path, for: self).node(at: PathWalk.components(of: Array(path.utf8))).status.kind
   }
 
+  /// Opens the file of a Unix socket as a path only, if nobody but certain users can have put it there.
+  ///
+  /// They own the socket, and each folder and link on the way to it; nobody else may replace one of them.
+  package func openSocket(_ path: String, ownedBy owners: Set<UInt32>) throws(PathProblem) -> FileDescriptor {
+    let node = try PathWalk(path, for: self, owners: owners).node(at: PathWalk.components(of: Array(path.utf8)))
+    guard node.status.kind == .socket else { throw PathProblem("\(displayName(node.place)) is no socket") }
+    return node.descriptor
+  }
+
   /// Opens the folder in which this user wants to put a file, if the user may.
   ///
   /// - Returns: The folder, and the file's name in it, which is not looked at.
@@ -77,16 +86,21 @@ private struct PathWalk: ~Copyable {
   private let path: String
   /// The name of the file that is to be written where the path leads; nil for a path that is to be read.
   private let output: FileName?
+  /// The users to whom everything on the way has to belong; nil for any.
+  private let owners: Set<UInt32>?
   private var folder: PathNode
   /// The components still to go, the next one last.
   private var rest: [FileName] = []
   private var links = 0
 
   /// Begins at the root of the file system.
-  init(_ path: String, for user: UserIdentity, output: FileName? = nil) throws(PathProblem) {
+  init(
+    _ path: String, for user: UserIdentity, output: FileName? = nil, owners: Set<UInt32>? = nil
+  ) throws(PathProblem) {
     self.user = user
     self.path = path
     self.output = output
+    self.owners = owners
     guard path.utf8.first == UInt8(ascii: "/") else { throw PathProblem("the path is not absolute") }
     do throws(SystemError) { folder = try Self.root() } catch { throw PathProblem(error) }
   }
@@ -114,6 +128,7 @@ private struct PathWalk: ~Copyable {
       let name = rest.removeLast()
       if name == Self.here { continue }
       let node = try child(name)
+      try checkOwner(of: node)
       switch node.status.kind {
       case .symbolicLink: try follow(node)
       case .directory: folder = node
@@ -147,6 +162,21 @@ private struct PathWalk: ~Copyable {
       return try PathNode(FileDescriptor(owning: number), place: place(of: name))
     } catch {
       throw wall(at: place(of: name), after: error.code) ?? PathProblem(error)
+    }
+  }
+
+  /// Checks that none but the owners can have put a node where it is.
+  private func checkOwner(of node: borrowing PathNode) throws(PathProblem) {
+    guard let owners else { return }
+    if !owners.contains(node.status.owner) {
+      throw PathProblem(
+        "\(displayName(node.place)) belongs to user \(node.status.owner), who is neither root nor the daemon's user")
+    }
+    // In a sticky folder nobody replaces what belongs to others.
+    if folder.status.isWritableByOthers && !folder.status.isSticky {
+      throw PathProblem(
+        "others than its owner may write to the folder \(displayName(folder.place)), and replace what is in it; take "
+          + "that right away (chmod go-w)")
     }
   }
 

@@ -3,7 +3,11 @@ import Glibc
 /// The walls that the settings of a service put around this process: what is hidden from it, and what it can't change.
 package struct Sandbox: Sendable {
   /// The use that a path is wanted for.
-  package enum Use: Sendable { case reading, writing }
+  package enum Use: Sendable {
+    case reading, writing
+    /// The daemon writes a file of its own there.
+    case keeping
+  }
 
   private let mounts: MountTable
   /// The unit that runs this process, whose settings are to be named; nil if no service manager does.
@@ -48,16 +52,21 @@ package struct Sandbox: Sendable {
     switch Wall(mount) {
     case .mask: return mask(mount, path, for: use)
     case .empty where code == .noEntry: return mask(mount, path, for: use)
-    case .ownFolder where code == .noEntry: return ownFolder(mount, path)
-    case .lock where use == .writing && code == .readOnlyFileSystem: return lock(mount, path)
+    case .ownFolder where code == .noEntry: return ownFolder(mount, path, for: use)
+    case .lock where use != .reading && code == .readOnlyFileSystem: return lock(mount, path, for: use)
     default: return nil
     }
   }
 
   /// Explains why nobody else would see a file that is made at a path; nil if others see it.
-  package func explanation(ofUnseen path: String) -> String? {
+  package func explanation(ofUnseen path: String, for use: Use = .writing) -> String? {
     guard let mount = mounts.mount(of: path), Wall(mount) == .ownFolder else { return nil }
-    return ownFolder(mount, path)
+    return ownFolder(mount, path, for: use)
+  }
+
+  /// The reason why the daemon can't write a file of its own: the wall that is in the way, or else the kernel's.
+  package static func reason(of error: SystemError, keeping path: String) -> String {
+    ofThisProcess()?.explanation(at: path, of: path, for: .keeping, after: error.code) ?? error.description
   }
 
   /// True if a unit may have a folder of its own at a place; at others the mounts need not be looked at.
@@ -69,40 +78,48 @@ package struct Sandbox: Sendable {
 
   private func mask(_ mount: MountTable.Mount, _ path: String, for use: Use) -> String {
     let point = displayName(mount.point)
-    guard let unit else { return "a mount at \(point) hides it from the daemon; use a file in the spool's payload/" }
+    guard let unit else {
+      return "a mount at \(point) hides it from the daemon"
+        + (use == .keeping ? "" : "; use a file in the spool's payload/")
+    }
     guard mount.isHome else {
       let setting = Wall(mount) == .mask ? "InaccessiblePaths=" : "TemporaryFileSystem="
-      return "\(setting) of \(unit) hides \(point) from the daemon; use a file in the spool's payload/, "
-        + "or leave \(point) out there (\"systemctl cat \(unit)\" shows where it is set)"
+      return "\(setting) of \(unit) hides \(point) from the daemon; \(alternative(for: use))"
+        + "leave \(point) out there (\"systemctl cat \(unit)\" shows where it is set)"
     }
     let binding = use == .reading ? "BindReadOnlyPaths=" : "BindPaths="
-    return "ProtectHome= of \(unit) hides \(point) from the daemon; use a file in the spool's payload/, "
+    return "ProtectHome= of \(unit) hides \(point) from the daemon; \(alternative(for: use))"
       + cure(unit, ["ProtectHome=tmpfs", binding + Self.value(folder(of: path, in: mount))])
   }
 
-  private func ownFolder(_ mount: MountTable.Mount, _ path: String) -> String {
-    let unit = unit ?? "the service"
-    return "PrivateTmp= of \(unit) gives the daemon a folder \(mount.point) of its own, which nobody else sees; "
-      + "use a file in the spool's payload/, " + cure(unit, ["PrivateTmp=no"])
+  /// The words for another way than to open a path; none for files of the daemon's own.
+  private func alternative(_ act: String = "use a file in", for use: Use) -> String {
+    use == .keeping ? "" : "\(act) the spool's payload/, or "
   }
 
-  private func lock(_ mount: MountTable.Mount, _ path: String) -> String {
+  private func ownFolder(_ mount: MountTable.Mount, _ path: String, for use: Use) -> String {
+    let unit = unit ?? "the service"
+    return "PrivateTmp= of \(unit) gives the daemon a folder \(mount.point) of its own, which nobody else sees; "
+      + alternative(for: use) + cure(unit, ["PrivateTmp=no"])
+  }
+
+  private func lock(_ mount: MountTable.Mount, _ path: String, for use: Use) -> String {
     let point = displayName(mount.point)
     guard let unit else { return "the mount at \(point) is read-only for the daemon, though not for others" }
     // A folder that was let in from behind a mask.
     if mount.isBelowHome {
       return "BindReadOnlyPaths= of \(unit) makes \(point) read-only for the daemon; "
-        + "write to the spool's payload/, or use BindPaths= there (\"systemctl cat \(unit)\" shows where it is set)"
+        + "\(alternative("write to", for: use))use BindPaths= there (\"systemctl cat \(unit)\" shows where it is set)"
     }
     let setting = mount.isHome ? "ProtectHome=" : mount.isOfSystem ? "ProtectSystem=" : "ReadOnlyPaths="
     let place = mount.point == "/" ? "all but a few folders" : point
-    return "\(setting) of \(unit) makes \(place) read-only for the daemon; write to the spool's payload/, "
+    return "\(setting) of \(unit) makes \(place) read-only for the daemon; \(alternative("write to", for: use))"
       + cure(unit, ["ReadWritePaths=" + Self.value(folder(of: path, in: mount))])
   }
 
   /// Names the drop-in that opens a path.
   private func cure(_ unit: String, _ settings: [String]) -> String {
-    "or open it: \"systemctl edit \(unit)\" with the lines [Service], \(settings.joined(separator: ", ")), "
+    "open it: \"systemctl edit \(unit)\" with the lines [Service], \(settings.joined(separator: ", ")), "
       + "then \"systemctl restart \(unit)\"; see SANDBOX in bobbind(8)"
   }
 

@@ -13,8 +13,10 @@ package final class Journal: Sendable {
     case structured
     /// `<N>message (KEY=value)`, as sd-daemon(3) reads from a pipe.
     case prefixed
-    /// `identifier: message (KEY=value)`.
+    /// `identifier: message`, which says by itself what the fields say.
     case human
+    /// The same after the local time, for what runs on: `2026-11-23T14:06:41.123+01:00 identifier: message`.
+    case timed
   }
 
   /// Longer lines are cut: a pipe takes this much whole and without waiting once it is ready.
@@ -29,7 +31,7 @@ package final class Journal: Sendable {
 
   /// - Parameters:
   ///   - identifier: The program's name.
-  ///   - format: Nil chooses between `structured` and `human`, by where standard error leads.
+  ///   - format: The form of lines; if nil, `structured` when standard error leads to the journal, else `human`.
   ///   - output: The descriptor lines go to; must stay open.
   package init(identifier: String, format: Format? = nil, output: Int32 = STDERR_FILENO) {
     self.identifier = identifier
@@ -50,7 +52,8 @@ package final class Journal: Sendable {
       switch format {
       case .structured: send(priority, message, fields: fields)
       case .prefixed: write("<\(priority.rawValue)>" + Self.text(message, fields))
-      case .human: write("\(identifier): " + Self.text(message, fields))
+      case .human: write("\(identifier): " + singleLine(message))
+      case .timed: write("\(Self.localTime()) \(identifier): " + singleLine(message))
       }
     if !isWritten { dropped.add(1, ordering: .relaxed) }
   }
@@ -62,6 +65,12 @@ package final class Journal: Sendable {
     return stream == "\(status.st_dev):\(status.st_ino)"
   }
 
+  /// A journal for what runs on, whose lines have times unless standard error leads to the journal, which has its own.
+  package static func ofService(identifier: String) -> Journal {
+    let isJournal = isJournal(STDERR_FILENO, stream: journalStream())
+    return Journal(identifier: identifier, format: isJournal ? .structured : .timed)
+  }
+
   private static func journalStream() -> String? {
     getenv("JOURNAL_STREAM").map { String(cString: $0) }
   }
@@ -69,6 +78,21 @@ package final class Journal: Sendable {
   private static func text(_ message: String, _ fields: [(String, String)]) -> String {
     let suffix = fields.map { "\($0.0)=\(singleLine($0.1))" }.joined(separator: " ")
     return singleLine(message) + (suffix.isEmpty ? "" : " (\(suffix))")
+  }
+
+  /// This moment by ISO 8601, in local time with its offset.
+  private static func localTime() -> String {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    var fields = tm()
+    localtime_r(&now.tv_sec, &fields)
+    // Foundation's formatters would load the whole of ICU for each program that logs.
+    var buffer = [CChar](repeating: 0, count: 64)
+    let count = strftime(&buffer, buffer.count, "%Y-%m-%dT%H:%M:%S%z", &fields)
+    let text = String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let milliseconds = "\(1000 + now.tv_nsec / 1_000_000)".dropFirst()
+    // The offset comes as +0100.
+    return "\(text.dropLast(5)).\(milliseconds)\(text.suffix(5).prefix(3)):\(text.suffix(2))"
   }
 
   private func write(_ text: String) -> Bool {

@@ -40,6 +40,14 @@ package enum ServiceManager {
       })
   }
 
+  /// The unit that a process belongs to; nil if it belongs to none, has ended, or is hidden from this process.
+  package static func unit(of process: Int32) -> String? {
+    var name: UnsafeMutablePointer<CChar>?
+    defer { free(name) }
+    guard process > 0, sd_pid_get_unit(process, &name) >= 0 else { return nil }
+    return name.map { String(cString: $0) }
+  }
+
   /// libsystemd returns negative error numbers and leaves errno alone.
   private static func libraryCall(
     _ call: String, _ subject: String?, body: () -> Int32

@@ -178,7 +178,7 @@ actor FleetTrial {
       "SELECT *, now() - (SELECT seen FROM bobbin._beat b WHERE b.host = l.host) FROM bobbin._lead l",
       "SELECT * FROM bobbin._run", "SELECT number, kind, host, keys::text, left(body, 100) FROM bobbin._inbox",
       "SELECT * FROM bobbin._outcome",
-      "SELECT _key, id, state, attempt, \"dueAt\", now(), host, right(_place, 12) FROM bobbin.\"Job\" WHERE state <> 'completed'",
+      "SELECT _key, id, state, attempt, \"dueAt\", now(), host, right(place, 12) FROM bobbin.\"Job\" WHERE state <> 'completed'",
     ]
     let logs = hosts.map { host in
       let files = (try? host.root.currentFiles + host.root.newFiles).map { "\($0)" } ?? "-"

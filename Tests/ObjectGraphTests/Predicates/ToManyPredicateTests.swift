@@ -52,6 +52,10 @@ struct ToManyPredicateTests {
       let anna = try #require(try context.fetchIDs(request).first)
       #expect(try names("SELF IN %@", context, [[anna]]) == ["Anna"])
       #expect(try names("SELF == %@", context, [anna]) == ["Anna"])
+      // Places in the order of keys.
+      #expect(try names("SELF >= %@ AND SELF <= %@", context, [anna, anna]) == ["Anna"])
+      let (before, behind) = (try names("SELF < %@", context, [anna]), try names("%@ < SELF", context, [anna]))
+      #expect(Set(before + behind) == ["Bert", "Cleo"] && before.count + behind.count == 2)
     }
   }
 

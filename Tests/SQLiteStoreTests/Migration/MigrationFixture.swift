@@ -9,6 +9,8 @@ final class MigrationFixture {
   struct Options: Sendable {
     var migratesAutomatically = true
     var stagedMigration: StagedMigrationManager?
+    /// So that all migrations prove that views are never in their way.
+    var makesViews = true
   }
 
   let folder: URL
@@ -37,6 +39,7 @@ final class MigrationFixture {
       var postgres = PostgresStoreOptions()
       postgres.migratesAutomatically = options.migratesAutomatically
       postgres.stagedMigration = options.stagedMigration
+      postgres.makesViews = options.makesViews
       postgres.noticesOtherWriters = false
       let parts = address.split(separator: "#")
       postgres.schemaName = String(parts[1])
@@ -45,6 +48,7 @@ final class MigrationFixture {
     var sqlite = SQLiteStoreOptions()
     sqlite.migratesAutomatically = options.migratesAutomatically
     sqlite.stagedMigration = options.stagedMigration
+    sqlite.makesViews = options.makesViews
     return .sqlite(at: URL(fileURLWithPath: address), options: sqlite)
   }
 
@@ -78,6 +82,25 @@ final class MigrationFixture {
       "SELECT count(*) FROM pg_tables WHERE schemaname = '\(schema)' AND tablename ~ '^_(new|old|converted)_'")
       ?? SQLiteStoreOpeningTests.sqlite(
         file, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name GLOB '_[on]*'")
+  }
+
+  /// The answer of the database's own client to a query of views, a line per row with bars between the columns.
+  ///
+  /// - Parameter sql: names a view as `<ENTITY>`.
+  func query(_ sql: String) throws -> String {
+    let place = database == nil ? "" : "\(schema)."
+    let text = sql.replacing(/<(\w+)>/) { "\(place)\"_view_\($0.output.1)\"" }
+    guard let database else { return try SQLiteStoreOpeningTests.sqlite(file, text) }
+    return try database.lines("SET TIME ZONE 'UTC'; \(text)")
+  }
+
+  /// The names of the views.
+  func views() throws -> [String] {
+    let names =
+      try database?.lines(
+        "SELECT viewname FROM pg_views WHERE schemaname = '\(schema)' ORDER BY viewname COLLATE \"C\"")
+      ?? SQLiteStoreOpeningTests.sqlite(file, "SELECT name FROM sqlite_master WHERE type = 'view' ORDER BY name")
+    return names.split(separator: "\n").map(String.init)
   }
 
   /// The number of large values of a size beside the rows.

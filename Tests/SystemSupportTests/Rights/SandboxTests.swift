@@ -141,6 +141,11 @@ struct SandboxTests {
       sandbox.explanation(at: "/srv/www", of: "/srv/www/a.webp", for: .writing, after: .readOnlyFileSystem)
         == "ProtectSystem= of bobbind.service makes all but a few folders read-only for the daemon; "
         + "write to the spool's payload/, " + Self.edit + "ReadWritePaths=/srv/www, " + Self.see)
+    // The daemon's own files have no other place.
+    #expect(
+      sandbox.explanation(at: "/srv/store", of: "/srv/store/a", for: .keeping, after: .readOnlyFileSystem)
+        == "ProtectSystem= of bobbind.service makes all but a few folders read-only for the daemon; "
+        + Self.edit.dropFirst("or ".count) + "ReadWritePaths=/srv/store, " + Self.see)
     #expect(sandbox.explanation(at: "/srv/www", of: "/srv/www/a", for: .writing, after: .accessDenied) == nil)
     #expect(sandbox.explanation(at: "/srv/www", of: "/srv/www/a", for: .reading, after: .noEntry) == nil)
     let broken = Self.sandbox("1 0 8:1 / / ro - ext4 /dev/sda1 ro")

@@ -1,0 +1,115 @@
+import Foundation
+import JSONText
+import JobSchedule
+import Jobs
+import ObjectGraph
+import SystemSupport
+
+/// The reason why a job is not edited.
+struct EditRefusal: Error, Equatable {
+  enum Code: String, Sendable { case notFound = "not-found", notPossible = "not-possible", changed }
+
+  let code: Code
+  let message: String
+  let hint: String?
+}
+
+/// Changes of what a job's next attempt reads.
+extension JobControl {
+  /// Changes a job that is unfinished and does not run, and calls back with its ID.
+  ///
+  /// - Parameter answer: also gets ``EditRefusal``, ``JobHandle/Ambiguous``, and ``JobFileError`` if the new arguments are
+  ///   not those of its type.
+  func edit(_ handle: String, _ edit: JobEdit, answer: @escaping @Sendable (Result<String, any Error>) -> Void) {
+    enqueue(answer) { [self] in
+      if engine.membership != nil { throw EditRefusal.fleet }
+      let (found, ambiguous, ids) = try find([handle])
+      if let ambiguous = ambiguous[handle] { throw ambiguous }
+      guard let id = ids.first, let job = found[id] else { throw EditRefusal.unknown(handle) }
+      try perform(edit, on: job, id)
+      return id
+    }
+  }
+
+  private func perform(_ edit: JobEdit, on entry: KnownJobs.Entry, _ name: String) throws {
+    let id = entry.objectID
+    let state = engine.scheduler.read { schedule, _ in schedule.state(of: id) } ?? entry.state
+    if state.isFinal || state == .running { throw EditRefusal.impossible(name, state) }
+    if replacements.contains(id) || reverting.contains(id) { throw EditRefusal.replacing(name) }
+    let arguments = try newArguments(edit, of: id, name)
+    // So that no worker begins it with the old ones meanwhile.
+    let mustHold = state != .held
+    if mustHold, !engine.scheduler.change({ schedule, _ in schedule.hold(id) }) {
+      throw EditRefusal.impossible(name, .running)
+    }
+    defer { if mustHold { engine.scheduler.change { _ = $0.resume(id, at: $1) } } }
+    try change(id) { job in
+      // A later attempt would go on, with other arguments, where an earlier one has stopped.
+      if edit.changesArguments && Reversion.isNeeded(job) { throw EditRefusal.begun(name) }
+      if edit.changesArguments { job.arguments = arguments.serialized() }
+      if let priority = edit.priority { job.priority = Int32(priority) }
+    }
+    if let priority = edit.priority { engine.scheduler.change { _ = $0.setPriority(priority, of: id, at: $1) } }
+  }
+
+  /// The arguments after an edit, which are checked as those of a new job.
+  private func newArguments(_ edit: JobEdit, of id: ManagedObjectID, _ name: String) throws -> JSONValue {
+    let earlier = try context().performAndWait { try JobSpecification(record: $0.job(with: id)) }
+    if let seen = edit.seen, !seen.isEqual(to: earlier.arguments) { throw EditRefusal.changed(name) }
+    let arguments = try edit.arguments(from: earlier.arguments)
+    let job: JSONObject = [
+      "type": .string(earlier.type), "arguments": arguments, "after": .array(earlier.after.map(JSONValue.string)),
+    ]
+    do throws(JobFileError) {
+      let text = Data(JSONValue.object(job).serializedBytes())
+      _ = try engine.handlers.parse(text, at: engine.date, engine.policy.configuration.value.jobs.unknownTypes)
+    } catch {
+      // Its line is none of the user's.
+      throw JobFileError(error.message, key: error.key)
+    }
+    return arguments
+  }
+}
+
+extension JobEdit {
+  fileprivate var changesArguments: Bool { arguments != nil || !places.isEmpty }
+}
+
+extension EditRefusal {
+  fileprivate static let fleet = EditRefusal(
+    code: .notPossible, message: "jobs of a fleet can't be edited: another host may already have the old arguments",
+    hint: "cancel the job, and submit it under another ID")
+
+  fileprivate static func unknown(_ handle: String) -> EditRefusal {
+    EditRefusal(
+      code: .notFound, message: "there is no job \"\(displayName(handle))\"", hint: "`bobbinctl list` shows the jobs")
+  }
+
+  fileprivate static func impossible(_ name: String, _ state: JobState) -> EditRefusal {
+    let shown = displayName(name)
+    let cure =
+      state.isFinal
+      ? "`bobbinctl submit --replace` runs the ID again with what a file says"
+      : "`bobbinctl hold \(shown)` ends the attempt, `bobbinctl release \(shown)` goes on after the edit"
+    return EditRefusal(code: .notPossible, message: "the job \"\(shown)\" can't be edited: it is \(state)", hint: cure)
+  }
+
+  fileprivate static func begun(_ name: String) -> EditRefusal {
+    EditRefusal(
+      code: .notPossible,
+      message: "the job \"\(displayName(name))\" can't be edited: a part of its work is in the store already",
+      hint: "`bobbinctl submit --replace` reverts that, and begins anew with what a file says")
+  }
+
+  fileprivate static func replacing(_ name: String) -> EditRefusal {
+    EditRefusal(
+      code: .notPossible, message: "the job \"\(displayName(name))\" is just being replaced or cancelled",
+      hint: "try again in a moment")
+  }
+
+  fileprivate static func changed(_ name: String) -> EditRefusal {
+    EditRefusal(
+      code: .changed, message: "somebody else has changed the job \"\(displayName(name))\" meanwhile",
+      hint: "edit it once more")
+  }
+}

@@ -1,0 +1,76 @@
+import JobSchedule
+import ObjectGraph
+import SystemSupport
+
+/// The daemon's account of itself, for its clients and for the service manager.
+extension Daemon {
+  /// The reason why the daemon is not healthy; nil if it is.
+  var problem: String? { problemText.withLock { $0 } }
+
+  /// The resources that an operator has paused, in a fleet on any host: everything first, then by kind and name.
+  var pauses: [(kind: String, name: String, resource: Resource.Name)] {
+    (membership?.paused ?? scheduler.read { schedule, _ in schedule.paused })
+      .compactMap { resource in resource.kindAndName.map { ($0.kind, $0.name, resource) } }
+      .sorted { ($0.kind, $0.name) < ($1.kind, $1.name) }
+  }
+
+  /// The reasons why the models in the folder were not taken at the last reload; empty if they were.
+  package var untakenModels: [String] {
+    get { reasonsAgainstModels.withLock { $0 } }
+    set { reasonsAgainstModels.withLock { $0 = newValue } }
+  }
+
+  /// The status line that the service manager shows while the daemon is not stopping.
+  var statusText: String {
+    let intake = problem.map { "taking no jobs: \($0)" } ?? "taking jobs"
+    let paused = pauses.map(\.resource.description)
+    let held = engine.hostFaults.heldTypes.map { "the type \"\($0.type)\" is held: \($0.reason)" }
+    let troubled = hotFolders.troubled
+    let copy = copier.report?.problem.map { ["the copy of the store can't be made: \($0)"] } ?? []
+    return
+      ([intake] + held + copy + (paused.isEmpty ? [] : ["paused: " + paused.joined(separator: ", ")])
+      + (untakenModels.isEmpty ? [] : ["new models are not taken: \(untakenModels[0])"])
+      + (troubled.isEmpty ? [] : ["hot folders with problems: " + troubled.joined(separator: ", ")]))
+      .joined(separator: "; ")
+  }
+
+  /// Sends ``statusText`` to the service manager; one thread after the other, so that the last one sent is the newest.
+  package func tellStatus() { telling.withLock { _ in log.tellManager(.status(statusText)) } }
+
+  /// Looks whether the daemon's parts make progress, and returns the names of those that hang; to be repeated at the period
+  /// within which they have to.
+  package func hangingParts() -> [String] { progressCheck.look() }
+
+  /// The check of the parts without which nothing goes on. Only the writer waits for disks and databases, whose answers take
+  /// their time; what it writes meanwhile counts.
+  static func progressCheck(
+    of scheduler: Scheduler, main: ManagedObjectContext, occupation: OccupationRecorder, writer: ManagedObjectContext
+  ) -> ProgressCheck {
+    ProgressCheck([
+      .init(name: "the scheduler", call: { scheduler.ping($0) }),
+      .init(name: "main", call: { answer in main.perform { _ in answer() } }, work: { occupation.count }),
+      .init(
+        name: "the writer", patience: 6, call: { answer in writer.perform { _ in answer() } },
+        work: { ProcessActivity.fileBlocks }),
+    ])
+  }
+
+  /// Claims no files until the store can be written again.
+  func pauseIntake(because error: StoreError) {
+    samples.note()
+    // In this order, so that nothing is claimed in between.
+    let isFull = error.code == .full
+    let isAway = error.code == .unavailable
+    intake.pause(isFull ? .storageFull : .storeBusy)
+    intake.resume(isFull ? .storeBusy : .storageFull)
+    let isNew = problemText.withLock { problem in
+      defer { problem = error.description }
+      return problem == nil
+    }
+    guard isNew else { return }
+    if isFull { notices.noteFullStore(error) }
+    let cure = isFull ? "there is room again" : isAway ? "the database answers again" : "the store is free again"
+    log.error("no job files are claimed until \(cure): \(error)", as: .storeUnwritable)
+    tellStatus()
+  }
+}

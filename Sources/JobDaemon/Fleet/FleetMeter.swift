@@ -1,0 +1,35 @@
+import Fleet
+import Synchronization
+
+/// The fleet as the last beat of this host found it, in numbers.
+final class FleetMeter: Sendable {
+  struct Figures: Sendable {
+    /// The number of leads that there have been.
+    var term: Int64 = 0
+    /// The number of hosts that are alive, which only the lead knows.
+    var members: Int?
+    /// True while the database does not answer.
+    var isAway = false
+  }
+
+  private let state = Mutex(Figures())
+
+  var figures: Figures { state.withLock { $0 } }
+
+  /// Notes a beat that was answered; returns true if the one before was not.
+  func note(_ beat: Beat, ofLead isLead: Bool) -> Bool {
+    state.withLock { figures in
+      // The lead is told of the others.
+      defer { figures = Figures(term: beat.term, members: isLead ? beat.silences.count + 1 : nil) }
+      return figures.isAway
+    }
+  }
+
+  /// Notes a beat without an answer; returns true if the one before had none either.
+  func noteMissedBeat() -> Bool {
+    state.withLock { figures in
+      defer { figures.isAway = true }
+      return figures.isAway
+    }
+  }
+}

@@ -1,0 +1,213 @@
+import Configuration
+import Dispatch
+import Foundation
+import Glibc
+import Synchronization
+import SystemSupport
+
+/// The inputs that come with jobs over the socket, in `uploads/`: a folder for each job file, as long as that is in `cur/`,
+/// or in `failed/`.
+///
+/// So they are there whenever the jobs may run, go when all are completed, and go with the file if one has failed. A
+/// folder without a file is what a crash has left, and the next sweep removes it.
+final class Uploads: Sendable {
+  private struct State {
+    /// The bytes of each folder, and whose they are; those that are being received included.
+    var folders: [FileName: (user: UInt32, bytes: UInt64)] = [:]
+    /// Folders whose job file is about to be written, or which are being received.
+    var begun: Set<FileName> = []
+
+    func bytes(of user: UInt32) -> UInt64 { folders.values.reduce(0) { $1.user == user ? $0 + $1.bytes : $0 } }
+  }
+
+  /// The room that is left on the disk for everything else.
+  private static let reserve: UInt64 = 64 << 20
+
+  private let spool: Spool
+  private let folder: Directory
+  private let path: String
+  private let configuration: ConfigurationBox
+  private let log: DaemonLog
+  private let state = Mutex(State())
+  /// Large files take long to unlink, which neither the server's thread nor the daemon's events are to wait for.
+  private let removals = DispatchQueue(label: "removals of inputs")
+
+  init(_ spool: Spool, _ paths: Paths, configuration: ConfigurationBox, log: DaemonLog) throws {
+    (self.spool, path, self.configuration, self.log) = (spool, paths.uploads, configuration, log)
+    folder = try Spool.open(paths.uploads, mode: 0o700)
+  }
+
+  // MARK: Receiving
+
+  /// Begins to receive a request's inputs, which have so many bytes together.
+  func receive(_ length: UInt64, for user: UInt32) throws -> UploadFolder {
+    let settings = configuration.value.spool
+    guard length <= UInt64(settings.maxUploadSize) else {
+      throw UploadRefusal(.tooLarge, "a request with inputs may have \(settings.maxUploadSize) bytes")
+    }
+    let name = FileName(".\(UUID().uuidString).tmp")
+    let isTooMuch = state.withLock { state in
+      let most = UInt64(settings.maxUploadBytesPerUser)
+      if most > 0, state.bytes(of: user) + length > most { return true }
+      state.folders[name] = (user, length)
+      state.begun.insert(name)
+      return false
+    }
+    if isTooMuch {
+      // Somebody may have removed files from failed/ by hand, which the next try finds out.
+      removals.async { self.sweep() }
+      throw UploadRefusal(
+        .tooMany,
+        "the inputs of this user's unfinished and failed jobs have \(settings.maxUploadBytesPerUser) bytes already")
+    }
+    do {
+      try checkRoom()
+      try folder.makeDirectory(name)
+      return UploadFolder(try folder.openDirectory(name), name) { [self] in removals.async { self.remove(name) } }
+    } catch {
+      forget(name)
+      throw error
+    }
+  }
+
+  /// Checks that everything that is announced will fit.
+  private func checkRoom() throws {
+    var status = statvfs()
+    try systemCall("statvfs", path) { statvfs(path, &status) }
+    let free = UInt64(status.f_bavail) * UInt64(status.f_frsize)
+    let announced = state.withLock { state in
+      state.begun.reduce(UInt64(0)) { $0 + (state.folders[$1]?.bytes ?? 0) }
+    }
+    if announced + Self.reserve > free {
+      throw UploadRefusal(.noRoom, "the spool's disk has no room for the inputs")
+    }
+  }
+
+  // MARK: Keeping
+
+  /// The path that a job file of this name has for an input.
+  func path(of input: String, in file: FileName) -> String { "\(path)/\(folderName(of: file))/\(input)" }
+
+  /// Keeps what was received and synchronized, and calls a body that writes the job file of this name; undoes it if that
+  /// fails.
+  func keep<Result>(_ received: UploadFolder, for file: FileName, _ body: () throws -> Result) throws -> Result {
+    let name = folderName(of: file)
+    state.withLock { state in
+      state.folders[name] = state.folders.removeValue(forKey: received.name)
+      // It goes on being heeded by no sweep under its first name, until it has this one.
+      state.begun.insert(name)
+    }
+    // Its jobs may be over by the end, and were not to be heeded before.
+    defer {
+      state.withLock { $0.begun.subtract([received.name, name]) }
+      removals.async { self.removeIfUnused(name) }
+    }
+    do {
+      try folder.rename(received.name, to: name)
+      received.markKept()
+      try folder.synchronize()
+      return try body()
+    } catch {
+      remove(name)
+      throw error
+    }
+  }
+
+  /// Removes the inputs of a job file that is in `cur/` no more, unless it has come to `failed/`.
+  func fileIsGone(_ file: FileName) {
+    // Most job files come without any.
+    if state.withLock(\.folders.isEmpty) { return }
+    guard let name = Submitter.uploadName(of: file),
+      state.withLock({ $0.folders[name] != nil && !$0.begun.contains(name) })
+    else { return }
+    removals.async { self.removeIfUnused(name) }
+  }
+
+  /// Removes all folders whose job files are gone; what is there at the first sweep counts for its users.
+  func sweep() {
+    do {
+      for name in try folder.entries() where !state.withLock({ $0.begun.contains(name) }) {
+        if name.isHidden { remove(name) } else { removeIfUnused(name) }
+      }
+    } catch {
+      log.error("uploads/ can't be looked through for inputs of finished jobs: \(error)")
+    }
+  }
+
+  private func removeIfUnused(_ name: FileName) {
+    do throws(SystemError) {
+      let file = Submitter.fileName(ofUpload: name)
+      // Somebody may be about to try a failed file again, which is then in new/.
+      for place in [spool.current, spool.failed, spool.new] where try place.contains(file) { return try count(name) }
+      remove(name)
+    } catch {
+      log.error("the inputs in uploads/\(name) can't be looked at: \(error)")
+    }
+  }
+
+  /// Counts the inputs of an earlier run.
+  private func count(_ name: FileName) throws(SystemError) {
+    if state.withLock({ $0.folders[name] != nil }) { return }
+    let kept = try folder.openDirectory(name)
+    var bytes: UInt64 = 0
+    for input in try kept.entries() { bytes += UInt64(max(0, try kept.status(of: input).size)) }
+    let user = name.string?.split(separator: "-").first.flatMap { UInt32($0) } ?? 0
+    state.withLock { $0.folders[name] = (user, bytes) }
+  }
+
+  private func remove(_ name: FileName) {
+    do {
+      let inputs = try folder.openDirectory(name)
+      for input in try inputs.entries() { try inputs.unlink(input) }
+      try folder.removeDirectory(name)
+      forget(name)
+    } catch {
+      if error.code == .noEntry { return forget(name) }
+      log.error("the inputs in uploads/\(name) can't be removed; the next start tries again: \(error)")
+    }
+  }
+
+  private func folderName(of file: FileName) -> FileName {
+    guard let name = Submitter.uploadName(of: file) else { preconditionFailure("\(file) was not sent over the socket") }
+    return name
+  }
+
+  private func forget(_ name: FileName) {
+    state.withLock { state in
+      state.folders[name] = nil
+      state.begun.remove(name)
+    }
+  }
+}
+
+/// The inputs of one request, while they are received; dropped, they are removed.
+final class UploadFolder: Sendable {
+  let directory: Directory
+  let name: FileName
+  private let discard: @Sendable () -> Void
+  private let isKept = Mutex(false)
+
+  fileprivate init(_ directory: Directory, _ name: FileName, discard: @escaping @Sendable () -> Void) {
+    (self.directory, self.name, self.discard) = (directory, name, discard)
+  }
+
+  deinit { if !isKept.withLock({ $0 }) { discard() } }
+
+  fileprivate func markKept() { isKept.withLock { $0 = true } }
+
+  /// Writes all to the disk, which takes as long as the disk needs for it.
+  func synchronize() throws(SystemError) {
+    for input in try directory.entries() { try directory.openFile(input).synchronize() }
+    try directory.synchronize()
+  }
+}
+
+/// The reason why inputs are not received.
+struct UploadRefusal: Error {
+  enum Code { case tooLarge, tooMany, noRoom }
+
+  let code: Code
+  let message: String
+
+  init(_ code: Code, _ message: String) { (self.code, self.message) = (code, message) }
+}

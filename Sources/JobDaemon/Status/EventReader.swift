@@ -1,0 +1,93 @@
+import HTTPService
+import JSONText
+import Synchronization
+
+/// A reader of events over HTTP, in the form of server-sent events.
+///
+/// It keeps its place among the events, and at most one event in part: what it has not read yet is in the ring that all
+/// share. One that is overtaken by that is sent the end; its client comes back and reads anew.
+final class EventReader: HTTPBodySource {
+  private struct State {
+    /// The number of the event that comes next.
+    var place: UInt64
+    /// The bytes before it that were not sent yet.
+    var rest: ArraySlice<UInt8>
+    var isBeatDue = false
+    var stream: HTTPStream?
+  }
+
+  let filter: EventFilter
+  private let feed: EventFeed
+  private let mayRead: @Sendable () -> Bool
+  private let state: Mutex<State>
+
+  /// - Parameters:
+  ///   - place: the number of the event that comes first.
+  ///   - greeting: the events that only this reader gets, before.
+  ///   - mayRead: asked before each look, and with each beat at the latest; false ends the stream.
+  init(
+    _ feed: EventFeed, _ filter: EventFilter, from place: UInt64, greeting: [StatusEvent],
+    while mayRead: @escaping @Sendable () -> Bool
+  ) {
+    self.feed = feed
+    self.filter = filter
+    self.mayRead = mayRead
+    // After so many milliseconds a browser comes back.
+    var text = Array("retry: 2000\n\n".utf8)
+    for event in greeting { text += Self.text(of: event, as: event.kind, id: feed.identifier(before: place)) }
+    state = Mutex(State(place: place, rest: text[...]))
+  }
+
+  func begin(_ stream: HTTPStream) {
+    state.withLock { $0.stream = stream }
+    feed.add(self)
+  }
+
+  func end() { feed.remove(self) }
+
+  /// Has the reader look for events.
+  func wake() { state.withLock { $0.stream }?.wake() }
+
+  /// Sends a comment, by which both sides notice that the other is there.
+  func beat() {
+    let stream = state.withLock { state in
+      state.isBeatDue = true
+      return state.stream
+    }
+    stream?.wake()
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> HTTPBodyPart {
+    if !mayRead() { return .end }
+    return state.withLock { state in
+      var count = 0
+      while count < buffer.count {
+        if state.rest.isEmpty {
+          switch feed.next(from: state.place, filter) {
+          case .overtaken: return count > 0 ? .bytes(count) : .end
+          case .nothing(let place):
+            state.place = place
+            if count == 0, state.isBeatDue { state.rest = [UInt8](":\n\n".utf8)[...] }
+            state.isBeatDue = false
+            if state.rest.isEmpty { return count > 0 ? .bytes(count) : .nothingYet }
+          case .event(let event, let kind, let number):
+            state.place = number + 1
+            state.rest = Self.text(of: event, as: kind, id: feed.identifier(before: number + 1))[...]
+          }
+        }
+        let part = state.rest.prefix(buffer.count - count)
+        UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).copyBytes(from: part)
+        count += part.count
+        state.rest = state.rest.dropFirst(part.count)
+      }
+      return .bytes(count)
+    }
+  }
+
+  /// An event in the form of the HTML standard, section "Server-sent events".
+  private static func text(of event: StatusEvent, as kind: StatusEvent.Kind, id: String) -> [UInt8] {
+    var data = event.data
+    if kind != event.kind, let subject = event.subject { data = EventFeed.data(ofRemoved: subject.id) }
+    return Array("id: \(id)\nevent: \(kind.rawValue)\ndata: ".utf8) + data + Array("\n\n".utf8)
+  }
+}

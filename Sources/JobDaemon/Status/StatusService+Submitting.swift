@@ -1,0 +1,136 @@
+import Foundation
+import HTTPService
+import Jobs
+import ObjectGraph
+import SystemSupport
+
+/// The common parts of submissions, whether they are documents or lines.
+extension StatusService {
+  /// A client's submission, and how long it wants to wait for it.
+  struct Submission: Sendable {
+    let body: Data
+    /// The file with one job on each line that the body is; nil for a document.
+    let lines: SpooledFile?
+    /// The form that has the inputs of the document's jobs, if it came in one.
+    let form: UploadedForm?
+    let client: HTTPClient
+    let wait: Duration?
+    /// The folder that relative paths of a document start at; nil for `payload/`.
+    let directory: String?
+    /// The trace that the client is in, for jobs of a document that name none.
+    let trace: TraceContext?
+    /// The client's key, by which a document is known when it comes again.
+    let key: String?
+
+    var user: UInt32 { client.credentials?.user ?? .max }
+  }
+
+  /// The client's key for its submission, or the reply to one that has none that will do.
+  static func key(of request: HTTPRequest) -> Result<String?, Refusal> {
+    let values = request.headers.values(of: "Idempotency-Key")
+    guard let key = values.first else { return .success(nil) }
+    guard values.count == 1, (1...255).contains(key.utf8.count), key.utf8.allSatisfy({ 0x20...0x7e ~= $0 }) else {
+      return .failure(
+        Refusal(
+          response: .failure(
+            400, code: "bad-request", message: "an Idempotency-Key is one field of 1 to 255 visible characters")))
+    }
+    if request.sink is SpooledFile {
+      return .failure(
+        Refusal(
+          response: .failure(
+            400, code: "bad-request", message: "an Idempotency-Key is not for lines",
+            hint: "give each line an \"id\": the same ID is run once")))
+    }
+    return .success(key)
+  }
+
+  /// A reply that ends a request early.
+  struct Refusal: Error { let response: HTTPResponse }
+
+  /// The reply to submissions while none are accepted; nil if they are.
+  var intakeRefusal: HTTPResponse? {
+    switch daemon.intake.refusal {
+    case .stopping: return .failure(503, code: "draining", message: "the daemon is stopping; try again later")
+    case .storageFull:
+      return .failure(503, code: "storage-full", message: "the disk of the store is full; try again later")
+    case .storeBusy: return Self.storeBusy
+    default: break
+    }
+    if !daemon.scheduler.isFull { return nil }
+    return .failure(503, code: "busy", message: "too many jobs are unfinished; try again later")
+  }
+
+  static let storeBusy = HTTPResponse.failure(
+    503, code: "store-busy", message: "another program keeps the store locked; try again later",
+    hint: "end the transaction of that program, such as sqlite3")
+
+  /// Waits for the jobs of a submission if its client wants that, and then answers with a status.
+  ///
+  /// - Parameter files: the files of a document, which may replace jobs.
+  func wait(
+    for jobs: [ManagedObjectID], in files: [AdmittedFile] = [], of submission: Submission,
+    at place: WaitingClients.Place?, responder: HTTPResponder,
+    then answer: @escaping @Sendable (_ status: Int) -> Void
+  ) {
+    guard let wait = submission.wait else { return answer(202) }
+    let waiting = SubmissionWait(jobs, daemon) { [daemon] isOver in
+      daemon.lastReplies.enter()
+      responder.whenOver { daemon.lastReplies.leave() }
+      // Before the client has its reply, and may come back.
+      place?.leave()
+      answer(isOver ? 200 : 202)
+    }
+    waiting.begin(limit: wait, for: files)
+    responder.whenOver {
+      waiting.abandon()
+      place?.leave()
+    }
+  }
+
+  /// The reply to a submission that can't be accepted.
+  func response(to error: any Error) -> HTTPResponse {
+    switch error {
+    case let error as JobFileError: return .failure(400, code: "invalid-job", message: error.description)
+    case let error as LineFileRefusal:
+      return .failure(400, code: "invalid-job", message: error.reasons.joined(separator: "; "))
+    case is KeyReused:
+      return .failure(
+        422, code: "key-reused", message: "another body was submitted with this Idempotency-Key",
+        hint: "take a new key for each submission, and the same one to repeat it")
+    case is FormError, is MultipartError:
+      return .failure(400, code: "bad-request", message: "\(error)", hint: "see POST /v1/jobs in StatusAPI.md")
+    case let error as UploadRefusal: return Self.response(to: error)
+    case let error as AdmissionRefusal: return .failure(409, code: "id-taken", message: error.reason)
+    case let error as SpoolQuota.Refusal: return .failure(429, code: "quota", message: error.reason)
+    case let stopped as LineFileAdmission.Stopped where stopped.isKept:
+      return .failure(
+        503, code: "admission-interrupted",
+        message: "some of the jobs may be admitted already; the next start of the daemon goes on with the others",
+        hint: "don't send the file again: jobs that it gives no IDs would run twice")
+    case is LineFileAdmission.Stopped:
+      return .failure(
+        503, code: "draining", message: "the daemon is stopping, and nothing of the file was accepted",
+        hint: "send it again when the daemon is back")
+    case let error as StoreError where error.code == .busy: return Self.storeBusy
+    case let error as StoreError where error.code == .full:
+      return .failure(503, code: "storage-full", message: "the store can't be written: \(error)")
+    case let error as SystemError where error.code == .diskFull || error.code == .quotaExceeded:
+      return .failure(503, code: "storage-full", message: "the spool can't be written: \(error)")
+    default:
+      daemon.engine.report(error, "a submitted job can't be accepted")
+      return .failure(500, code: "spool", message: "the job can't be written to the spool: \(error)")
+    }
+  }
+}
+
+extension TraceContext {
+  /// The trace in the header of a request; nil if there is none, or one that is not valid.
+  init?(headers: HTTPHeaders) {
+    // Several are none, and states in several fields are one list (RFC 9110, section 5.3).
+    let parents = headers.values(of: "traceparent")
+    guard parents.count == 1 else { return nil }
+    let states = headers.values(of: "tracestate")
+    self.init(parent: parents[0], state: states.isEmpty ? nil : states.joined(separator: ","))
+  }
+}

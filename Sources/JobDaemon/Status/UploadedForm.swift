@@ -1,0 +1,185 @@
+import Foundation
+import HTTPService
+import Jobs
+import Synchronization
+import SystemSupport
+
+/// A form with a job file and the inputs of its jobs, as it comes: the inputs go to disk, the job file to memory.
+final class UploadedForm: HTTPBodySink {
+  /// The name of the part with the job file.
+  static let documentName = "job"
+  /// The text that a job puts before the name of an input in place of a path.
+  static let prefix = "upload:"
+  private static let longestName = 100
+
+  private struct State {
+    var reader: MultipartReader
+    var document: Data?
+    /// The names of the files of inputs, by their names in the form.
+    var inputs: [String: String] = [:]
+    /// The input that comes; nil for the job file.
+    var part: Part?
+    /// The mistake in the form, behind which nothing is read.
+    var problem: (any Error)?
+  }
+
+  /// An input on its way to disk.
+  ///
+  /// `@unchecked Sendable`: it is used within the form's lock only.
+  private final class Part: @unchecked Sendable {
+    /// The name of the file until its content is known; no part can have it.
+    static let fileName: FileName = ".part"
+
+    let name: String
+    private let descriptor: FileDescriptor
+    private let hash = SHA256()
+
+    init(_ name: String, in folder: Directory) throws(SystemError) {
+      self.name = name
+      descriptor = try folder.createFile(Self.fileName)
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+      hash.add(bytes)
+      try descriptor.writeAll(bytes)
+    }
+
+    /// The name that the file has in the end.
+    func finish() -> String { UploadedInputs.fileName(of: name, hash: SHA256.digits(hash.finish())) }
+  }
+
+  let folder: UploadFolder
+  private let documentLimit: Int
+  private let state: Mutex<State>
+
+  /// - Parameters:
+  ///   - folder: the place of the inputs.
+  ///   - documentLimit: the most bytes of the job file.
+  init(_ reader: MultipartReader, into folder: UploadFolder, documentLimit: Int) {
+    self.folder = folder
+    self.documentLimit = documentLimit
+    state = Mutex(State(reader: reader))
+  }
+
+  /// The name of the input that a job means by a path; nil if it is a path.
+  static func input(named path: String) -> String? {
+    path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : nil
+  }
+
+  /// The job file; empty before ``finish()`` has found that there is one.
+  var document: Data { state.withLock { $0.document ?? Data() } }
+
+  /// The names of the files of inputs in the folder, by their names in the form.
+  var inputs: [String: String] { state.withLock { $0.inputs } }
+
+  func append(_ bytes: UnsafeRawBufferPointer) throws {
+    try state.withLock { state in
+      if state.problem != nil { return }
+      var reader = state.reader
+      do {
+        try reader.read(bytes) { try take($0, &state) }
+        state.reader = reader
+      } catch let error as SystemError {
+        throw error
+      } catch {
+        state.problem = error
+      }
+    }
+  }
+
+  /// Checks that the form is complete.
+  ///
+  /// - Throws: ``FormError``, ``MultipartError``.
+  func finish() throws {
+    try state.withLock { state in
+      if let problem = state.problem { throw problem }
+      try state.reader.finish()
+      if state.document == nil { throw FormError("the form has no part \"\(Self.documentName)\" with a job file") }
+    }
+  }
+
+  private func take(_ event: MultipartReader.Event, _ state: inout State) throws {
+    switch event {
+    case .begin(Self.documentName):
+      if state.document != nil { throw FormError("the form has two parts \"\(Self.documentName)\"") }
+      state.document = Data()
+    case .begin(let name):
+      guard Self.isAllowed(name) else {
+        throw FormError(
+          "a part can't be called \"\(displayName(name))\": names are up to \(Self.longestName) letters, digits, dots, "
+            + "hyphens and underscores, and no dot first")
+      }
+      if state.inputs[name] != nil { throw FormError("the form has two parts \"\(name)\"") }
+      state.part = try Part(name, in: folder.directory)
+    case .bytes(let bytes):
+      if let part = state.part { return try part.write(bytes) }
+      guard (state.document?.count ?? 0) + bytes.count <= documentLimit else {
+        throw FormError("a job file may have \(documentLimit) bytes")
+      }
+      state.document?.append(contentsOf: bytes)
+    case .end:
+      guard let part = state.part else { return }
+      state.part = nil
+      let file = part.finish()
+      try folder.directory.rename(Part.fileName, to: FileName(file))
+      state.inputs[part.name] = file
+    }
+  }
+
+  private static func isAllowed(_ name: String) -> Bool {
+    let isText = name.utf8.allSatisfy {
+      switch $0 {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+        true
+      default: false
+      }
+    }
+    return isText && 1...longestName ~= name.utf8.count && !name.hasPrefix(".")
+  }
+}
+
+/// The reason why a form is not one of a job file with its inputs.
+struct FormError: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
+}
+
+/// Submissions with inputs.
+extension StatusService {
+  static func hasForm(_ request: HTTPRequest) -> Bool {
+    request.headers["Content-Type"]?.lowercased().hasPrefix("multipart/") == true
+  }
+
+  /// Has the inputs of a form written to the spool.
+  func place(formOf request: HTTPRequest, length: UInt64) -> HTTPBodyPlace {
+    guard let reader = MultipartReader(contentType: request.headers["Content-Type"] ?? "") else {
+      return .refused(
+        .failure(
+          400, code: "bad-request", message: "Content-Type is not multipart/form-data with a boundary",
+          hint: "curl --form makes such requests"))
+    }
+    do {
+      let folder = try daemon.uploads.receive(length, for: request.client.credentials?.user ?? .max)
+      return .sink(
+        UploadedForm(reader, into: folder, documentLimit: daemon.configuration.value.spool.maxJobFileSize))
+    } catch {
+      return .refused(response(to: error))
+    }
+  }
+
+  static func response(to error: UploadRefusal) -> HTTPResponse {
+    switch error.code {
+    case .tooLarge:
+      .failure(413, code: "body-too-large", message: error.message, hint: "set [Spool] MaxUploadSize, or name a path")
+    case .tooMany:
+      .failure(
+        429, code: "quota", message: error.message,
+        hint:
+          "try again when some are completed, or set [Spool] MaxUploadBytesPerUser; failed jobs keep theirs as long as "
+          + "their file is in failed/")
+    case .noRoom: .failure(503, code: "storage-full", message: error.message)
+    }
+  }
+}

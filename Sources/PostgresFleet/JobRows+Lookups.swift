@@ -1,0 +1,65 @@
+import Fleet
+import JobSchedule
+import Jobs
+import PostgresStore
+import StoreInterface
+
+/// The jobs that somebody asks for by name or by key, each with as much of its row as the question needs.
+extension JobRows {
+  // MARK: For the lead
+
+  /// The jobs of some names.
+  static func named(_ names: Set<String>) -> Request {
+    Request(#"SELECT "id", _key, "state" FROM "Job" WHERE "id" = ANY($1)"#, [.texts(names.sorted())])
+  }
+
+  func named(_ result: QueryResult) -> [String: NamedJob] {
+    var known: [String: NamedJob] = [:]
+    for row in 0..<result.rowCount {
+      known[result.text(row, 0)] = NamedJob(
+        id: id(result.integer(row, 1)), state: JobState(rawValue: result.text(row, 2)) ?? .held)
+    }
+    return known
+  }
+
+  // MARK: For those who admit jobs and wait for their ends
+
+  static func ends(of ids: [ManagedObjectID]) -> Request {
+    Request(
+      #"SELECT _key, "id", "state", "failure", "type", "batch" FROM "Job" WHERE _key = ANY($1)"#,
+      [.keys(ids.map(\.key))])
+  }
+
+  func ends(_ result: QueryResult) -> [ManagedObjectID: FinishedJob] {
+    var ends: [ManagedObjectID: FinishedJob] = [:]
+    for row in 0..<result.rowCount {
+      let id = id(result.integer(row, 0))
+      ends[id] = FinishedJob(
+        objectID: id, id: result.text(row, 1), type: result.text(row, 4), state: Self.state(result.text(row, 2)),
+        failure: result.textIfPresent(row, 3), batch: result.textIfPresent(row, 5), file: nil)
+    }
+    return ends
+  }
+
+  static func known(_ names: [String]) -> Request {
+    Request(
+      """
+      SELECT _key, "id", "state", "failure", "submitter", "type", "arguments", "file", "spool", "options" \
+      FROM "Job" \
+      WHERE "id" = ANY($1)
+      """, [.texts(names)])
+  }
+
+  func known(_ result: QueryResult) -> [KnownJob] {
+    (0..<result.rowCount).map { row in
+      KnownJob(
+        id: id(result.integer(row, 0)), name: result.text(row, 1), state: Self.state(result.text(row, 2)),
+        failure: result.textIfPresent(row, 3), submitter: result.integer(row, 4), type: result.text(row, 5),
+        arguments: result.text(row, 6), file: result.textIfPresent(row, 7), spool: result.textIfPresent(row, 8),
+        options: result.textIfPresent(row, 9))
+    }
+  }
+
+  /// A state that somebody has made unreadable keeps its job from running.
+  private static func state(_ name: String) -> JobState { JobState(rawValue: name) ?? .held }
+}

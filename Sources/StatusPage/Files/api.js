@@ -1,0 +1,85 @@
+// Requests to the daemon. Documentation/StatusAPI.md tells what there is.
+
+/** A refusal in the one form that all errors of the interface have. */
+export class Refusal extends Error {
+  constructor(status, error) {
+    super(error.message)
+    this.status = status
+    this.code = error.code
+    this.hint = error.hint ?? null
+    this.column = error.column ?? null
+  }
+}
+
+// In memory only: closing the page forgets it.
+let token = null
+let asking = null
+/** True once the reader has given no token: asking again would be every other second. */
+let isDeclined = false
+let askForToken = async () => null
+
+/** Sets how the token is asked for; the function is given the reason. */
+export function onMissingToken(ask) { askForToken = ask }
+
+/** Builds the address of a request; parameters that are empty are left out. */
+export function address(path, parameters = {}) {
+  const query = new URLSearchParams()
+  for (const [key, value] of Object.entries(parameters)) {
+    if (value !== null && value !== undefined && value !== '') query.set(key, value)
+  }
+  const text = query.toString()
+  return text ? `${path}?${text}` : path
+}
+
+/** The path of something whose name may have any characters. */
+export const pathOf = (...parts) => '/v1/' + parts.map(encodeURIComponent).join('/')
+
+/** Sends a request with the token, and asks for one if the daemon wants it. */
+export async function send(path, options = {}) {
+  for (;;) {
+    const used = token
+    const headers = {...options.headers}
+    if (used) headers.Authorization = `Bearer ${used}`
+    const response = await fetch(path, {...options, headers, cache: 'no-store', credentials: 'omit'})
+    if (response.status !== 401 || isDeclined) return response
+    if (token === used) {
+      const reason = used ? 'This token is not known.' : null
+      asking ??= askForToken(reason).finally(() => { asking = null })
+      token = await asking
+    }
+    isDeclined = !token
+    if (isDeclined) return response
+  }
+}
+
+async function answer(response) {
+  const isJSON = response.headers.get('Content-Type')?.startsWith('application/json')
+  const body = isJSON ? await response.json() : null
+  if (response.ok) return body
+  throw new Refusal(response.status, body?.error ?? {code: 'unknown', message: `status ${response.status}`})
+}
+
+export const get = async (path, parameters) => answer(await send(address(path, parameters)))
+
+/** The answer, or null if the daemon has no such thing. */
+export async function find(path, parameters) {
+  try {
+    return await get(path, parameters)
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 404) return null
+    throw error
+  }
+}
+
+export async function post(path, body = {}, parameters = {}) {
+  return answer(await send(address(path, parameters), {
+    method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body),
+    headers: {'Content-Type': 'application/json'},
+  }))
+}
+
+/** Who is asked for here: the name, and what the role may do. */
+export async function whoAmI() {
+  const reply = await find('/v1/whoami') ?? {name: null, role: 'control'}
+  return {name: reply.name, maySubmit: reply.role !== 'read', mayControl: reply.role === 'control'}
+}

@@ -1,0 +1,39 @@
+// What views share: the address, who looks, and how to be drawn again.
+
+import {address} from './api.js'
+
+/** Who looks; set before the first view is shown. */
+export const session = {name: null, maySubmit: false, mayControl: false}
+
+const hooks = {reload: () => {}, redraw: () => {}}
+
+export function connect(reload, redraw) { Object.assign(hooks, {reload, redraw}) }
+
+/** Loads the view's data again and shows them. */
+export const reload = () => hooks.reload()
+
+/** Shows what is loaded again, after a change of what is selected or open. */
+export const redraw = () => hooks.redraw()
+
+/** The address of a view: link('jobs', [id], {state: 'running'}). */
+export const link = (view, parts = [], parameters = {}) =>
+  address('#/' + [view, ...parts].map(encodeURIComponent).join('/'), parameters)
+
+/** The view, its parts and its parameters in an address. */
+export function route(hash) {
+  const [path, query = ''] = hash.replace(/^#?\/?/, '').split('?')
+  const [view, ...parts] = path.split('/').map(part => {
+    try {
+      return decodeURIComponent(part)
+    } catch {
+      return part
+    }
+  })
+  return {view: view || 'overview', parts: parts.filter(Boolean), parameters: Object.fromEntries(new URLSearchParams(query))}
+}
+
+/** Goes to another address; one that only filters otherwise can take the place of the present one. */
+export function go(to, {replace = false} = {}) {
+  if (replace) location.replace(to)
+  else location.hash = to
+}

@@ -1,0 +1,126 @@
+// One job's story: what it was asked, how each attempt went, what came of it, and whom it waits for.
+
+import {find, get, pathOf} from './api.js'
+import {commandButtons} from './actions.js'
+import {link, reload} from './app.js'
+import {h} from './dom.js'
+import * as format from './format.js'
+import {graph, relatives} from './graph.js'
+import {card, empty, facts, heading, json, problem, progress, stateBadge, table, time, UNFINISHED} from './parts.js'
+import {keptPictures, pictureCard} from './pictures.js'
+
+const REJECTS = 100
+
+async function load({parts: [id]}, memory) {
+  const job = await get(pathOf('jobs', id))
+  const [why, attempts, rejects, kin, kept] = await Promise.all([
+    UNFINISHED.includes(job.state) && job.state !== 'running' ? find(pathOf('jobs', job.id, 'why')) : null,
+    get(pathOf('jobs', job.id, 'attempts')),
+    job.rejects > 0 ? get(pathOf('jobs', job.id, 'rejects'), {limit: memory.rejects ?? REJECTS}) : null,
+    relatives(job),
+    keptPictures(job),
+  ])
+  return {job, why, attempts: attempts.attempts, rejects, kin, kept}
+}
+
+function render({job, why, attempts, rejects, kin, kept}, _, memory) {
+  return [
+    heading(h('span', null, h('span.mono', null, job.id), ' ', stateBadge(job.state)),
+      ...commandButtons([job.state], () => ({ids: [job.id]}))),
+    job.ending && problem(`It was told to stop: ${job.ending}`),
+    job.error && problem(job.error),
+    why && why.reasons.map(reason => h('p.reason', null, reason)),
+    job.state === 'running' && progress(job),
+    kin.nodes.length > 1 && card('Waits for, and is waited for', null, graph(kin, job.id)),
+    h('div.columns', null,
+      h('div.stack', null,
+        about(job),
+        card('Arguments', null, json(job.arguments ?? {}), job.options && [h('h3', null, 'Options'), json(job.options)]),
+        job.result !== null && job.result !== undefined && card('Result', null, json(job.result))),
+      h('div.stack', null,
+        card('Timeline', null, timeline(job, attempts)),
+        pictureCard(kept))),
+    attempts.some(attempt => attempt.log || attempt.evidence) && card('Log', null, attempts.map(log)),
+    rejects && card(`Rejects: ${format.count(rejects.found)}`, null, rejectTable(rejects, memory)),
+    job.earlierRuns?.length > 0 && card('Earlier runs', null, earlierRuns(job.earlierRuns)),
+  ]
+}
+
+const about = job => card('About', null, facts([
+  ['Type', h('a', {href: link('jobs', [], {type: job.type})}, job.type)],
+  ['Queue', h('a', {href: link('jobs', [], {queue: job.queue})}, job.queue)],
+  ['Batch', job.batch && h('a', {href: link('batches', [job.batch])}, job.batch)],
+  ['Priority', job.priority],
+  ['Attempt', job.attempt ? `${job.attempt} of ${job.maxAttempts}` : `none yet of ${job.maxAttempts}`],
+  ['Submitted by', h('a', {href: link('jobs', [], {submitter: job.submitter})}, `user ${job.submitter}`)],
+  ['Job file', job.file && h('code', null, job.file)],
+  ['On disk', job.durable ? 'yes' : 'not yet'],
+  ['Host', job.host],
+  ['Trace', job.traceparent && h('code', null, job.traceparent)],
+]))
+
+/** What happened when, the first thing first. */
+function timeline(job, attempts) {
+  const events = [{at: job.createdAt, text: 'accepted', class: 'state-available'}]
+  for (const attempt of attempts) {
+    events.push({at: attempt.startedAt, text: `attempt ${attempt.number} began`, class: 'state-running'})
+    if (attempt.finishedAt) {
+      events.push({
+        at: attempt.finishedAt, class: `state-${attempt.outcome}`, more: attempt.error,
+        text: `attempt ${attempt.number}: ${attempt.outcome} after ${format.duration(format.secondsBetween(attempt.startedAt, attempt.finishedAt))}`,
+      })
+    }
+  }
+  const isTold = attempts.some(attempt => attempt.number === job.attempt)
+  if (job.startedAt && !isTold) events.push({at: job.startedAt, text: `attempt ${job.attempt} began`, class: 'state-running'})
+  if (job.finishedAt && !(isTold && attempts.at(-1).finishedAt)) {
+    const took = job.startedAt ? ` after ${format.duration(format.secondsBetween(job.startedAt, job.finishedAt))}` : ''
+    events.push({at: job.finishedAt, text: job.state + took, class: `state-${job.state}`})
+  }
+  if (job.notBefore && ['scheduled', 'retryable'].includes(job.state)) {
+    events.push({at: job.notBefore, text: 'is due', class: 'state-scheduled'})
+  }
+  return h('ol.timeline', null, events.map(event => h('li', {class: event.class},
+    h('span.event', null, event.text), event.more && h('span.error-text', null, event.more),
+    event.at && h('span.when', null, h('time', {datetime: event.at}, format.dateTime(event.at)), ' · ', time(event.at)))))
+}
+
+function log(attempt) {
+  const {evidence} = attempt
+  return h('details', {open: true, 'data-key': `log-${attempt.number}`},
+    h('summary', null, `Attempt ${attempt.number}, ${attempt.outcome}`),
+    attempt.log ? h('pre.log', {tabindex: 0}, attempt.log) : empty('It wrote nothing.'),
+    evidence && evidenceFacts(evidence))
+}
+
+/** What a crash has left. */
+export const evidenceFacts = evidence => [
+  facts([
+    ['Signal', evidence.signal], ['Exit status', evidence.exitStatus],
+    ['Processor time', evidence.userSeconds !== undefined
+      ? `${format.duration(evidence.userSeconds)} user, ${format.duration(evidence.systemSeconds ?? 0)} system` : null],
+    ['Most memory', evidence.maximumResidentBytes !== undefined ? format.bytes(evidence.maximumResidentBytes) : null],
+  ]),
+  evidence.logTail && h('pre.log', {tabindex: 0}, evidence.logTail),
+]
+
+function rejectTable(rejects, memory) {
+  const rows = rejects.rejects.map(reject => ({key: reject.byteOffset, cells: [
+    format.count(reject.line), reject.column ?? '–', reject.rule, reject.message, h('code.raw', null, reject.raw),
+  ]}))
+  return [
+    rejects.header && h('p', null, 'Columns: ', h('code', null, rejects.header)),
+    table('Rejected records', [{title: 'Line', class: 'number'}, 'Column', 'Rule', 'Reason', 'Record'], rows),
+    rejects.next !== null && h('p', null, h('button', {type: 'button', onclick: () => {
+      memory.rejects = Math.min(10_000, (memory.rejects ?? REJECTS) * 10)
+      reload()
+    }}, 'Show more')),
+    rejects.total < rejects.found && h('p.hint', null, `The first ${format.count(rejects.total)} are kept.`),
+  ]
+}
+
+const earlierRuns = runs => table('Earlier runs', ['State', 'Began', 'Ended', 'Error'], runs.map(run => ({
+  key: run.attempt, cells: [stateBadge(run.state), time(run.startedAt), time(run.finishedAt), run.error ?? '–'],
+})))
+
+export default {load, render, wants: ['job', 'removed']}

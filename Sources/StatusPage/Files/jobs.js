@@ -1,0 +1,152 @@
+// Jobs: a list that lives, with filters in the address and commands for a selection.
+
+import {get} from './api.js'
+import {commandButtons} from './actions.js'
+import {go, link, redraw, session} from './app.js'
+import {h} from './dom.js'
+import {filterField, knownValues, query} from './filters.js'
+import * as format from './format.js'
+import {button, empty, heading, jobLink, progress, stateBadge, STATES, table, time} from './parts.js'
+
+const PAGE = 50
+
+/** Asks for one page; the address of a later page has its cursor. */
+async function load({parameters}) {
+  const filters = query(parameters)
+  const asked = {...filters, limit: PAGE, ...(parameters.page && {cursor: parameters.page})}
+  // The counts tell how many jobs each state has under the other filters, unless that means to read all of them.
+  const isRead = Object.keys(filters).some(name => name === 'text' || name.startsWith('argument.'))
+  const [reply, counts] = await Promise.all([
+    get('/v1/jobs', asked), isRead ? {} : get('/v1/jobs', {...query({...parameters, state: ''}), counts: 'true', limit: 1}),
+  ])
+  return {jobs: reply.jobs, total: reply.count, atLeast: reply.atLeast, next: reply.next, counts: counts.counts ?? null}
+}
+
+/** The number of jobs that match, as far as it is known. */
+const words = (total, atLeast) => atLeast ? `${format.count(total)} or more jobs` : format.plural(total, 'job')
+
+function render({jobs, total, atLeast, next, counts}, {parameters}, memory) {
+  memory.selected ??= new Set()
+  // The field stays while the list goes on, and completes what the list has then.
+  memory.jobs = jobs
+  const change = filters => go(link('jobs', [], filters))
+  const here = new Set(jobs.map(job => job.id))
+  for (const id of memory.selected) if (!here.has(id) && !memory.isAll) memory.selected.delete(id)
+  return [
+    heading('Jobs', session.maySubmit && h('a.button.primary', {href: link('submit')}, 'Submit a job')),
+    tabs(parameters, counts),
+    filterField(parameters, () => knownValues(memory.jobs, parameters), change),
+    session.mayControl && commandBar({jobs, total, atLeast, counts}, parameters, memory),
+    jobs.length ? list(jobs, memory) : next ? empty('No job matches among those looked at so far. “Older jobs” looks on.')
+      : empty('No job matches. ', Object.keys(query(parameters)).length > 0
+      && h('a', {href: link('jobs')}, 'Show all jobs')),
+    h('nav.pages', {'aria-label': 'Pages'},
+      parameters.page && button('Back', () => history.back()),
+      h('span', null, words(total, atLeast)),
+      next && h('a.button', {href: link('jobs', [], {...parameters, page: next})}, 'Older jobs')),
+  ]
+}
+
+/** The states with the numbers of their jobs, as links. */
+function tabs(parameters, counts) {
+  const chosen = new Set((parameters.state ?? '').split(',').filter(Boolean))
+  const tab = (label, state, number) => h('li', null, h('a', {
+    href: link('jobs', [], {...parameters, state, page: ''}), class: state ? `state-${state}` : null,
+    'aria-current': (state ? chosen.has(state) : !chosen.size) ? 'true' : null,
+  }, label, ' ', counts && h('span.number', null, format.short(number))))
+  const all = Object.values(counts ?? {}).reduce((sum, number) => sum + number, 0)
+  return h('nav.tabs', {'aria-label': 'States'}, h('ul', null, tab('all', '', all),
+    STATES.filter(state => !counts || counts[state] || chosen.has(state)).map(state => tab(state, state, counts?.[state] ?? 0))))
+}
+
+/** What can be done to the selection, or to all that match. */
+function commandBar({jobs, total, atLeast, counts}, parameters, memory) {
+  const {selected} = memory
+  if (!selected.size && !memory.isAll) return null
+  const states = memory.isAll
+    ? (parameters.state ? parameters.state.split(',') : STATES.filter(state => !counts || counts[state]))
+    : [...new Set(jobs.filter(job => selected.has(job.id)).map(job => job.state))]
+  const {state, ...where} = query(parameters)
+  const target = () => memory.isAll ? {where, states} : {ids: [...selected]}
+  return h('div.command-bar', {role: 'region', 'aria-label': 'Selected jobs'},
+    h('span', null, memory.isAll ? `All ${words(total, atLeast)} that match` : `${format.plural(selected.size, 'job')} selected`),
+    !memory.isAll && (atLeast || total > jobs.length) && jobs.every(job => selected.has(job.id))
+      && button(atLeast ? 'Select all that match' : `Select all ${format.count(total)} that match`, () => { memory.isAll = true; redraw() }, {class: 'link'}),
+    commandButtons(states, target, {done: () => clear(memory)}),
+    button('Clear', () => { clear(memory); redraw() }, {class: 'quiet'}))
+}
+
+function clear(memory) {
+  memory.selected.clear()
+  memory.isAll = false
+}
+
+function list(jobs, memory) {
+  const {selected} = memory
+  const chosen = jobs.filter(job => selected.has(job.id)).length
+  const everyone = h('input', {
+    type: 'checkbox', 'aria-label': 'Select all on this page', checked: chosen > 0 && chosen === jobs.length,
+    'data-some': chosen > 0 && chosen < jobs.length,
+    onchange: event => {
+      clear(memory)
+      if (event.target.checked) for (const job of jobs) selected.add(job.id)
+      redraw()
+    },
+  })
+  const columns = [
+    ...(session.mayControl ? [{title: everyone, class: 'check'}] : []),
+    'Job', 'State', {title: 'Queue', class: 'wide-only'}, {title: 'Attempt', class: 'number wide-only'}, 'Progress or outcome',
+    {title: 'Accepted', class: 'number'},
+  ]
+  return table('Jobs', columns, jobs.map(job => ({
+    key: job.id, class: selected.has(job.id) ? 'selected' : null,
+    cells: [...(session.mayControl ? [checkbox(job, memory)] : []), ...cells(job)],
+  })))
+}
+
+function checkbox(job, memory) {
+  return h('input', {
+    type: 'checkbox', 'aria-label': `Select ${job.id}`, checked: memory.selected.has(job.id),
+    onclick: event => {
+      memory.isAll = false
+      const isOn = event.target.checked
+      // With the shift key, everything since the last one.
+      for (const id of event.shiftKey ? between(memory.last, job.id) : [job.id]) {
+        if (isOn) memory.selected.add(id)
+        else memory.selected.delete(id)
+      }
+      memory.last = job.id
+      redraw()
+    },
+  })
+}
+
+function between(first, last) {
+  const ids = [...document.querySelectorAll('#main tbody tr')].map(row => row.dataset.key)
+  const places = [ids.indexOf(first), ids.indexOf(last)].toSorted((a, b) => a - b)
+  return places[0] < 0 ? [last] : ids.slice(places[0], places[1] + 1)
+}
+
+function cells(job) {
+  return [
+    h('div.job-name', null, jobLink(job.id), h('span.type', null, job.type)),
+    stateBadge(job.state),
+    h('a', {href: link('jobs', [], {queue: job.queue})}, job.queue),
+    job.attempt ? `${job.attempt} of ${job.maxAttempts}` : h('span.none', null, '–'),
+    outcome(job),
+    time(job.createdAt),
+  ]
+}
+
+function outcome(job) {
+  if (job.state === 'running') return progress(job) ?? h('span.none', null, 'no progress told')
+  if (job.error) return h('span.error-text', {title: job.error}, job.error)
+  if (job.state === 'scheduled' || job.state === 'retryable') return h('span', null, 'due ', time(job.notBefore))
+  if (job.finishedAt) {
+    return h('span', null, job.startedAt && `took ${format.duration(format.secondsBetween(job.startedAt, job.finishedAt))}`,
+      !job.durable && ', not on disk yet')
+  }
+  return h('span.none', null, '–')
+}
+
+export default {load, render, wants: ['job', 'removed']}

@@ -1,0 +1,133 @@
+// Overview: how the daemon is, over time and now.
+
+import {find, get, post} from './api.js'
+import {link, reload} from './app.js'
+import {plot} from './charts.js'
+import {attempt} from './dialog.js'
+import {h} from './dom.js'
+import * as format from './format.js'
+import {card, control, empty, facts, FINAL, heading, jobLink, problem, progress, table, time, UNFINISHED} from './parts.js'
+import {history, SPANS} from './samples.js'
+
+/** False once the daemon has said that it is in no fleet, which only a restart changes. */
+let isInFleet = true
+
+async function load({parameters}) {
+  const span = SPANS[parameters.span] ? parameters.span : 'hour'
+  const [status, running, fleet] = await Promise.all([
+    get('/v1/status'), get('/v1/jobs', {state: 'running', limit: 50}), isInFleet ? find('/v1/fleet') : null,
+  ])
+  isInFleet = fleet !== null
+  return {status, running: running.jobs, fleet, span, samples: await history(span, status)}
+}
+
+function render({status, running, fleet, span, samples}) {
+  return [
+    heading('Overview', ...pauseButtons(status)),
+    troubles(status),
+    states(status),
+    samples.isKept && spans(span),
+    h('div.plots', null, plots(samples)),
+    h('div.columns', null, workers(status, running), writer(status, samples), fleet && hosts(fleet), service(status)),
+  ]
+}
+
+const spans = chosen => h('nav.tabs', {'aria-label': 'Span of the plots'}, h('ul', null, Object.keys(SPANS).map(span => h('li', null,
+  h('a', {href: link('overview', [], {span}), 'aria-current': span === chosen ? 'true' : null}, `Last ${span}`)))))
+
+const isPaused = status => status.pauses.some(pause => pause.kind === 'all')
+
+function pauseButtons(status) {
+  const change = path => () => attempt(async () => { await post(path); reload() })
+  return [isPaused(status)
+    ? control('Resume all', change('/v1/resume'), {class: 'primary'})
+    : control('Pause all', change('/v1/pause'))]
+}
+
+/** What an operator should know first. */
+function troubles(status) {
+  const found = []
+  if (status.state === 'storage-full') found.push('The disk is full: nothing is accepted until there is room, and nothing is lost.')
+  if (status.state === 'store-busy') found.push('Another program keeps the store locked: nothing is accepted until it ends its transaction.')
+  if (status.writer.lastError) found.push(`The last flush failed: ${status.writer.lastError}`)
+  for (const held of status.heldTypes ?? []) found.push(`Jobs of the type ${held.type} are held: ${held.reason}`)
+  for (const reason of status.untakenModels ?? []) found.push(`The models were not taken: ${reason}`)
+  if (status.copy?.problem) found.push(`The copy of the store could not be made: ${status.copy.problem}`)
+  for (const name of status.hotFolders?.troubled ?? []) found.push(`The hot folder ${name} has a problem; the schedules' view tells which.`)
+  const pauses = status.pauses.map(pause => pause.kind === 'all' ? 'everything' : `the ${pause.kind} ${pause.name}`)
+  if (pauses.length) found.push(`Paused: ${pauses.join(', ')}.`)
+  return found.map(text => problem(text))
+}
+
+function states(status) {
+  const tile = state => h('a.tile', {href: link('jobs', [], {state}), class: `state-${state}`},
+    h('span.value', null, format.short(status.jobs[state] ?? 0)), h('span.name', null, state))
+  return h('div.tiles', {role: 'group', 'aria-label': 'Jobs by state'},
+    UNFINISHED.map(tile), h('span.divider', {'aria-hidden': 'true'}), FINAL.map(tile))
+}
+
+function plots(samples) {
+  const {times} = samples
+  const per = number => `${format.short(number)}/s`
+  return [
+    plot({title: 'Throughput', times, unit: per, series: [
+      {name: 'completed', class: 'c1', values: samples.completed}, {name: 'failed', class: 'c3', values: samples.failed},
+    ]}),
+    samples.waiting.some(value => value !== null) && plot({title: 'Waiting time', times, unit: format.duration, series: [
+      {name: 'half wait less than', class: 'c2', values: samples.waiting}, {name: '95 % less than', class: 'c5', values: samples.longWaiting},
+    ]}),
+    plot({title: 'Queue depth', times, unit: format.short, series: [{name: 'depth', class: 'c4', values: samples.depth}]}),
+  ]
+}
+
+function workers(status, running) {
+  const {busy, count, abandoned} = status.workers
+  const rows = running.map(job => ({key: job.id, cells: [
+    jobLink(job.id), job.type, h('span', null, format.duration(format.secondsBetween(job.startedAt ?? job.createdAt))),
+    progress(job) ?? h('span.none', null, '–'),
+  ]}))
+  return card('Workers', {class: 'span-2'},
+    h('p.lead', null, `${format.count(busy)} of ${format.plural(count, 'worker')} busy`,
+      abandoned > 0 && h('span.warning', null, ` · ${format.plural(abandoned, 'abandoned handler')} still at work`)),
+    rows.length
+      ? table('Running jobs', ['Job', 'Type', {title: 'For', class: 'number'}, 'Progress'], rows)
+      : empty('No job is running.'))
+}
+
+function writer(status, samples) {
+  const {writer, main} = status
+  return card('Disk', null, facts([
+    ['Oldest unflushed change', writer.oldestUnflushedSeconds === null ? 'none' : format.duration(writer.oldestUnflushedSeconds)],
+    ['Unflushed', `${format.plural(writer.unflushedObjects, 'object')}, ${format.bytes(writer.unflushedBytes)}`],
+    ['Computed, not on disk yet', format.plural(status.jobs.computed ?? 0, 'job')],
+    ['Flushes', `${format.count(writer.flushes)}${writer.lastFlushSeconds === null ? '' : `, the last took ${format.duration(writer.lastFlushSeconds)}`}`],
+    ['Main occupied', `${format.duration(main.p99Seconds)} (99th percentile)`],
+    ['Free', samples.diskFree === null ? null : format.bytes(samples.diskFree)],
+    ['Copy', status.copy ? `${status.copy.path}${status.copy.behind ? ', behind' : ''}` : null],
+  ]), control('Flush now', () => attempt(async () => { await post('/v1/flush'); reload() })))
+}
+
+const service = status => card('Service', null, facts([
+  ['Version', status.version],
+  ['Up for', format.duration(status.uptimeSeconds)],
+  ['Process', status.pid],
+  ['Started', h('time', {datetime: status.startedAt}, format.dateTime(status.startedAt))],
+  ['Spool', h('code', null, status.spool)],
+  ['Store', h('code', null, status.store)],
+  ['Refused files', format.count(status.refusedFiles)],
+]))
+
+function hosts(fleet) {
+  const act = (path, host) => () => attempt(async () => { await post(`/v1/fleet/${path}`, {host: host.number}); reload() })
+  const rows = fleet.hosts.map(host => ({key: host.number, cells: [
+    h('span', null, host.spool.split(':')[0], host.isLead && h('span.badge', {class: 'accent'}, 'lead'),
+      !host.isAlive && h('span.badge', {class: 'state-discarded'}, 'gone'), host.isDrained && h('span.badge', {class: 'state-held'}, 'drained')),
+    `${host.running} of ${host.slots}`, host.places.join(', ') || '–', format.duration(host.silenceSeconds),
+    host.isDrained ? control('Undrain', act('undrain', host)) : control('Drain', act('drain', host)),
+  ]}))
+  return card('Hosts of the fleet', {class: 'span-2'},
+    table('Hosts of the fleet', ['Host', {title: 'Running', class: 'number'}, 'Places', {title: 'Silent for', class: 'number'}, {title: 'Change', class: 'actions'}], rows),
+    fleet.unmet.map(need => problem(`${format.plural(need.jobs, 'job')} of the type ${need.type}: ${need.reason}`)))
+}
+
+export default {load, render, wants: ['job', 'status', 'removed']}

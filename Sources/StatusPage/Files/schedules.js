@@ -1,0 +1,79 @@
+// Schedules with their history, and hot folders.
+
+import {get, pathOf, post} from './api.js'
+import {link, reload} from './app.js'
+import {bars} from './charts.js'
+import {attempt, note} from './dialog.js'
+import {h} from './dom.js'
+import * as format from './format.js'
+import {card, control, empty, heading, jobLink, problem, shares, STATES, table, time} from './parts.js'
+
+async function load() {
+  const [schedules, folders] = await Promise.all([get('/v1/schedules'), get('/v1/folders')])
+  return {schedules: schedules.schedules, folders: folders.folders}
+}
+
+const render = ({schedules, folders}) => [
+  heading('Schedules'),
+  card(null, null, schedules.length ? scheduleTable(schedules)
+    : empty('There are no schedules. A file in ', h('code', null, 'schedules.d'), ' makes one.')),
+  h('h2.section', null, 'Hot folders'),
+  card(null, null, folders.length ? folderTable(folders)
+    : empty('There are no hot folders. A section ', h('code', null, '[HotFolder NAME]'), ' of a file in ', h('code', null, 'folders.d'), ' makes one.')),
+]
+
+const change = (name, action, said) => () => attempt(async () => {
+  const reply = await post(pathOf('schedules', name, action))
+  note(reply.firing ? `${name} has fired: ${reply.firing}` : said)
+  reload()
+})
+
+function scheduleTable(schedules) {
+  const rows = schedules.map(schedule => ({key: schedule.name, cells: [
+    h('span', null, schedule.name, schedule.isPaused && h('span.badge.state-held', null, 'paused')),
+    schedule.next ? time(schedule.next) : h('span.none', null, schedule.isPaused ? 'paused' : 'never again'),
+    history(schedule),
+    h('span', null, time(schedule.last), ' ', Object.keys(schedule.jobs).length > 0 && shares(schedule.jobs, 'Jobs of the last firing')),
+    h('span.row-buttons', null,
+      control('Run', change(schedule.name, 'run'), {'aria-label': `Run ${schedule.name} now`}),
+      schedule.isPaused
+        ? control('Resume', change(schedule.name, 'resume', `${schedule.name} is resumed`), {'aria-label': `Resume ${schedule.name}`})
+        : control('Pause', change(schedule.name, 'pause', `${schedule.name} is paused`), {'aria-label': `Pause ${schedule.name}`})),
+  ]}))
+  return table('Schedules', ['Schedule', 'Next', 'History', 'Last', {title: 'Change', class: 'actions'}], rows)
+}
+
+/** A bar for each firing: how long its jobs took, and how they ended. */
+function history(schedule) {
+  const firings = schedule.history ?? []
+  if (!firings.length) return h('span.none', null, 'none yet')
+  const longest = Math.max(...firings.map(firing => firing.seconds ?? 0), 0.001)
+  return bars(`History of ${schedule.name}`, firings.map(firing => {
+    const worst = ['quarantined', 'discarded', 'cancelled', 'running', 'retryable', 'waiting', 'available', 'scheduled', 'held']
+      .find(state => firing.jobs[state]) ?? 'completed'
+    const states = STATES.filter(state => firing.jobs[state]).map(state => `${firing.jobs[state]} ${state}`).join(', ')
+    const took = firing.seconds === null ? '' : `, took ${format.duration(firing.seconds)}`
+    return {
+      height: (firing.seconds ?? longest) / longest, class: `state-${worst}`, href: link('jobs', [], {text: firing.id}),
+      text: `${format.dateTime(firing.time)}: ${states || 'its jobs are removed'}${took}`,
+    }
+  }))
+}
+
+function folderTable(folders) {
+  const rows = folders.map(folder => {
+    const {waiting, underWay, submitted, completed, failed} = folder.files
+    return {key: folder.name, cells: [
+      h('span', null, folder.name, ' ', h('span.badge', {class: folder.problem ? 'state-discarded' : 'state-completed'}, folder.state)),
+      h('span', null, h('code', null, folder.path), folder.patterns.length > 0 && ` ${folder.patterns.join(' ')}`,
+        folder.problem && problem(folder.problem), folder.refusal && h('span.error-text', null, folder.refusal)),
+      format.count(waiting), format.count(underWay), `${format.count(completed)} of ${format.count(submitted)}`,
+      failed ? h('strong.error-text', null, format.count(failed)) : '0',
+      folder.last ? h('span', null, jobLink(folder.last.job, folder.last.path), ' ', time(folder.last.time)) : h('span.none', null, '–'),
+    ]}
+  })
+  return table('Hot folders', ['Folder', 'Path', {title: 'Waiting', class: 'number'}, {title: 'Under way', class: 'number'},
+    {title: 'Completed', class: 'number'}, {title: 'Failed', class: 'number'}, 'Last file'], rows)
+}
+
+export default {load, render, wants: ['job', 'status']}

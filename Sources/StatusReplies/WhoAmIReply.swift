@@ -1,0 +1,17 @@
+package import JSONText
+
+/// The reply of `GET /v1/whoami`: who asks, and what that one may do.
+package struct WhoAmIReply: Decodable, Sendable {
+  /// The number of the user, or the name of the token.
+  package let name: String
+  /// `read`, `submit` or `control`; each includes those before it.
+  package let role: String
+  /// The kind of socket that the request came by, `unix` or `tcp`.
+  package let via: String
+
+  package init(name: String, role: String, via: String) { (self.name, self.role, self.via) = (name, role, via) }
+
+  package var json: JSONValue {
+    .object(["name": .string(name), "role": .string(role), "via": .string(via)])
+  }
+}

@@ -1,0 +1,57 @@
+import DaemonTesting
+import Foundation
+import Glibc
+import SystemSupport
+import TestSupport
+import Testing
+
+extension SystemTests {
+  @Suite("Shares of the spool", .enabled(if: SkipReason.runsAsRoot()))
+  struct SpoolQuota {
+    private static let settings = DaemonRoot.quickFlushes + "[Spool]\nMaxJobsPerUser=3\nMaxBytesPerUser=4K\n"
+
+    /// A job that stays unfinished.
+    private static let job = #"{"type": "noop", "notBefore": "2125-01-01T00:00:00Z"}"#
+
+    private static func jobs(_ count: Int) -> String {
+      "{\"jobs\": [" + Array(repeating: job, count: count).joined(separator: ",") + "]}"
+    }
+
+    @Test("One user's jobs and bytes are limited, dropped or sent, also after a restart; nobody else's are")
+    func limits() async throws {
+      let root = try DaemonRoot(Self.settings)
+      let wrapper = try OtherUser.memberGroupWrapper(root)
+      let daemon = try await DaemonProcess.ready(root, wrapper: wrapper)
+      let send = { (user: OtherUser, daemon: DaemonProcess, text: String) in
+        try await user.request(daemon, "/v1/jobs", ["--data-binary", text])
+      }
+      #expect(try await send(.member, daemon, Self.jobs(2)) == 202)
+      #expect(try await send(.member, daemon, Self.jobs(2)) == 429)
+      try drop(Self.jobs(2), as: "jobs.json", of: .member, in: root)
+      try drop("\(Self.job)\n\(Self.job)\n", as: "lines.ndjson", of: .member, in: root)
+      try drop(Self.jobs(1) + String(repeating: " ", count: 4096), as: "large.json", of: .member, in: root)
+      try await daemon.wait { try $0.root.failedFiles.count == 6 }
+      #expect(try root.reason("jobs.json").contains("would have 4 jobs in files that are not finished, and may have 3"))
+      #expect(try root.reason("large.json").contains("MaxBytesPerUser"))
+      #expect(try await send(.otherMember, daemon, Self.jobs(3)) == 202)
+      #expect(try await daemon.request("POST", "/v1/jobs", body: Self.jobs(20)).status == 202)
+
+      try await daemon.kill()
+      let again = try await DaemonProcess.ready(root, wrapper: wrapper)
+      #expect(try await send(.member, again, Self.jobs(2)) == 429)
+      #expect(try await send(.member, again, Self.jobs(1)) == 202)
+      // What is over makes room again.
+      let cancelled = try await again.tool("cancel", "--state", "scheduled")
+      #expect(cancelled.code == 0, "\(cancelled.errors)")
+      try await again.waitUntilSpoolIsEmpty()
+      #expect(try await send(.member, again, Self.jobs(3)) == 202)
+    }
+
+    private func drop(_ text: String, as name: FileName, of user: OtherUser, in root: DaemonRoot) throws {
+      let path = root.paths.spoolTemporary + "/drop"
+      try root.write(text, to: path)
+      try #require(chown(path, user.user, user.group) == 0 && chmod(path, 0o640) == 0)
+      try #require(rename(path, root.paths.spoolNew + "/\(name)") == 0)
+    }
+  }
+}

@@ -1,0 +1,169 @@
+import DaemonTesting
+import Foundation
+import Glibc
+import SystemSupport
+import TestSupport
+import Testing
+
+extension SystemTests {
+  @Suite("Upgrades and their way back")
+  struct Upgrades {
+    /// What killed daemons of earlier releases have left, by scripts/record-state.
+    private static let states: [URL] = {
+      let folder = RepositoryPaths.fixtures.appending(path: "States")
+      let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))) ?? []
+      return names.sorted().filter { $0.hasSuffix(".tar.gz") }.map { folder.appending(path: $0) }
+    }()
+
+    @Test(
+      "What an earlier release was doing when it was killed is gone on with, and nothing is done twice",
+      .enabled(if: SkipReason.runsAsRoot()), arguments: states)
+    func earlierRelease(state: URL) async throws {
+      let root = try await Self.root(of: state)
+      let daemon = try await DaemonProcess.ready(root)
+      let before = try await root.sql("SELECT count(*) FROM Reading WHERE job = 'many'")
+      #expect((Int(before) ?? 0) > 0 && (Int(before) ?? 0) < 60_000, "the import was not in the middle")
+      let paused = try await daemon.tool("status")
+      #expect(paused.output.contains("paused"), "\(paused.output)")
+      let resumed = try await daemon.tool("resume", "--all")
+      #expect(resumed.code == 0, "\(resumed.errors)")
+      try await daemon.waitUntilSpoolIsEmpty()
+      let jobs = try await root.sql("SELECT id || ' ' || state FROM Job ORDER BY id")
+      let done = ["done-import", "done-noop", "dropped-later", "first", "later", "line-1", "line-2", "line-3", "many"]
+      let expected = (done + ["second", "waiting"]).map { $0 + " completed" } + ["failed discarded"]
+      #expect(jobs.split(separator: "\n").map(String.init) == expected.sorted())
+      let rows = try await root.sql("SELECT job, count(*) FROM Reading GROUP BY job")
+      #expect(rows == "few|4\nmany|60000")
+      #expect(try root.failedFiles == ["failed.json", "failed.json.reason"])
+      let doctor = try await daemon.tool("doctor")
+      #expect(doctor.code == 0, "\(doctor.output)\(doctor.errors)")
+    }
+
+    private static func root(of state: URL) async throws -> DaemonRoot {
+      let directory = try TemporaryDirectory()
+      let tar = try await Tool.run("/usr/bin/tar", ["-xzpf", state.path(percentEncoded: false), "-C", directory.path])
+      try #require(tar.code == 0, "\(tar.errors)")
+      return try DaemonRoot(opening: directory)
+    }
+
+    @Test(
+      "State of a newer release is refused with 78 and its format, and nothing is changed", arguments: [true, false])
+    func newerRelease(isStore: Bool) async throws {
+      let root = try DaemonRoot()
+      let daemon = try await DaemonProcess.ready(root)
+      _ = try await daemon.submit(#"{"type": "noop"}"#)
+      #expect(try await daemon.stop() == .exited(code: 0))
+      let name: String
+      if isStore {
+        name = root.paths.store
+        // The number that SQLite calls the user's version.
+        let file = try FileDescriptor.open(name, .readingAndWriting)
+        try #require(pwrite(file.number, [0, 0, 0, 9] as [UInt8], 4, 60) == 4)
+      } else {
+        name = root.paths.spoolCurrent + "/.admission.lines"
+        try root.write(
+          #"{"version":9,"file":"eA==","identity":"1","submitter":0,"accepted":0,"more":1}"# + "\n", to: name)
+      }
+      try root.drop(#"{"type": "noop"}"#, as: "waits.json")
+      // The store is opened before the spool is looked at.
+      let folders = isStore ? [root.paths.spool, root.paths.state] : [root.paths.spool]
+      let before = try Self.content(of: folders)
+      let start = try await Tool.run("bobbind", ["--root", root.directory.path])
+      #expect(start.code == 78)
+      #expect(
+        start.errors.contains("format 9, of a newer release than this one, which reads up to 1"), "\(start.errors)")
+      #expect(try Self.content(of: folders) == before)
+    }
+
+    /// All files in folders, but for the lock, which tells the last process that had it.
+    private static func content(of folders: [String]) throws -> [String: Data] {
+      var files: [String: Data] = [:]
+      for folder in folders {
+        for name in try FileManager.default.subpathsOfDirectory(atPath: folder) where name != "lock" {
+          files[folder + "/" + name] = FileManager.default.contents(atPath: folder + "/" + name)
+        }
+      }
+      return files
+    }
+
+    @Test("A job whose progress a newer release has stored is held with the reason, and not begun anew")
+    func newerProgress() async throws {
+      let root = try DaemonRoot("[Workers]\nCount=2\n[Writer]\nFlushIntervalSec=20ms\n[Import]\nChunkRows=100\n")
+      try root.payload("rows.csv", "job,number\n" + String(repeating: "x,1\n", count: 400_000))
+      let started = root.paths.payload + "/started"
+      let script = root.directory.path("program")
+      try root.write("#!/bin/sh\n: >\(started)\nexec sleep 600\n", to: script)
+      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
+      try root.write("[Handler]\nType=program\nExecStart=\(script)\n", to: root.paths.handlers + "/program.conf")
+      let daemon = try await DaemonProcess.ready(root)
+      try root.drop(TestModel.importJob("rows", "rows.csv"), as: "rows.json")
+      while try await root.sql("SELECT count(*) FROM Reading") == "0" { try await daemon.waitForStoreWrites(1) }
+      try root.drop(#"{"type": "program", "id": "program"}"#, as: "program.json")
+      // It is on record before it begins.
+      try await daemon.wait { _ in FileManager.default.fileExists(atPath: started) }
+      try await daemon.kill()
+      let newer = #"{"version": 9, "place": 12}"#
+      _ = try await root.sql(
+        "UPDATE ImportState SET cursor = '\(newer)'; UPDATE Job SET cursor = '\(newer)' WHERE id = 'program'")
+      let rows = try await root.sql("SELECT count(*) FROM Reading")
+      let again = try await DaemonProcess.ready(root)
+      try await again.wait { $0.logLines.count { $0.contains("a newer release may have stored it") } == 2 }
+      for job in ["rows", "program"] {
+        #expect(try await again.get("/v1/jobs/\(job)")["state"]?.string == "held")
+      }
+      #expect(try await root.sql("SELECT count(*) FROM Reading") == rows)
+    }
+
+    @Test("A restart under load refuses no connection, as the service manager has the socket, and loses no job")
+    func restart() async throws {
+      let root = try DaemonRoot()
+      let listener = try UnixListener(path: root.paths.socket, mode: 0o666)
+      let passed = ["LISTEN_FDS": "1", "LISTEN_FDNAMES": "bobbin-http"]
+      // The variable with its own number is the program's to set, which the shell is until it becomes the daemon.
+      let wrapper = ["/bin/sh", "-c", "export LISTEN_PID=$$; exec \"$@\"", "sh"]
+      func start() async throws -> DaemonProcess {
+        try await DaemonProcess.ready(
+          root, wrapper: wrapper, environment: passed, descriptors: [3: listener.descriptor.number])
+      }
+      let clients = 8, jobs = 40
+      var daemon = try await start()
+      let work = Task {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for client in 0..<clients {
+            group.addTask { try await Self.submit(jobs, as: client, to: root) }
+          }
+          try await group.waitForAll()
+        }
+      }
+      for _ in 0..<3 {
+        try await daemon.waitForStoreWrites(3)
+        #expect(try await daemon.stop() == .exited(code: 0), "\(daemon.logText)")
+        daemon = try await start()
+      }
+      try await work.value
+      try await daemon.waitUntilSpoolIsEmpty()
+      let stored = try await root.sql("SELECT state, count(*) FROM Job GROUP BY state")
+      #expect(stored == "completed|\(clients * jobs)")
+    }
+
+    /// Submits jobs one after the other, each on a connection of its own.
+    ///
+    /// A daemon that stops may say so; then the job is submitted again, as bobbinctl's users would.
+    private static func submit(_ count: Int, as client: Int, to root: DaemonRoot) async throws {
+      for number in 0..<count {
+        var status = 503
+        while status == 503 {
+          let tool = try await Tool.run(
+            "/usr/bin/curl",
+            [
+              "-s", "-S", "-o", "/dev/null", "-w", "%{http_code}", "--unix-socket", root.paths.socket, "--data-binary",
+              #"{"type": "noop", "id": "job-\#(client)-\#(number)"}"#, "http://localhost/v1/jobs",
+            ])
+          try #require(tool.code == 0, "a connection was refused or cut: \(tool.errors)")
+          status = Int(tool.output) ?? 0
+        }
+        #expect(status == 202)
+      }
+    }
+  }
+}

@@ -1,0 +1,64 @@
+# Boots a system of its own in a container, whose changes stay in memory; sourced by scripts that check an installation.
+# Needs root, systemd-nspawn, and a machine on which that boots a system; where they are missing, the script that sources
+# this says so and ends with 0. Nothing of ours runs before the system is up.
+#
+# work: a folder in memory, with the system in work/root; leader: its process 1.
+
+script=${0##*/}
+skip() {
+  echo "$script: skipped: $1"
+  exit 0
+}
+die() {
+  printf '%s\n' "$@" | sed "1s/^/$script: /" >&2
+  [[ -z ${leader:-} ]] || inside journalctl --no-pager -u bobbind -n 30 >&2 || true
+  exit 1
+}
+check() { echo "  $1"; }
+# Looks for an expression in what it reads, to the end: a program whose reader ends earlier fails, and the pipe with it.
+says() { grep -E "$1" >/dev/null; }
+inside() { nsenter -t "$leader" -a -- "$@"; }
+# Waits until the service has said something; follows the journal, so that nothing is asked again and again.
+told() {
+  grep -q -m 1 -E "$1" < <(inside timeout 30 journalctl --no-pager -u bobbind -o cat --since=-2min --follow 2>/dev/null)
+}
+
+work=$(mktemp -d)
+container= leader=
+end() {
+  local status=$?
+  trap - EXIT
+  if [[ -n $container ]]; then
+    # The signal for an orderly power-off (see systemd(1)).
+    [[ -z $leader ]] || kill -s RTMIN+4 "$leader" 2>/dev/null || true
+    timeout 30 tail -f --pid="$container" /dev/null || kill -KILL "$container" 2>/dev/null || true
+  fi
+  umount "$work/root" 2>/dev/null || true
+  umount "$work" 2>/dev/null || true
+  rmdir "$work" 2>/dev/null || true
+  exit "$status"
+}
+trap end EXIT
+trap 'exit 130' INT TERM HUP
+
+# Makes work/root of a folder with a system, such as / itself.
+overlay_system() {
+  ((EUID == 0)) || skip 'it needs root'
+  command -v systemd-nspawn >/dev/null || skip 'systemd-nspawn is missing (apt-get install systemd-container)'
+  mount -t tmpfs tmpfs "$work" 2>/dev/null || skip 'nothing can be mounted here'
+  mkdir "$work"/{root,upper,overlay}
+  mount -t overlay overlay -o "lowerdir=$1,upperdir=$work/upper,workdir=$work/overlay" "$work/root" 2>/dev/null ||
+    skip 'the root folder can not be overlaid'
+}
+
+# Starts what is in work/root, and waits until it is up.
+boot_system() {
+  local log=$work/console
+  setsid systemd-nspawn -D "$work/root" --register=no --keep-unit --link-journal=no --boot \
+    --system-call-filter=seccomp \
+    systemd.unit=multi-user.target </dev/null >"$log" 2>&1 &
+  container=$!
+  grep -a -q -m 1 'Reached target.*[Mm]ulti-[Uu]ser' < <(timeout 90 tail -n +1 -F --pid="$container" "$log" 2>/dev/null) ||
+    { tail -n 20 "$log" >&2; skip 'the container does not boot here'; }
+  leader=$(pgrep -P "$container")
+}
