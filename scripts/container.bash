@@ -53,7 +53,8 @@ overlay_system() {
 
 # Starts what is in work/root, and waits until it is up.
 boot_system() {
-  local log=$work/console
+  local log
+  log=$(mktemp "$work/console.XXXXXX")
   setsid systemd-nspawn -D "$work/root" --register=no --keep-unit --link-journal=no --boot \
     --system-call-filter=seccomp \
     systemd.unit=multi-user.target </dev/null >"$log" 2>&1 &
@@ -61,4 +62,12 @@ boot_system() {
   grep -a -q -m 1 'Reached target.*[Mm]ulti-[Uu]ser' < <(timeout 90 tail -n +1 -F --pid="$container" "$log" 2>/dev/null) ||
     { tail -n 20 "$log" >&2; skip 'the container does not boot here'; }
   leader=$(pgrep -P "$container")
+}
+
+# Has the system go down and come up again, with its disk as it was.
+reboot_system() {
+  inside systemctl reboot
+  timeout 90 tail -f --pid="$container" /dev/null || die 'the system does not go down for a reboot'
+  container= leader=
+  boot_system
 }

@@ -28,7 +28,9 @@ struct Burial: Sendable {
     let over = Latch()
     // Connecting may take longer than anybody should wait, and what is left then ends with the process.
     Thread.detachNewThread {
-      do { try bury() } catch {
+      do { try bury() } catch is ConfigurationError {
+        // The daemon has told of it; whether there is a fleet is not known.
+      } catch {
         journal.log(
           .notice, "the fleet was not told of the daemon's end; the other hosts notice it in 4 seconds: \(error)")
       }

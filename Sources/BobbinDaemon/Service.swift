@@ -56,7 +56,7 @@ final class Service: Sendable {
   private let load: @Sendable () throws -> Settings
   private let queue: DispatchQueue
   private let watchdog: Watchdog
-  private let stopExtension: StopExtension
+  private let stopExtension: TimeExtension
   private let state = Mutex(State())
   private var log: DaemonLog { assembly.log }
 
@@ -74,7 +74,7 @@ final class Service: Sendable {
     self.load = load
     queue = DispatchQueue(label: "service")
     watchdog = Watchdog(queue: queue, log: assembly.log)
-    stopExtension = StopExtension(queue: queue, log: assembly.log)
+    stopExtension = TimeExtension("stopping: writing to disk", queue: queue, log: assembly.log)
   }
 
   // MARK: Start

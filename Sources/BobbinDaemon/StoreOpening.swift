@@ -70,13 +70,26 @@ final class StoreOpening: Sendable {
   private func attempt(
     _ model: ManagedObjectModel, _ completion: @escaping @Sendable (Result<Opened, any Error>) -> Void
   ) {
-    let result = Result { try open(model) }
+    let result = extendingTheStart { Result { try open(model) } }
     if case .failure(let error) = result, Self.isTransient(error) {
       tellOfWait(error)
       queue.async(after: Self.interval) { self.attempt(model, completion) }
     } else {
       completion(result)
     }
+  }
+
+  /// Has the service manager wait while a store is opened, which may have to be migrated first.
+  private func extendingTheStart<Value>(_ body: () -> Value) -> Value {
+    let isLocal = configuration.store.url.isEmpty
+    let time = TimeExtension(
+      isLocal ? "opening the store: reading or writing it" : "opening the store: the database is at work",
+      queue: DispatchQueue(label: "start"), log: log,
+      // What a server does can't be seen from here; one that is away is waited for without an end as well.
+      progress: { isLocal ? ProcessActivity.fileBlocks : DispatchTime.now().uptimeNanoseconds })
+    time.begin()
+    defer { time.end() }
+    return body()
   }
 
   private static func isTransient(_ error: any Error) -> Bool {

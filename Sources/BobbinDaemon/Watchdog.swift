@@ -39,33 +39,3 @@ final class Watchdog: Sendable {
     }
   }
 }
-
-/// Asks the service manager for more time to stop, for as long as files are written.
-///
-/// A disk may need longer for the last flush than a stop may take; one that does nothing any more gets no more time.
-final class StopExtension: Sendable {
-  /// The time between two looks, and what the manager is asked for at each.
-  private static let period = Duration.seconds(2), patience = Duration.seconds(20)
-
-  private let timer: OneShotTimer
-  private let log: DaemonLog
-
-  init(queue: DispatchQueue, log: DaemonLog) {
-    timer = OneShotTimer(queue: queue)
-    self.log = log
-  }
-
-  /// Begins when nothing but the disk is waited for.
-  func begin() { look(after: ProcessActivity.fileBlocks) }
-
-  func end() { timer.disarm() }
-
-  private func look(after blocks: UInt64) {
-    timer.arm(after: Self.period) { [weak self] in
-      guard let self else { return }
-      let now = ProcessActivity.fileBlocks
-      if now != blocks { log.tellManager(.extendTimeout(Self.patience), .status("stopping: writing to disk")) }
-      look(after: now)
-    }
-  }
-}

@@ -14,6 +14,9 @@ extension Daemon {
       .sorted { ($0.kind, $0.name) < ($1.kind, $1.name) }
   }
 
+  /// The names of this host's schedules that an operator has paused.
+  var pausedSchedules: [String] { schedules.overview.filter(\.isPaused).map(\.name) }
+
   /// The reasons why the models in the folder were not taken at the last reload; empty if they were.
   package var untakenModels: [String] {
     get { reasonsAgainstModels.withLock { $0 } }
@@ -23,7 +26,7 @@ extension Daemon {
   /// The status line that the service manager shows while the daemon is not stopping.
   var statusText: String {
     let intake = problem.map { "taking no jobs: \($0)" } ?? "taking jobs"
-    let paused = pauses.map(\.resource.description)
+    let paused = pauses.map(\.resource.description) + pausedSchedules.map { "the schedule \"\($0)\"" }
     let held = engine.hostFaults.heldTypes.map { "the type \"\($0.type)\" is held: \($0.reason)" }
     let troubled = hotFolders.troubled
     let copy = copier.report?.problem.map { ["the copy of the store can't be made: \($0)"] } ?? []
@@ -61,16 +64,17 @@ extension Daemon {
     // In this order, so that nothing is claimed in between.
     let isFull = error.code == .full
     let isAway = error.code == .unavailable
-    intake.pause(isFull ? .storageFull : .storeBusy)
+    let isNewPause = intake.pause(isFull ? .storageFull : .storeBusy)
     intake.resume(isFull ? .storeBusy : .storageFull)
     let isNew = problemText.withLock { problem in
       defer { problem = error.description }
       return problem == nil
     }
+    // A store may have been busy before it was full.
+    if isFull && isNewPause { notices.noteFullStore(error) }
     guard isNew else { return }
-    if isFull { notices.noteFullStore(error) }
     let cure = isFull ? "there is room again" : isAway ? "the database answers again" : "the store is free again"
-    log.error("no job files are claimed until \(cure): \(error)", as: .storeUnwritable)
     tellStatus()
+    log.error("no job files are claimed until \(cure): \(error)", as: .storeUnwritable)
   }
 }

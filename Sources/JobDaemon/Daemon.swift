@@ -358,8 +358,8 @@ package final class Daemon: Sendable {
       problemText.withLock { $0 = nil }
       notices.noteRoom()
       for pause in [IntakeState.Pause.storageFull, .storeBusy] { intake.resume(pause) }
-      log.notice("the store can be written again", as: .storeWritable)
       tellStatus()
+      log.notice("the store can be written again", as: .storeWritable)
     case .storeFailed(let error as StoreError) where error.code == .fenced: onFatal(.fenced)
     case .storeFailed(let error):
       problemText.withLock { $0 = "\(error)" }

@@ -162,9 +162,9 @@ package struct QueuesReply: Decodable, Sendable {
 
 /// The reply of `POST /v1/pause` and `POST /v1/resume`.
 package struct PauseReply: Decodable, Sendable {
-  /// A queue, a type or everything that starts no jobs.
+  /// A queue, a type or everything that starts no jobs, or a schedule that doesn't fire.
   package struct Pause: Decodable, Sendable {
-    /// `all`, `queue` or `type`.
+    /// `all`, `queue`, `type` or `schedule`.
     package let kind: String
     package let name: String?
 

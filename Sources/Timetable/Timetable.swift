@@ -8,6 +8,8 @@ package struct Timetable: Sendable {
     package let firing: Firing
     /// The firing for whose jobs those of this one are to wait.
     package let previous: Firing?
+    /// The schedule's place before this firing: what is kept until its jobs are submitted.
+    let place: Record
   }
 
   /// Moments of a schedule that passed, and nothing fired.
@@ -36,6 +38,8 @@ package struct Timetable: Sendable {
     /// The next moment, and how much it is put off.
     var alarm: Int64?
     var isPaused = false
+
+    var place: Record { Record(last: last, fired: fired?.time, isPaused: isPaused) }
   }
 
   private var entries: [String: Entry] = [:]
@@ -99,7 +103,7 @@ package struct Timetable: Sendable {
       guard var entry = entries[name], !entry.isPaused, let alarm = entry.alarm, alarm <= time, let due = entry.next
       else { return nil }
       let moment = entry.rule.last(after: due, through: time) ?? due
-      let (firing, previous) = (Firing(schedule: name, time: moment), entry.fired)
+      let (firing, previous, place) = (Firing(schedule: name, time: moment), entry.fired, entry.place)
       entry.last = moment
       seek(&entry, after: moment)
       defer { entries[name] = entry }
@@ -109,7 +113,8 @@ package struct Timetable: Sendable {
       }
       noteMissed(entry.rule, after: due - 1, through: moment - 1, .late)
       entry.fired = firing
-      return Order(firing: firing, previous: entry.rule.overlap == .queue && previous != firing ? previous : nil)
+      return Order(
+        firing: firing, previous: entry.rule.overlap == .queue && previous != firing ? previous : nil, place: place)
     }
   }
 
@@ -128,13 +133,16 @@ package struct Timetable: Sendable {
   /// Drops the first of what was missed: it was told.
   package mutating func dropFirstMissed() { if !missed.isEmpty { missed.removeFirst() } }
 
-  /// Fires a schedule because an operator wants it, paused or not; nil if there is none of that name.
-  package mutating func fire(_ name: String, at time: Int64) -> Order? {
+  /// Returns the firing of a schedule that an operator wants now, paused or not; nil if there is none of that name.
+  package func order(_ name: String, at time: Int64) -> Order? {
     guard let entry = entries[name] else { return nil }
-    let firing = Firing(schedule: name, time: time)
-    entries[name]?.fired = firing
-    return Order(firing: firing, previous: entry.rule.overlap == .queue ? entry.fired : nil)
+    return Order(
+      firing: Firing(schedule: name, time: time), previous: entry.rule.overlap == .queue ? entry.fired : nil,
+      place: entry.place)
   }
+
+  /// Notes that the jobs of a firing that an operator wanted are submitted.
+  package mutating func noteFired(_ firing: Firing) { entries[firing.schedule]?.fired = firing }
 
   /// Keeps a schedule from firing, or ends that; what was due meanwhile doesn't fire. False if there is no such schedule.
   package mutating func setPaused(_ isPaused: Bool, _ name: String, at time: Int64) -> Bool {
@@ -185,8 +193,16 @@ package struct Timetable: Sendable {
   }
 
   /// The places of all schedules, for ``replace(_:records:at:)`` of the next run.
-  package var records: [String: Record] {
-    entries.mapValues { Record(last: $0.last, fired: $0.fired?.time, isPaused: $0.isPaused) }
+  ///
+  /// - Parameter pending: firings whose jobs are not submitted yet, in their order; the next run is to make them again.
+  package func records(without pending: [Order] = []) -> [String: Record] {
+    var records = entries.mapValues(\.place)
+    for order in pending.reversed() {
+      guard let present = records[order.firing.schedule] else { continue }
+      records[order.firing.schedule] = Record(
+        last: order.place.last, fired: order.place.fired, isPaused: present.isPaused)
+    }
+    return records
   }
 
   /// A schedule as people see it.

@@ -13,8 +13,8 @@ struct EditCommand: Subcommand {
   static let summary = "Change the arguments of a job that does not run"
   static let details = """
     KEY is a path of keys, and of numbers from 0 in lists: outputs.0.width=300. VALUE is JSON, and what is no JSON is a
-    text: input=people.csv, header=true; a text that looks like JSON stands in quotes, code='"007"'. Without any change,
-    on a terminal, the arguments are opened in $VISUAL or $EDITOR.
+    text: input=people.csv, header=true; a text that looks like JSON stands in quotes, code='"007"'. New relative paths start
+    at the working directory. Without any change, on a terminal, the arguments are opened in $VISUAL or $EDITOR.
 
     The new arguments are checked as those of a new job. A job that runs or is over is not changed: "bobbinctl hold" ends an
     attempt, and "bobbinctl submit --replace" runs an ID anew.
@@ -54,11 +54,16 @@ struct EditCommand: Subcommand {
   }
 
   func run(_ session: Session) throws(ToolError) -> ExitCode {
-    guard let change = try change(session) else {
+    guard var change = try change(session) else {
       session.output.note("nothing was changed")
       return .success
     }
     let path = ControlClient.path("v1", "jobs", identifier, "edit")
+    let directory = FileManager.default.currentDirectoryPath
+    // A working directory that was removed has no path.
+    if !directory.isEmpty, change.keys.contains(where: { $0 != "priority" }) {
+      change["directory"] = .string(directory)
+    }
     let reply = try session.post(path, .object(change), refusal: .refused)
     if session.printsJSON { return .success }
     let id = try reply.decoded(as: EditReply.self).id

@@ -24,10 +24,10 @@ struct PauseCommand: Sendable {
       name: "resume", summary: "Start jobs again after a pause",
       details: """
         Ends a pause of the same kind: a queue's with --queue, a type's with --type, a schedule's with --schedule, that of
-        everything without an option. With --all it ends every pause of queues and types. What a schedule has not fired
-        for meanwhile is not made up for.
+        everything without an option. With --all it ends every pause. What a schedule has not fired for meanwhile is not
+        made up for.
         """, listsPauses: true,
-      options: [Option("--all", .none, help: "End all pauses, those of queues and types too")]),
+      options: [Option("--all", .none, help: "End all pauses, those of queues, types and schedules too")]),
   ]
 
   var command: Command {
@@ -68,7 +68,11 @@ struct PauseCommand: Sendable {
     var ended = 1
     for pause in try first.decoded(as: PauseReply.self).pauses ?? [] {
       guard let name = pause.name else { continue }
-      _ = try session.post(ControlClient.path("v1", self.name), .object([pause.kind: .string(name)]))
+      if pause.kind == "schedule" {
+        _ = try session.post(ControlClient.path("v1", "schedules", name, self.name), .object([:]))
+      } else {
+        _ = try session.post(ControlClient.path("v1", self.name), .object([pause.kind: .string(name)]))
+      }
       if !session.printsJSON { session.output.note("\(pause.words) is resumed") }
       ended += 1
     }

@@ -114,7 +114,9 @@ struct ControlTests {
       #expect(run.code == 0 && run.output == "edited     x\n", "\(run.errors)")
     }
     #expect(daemon.requests == Array(repeating: "POST /v1/jobs/x/edit", count: 3))
-    #expect(daemon.bodies == changes.map(\.1))
+    // Relative paths start where the user is.
+    let place = #","directory":"\#(FileManager.default.currentDirectoryPath)"}"#
+    #expect(daemon.bodies == changes.map { $0.1.dropLast() + place })
     let nothing = try await daemon.run("edit", "x")
     #expect(nothing.code == 64 && nothing.errors.contains("nothing is to be changed"), "\(nothing.errors)")
   }
@@ -137,7 +139,7 @@ struct ControlTests {
     #expect(daemon.requests == [get, "POST /v1/jobs/x/edit", get, get])
     #expect(
       daemon.bodies.filter { !$0.isEmpty } == [
-        #"{"arguments":{"input":"b.csv","n":1},"seen":{"input":"a.csv","n":1}}"#
+        #"{"arguments":{"input":"b.csv","n":1},"seen":{"input":"a.csv","n":1},"directory":"\#(FileManager.default.currentDirectoryPath)"}"#
       ])
   }
 
@@ -166,17 +168,22 @@ struct ControlTests {
 
   @Test("resume --all ends the pause of everything and then each other one")
   func resumesAll() async throws {
-    let pauses = #"{"paused": false, "pauses": [{"kind": "queue", "name": "q"}, {"kind": "type", "name": "t"}]}"#
+    let pauses = #"""
+      {"paused": false, "pauses": [{"kind": "queue", "name": "q"}, {"kind": "type", "name": "t"},
+        {"kind": "schedule", "name": "s"}]}
+      """#
     let daemon = try TestDaemon { request in
       .now(.json(data: Data((request.body.count > 2 ? #"{"paused": false, "pauses": []}"# : pauses).utf8)))
     }
     let run = try await daemon.run("resume", "--all")
-    #expect(daemon.requests == Array(repeating: "POST /v1/resume", count: 3))
-    #expect(daemon.bodies == ["{}", #"{"queue":"q"}"#, #"{"type":"t"}"#])
+    #expect(
+      daemon.requests == Array(repeating: "POST /v1/resume", count: 3) + ["POST /v1/schedules/s/resume"])
+    #expect(daemon.bodies == ["{}", #"{"queue":"q"}"#, #"{"type":"t"}"#, "{}"])
     #expect(
       run.errors == """
         bobbinctl: the queue "q" is resumed
         bobbinctl: the type "t" is resumed
+        bobbinctl: the schedule "s" is resumed
         bobbinctl: nothing is paused any more
 
         """)

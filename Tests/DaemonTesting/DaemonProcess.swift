@@ -215,7 +215,9 @@ package final class DaemonProcess: Sendable {
   }
 
   /// Runs bobbinctl for this daemon.
-  package func tool(_ arguments: String...) async throws -> Tool {
+  package func tool(_ arguments: String...) async throws -> Tool { try await tool(arguments) }
+
+  package func tool(_ arguments: [String]) async throws -> Tool {
     try await Tool.run("bobbinctl", ["--root", root.directory.path] + arguments)
   }
 }

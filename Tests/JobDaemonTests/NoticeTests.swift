@@ -73,7 +73,7 @@ struct NoticeTests {
         {"type": "noop", "id": "c", "after": "a"}]}
       """#)
     let told = try await notices(fixture, count: 1)
-    #expect(told.map(\.id) == ["notice-ops-nightly-batch-3"])
+    #expect(told.map(\.id) == ["notice-ops-nightly-batch-3-failed-1"])
     #expect(told[0].event["text"] == "the batch nightly has ended: 3 jobs, of which 1 failed")
     #expect(told[0].event["batch"]?["failed"] == [["id": "b", "error": "no ink"]])
     // More jobs of the same name end it once more.

@@ -139,6 +139,48 @@ struct PageTests {
     try await visit.end()
   }
 
+  @Test("A job's own page and the quarantine have their commands, and the overview flushes")
+  func commandsOfOne() async throws {
+    try root.declare("crashing", "kill -SEGV $$", "MaxAttempts=9")
+    let visit = try await browse()
+    let (daemon, browser) = (visit.daemon, visit.browser)
+    _ = try await daemon.submit(
+      #"""
+      {"jobs": [{"type": "crashing", "id": "crash", "backoff": {"kind": "fixed", "base": "1ms"}},
+        {"type": "failing", "id": "bad"}]}
+      """#)
+    _ = try await daemon.request("POST", "/v1/jobs", body: #"{"type": "noop", "id": "later", "delay": "1h"}"#)
+    func command(_ name: String, _ label: String, of place: String = "main", prepare: String? = nil) async throws {
+      try await browser.click("\(place) button[data-command=\(name)]")
+      try await browser.wait(for: "document.activeElement.closest('dialog')")
+      if let prepare { try await browser.run(prepare) }
+      try await browser.click(button: "\(label) 1 job", in: "dialog")
+      try await browser.wait(forText: "\(label): done for 1 job")
+    }
+    try await visit.go("jobs/later")
+    try await browser.wait(for: "document.querySelector('h1 .state-scheduled')")
+    try await command("priority", "Priority", prepare: "document.getElementById('value').value = 7")
+    #expect(try await daemon.get("/v1/jobs/later")["priority"]?.integer == 7)
+    try await command("retry", "Retry")
+    try await browser.wait(for: "document.querySelector('h1 .state-completed')")
+    try await command("delete", "Delete")
+    #expect(try await daemon.request("GET", "/v1/jobs/later").status == 404)
+    try await visit.go("jobs/bad")
+    try await browser.wait(for: "document.querySelector('h1 .state-discarded')")
+    try await command("retry", "Retry")
+    _ = try await daemon.submit(#"{"type": "noop", "afterAny": "bad"}"#)
+    #expect(try await daemon.get("/v1/jobs/bad/attempts")["attempts"]?.array?.count == 2)
+    try await visit.go("quarantine")
+    try await command("redrive", "Redrive", of: "[data-key=crash]")
+    _ = try await daemon.submit(#"{"type": "noop", "afterAny": "crash"}"#)
+    let crashes = try await daemon.get("/v1/jobs/crash/attempts")["attempts"]?.array?.count ?? 0
+    #expect(crashes > 3, "it has run again")
+    try await visit.go("overview")
+    try await browser.click(button: "Flush now")
+    try await daemon.waitForLog("asked: POST /v1/flush {}: 200")
+    try await visit.end()
+  }
+
   @Test("Texts of jobs stay texts, wherever they are shown")
   func injection() async throws {
     let visit = try await browse("jobs")

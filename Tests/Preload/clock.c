@@ -1,9 +1,11 @@
 // Stands before the C library in a program under test, and lets its wall clock jump without touching the machine's.
 //
 // CLOCK_OFFSET names a file with a 64-bit number of seconds, which is mapped: what is written there holds at once.
-// Timers on the wall clock that wait for a moment are set again when the number changes, as the kernel does it.
+// Timers on the wall clock that wait for a moment are set again when the number changes, and those that are to be cancelled
+// then are, as the kernel does it.
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -18,16 +20,19 @@ static volatile int64_t *offset;
 static int (*real_clock)(clockid_t, struct timespec *);
 static int (*real_create)(int, int);
 static int (*real_settime)(int, int, const struct itimerspec *, struct itimerspec *);
+static ssize_t (*real_read)(int, void *, size_t);
 
 enum { timer_count = 1024 };
 static struct {
-  int is_wall, is_armed, flags;
+  int is_wall, is_armed, is_cancelled, flags;
   struct itimerspec time;
 } timers[timer_count];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int arm(int timer, struct itimerspec *old) {
   struct itimerspec time = timers[timer].time;
+  // What is only to be told of changes may wait for a moment that no offset fits to.
+  if (timers[timer].flags & TFD_TIMER_CANCEL_ON_SET) return real_settime(timer, timers[timer].flags, &time, old);
   time.it_value.tv_sec -= *offset;
   // A moment that is over is due at once; zero would disarm the timer.
   if (time.it_value.tv_sec < 0) time.it_value = (struct timespec){0, 1};
@@ -43,8 +48,17 @@ static void *watch(void *unused) {
     if (now == known) continue;
     known = now;
     pthread_mutex_lock(&lock);
-    for (int timer = 0; timer < timer_count; timer++)
-      if (timers[timer].is_armed) arm(timer, NULL);
+    for (int timer = 0; timer < timer_count; timer++) {
+      if (!timers[timer].is_armed) continue;
+      if (timers[timer].flags & TFD_TIMER_CANCEL_ON_SET) {
+        // It can be read now, which fails.
+        struct itimerspec soon = {.it_value = {0, 1}};
+        timers[timer].is_cancelled = 1;
+        real_settime(timer, 0, &soon, NULL);
+      } else {
+        arm(timer, NULL);
+      }
+    }
     pthread_mutex_unlock(&lock);
   }
   return unused;
@@ -55,6 +69,7 @@ static void find(void) {
   if (real_settime) return;
   real_clock = dlsym(RTLD_NEXT, "clock_gettime");
   real_create = dlsym(RTLD_NEXT, "timerfd_create");
+  real_read = dlsym(RTLD_NEXT, "read");
   real_settime = dlsym(RTLD_NEXT, "timerfd_settime");
 }
 
@@ -99,7 +114,7 @@ int timerfd_create(clockid_t clock, int flags) {
   if (timer >= 0 && timer < timer_count) {
     pthread_mutex_lock(&lock);
     timers[timer].is_wall = clock == CLOCK_REALTIME;
-    timers[timer].is_armed = 0;
+    timers[timer].is_armed = timers[timer].is_cancelled = 0;
     pthread_mutex_unlock(&lock);
   }
   return timer;
@@ -116,4 +131,17 @@ int timerfd_settime(int timer, int flags, const struct itimerspec *time, struct 
   int result = timers[timer].is_armed ? arm(timer, old) : real_settime(timer, flags, time, old);
   pthread_mutex_unlock(&lock);
   return result;
+}
+
+ssize_t read(int file, void *bytes, size_t count) {
+  find();
+  ssize_t result = real_read(file, bytes, count);
+  if (result <= 0 || file < 0 || file >= timer_count) return result;
+  pthread_mutex_lock(&lock);
+  int is_cancelled = timers[file].is_wall && timers[file].is_cancelled;
+  timers[file].is_cancelled = 0;
+  pthread_mutex_unlock(&lock);
+  if (!is_cancelled) return result;
+  errno = ECANCELED;
+  return -1;
 }

@@ -92,7 +92,7 @@ extension SystemTests {
       #expect(report["after"]?.array?.first?["result"]?["id"] == "e0")
       #expect(try result("done")["batch"]?["counts"] == ["completed": 11, "discarded": 1])
       // The host of the attempt and the host of the spool have told of it.
-      #expect(try notices() == "notice-ops-bad-discarded-1 completed, notice-ops-nightly-batch-12 completed")
+      #expect(try notices() == "notice-ops-bad-discarded-1 completed, notice-ops-nightly-batch-12-failed-1 completed")
       for daemon in daemons {
         let end = try await daemon.stop()
         #expect(end == .exited(code: 0), "\(daemon.logText)")

@@ -135,7 +135,14 @@ extension SystemTests {
       #expect(wrong.code == 65, "\(wrong.code)")
       #expect(
         wrong.errors.contains(#""arguments.entity": there is no entity "Nothing" to import into"#), "\(wrong.errors)")
-      #expect(try await tool(daemon, "edit", "x", "input=people.csv").output == "edited     x\n")
+      // A path of the daemon's payload stays as it was; a new one is where the user is.
+      _ = try await tool(daemon, "edit", "x", "header=true")
+      #expect(try await daemon.get("/v1/jobs/x")["arguments"]?["input"] == "nothing.csv")
+      _ = try await tool(daemon, "edit", "x", "input=here.csv")
+      let here = FileManager.default.currentDirectoryPath + "/here.csv"
+      #expect(try await daemon.get("/v1/jobs/x")["arguments"]?["input"] == .string(here))
+      let there = root.paths.payload + "/people.csv"
+      #expect(try await tool(daemon, "edit", "x", "input=\(there)").output == "edited     x\n")
       #expect(try await tool(daemon, "delete", "x").errors.contains(#""x" can't be deleted: it is scheduled"#))
       #expect(try await tool(daemon, "retry", "x").output == "1 job retried\n")
       try await daemon.waitUntilSpoolIsEmpty()

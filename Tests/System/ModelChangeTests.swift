@@ -66,6 +66,21 @@ extension SystemTests {
       #expect(try await daemon.stop() == .exited(code: 0))
     }
 
+    @Test("A migration that a slow disk takes its time for gets more time to start", .enabled(if: Tracer.canTrace))
+    func slowMigration() async throws {
+      let root = try await Self.filledRoot()
+      try Self.change(
+        root, to: Self.model(#"<attribute name="rank" attributeType="Integer 16" defaultValueString="4"/>"#))
+      let slowly = Tracer.wrapper("trace=pwrite64", "inject=pwrite64:delay_exit=200000")
+      let daemon = try await DaemonProcess.ready(root, wrapper: slowly, seconds: 300)
+      let messages = daemon.notifications
+      let extended = try #require(messages.firstIndex(of: "EXTEND_TIMEOUT_USEC=20000000"))
+      #expect(extended < messages.firstIndex(of: "READY=1") ?? 0)
+      #expect(messages.contains("STATUS=opening the store: reading or writing it"))
+      try await daemon.kill()
+      #expect(try await root.sql("SELECT DISTINCT rank FROM Reading") == "4")
+    }
+
     @Test("What can't be inferred ends check and start with 78, and the lines of the message solve it")
     func refused() async throws {
       let root = try await Self.filledRoot()

@@ -93,7 +93,7 @@ extension SystemTests {
         _ = try await daemon.stop()
         #expect(
           try await root.sql("SELECT id, state FROM Job WHERE id LIKE 'notice-%' ORDER BY id")
-            == "notice-ops-b-batch-2|completed\nnotice-ops-bad-discarded-1|completed")
+            == "notice-ops-b-batch-2-failed-1|completed\nnotice-ops-bad-discarded-1|completed")
       }
     }
 

@@ -140,6 +140,39 @@ extension SystemTests {
       }
     }
 
+    @Test("Schedules follow a clock that is put forward or back, and fire once for each moment")
+    func clock() async throws {
+      let (root, clock) = (try DaemonRoot(Self.talkative), try await SettableClock())
+      try add("nightly", "OnCalendar=*-*-* 03:00:00 UTC", to: root)
+      // The last midnight, by which the clock is set.
+      let now = Int64(Date().timeIntervalSince1970)
+      let (midnight, day, hour) = (now - now % 86_400, Int64(86_400), Int64(3_600))
+      let daemon = try await DaemonProcess.ready(root, environment: clock.environment)
+      @Sendable func firings() -> Int { daemon.logText.components(separatedBy: "has fired: nightly@").count - 1 }
+      func name(_ day: Int64) -> String {
+        let date = Date(timeIntervalSince1970: Double(midnight + day * 86_400 + 3 * hour))
+        return "nightly@" + date.formatted(.iso8601)
+      }
+      // Forward, past the moment.
+      try clock.set(ahead: midnight + day + 4 * hour - now)
+      try await daemon.waitForLog("has fired: \(name(1))")
+      // Forward to shortly before the next one, which then comes by itself.
+      let before = Int64(Date().timeIntervalSince1970)
+      try clock.set(ahead: midnight + 2 * day + 3 * hour - 1 - before)
+      try await daemon.waitForLog("has fired: \(name(2))")
+      // Back to shortly before the first one: the timer waits for the third, and only the change tells of it.
+      let later = Int64(Date().timeIntervalSince1970)
+      try clock.set(ahead: midnight + day + 3 * hour - 2 - later)
+      try await daemon.wait { _ in firings() == 3 }
+      #expect(daemon.logText.components(separatedBy: "has fired: \(name(1))").count == 3, "\(daemon.logText)")
+      try await daemon.waitUntilSpoolIsEmpty()
+      #expect(try await daemon.stop() == .exited(code: 0))
+      // It was known, and did not run again.
+      #expect(
+        try await root.sql("SELECT id, state, attempt FROM Job ORDER BY id")
+          == "\(name(1))|completed|1\n\(name(2))|completed|1")
+    }
+
     @Test("A paused schedule stays paused over a restart, and fires when it is told to")
     func pause() async throws {
       let root = try DaemonRoot(Self.talkative)
@@ -147,13 +180,15 @@ extension SystemTests {
       let daemon = try await DaemonProcess.ready(root)
       #expect(try await run(daemon, "schedules").contains(/yearly +in \d+ d +- +-/))
       _ = try await run(daemon, "pause", "--schedule", "yearly")
+      try await daemon.wait { $0.notifications.contains { $0.contains(#"paused: the schedule "yearly""#) } }
+      #expect(try await run(daemon, "status").contains(#"the schedule "yearly""#))
       #expect(try await daemon.stop() == .exited(code: 0))
       let again = try await DaemonProcess.ready(root)
       #expect(try await run(again, "schedules").contains(/yearly +paused +- +-/))
       let id = try await run(again, "run", "yearly")
       _ = try await run(again, "watch", id)
       #expect(try await run(again, "schedules").contains(/yearly +paused +(just now|\d+ s ago) +1 completed/))
-      _ = try await run(again, "resume", "--schedule", "yearly")
+      _ = try await run(again, "resume", "--all")
       #expect(try await run(again, "schedules").contains(/yearly +in \d+ d/))
       let missing = try await Tool.run("bobbinctl", ["--root", root.directory.path, "run", "hourly"])
       #expect(missing.code != 0 && missing.errors.contains("there is no schedule \"hourly\""))

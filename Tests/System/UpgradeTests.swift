@@ -15,6 +15,16 @@ extension SystemTests {
       return names.sorted().filter { $0.hasSuffix(".tar.gz") }.map { folder.appending(path: $0) }
     }()
 
+    @Test("The state of every release is recorded, by the release in which it is the newest")
+    func recorded() throws {
+      let changes = try String(contentsOf: RepositoryPaths.root.appending(path: "CHANGELOG.md"), encoding: .utf8)
+      let version = try String(contentsOf: RepositoryPaths.root.appending(path: "VERSION"), encoding: .utf8)
+      let released = changes.matches(of: /\n## \[([0-9.]+)\]/).map { String($0.1) }
+      let names = Set(Self.states.map { $0.lastPathComponent.replacing(".tar.gz", with: "") })
+      let missing = Set(released + [version.trimmingCharacters(in: .whitespacesAndNewlines)]).subtracting(names)
+      #expect(missing.isEmpty, "scripts/record-state was not run for \(missing)")
+    }
+
     @Test(
       "What an earlier release was doing when it was killed is gone on with, and nothing is done twice",
       .enabled(if: SkipReason.runsAsRoot()), arguments: states)

@@ -123,7 +123,7 @@ struct TimetableTests {
     var timetable = timetable(rule)
     _ = fire(&timetable, at: Self.midnight + Self.hour)
     var next = Timetable(seed: 0)
-    next.replace([rule], records: timetable.records, at: Self.midnight + 5 * Self.hour + 1)
+    next.replace([rule], records: timetable.records(), at: Self.midnight + 5 * Self.hour + 1)
     let expected = isPersistent ? ["a@2026-11-23T05:00:00Z"] : []
     #expect(fire(&next, at: Self.midnight + 5 * Self.hour + 1) == expected)
     #expect(next.nextAlarm == Self.midnight + 6 * Self.hour)
@@ -160,11 +160,31 @@ struct TimetableTests {
     #expect(isKnown && !isUnknown)
     #expect(timetable.nextAlarm == nil && timetable.overview.first?.next == nil)
     #expect(fire(&timetable, at: Self.midnight + 2 * Self.hour).isEmpty)
-    let orders = [timetable.fire("a", at: Self.midnight + 7), timetable.fire("b", at: Self.midnight)]
+    let orders = [timetable.order("a", at: Self.midnight + 7), timetable.order("b", at: Self.midnight)]
     #expect(orders.map(\.?.firing.id) == ["a@2026-11-23T00:00:00.007Z", nil])
+    #expect(timetable.overview.first?.last == nil)
+    orders.compactMap(\.?.firing).forEach { timetable.noteFired($0) }
+    #expect(timetable.overview.first?.last == orders[0]?.firing)
     _ = timetable.setPaused(false, "a", at: Self.midnight + 2 * Self.hour + 5)
     #expect(fire(&timetable, at: Self.midnight + 3 * Self.hour - 1).isEmpty)
     #expect(fire(&timetable, at: Self.midnight + 3 * Self.hour) == ["a@2026-11-23T03:00:00Z"])
+  }
+
+  @Test("A firing whose jobs are not submitted yet is made again by the next run, whatever is written down meanwhile")
+  func pendingFirings() throws {
+    let rules = try [rule("a", "hourly") { $0.isPersistent = true }, rule("b", "hourly")]
+    var timetable = Timetable(seed: 0)
+    timetable.replace(rules, at: Self.midnight)
+    _ = fire(&timetable, at: Self.midnight + Self.hour)
+    let pending = timetable.advance(to: Self.midnight + 2 * Self.hour) { _ in false }.filter {
+      $0.firing.schedule == "a"
+    }
+    _ = timetable.setPaused(true, "b", at: Self.midnight + 2 * Self.hour)
+    var next = Timetable(seed: 0)
+    next.replace(rules, records: timetable.records(without: pending), at: Self.midnight + 2 * Self.hour + 1)
+    #expect(next.overview.map(\.isPaused) == [false, true])
+    #expect(next.overview.first?.last?.id == "a@2026-11-23T01:00:00Z")
+    #expect(fire(&next, at: Self.midnight + 2 * Self.hour + 1) == pending.map(\.firing.id))
   }
 
   @Test("A delay is chance, within its bound, the same for the same host, and changes no ID")

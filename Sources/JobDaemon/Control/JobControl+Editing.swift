@@ -56,7 +56,9 @@ extension JobControl {
   private func newArguments(_ edit: JobEdit, of id: ManagedObjectID, _ name: String) throws -> JSONValue {
     let earlier = try context().performAndWait { try JobSpecification(record: $0.job(with: id)) }
     if let seen = edit.seen, !seen.isEqual(to: earlier.arguments) { throw EditRefusal.changed(name) }
-    let arguments = try edit.arguments(from: earlier.arguments)
+    let edited = try edit.arguments(from: earlier.arguments)
+    let arguments =
+      engine.handlers[earlier.type].map { edit.resolvingPaths(of: edited, earlier.arguments, $0) } ?? edited
     let job: JSONObject = [
       "type": .string(earlier.type), "arguments": arguments, "after": .array(earlier.after.map(JSONValue.string)),
     ]

@@ -1,5 +1,6 @@
 import JSONText
 import Jobs
+import SystemSupport
 
 /// A change of the arguments or the priority of a job that does not run.
 struct JobEdit: Sendable, Equatable {
@@ -17,6 +18,8 @@ struct JobEdit: Sendable, Equatable {
   /// Changes of single places, in their order.
   var places: [Place] = []
   var priority: Int?
+  /// The absolute path at which paths start that are relative and new; nil for `payload/`.
+  var directory: String?
 
   /// Reads the body of a request.
   ///
@@ -24,8 +27,10 @@ struct JobEdit: Sendable, Equatable {
   init(_ body: JSONValue) throws(JobFileError) {
     guard let object = body.object else { throw JobFileError("the body must be an object, not \(body.kindName)") }
     let reader = try ArgumentReader(body, path: "")
-    try reader.allow(["arguments", "seen", "set", "unset", "priority"])
+    try reader.allow(["arguments", "seen", "set", "unset", "priority", "directory"])
     priority = try reader.integer("priority", in: -100...100)
+    directory = try reader.line("directory", limit: 4096)
+    if let directory, !directory.hasPrefix("/") { throw reader.error("must be an absolute path", "directory") }
     for key in ["arguments", "seen", "set"] {
       guard let value = object[key], value.object == nil else { continue }
       throw reader.error("must be an object, not \(value.kindName)", key)
@@ -57,6 +62,21 @@ struct JobEdit: Sendable, Equatable {
       new = changed
     }
     return new
+  }
+}
+
+extension JobEdit {
+  /// New arguments in which relative paths start at ``directory``, but for those that were there before.
+  func resolvingPaths(of arguments: JSONValue, _ earlier: JSONValue, _ handler: any JobHandler) -> JSONValue {
+    guard let directory else { return arguments }
+    var kept: Set<String> = []
+    _ = handler.replacingPaths(in: earlier) { path in
+      kept.insert(path)
+      return path
+    }
+    return handler.replacingPaths(in: arguments) { path in
+      kept.contains(path) ? path : path.absolutePath(from: directory)
+    }
   }
 }
 

@@ -97,7 +97,7 @@ final class Intake: Sendable {
   /// Waits until no file is being admitted any more, after ``stop()`` and a last flush.
   func finish() async { await lineFiles.finish() }
 
-  func pause(_ reason: IntakeState.Pause) { state.withLock { $0.pause(reason) } }
+  @discardableResult func pause(_ reason: IntakeState.Pause) -> Bool { state.withLock { $0.pause(reason) } }
 
   func resume(_ reason: IntakeState.Pause) { apply { $0.resume(reason) } }
 

@@ -71,7 +71,8 @@ struct IntakeState {
   /// Notes that the files of an earlier run are admitted, as far as that need not be tried again.
   mutating func noteRecovered() { isRecovered = true }
 
-  mutating func pause(_ reason: Pause) { pauses.insert(reason) }
+  /// Begins a pause; false if it has begun already.
+  @discardableResult mutating func pause(_ reason: Pause) -> Bool { pauses.insert(reason).inserted }
 
   /// Ends a pause; names were dropped meanwhile, so a scan follows.
   mutating func resume(_ reason: Pause) -> [Action] { pauses.remove(reason) == nil ? [] : rescan() }

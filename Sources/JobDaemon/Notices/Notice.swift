@@ -96,8 +96,10 @@ extension Notice {
   /// A batch all of whose jobs are final.
   init(_ batch: BatchSummary) {
     let failed = batch.failureCount == 0 ? "" : ", of which \(batch.failureCount) failed"
+    // A batch whose failed jobs were retried ends again, which is told again if fewer fail.
+    let ending = batch.failureCount == 0 ? "" : "-failed-\(batch.failureCount)"
     self.init(
-      kind: .batch, key: "\(batch.name)-batch-\(batch.count)",
+      kind: .batch, key: "\(batch.name)-batch-\(batch.count)\(ending)",
       text: "the batch \(batch.name) has ended: \(batch.count) jobs\(failed)",
       details: ["batch": batch.listing(failures: 20).json])
   }

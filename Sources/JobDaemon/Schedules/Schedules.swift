@@ -107,7 +107,7 @@ final class Schedules: Sendable {
       try submitPending()
       try tellMissed()
       state.withLock { $0.told.submission = false }
-      if state.withLock({ $0.timetable.records != $0.written }) { save() }
+      if state.withLock({ $0.timetable.records() != $0.written }) { save() }
     } catch {
       let isNews = state.withLock { state in
         defer { state.told.submission = true }
@@ -180,9 +180,10 @@ final class Schedules: Sendable {
     queue.async { [self] in
       answer(
         Result {
-          let (order, file) = state.withLock { ($0.timetable.fire(name, at: now()), $0.files[name]) }
+          let (order, file) = state.withLock { ($0.timetable.order(name, at: now()), $0.files[name]) }
           guard let order, let file else { throw Missing() }
           try desk.submit(order, file)
+          state.withLock { $0.timetable.noteFired(order.firing) }
           save()
           return order.firing
         })
@@ -198,6 +199,7 @@ final class Schedules: Sendable {
           guard state.withLock({ $0.timetable.setPaused(isPaused, name, at: time) }) else { throw Missing() }
           try write()
         })
+      events.send(.pausesChanged)
       advance()
     }
   }
@@ -219,7 +221,7 @@ final class Schedules: Sendable {
   }
 
   private func write() throws {
-    let places = state.withLock(\.timetable.records)
+    let places = state.withLock { $0.timetable.records(without: $0.pending) }
     try Directory(path: folder).writeDurably(FileName(Paths.scheduleState), JSONEncoder().encode(places))
     state.withLock { $0.written = places }
   }

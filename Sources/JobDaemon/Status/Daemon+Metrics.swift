@@ -37,7 +37,8 @@ extension Daemon {
     }
     text.gauge("bobbin_healthy", "1 while the daemon can write its store, or else 0.", value: problem == nil ? 1 : 0)
     text.gauge("bobbin_connections", "Open connections of the status interface.", value: Double(connections))
-    text.gauge("bobbin_pauses", "Pauses of everything, of queues and of types.", value: Double(pauses.count))
+    text.gauge(
+      "bobbin_pauses", "Pauses of everything, of queues, types and schedules.", value: Double(pauseReplies.count))
     text.gauge(
       "bobbin_held_types", "Types that are held, since a fault of this host keeps their jobs from running.",
       value: Double(engine.hostFaults.heldTypes.count))

@@ -56,6 +56,7 @@ extension Daemon {
 
   var pauseReplies: [PauseReply.Pause] {
     pauses.map { kind, name, resource in .init(kind: kind, name: resource == .everything ? nil : name) }
+      + pausedSchedules.map { .init(kind: "schedule", name: $0) }
   }
 
   private var stateName: String {

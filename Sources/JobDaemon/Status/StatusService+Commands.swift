@@ -57,7 +57,7 @@ extension StatusService {
   private static let editBody = RouteDescription.Body.object([
     "set": ["type": "object"], "unset": ["type": "array", "items": ["type": "string"]],
     "arguments": ["type": "object"], "seen": ["type": "object"],
-    "priority": ["type": "integer", "minimum": -100, "maximum": 100],
+    "priority": ["type": "integer", "minimum": -100, "maximum": 100], "directory": ["type": "string"],
   ])
 
   /// The change that a request makes, given its body and who asks.

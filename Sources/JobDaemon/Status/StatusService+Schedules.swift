@@ -82,7 +82,7 @@ extension StatusService {
     case .failure(is Schedules.Missing):
       response = .failure(
         404, code: "not-found", message: "there is no schedule \"\(displayName(name))\"",
-        hint: "`bobbinctl schedules` shows them; a new file is read by `bobbinctl reload`")
+        hint: "`bobbinctl schedules` shows them; a new file is read by `systemctl reload bobbind`")
     case .failure(let error as FiringDesk.IsClosed):
       response = .failure(503, code: "busy", message: "\(error); try again later")
     case .failure(let error as AdmissionRefusal): response = .failure(409, code: "id-taken", message: error.reason)
