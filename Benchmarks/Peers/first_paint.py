@@ -1,11 +1,12 @@
-"""A headless Chromium that opens the daemon's page: first_paint.py SOCKET COUNT.
+"""A headless Chromium that opens the daemon's page: first_paint.py SOCKET COUNT VIEW...
 
 Prints the milliseconds to the first paint with content, the median of so many visits with an empty cache, the bytes that
-were sent for one, and the same milliseconds for a page that is one word from a server in Python.
+were sent for one, and the same milliseconds for a page that is one word from a server in Python. Then the milliseconds
+until a view shows what it has loaded, those of the slowest of the views and which one that is.
 """
 import http.server, json, re, statistics, subprocess, sys, threading, urllib.request
 
-socket, count = sys.argv[1], int(sys.argv[2])
+socket, count, views = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
 
 
 class OneWord(http.server.BaseHTTPRequestHandler):
@@ -62,9 +63,27 @@ return [...performance.getEntriesByType('navigation'), ...performance.getEntries
   .reduce((sum, one) => sum + one.transferSize, 0)
 """
 
+# A view is busy from the change of the address until its content is there.
+SHOW = """
+const [view, done] = arguments
+const main = document.querySelector('main')
+const start = performance.now()
+let wasBusy = false
+const observer = new MutationObserver(() => {
+  const isBusy = main.getAttribute('aria-busy') === 'true'
+  if (wasBusy && !isBusy) {
+    observer.disconnect()
+    requestAnimationFrame(() => done(performance.now() - start))
+  }
+  wasBusy = isBusy
+})
+observer.observe(main, {attributes: true})
+location.hash = '#/' + view
+"""
 
-def visit(address):
-    """Opens an address in a browser of its own, so that nothing is in its cache."""
+
+def visit(address, views=()):
+    """Opens an address in a browser of its own, so that nothing is in its cache, and then views of the page there."""
     arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
     options = {"browserName": "chrome", "goog:chromeOptions": {"args": arguments}}
     session = "/" + send("POST", "", {"capabilities": {"alwaysMatch": options}})["sessionId"]
@@ -72,14 +91,18 @@ def visit(address):
     send("POST", session + "/url", {"url": address})
     paint = send("POST", session + "/execute/async", {"script": WAIT, "args": []})
     sent = send("POST", session + "/execute/sync", {"script": SENT, "args": []})
+    shown = [send("POST", session + "/execute/async", {"script": SHOW, "args": [view]}) for view in views]
     send("DELETE", session)
-    return paint, sent
+    return paint, sent, shown
 
 
 try:
-    ours = [visit(f"http://127.0.0.1:{port}/") for _ in range(count)]
+    ours = [visit(f"http://127.0.0.1:{port}/", views) for _ in range(count)]
     peer = [visit(f"http://127.0.0.1:{plain.server_port}/") for _ in range(count)]
 finally:
     driver.terminate()
     forwarder.terminate()
-print(statistics.median(one[0] for one in ours), max(one[1] for one in ours), statistics.median(one[0] for one in peer))
+shown = {view: statistics.median(one[2][number] for one in ours) for number, view in enumerate(views)}
+slowest = max(shown, key=shown.get)
+print(statistics.median(one[0] for one in ours), max(one[1] for one in ours), statistics.median(one[0] for one in peer),
+      shown[slowest], slowest)

@@ -92,17 +92,28 @@ struct StatusGroup: BenchGroup {
     }
   }
 
-  /// The first paint of the page in a browser, with nothing in its cache.
+  /// Views of the page, and the list of jobs with conditions.
+  private static let views = [
+    "jobs", "jobs?state=completed", "jobs?queue=other", "jobs?state=discarded", "batches", "schedules", "queues",
+    "objects", "quarantine", "configuration", "overview",
+  ]
+
+  /// The first paint of the page in a browser, with nothing in its cache, and then its views.
   private func visit(_ daemon: DaemonRun) async throws -> [Figure] {
-    let words = try await Program(try workplace.tool("python3")).run(
-      "Benchmarks/Peers/first_paint.py", daemon.root + "/run/bobbin.sock", "\(options.pairs)",
+    let printed = try await Program(try workplace.tool("python3")).run(
+      ["Benchmarks/Peers/first_paint.py", daemon.root + "/run/bobbin.sock", "\(options.pairs)"] + Self.views,
       environment: ["PATH": "/usr/bin:/bin", "HOME": workplace.path]
-    ).split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
-    guard words.count == 3 else { throw BenchError("first_paint.py printed something else than three numbers") }
+    ).split(whereSeparator: \.isWhitespace)
+    let words = printed.compactMap { Double($0) }
+    guard words.count == 4, let slowest = printed.last else {
+      throw BenchError("first_paint.py printed something else than four numbers and a view")
+    }
     return [
       Figure(
         name: "status.first paint", unit: "ms", ours: [words[0]], peer: [words[2]], peerName: "a page of one word",
         measure: .ours, target: .atMost(300)),
+      Figure(
+        name: "status.slowest view (\(slowest))", unit: "ms", ours: [words[3]], peer: [], peerName: "", measure: .ours),
       Figure(
         name: "status.bytes of the page", unit: "kB", ours: [words[1] / 1_000], peer: [], peerName: "", measure: .ours,
         target: .atMost(150)),

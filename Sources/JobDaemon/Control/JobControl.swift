@@ -64,8 +64,8 @@ final class JobControl: Sendable {
     }
   }
 
-  /// The most handles in one command that are no whole IDs: one that nobody has is looked for among the files of all jobs.
-  private static let handleLimit = 10
+  /// The most handles in one command that are looked for among the files of all jobs.
+  private static let fileLimit = 10
 
   /// Finds the jobs of handles.
   ///
@@ -78,10 +78,11 @@ final class JobControl: Sendable {
       let found = try KnownJobs(handles, context, scheduler: scheduler)
       var ambiguous: [String: JobHandle.Ambiguous] = [:]
       var meant: [String: String] = [:]
-      for handle in handles.lazy.filter({ found[$0] == nil }).prefix(Self.handleLimit) {
-        do { meant[handle] = try JobHandle(text: handle).jobToChange(in: context)?.id } catch let error
-          as JobHandle.Ambiguous
-        {
+      for (number, handle) in handles.lazy.filter({ found[$0] == nil }).enumerated() {
+        do {
+          let job = try JobHandle(text: handle).jobToChange(in: context, byFile: number < Self.fileLimit)
+          meant[handle] = job?.id
+        } catch let error as JobHandle.Ambiguous {
           ambiguous[handle] = error
         }
       }

@@ -22,8 +22,8 @@ struct JobHandle {
   ///
   /// Of IDs that people have made the beginning does not do: `order-1` may be the whole ID of a job that was removed, and is
   /// the beginning of `order-10`.
-  func jobToChange(in context: isolated ManagedObjectContext) throws -> Job? {
-    guard let job = try job(in: context) else { return nil }
+  func jobToChange(in context: isolated ManagedObjectContext, byFile: Bool = true) throws -> Job? {
+    guard let job = try job(in: context, byFile: byFile) else { return nil }
     let isExact = job.id == text || job.file == text
     return isExact || Self.isMadeByDaemon(job) ? job : nil
   }
@@ -39,15 +39,15 @@ struct JobHandle {
   /// Finds the job; nil if there is none.
   ///
   /// A whole ID and the beginning of one are found by an index; only what is neither is looked for among all files' names.
+  /// - Parameter byFile: false to leave those out.
   /// - Throws: ``Ambiguous``, and the store's errors.
-  func job(in context: isolated ManagedObjectContext) throws -> Job? {
+  func job(in context: isolated ManagedObjectContext, byFile: Bool = true) throws -> Job? {
     let text = text
     if let job = try context.fetch(FetchRequest<Job>(#Predicate { $0.id == text }, limit: 1)).first { return job }
     if text.isEmpty { return nil }
-    for request in [
-      try FetchRequest<Job>(format: "id BEGINSWITH %@", text), try FetchRequest<Job>(#Predicate { $0.file == text }),
-    ] {
-      var request = request
+    var requests = [try FetchRequest<Job>(format: "id BEGINSWITH %@", text)]
+    if byFile { requests.append(try FetchRequest<Job>(#Predicate { $0.file == text })) }
+    for var request in requests {
       request.fetchLimit = Self.candidateLimit
       let found = try context.fetch(request)
       if found.count > 1 { throw Ambiguous(handle: text, ids: found.map(\.id).sorted()) }
