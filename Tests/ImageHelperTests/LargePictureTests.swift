@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import ImageHandler
 import ImageProtocol
 import SystemSupport
@@ -112,8 +111,7 @@ struct LargePictureTests {
     let stalled = Task {
       try await pool.encode(ImageRequest(outputs: [ImageOutput(format: .png)]), input: number, outputs: [end])
     }
-    var first = pollfd(fd: pipe.first.number, events: Int16(POLLIN), revents: 0)
-    try #require(poll(&first, 1, 60_000) == 1)
+    try await pipe.first.becomesReadable(withinSeconds: 60)
     let (waits, observed) = AsyncStream.makeStream(of: String?.self)
     let output = try FileDescriptor.open(directory.path("waited"), .creating)
     let file = output.number

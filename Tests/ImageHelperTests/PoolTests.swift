@@ -69,8 +69,7 @@ struct PoolTests {
     let helper = try #require(await bench.pool.processIDs.first)
     let descriptor = FileDescriptor(owning: pidfd_open(helper, 0))
     #expect(kill(helper, SIGKILL) == 0)
-    var ended = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
-    try #require(poll(&ended, 1, 10_000) == 1)
+    try await descriptor.becomesReadable(withinSeconds: 10)
     #expect(try await bench.encode(Self.photograph, Self.small).outputs.first?.width == 64)
     await bench.close()
   }

@@ -1,8 +1,8 @@
 import Foundation
-import Glibc
 import ImageHandler
 import ImageProtocol
 import SystemSupport
+import TestSupport
 
 /// A job that stays in the middle of its output: a pipe that nobody empties.
 struct StalledJob: ~Copyable {
@@ -27,18 +27,5 @@ struct StalledJob: ~Copyable {
   }
 
   /// Waits until the helper writes.
-  func hasBegun() async throws {
-    let number = pipe.first.number
-    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-      DispatchQueue.global().async {
-        var request = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
-        let count = poll(&request, 1, 20_000)
-        if count == 1 {
-          continuation.resume()
-        } else {
-          continuation.resume(throwing: SystemError(.timedOut, call: "poll", subject: "the stalled job's output"))
-        }
-      }
-    }
-  }
+  func hasBegun() async throws { try await pipe.first.becomesReadable(withinSeconds: 20) }
 }
