@@ -5,7 +5,7 @@ import RecordInput
 
 /// The mapping of input columns to properties, as the arguments state it; the input's header completes it.
 enum ColumnMapping: Sendable {
-  /// The header names attributes.
+  /// The header names attributes, as they are called or as ``ColumnNames`` makes their names of it.
   case header(ValueRules)
   /// Columns by the header's names; others are left out. The labels are names.
   case named([ImportColumn])
@@ -198,11 +198,14 @@ extension ColumnMapping {
       var seen: Set<String> = []
       if let twice = named.first(where: { !seen.insert($0).inserted }) { throw Self.twice(twice, input) }
       var columns: [ImportColumn] = []
-      for (position, name) in named.enumerated() {
-        if let problem = ImportColumn.problem(name, entity) {
+      for (position, (name, inferred)) in zip(named, ColumnNames.attributes(Array(named))).enumerated() {
+        let isInferred =
+          entity.property(named: name) == nil && entity.property(named: inferred) != nil && !seen.contains(inferred)
+        let attributeName = isInferred ? inferred : name
+        if let problem = ImportColumn.problem(attributeName, entity) {
           throw JobFailure("\(input): line 1: column \(position + 1): \(problem)")
         }
-        guard let property = entity.property(named: name), let attribute = property.attribute else { continue }
+        guard let property = entity.property(named: attributeName), let attribute = property.attribute else { continue }
         columns.append(
           ImportColumn(
             position: position, label: name, property: property, target: .attribute(attribute), rules: rules))

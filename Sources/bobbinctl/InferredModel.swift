@@ -77,7 +77,7 @@ struct InferredModel {
       if hasKeys, let name, guess.valueCount == 0, parents.contains(name) { continue }
       shown.append((index, name, guess))
     }
-    let attributeNames = ModelNames.attributes(shown.map { $0.name ?? "" })
+    let attributeNames = ColumnNames.attributes(shown.map { $0.name ?? "" })
     let keyPlaces = wishes.key.map(table.index)
     let references = Dictionary(
       wishes.references.map { (table.index(of: $0.key), $0.value) }, uniquingKeysWith: { first, _ in first })

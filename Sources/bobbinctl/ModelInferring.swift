@@ -237,7 +237,7 @@ struct ModelInferring: ModelAction {
       var demands = demands
       // Whoever refers to the entity may name an attribute instead of the column that it is made of.
       let columns = source.columnNames ?? []
-      let attributes = ModelNames.attributes(columns)
+      let attributes = ColumnNames.attributes(columns)
       let keys = wanted.map { name in
         columns.contains(name) ? name : attributes.firstIndex(of: name).map { columns[$0] } ?? name
       }

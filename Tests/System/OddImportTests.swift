@@ -39,6 +39,10 @@ extension SystemTests {
       Odd(
         testDescription: "a column that is there twice and used", text: "a,b,a\n1,2,3\n",
         arguments: #""columns": {"a": "a", "b": "b"}"#, expected: "the header names the column \"a\" twice"),
+      Odd(testDescription: "columns as a table has them, not as the model", text: "A,B.\n1,2\n", expected: "1|2"),
+      Odd(
+        testDescription: "two columns for one attribute", text: "A,a\n1,2\n",
+        expected: "column 1: the entity \"Item\" has no attribute \"A\"; did you mean \"a\"?"),
       Odd(testDescription: "a line that names the separator", text: "sep=;\r\na;b\r\n1;2\r\n\u{1A}", expected: "1|2"),
       Odd(testDescription: "an answer without records", text: "{\"items\":[]}", expected: ""),
       Odd(
